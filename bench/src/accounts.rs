@@ -74,7 +74,7 @@ async fn create_accounts(data: &Path) -> anyhow::Result<Vec<Buyer>> {
     let in_memory = tempfile::tempdir_in(IN_MEMORY)?;
     let store = SqliteStore::open(DataDir::create(in_memory.path())?).await?;
     let store: Arc<dyn Store> = Arc::new(store);
-    let billing = Billing::start(Arc::clone(&store), Clock::wall(), &TaskTracker::new()).await?;
+    let billing = Billing::start(store.clone(), Clock::wall(), &TaskTracker::new()).await?;
     let mut buyers = Vec::with_capacity(ACCOUNTS);
     for number in 0..ACCOUNTS {
         let name = format!("buyer-{number}");

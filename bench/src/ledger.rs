@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio_util::task::TaskTracker;
-use trawl_billing::{AccountId, Billing, FundsError, Hold, RunBudget};
+use trawl_billing::{AccountId, Billing, FundsError, Reservation, RunBudget};
 use trawl_model::clock::Clock;
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::sqlite::SqliteStore;
@@ -63,12 +63,12 @@ async fn round(n_tasks: usize, is_one_run: bool) -> anyhow::Result<Round> {
     let directory = tempfile::tempdir_in("target")?;
     let data = DataDir::create(directory.path())?;
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await?);
-    let billing = Billing::start(Arc::clone(&store), Clock::wall(), &TaskTracker::new()).await?;
+    let billing = Billing::start(store.clone(), Clock::wall(), &TaskTracker::new()).await?;
     let (account, _key) = billing.create_account("bench", BALANCE).await?;
 
     let purse = if is_one_run {
         let (no_ceiling, spent) = (Nanodollars::MAX, Nanodollars::ZERO);
-        Some(billing.purse(&account.id, "run_bench", no_ceiling, spent)?)
+        Some(billing.run_budget(&account.id, "run_bench", no_ceiling, spent)?)
     } else {
         None
     };
@@ -109,16 +109,18 @@ struct Buyer {
 
 impl Buyer {
     /// Reserves the price of one page.
-    async fn hold(&self) -> Result<Hold, FundsError> {
+    async fn hold(&self) -> Result<Reservation, FundsError> {
         let url = "https://example.com/a/page/of/some/length.html";
         let ceiling = Nanodollars(1_000_000);
         let Some(purse) = &self.purse else {
-            return self.billing.hold(&self.account, ceiling, url, "run_bench");
+            return self
+                .billing
+                .reserve(&self.account, ceiling, url, "run_bench");
         };
         // As long as the page identifiers of a crawl.
         let page = format!("{:032x}", self.n_pages.fetch_add(1, Ordering::Relaxed));
         let deadline = Instant::now() + ROUND;
-        purse.hold(ceiling, url, &page, deadline.into()).await
+        purse.reserve(ceiling, url, &page, deadline.into()).await
     }
 }
 

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-
 /// A child process, killed when this value is dropped.
 pub(crate) struct Running(Child);
 

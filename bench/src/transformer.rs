@@ -39,6 +39,7 @@ impl Transformer {
         let mut request = request;
         request["url"] = "page.invalid".into();
         let page = trawl_wire::plan(&request, &*self.registry)?.pop();
+        let page = page.and_then(Result::ok);
         Ok(page.context("the request has no page")?.output)
     }
 
@@ -73,7 +74,7 @@ impl Transformer {
             url: Url::parse(url).unwrap_or(Url::parse("https://page.invalid/")?),
             body: html.to_vec().into(),
             content_type: "text/html; charset=utf-8".to_owned(),
-            picture: None,
+            screenshot: None,
         };
         let deadline = Instant::now() + TIME_MAX;
         Ok(extract::run(&self.registry, &input, plan, deadline))

@@ -1,4 +1,5 @@
-//! Makes the table of topics and industries out of `taxonomy/*.txt`, sorted for looking up, so that no call builds it.
+//! Generates the table of topics and industries from `taxonomy/*.txt`, sorted for binary search, so
+//! that no call has to build it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,12 +7,12 @@ use std::{env, fs, io};
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "cargo tells a build script through its environment where to write"
+    reason = "Cargo passes the output directory to a build script in `OUT_DIR`"
 )]
 fn main() -> io::Result<()> {
     let mut out =
         String::from("/// All labels, topics first.\npub(super) static LABELS: &[Label] = &[\n");
-    // By term: the labels it speaks for, each with what it counts.
+    // For each term the labels it is evidence for, with weights.
     let mut terms: BTreeMap<String, Vec<(usize, u8)>> = BTreeMap::new();
     let mut n_labels = 0;
     for (file, kind) in [("topics", "Topic"), ("industries", "Industry")] {
@@ -24,7 +25,7 @@ fn main() -> io::Result<()> {
             let mut parts = line.split('|').map(str::trim);
             let mut part = || {
                 parts.next().ok_or_else(|| {
-                    io::Error::other(format!("{path}: a label has three parts: {line}"))
+                    io::Error::other(format!("{path}: a label needs three parts: {line}"))
                 })
             };
             let (name, types, list) = (part()?, part()?, part()?);
@@ -57,12 +58,12 @@ fn main() -> io::Result<()> {
     fs::write(format!("{folder}/taxonomy.rs"), out)
 }
 
-/// What terms count, in tenths.
+/// Term weights in tenths.
 const STRONG: u8 = 30;
 const USUAL: u8 = 12;
 const WEAK: u8 = 4;
 
-/// A term as words are read from a page: without an article that is written together with it.
+/// A term as the tokenizer produces it, without an elided article.
 fn as_read(term: &str) -> String {
     let words = term
         .split_whitespace()
@@ -72,7 +73,7 @@ fn as_read(term: &str) -> String {
 
 fn write_terms(out: &mut String, terms: &BTreeMap<String, Vec<(usize, u8)>>) {
     let (mut words, mut stems, mut phrases) = (Vec::new(), Vec::new(), Vec::new());
-    out.push_str("/// All terms: the labels each speaks for, with what it counts in tenths.\npub(super) static TERMS: &[&[(u16, u8)]] = &[\n");
+    out.push_str("/// All terms: the labels each is evidence for, with its weight in tenths.\npub(super) static TERMS: &[&[(u16, u8)]] = &[\n");
     for (at, (term, labels)) in terms.iter().enumerate() {
         let _ = writeln!(out, "    &{labels:?},");
         match (term.split_once(' '), term.strip_suffix('*')) {
@@ -91,7 +92,7 @@ fn write_terms(out: &mut String, terms: &BTreeMap<String, Vec<(usize, u8)>>) {
     );
     let _ = writeln!(
         out,
-        "/// Beginnings of words, sorted.\npub(super) static STEMS: &[(&str, u16)] = &{stems:?};"
+        "/// Word prefixes, sorted.\npub(super) static STEMS: &[(&str, u16)] = &{stems:?};"
     );
     let _ = writeln!(
         out,

@@ -1,7 +1,8 @@
-//! Makes the word list of the scripts that put no spaces between words, from the dictionaries of ICU4X.
+//! Generates the word list for scripts without spaces between words, from the ICU4X dictionaries.
 
-#[path = "src/filter.rs"]
-mod filter;
+mod filter {
+    include!("src/filter.rs");
+}
 
 use std::error::Error;
 use std::path::Path;
@@ -13,17 +14,17 @@ use icu_segmenter::provider::{
     Baked, DictionaryBreakData, SegmenterDictionaryAutoV2, SegmenterDictionaryExtendedV2,
 };
 
-/// Longest words that are kept, in characters; longer ones are compounds.
+/// Maximum word length in characters; longer words are compounds.
 const IDEOGRAPHS_MAX: usize = 5;
 const LETTERS_MAX: usize = 16;
-/// Rarest words of Chinese and Japanese that are kept: the dictionary's cost, which grows with rarity.
+/// Maximum cost of a Chinese or Japanese word in the dictionary; the cost grows with rarity.
 const COST_MAX: i32 = 128;
-/// Slots of the table for a word. With 1.23 a table can nearly always be filled.
-const SLOTS_A_WORD: f64 = 1.25;
+/// Table slots per word. With 1.23 construction nearly always succeeds.
+const SLOTS_PER_WORD: f64 = 1.25;
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "a build script is told its folder this way"
+    reason = "Cargo passes the output directory to a build script in `OUT_DIR`"
 )]
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");
@@ -31,14 +32,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut hashes = words()?;
     hashes.sort_unstable();
     hashes.dedup();
-    let table = table(&hashes).ok_or("the word list does not fit its table")?;
+    let table =
+        table(&hashes).ok_or("the xor filter cannot be built; increase `SLOTS_PER_WORD`")?;
     let bytes: Vec<u8> = table.into_iter().flat_map(u16::to_le_bytes).collect();
     let folder = env::var_os("OUT_DIR").ok_or("cargo sets `OUT_DIR`")?;
     fs::write(Path::new(&folder).join("words.bin"), bytes)?;
     Ok(())
 }
 
-/// The hashes of all words.
+/// Hashes of all words.
 fn words() -> Result<Vec<u64>, Box<dyn Error>> {
     let found: DataResponse<SegmenterDictionaryAutoV2> = Baked.load(request("cjdict")?)?;
     let mut hashes = Vec::new();
@@ -80,10 +82,10 @@ fn hash(word: &str, chars_max: usize) -> Option<u64> {
     is_kept.then(|| word.chars().fold(WordHash::EMPTY, WordHash::and).mixed())
 }
 
-/// Fills the table: a word that alone has one of its slots is put aside, which frees its other slots, until all are; then each gets its
-/// slot's value, the last one first.
+/// Builds the xor filter by peeling: a word that is alone in one of its slots is removed, which
+/// frees its other slots, until none is left. The slots are then assigned in reverse order.
 fn table(hashes: &[u64]) -> Option<Vec<u16>> {
-    let n_slots = (hashes.len() as f64 * SLOTS_A_WORD) as usize / 3 * 3 + 96;
+    let n_slots = (hashes.len() as f64 * SLOTS_PER_WORD) as usize / 3 * 3 + 96;
     let (mut counts, mut xors) = (vec![0_u32; n_slots], vec![0_u64; n_slots]);
     for &hash in hashes {
         for slot in slots(hash, n_slots) {

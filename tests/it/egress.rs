@@ -139,7 +139,7 @@ async fn other_schemes_than_http_are_refused() {
             (status, message),
             (
                 526,
-                format!("scheme `{scheme}` is refused, use http or https")
+                format!("scheme `{scheme}` is refused: use `http` or `https`")
             )
         );
     }
@@ -205,7 +205,10 @@ async fn a_name_without_addresses_is_an_error() {
     let (status, message) = run.failure("http://nothing.example/", &plan()).await;
     assert_eq!(
         (status, message.as_str()),
-        (525, "host `nothing.example` has no address")
+        (
+            525,
+            "host `nothing.example` cannot be resolved: it has no IP address, check the spelling"
+        )
     );
 }
 

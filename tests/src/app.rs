@@ -127,13 +127,15 @@ impl TestApp {
                 .iter()
                 .filter(|entry| entry.kind == LedgerEntryKind::Reserve)
             {
-                let of_hold = entries.iter().filter(|entry| entry.hold == reserve.hold);
-                if reserve.hold.starts_with("p:") {
+                let of_reservation = entries
+                    .iter()
+                    .filter(|entry| entry.reservation == reserve.reservation);
+                if reserve.reservation.starts_with("p:") {
                     // A crawl reserves in parts: its entries must add up to nothing reserved.
-                    let held: Nanodollars = of_hold.map(|entry| entry.held).sum();
+                    let held: Nanodollars = of_reservation.map(|entry| entry.held).sum();
                     assert_eq!(held, Nanodollars::ZERO, "{reserve:?}");
                 } else {
-                    assert_eq!(of_hold.count(), 2, "{reserve:?}");
+                    assert_eq!(of_reservation.count(), 2, "{reserve:?}");
                 }
             }
         }

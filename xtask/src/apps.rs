@@ -1,6 +1,8 @@
-//! Pages made by JavaScript, built from `tests/apps` into `target/apps` for the tests and benchmarks of the browser.
+//! Pages made by JavaScript, built from `tests/apps` into `target/apps` for the tests and
+//! benchmarks of the browser.
 //!
-//! npm works on a copy in `target/apps-build`, so that the sources stay free of other people's packages.
+//! npm works on a copy in `target/apps-build`, so that the sources stay free of other people's
+//! packages.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! The browser that renders pages: Debian's Chromium, installed when it is missing and this is root, otherwise named.
+//! The browser that renders pages: Debian's Chromium, installed when it is missing and this is
+//! root, otherwise named.
 
 use std::path::Path;
 use std::process::Command;
@@ -25,12 +26,14 @@ const IMPATIENT: [&str; 4] = [
     "-o",
     "Acquire::Retries=1",
 ];
-/// Debian's packages, the better one first: the shell has no desktop's windows and needs a quarter of the CPU time.
+/// Debian's packages, the better one first: the shell has no desktop's windows and needs a quarter
+/// of the CPU time.
 const PACKAGES: [&str; 2] = ["chromium-headless-shell", "chromium"];
 const ASK: &str =
     "run `sudo apt-get install chromium-headless-shell`, or name a browser in TRAWL_BROWSER";
 
-/// Sees to it that there is a browser. Without one everything else works, so that nothing here is an error.
+/// Sees to it that there is a browser. Without one everything else works, so that nothing here is
+/// an error.
 pub(crate) fn ensure() {
     if is_there() {
         return;

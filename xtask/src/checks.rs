@@ -94,7 +94,8 @@ fn is_there(tool: &str) -> anyhow::Result<bool> {
     Ok(output.status.success())
 }
 
-/// A new plugin of each kind builds, passes its own tests and is a plugin, with nothing but the binary.
+/// A new plugin of each kind builds, passes its own tests and is a plugin, with nothing but the
+/// binary.
 fn skeletons() -> anyhow::Result<()> {
     let root = workspace::root();
     let dir = root.join("target/skeletons");

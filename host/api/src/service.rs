@@ -4,15 +4,15 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use futures_util::stream::BoxStream;
 use tokio_util::task::TaskTracker;
 
 use trawl_billing::{Account, Billing, FundsError};
 use trawl_crawl::Crawls;
 use trawl_crawl::pipeline::Pipelines;
-use trawl_engine::page::PageOutcome;
+pub use trawl_engine::scrape::{Order, Outcomes};
 use trawl_model::Terms;
-use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RouterMode, TransformPlan};
+use trawl_model::outcome::PageOutcome;
+use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RefusedPage, RouterMode, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::Store;
 use trawl_wire::KnownModel;
@@ -80,7 +80,11 @@ pub trait Run: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`FundsError`] if nothing can be reserved at the start.
-    fn scrape(self: Arc<Self>, pages: Vec<PagePlan>, order: Order) -> Result<Outcomes, FundsError>;
+    fn scrape(
+        self: Arc<Self>,
+        pages: Vec<Result<PagePlan, RefusedPage>>,
+        order: Order,
+    ) -> Result<Outcomes, FundsError>;
 
     /// Transforms the given sources; returns one outcome per source, in the same order.
     ///
@@ -90,19 +94,6 @@ pub trait Run: Send + Sync + 'static {
         self: Arc<Self>,
         plan: TransformPlan,
     ) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>>;
-}
-
-/// Outcomes of pages as they finish.
-pub type Outcomes = BoxStream<'static, PageOutcome>;
-
-/// The order of outcomes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// The order of the plan. The run starts only as many pages ahead as may be in flight, which
-    /// bounds the outcomes that wait in memory.
-    Input,
-    /// The order in which pages finish.
-    Finish,
 }
 
 /// Result of `GET /health`.

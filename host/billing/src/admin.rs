@@ -1,9 +1,7 @@
-//! What an operator does: accounts, keys, paying in, statements, adding everything up.
+//! Operations on accounts: creation, keys, webhook secrets, top-ups, statements, audits.
 
 use std::sync::Arc;
 
-use super::top_up::{BALANCE_MAX, TOP_UP_MAX, TopUp, bonus};
-use super::{Account, Billing, BillingError, Funds, key};
 use trawl_model::secret::Secret;
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::{
@@ -11,20 +9,23 @@ use trawl_store::{
     StoreError, Window, Written,
 };
 
-/// Longest name of an account in bytes.
+use crate::top_up::{BALANCE_MAX, TOP_UP_MAX, TopUp, bonus};
+use crate::{Account, Billing, BillingError, Funds, key};
+
+/// Maximum length of an account name in bytes.
 const NAME_BYTES_MAX: usize = 100;
-/// Longest name of a key in bytes.
+/// Maximum length of a key name in bytes.
 const KEY_NAME_BYTES_MAX: usize = 100;
-/// Longest id of a top-up in bytes.
+/// Maximum length of a top-up id in bytes.
 const TOP_UP_ID_BYTES_MAX: usize = 100;
 
 impl Billing {
-    /// Makes an account with its first key, and pays in what it starts with, if anything. The key is shown here and
-    /// never again.
+    /// Creates an account with its first key and an optional opening top-up. The key is returned
+    /// only here.
     ///
     /// # Errors
-    /// [`BillingError::BadName`] or [`BillingError::NameTaken`], [`BillingError::BadAmount`] for an amount that
-    /// cannot be paid in, [`BillingError::Store`] when the store fails.
+    /// [`BillingError::BadName`] or [`BillingError::NameTaken`], [`BillingError::BadAmount`] for an
+    /// invalid top-up, [`BillingError::Store`] if the store fails.
     pub async fn create_account(
         &self,
         name: &str,
@@ -35,10 +36,10 @@ impl Billing {
             check_amount(top_up, Nanodollars::ZERO)?;
         }
         let id = key::new_account_id()?;
-        let (secret, key) = self.new_key(&id, "")?;
+        let (secret, key) = self.generate_key(&id, "")?;
         let opening = match top_up {
             Nanodollars::ZERO => Vec::new(),
-            amount => self.paying_in(&id, amount, "opening"),
+            amount => self.top_up_entries(&id, amount, "opening"),
         };
         let record = AccountRecord {
             id,
@@ -55,15 +56,16 @@ impl Billing {
             },
             error => error.into(),
         })?;
-        let account = self.book.add_account(record);
-        self.book.add_key(key);
+        let account = self.accounts.add_account(record);
+        self.accounts.add_key(key);
         Ok((account, secret))
     }
 
-    /// Makes another key for an account, with a name or an empty one. It is shown here and never again.
+    /// Creates another key for an account; `name` may be empty. The key is returned only here.
     ///
     /// # Errors
-    /// [`BillingError::UnknownAccount`], [`BillingError::BadKeyName`], or [`BillingError::Store`] when the store fails.
+    /// [`BillingError::UnknownAccount`], [`BillingError::BadKeyName`], or [`BillingError::Store`]
+    /// if the store fails.
     pub async fn create_key(
         &self,
         account: &AccountId,
@@ -71,62 +73,63 @@ impl Billing {
     ) -> Result<Secret, BillingError> {
         self.known(account.as_str())?;
         check_key_name(name)?;
-        let (secret, key) = self.new_key(account, name)?;
+        let (secret, key) = self.generate_key(account, name)?;
         self.store.create_key(&key).await?;
-        self.book.add_key(key);
+        self.accounts.add_key(key);
         Ok(secret)
     }
 
-    /// Ends a key, named by its first characters as in [`Billing::keys`]. `false` when the account has no such key.
+    /// Revokes a key, identified by its first characters as in [`Billing::keys`]; `false` if the
+    /// account has no such key.
     ///
     /// # Errors
-    /// [`BillingError::Store`] when the store fails.
+    /// [`BillingError::Store`] if the store fails.
     pub async fn revoke_key(
         &self,
         account: &AccountId,
         prefix: &str,
     ) -> Result<bool, BillingError> {
-        // Who sends the whole key means the same.
+        // The caller may send the whole key.
         let prefix = key::prefix(prefix);
-        // What is in memory of it goes with it.
+        // Its last use must be written before it is removed from memory.
         self.write_key_uses().await;
         let now = self.clock.now();
         let is_revoked = self.store.revoke_key(account, prefix, now).await?;
-        self.book.remove_key(account, prefix);
+        self.accounts.remove_key(account, prefix);
         Ok(is_revoked)
     }
 
-    /// What the webhook events of an account are signed with.
+    /// The secret that signs the webhook events of an account.
     ///
     /// # Errors
-    /// [`BillingError::UnknownAccount`], or [`BillingError::Store`] when the store fails.
+    /// [`BillingError::UnknownAccount`], or [`BillingError::Store`] if the store fails.
     pub async fn webhook_secret(&self, account: &AccountId) -> Result<Secret, BillingError> {
         self.known(account.as_str())?;
         Ok(self.store.webhook_secret(account).await?)
     }
 
-    /// A new secret for the webhook events of an account: those sent from now on are signed with it.
+    /// Replaces the secret that signs the webhook events of an account. Takes effect immediately.
     ///
     /// # Errors
-    /// [`BillingError::UnknownAccount`], or [`BillingError::Store`] when the store fails.
+    /// [`BillingError::UnknownAccount`], or [`BillingError::Store`] if the store fails.
     pub async fn renew_webhook_secret(&self, account: &AccountId) -> Result<Secret, BillingError> {
         self.known(account.as_str())?;
-        Ok(self.store.records().renew_webhook_secret(account).await?)
+        Ok(self.store.renew_webhook_secret(account).await?)
     }
 
-    /// The keys of an account that are in force, oldest first.
+    /// The active keys of an account, oldest first.
     pub fn keys(&self, account: &AccountId) -> Vec<KeyRecord> {
-        self.book.keys(account)
+        self.accounts.keys(account)
     }
 
-    /// Every account with its money, in the order of names.
+    /// Every account with its funds, sorted by name.
     pub fn accounts(&self) -> Vec<(Arc<Account>, Funds)> {
-        self.book.accounts()
+        self.accounts.accounts()
     }
 
     /// The account with this identifier or name.
     pub fn find(&self, id_or_name: &str) -> Option<Arc<Account>> {
-        self.book.find(id_or_name)
+        self.accounts.find(id_or_name)
     }
 
     /// The account with this identifier or name.
@@ -140,11 +143,12 @@ impl Billing {
             })
     }
 
-    /// Pays in, with the bonus that the amount earns. Under an `id` that was used before, nothing is paid in again.
+    /// Tops up an account, with the bonus for the amount. Idempotent for the same `id`.
     ///
     /// # Errors
     /// [`BillingError::UnknownAccount`], [`BillingError::BadAmount`], [`BillingError::BadTopUpId`],
-    /// [`BillingError::IdTaken`] when the id was used for another amount, [`BillingError::Unavailable`] or [`BillingError::Store`] when the store fails.
+    /// [`BillingError::IdTaken`] if the id was used for another amount,
+    /// [`BillingError::Unavailable`] or [`BillingError::Store`] if the store fails.
     pub async fn top_up(
         &self,
         account: &AccountId,
@@ -152,7 +156,7 @@ impl Billing {
         id: Option<&str>,
     ) -> Result<TopUp, BillingError> {
         let wallet = self
-            .book
+            .accounts
             .wallet(account)
             .ok_or_else(|| BillingError::UnknownAccount {
                 account: account.to_string(),
@@ -168,22 +172,22 @@ impl Billing {
             Some(id) => id.to_owned(),
             None => key::unique()?,
         };
-        let entries = self.paying_in(account, amount, &id);
-        let written = self.queue.told(entries, Some(wallet)).await?;
+        let entries = self.top_up_entries(account, amount, &id);
+        let written = self.queue.write(entries, Some(wallet)).await?;
         match written.first() {
             Some(Written::New) => {
-                self.seats.money_came();
-                Ok(made(id, amount, false))
+                self.seats.money_arrived();
+                Ok(top_up(id, amount, false))
             }
-            Some(Written::AlreadyThere) => self.repeated(account, amount, id).await,
+            Some(Written::AlreadyThere) => self.repeated_top_up(account, amount, id).await,
             _ => Err(BillingError::Unavailable),
         }
     }
 
-    /// A page of an account's entries with sums, everything decided before included.
+    /// A page of an account's statement, including every earlier decision.
     ///
     /// # Errors
-    /// [`BillingError::Unavailable`] or [`BillingError::Store`] when the store fails.
+    /// [`BillingError::Unavailable`] or [`BillingError::Store`] if the store fails.
     pub async fn statement(
         &self,
         account: &AccountId,
@@ -193,16 +197,16 @@ impl Billing {
         Ok(self.store.statement(account, window).await?)
     }
 
-    /// Adds up every entry and compares with the balances.
+    /// Adds up every entry and compares the sums with the balances.
     ///
     /// # Errors
-    /// [`BillingError::Unavailable`] or [`BillingError::Store`] when the store fails.
+    /// [`BillingError::Unavailable`] or [`BillingError::Store`] if the store fails.
     pub async fn verify(&self) -> Result<Audit, BillingError> {
         self.flush().await?;
         Ok(self.store.audit().await?)
     }
 
-    fn new_key(
+    fn generate_key(
         &self,
         account: &AccountId,
         name: &str,
@@ -220,14 +224,14 @@ impl Billing {
         Ok((secret, record))
     }
 
-    fn paying_in(&self, account: &AccountId, amount: Nanodollars, id: &str) -> Vec<Entry> {
+    fn top_up_entries(&self, account: &AccountId, amount: Nanodollars, id: &str) -> Vec<Entry> {
         let entry = |kind: EntryKind, amount| Entry {
             id: format!("{}:{account}:{id}", kind.name()),
             account: account.clone(),
             kind,
             amount,
             held: Nanodollars::ZERO,
-            hold: String::new(),
+            reservation: String::new(),
             run: "".into(),
             url: "".into(),
             charge: Charge::default(),
@@ -242,7 +246,7 @@ impl Billing {
             .collect()
     }
 
-    async fn repeated(
+    async fn repeated_top_up(
         &self,
         account: &AccountId,
         amount: Nanodollars,
@@ -250,7 +254,7 @@ impl Billing {
     ) -> Result<TopUp, BillingError> {
         let entry_id = format!("{}:{account}:{id}", EntryKind::TopUp.name());
         match self.store.entry(&entry_id).await? {
-            Some(first) if first.entry.amount == amount => Ok(made(id, amount, true)),
+            Some(first) if first.entry.amount == amount => Ok(top_up(id, amount, true)),
             Some(first) => Err(BillingError::IdTaken {
                 id,
                 amount: first.entry.amount,
@@ -263,9 +267,9 @@ impl Billing {
         let reason = match name {
             "" => "it is empty",
             _ if name.len() > NAME_BYTES_MAX => "it is longer than 100 bytes",
-            _ if name.trim() != name => "it begins or ends with a space",
-            _ if name.contains(char::is_control) => "it has control characters",
-            _ if name.starts_with(AccountId::PREFIX) => "`acc_` begins identifiers",
+            _ if name.trim() != name => "it starts or ends with whitespace",
+            _ if name.contains(char::is_control) => "it contains control characters",
+            _ if name.starts_with(AccountId::PREFIX) => "`acc_` is the prefix of identifiers",
             _ if self.find(name).is_some() => {
                 return Err(BillingError::NameTaken {
                     name: name.to_owned(),
@@ -280,8 +284,8 @@ impl Billing {
 fn check_key_name(name: &str) -> Result<(), BillingError> {
     let reason = match name {
         _ if name.len() > KEY_NAME_BYTES_MAX => "it is longer than 100 bytes",
-        _ if name.trim() != name => "it begins or ends with a space",
-        _ if name.contains(char::is_control) => "it has control characters",
+        _ if name.trim() != name => "it starts or ends with whitespace",
+        _ if name.contains(char::is_control) => "it contains control characters",
         _ => return Ok(()),
     };
     Err(BillingError::BadKeyName {
@@ -290,7 +294,7 @@ fn check_key_name(name: &str) -> Result<(), BillingError> {
     })
 }
 
-fn made(id: String, amount: Nanodollars, is_repeat: bool) -> TopUp {
+fn top_up(id: String, amount: Nanodollars, is_repeat: bool) -> TopUp {
     TopUp {
         id,
         amount,
@@ -302,9 +306,9 @@ fn made(id: String, amount: Nanodollars, is_repeat: bool) -> TopUp {
 fn check_amount(amount: Nanodollars, balance: Nanodollars) -> Result<(), BillingError> {
     let after = balance.saturating_add(amount).saturating_add(bonus(amount));
     let reason = match amount {
-        _ if amount <= Nanodollars::ZERO => "it is not more than zero",
+        _ if amount <= Nanodollars::ZERO => "it is not positive",
         _ if amount > TOP_UP_MAX => "it is more than a million dollars",
-        _ if after > BALANCE_MAX => "the balance would be larger than the ledger can hold",
+        _ if after > BALANCE_MAX => "the balance would exceed the maximum",
         _ => return Ok(()),
     };
     Err(bad_amount(amount, reason))

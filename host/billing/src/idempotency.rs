@@ -1,33 +1,35 @@
-//! A request sent again under the same `Idempotency-Key` gets the first one's answer, and is not charged again.
+//! Idempotency: a request repeated with the same `Idempotency-Key` gets the stored answer and is
+//! not charged again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::{Billing, BillingError};
-use trawl_store::{ANSWER_BYTES_MAX, AccountId, Answer, AnswerKey, KeptAnswer};
+use trawl_store::{ANSWER_BYTES_MAX, AccountId, Answer, AnswerKey, StoredAnswer};
 
-/// How long an answer is kept. Decision D50.
-const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
-/// Longest key in bytes.
+use crate::{Billing, BillingError};
+
+/// How long an answer is stored. Decision D50.
+const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
+/// Maximum length of a key in bytes.
 const KEY_BYTES_MAX: usize = 255;
 
-/// What a request with an idempotency key is.
+/// How to handle a request with an idempotency key.
 #[derive(Debug)]
 pub enum Begun {
-    /// The first of its key: serve it, then [`FirstRequest::finish`].
+    /// The first with this key: serve it, then call [`FirstRequest::finish`].
     New(FirstRequest),
     /// A repeat: send this answer.
     Replay(Answer),
-    /// The first one is still being served.
+    /// The first request is still being served.
     InFlight,
-    /// The first one had another body.
+    /// The first request had a different body.
     Mismatch,
-    /// A repeat, and the first one was answered, but with more than [`ANSWER_BYTES_MAX`]: its answer was not kept.
+    /// A repeat whose answer exceeded [`ANSWER_BYTES_MAX`] and was not stored.
     TooLarge,
 }
 
-/// The first request of its key. Dropping it without an answer frees the key.
+/// The first request with its key. Dropping it without an answer releases the key.
 #[derive(Debug)]
 pub struct FirstRequest {
     key: AnswerKey,
@@ -37,7 +39,7 @@ pub struct FirstRequest {
 
 /// Keys whose first request is being served, with the hash of its body.
 #[derive(Debug, Default)]
-pub(super) struct InFlight(Mutex<HashMap<AnswerKey, [u8; 32]>>);
+pub(crate) struct InFlight(Mutex<HashMap<AnswerKey, [u8; 32]>>);
 
 impl InFlight {
     fn with<T>(&self, change: impl FnOnce(&mut HashMap<AnswerKey, [u8; 32]>) -> T) -> T {
@@ -46,11 +48,12 @@ impl InFlight {
 }
 
 impl Billing {
-    /// What a request with this idempotency key is; `body_hash` is the BLAKE3 hash of its path and body.
+    /// Registers a request with an idempotency key, or finds the answer of an earlier one.
+    /// `body_hash` is the BLAKE3 hash of its path and body.
     ///
     /// # Errors
-    /// [`BillingError::BadIdempotencyKey`] for a key that is empty or too long, [`BillingError::Store`] when the store
-    /// fails.
+    /// [`BillingError::BadIdempotencyKey`] for an empty or too long key, [`BillingError::Store`] if
+    /// the store fails.
     pub async fn begin(
         &self,
         account: &AccountId,
@@ -70,15 +73,15 @@ impl Billing {
             Err(in_flight) if in_flight == body_hash => return Ok(Begun::InFlight),
             Err(_) => return Ok(Begun::Mismatch),
         };
-        let since = self.clock.now().before(KEPT);
+        let since = self.clock.now().before(RETENTION);
         Ok(match self.store.answer(&first.key, since).await? {
             None => Begun::New(first),
-            Some(kept) if kept.body_hash != body_hash => Begun::Mismatch,
-            Some(KeptAnswer { answer, .. }) => answer.map_or(Begun::TooLarge, Begun::Replay),
+            Some(stored) if stored.body_hash != body_hash => Begun::Mismatch,
+            Some(StoredAnswer { answer, .. }) => answer.map_or(Begun::TooLarge, Begun::Replay),
         })
     }
 
-    /// Takes the key, or tells the hash of the body that has it.
+    /// Claims the key, or returns the body hash of the request that holds it.
     fn claim(&self, key: AnswerKey, body_hash: [u8; 32]) -> Result<FirstRequest, [u8; 32]> {
         self.in_flight.with(|in_flight| match in_flight.get(&key) {
             Some(first) => Err(*first),
@@ -96,20 +99,20 @@ impl Billing {
 }
 
 impl FirstRequest {
-    /// Keeps the answer for a day; ends once it is durable. Send it after that.
+    /// Stores the answer for a day. Send it once this has returned, when it is durable.
     ///
     /// # Errors
-    /// [`BillingError::Store`] when the store fails; the key is free again then.
+    /// [`BillingError::Store`] if the store fails; the key is released then.
     pub async fn finish(self, answer: Answer) -> Result<(), BillingError> {
         let at = self.billing.clock.now();
-        let kept = KeptAnswer {
+        let stored = StoredAnswer {
             body_hash: self.body_hash,
             answer: (answer.body.len() <= ANSWER_BYTES_MAX).then_some(answer),
             at,
         };
         let store = Arc::clone(&self.billing.store);
         store
-            .keep_answer(&self.key, &kept, at.before(KEPT))
+            .store_answer(&self.key, &stored, at.before(RETENTION))
             .await
             .map_err(BillingError::from)
     }

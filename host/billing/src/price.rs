@@ -1,7 +1,7 @@
-//! What usage costs. A pure function with one rounding rule.
+//! The price of usage: a pure function with one rounding rule.
 //!
-//! Each part of a charge is rounded by itself to whole nanodollars, half a nanodollar upwards, and the whole charge is
-//! the sum of its rounded parts. So the sum of the pages is the bill, to the nanodollar.
+//! Each component of a charge is rounded to whole nanodollars, half a nanodollar up, and the total
+//! is the sum of the rounded components. So the charges of the pages add up to the bill exactly.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ const NANOSECONDS_PER_MINUTE: u128 = 60_000_000_000;
 /// How a run is billed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tariff {
-    /// By what each page consumed.
+    /// By the usage of each page.
     PayAsYouGo(Prices),
-    /// By the month: pages cost nothing. Spec S23.
+    /// Monthly: pages cost nothing. Spec S23.
     FlatRate,
 }
 
@@ -25,20 +25,20 @@ impl Default for Tariff {
     }
 }
 
-/// Prices of usage. The default is that of the specification.
+/// Prices of usage. The defaults are those of the specification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prices {
     /// Per gigabyte (10^9 bytes) of content. Spec S14.
     pub gigabyte: Nanodollars,
-    /// Per minute of CPU. Spec S14.
+    /// Per CPU minute. Spec S14.
     pub cpu_minute: Nanodollars,
-    /// Per gigabyte (10^9 bytes) kept in storage.
+    /// Per stored gigabyte (10^9 bytes).
     pub stored_gigabyte: Nanodollars,
-    /// Pages of providers on the caller's own key: percent of the provider's list price.
+    /// Provider pages on the caller's own key: percentage of the provider's list price.
     pub own_key_percent: u32,
-    /// The least for such a page.
+    /// Minimum for such a page.
     pub own_key_least: Nanodollars,
-    /// Pages of providers on the operator's credentials: percent on top of what the provider charged.
+    /// Provider pages on the operator's credentials: percentage on top of the provider's charge.
     pub pooled_percent: u32,
 }
 
@@ -56,14 +56,13 @@ impl Default for Prices {
     }
 }
 
-/// What this usage costs under this tariff. Amounts too large for the type are held at its limit.
+/// The charge for this usage under this tariff. Amounts saturate at the limit of the type.
 pub fn price(usage: &Usage, tariff: &Tariff) -> Charge {
     let prices = match tariff {
         Tariff::PayAsYouGo(prices) => prices,
         Tariff::FlatRate => return Charge::default(),
     };
-    // Decision D83: a page that a provider served costs the provider's part and our compute, no
-    // bandwidth.
+    // Decision D83: a provider page costs the provider's part and compute, no bandwidth.
     let content_bytes = match usage.vendor {
         Some(_) => 0,
         None => usage.content_bytes,
@@ -80,16 +79,19 @@ pub fn price(usage: &Usage, tariff: &Tariff) -> Charge {
     }
 }
 
-/// A provider's work on a page: a markup where the provider invoices the caller, cost and markup where it invoices us.
+/// The charge for a provider page: a markup if the provider invoices the caller, cost plus markup
+/// if it invoices the operator.
 fn vendor(used: VendorUse, prices: &Prices) -> Nanodollars {
     let percent = |percent: u32| share(used.cost, percent.into(), 100);
-    match used.byok {
-        true => percent(prices.own_key_percent).max(prices.own_key_least),
-        false => plus(used.cost, percent(prices.pooled_percent)),
+    if used.byok {
+        percent(prices.own_key_percent).max(prices.own_key_least)
+    } else {
+        plus(used.cost, percent(prices.pooled_percent))
     }
 }
 
-/// The most bytes of content that so much money pays for, through a pool of this price; as many as there are when they are free.
+/// Maximum bytes of content that an amount pays for, through a pool of this price; `u64::MAX` if
+/// they are free.
 pub fn bytes_for(money: Nanodollars, tariff: &Tariff, pool_price: Nanodollars) -> u64 {
     let per_gigabyte = match tariff {
         Tariff::PayAsYouGo(prices) => plus(prices.gigabyte, pool_price).0.max(0),
@@ -103,7 +105,7 @@ pub fn bytes_for(money: Nanodollars, tariff: &Tariff, pool_price: Nanodollars) -
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// The sum, held at the type's limit.
+/// The sum, saturating at the limit of the type.
 fn plus(a: Nanodollars, b: Nanodollars) -> Nanodollars {
     Nanodollars(a.0.saturating_add(b.0))
 }
@@ -116,10 +118,10 @@ fn bytes(n_bytes: u64, per_gigabyte: Nanodollars) -> Nanodollars {
     share(per_gigabyte, u128::from(n_bytes), BYTES_PER_GIGABYTE)
 }
 
-/// `amount * part / whole`, half a nanodollar rounded up. A negative amount counts as nothing.
-pub(super) fn share(amount: Nanodollars, part: u128, whole: u128) -> Nanodollars {
+/// `amount * part / whole`, half a nanodollar rounded up. A negative amount counts as zero.
+pub(crate) fn share(amount: Nanodollars, part: u128, whole: u128) -> Nanodollars {
     let amount = u128::from(amount.0.max(0).unsigned_abs());
-    // A product larger than the type is held at its limit, and so is the amount.
+    // The product saturates, and so does the result.
     let scaled = amount.saturating_mul(part).saturating_add(whole / 2) / whole;
     Nanodollars(i64::try_from(scaled).unwrap_or(i64::MAX))
 }
@@ -131,12 +133,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn money_pays_for_as_many_bytes_as_cost_it() {
+    fn an_amount_pays_for_the_bytes_that_cost_it() {
         let tariff = Tariff::default();
         let none = Nanodollars::ZERO;
         assert_eq!(bytes_for(Nanodollars(5_000), &tariff, none), 5_000);
-        let dear = Nanodollars(4_000_000_000);
-        assert_eq!(bytes_for(Nanodollars(5_000), &tariff, dear), 1_000);
+        let expensive = Nanodollars(4_000_000_000);
+        assert_eq!(bytes_for(Nanodollars(5_000), &tariff, expensive), 1_000);
         assert_eq!(bytes_for(none, &tariff, none), 0);
         assert_eq!(bytes_for(Nanodollars::MAX, &tariff, none), i64::MAX as u64);
         assert_eq!(bytes_for(none, &Tariff::FlatRate, none), u64::MAX);
@@ -152,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_of_proxies_has_its_price_on_top() {
+    fn the_price_of_a_proxy_pool_is_added() {
         let page = Usage {
             pool_price: Nanodollars(8_500_000_000),
             ..usage(1_000, Duration::ZERO, Duration::ZERO)
@@ -160,12 +162,12 @@ mod tests {
         let charge = price(&page, &Tariff::default());
         assert_eq!(charge.bytes_transferred, Nanodollars(9_500));
         assert_eq!(charge.total(), Nanodollars(9_500));
-        let endless = Usage {
+        let saturated = Usage {
             pool_price: Nanodollars::MAX,
             ..page
         };
-        assert_eq!(price(&endless, &Tariff::FlatRate), Charge::default());
-        assert!(price(&endless, &Tariff::default()).total() > charge.total());
+        assert_eq!(price(&saturated, &Tariff::FlatRate), Charge::default());
+        assert!(price(&saturated, &Tariff::default()).total() > charge.total());
     }
 
     #[test]
@@ -194,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_a_model_cost_what_they_cost() {
+    fn model_costs_are_passed_on() {
         let page = Usage {
             ai: Nanodollars(1_234),
             ..usage(10, Duration::ZERO, Duration::ZERO)
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn stored_files_cost_what_the_operator_says() {
+    fn stored_files_cost_the_configured_price() {
         let stored = Usage {
             stored_bytes: 2_000_000,
             ..Usage::default()
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_providers_page_costs_its_part_and_no_bandwidth() {
+    fn a_provider_page_costs_the_provider_charge_and_no_bandwidth() {
         let check = |cost: i64, byok: bool, billed: i64| {
             let cost = Nanodollars(cost);
             let served = Usage {
@@ -256,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_usage_is_held_at_the_limit() {
+    fn huge_usage_saturates() {
         let prices = Prices {
             gigabyte: Nanodollars::MAX,
             ..Prices::default()

@@ -1,7 +1,8 @@
-//! What waits for the ledger's writer. Bounded by the holds that may be open: each has room for its reserve and for its
-//! post or void, so that neither ever has to wait.
+//! The queue in front of the ledger's writer. It is bounded by the number of open reservations:
+//! each has capacity for its reserve and for its post or void, so neither ever waits for capacity.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -9,58 +10,73 @@ use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
-use super::BillingError;
-use super::account::Wallet;
-use super::purse::Allotment;
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::{Entry, Written};
 
-/// Holds that may be open at once, those included whose end is not in the ledger yet. Far above the pages that one
-/// server has in flight; reached only when the ledger fails for long.
-const HOLDS_MAX: usize = 16_384;
-/// Items of one group. Larger groups save no time: the flush to disk is shared by hundreds already.
+use crate::error::BillingError;
+use crate::wallet::Wallet;
+
+/// Reservations that may be open at once, including those whose settlement is not yet in the
+/// ledger. Far above the number of pages in flight; reached only if the ledger fails for long.
+const RESERVATIONS_MAX: usize = 16_384;
+/// Items per group. Larger groups save no time: hundreds of items already share one fsync.
 const GROUP_ITEMS_MAX: usize = 512;
-/// How long an item that nobody waits for may wait for company. A fast page's reserve and post share a group this way.
+/// How long an item without a waiter is held back for batching. The reserve and the post of a fast
+/// page thus share a group.
 const LINGER: Duration = Duration::from_millis(10);
 
-/// Entries that go into one group together, and what follows when they are durable.
-#[derive(Debug)]
-pub(super) struct Item {
-    pub(super) entries: Vec<Entry>,
-    pub(super) effect: Effect,
+/// The allotment of a run, as the writer sees it.
+pub(crate) trait ChargeSource: fmt::Debug + Send + Sync {
+    /// The wallet of its account.
+    fn wallet(&self) -> &Arc<Wallet>;
+
+    /// Takes back a charge that the ledger did not accept.
+    fn uncharge(&self, charge: Nanodollars);
+
+    /// The void of a page whose post was not accepted. The money stays in the allotment.
+    fn page_void(&self, post: &Entry, reason: &str) -> Entry;
 }
 
-/// What follows when an item is durable.
+/// Entries that are written in the same group, and what to do once they are durable.
 #[derive(Debug)]
-pub(super) enum Effect {
-    /// Nothing: the money was set aside in memory before.
+pub(crate) struct Item {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) effect: Effect,
+}
+
+/// What to do once an item is durable.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    /// Nothing: the money was reserved or returned in memory before.
     Reserve,
-    /// The hold's room is free again. Carries the charge of a post that failed, in case the ledger has it after all.
+    /// Release the capacity of the reservation. Carries the charge of a failed post, in case that
+    /// the ledger has it after all.
     Void {
         undone_post: Option<(Arc<Wallet>, Nanodollars)>,
     },
-    /// The charge leaves the balance, the hold ends, its room is free again.
+    /// Deduct the charge from the balance, end the reservation, release its capacity.
     Post {
         wallet: Arc<Wallet>,
-        /// The slice that it comes out of, for a page of a run with a purse.
-        slice: Option<Arc<Allotment>>,
+        /// The allotment that is charged, for a page of a run with a budget.
+        source: Option<Arc<dyn ChargeSource>>,
         done: oneshot::Sender<Result<Charge, BillingError>>,
     },
-    /// A post out of a slice failed. Unless the ledger has it after all, the slice has its money back with this void.
+    /// Return the charge of a failed post to its allotment, unless the ledger has the post after
+    /// all.
     UndonePost {
-        slice: Arc<Allotment>,
-        /// Boxed, because it is rare and much larger than the others.
+        source: Arc<dyn ChargeSource>,
+        /// Boxed, because this variant is rare and would be the largest.
         post: Box<Entry>,
     },
-    /// Money in, or nothing at all: who waits is told what became of each entry.
-    Told {
+    /// Report the result of each entry, and add new money to the wallet.
+    Report {
         wallet: Option<Arc<Wallet>>,
         done: oneshot::Sender<Result<Vec<Written>, BillingError>>,
     },
 }
 
 impl Item {
-    pub(super) fn one(entry: Entry, effect: Effect) -> Self {
+    pub(crate) fn one(entry: Entry, effect: Effect) -> Self {
         Self {
             entries: vec![entry],
             effect,
@@ -68,66 +84,68 @@ impl Item {
     }
 
     fn is_awaited(&self) -> bool {
-        matches!(self.effect, Effect::Post { .. } | Effect::Told { .. })
+        matches!(self.effect, Effect::Post { .. } | Effect::Report { .. })
     }
 }
 
 /// The queue in front of the writer.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(crate) struct Queue {
     state: Mutex<State>,
     changed: Notify,
-    // Holds of different processes differ in this.
+    // Makes the ids of different processes unique.
     process: String,
-    n_taken: AtomicU64,
+    n_acquired: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct State {
     items: VecDeque<Item>,
     n_awaited: usize,
-    n_holds: usize,
+    n_open: usize,
     oldest: Option<Instant>,
     is_closed: bool,
-    is_ended: bool,
+    has_ended: bool,
 }
 
 impl Queue {
-    pub(super) fn new(process: String) -> Self {
+    pub(crate) fn new(process: String) -> Self {
         Self {
             state: Mutex::default(),
             changed: Notify::new(),
             process,
-            n_taken: AtomicU64::new(0),
+            n_acquired: AtomicU64::new(0),
         }
     }
 
-    /// Room for one more hold and its identifier; `None` when there is none, or the ledger is closing.
-    pub(super) fn enter(&self) -> Option<String> {
+    /// Acquires capacity for a reservation and returns its id; `None` if there is none, or the
+    /// ledger is closing.
+    pub(crate) fn acquire(&self) -> Option<String> {
         self.with(|state| {
-            let has_room = state.has_room();
-            state.n_holds += usize::from(has_room);
-            has_room.then(|| {
-                let n = self.n_taken.fetch_add(1, Ordering::Relaxed);
+            let has_capacity = state.has_capacity();
+            state.n_open += usize::from(has_capacity);
+            has_capacity.then(|| {
+                let n = self.n_acquired.fetch_add(1, Ordering::Relaxed);
                 format!("{}-{n:x}", self.process)
             })
         })
     }
 
-    /// Whether a hold could be taken now.
-    pub(super) fn has_room(&self) -> bool {
-        self.with(|state| state.has_room())
+    /// Whether there is capacity for a reservation.
+    pub(crate) fn has_capacity(&self) -> bool {
+        self.with(|state| state.has_capacity())
     }
 
-    /// The room of a hold is free again.
-    pub(super) fn leave(&self) {
-        self.with(|state| state.n_holds -= 1);
+    /// Releases the capacity of a reservation.
+    pub(crate) fn release(&self) {
+        self.with(|state| state.n_open -= 1);
     }
 
-    /// Queues an item. After the writer has ended it is dropped, and who waits for it is told so.
-    pub(super) fn push(&self, item: Item) {
-        let wakes = self.with(|state| {
-            if state.is_ended {
+    /// Queues an item. After the writer has ended, the item is dropped and its waiter gets an
+    /// error.
+    pub(crate) fn push(&self, item: Item) {
+        let wakes_writer = self.with(|state| {
+            if state.has_ended {
                 return false;
             }
             let is_awaited = item.is_awaited();
@@ -137,13 +155,13 @@ impl Queue {
             state.oldest.get_or_insert_with(Instant::now);
             is_first || is_awaited || state.items.len() == GROUP_ITEMS_MAX
         });
-        if wakes {
+        if wakes_writer {
             self.changed.notify_one();
         }
     }
 
-    /// Puts items that could not be written back to the front, in their order.
-    pub(super) fn put_back(&self, items: Vec<Item>) {
+    /// Puts items that could not be written back to the front, in order.
+    pub(crate) fn requeue(&self, items: Vec<Item>) {
         self.with(|state| {
             for item in items.into_iter().rev() {
                 state.n_awaited += usize::from(item.is_awaited());
@@ -154,43 +172,45 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    pub(super) async fn flush(&self) -> Result<(), BillingError> {
-        self.told(Vec::new(), None).await.map(drop)
+    /// Waits until everything queued before is durable.
+    pub(crate) async fn flush(&self) -> Result<(), BillingError> {
+        self.write(Vec::new(), None).await.map(drop)
     }
 
-    /// Queues entries and waits for what becomes of them.
-    pub(super) async fn told(
+    /// Queues entries, waits until they are durable, and returns the result of each. New money is
+    /// added to `wallet`.
+    pub(crate) async fn write(
         &self,
         entries: Vec<Entry>,
         wallet: Option<Arc<Wallet>>,
     ) -> Result<Vec<Written>, BillingError> {
         let (done, outcome) = oneshot::channel();
-        let effect = Effect::Told { wallet, done };
+        let effect = Effect::Report { wallet, done };
         self.push(Item { entries, effect });
         outcome.await.unwrap_or(Err(BillingError::Unavailable))
     }
 
-    /// Lets the writer end once the queue is empty.
-    pub(super) fn close(&self) {
+    /// Ends the writer once the queue is empty.
+    pub(crate) fn close(&self) {
         self.with(|state| state.is_closed = true);
         self.changed.notify_one();
     }
 
-    pub(super) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         self.with(|state| state.is_closed)
     }
 
-    /// The writer ends: nothing is taken any more, who still waits is told so.
-    pub(super) fn end(&self) {
+    /// Ends the queue: drops all items, so that their waiters get an error, and accepts no more.
+    pub(crate) fn end(&self) {
         let unwritten = self.with(|state| {
-            state.is_ended = true;
+            state.has_ended = true;
             std::mem::take(&mut state.items)
         });
         drop(unwritten);
     }
 
     /// The next group; `None` when the queue is closed and empty.
-    pub(super) async fn next_group(&self) -> Option<Vec<Item>> {
+    pub(crate) async fn next_group(&self) -> Option<Vec<Item>> {
         loop {
             let wait_until = match self.with(State::step) {
                 Step::Write(group) => return Some(group),
@@ -199,7 +219,7 @@ impl Queue {
             };
             match wait_until {
                 Some(until) => {
-                    // Either way the state is looked at again.
+                    // The state is checked again, whether it changed or the time has elapsed.
                     let _elapsed = tokio::time::timeout_at(until, self.changed.notified()).await;
                 }
                 None => self.changed.notified().await,
@@ -219,14 +239,14 @@ enum Step {
 }
 
 impl State {
-    fn has_room(&self) -> bool {
-        self.n_holds < HOLDS_MAX && !self.is_closed
+    fn has_capacity(&self) -> bool {
+        self.n_open < RESERVATIONS_MAX && !self.is_closed
     }
 
     fn step(&mut self) -> Step {
         let Some(oldest) = self.oldest else {
-            // Ended in the same breath, so that nothing is queued that nobody would write.
-            self.is_ended = self.is_closed;
+            // Ended in the same step, so that no later item can be queued that is never written.
+            self.has_ended = self.is_closed;
             return if self.is_closed {
                 Step::End
             } else {

@@ -1,27 +1,28 @@
-//! Paying in, with the bonus for large amounts.
+//! Top-ups, with the bonus for large amounts.
 
-use super::price::share;
 use trawl_model::{Nanodollars, money::PER_DOLLAR};
 
-/// Largest single top-up. Keeps every sum of an account far inside the type.
-pub const TOP_UP_MAX: Nanodollars = Nanodollars(1_000_000 * PER_DOLLAR);
-/// Largest balance: half of what the type holds.
-pub(super) const BALANCE_MAX: Nanodollars = Nanodollars(i64::MAX / 2);
+use crate::price::share;
 
-/// What a top-up came to.
+/// Maximum amount of a single top-up. Keeps every sum far below the limit of the type.
+pub const TOP_UP_MAX: Nanodollars = Nanodollars(1_000_000 * PER_DOLLAR);
+/// Maximum balance: half the limit of the type.
+pub(crate) const BALANCE_MAX: Nanodollars = Nanodollars(i64::MAX / 2);
+
+/// The result of a top-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopUp {
-    /// Its id.
+    /// Id of the top-up.
     pub id: String,
-    /// What was paid in.
+    /// Amount paid in.
     pub amount: Nanodollars,
-    /// What was added to it.
+    /// Bonus on it.
     pub bonus: Nanodollars,
-    /// Whether a top-up with this id was made before, so that nothing was paid in now.
+    /// Whether a top-up with this id was made before, so that nothing was added now.
     pub is_repeat: bool,
 }
 
-/// The bonus on a top-up, rounded like a charge. Spec S13.
+/// The bonus for a top-up, rounded like a charge. Spec S13.
 pub fn bonus(amount: Nanodollars) -> Nanodollars {
     let percent = match amount.0 / PER_DOLLAR {
         2_000.. => 12,

@@ -1,25 +1,25 @@
-//! The one task that writes the ledger: takes a group, makes it durable, tells who waits.
+//! The only task that writes the ledger: takes a group, makes it durable, reports the results.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::BillingError;
-use super::account::Wallet;
-use super::purse::Allotment;
-use super::queue::{Effect, Item, Queue};
 use trawl_model::{Charge, Nanodollars};
-use trawl_store::{Entry, EntryKind, Store, StoreError, Written};
+use trawl_store::{Entry, EntryKind, LedgerStore, StoreError, Written};
 
-/// Pause after the store failed, so that a full disk is not asked a thousand times a second.
+use crate::error::BillingError;
+use crate::queue::{ChargeSource, Effect, Item, Queue};
+use crate::wallet::Wallet;
+
+/// Delay before a retry after the store failed, for instance because the disk is full.
 const RETRY_DELAY: Duration = Duration::from_millis(200);
-const NOT_TAKEN: &str = "the ledger was not available";
+const NOT_ACCEPTED: &str = "the ledger was not available";
 
 /// Writes groups until the queue is closed and empty.
-pub(super) async fn run(store: Arc<dyn Store>, queue: Arc<Queue>) {
+pub(crate) async fn run(store: Arc<dyn LedgerStore>, queue: Arc<Queue>) {
     while let Some(mut group) = queue.next_group().await {
-        let found = find_undone(store.as_ref(), &mut group).await;
-        let (entries, effects) = apart(group);
-        let written = match found {
+        let resolved = resolve_undone_posts(store.as_ref(), &mut group).await;
+        let (entries, effects) = split(group);
+        let written = match resolved {
             Ok(()) => post(store.as_ref(), &entries).await,
             Err(error) => Err(error),
         };
@@ -27,7 +27,7 @@ pub(super) async fn run(store: Arc<dyn Store>, queue: Arc<Queue>) {
             Ok(written) => settle(store.as_ref(), &queue, entries, effects, written).await,
             Err(error) => {
                 log_failure(&error);
-                queue.put_back(undo(entries, effects));
+                queue.requeue(undo(entries, effects));
                 if queue.is_closed() {
                     queue.end();
                     break;
@@ -38,16 +38,19 @@ pub(super) async fn run(store: Arc<dyn Store>, queue: Arc<Queue>) {
     }
 }
 
-/// Asks whether posts that failed have reached the disk after all: those stand.
-async fn find_undone(store: &dyn Store, group: &mut [Item]) -> Result<(), StoreError> {
+/// Looks up failed posts that may have reached the disk after all. Those that did are settled.
+async fn resolve_undone_posts(
+    store: &dyn LedgerStore,
+    group: &mut [Item],
+) -> Result<(), StoreError> {
     for item in group {
-        let Effect::UndonePost { slice, post } = &item.effect else {
+        let Effect::UndonePost { source, post } = &item.effect else {
             continue;
         };
         let found = store.entry(&post.id).await?;
-        // A post of another slice is that of an earlier process, for the same page.
-        if found.is_some_and(|found| found.entry.hold == post.hold) {
-            end_hold(slice.wallet(), post, true);
+        // A post with another allotment is that of an earlier process, for the same page.
+        if found.is_some_and(|found| found.entry.reservation == post.reservation) {
+            settle_reservation(source.wallet(), post, true);
             *item = Item {
                 entries: Vec::new(),
                 effect: Effect::Void { undone_post: None },
@@ -57,10 +60,10 @@ async fn find_undone(store: &dyn Store, group: &mut [Item]) -> Result<(), StoreE
     Ok(())
 }
 
-/// An item's effect and how many of the group's entries are its own.
-type Owned = (usize, Effect);
+/// The effect of an item, and how many of the group's entries belong to it.
+type ItemEffect = (usize, Effect);
 
-fn apart(group: Vec<Item>) -> (Vec<Entry>, Vec<Owned>) {
+fn split(group: Vec<Item>) -> (Vec<Entry>, Vec<ItemEffect>) {
     let mut entries = Vec::with_capacity(group.len());
     let mut effects = Vec::with_capacity(group.len());
     for item in group {
@@ -70,7 +73,7 @@ fn apart(group: Vec<Item>) -> (Vec<Entry>, Vec<Owned>) {
     (entries, effects)
 }
 
-async fn post(store: &dyn Store, entries: &[Entry]) -> Result<Vec<Written>, StoreError> {
+async fn post(store: &dyn LedgerStore, entries: &[Entry]) -> Result<Vec<Written>, StoreError> {
     if entries.is_empty() {
         return Ok(Vec::new());
     }
@@ -78,15 +81,16 @@ async fn post(store: &dyn Store, entries: &[Entry]) -> Result<Vec<Written>, Stor
 }
 
 async fn settle(
-    store: &dyn Store,
+    store: &dyn LedgerStore,
     queue: &Queue,
     entries: Vec<Entry>,
-    effects: Vec<Owned>,
+    effects: Vec<ItemEffect>,
     written: Vec<Written>,
 ) {
-    let mut both = entries.into_iter().zip(written);
+    let mut results = entries.into_iter().zip(written);
     for (n_entries, effect) in effects {
-        let (entries, written): (Vec<Entry>, Vec<Written>) = both.by_ref().take(n_entries).unzip();
+        let (entries, written): (Vec<Entry>, Vec<Written>) =
+            results.by_ref().take(n_entries).unzip();
         for (entry, written) in entries.iter().zip(&written) {
             log_refusal(entry, written);
         }
@@ -95,66 +99,69 @@ async fn settle(
             Effect::Void { undone_post } => {
                 if let (Some((wallet, charge)), [Written::AlreadyThere]) = (undone_post, &*written)
                 {
-                    // The failed commit had reached the disk: the post stands, and the balance says so.
+                    // The failed commit had reached the disk: the post is valid and is deducted
+                    // now.
                     wallet.change(|funds| funds.balance = funds.balance - charge);
                 }
-                queue.leave();
+                queue.release();
             }
             Effect::Post {
                 wallet,
-                slice,
+                source,
                 done,
             } => {
                 let ([entry], [written]) = (&entries[..], &written[..]) else {
                     continue;
                 };
-                let outcome = match slice {
-                    None => end_plain(&wallet, entry, written),
-                    Some(slice) => end_share(store, &slice, entry, written).await,
+                let outcome = match source {
+                    None => settle_post(&wallet, entry, written),
+                    Some(source) => settle_run_post(store, &*source, entry, written).await,
                 };
-                queue.leave();
-                // Nobody listens when the client has gone; the charge stands.
-                let _unheard = done.send(outcome);
+                queue.release();
+                // The receiver is gone if the client has disconnected; the charge is final.
+                let _ignored = done.send(outcome);
             }
-            Effect::UndonePost { slice, post } => {
-                slice.uncharge(-post.amount);
-                queue.leave();
+            Effect::UndonePost { source, post } => {
+                source.uncharge(-post.amount);
+                queue.release();
             }
-            Effect::Told { wallet, done } => {
+            Effect::Report { wallet, done } => {
                 if let Some(wallet) = wallet {
-                    add_new(&wallet, &entries, &written);
+                    add_new_money(&wallet, &entries, &written);
                 }
-                let _unheard = done.send(Ok(written));
+                let _ignored = done.send(Ok(written));
             }
         }
     }
 }
 
-fn end_plain(wallet: &Wallet, post: &Entry, written: &Written) -> Result<Charge, BillingError> {
+fn settle_post(wallet: &Wallet, post: &Entry, written: &Written) -> Result<Charge, BillingError> {
     let is_posted = matches!(written, Written::New | Written::AlreadyThere);
-    end_hold(wallet, post, is_posted);
-    match is_posted {
-        true => Ok(post.charge),
-        false => Err(BillingError::Unavailable),
+    settle_reservation(wallet, post, is_posted);
+    if is_posted {
+        Ok(post.charge)
+    } else {
+        Err(BillingError::Unavailable)
     }
 }
 
-/// A page of a run has one post for ever. When it was paid before, the slice keeps its money.
-async fn end_share(
-    store: &dyn Store,
-    slice: &Allotment,
+/// Settles the post of a page of a run. A page is posted only once: if it was charged before, its
+/// allotment gets the money back, and the earlier charge is returned.
+async fn settle_run_post(
+    store: &dyn LedgerStore,
+    source: &dyn ChargeSource,
     post: &Entry,
     written: &Written,
 ) -> Result<Charge, BillingError> {
     if *written == Written::New {
-        end_hold(slice.wallet(), post, true);
+        settle_reservation(source.wallet(), post, true);
         return Ok(post.charge);
     }
-    slice.uncharge(-post.amount);
+    source.uncharge(-post.amount);
     match written {
         Written::AlreadyThere => {
-            let standing = store.entry(&post.id).await?;
-            standing
+            let earlier = store.entry(&post.id).await?;
+            earlier
                 .map(|posted| posted.entry.charge)
                 .ok_or(BillingError::Unavailable)
         }
@@ -162,7 +169,7 @@ async fn end_share(
     }
 }
 
-fn end_hold(wallet: &Wallet, entry: &Entry, is_posted: bool) {
+fn settle_reservation(wallet: &Wallet, entry: &Entry, is_posted: bool) {
     wallet.change(|funds| {
         funds.held += entry.held;
         if is_posted {
@@ -171,7 +178,7 @@ fn end_hold(wallet: &Wallet, entry: &Entry, is_posted: bool) {
     });
 }
 
-fn add_new(wallet: &Wallet, entries: &[Entry], written: &[Written]) {
+fn add_new_money(wallet: &Wallet, entries: &[Entry], written: &[Written]) {
     let new = entries
         .iter()
         .zip(written)
@@ -180,63 +187,63 @@ fn add_new(wallet: &Wallet, entries: &[Entry], written: &[Written]) {
     wallet.change(|funds| funds.balance += amount);
 }
 
-/// What is left to write of a group that failed. Who waits is told so; a post becomes a void, because its page is not
-/// delivered.
-fn undo(entries: Vec<Entry>, effects: Vec<Owned>) -> Vec<Item> {
+/// The items that still must be written after a group failed. Waiters get an error; a post becomes
+/// a void, because its page is not delivered.
+fn undo(entries: Vec<Entry>, effects: Vec<ItemEffect>) -> Vec<Item> {
     let mut entries = entries.into_iter();
-    let mut left = Vec::with_capacity(effects.len());
+    let mut remaining = Vec::with_capacity(effects.len());
     for (n_entries, effect) in effects {
         let entries: Vec<Entry> = entries.by_ref().take(n_entries).collect();
         match effect {
             Effect::Reserve | Effect::Void { .. } | Effect::UndonePost { .. } => {
-                left.push(Item { entries, effect });
+                remaining.push(Item { entries, effect });
             }
             Effect::Post {
                 wallet,
-                slice,
+                source,
                 done,
             } => {
                 for post in entries {
-                    left.push(match &slice {
-                        None => undone_post(&wallet, post),
-                        Some(slice) => undone_share(slice, post),
+                    remaining.push(match &source {
+                        None => undo_post(&wallet, post),
+                        Some(source) => undo_run_post(source, post),
                     });
                 }
-                let _unheard = done.send(Err(BillingError::Unavailable));
+                let _ignored = done.send(Err(BillingError::Unavailable));
             }
-            Effect::Told { done, .. } => {
-                let _unheard = done.send(Err(BillingError::Unavailable));
+            Effect::Report { done, .. } => {
+                let _ignored = done.send(Err(BillingError::Unavailable));
             }
         }
     }
-    left
+    remaining
 }
 
-fn undone_post(wallet: &Arc<Wallet>, post: Entry) -> Item {
-    end_hold(wallet, &post, false);
+fn undo_post(wallet: &Arc<Wallet>, post: Entry) -> Item {
+    settle_reservation(wallet, &post, false);
     let undone_post = Some((Arc::clone(wallet), -post.amount));
     let void = Entry {
         kind: EntryKind::Void,
         amount: Nanodollars::ZERO,
         charge: Charge::default(),
-        reason: NOT_TAKEN.to_owned(),
+        reason: NOT_ACCEPTED.to_owned(),
         ..post
     };
     Item::one(void, Effect::Void { undone_post })
 }
 
-/// The charge stays out of the slice until it is known whether the ledger has it. The void has an id of its own: the page may
-/// be paid later.
-fn undone_share(slice: &Arc<Allotment>, post: Entry) -> Item {
-    let void = slice.page_void(&post, NOT_TAKEN);
-    let slice = Arc::clone(slice);
+/// The charge is not returned to the allotment until it is known whether the ledger has it. The
+/// void has its own id, because the page may be charged later.
+fn undo_run_post(source: &Arc<dyn ChargeSource>, post: Entry) -> Item {
+    let void = source.page_void(&post, NOT_ACCEPTED);
+    let source = Arc::clone(source);
     let post = Box::new(post);
-    Item::one(void, Effect::UndonePost { slice, post })
+    Item::one(void, Effect::UndonePost { source, post })
 }
 
 fn log_failure(error: &StoreError) {
     let cause = std::error::Error::source(error).map(ToString::to_string);
-    tracing::error!(error = %error, cause, "the ledger did not take a group: its posts fail, the rest is tried again");
+    tracing::error!(error = %error, cause, "the ledger did not accept a group: its posts fail, the rest is retried");
 }
 
 fn log_refusal(entry: &Entry, written: &Written) {

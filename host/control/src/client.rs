@@ -1,4 +1,4 @@
-//! The command line's end: a running server when there is one, the store itself otherwise.
+//! The client side: talks to a running server, or opens the store itself if there is none.
 
 use std::io;
 use std::path::Path;
@@ -10,26 +10,30 @@ use tokio::net::UnixStream;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
-use super::perform::performed;
-use super::request::{Reply, Request};
-use super::{ControlError, socket};
 use trawl_billing::{Billing, SeatPrices};
 use trawl_model::clock::Clock;
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, DataDirError, Store, StoreError};
 
-/// How long to wait for a server that has taken the directory and is not listening yet, or for another command.
-const START_UP_MAX: Duration = Duration::from_secs(3);
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
-/// How long the server may take for one answer. Adding up a large ledger takes a while.
-const ANSWER_MAX: Duration = Duration::from_secs(600);
+use crate::error::ControlError;
+use crate::perform::perform_to_reply;
+use crate::reply::Reply;
+use crate::request::Request;
+use crate::socket;
 
-/// Whoever answers the operator.
+/// How long to wait for a process that has locked the directory: a server that does not listen yet,
+/// or another command.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+const RETRY_DELAY: Duration = Duration::from_millis(50);
+/// Timeout of a reply. The audit of a large ledger takes a while.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Carries out the operator's requests.
 #[derive(Debug)]
-pub struct Operator(Door);
+pub struct Operator(Backend);
 
 #[derive(Debug)]
-enum Door {
+enum Backend {
     Server(BufReader<UnixStream>),
     Store {
         billing: Billing,
@@ -38,75 +42,75 @@ enum Door {
 }
 
 impl Operator {
-    /// Reaches the server that uses this data directory, or takes the directory when none does. With `create`, a
-    /// directory that is missing is made.
+    /// Connects to the server that uses this data directory, or locks the directory and opens its
+    /// store if there is none. `create` creates a missing directory.
     ///
     /// # Errors
-    /// [`ControlError::NoAnswer`] when a process has taken the directory and does not listen; otherwise what kept the
-    /// store from opening.
+    /// [`ControlError::NoAnswer`] if a process has locked the directory but does not listen;
+    /// otherwise why the store could not be opened.
     pub async fn reach(data: &Path, create: bool) -> Result<Self, ControlError> {
-        let give_up = Instant::now() + START_UP_MAX;
+        let deadline = Instant::now() + CONNECT_TIMEOUT;
         loop {
-            if let Ok(stream) = socket::connected(data).await {
-                return Ok(Self(Door::Server(BufReader::new(stream))));
+            if let Ok(stream) = socket::connect(data).await {
+                return Ok(Self(Backend::Server(BufReader::new(stream))));
             }
-            let taken = if create {
+            let locked = if create {
                 DataDir::create(data)
             } else {
                 DataDir::open(data)
             };
-            match taken {
-                Ok(data) => return Self::alone(data).await,
-                Err(error @ DataDirError::InUse { .. }) if Instant::now() >= give_up => {
+            match locked {
+                Ok(data) => return Self::open_store(data).await,
+                Err(error @ DataDirError::InUse { .. }) if Instant::now() >= deadline => {
                     let socket = DataDir::socket_path(data);
                     let in_use = error.into();
                     return Err(ControlError::NoAnswer { in_use, socket });
                 }
-                Err(DataDirError::InUse { .. }) => tokio::time::sleep(LOOK_AGAIN).await,
+                Err(DataDirError::InUse { .. }) => tokio::time::sleep(RETRY_DELAY).await,
                 Err(error) => return Err(StoreError::from(error).into()),
             }
         }
     }
 
-    /// Reaches the server that uses this data directory; `None` when none does.
+    /// Connects to the server that uses this data directory; `None` if there is none.
     pub async fn beside(data: &Path) -> Option<Self> {
-        let stream = socket::connected(data).await.ok()?;
-        Some(Self(Door::Server(BufReader::new(stream))))
+        let stream = socket::connect(data).await.ok()?;
+        Some(Self(Backend::Server(BufReader::new(stream))))
     }
 
-    async fn alone(data: DataDir) -> Result<Self, ControlError> {
+    async fn open_store(data: DataDir) -> Result<Self, ControlError> {
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await?);
         let tasks = TaskTracker::new();
-        let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks).await?;
-        Ok(Self(Door::Store { billing, store }))
+        let billing = Billing::start(store.clone(), Clock::wall(), &tasks).await?;
+        Ok(Self(Backend::Store { billing, store }))
     }
 
-    /// The same with these prices of seats, unless a running server answers, which knows its own.
+    /// Sets the seat prices. A running server uses its own.
     #[must_use]
     pub fn with_seat_prices(self, prices: SeatPrices) -> Self {
         Self(match self.0 {
-            Door::Store { billing, store } => Door::Store {
+            Backend::Store { billing, store } => Backend::Store {
                 billing: billing.with_seat_prices(prices),
                 store,
             },
-            server @ Door::Server(_) => server,
+            server @ Backend::Server(_) => server,
         })
     }
 
-    /// Asks one question.
+    /// Carries out a request.
     ///
     /// # Errors
-    /// [`ControlError::Refused`] when it cannot be done, [`ControlError::Broken`] or [`ControlError::Version`] when the
-    /// server did not answer properly.
+    /// [`ControlError::Refused`] if it failed, [`ControlError::Broken`] or
+    /// [`ControlError::Version`] if the server sent no valid reply.
     pub async fn ask(&mut self, request: Request) -> Result<Reply, ControlError> {
         let reply = match &mut self.0 {
-            Door::Server(stream) => {
+            Backend::Server(stream) => {
                 let line = exchange(stream, &request)
                     .await
                     .map_err(ControlError::Broken)?;
                 serde_json::from_str(&line).map_err(ControlError::Version)?
             }
-            Door::Store { billing, .. } => performed(billing, request).await,
+            Backend::Store { billing, .. } => perform_to_reply(billing, request).await,
         };
         match reply {
             Reply::Error(text) => Err(ControlError::Refused(text)),
@@ -114,9 +118,9 @@ impl Operator {
         }
     }
 
-    /// Finishes what was begun and gives the data directory back.
+    /// Finishes pending writes and releases the data directory.
     pub async fn leave(self) {
-        if let Door::Store { billing, store } = self.0 {
+        if let Backend::Store { billing, store } = self.0 {
             billing.close().await;
             store.close().await;
         }
@@ -129,8 +133,9 @@ async fn exchange(stream: &mut BufReader<UnixStream>, request: &Request) -> io::
     stream.write_all(line.as_bytes()).await?;
     let mut reply = String::new();
     let read = stream.read_line(&mut reply);
-    match tokio::time::timeout(ANSWER_MAX, read).await?? {
-        0 => Err(io::ErrorKind::UnexpectedEof.into()),
-        _ => Ok(reply),
+    let n_bytes = tokio::time::timeout(REPLY_TIMEOUT, read).await??;
+    if n_bytes == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
     }
+    Ok(reply)
 }

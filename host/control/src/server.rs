@@ -1,4 +1,4 @@
-//! The server's end: answers the command line, one connection a command.
+//! The server side: answers requests of the command line on the control socket.
 
 use std::io;
 use std::path::Path;
@@ -12,27 +12,30 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::perform::performed;
-use super::request::{Reply, Request};
-use super::{ControlError, socket};
 use trawl_billing::Billing;
 use trawl_store::DataDir;
 
-/// Commands at work at once; more wait their turn.
+use crate::error::ControlError;
+use crate::perform::perform_to_reply;
+use crate::reply::Reply;
+use crate::request::Request;
+use crate::socket;
+
+/// Concurrent connections; more wait to be accepted.
 const CONNECTIONS_MAX: usize = 16;
-/// Longest request line in bytes.
+/// Maximum length of a request line in bytes.
 const REQUEST_BYTES_MAX: u64 = 64 * 1024;
-/// How long a connection may say nothing.
+/// Idle timeout of a connection.
 const IDLE_MAX: Duration = Duration::from_secs(60);
-/// Pause after a connection could not be accepted (no more file descriptors, say).
+/// Delay after a connection could not be accepted, for instance for lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// What a running server answers from.
+/// Answers requests from the state of a running server.
 #[derive(Clone)]
 pub struct ControlHandler {
     /// Accounts and the ledger.
     pub billing: Billing,
-    /// Tells the plugins in effect, as `GET /plugins` does.
+    /// Returns the loaded plugins, as in `GET /plugins`.
     pub plugins: Arc<dyn Fn() -> Value + Send + Sync>,
 }
 
@@ -40,67 +43,68 @@ impl ControlHandler {
     async fn answer(&self, request: Request) -> Reply {
         match request {
             Request::Plugins {} => Reply::Plugins((self.plugins)()),
-            request => performed(&self.billing, request).await,
+            request => perform_to_reply(&self.billing, request).await,
         }
     }
 }
 
-/// Answers at the socket of a data directory until `stop`. The process must have taken the directory.
+/// Listens on the socket of a data directory until `stop`. The process must have locked the
+/// directory.
 ///
 /// # Errors
-/// [`ControlError::Socket`] when the socket cannot be made.
+/// [`ControlError::Socket`] if the socket cannot be created.
 pub fn listen(
     data: &Path,
-    desk: ControlHandler,
+    handler: ControlHandler,
     stop: CancellationToken,
     tasks: &TaskTracker,
 ) -> Result<(), ControlError> {
     let path = DataDir::socket_path(data);
-    let listener = socket::bound(data).map_err(|source| ControlError::Socket {
+    let listener = socket::bind_listener(data).map_err(|source| ControlError::Socket {
         path: path.clone(),
         source,
     })?;
     let connections = tasks.clone();
     tasks.spawn(async move {
-        accept(listener, desk, &stop, &connections).await;
-        // A file without a listener does no harm: the next server replaces it.
-        let _is_gone = std::fs::remove_file(path);
+        accept(listener, handler, &stop, &connections).await;
+        // A stale socket file is harmless: the next server replaces it.
+        let _ignored = std::fs::remove_file(path);
     });
     Ok(())
 }
 
 async fn accept(
     listener: UnixListener,
-    desk: ControlHandler,
+    handler: ControlHandler,
     stop: &CancellationToken,
     tasks: &TaskTracker,
 ) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let permits = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
-        let place = Arc::clone(&places).acquire_owned();
-        let accepted = async { (place.await, listener.accept().await) };
-        let (place, accepted) = tokio::select! {
+        let permit = Arc::clone(&permits).acquire_owned();
+        let accepted = async { (permit.await, listener.accept().await) };
+        let (permit, accepted) = tokio::select! {
             () = stop.cancelled() => return,
             accepted = accepted => accepted,
         };
         match accepted {
             Ok((stream, _)) => {
-                let (desk, stop) = (desk.clone(), stop.clone());
+                let (handler, stop) = (handler.clone(), stop.clone());
                 tasks.spawn(async move {
-                    let _place = place;
-                    // The client sees a closed connection and says so itself.
-                    let _ended = stop.run_until_cancelled(converse(stream, &desk)).await;
+                    let _permit = permit;
+                    // The client reports a broken connection itself.
+                    let _ignored = stop.run_until_cancelled(serve(stream, &handler)).await;
                 });
             }
             Err(error) => {
-                tracing::warn!(error = %error, "a command line could not connect");
+                tracing::warn!(error = %error, "could not accept a control connection");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }
 }
 
-async fn converse(stream: UnixStream, desk: &ControlHandler) -> io::Result<()> {
+async fn serve(stream: UnixStream, handler: &ControlHandler) -> io::Result<()> {
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader);
     loop {
@@ -110,16 +114,16 @@ async fn converse(stream: UnixStream, desk: &ControlHandler) -> io::Result<()> {
         if n_bytes == 0 {
             return Ok(());
         }
-        let is_whole = line.ends_with('\n');
+        let is_complete = line.ends_with('\n');
         let reply = match serde_json::from_str(&line) {
-            Ok(request) => desk.answer(request).await,
-            Err(error) => Reply::Error(format!("the request is not understood: {error}")),
+            Ok(request) => handler.answer(request).await,
+            Err(error) => Reply::Error(format!("the request is invalid: {error}")),
         };
         let mut text = serde_json::to_string(&reply)?;
         text.push('\n');
         writer.write_all(text.as_bytes()).await?;
-        if !is_whole {
-            // The rest of a line that is too long is not a request.
+        if !is_complete {
+            // The rest of an overlong line must not be read as a request.
             return Ok(());
         }
     }

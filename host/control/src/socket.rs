@@ -1,4 +1,4 @@
-//! The socket's file: private from the moment it exists, reachable however long its path is.
+//! The control socket: private from the moment it exists, reachable even if its path is long.
 
 use std::fs::File;
 use std::io;
@@ -14,13 +14,13 @@ use tokio::net::{UnixListener, UnixStream};
 
 use trawl_store::DataDir;
 
-/// Longest path that an address of a socket holds, its final zero not counted (unix(7)).
-const ADDRESS_BYTES_MAX: usize = 107;
-/// Connections that wait to be accepted.
+/// Maximum path length of a socket address without the final zero, in bytes (unix(7)).
+const PATH_BYTES_MAX: usize = 107;
+/// Maximum number of pending connections.
 const BACKLOG: i32 = 16;
 
-/// Makes the socket of a data directory that this process has taken. One that a killed server left is replaced.
-pub(super) fn bound(data: &Path) -> io::Result<UnixListener> {
+/// Creates the socket of a data directory that this process has locked. Replaces a stale one.
+pub(crate) fn bind_listener(data: &Path) -> io::Result<UnixListener> {
     let path = DataDir::socket_path(data);
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -28,33 +28,33 @@ pub(super) fn bound(data: &Path) -> io::Result<UnixListener> {
     }
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    // Before it has a name: on Linux the file takes the socket's mode, so there is no moment when others can connect.
+    // Before bind: on Linux the file gets the mode of the socket, so others can never connect.
     fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
-    let short = Short::of(&path)?;
+    let short = ShortPath::of(&path)?;
     bind(&socket, &SocketAddrUnix::new(&short.path)?)?;
     listen(&socket, BACKLOG)?;
     UnixListener::from_std(StdListener::from(socket))
 }
 
 /// Connects to the socket of a data directory.
-pub(super) async fn connected(data: &Path) -> io::Result<UnixStream> {
-    let short = Short::of(&DataDir::socket_path(data))?;
+pub(crate) async fn connect(data: &Path) -> io::Result<UnixStream> {
+    let short = ShortPath::of(&DataDir::socket_path(data))?;
     UnixStream::connect(&short.path).await
 }
 
-/// A path that fits an address: the path itself, or one through the open directory.
-struct Short {
+/// A path that fits a socket address: the path itself, or one through a directory descriptor.
+struct ShortPath {
     path: PathBuf,
-    // The path leads through this descriptor.
+    // Keeps the descriptor in the path open.
     _directory: Option<File>,
 }
 
-impl Short {
+impl ShortPath {
     fn of(path: &Path) -> io::Result<Self> {
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io::ErrorKind::InvalidFilename.into());
         };
-        if path.as_os_str().len() <= ADDRESS_BYTES_MAX {
+        if path.as_os_str().len() <= PATH_BYTES_MAX {
             return Ok(Self {
                 path: path.to_path_buf(),
                 _directory: None,

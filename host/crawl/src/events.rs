@@ -1,4 +1,4 @@
-//! What a crawl tells its webhook.
+//! The events of a crawl for its webhook.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,24 +6,26 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::job::Job;
-use crate::webhooks::{Event, EventKind, FoundPage, Webhooks};
 use trawl_billing::Billing;
-use trawl_engine::page::PageOutcome;
+use trawl_model::outcome::PageOutcome;
 use trawl_model::{Nanodollars, Terms};
 use trawl_plan::crawl::WebhookPlan;
+use trawl_store::StoreError;
 
-/// The teller of one crawl.
+use super::job::Job;
+use super::webhooks::{Event, EventKind, FoundPage, Webhooks};
+
+/// Builds the events of one crawl.
 pub(super) struct Events {
     webhooks: Arc<Webhooks>,
     plan: WebhookPlan,
     job: Arc<Job>,
     billing: Billing,
-    begun: Instant,
-    /// What the account had when the crawl began.
+    started: Instant,
+    /// The balance of the account when the crawl started.
     balance: Nanodollars,
-    told_half: AtomicBool,
-    told_all: AtomicBool,
+    half_sent: AtomicBool,
+    all_sent: AtomicBool,
 }
 
 impl Events {
@@ -39,14 +41,14 @@ impl Events {
             plan,
             job,
             billing,
-            begun: Instant::now(),
-            told_half: AtomicBool::new(false),
-            told_all: AtomicBool::new(false),
+            started: Instant::now(),
+            half_sent: AtomicBool::new(false),
+            all_sent: AtomicBool::new(false),
         }
     }
 
-    /// The events of a page that is ready to be delivered; `entry` is its JSON. They are pushed before the page is written
-    /// down, so that a crash between the two tells it twice rather than never.
+    /// The events of a page that is ready to be delivered; `entry` is its JSON. They are stored
+    /// before the page, so that a crash in between sends them twice rather than never.
     pub(super) fn page(
         &self,
         n: u32,
@@ -77,40 +79,40 @@ impl Events {
         events
     }
 
-    /// Keeps events for delivery.
-    pub(super) async fn push(&self, events: Vec<Event>) -> Result<(), trawl_store::StoreError> {
+    /// Stores events for delivery.
+    pub(super) async fn push(&self, events: Vec<Event>) -> Result<(), StoreError> {
         self.webhooks.push(events).await
     }
 
-    /// Tells that the crawl has ended for good.
+    /// Stores the events of the crawl's end.
     pub(super) async fn ended(&self, seed: &str) {
         let mut events: Vec<Event> = self.credits().collect();
         if self.plan.on_website_status {
-            let millis = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
             events.push(Event::website_status(
                 &self.job.account,
                 &self.plan.destination,
                 &self.job.id,
                 seed,
-                self.job.tally().n_pages,
+                self.job.progress().n_pages,
                 millis,
             ));
         }
         if let Err(error) = self.push(events).await {
-            tracing::error!(crawl = self.job.id, error = %error, "the events of a crawl's end could not be kept");
+            tracing::error!(crawl = self.job.id, error = %error, "could not store the events of a crawl's end");
         }
     }
 
-    /// What is to be told of the account's money now, once each.
+    /// The events about the account's balance that are due now, each at most once.
     fn credits(&self) -> impl Iterator<Item = Event> + use<> {
         let left = self.billing.balance(&self.job.account);
-        // Less than a credit buys nothing that a caller would notice.
+        // Callers see whole credits, so less than one counts as none.
         let is_empty = left.whole_credits() <= 0;
         let is_half = left.0 <= self.balance.0 / 2;
         // Under the Unlimited plan a crawl uses no credits.
         let spends = self.job.terms == Terms::PayAsYouGo;
-        let tell = |is_wanted: bool, is_so: bool, told: &AtomicBool, kind| {
-            let is_due = spends && is_wanted && is_so && !told.swap(true, Ordering::Relaxed);
+        let due = |is_enabled: bool, is_reached: bool, sent: &AtomicBool, kind| {
+            let is_due = spends && is_enabled && is_reached && !sent.swap(true, Ordering::Relaxed);
             is_due.then(|| {
                 Event::credits(
                     kind,
@@ -122,16 +124,16 @@ impl Events {
             })
         };
         let plan = &self.plan;
-        let half = tell(
+        let half = due(
             plan.on_credits_half_depleted,
             is_half,
-            &self.told_half,
+            &self.half_sent,
             EventKind::CreditsHalfDepleted,
         );
-        let all = tell(
+        let all = due(
             plan.on_credits_depleted,
             is_empty,
-            &self.told_all,
+            &self.all_sent,
             EventKind::CreditsDepleted,
         );
         half.into_iter().chain(all)

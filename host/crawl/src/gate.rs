@@ -1,28 +1,30 @@
-//! Where redirects of a crawl may lead: nowhere the crawl would not go by a link, and to no page it has already.
+//! Decides on the redirects of a crawl: they must stay in scope and not lead to a page that is
+//! crawled already.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use url::Url;
 
-use super::frontier::Frontier;
-use super::lock;
 use trawl_model::SkipReason;
 use trawl_net::robots::Robots;
 use trawl_plan::RedirectGate;
 
-/// The gate of one crawl.
+use super::frontier::Frontier;
+use super::lock;
+
+/// The redirect gate of one crawl.
 pub(super) struct Gate {
     frontier: Arc<Mutex<Frontier>>,
-    /// `None` when robots rules are not obeyed.
+    /// `None` when robots.txt is not obeyed.
     robots: Option<Arc<Robots>>,
-    /// Pages in flight by the address they were asked for.
-    pages: Mutex<HashMap<Url, Passage>>,
+    /// Pages in flight, by requested URL.
+    pages: Mutex<HashMap<Url, InFlight>>,
 }
 
-struct Passage {
+struct InFlight {
     n: u32,
     refused: Option<SkipReason>,
 }
@@ -36,15 +38,15 @@ impl Gate {
         }
     }
 
-    /// A page sets out.
+    /// Registers a page before it is fetched.
     pub(super) fn enter(&self, n: u32, page: &Url) {
-        let passage = Passage { n, refused: None };
-        self.with(|pages| pages.insert(page.clone(), passage));
+        let in_flight = InFlight { n, refused: None };
+        lock(&self.pages).insert(page.clone(), in_flight);
     }
 
-    /// A page is back: why one of its redirects was refused, if one was.
+    /// Removes a page that was fetched, and returns why one of its redirects was refused.
     pub(super) fn leave(&self, page: &Url) -> Option<SkipReason> {
-        self.with(|pages| pages.remove(page)?.refused)
+        lock(&self.pages).remove(page)?.refused
     }
 
     async fn decide(&self, n: u32, to: &Url) -> Result<(), SkipReason> {
@@ -54,25 +56,20 @@ impl Gate {
             _ => Ok(()),
         }
     }
-
-    fn with<T>(&self, use_pages: impl FnOnce(&mut HashMap<Url, Passage>) -> T) -> T {
-        use_pages(&mut self.pages.lock().unwrap_or_else(PoisonError::into_inner))
-    }
 }
 
 impl RedirectGate for Gate {
     fn may_follow<'a>(&'a self, page: &'a Url, to: &'a Url) -> BoxFuture<'a, bool> {
         async move {
-            let Some(n) = self.with(|pages| pages.get(page).map(|passage| passage.n)) else {
+            let n = lock(&self.pages).get(page).map(|in_flight| in_flight.n);
+            let Some(n) = n else {
                 return true;
             };
             let decided = self.decide(n, to).await;
-            if let Err(skip) = decided {
-                self.with(|pages| {
-                    if let Some(passage) = pages.get_mut(page) {
-                        passage.refused = Some(skip);
-                    }
-                });
+            if let Err(skip) = decided
+                && let Some(in_flight) = lock(&self.pages).get_mut(page)
+            {
+                in_flight.refused = Some(skip);
             }
             decided.is_ok()
         }

@@ -1,15 +1,16 @@
-//! A crawl that runs: what others see of it and how they stop it.
+//! A running crawl as others see it: its progress, and how to cancel it.
 
 use std::sync::Mutex;
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::frontier::Counts;
-use super::lock;
 use trawl_billing::AccountId;
 use trawl_model::{Nanodollars, StopReason, Terms};
-use trawl_store::{CrawlRecord, CrawlState};
+use trawl_store::{CrawlCounts, CrawlRecord, CrawlState};
+
+use super::frontier::Counts;
+use super::lock;
 
 /// A crawl that runs or waits to run.
 #[derive(Debug)]
@@ -19,19 +20,19 @@ pub(super) struct Job {
     pub(super) in_background: bool,
     /// What its pages cost and what they may use.
     pub(super) terms: Terms,
-    /// Set by the caller who wants it stopped.
+    /// Cancelled by the caller.
     pub(super) cancel: CancellationToken,
-    /// Set when the crawl has ended and everything of it is in the store.
+    /// Cancelled when the crawl has ended and is stored completely.
     pub(super) ended: CancellationToken,
-    /// Number of the last page that is in the store; followers wait for it to grow.
+    /// Number of the last stored page; followers wait for it to grow.
     pub(super) recorded: watch::Sender<u64>,
-    tally: Mutex<CrawlProgress>,
+    progress: Mutex<CrawlProgress>,
 }
 
-/// What a crawl has come to so far.
+/// Progress of a crawl.
 #[derive(Clone, Copy, Debug)]
 pub struct CrawlProgress {
-    /// Where it stands.
+    /// Its state.
     pub state: CrawlState,
     /// Why it ended or is about to end.
     pub stop: Option<StopReason>,
@@ -43,27 +44,37 @@ pub struct CrawlProgress {
     pub n_bytes: u64,
     /// What the pages cost.
     pub spent: Nanodollars,
-    /// The frontier's counts; zeros for a crawl that has ended and left memory.
+    /// URLs by status; zeros for a crawl that is no longer in memory.
     pub urls: Counts,
 }
 
 impl CrawlProgress {
-    /// Nothing yet.
-    pub(super) fn new(state: CrawlState) -> Self {
+    /// The stored progress of a crawl.
+    pub(super) fn stored(record: &CrawlRecord) -> Self {
         Self {
-            state,
-            stop: None,
-            n_pages: 0,
-            n_failed: 0,
-            n_bytes: 0,
-            spent: Nanodollars::ZERO,
+            state: record.state,
+            stop: record.stop,
+            n_pages: record.counts.n_pages,
+            n_failed: record.counts.n_failed,
+            n_bytes: record.counts.n_bytes,
+            spent: record.counts.spent,
             urls: Counts::default(),
+        }
+    }
+
+    /// The counts that are stored.
+    pub(super) fn counts(&self) -> CrawlCounts {
+        CrawlCounts {
+            n_pages: self.n_pages,
+            n_failed: self.n_failed,
+            n_bytes: self.n_bytes,
+            spent: self.spent,
         }
     }
 }
 
 impl Job {
-    pub(super) fn new(record: &CrawlRecord, tally: CrawlProgress) -> Self {
+    pub(super) fn new(record: &CrawlRecord, progress: CrawlProgress) -> Self {
         Self {
             id: record.id.clone(),
             account: record.account.clone(),
@@ -71,16 +82,16 @@ impl Job {
             terms: record.terms,
             cancel: CancellationToken::new(),
             ended: CancellationToken::new(),
-            recorded: watch::Sender::new(tally.n_pages),
-            tally: Mutex::new(tally),
+            recorded: watch::Sender::new(progress.n_pages),
+            progress: Mutex::new(progress),
         }
     }
 
-    pub(super) fn tally(&self) -> CrawlProgress {
-        *lock(&self.tally)
+    pub(super) fn progress(&self) -> CrawlProgress {
+        *lock(&self.progress)
     }
 
-    pub(super) fn count(&self, change: impl FnOnce(&mut CrawlProgress)) {
-        change(&mut lock(&self.tally));
+    pub(super) fn update(&self, change: impl FnOnce(&mut CrawlProgress)) {
+        change(&mut lock(&self.progress));
     }
 }

@@ -1,30 +1,41 @@
-//! Crawls: from a seed over links to the pages of a site, under caps, paid page by page, written down as they go.
+//! Crawls: whole sites, from a seed along its links, within limits, charged page by page and stored
+//! as they go.
 //!
-//! [`Crawls`] is the front door: it begins crawls, shows them, stops them, and takes up again what a stopped server left.
-//! `run` is the loop of one crawl; `frontier` decides what comes next, `page` takes one page from its address to the caller,
-//! `gate` judges redirects, `recorder` writes down.
+//! [`Crawls`] starts, shows, cancels and resumes crawls, and continues those that a stopped server
+//! interrupted. A crawl is one task: `turn` waits until it may run, `start` assembles its `run`,
+//! `drive` leases URLs from the `frontier` and spawns a task for each, `page` takes one URL from
+//! the robots.txt check to the delivered entry, `gate` decides on redirects, and `recorder` stores
+//! pages and URLs in batches.
+//!
+//! [`pipeline`] has what the deprecated pipelines do on top of a crawl, [`webhooks`] the delivery
+//! of events.
 
-mod desk;
+mod drive;
 mod events;
 mod frontier;
 mod gate;
 mod job;
 mod page;
+mod parts;
 pub mod pipeline;
 mod recorder;
+mod restore;
 mod run;
+mod service;
 mod start;
+mod stored_pages;
+mod turn;
 pub mod webhooks;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use desk::{
-    AtEnd, CrawlError, CrawlHandle, CrawlView, Crawls, CrawlsParts, Ending, NewCrawl, Replan,
-};
-pub use frontier::{Counts, Frontier, Lease, Leased};
+pub use frontier::Counts;
 pub use job::CrawlProgress;
+pub use parts::CrawlsParts;
+pub use service::{CrawlError, CrawlHandle, CrawlView, Crawls, NewCrawl};
 
-/// A lock whose holders never leave things half changed, so that a panic elsewhere does not matter.
+/// Locks a mutex whose value is consistent between statements, so that a panic of another holder
+/// does no harm.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

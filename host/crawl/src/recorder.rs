@@ -1,7 +1,7 @@
-//! What a crawl leaves in the store, written in groups: entries into its page log, addresses and places into the tables.
+//! Stores a crawl in batches: entries go to its page log, URLs and log positions to the database.
 //!
-//! A page's entry is in the log before the table says the page is done, so a crawl that goes on after a crash fetches again
-//! what it cannot show, and nothing else.
+//! The entry of a page is in the log before the database says that the page is done. After a crash
+//! a crawl therefore fetches again exactly the pages whose entries are lost.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
@@ -11,26 +11,28 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
+use trawl_model::clock::Timestamp;
+use trawl_model::{Nanodollars, StopReason, UrlRow, UrlState};
+use trawl_store::{CrawlCounts, CrawlStore, PageLog, PageRow, Progress, StoreError};
+
 use super::events::Events;
 use super::frontier::Frontier;
 use super::job::Job;
 use super::lock;
-use crate::webhooks::Event;
-use trawl_model::clock::Timestamp;
-use trawl_model::{Nanodollars, StopReason, UrlRow, UrlState};
-use trawl_store::{CrawlCounts, PageLog, PageRow, Progress, Store, StoreError};
+use super::webhooks::Event;
 
-/// Pages that may wait to be written; a crawl that is faster than the disk waits for it.
+/// Pages that may wait to be stored; a crawl that is faster than the disk is slowed down.
 const WAITING_MAX: usize = 256;
-/// How long a page waits for company. A group costs one flush to disk, and a second of work is lost by no crash.
-const GROUP_TIME: Duration = Duration::from_millis(100);
-/// A group that failed is tried again after this, so often, before the crawl is given up.
+/// How long a batch is collected. A batch costs one flush to disk, and a crash loses less than a
+/// second of work.
+const BATCH_TIME: Duration = Duration::from_millis(100);
+/// Delay before a failed batch is retried, and how often it is retried before the crawl fails.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
 const RETRIES_MAX: usize = 20;
-/// Addresses that are written in one transaction: the ledger has the same writer, and waits for some hundredths of a second at most.
+/// URLs in one transaction: the ledger shares the writer, and must not wait longer than some 10 ms.
 const URLS_AT_ONCE: usize = 4_000;
 
-/// A page to be written down.
+/// A page to be stored.
 #[derive(Debug)]
 pub(super) struct Recorded {
     pub(super) n: u32,
@@ -53,15 +55,15 @@ pub(super) struct Recorder {
 struct Writer {
     job: Arc<Job>,
     frontier: Arc<Mutex<Frontier>>,
-    store: Arc<dyn Store>,
+    store: Arc<dyn CrawlStore>,
     log: Arc<Mutex<PageLog>>,
     events: Option<Arc<Events>>,
-    /// Pages that the frontier calls done and whose entry has not come yet.
-    unwritten: Vec<UrlRow>,
-    /// Pages whose entry came before the frontier called them done.
+    /// Pages that the frontier completed and whose entries have not arrived yet.
+    awaiting_entry: Vec<UrlRow>,
+    /// Pages whose entries arrived before the frontier completed them.
     early: HashSet<u32>,
     last_seq: u64,
-    /// What the pages that are written come to.
+    /// The counts of the stored pages.
     counts: CrawlCounts,
 }
 
@@ -69,12 +71,12 @@ impl Recorder {
     pub(super) fn start(
         job: Arc<Job>,
         frontier: Arc<Mutex<Frontier>>,
-        store: Arc<dyn Store>,
+        store: Arc<dyn CrawlStore>,
         log: PageLog,
         events: Option<Arc<Events>>,
         counts: CrawlCounts,
     ) -> Self {
-        let (pages, waiting) = mpsc::channel(WAITING_MAX);
+        let (pages, incoming) = mpsc::channel(WAITING_MAX);
         let last_seq = *job.recorded.borrow();
         let writer = Writer {
             job,
@@ -82,54 +84,54 @@ impl Recorder {
             store,
             log: Arc::new(Mutex::new(log)),
             events,
-            unwritten: Vec::new(),
+            awaiting_entry: Vec::new(),
             early: HashSet::new(),
             last_seq,
             counts,
         };
-        let task = tokio::spawn(writer.run(waiting));
+        let task = tokio::spawn(writer.run(incoming));
         Self { pages, task }
     }
 
-    /// A way to hand in pages.
+    /// A sender for pages.
     pub(super) fn sender(&self) -> mpsc::Sender<Recorded> {
         self.pages.clone()
     }
 
-    /// Returns once everything is written. All other senders must be gone.
+    /// Returns once everything is stored. All other senders must be dropped before.
     pub(super) async fn finish(self) {
         drop(self.pages);
         if let Err(error) = self.task.await {
-            tracing::error!(error = %error, "the recorder of a crawl ended badly");
+            tracing::error!(error = %error, "the recorder of a crawl panicked");
         }
     }
 }
 
 impl Writer {
-    async fn run(mut self, mut waiting: mpsc::Receiver<Recorded>) {
+    async fn run(mut self, mut incoming: mpsc::Receiver<Recorded>) {
         let mut is_open = true;
         while is_open {
             let mut pages = Vec::new();
-            let until = tokio::time::Instant::now() + GROUP_TIME;
+            let until = tokio::time::Instant::now() + BATCH_TIME;
             while is_open && pages.len() < WAITING_MAX {
-                match tokio::time::timeout_at(until, waiting.recv()).await {
+                match tokio::time::timeout_at(until, incoming.recv()).await {
                     Ok(Some(page)) => pages.push(page),
                     Ok(None) => is_open = false,
                     Err(_) => break,
                 }
             }
-            if !self.write_down(pages).await {
+            if !self.write_batch(pages).await {
                 lock(&self.frontier).stop(StopReason::Failed);
                 self.job.cancel.cancel();
-                // What is left is taken and dropped, so that nobody waits for it.
-                while waiting.recv().await.is_some() {}
+                // The rest is received and dropped, so that no sender blocks.
+                while incoming.recv().await.is_some() {}
                 return;
             }
         }
     }
 
-    /// Writes a group and what changed in the frontier; `false` when the store does not take it.
-    async fn write_down(&mut self, pages: Vec<Recorded>) -> bool {
+    /// Stores a batch with the changes of the frontier; `false` when the store failed repeatedly.
+    async fn write_batch(&mut self, pages: Vec<Recorded>) -> bool {
         let changes = lock(&self.frontier).take_changes();
         let urls = self.writable(changes, &pages);
         if pages.is_empty() && urls.is_empty() {
@@ -145,7 +147,7 @@ impl Writer {
                     return true;
                 }
                 Err(error) => {
-                    tracing::error!(crawl = self.job.id, attempt, error = %error, "a crawl's pages could not be written");
+                    tracing::error!(crawl = self.job.id, attempt, error = %error, "could not store the pages of a crawl");
                     tokio::time::sleep(RETRY_DELAY).await;
                 }
             }
@@ -153,14 +155,16 @@ impl Writer {
         false
     }
 
-    /// The rows that may be written now: a done page only together with its entry, until then it counts as waiting.
+    /// The rows that may be stored now: a completed page only together with its entry, until then
+    /// as waiting.
     fn writable(&mut self, changes: Vec<UrlRow>, pages: &[Recorded]) -> Vec<UrlRow> {
         self.early.extend(pages.iter().map(|page| page.n));
         let mut rows = Vec::with_capacity(changes.len());
-        for row in std::mem::take(&mut self.unwritten) {
-            match self.early.remove(&row.n) {
-                true => rows.push(row),
-                false => self.unwritten.push(row),
+        for row in std::mem::take(&mut self.awaiting_entry) {
+            if self.early.remove(&row.n) {
+                rows.push(row);
+            } else {
+                self.awaiting_entry.push(row);
             }
         }
         for row in changes {
@@ -172,7 +176,7 @@ impl Writer {
                 state: UrlState::Waiting,
                 ..row.clone()
             });
-            self.unwritten.push(row);
+            self.awaiting_entry.push(row);
         }
         rows
     }
@@ -195,32 +199,32 @@ impl Writer {
         let urls = self.write_ahead(urls).await?;
         let entries: Vec<Bytes> = pages.iter().map(|page| page.entry.clone()).collect();
         let log = Arc::clone(&self.log);
-        let must_last = self.job.in_background;
-        let places = tokio::task::spawn_blocking(move || {
+        let is_durable = self.job.in_background;
+        let positions = tokio::task::spawn_blocking(move || {
             let mut log = lock(&log);
             let entries: Vec<&[u8]> = entries.iter().map(|entry| &entry[..]).collect();
-            let places = log.append(&entries)?;
-            if must_last {
+            let positions = log.append(&entries)?;
+            if is_durable {
                 log.sync()?;
             }
-            Ok::<_, StoreError>(places)
+            Ok::<_, StoreError>(positions)
         })
         .await
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
         if let Some(events) = &self.events {
-            let told = pages.iter().flat_map(|page| page.events.iter().cloned());
-            events.push(told.collect()).await?;
+            let occurred = pages.iter().flat_map(|page| page.events.iter().cloned());
+            events.push(occurred.collect()).await?;
         }
-        let rows = pages.iter().zip(places).zip(self.last_seq + 1..);
+        let rows = pages.iter().zip(positions).zip(self.last_seq + 1..);
         let progress = Progress {
             urls,
             pages: rows
-                .map(|((page, place), seq)| PageRow {
+                .map(|((page, position), seq)| PageRow {
                     seq,
                     n: page.n,
                     status: page.status,
                     is_failed: page.is_failed,
-                    place,
+                    place: position,
                     at: Some(page.at),
                     cost: page.charge,
                     error: page.error.clone(),
@@ -233,10 +237,10 @@ impl Writer {
             .await
     }
 
-    /// Writes addresses in transactions of their own as long as there are too many for one, and returns those that are left for the
-    /// one with the pages.
+    /// Stores URLs in transactions of their own while there are too many for one, and returns the
+    /// rest, which are stored together with the pages.
     async fn write_ahead(&self, urls: &[UrlRow]) -> Result<Vec<UrlRow>, StoreError> {
-        let (ahead, last) = parted(urls);
+        let (ahead, last) = split(urls);
         for urls in ahead {
             let progress = Progress {
                 urls,
@@ -251,9 +255,10 @@ impl Writer {
     }
 }
 
-/// Rows in groups of [`URLS_AT_ONCE`] that are written ahead of the pages, and those that are written with them. A page is done only
-/// together with its entry, and numbers are stored without gaps: ahead of that it waits.
-fn parted(urls: &[UrlRow]) -> (Vec<Vec<UrlRow>>, Vec<UrlRow>) {
+/// Batches of [`URLS_AT_ONCE`] rows that are stored ahead of the pages, and the rows that are
+/// stored with them. Numbers are stored without gaps, so a completed page is stored ahead as
+/// waiting, and with its entry as done.
+fn split(urls: &[UrlRow]) -> (Vec<Vec<UrlRow>>, Vec<UrlRow>) {
     let n_ahead = urls.len().saturating_sub(1) / URLS_AT_ONCE * URLS_AT_ONCE;
     let (ahead, rest) = urls.split_at(n_ahead);
     let done = ahead.iter().filter(|row| row.state == UrlState::Done);
@@ -275,7 +280,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_addresses_are_written_in_groups_and_done_pages_with_their_entries() {
+    fn many_urls_are_stored_in_batches_and_completed_pages_with_their_entries() {
         let row = |n: usize| UrlRow {
             n: n as u32,
             url: format!("https://a.example/{n}"),
@@ -286,7 +291,7 @@ mod tests {
             },
         };
         let urls: Vec<UrlRow> = (0..2 * URLS_AT_ONCE + 1).map(row).collect();
-        let (ahead, last) = parted(&urls);
+        let (ahead, last) = split(&urls);
         assert_eq!(ahead.len(), 2);
         assert!(ahead.iter().all(|group| group.len() == URLS_AT_ONCE));
         assert!(
@@ -297,7 +302,7 @@ mod tests {
         );
         let last: Vec<u32> = last.iter().map(|row| row.n).collect();
         assert_eq!(last, [5, 2 * URLS_AT_ONCE as u32]);
-        let (ahead, last) = parted(&urls[..URLS_AT_ONCE]);
+        let (ahead, last) = split(&urls[..URLS_AT_ONCE]);
         assert_eq!((ahead.len(), last.len()), (0, URLS_AT_ONCE));
     }
 }

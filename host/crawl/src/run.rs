@@ -1,207 +1,108 @@
-//! The loop of one crawl: lease, fetch, complete, until a cap, the caller or an empty frontier ends it.
+//! What the pages of one crawl share.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::AUTHORIZATION;
 use tokio::sync::{Notify, mpsc};
-use tokio::task::JoinSet;
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use trawl_billing::{Billing, RunBudget};
+use trawl_engine::page::RunContext;
+use trawl_model::StopReason;
+use trawl_model::clock::Clock;
+use trawl_net::fetch;
+use trawl_net::robots::Robots;
+use trawl_plan::crawl::CrawlPlan;
+use trawl_plan::{FetchPlan, OutputPlan, Pace, PagePlan};
+
 use super::events::Events;
-use super::frontier::{Frontier, Lease};
+use super::frontier::Frontier;
 use super::gate::Gate;
 use super::job::Job;
 use super::lock;
-use super::page;
 use super::recorder::Recorded;
-use trawl_billing::{Billing, RunBudget, Tariff};
-use trawl_engine::page::{PageEngine, PageOutcome, RunContext};
-use trawl_model::StopReason;
-use trawl_model::clock::Clock;
-use trawl_net::robots::Robots;
-use trawl_net::sitemap::Sitemaps;
-use trawl_plan::crawl::CrawlPlan;
-use trawl_plan::{FetchPlan, PagePlan};
 
-/// Pages that may be on their way between fetched and delivered. They wait for the ledger's flush and for a slow reader, and
-/// hold their content meanwhile.
-const LEAVING_MAX: usize = 64;
-/// Batches of sitemap addresses that wait for the frontier.
-const BATCHES_MAX: usize = 4;
-/// A crawl that is stuck without cause looks again after this.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How long a page may wait for its host without using up its own timeout: at a host with a crawl
+/// delay of ten seconds, the last of ten pages in flight waits 100 seconds.
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What the pages of one crawl share.
 pub(super) struct Run {
     pub(super) job: Arc<Job>,
     pub(super) plan: Arc<CrawlPlan>,
     pub(super) seed: Url,
-    /// The plan of every page of the seed's origin but for its address.
+    /// The plan of every page of the seed's origin, except for its URL.
     pub(super) page: PagePlan,
     /// How pages of other origins are fetched: without the caller's headers and cookies.
-    pub(super) elsewhere: Arc<FetchPlan>,
-    pub(super) rooms: Arc<PageEngine>,
+    pub(super) cross_origin: Arc<FetchPlan>,
     pub(super) context: RunContext,
     pub(super) billing: Billing,
-    pub(super) purse: RunBudget,
-    /// Whether an earlier process began it: then a page may have been paid for and not shown.
+    pub(super) budget: RunBudget,
+    /// Whether an earlier process started the crawl: a page may have been charged and not
+    /// delivered.
     pub(super) is_resumed: bool,
-    pub(super) tariff: Tariff,
     pub(super) frontier: Arc<Mutex<Frontier>>,
-    /// `None` when robots rules are not obeyed.
+    /// `None` when robots.txt is not obeyed.
     pub(super) robots: Option<Arc<Robots>>,
     pub(super) gate: Arc<Gate>,
     pub(super) recorder: mpsc::Sender<Recorded>,
-    /// The caller of a streaming crawl.
+    /// Receives the entries of a streaming crawl.
     pub(super) listener: Option<mpsc::Sender<Bytes>>,
-    /// What the caller's webhook is told.
+    /// Builds the events for the caller's webhook.
     pub(super) events: Option<Arc<Events>>,
     pub(super) clock: Clock,
-    pub(super) write_entry: fn(&PageOutcome, &mut Vec<u8>),
-    /// A page gave its place back.
-    pub(super) moved: Notify,
+    /// Notified when the frontier changes.
+    pub(super) frontier_changed: Notify,
 }
 
 impl Run {
     /// Leases nothing more. Pages in flight finish.
-    pub(super) fn stop(&self, why: StopReason) {
-        lock(&self.frontier).stop(why);
-        self.moved.notify_one();
+    pub(super) fn stop(&self, reason: StopReason) {
+        lock(&self.frontier).stop(reason);
+        self.frontier_changed.notify_one();
     }
 }
 
-/// How the loop ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
-    /// For good.
-    Stopped(StopReason),
-    /// The server stops: the crawl goes on at the next start.
-    Paused,
-}
-
-/// Crawls to the end.
-pub(super) async fn drive(
-    run: &Arc<Run>,
-    sitemaps: Option<Arc<Sitemaps>>,
-    server_stops: &CancellationToken,
-) -> Ended {
-    let mut pages = JoinSet::new();
-    let mut batches = sitemaps.map(|sitemaps| read_sitemaps(run, sitemaps));
-    lock(&run.frontier).set_sitemaps_pending(batches.is_some());
-    let deadline = run.plan.timeout.map(|time| Instant::now() + time);
-    let is_streaming = run.listener.is_some();
-    let mut told = false;
-    let mut is_paused = false;
-    loop {
-        let stop = match is_paused {
-            true if pages.is_empty() => return Ended::Paused,
-            true => None,
-            false => fill(run, &mut pages),
-        };
-        run.job
-            .count(|tally| tally.urls = lock(&run.frontier).counts());
-        if let Some(stop) = stop
-            && pages.is_empty()
-        {
-            return Ended::Stopped(stop);
-        }
-        tokio::select! {
-            Some(page) = pages.join_next() => {
-                if let Err(error) = page && error.is_panic() {
-                    tracing::error!(crawl = run.job.id, "a page of a crawl panicked");
-                }
-            }
-            () = run.moved.notified() => {}
-            batch = next_batch(&mut batches) => match batch {
-                Some(batch) => lock(&run.frontier).add_sitemap(batch.iter().map(String::as_str)),
-                None => {
-                    batches = None;
-                    lock(&run.frontier).set_sitemaps_pending(false);
-                }
-            },
-            () = run.job.cancel.cancelled(), if !told => {
-                told = true;
-                run.stop(StopReason::Cancelled);
-            }
-            () = hung_up(run), if is_streaming && !told => {
-                told = true;
-                run.stop(StopReason::HungUp);
-                // Nobody is left to take these pages; what they had set aside goes back.
-                pages.abort_all();
-            }
-            () = over(deadline), if !told => {
-                told = true;
-                run.stop(StopReason::Timeout);
-            }
-            () = server_stops.cancelled(), if !told && !is_paused => match is_streaming {
-                true => {
-                    told = true;
-                    run.stop(StopReason::ServerStopped);
-                }
-                false => is_paused = true,
-            },
-            () = tokio::time::sleep(LOOK_AGAIN) => {}
-        }
-        if told {
-            batches = None;
-            lock(&run.frontier).set_sitemaps_pending(false);
-        }
+/// The plan of every page: the seed's, with the crawl's redirect gate and the discovery of links.
+pub(super) fn page_plan(plan: &CrawlPlan, gate: &Arc<Gate>) -> PagePlan {
+    let mut headers = plan.seed.fetch.headers.clone();
+    // URLs in the frontier have no password; the seed's is sent to its whole origin.
+    let authorization = fetch::basic_authorization(&plan.seed.url);
+    headers.extend(authorization.map(|value| (AUTHORIZATION, value)));
+    let fetch = FetchPlan {
+        headers,
+        // The crawl checks robots.txt itself, before it reserves money.
+        respect_robots: false,
+        gate: Some(Arc::clone(gate) as _),
+        pace: Pace {
+            delay: plan.delay,
+            patience: PATIENCE,
+        },
+        ..(*plan.seed.fetch).clone()
+    };
+    let sends_headers = plan
+        .webhook
+        .as_ref()
+        .is_some_and(|webhook| webhook.on_find_metadata);
+    let output = OutputPlan {
+        discover: !plan.sitemap.only,
+        headers: plan.seed.output.headers || sends_headers,
+        ..(*plan.seed.output).clone()
+    };
+    PagePlan {
+        fetch: Arc::new(fetch),
+        output: Arc::new(output),
+        ..plan.seed.clone()
     }
 }
 
-/// Sends out as many pages as may be in flight; the reason to stop when the frontier gives one.
-fn fill(run: &Arc<Run>, pages: &mut JoinSet<()>) -> Option<StopReason> {
-    while pages.len() < run.plan.in_flight + LEAVING_MAX {
-        match lock(&run.frontier).lease() {
-            Lease::Page(leased) => {
-                pages.spawn(page::crawl(Arc::clone(run), leased));
-            }
-            Lease::Wait => return None,
-            Lease::Done(stop) => return Some(stop),
-        }
-    }
-    None
-}
-
-/// Reads the sitemaps of a crawl beside it; the batches end with the last file.
-fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> mpsc::Receiver<Vec<String>> {
-    let (sender, batches) = mpsc::channel(BATCHES_MAX);
-    let (named, seed, delay) = (
-        run.plan.sitemap.addresses.clone(),
-        run.seed.clone(),
-        run.plan.delay,
-    );
-    tokio::spawn(async move {
-        let starts = match named.is_empty() {
-            true => sitemaps.starts(&seed).await,
-            false => named,
-        };
-        // Ends by itself when nobody takes the batches any more.
-        let _summary = sitemaps.read(starts, delay, sender).await;
-    });
-    batches
-}
-
-async fn next_batch(batches: &mut Option<mpsc::Receiver<Vec<String>>>) -> Option<Vec<String>> {
-    match batches {
-        Some(batches) => batches.recv().await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn hung_up(run: &Run) {
-    match &run.listener {
-        Some(listener) => listener.closed().await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn over(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline).await,
-        None => std::future::pending().await,
+/// The fetch plan without the caller's headers and cookies, which belong to the seed's origin.
+pub(super) fn cross_origin(fetch: &FetchPlan) -> FetchPlan {
+    FetchPlan {
+        headers: Vec::new(),
+        cookies: Vec::new(),
+        ..fetch.clone()
     }
 }

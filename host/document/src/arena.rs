@@ -1,4 +1,5 @@
-//! The tree while it is being built: one flat list of nodes with links, because HTML moves nodes after they were placed.
+//! The tree under construction: a flat list of linked nodes, because the HTML algorithm moves nodes
+//! after their insertion.
 
 use html5ever::Attribute;
 
@@ -7,7 +8,7 @@ use super::kind;
 /// No node.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A node under construction. `start` and `count` mean what they mean in [`super::Document`].
+/// A node under construction. `start` and `count` have the same meaning as in [`super::Document`].
 #[derive(Clone, Copy)]
 pub(super) struct Node {
     pub(super) parent: u32,
@@ -19,12 +20,12 @@ pub(super) struct Node {
     pub(super) start: u32,
     pub(super) count: u32,
     pub(super) kind: u8,
-    /// A text that belongs to the text right before it; the lay-out joins them. Texts are merged where they are inserted,
-    /// never because something between them went away.
+    /// A text that continues the text right before it; the layout joins them. Texts are merged
+    /// where they are inserted, not when a node between them is removed.
     pub(super) continues: bool,
-    /// MathML `annotation-xml` whose encoding makes it hold HTML.
+    /// A MathML `annotation-xml` whose encoding makes it an HTML integration point.
     pub(super) holds_html: bool,
-    /// Distance from the document when it was placed.
+    /// Distance from the document node when it was inserted.
     pub(super) depth: u32,
 }
 
@@ -36,14 +37,14 @@ pub(super) struct Arena {
     pub(super) attribute_starts: Vec<u32>,
     pub(super) attribute_lengths: Vec<u32>,
     pub(super) text: String,
-    /// Most bytes `text` may have.
+    /// Maximum length of `text` in bytes.
     pub(super) text_max: usize,
     /// Set when text was refused because `text_max` was reached.
     pub(super) is_full: bool,
 }
 
 impl Arena {
-    /// Forgets the page before and makes the document node.
+    /// Clears the arena and adds the document node.
     pub(super) fn reset(&mut self, text_max: usize) {
         self.nodes.clear();
         self.attribute_names.clear();
@@ -74,7 +75,7 @@ impl Arena {
         index
     }
 
-    /// Adds text to the arena; gives its place. Gives an empty place when the arena is full.
+    /// Adds text to the arena and returns its start and length; both are 0 when the arena is full.
     pub(super) fn put(&mut self, text: &str) -> (u32, u32) {
         if self.text.len() + text.len() > self.text_max {
             self.is_full = true;
@@ -92,7 +93,8 @@ impl Arena {
         self.attribute_lengths.push(length);
     }
 
-    /// Adds attributes that an element does not have yet. Its old ones move to the end of the lists, to stay one range.
+    /// Adds attributes that an element does not have yet. The existing ones move to the end of the
+    /// lists, so that all stay one range.
     pub(super) fn put_missing(
         &mut self,
         element: u32,
@@ -171,7 +173,8 @@ impl Arena {
         (node.parent, node.prev, node.next) = (NONE, NONE, NONE);
     }
 
-    /// Moves all children of `from` to the end of `to`. Costs a step a child: its parent changes.
+    /// Moves all children of `from` to the end of `to`. Linear in the number of children, whose
+    /// parent changes.
     pub(super) fn move_children(&mut self, from: u32, to: u32) {
         let mut child = self.nodes[from as usize].first;
         self.nodes[from as usize].first = NONE;
@@ -183,7 +186,8 @@ impl Arena {
         }
     }
 
-    /// Puts text at the end of `parent`'s children, or right before `sibling`. Gives the text node.
+    /// Adds text at the end of `parent`'s children, or right before `sibling`. Returns the text
+    /// node.
     pub(super) fn put_text(&mut self, parent: u32, sibling: u32, text: &str) -> u32 {
         let neighbour = match sibling {
             NONE => self.nodes[parent as usize].last,
@@ -204,7 +208,7 @@ impl Arena {
         node
     }
 
-    /// Lengthens a text that ends the arena.
+    /// Extends a text node whose text ends the arena.
     pub(super) fn extend(&mut self, node: u32, text: &str) {
         let (_, count) = self.put(text);
         self.nodes[node as usize].count += count;

@@ -1,38 +1,41 @@
-//! From a body's bytes to text. Source: WHATWG HTML, "Determining the character encoding"; WHATWG Encoding.
+//! Decodes a body's bytes to text. Source: WHATWG HTML, "Determining the character encoding";
+//! WHATWG Encoding.
 
 use std::borrow::Cow;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 
-use super::media::{media_type, parameter};
 use trawl_model::MediaKind;
 
-/// Bytes in which a `meta` may name the character set.
+use super::media::{media_type, parameter};
+
+/// Bytes in which a `meta` may declare the character set.
 const PRESCAN_BYTES: usize = 1024;
-/// Bytes that the guess looks at: it settles early, and its cost must not grow with the page.
+/// Bytes that encoding detection reads: it settles early, and its cost must not grow with the page.
 const GUESS_BYTES: usize = 64 * 1024;
 
 /// A body as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded<'a> {
-    /// The text, without byte order mark; what could not be decoded is U+FFFD.
+    /// The text, without byte order mark; malformed bytes become U+FFFD.
     pub text: Cow<'a, str>,
     /// Label of the character set, lower case: `utf-8`.
     pub charset: &'static str,
 }
 
-/// Decodes a body: by its byte order mark, else by the header's `charset`, else (HTML and untyped) by a `meta` near its
-/// beginning, else as UTF-8 when it is valid UTF-8, else by a guess from its bytes.
+/// Decodes a body by its byte order mark, else by the header's `charset`, else (HTML and untyped
+/// bodies) by a `meta` near its beginning, else as UTF-8 if it is valid UTF-8, else by detection
+/// from its bytes.
 #[must_use]
 pub fn decode<'a>(body: &'a [u8], content_type: &str) -> Decoded<'a> {
     if let Some((encoding, length)) = Encoding::for_bom(body) {
         return decode_as(encoding, &body[length..]);
     }
-    let named = parameter(content_type, "charset")
+    let declared = parameter(content_type, "charset")
         .and_then(|label| Encoding::for_label(label.as_bytes()))
         .or_else(|| prescan_for(body, content_type));
-    decode_as(named.unwrap_or_else(|| guess(body)), body)
+    decode_as(declared.unwrap_or_else(|| detect(body)), body)
 }
 
 fn decode_as<'a>(encoding: &'static Encoding, body: &'a [u8]) -> Decoded<'a> {
@@ -43,7 +46,7 @@ fn decode_as<'a>(encoding: &'static Encoding, body: &'a [u8]) -> Decoded<'a> {
     }
 }
 
-/// The encoding's name in lower case, as the contract wants it. Names are few and fixed.
+/// The encoding's name in lower case, as the plugin contract requires.
 fn label(encoding: &'static Encoding) -> &'static str {
     const LABELS: &[&str] = &[
         "utf-8",
@@ -104,18 +107,19 @@ fn prescan_for(body: &[u8], content_type: &str) -> Option<&'static Encoding> {
     prescan(&body[..body.len().min(PRESCAN_BYTES)])
 }
 
-fn guess(body: &[u8]) -> &'static Encoding {
+fn detect(body: &[u8]) -> &'static Encoding {
     if std::str::from_utf8(body).is_ok() {
         return UTF_8;
     }
     let part = &body[..body.len().min(GUESS_BYTES)];
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(part, part.len() == body.len());
-    // UTF-8 with a broken byte somewhere is still UTF-8.
+    // UTF-8 with an invalid byte somewhere is still UTF-8.
     detector.guess(None, Utf8Detection::Allow)
 }
 
-/// The encoding that a `meta` tag names. Source: WHATWG HTML, "Prescan a byte stream to determine its encoding".
+/// The encoding that a `meta` tag declares. Source: WHATWG HTML, "Prescan a byte stream to
+/// determine its encoding".
 fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
     let mut rest = bytes;
     while let Some(at) = memchr::memchr(b'<', rest) {
@@ -165,7 +169,7 @@ fn of_meta(attributes: &[(String, String)]) -> Option<&'static Encoding> {
     }?;
     let encoding = Encoding::for_label(label.trim().as_bytes())?;
     Some(match encoding {
-        // The bytes of the tag were read as ASCII, so it cannot be UTF-16.
+        // The tag was readable as ASCII, so the encoding cannot be UTF-16.
         _ if encoding == UTF_16LE || encoding == UTF_16BE => UTF_8,
         _ if encoding == X_USER_DEFINED => WINDOWS_1252,
         _ => encoding,
@@ -191,7 +195,7 @@ fn charset_in(content: &str) -> Option<&str> {
     }
 }
 
-/// Attributes up to the end of the tag, names and values in lower case, and what follows them.
+/// Attributes up to the end of the tag, names and values in lower case, and the bytes after it.
 fn attributes(bytes: &[u8]) -> (Vec<(String, String)>, &[u8]) {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut at = 0;
@@ -294,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn valid_utf_8_needs_no_guess_and_the_rest_is_guessed() {
+    fn valid_utf_8_needs_no_detection_and_other_bytes_are_detected() {
         check("naïve".as_bytes(), "text/plain", "naïve", "utf-8");
         check(
             b"caf\xE9 na\xEFve d\xE9j\xE0 vu",

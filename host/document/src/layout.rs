@@ -1,4 +1,4 @@
-//! From the linked tree to the document's arrays, in one pass.
+//! Converts the linked tree to the document's arrays, in one pass.
 
 use url::Url;
 
@@ -12,12 +12,12 @@ struct Open {
     node: u32,
     /// Its index in the document.
     index: u32,
-    /// Whether its end was already written, because the tree was too deep at that place.
-    is_shut: bool,
+    /// Whether its end was already written, because the tree was too deep at this point.
+    is_closed: bool,
 }
 
-/// Lays the tree out. Elements deeper than `depth_max` become siblings of their ancestor at that depth; order is kept.
-/// The arena is left empty, its node list may be used again.
+/// Writes the tree into a document. Elements deeper than `depth_max` become siblings of their
+/// ancestor at that depth, in the same order. The arena is left empty; its node list can be reused.
 pub(super) fn lay_out(sink: &Sink, arena: &mut Arena, url: &Url, depth_max: usize) -> Document {
     let mut document = Document::default();
     reserve(&mut document, arena.nodes.len());
@@ -29,9 +29,10 @@ pub(super) fn lay_out(sink: &Sink, arena: &mut Arena, url: &Url, depth_max: usiz
     document.attribute_lengths = std::mem::take(&mut arena.attribute_lengths);
     document.text = std::mem::take(&mut arena.text);
     document.url = url.as_str().to_owned();
-    document.base = match sink.has_base.get() {
-        true => document.find_base(url),
-        false => document.url.clone(),
+    document.base = if sink.has_base.get() {
+        document.find_base(url)
+    } else {
+        document.url.clone()
     };
     document
 }
@@ -51,7 +52,7 @@ fn write_nodes(document: &mut Document, arena: &mut Arena, depth_max: usize) {
     loop {
         let node = arena.nodes[next as usize];
         if node.continues && join(document, arena, &node) {
-            // Its text went to the text before it.
+            // Its text was joined to the text before it.
         } else {
             let parent = parent_of(document, &mut open, &node, depth_max);
             let index = document.kinds.len() as u32;
@@ -60,7 +61,7 @@ fn write_nodes(document: &mut Document, arena: &mut Arena, depth_max: usize) {
                 open.push(Open {
                     node: next,
                     index,
-                    is_shut: false,
+                    is_closed: false,
                 });
                 next = node.first;
                 continue;
@@ -69,7 +70,7 @@ fn write_nodes(document: &mut Document, arena: &mut Arena, depth_max: usize) {
         next = node.next;
         while next == NONE {
             let Some(done) = open.pop() else { return };
-            if !done.is_shut {
+            if !done.is_closed {
                 document.ends[done.index as usize] = document.kinds.len() as u32;
             }
             next = arena.nodes[done.node as usize].next;
@@ -86,27 +87,28 @@ fn write_node(document: &mut Document, node: &Node, parent: u32) {
     document.counts.push(node.count);
 }
 
-/// Index of the node's parent in the document. Where the tree is too deep, shuts ancestors until the node fits.
+/// Index of the node's parent in the document. Where the tree is too deep, closes ancestors until
+/// the node fits.
 fn parent_of(document: &mut Document, open: &mut [Open], node: &Node, depth_max: usize) -> u32 {
     if open.len() <= depth_max {
         return open.last().map_or(0, |parent| parent.index);
     }
     let mut live = open
         .iter()
-        .rposition(|ancestor| !ancestor.is_shut)
+        .rposition(|ancestor| !ancestor.is_closed)
         .unwrap_or(0);
     while live >= depth_max && node.kind != kind::TEXT && node.kind != kind::COMMENT {
-        open[live].is_shut = true;
+        open[live].is_closed = true;
         document.ends[open[live].index as usize] = document.kinds.len() as u32;
         live -= 1;
-        while open[live].is_shut {
+        while open[live].is_closed {
             live -= 1;
         }
     }
     open[live].index
 }
 
-/// Joins a text that continues the one before it. False when the two are not neighbours any more.
+/// Joins a text that continues the one before it. Returns false if the two are no longer adjacent.
 fn join(document: &mut Document, arena: &mut Arena, node: &Node) -> bool {
     let Some(before) = document.kinds.len().checked_sub(1) else {
         return false;

@@ -1,12 +1,15 @@
-//! A page's HTML, parsed once into the parallel arrays that plugins see. The contract is `wit/document`.
+//! A page's HTML, parsed once into the parallel arrays that plugins receive. The contract is
+//! `wit/document`.
 //!
-//! A page's body goes through [`decode`], [`MediaKind`](trawl_model::MediaKind) chooses between [`parse`], [`plain`] and
-//! [`empty`]. On the way through `parse`: `source` makes tokens, `nesting` guards the tree builder's depth, `sink` and `arena`
-//! hold the tree while HTML still moves nodes about, `layout` writes the arrays. [`scan`] finds a page's links without a tree.
+//! [`decode`] turns a page's body into text, and [`MediaKind`](trawl_model::MediaKind) chooses
+//! between [`parse`], [`plain`] and [`empty`]. In `parse`, `source` tokenizes, `nesting` limits the
+//! depth of the tree builder, `sink` and `arena` hold the tree while the HTML algorithm still moves
+//! nodes, and `layout` writes the arrays. [`scan`] finds a page's links without a tree.
 
 mod arena;
 mod decode;
 mod layout;
+mod limits;
 mod media;
 mod names;
 mod nesting;
@@ -21,18 +24,19 @@ mod tag;
 mod view;
 
 pub use decode::{Decoded, decode};
+pub use limits::{ATTRIBUTES_MAX, DEPTH_MAX, NODES_MAX, ParseError, ParseLimits};
 pub use media::{media_type, sniff};
-pub use parse::{ATTRIBUTES_MAX, DEPTH_MAX, NODES_MAX, ParseError, ParseLimits, parse};
+pub use parse::parse;
 pub use plain::{empty, plain};
 pub use scan::{LINKS_MAX, scan};
 
-/// A parsed page. The arrays and their meaning are those of the record `document` in `wit/document/1`; which nodes filters
-/// have kept travels beside it.
+/// A parsed page. The arrays and their meaning are those of the record `document` in
+/// `wit/document/1`; the node selection of filters travels beside it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
-    /// Address of the page after redirects.
+    /// URL of the page after redirects.
     pub url: String,
-    /// What relative addresses resolve against: the first `<base href>`, otherwise the same as `url`.
+    /// What relative URLs resolve against: the first `<base href>`, otherwise the same as `url`.
     pub base: String,
     /// Media type, lower case, without parameters.
     pub media_type: String,
@@ -46,7 +50,8 @@ pub struct Document {
     pub ends: Vec<u32>,
     /// Index of an element's name in the name table.
     pub names: Vec<u32>,
-    /// First attribute of an element; first byte in `text` of text, comments and processing instructions.
+    /// First attribute of an element; first byte in `text` of text, comments and processing
+    /// instructions.
     pub starts: Vec<u32>,
     /// Number of attributes of an element; bytes of text, comments and processing instructions.
     pub counts: Vec<u32>,

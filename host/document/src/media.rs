@@ -1,12 +1,13 @@
-//! Media types: reading the `Content-Type` header, and looking at the body when there is none.
+//! Media types: parses the `Content-Type` header, and sniffs the body when there is none.
 
 use trawl_model::MediaKind;
 
-/// Bytes looked at to tell what an untyped body is. Source: WHATWG MIME Sniffing, "resource header".
+/// Bytes that are sniffed of an untyped body. Source: WHATWG MIME Sniffing, "resource header".
 const SNIFF_BYTES: usize = 1445;
 
-/// Beginnings of HTML, after white space, that a space or `>` must follow. Source: WHATWG MIME Sniffing.
-const HTML_BEGINNINGS: [&str; 16] = [
+/// Prefixes of HTML, after white space, that a space or `>` must follow. Source: WHATWG MIME
+/// Sniffing.
+const HTML_PREFIXES: [&str; 16] = [
     "<!doctype html",
     "<html",
     "<head",
@@ -25,26 +26,27 @@ const HTML_BEGINNINGS: [&str; 16] = [
     "<p",
 ];
 
-/// The media type of a `Content-Type` header: lower case, without parameters; empty when there is none.
+/// The media type of a `Content-Type` header: lower case, without parameters; empty when there is
+/// none.
 #[must_use]
 pub fn media_type(content_type: &str) -> String {
     let essence = content_type.split(';').next().unwrap_or_default();
     essence.trim().to_ascii_lowercase()
 }
 
-/// The media type and kind of a page; an untyped body is looked at.
+/// The media type and kind of a page; an untyped body is sniffed.
 #[must_use]
 pub fn sniff(content_type: &str, body: &[u8]) -> (String, MediaKind) {
-    let stated = media_type(content_type);
-    let found = match stated.as_str() {
-        "" | "*/*" | "unknown/unknown" | "application/unknown" => look(body).to_owned(),
-        _ => stated,
+    let declared = media_type(content_type);
+    let found = match declared.as_str() {
+        "" | "*/*" | "unknown/unknown" | "application/unknown" => sniff_body(body).to_owned(),
+        _ => declared,
     };
     let kind = MediaKind::of(&found);
     (found, kind)
 }
 
-fn look(body: &[u8]) -> &'static str {
+fn sniff_body(body: &[u8]) -> &'static str {
     let head = &body[..body.len().min(SNIFF_BYTES)];
     let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head);
     let text = text.trim_ascii_start();
@@ -56,20 +58,21 @@ fn look(body: &[u8]) -> &'static str {
     }
     let is_utf_16 = head.starts_with(b"\xFE\xFF") || head.starts_with(b"\xFF\xFE");
     let is_binary = |byte: &u8| matches!(byte, 0..=8 | 0x0B | 0x0E..=0x1A | 0x1C..=0x1F);
-    match !is_utf_16 && head.iter().any(is_binary) {
-        true => "application/octet-stream",
-        false => "text/plain",
+    if !is_utf_16 && head.iter().any(is_binary) {
+        "application/octet-stream"
+    } else {
+        "text/plain"
     }
 }
 
 fn is_html(text: &[u8]) -> bool {
-    let begins = |beginning: &&str| {
-        let length = beginning.len();
+    let has_prefix = |prefix: &&str| {
+        let length = prefix.len();
         text.len() > length
-            && text[..length].eq_ignore_ascii_case(beginning.as_bytes())
+            && text[..length].eq_ignore_ascii_case(prefix.as_bytes())
             && (text[length] == b'>' || text[length].is_ascii_whitespace())
     };
-    text.starts_with(b"<!--") || HTML_BEGINNINGS.iter().any(begins)
+    text.starts_with(b"<!--") || HTML_PREFIXES.iter().any(has_prefix)
 }
 
 /// A parameter of a `Content-Type` header, without quotes.
@@ -92,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn an_untyped_body_is_looked_at() {
+    fn an_untyped_body_is_sniffed() {
         assert_eq!(sniff("", b" \n<!DOCTYPE HTML>").1, MediaKind::Html);
         assert_eq!(sniff("", b"<abbr>").0, "text/plain");
         assert_eq!(sniff("", b"{\"a\": 1}").1, MediaKind::Text);

@@ -1,4 +1,4 @@
-//! A page's name table while it is being parsed: every element and attribute name once, with its namespace.
+//! A page's name table during parsing: every element and attribute name once, with its namespace.
 
 use std::cell::{Cell, OnceCell, RefCell};
 
@@ -8,15 +8,16 @@ use rustc_hash::FxHashMap;
 use super::Document;
 use super::namespace;
 
-/// Names in the first chunk of the table; every further chunk is twice the one before. A usual page has fewer.
+/// Names in the first chunk of the table; every further chunk is twice as large as the one before.
+/// Most pages have fewer.
 const FIRST_CHUNK: usize = 128;
-/// Chunks at most: 2^32 names fit, more than a page has nodes.
+/// Maximum number of chunks: 2^32 names fit, more than a page has nodes.
 const CHUNKS: usize = 25;
 /// Slots of the cache in front of the hash map; a power of two.
 const CACHE: usize = 256;
 
-/// Names by number, number by name. Entries never move, so that the tree builder can borrow an element's name while the tree
-/// grows, without a run-time borrow.
+/// Names by number, and numbers by name. Entries never move, so that the tree builder can borrow an
+/// element's name while the tree grows, without a run-time borrow.
 pub(super) struct Names {
     chunks: [OnceCell<Box<[OnceCell<QualName>]>>; CHUNKS],
     len: Cell<u32>,
@@ -38,14 +39,14 @@ impl Names {
 
     /// Name of an entry.
     pub(super) fn get(&self, number: u32) -> &QualName {
-        let (chunk, offset) = place(number);
+        let (chunk, offset) = position(number);
         self.chunks[chunk]
             .get()
             .and_then(|chunk| chunk[offset].get())
-            .expect("a number given out by this table")
+            .expect("a number of this table")
     }
 
-    /// Number of a name, new or known.
+    /// The number of a name, which is added if it is new.
     pub(super) fn number(&self, name: &QualName) -> u32 {
         // The packed words identify the atoms; a prefix follows from namespace and local name.
         let key = (name.local.unsafe_data(), name.ns.unsafe_data());
@@ -72,10 +73,12 @@ impl Names {
 
     fn add(&self, name: QualName) -> u32 {
         let number = self.len.get();
-        let (chunk, offset) = place(number);
+        let (chunk, offset) = position(number);
         let slots = self.chunks[chunk]
             .get_or_init(|| vec![OnceCell::new(); FIRST_CHUNK << chunk].into_boxed_slice());
-        slots[offset].set(name).expect("numbers are given out once");
+        slots[offset]
+            .set(name)
+            .expect("each number is assigned once");
         self.len.set(number + 1);
         number
     }
@@ -95,7 +98,7 @@ impl Names {
     }
 }
 
-fn place(number: u32) -> (usize, usize) {
+fn position(number: u32) -> (usize, usize) {
     let shifted = number as usize + FIRST_CHUNK;
     let chunk = (shifted.ilog2() - FIRST_CHUNK.ilog2()) as usize;
     (chunk, shifted - (FIRST_CHUNK << chunk))
@@ -118,7 +121,8 @@ fn space(name: &Namespace) -> u8 {
     }
 }
 
-/// Local names by their spelling, kept from page to page: saves the global table's hashing for the names that recur.
+/// Local names by their spelling, cached from page to page: saves the hashing of the global table
+/// for recurring names.
 pub(super) struct Spellings {
     slots: Box<[(Spelling, LocalName)]>,
 }

@@ -1,4 +1,5 @@
-//! A guard in front of the tree builder, whose work grows with depth: start tags beyond the cap no longer nest.
+//! Limits the nesting depth in front of the tree builder, whose work grows with depth: start tags
+//! beyond the limit no longer nest.
 
 use std::cell::{Cell, RefCell};
 
@@ -10,30 +11,34 @@ use rustc_hash::FxHashMap;
 use super::arena::{Arena, NONE};
 use super::sink::{Handle, Sink};
 
-/// Elements one token may make before the page's formatting elements count as run away: each unclosed `<b>` is made anew in
-/// every block that follows, so a page of n bytes could ask for n² elements. No page for readers has so many open at once.
+/// Elements that one token may create before the page's formatting elements count as run away: the
+/// tree builder reopens each unclosed `<b>` in every following block, so a page of n bytes could
+/// create n² elements. No real page has so many open at once.
 const REOPENED_MAX: usize = 256;
-/// Levels above the cap that tags which cannot be closed at once may take (parts of tables, reopened formatting).
+/// Levels beyond the limit for tags that cannot be closed at once (parts of tables, reopened
+/// formatting).
 const SLACK: usize = 16;
 
-/// The tree builder behind its guard.
+/// The tree builder with its depth limit.
 pub(super) struct Guard {
     builder: TreeBuilder<Handle, Sink>,
     depth_max: usize,
-    /// Nodes that may still be made before the real depth must be looked at: depth never grows faster than nodes.
+    /// Nodes that may still be created before the actual depth must be checked: depth never grows
+    /// faster than the number of nodes.
     allowance: Cell<usize>,
-    /// Start tags seen beyond the cap and not ended yet.
+    /// Start tags beyond the limit that are not closed yet.
     beyond: RefCell<Beyond>,
     /// Whether formatting elements have run away: then further ones are dropped.
     is_runaway: Cell<bool>,
 }
 
-/// Names of the elements that would be open beyond the cap.
+/// Names of the elements that would be open beyond the limit.
 #[derive(Default)]
 struct Beyond {
     names: Vec<LocalName>,
     counts: FxHashMap<LocalName, u32>,
-    /// Whether the innermost one is really open in the tree. Those around it were closed when it began.
+    /// Whether the innermost one is actually open in the tree. Those around it were closed when it
+    /// started.
     is_top_open: bool,
 }
 
@@ -56,7 +61,7 @@ impl Guard {
         &self.builder.sink
     }
 
-    /// Ends the page and gives the tree.
+    /// Ends the page and returns the tree.
     pub(super) fn finish(self) -> Sink {
         self.other(Token::EOFToken);
         self.builder.end();
@@ -74,7 +79,7 @@ impl Guard {
         self.sink().open_text.set(NONE);
         let before = self.sink().n_nodes();
         let is_text = matches!(token, Token::CharacterTokens(_));
-        // Only tags switch the tokenizer.
+        // Only tags change the tokenizer's state.
         let _ = self.builder.process_token(token, 1);
         self.count(before);
         if !is_text {
@@ -82,15 +87,16 @@ impl Guard {
         }
     }
 
-    /// A tag. Says what follows it.
+    /// Processes a tag. Returns how the following text is tokenized.
     pub(super) fn tag(&self, tag: Tag) -> TokenSinkResult<Handle> {
         let passes = match tag.kind {
             TagKind::StartTag => self.admit_start(&tag),
             TagKind::EndTag => self.admit_end(&tag.name),
         };
-        match passes {
-            true => self.pass(tag),
-            false => TokenSinkResult::Continue,
+        if passes {
+            self.pass(tag)
+        } else {
+            TokenSinkResult::Continue
         }
     }
 
@@ -99,7 +105,8 @@ impl Guard {
         let before = self.sink().n_nodes();
         let result = self.builder.process_token(Token::TagToken(tag), 1);
         self.count(before);
-        // A tag may have let out text that waited in a table, and then closed the element it went to.
+        // A tag may have flushed text that was pending in a table, and then closed the element that
+        // received it.
         self.sink().open_text.set(NONE);
         result
     }
@@ -147,7 +154,8 @@ impl Guard {
         false
     }
 
-    /// Whether a start tag may nest. Looks at the tree only when enough nodes were made since the last look.
+    /// Whether a start tag may nest. Checks the tree only when enough nodes were created since the
+    /// last check.
     fn has_room(&self) -> bool {
         if self.allowance.get() > 0 {
             return true;
@@ -162,14 +170,15 @@ impl Guard {
 
     /// Depth of the current node, the document being 0.
     fn depth(&self) -> usize {
-        self.sink().asked.set(0);
-        // Asks the sink for the current node's name: the only way to learn which node that is.
+        self.sink().last_named.set(0);
+        // Makes the builder ask the sink for the current node's name: the only way to learn which
+        // node that is.
         self.is_foreign();
-        let node = self.sink().asked.get();
+        let node = self.sink().last_named.get();
         self.sink().arena.borrow().nodes[node as usize].depth as usize
     }
 
-    /// Closes the element beyond the cap that is open, if there is one.
+    /// Closes the element beyond the limit that is open, if there is one.
     fn close_beyond(&self) {
         let mut beyond = self.beyond.borrow_mut();
         if !std::mem::take(&mut beyond.is_top_open) {
@@ -218,7 +227,8 @@ impl Beyond {
     }
 }
 
-/// Elements that never have children. Source: WHATWG HTML, "Void elements", with the obsolete ones the tree builder knows.
+/// Elements that never have children. Source: WHATWG HTML, "Void elements", with the obsolete ones
+/// the tree builder knows.
 fn is_void(name: &LocalName) -> bool {
     matches!(
         *name,
@@ -242,7 +252,7 @@ fn is_void(name: &LocalName) -> bool {
     )
 }
 
-/// HTML elements that hold only text.
+/// HTML elements that contain only text.
 fn is_raw(name: &LocalName) -> bool {
     matches!(
         *name,

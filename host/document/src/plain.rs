@@ -2,11 +2,11 @@
 
 use url::Url;
 
-use super::parse::SOURCE_BYTES_MAX;
+use super::limits::SOURCE_BYTES_MAX;
 use super::{Document, kind};
 
-/// A document for text that is not HTML, much as browsers show it: the text in one `pre` of the body.
-/// Text past the longest source that is parsed is cut off.
+/// A document for text that is not HTML, much as browsers display it: the text in one `pre` of the
+/// body. Text beyond the longest source that is parsed is cut off.
 #[must_use]
 pub fn plain(text: &str, url: &Url, media_type: &str) -> Document {
     let text = &text[..text.floor_char_boundary(SOURCE_BYTES_MAX)];
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_stands_in_a_pre() {
+    fn text_becomes_a_pre() {
         let url = Url::parse("https://a.example/x.json").expect("a URL");
         let document = plain("{\"a\":\"é\"}", &url, "application/json");
         assert_eq!(document.name(3), "pre");

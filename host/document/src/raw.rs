@@ -1,9 +1,11 @@
-//! Where the text of `script`, `style`, `title` and their like ends, and where comments do.
-//! Source: WHATWG HTML, "RCDATA state" to "Script data double escape end state", "Comment start state" to "Comment end bang state".
+//! Where the text of `script`, `style`, `title` and the like ends, and where comments end. Source:
+//! WHATWG HTML, "RCDATA state" to "Script data double escape end state", "Comment start state" to
+//! "Comment end bang state".
 
 use super::tag::is_space;
 
-/// Offset of the end tag of `name` that ends raw text beginning at `from`, or the end of the source.
+/// Offset of the end tag of `name` that ends the raw text starting at `from`, or the end of the
+/// source.
 pub(super) fn text_end(bytes: &[u8], from: usize, name: &str) -> usize {
     memchr::memchr_iter(b'<', &bytes[from..])
         .map(|at| from + at)
@@ -11,9 +13,9 @@ pub(super) fn text_end(bytes: &[u8], from: usize, name: &str) -> usize {
         .unwrap_or(bytes.len())
 }
 
-/// The same for script, where `<!--` and a `<script>` after it hide end tags.
+/// The same for `script`, where `<!--` and a `<script>` after it hide end tags.
 pub(super) fn script_end(bytes: &[u8], from: usize) -> usize {
-    /// How deep in `<!-- <script>` the text is.
+    /// How far the text is inside `<!-- <script>`.
     #[derive(Clone, Copy, PartialEq)]
     enum Escape {
         None,
@@ -49,15 +51,16 @@ pub(super) fn script_end(bytes: &[u8], from: usize) -> usize {
     bytes.len()
 }
 
-/// A comment's extent.
+/// The extent of a comment.
 pub(super) struct Comment {
     /// Offset one past its text.
     pub(super) text_end: usize,
-    /// Where the source goes on.
+    /// Offset of the markup after it.
     pub(super) next: usize,
 }
 
-/// The extent of the comment whose text begins at `start`, right after `<!--`; `None` when it does not end.
+/// The extent of the comment whose text starts at `start`, right after `<!--`; `None` when it is
+/// not closed.
 pub(super) fn comment_end(bytes: &[u8], start: usize) -> Option<Comment> {
     let rest = &bytes[start..];
     if rest.starts_with(b">") || rest.starts_with(b"->") {
@@ -79,7 +82,7 @@ pub(super) fn comment_end(bytes: &[u8], start: usize) -> Option<Comment> {
     })
 }
 
-/// Whether `open`, the name in any case, and a character that ends a tag's name stand at `at`.
+/// Whether `open`, the name in any case, and a character that ends a tag name are at `at`.
 fn is_tag(bytes: &[u8], at: usize, open: &[u8], name: &str) -> bool {
     let Some(rest) = bytes[at..].strip_prefix(open) else {
         return false;

@@ -2,7 +2,7 @@
 
 use html5ever::data::{C1_REPLACEMENTS, NAMED_ENTITIES};
 
-/// What a reference stands for.
+/// A decoded reference.
 pub(super) struct Reference {
     /// Bytes of the reference after its `&`.
     pub(super) length: usize,
@@ -10,7 +10,7 @@ pub(super) struct Reference {
     pub(super) characters: (char, char),
 }
 
-/// Reads the reference whose `&` stands right before `rest`; `None` when the `&` stands for itself.
+/// Reads the reference whose `&` is right before `rest`; `None` when the `&` is literal.
 pub(super) fn read(rest: &str, in_attribute: bool) -> Option<Reference> {
     let known = |length, character| {
         Some(Reference {
@@ -37,7 +37,7 @@ fn numeric(digits: &[u8], radix: u32, before: usize) -> Option<Reference> {
         .iter()
         .map_while(|&byte| (byte as char).to_digit(radix))
     {
-        // Anything above U+10FFFF is as wrong as the first number above it.
+        // All numbers above U+10FFFF are equally invalid.
         number = (number * radix + digit).min(0x11_0000);
         n_digits += 1;
     }
@@ -60,10 +60,11 @@ fn character(number: u32) -> char {
     replaced.unwrap_or('\u{fffd}')
 }
 
-/// The longest name that matches. In an attribute a name without semicolon counts only when no letter, digit or `=` follows.
+/// The longest name that matches. In an attribute, a name without semicolon counts only if no
+/// letter, digit or `=` follows.
 fn named(rest: &str, in_attribute: bool) -> Option<Reference> {
     let mut best = None;
-    // The table also holds every beginning of a name, with a zero as its character.
+    // The table also contains every prefix of a name, with a zero as its character.
     for (at, character) in rest.char_indices() {
         let length = at + character.len_utf8();
         match NAMED_ENTITIES.get(&rest[..length]) {
@@ -88,7 +89,7 @@ fn named(rest: &str, in_attribute: bool) -> Option<Reference> {
     })
 }
 
-/// An attribute's value with its references replaced and NUL turned into U+FFFD.
+/// An attribute's value with its references decoded and NUL replaced by U+FFFD.
 pub(super) fn replace_all(value: &str) -> String {
     let mut replaced = String::with_capacity(value.len());
     let mut rest = value;

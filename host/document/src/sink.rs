@@ -1,4 +1,4 @@
-//! What html5ever's tree builder does to the tree, done to the arena.
+//! Applies the operations of html5ever's tree builder to the arena.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -11,7 +11,7 @@ use super::arena::{Arena, NONE};
 use super::kind;
 use super::names::Names;
 
-/// A node and its name, so that asking for the name needs no look at the arena.
+/// A node and its name, so that reading the name needs no access to the arena.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handle {
     pub(super) node: u32,
@@ -23,13 +23,13 @@ pub(super) struct Sink {
     pub(super) arena: RefCell<Arena>,
     pub(super) names: Names,
     pub(super) is_quirky: Cell<bool>,
-    /// Whether some `base` element has an address.
+    /// Whether a `base` element has an `href`.
     pub(super) has_base: Cell<bool>,
-    /// Node whose name was asked for last.
-    pub(super) asked: Cell<u32>,
-    /// Text node that was written by the very last change, when its newest part is not only white space.
+    /// The node whose name the tree builder read last.
+    pub(super) last_named: Cell<u32>,
+    /// The text node that the latest change wrote, if its newest part is not only white space.
     pub(super) open_text: Cell<u32>,
-    /// An emptied list of attributes, to be filled again.
+    /// An emptied list of attributes, for reuse.
     pub(super) spare: Cell<Vec<Attribute>>,
 }
 
@@ -40,7 +40,7 @@ impl Sink {
             names: Names::new(),
             is_quirky: Cell::new(false),
             has_base: Cell::new(false),
-            asked: Cell::new(NONE),
+            last_named: Cell::new(NONE),
             open_text: Cell::new(NONE),
             spare: Cell::default(),
         }
@@ -50,7 +50,7 @@ impl Sink {
         self.arena.borrow().nodes.len()
     }
 
-    fn place(&self, parent: u32, sibling: u32, child: NodeOrText<Handle>) {
+    fn insert(&self, parent: u32, sibling: u32, child: NodeOrText<Handle>) {
         let mut arena = self.arena.borrow_mut();
         match child {
             NodeOrText::AppendText(text) => {
@@ -88,7 +88,7 @@ impl TreeSink for Sink {
     }
 
     fn elem_name<'a>(&'a self, target: &'a Handle) -> &'a QualName {
-        self.asked.set(target.node);
+        self.last_named.set(target.node);
         self.names.get(target.name)
     }
 
@@ -139,7 +139,7 @@ impl TreeSink for Sink {
     }
 
     fn append(&self, parent: &Handle, child: NodeOrText<Handle>) {
-        self.place(parent.node, NONE, child);
+        self.insert(parent.node, NONE, child);
     }
 
     fn append_based_on_parent_node(
@@ -151,7 +151,7 @@ impl TreeSink for Sink {
         let parent = self.arena.borrow().nodes[element.node as usize].parent;
         match parent {
             NONE => self.append(prev_element, child),
-            _ => self.place(parent, element.node, child),
+            _ => self.insert(parent, element.node, child),
         }
     }
 
@@ -169,7 +169,7 @@ impl TreeSink for Sink {
     }
 
     fn get_template_contents(&self, target: &Handle) -> Handle {
-        // Made right after its element.
+        // It was created right after its element.
         Handle {
             node: target.node + 1,
             name: 0,
@@ -187,7 +187,7 @@ impl TreeSink for Sink {
     fn append_before_sibling(&self, sibling: &Handle, child: NodeOrText<Handle>) {
         let parent = self.arena.borrow().nodes[sibling.node as usize].parent;
         if parent != NONE {
-            self.place(parent, sibling.node, child);
+            self.insert(parent, sibling.node, child);
         }
     }
 

@@ -1,8 +1,9 @@
-//! From a page's source to tokens for the tree builder. Source: WHATWG HTML, "Tokenization".
+//! Tokenizes a page's source for the tree builder. Source: WHATWG HTML, "Tokenization".
 //!
-//! html5ever's own tokenizer copies text character by character between buffers and compares each attribute with all before
-//! it. This one looks at every byte once or twice, hands out parts of the source as they are, and leaves what is rare
-//! (doctypes, malformed declarations) to html5ever's.
+//! html5ever's own tokenizer copies text character by character between buffers and compares each
+//! attribute with all before it. This one reads every byte once or twice, shares parts of the
+//! source without copying, and leaves rare markup (doctypes, malformed declarations) to
+//! html5ever's.
 
 use std::cell::Cell;
 
@@ -14,17 +15,17 @@ use html5ever::tokenizer::{
 use html5ever::{Attribute, LocalName};
 
 use super::arena::NONE;
+use super::limits::{LimitCheck, ParseError};
 use super::names::Spellings;
 use super::nesting::Guard;
-use super::parse::{Meter, ParseError};
 use super::sink::Handle;
 use super::tag::{self, Collector};
 use super::{raw, reference};
 
-/// A page's source on its way through the tokenizer.
+/// A page's source during tokenization.
 pub(super) struct Source<'a> {
     text: &'a str,
-    /// The same text, to share parts of it with tokens.
+    /// The same text, so that tokens can share parts of it.
     shared: StrTendril,
     at: usize,
     guard: &'a Guard,
@@ -49,26 +50,26 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Sends the whole source, asking `meter` along the way whether to go on.
+    /// Tokenizes the whole source, checking `limits` along the way.
     ///
     /// # Errors
-    /// Those of the meter.
-    pub(super) fn run(&mut self, meter: &mut Meter) -> Result<(), ParseError> {
+    /// A limit is reached.
+    pub(super) fn run(&mut self, limits: &mut LimitCheck) -> Result<(), ParseError> {
         while self.at < self.text.len() {
-            meter.tick(self.guard.sink())?;
+            limits.tick(self.guard.sink())?;
             match self.text.as_bytes()[self.at] {
                 b'<' => self.markup(),
                 _ => self.data(),
             }
         }
-        meter.check(self.guard.sink())
+        limits.check(self.guard.sink())
     }
 
     fn bytes(&self) -> &'a [u8] {
         self.text.as_bytes()
     }
 
-    /// Text up to the next `<`, `&` or NUL, and then that character unless it is `<`.
+    /// Sends text up to the next `<`, `&` or NUL, and then that character unless it is `<`.
     fn data(&mut self) {
         let rest = &self.bytes()[self.at..];
         let length = memchr::memchr3(b'<', b'&', b'\0', rest).unwrap_or(rest.len());
@@ -135,7 +136,7 @@ impl<'a> Source<'a> {
         });
         let (attributes, had_duplicate) = (collector.list, collector.had_duplicate);
         let Some(extent) = extent else {
-            // A tag that the source ends in is no tag.
+            // A tag cut off by the end of the source is dropped.
             self.at = self.text.len();
             return;
         };
@@ -171,7 +172,7 @@ impl<'a> Source<'a> {
         });
     }
 
-    /// The text of an element that holds only text. Its end tag is read like any other.
+    /// The text of a raw text element. Its end tag is tokenized like any other.
     fn raw_text(&mut self, kind: RawKind, name: &LocalName) {
         let end = match kind {
             RawKind::ScriptData => raw::script_end(self.bytes(), self.at),
@@ -187,7 +188,7 @@ impl<'a> Source<'a> {
         self.verbatim(end);
     }
 
-    /// Text without references; NUL becomes U+FFFD.
+    /// Sends text without character references; NUL becomes U+FFFD.
     fn verbatim(&mut self, end: usize) {
         while let Some(length) = memchr::memchr(b'\0', &self.bytes()[self.at..end]) {
             self.send_part(self.at, self.at + length);
@@ -224,14 +225,14 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A comment that begins at `start` and ends at the next `>`.
+    /// A comment that starts at `start` and ends at the next `>`.
     fn bogus_comment(&mut self, start: usize) {
         let end = memchr::memchr(b'>', &self.bytes()[start..]).map(|at| start + at);
         self.send_comment(start, end.unwrap_or(self.text.len()));
         self.at = end.map_or(self.text.len(), |end| end + 1);
     }
 
-    /// A doctype, a malformed declaration or a comment without end: html5ever's tokenizer reads it.
+    /// A doctype, a malformed declaration or an unclosed comment: html5ever's tokenizer handles it.
     fn declaration(&mut self) {
         let relay = Relay {
             guard: self.guard,
@@ -264,7 +265,7 @@ impl<'a> Source<'a> {
         self.guard.other(Token::CommentToken(comment));
     }
 
-    /// Sends text that stands in the source as it is.
+    /// Sends a part of the source as text.
     fn send_part(&self, start: usize, end: usize) {
         if start < end && !self.extends(&self.text[start..end]) {
             let part = self.shared.subtendril(start as u32, (end - start) as u32);
@@ -279,8 +280,9 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Lengthens the text node that was written last. Text goes where text just went: with something other than white space
-    /// written, the tree builder is in a mode that puts all further text there.
+    /// Extends the text node that was written last, if possible. Text goes where the previous text
+    /// went: once something other than white space was written, the tree builder is in a mode that
+    /// puts all further text there.
     fn extends(&self, text: &str) -> bool {
         let sink = self.guard.sink();
         let node = sink.open_text.get();
@@ -291,7 +293,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Passes on what html5ever's tokenizer finds, up to the first declaration.
+/// Forwards the tokens of html5ever's tokenizer, up to the first declaration.
 struct Relay<'a> {
     guard: &'a Guard,
     is_done: Cell<bool>,

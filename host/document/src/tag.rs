@@ -1,4 +1,4 @@
-//! Reading one tag. Source: WHATWG HTML, "Tag name state" to "Self-closing start tag state".
+//! Parses one tag. Source: WHATWG HTML, "Tag name state" to "Self-closing start tag state".
 
 use html5ever::tendril::StrTendril;
 use html5ever::{Attribute, QualName, ns};
@@ -6,7 +6,7 @@ use html5ever::{Attribute, QualName, ns};
 use super::names::Spellings;
 use super::reference;
 
-/// A tag's extent: where it ends and how.
+/// The extent of a tag.
 pub(super) struct Extent {
     /// Offset one past its `>`.
     pub(super) end: usize,
@@ -14,15 +14,16 @@ pub(super) struct Extent {
     pub(super) is_self_closing: bool,
 }
 
-/// Offset one past the tag name that begins at `from`.
+/// Offset one past the tag name that starts at `from`.
 #[inline]
 pub(super) fn name_end(source: &str, from: usize) -> usize {
     let bytes = &source.as_bytes()[from..];
     from + until(bytes, NAME_END)
 }
 
-/// Reads the attributes that follow a tag name, handing each as written (name, value) to `each`. `None` when the source ends
-/// inside the tag. One look at every byte, however many attributes there are.
+/// Parses the attributes that follow a tag name, and passes the extents of each name and value to
+/// `each`. `None` when the source ends inside the tag. Reads every byte once, however many
+/// attributes there are.
 #[inline]
 pub(super) fn attributes(
     source: &str,
@@ -59,13 +60,13 @@ pub(super) fn attributes(
     }
 }
 
-/// The first character belongs to the name whatever it is.
+/// The first character is part of the name, whatever it is.
 fn attribute_name_end(bytes: &[u8], from: usize) -> usize {
     let rest = &bytes[from + 1..];
     from + 1 + until(rest, NAME_END | EQUALS)
 }
 
-/// Extent of the value after an attribute's name, and where to go on.
+/// Extent of the value after an attribute's name, and the offset after it.
 fn attribute_value(bytes: &[u8], from: usize) -> Option<((usize, usize), usize)> {
     let at = skip_space(bytes, from);
     if *bytes.get(at)? != b'=' {
@@ -85,10 +86,10 @@ fn attribute_value(bytes: &[u8], from: usize) -> Option<((usize, usize), usize)>
     }
 }
 
-/// The attributes of one tag as the tree builder takes them: the first of a name counts, no more than `max`.
+/// Collects the attributes of one tag for the tree builder: the first of each name, at most `max`.
 pub(super) struct Collector<'a> {
     pub(super) source: &'a str,
-    /// The same text, to share values with.
+    /// The same text, so that values can share parts of it.
     pub(super) shared: &'a StrTendril,
     pub(super) spellings: &'a mut Spellings,
     pub(super) max: usize,
@@ -98,7 +99,8 @@ pub(super) struct Collector<'a> {
 
 impl Collector<'_> {
     pub(super) fn add(&mut self, name: (usize, usize), value: (usize, usize)) {
-        // Checked first: past the cap a name is not even looked up, so the search for duplicates stays bounded.
+        // Checked first: beyond the limit a name is not even looked up, so the search for
+        // duplicates stays bounded.
         if self.list.len() >= self.max {
             return;
         }
@@ -126,12 +128,13 @@ fn skip_space(bytes: &[u8], from: usize) -> usize {
     from + until(&bytes[from..], !SPACE)
 }
 
-/// White space inside tags. Parsing normalises carriage returns first; scanning leaves them, and means white space by them.
+/// White space inside tags. Parsing has normalized carriage returns before; scanning has not, and
+/// treats them as white space.
 pub(super) fn is_space(byte: u8) -> bool {
     CLASSES[byte as usize] == SPACE
 }
 
-/// How many bytes come before the first of one of these classes.
+/// Number of bytes before the first one of these classes.
 fn until(bytes: &[u8], classes: u8) -> usize {
     let is_end = |byte: &u8| CLASSES[*byte as usize] & classes != 0;
     bytes.iter().position(is_end).unwrap_or(bytes.len())

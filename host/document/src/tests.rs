@@ -1,4 +1,4 @@
-//! The arrays against scraper's tree, and what hostile pages may cost.
+//! The arrays compared with scraper's tree, and the cost of hostile pages.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -12,14 +12,14 @@ use url::Url;
 use super::*;
 
 fn parsed(html: &str) -> Document {
-    parse(html, &address(), "text/html", &ParseLimits::default()).expect("within limits")
+    parse(html, &page_url(), "text/html", &ParseLimits::default()).expect("within limits")
 }
 
-fn address() -> Url {
+fn page_url() -> Url {
     Url::parse("https://a.example/dir/page").expect("a URL")
 }
 
-/// One line a node, from our arrays. Attributes are sorted, as scraper keeps them so.
+/// One line per node, from the arrays. Attributes are sorted, as scraper sorts them.
 fn ours(document: &Document) -> String {
     let mut lines = String::new();
     let mut depths = vec![0usize; document.kinds.len()];
@@ -219,7 +219,7 @@ const TRICKY: &[&str] = &[
 ];
 
 #[test]
-fn tricky_pages_give_scrapers_tree() {
+fn tricky_pages_match_scrapers_tree() {
     TRICKY.iter().for_each(|html| check_same(html));
     for left in TRICKY {
         for right in TRICKY {
@@ -229,7 +229,7 @@ fn tricky_pages_give_scrapers_tree() {
 }
 
 #[test]
-fn real_pages_give_scrapers_tree() {
+fn real_pages_match_scrapers_tree() {
     let pages = doc_pages(40);
     if pages.is_empty() {
         eprintln!(
@@ -239,7 +239,7 @@ fn real_pages_give_scrapers_tree() {
     pages.iter().for_each(|page| check_same(page));
 }
 
-/// Every so many pages of the toolchain's own documentation.
+/// About `count` pages of the toolchain's own documentation.
 pub(super) fn doc_pages(count: usize) -> Vec<String> {
     let rustc = "rustc";
     let Ok(output) = std::process::Command::new(rustc)
@@ -273,7 +273,7 @@ pub(super) fn doc_pages(count: usize) -> Vec<String> {
 }
 
 #[test]
-fn base_is_the_first_with_an_address_outside_templates() {
+fn the_base_is_the_first_with_an_href_outside_templates() {
     let html =
         "<template><base href=/no></template><base target=x><base href='../yes/'><base href=/late>";
     assert_eq!(parsed(html).base, "https://a.example/yes/");
@@ -289,7 +289,7 @@ fn attributes_keep_their_order() {
 }
 
 #[test]
-fn hostile_pages_end_soon() {
+fn hostile_pages_are_parsed_in_time() {
     let many = 100_000;
     let deep = [
         "<div>".repeat(many),
@@ -316,7 +316,7 @@ fn hostile_pages_end_soon() {
     ];
     for html in &deep {
         let start = Instant::now();
-        if let Ok(document) = parse(html, &address(), "text/html", &ParseLimits::default()) {
+        if let Ok(document) = parse(html, &page_url(), "text/html", &ParseLimits::default()) {
             check_consistent(&document);
             let mut depths = vec![0usize; document.kinds.len()];
             for node in 1..depths.len() {
@@ -339,9 +339,9 @@ fn hostile_pages_end_soon() {
 }
 
 #[test]
-fn huge_pages_end_within_bounds() {
+fn huge_pages_stay_within_limits() {
     let limits = ParseLimits::default();
-    let parsed = |html: &str| parse(html, &address(), "text/html", &limits);
+    let parsed = |html: &str| parse(html, &page_url(), "text/html", &limits);
     let max = NODES_MAX;
     assert_eq!(
         parsed(&"<br>".repeat(10_000_000)),
@@ -358,7 +358,7 @@ fn huge_pages_end_within_bounds() {
 
 #[test]
 fn limits_are_errors() {
-    let at = |html: &str, limits: ParseLimits| parse(html, &address(), "text/html", &limits).err();
+    let at = |html: &str, limits: ParseLimits| parse(html, &page_url(), "text/html", &limits).err();
     let few = ParseLimits {
         nodes: 100,
         ..ParseLimits::default()
@@ -378,13 +378,13 @@ fn limits_are_errors() {
 
 proptest! {
     #[test]
-    fn byte_soup_gives_scrapers_tree(parts in prop::collection::vec(prop::sample::select(TRICKY), 0..12), bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+    fn random_bytes_match_scrapers_tree(parts in prop::collection::vec(prop::sample::select(TRICKY), 0..12), bytes in prop::collection::vec(any::<u8>(), 0..40)) {
         let soup = format!("{}{}", parts.concat(), decode(&bytes, "text/html").text);
         check_same(&soup);
     }
 
     #[test]
-    fn characters_of_markup_give_scrapers_tree(soup in "[<>/!a-c&;#='\" \n\u{e9}-]{0,60}") {
+    fn random_markup_matches_scrapers_tree(soup in "[<>/!a-c&;#='\" \n\u{e9}-]{0,60}") {
         check_same(&soup);
     }
 }

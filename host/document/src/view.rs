@@ -1,4 +1,4 @@
-//! The few questions that the host itself asks a document.
+//! The few lookups in a document that the host needs itself.
 
 use url::Url;
 
@@ -8,7 +8,7 @@ impl Document {
     /// Name of an element or doctype; empty for other nodes.
     ///
     /// # Panics
-    /// When there is no node of that index.
+    /// If there is no node with this index.
     #[must_use]
     pub fn name(&self, node: usize) -> &str {
         self.table_name(self.names[node])
@@ -17,7 +17,7 @@ impl Document {
     /// Text of a text node or comment; empty for other nodes.
     ///
     /// # Panics
-    /// When there is no node of that index.
+    /// If there is no node with this index.
     #[must_use]
     pub fn node_text(&self, node: usize) -> &str {
         match self.kinds[node] {
@@ -31,7 +31,7 @@ impl Document {
     /// An element's attributes in order, name and value.
     ///
     /// # Panics
-    /// When there is no node of that index.
+    /// If there is no node with this index.
     pub fn attributes(&self, node: usize) -> impl Iterator<Item = (&str, &str)> {
         let range = match self.kinds[node] {
             kind::ELEMENT => {
@@ -51,7 +51,8 @@ impl Document {
         })
     }
 
-    /// Indices of the HTML elements with a name, in document order; those inside templates are left out, as they are inert.
+    /// Indices of the HTML elements with a name, in document order, without those inside templates,
+    /// which are inert.
     pub fn elements_named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = usize> + 'a {
         let mut node = 0;
         std::iter::from_fn(move || {
@@ -73,7 +74,8 @@ impl Document {
         })
     }
 
-    /// Base address: that of the first `base` with an address. Source: WHATWG HTML, "Set the frozen base URL".
+    /// The base URL: that of the first `base` with an `href`. Source: WHATWG HTML, "Set the frozen
+    /// base URL".
     pub(super) fn find_base(&self, url: &Url) -> String {
         let href = self.elements_named("base").find_map(|node| {
             self.attributes(node)
@@ -97,7 +99,8 @@ impl Document {
     }
 }
 
-/// The base address that `<base href>` names on the page `url`; `None` when it names none. Source: as [`Document::find_base`].
+/// The base URL that `<base href>` sets on the page `url`; `None` when it is not valid. Source: as
+/// [`Document::find_base`].
 pub(super) fn base_of(url: &Url, href: &str) -> Option<Url> {
     url.join(href.trim_matches(is_space))
         .ok()

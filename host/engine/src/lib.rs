@@ -1,4 +1,5 @@
-//! One page from plan to outcome, and all that it takes: cache, routes, providers, extraction, the language model, payment.
+//! One page from plan to outcome, with everything it takes: page cache, routes, providers,
+//! extraction, the language model, payment.
 
 pub mod ai;
 pub mod cache;

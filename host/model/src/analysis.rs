@@ -1,8 +1,8 @@
-//! What is known of a language model before it is asked.
+//! What is known of a language model before it is used.
 
 use serde::Serialize;
 
-/// How much fits into a model, in its own tokens.
+/// The limits of a model, in its own tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ModelSize {
     /// Tokens that a question may have, its schema included.

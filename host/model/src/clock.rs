@@ -1,4 +1,4 @@
-//! Time as a type: the wall clock, or one that a test moves by hand.
+//! Time as a type: the wall clock, or one that a test advances.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Where the time of day comes from. Clones tell the same time.
+/// The source of the time of day. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Clock(Source);
 
@@ -22,7 +22,7 @@ impl Clock {
         Self(Source::Wall)
     }
 
-    /// A clock that stands still until [`Clock::advance`] moves it.
+    /// A clock that only [`Clock::advance`] moves.
     pub fn fake(start: Timestamp) -> Self {
         Self(Source::Fake(Arc::new(AtomicI64::new(start.0))))
     }
@@ -39,7 +39,7 @@ impl Clock {
         }
     }
 
-    /// Moves a fake clock forward. The machine's clock does not listen.
+    /// Moves a fake clock forward. Has no effect on the machine's clock.
     pub fn advance(&self, by: Duration) {
         if let Source::Fake(millis) = &self.0 {
             millis.fetch_add(whole_millis(by), Ordering::SeqCst);
@@ -64,13 +64,14 @@ impl Timestamp {
         self.0.div_euclid(1000)
     }
 
-    /// This much earlier; stops at the limits of the type.
+    /// This much earlier; saturates.
     #[must_use]
     pub fn before(self, by: Duration) -> Self {
         Self(self.0.saturating_sub(whole_millis(by)))
     }
 
-    /// The same time of day this many calendar months later; the last day of a month that has no such day.
+    /// The same time of day this many calendar months later, or on the month's last day if it has
+    /// no such day.
     #[must_use]
     pub fn months_later(self, months: u32) -> Self {
         let (days, time) = (self.0.div_euclid(DAY_MS), self.0.rem_euclid(DAY_MS));
@@ -81,7 +82,7 @@ impl Timestamp {
         Self(days_from_civil(year, month, day) * DAY_MS + time)
     }
 
-    /// Whole days from this moment to a later one, a begun one counted as whole; 0 when the other is not later.
+    /// Whole days from this moment to a later one, rounded up; 0 if the other is not later.
     pub const fn days_until(self, later: Self) -> i64 {
         let millis = later.0.saturating_sub(self.0);
         if millis <= 0 {
@@ -90,7 +91,7 @@ impl Timestamp {
         (millis - 1) / DAY_MS + 1
     }
 
-    /// Reads `2026-01-31` (midnight UTC) or `2026-01-31T10:20:30Z`; `None` when the text is neither.
+    /// Reads `2026-01-31` (midnight UTC) or `2026-01-31T10:20:30Z`; `None` if the text is neither.
     pub fn parse(text: &str) -> Option<Self> {
         let (date, time) = match text.strip_suffix('Z') {
             Some(text) => text.split_once('T')?,
@@ -110,7 +111,7 @@ impl Timestamp {
     }
 }
 
-/// A text that is no time. Says what one looks like.
+/// A text that is no time; the message shows valid ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("write a time like `2026-01-31` or `2026-01-31T10:20:30Z`")]
 pub struct NotATime;
@@ -118,7 +119,7 @@ pub struct NotATime;
 impl FromStr for Timestamp {
     type Err = NotATime;
 
-    /// As [`Timestamp::parse`], with a sentence for who wrote something else.
+    /// [`Timestamp::parse`] with an error for people.
     fn from_str(text: &str) -> Result<Self, NotATime> {
         Self::parse(text.trim()).ok_or(NotATime)
     }
@@ -172,8 +173,8 @@ fn days_in_month(year: i64, month: i64) -> i64 {
     days_from_civil(next_year, next_month, 1) - days_from_civil(year, month, 1)
 }
 
-/// Days since 1970-01-01 of a date of the Gregorian calendar. Years are counted from March, so that the leap day is
-/// the last day of a year; 400 years have 146,097 days.
+/// Days since 1970-01-01 of a date of the Gregorian calendar. Years are counted from March, so that
+/// the leap day is the last day of a year; 400 years have 146,097 days.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 /// `content` of an entry. Never null on the wire.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// One format was asked for with a string.
+    /// One format, requested as a string.
     One(Piece),
-    /// A list of formats was asked for: format name and its content.
+    /// A list of formats: each name with its content.
     ByFormat(Vec<(String, Piece)>),
 }
 
@@ -21,18 +21,18 @@ impl Default for Content {
     }
 }
 
-/// What was read out of a page beside its content. A part that was not asked for is `None`.
+/// What was extracted from a page besides its content. A part that was not requested is `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields {
-    /// Absolute addresses in page order without duplicates.
+    /// Absolute URLs in page order without duplicates.
     pub links: Option<Value>,
-    /// Metadata, and the parts of it that are told without being asked (`render_reason`, ...).
+    /// Metadata, including the parts that are always added (`render_reason`, …).
     pub metadata: Option<Map<String, Value>>,
     /// Structured data and framework state by source.
     pub json_data: Option<Value>,
     /// Values by field of the selector map.
     pub css_extracted: Option<Value>,
-    /// Results of extractors asked for by name.
+    /// Results of extractors requested by name.
     pub extracted: Option<Map<String, Value>>,
     /// What a pipeline's analyst found.
     pub finding: Option<AnalystFinding>,
@@ -43,7 +43,7 @@ pub struct Fields {
 pub struct AnalystFinding {
     /// Name of the analyst.
     pub analyst: String,
-    /// What it said.
+    /// Its result.
     pub value: Value,
 }
 
@@ -52,7 +52,7 @@ pub struct AnalystFinding {
 pub enum Piece {
     /// A string.
     Text(String),
-    /// A string as JSON has it: of content that was kept, so that it is written once and not for every answer.
+    /// A string as JSON has it: for cached content, which is escaped once and not for every answer.
     Written(Arc<RawValue>),
     /// A list of integers 0 to 255.
     Bytes(Vec<u8>),
@@ -61,11 +61,11 @@ pub enum Piece {
 }
 
 impl Piece {
-    /// The same, to be shared by many: a string as JSON has it.
+    /// The same for sharing: a string as JSON has it.
     #[must_use]
     pub fn written(self) -> Self {
         match self {
-            // Writing a string fails for want of memory alone.
+            // Serialising a string fails only without memory.
             Self::Text(text) => match to_raw_value(&text) {
                 Ok(written) => Self::Written(Arc::from(written)),
                 Err(_) => Self::Text(text),

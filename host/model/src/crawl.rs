@@ -1,15 +1,16 @@
-//! Words of a crawl that several rooms share: why it ended, why an address was not fetched, which links a page had.
+//! Vocabulary of crawls that several crates share: why one ended, why a URL was not fetched, which
+//! links a page had.
 
 /// Why a crawl ended. Spec S7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StopReason {
-    /// Every address that may be fetched was fetched.
+    /// Every URL that may be fetched was fetched.
     Completed,
     /// The page cap `limit`.
     Limit,
-    /// Only addresses beyond `depth` were left.
+    /// Only URLs beyond `depth` were left.
     Depth,
-    /// Only addresses over their `budget` were left.
+    /// Only URLs over their `budget` were left.
     Budget,
     /// The spend ceiling `max_credits_allowed`.
     Spend,
@@ -19,11 +20,11 @@ pub enum StopReason {
     Timeout,
     /// The caller stopped it.
     Cancelled,
-    /// The caller of a streaming crawl hung up.
+    /// The client of a streaming crawl disconnected.
     HungUp,
-    /// The server stopped while a streaming crawl ran; nobody is left to take its pages.
+    /// The server stopped while a streaming crawl ran; its client is gone.
     ServerStopped,
-    /// Something failed that no page can be blamed for.
+    /// A failure that no page caused.
     Failed,
 }
 
@@ -66,7 +67,7 @@ impl StopReason {
     }
 }
 
-/// Why a discovered address was not fetched.
+/// Why a discovered URL was not fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SkipReason {
     /// robots.txt forbids it.
@@ -75,11 +76,11 @@ pub enum SkipReason {
     Nofollow,
     /// More hops from the seed than `depth`.
     Depth,
-    /// A path of `budget` is used up.
+    /// A path of `budget` is exhausted.
     Budget,
-    /// The crawl ended at `limit` before its turn.
+    /// The crawl reached `limit` before it was leased.
     Limit,
-    /// The crawl ran out of money before its turn: its own ceiling or the account's.
+    /// The crawl ran out of money before it was leased: its own ceiling or the account's balance.
     Spend,
     /// Its host is not part of the crawl.
     Scope,
@@ -87,20 +88,20 @@ pub enum SkipReason {
     Blacklist,
     /// `whitelist` does not name it.
     Whitelist,
-    /// It is a page that the crawl has under another address.
+    /// The crawl has the page under another URL.
     Duplicate,
-    /// Not `http` or `https`, or no address at all.
+    /// Not `http` or `https`, or no URL at all.
     Scheme,
-    /// Longer than an address may be.
+    /// Longer than a URL may be.
     TooLong,
-    /// The crawl knows as many addresses as it may know.
+    /// The crawl already knows as many URLs as it may.
     Full,
-    /// The crawl ended before its turn: time, the caller, the server.
+    /// The crawl ended before it was leased: timeout, the caller, the server.
     Stopped,
 }
 
 impl SkipReason {
-    /// Every reason; the place is its number in the store and never changes.
+    /// Every reason; the index is its number in the store and never changes.
     pub const ALL: [Self; 14] = [
         Self::Robots,
         Self::Nofollow,
@@ -149,43 +150,43 @@ impl SkipReason {
     }
 }
 
-/// An address that a crawl knows, as it is stored.
+/// A URL that a crawl knows, as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UrlRow {
-    /// Its number in the crawl, from 0 in the order of finding.
+    /// Its number in the crawl, from 0 in the order of discovery.
     pub n: u32,
-    /// The address.
+    /// The URL.
     pub url: String,
     /// Hops from the seed.
     pub depth: u16,
-    /// What became of it.
+    /// Its state.
     pub state: UrlState,
 }
 
-/// What became of an address.
+/// The state of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum UrlState {
-    /// It waits for its turn, or is being fetched.
+    /// Waiting, or being fetched.
     Waiting,
-    /// It was fetched; there is an entry for it.
+    /// Fetched; there is an entry for it.
     Done,
-    /// It was not fetched.
+    /// Not fetched.
     Skipped(SkipReason),
 }
 
-/// The links of one page, as its source has them: absolute, normalised as the `url` crate writes them, without fragment, each
-/// once, in page order. One buffer for all, because pages have hundreds.
+/// The links of one page, as in its source: absolute, normalised by the `url` crate, without
+/// fragment, each once, in page order. One buffer for all, because pages have hundreds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Discovered {
     text: String,
-    /// Where each link ends in `text`, and whether it says `nofollow`.
+    /// The end of each link in `text`, and whether it has `nofollow`.
     links: Vec<(u32, bool)>,
-    /// Links that were left out because the page has more than are taken.
+    /// Links left out because the page has too many.
     pub n_dropped: u32,
 }
 
 impl Discovered {
-    /// Adds a link. The caller takes care that it is not there yet.
+    /// Adds a link. The caller ensures that it is new.
     pub fn push(&mut self, url: &str, nofollow: bool) {
         self.text.push_str(url);
         let end = u32::try_from(self.text.len()).expect("a page's links are shorter than 4 GiB");
@@ -197,7 +198,7 @@ impl Discovered {
         self.links.len()
     }
 
-    /// Bytes that they take in memory.
+    /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         self.text.capacity() + self.links.capacity() * size_of::<(u32, bool)>()
     }
@@ -207,7 +208,7 @@ impl Discovered {
         self.links.is_empty()
     }
 
-    /// Each link and whether it says `nofollow`.
+    /// Each link and whether it has `nofollow`.
     pub fn iter(&self) -> impl Iterator<Item = (&str, bool)> {
         let mut start = 0;
         self.links.iter().map(move |&(end, nofollow)| {

@@ -22,11 +22,11 @@ pub mod status {
     pub const RESET: u16 = 523;
     /// The page took longer than its deadline.
     pub const TIMED_OUT: u16 = 524;
-    /// The host name has no address.
+    /// The host name has no IP address.
     pub const NAME_NOT_RESOLVED: u16 = 525;
-    /// The address is unreachable or refused by policy, or TLS failed.
+    /// The URL is unreachable or refused by policy, or TLS failed.
     pub const UNREACHABLE_OR_REFUSED: u16 = 526;
-    /// The browser failed or is not there.
+    /// The browser failed or is not installed.
     pub const BROWSER_FAILED: u16 = 598;
     /// Anything else.
     pub const UNKNOWN: u16 = 599;

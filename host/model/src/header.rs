@@ -1,12 +1,14 @@
-//! Which request headers a caller may set. Pure, so that `plan` can refuse and `fetch` can rely on it.
+//! Which request headers a caller may set. Pure, so that `plan` can refuse and `fetch` can rely on
+//! it.
 
 use http::{HeaderName, HeaderValue};
 
 /// Bytes of one caller header, name and value together: what common servers accept for a line.
 pub const HEADER_BYTES_MAX: usize = 8 * 1024;
 
-/// Headers that describe the connection or the message, not the request: we write them, or nobody does. RFC 9110 section
-/// 7.6.1 names the hop-by-hop ones; two spellings of a length or a host are how requests are smuggled.
+/// Headers that describe the connection or the message, not the request: only the server may set
+/// them. RFC 9110 section 7.6.1 names the hop-by-hop ones; two spellings of a length or a host are
+/// how requests are smuggled.
 const REFUSED: [&str; 13] = [
     "host",
     "content-length",
@@ -23,14 +25,15 @@ const REFUSED: [&str; 13] = [
     "http2-settings",
 ];
 
-/// White space around a field that RFC 9110 section 5.5 lets a sender leave out. Line breaks are not among it.
+/// White space around a field that RFC 9110 section 5.5 lets a sender remove. Line breaks are not
+/// included.
 const BLANK: [char; 2] = [' ', '\t'];
 
 /// Checks one header of a caller.
 ///
 /// # Errors
-/// A sentence for the caller when the name or the value is malformed (a line break above all), too long, or one that only
-/// the server may set.
+/// The reason for the caller: the name or the value is malformed (a line break above all), too
+/// long, or one that only the server may set.
 pub fn check(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
     let header = HeaderName::from_bytes(name.trim_matches(BLANK).as_bytes())
         .map_err(|_| format!("`{}` is not a header name", name.escape_debug()))?;

@@ -1,4 +1,5 @@
-//! Plain values that every room shares: addresses, pages, money, usage, failures. No I/O, no wire format, no async.
+//! Plain values that every crate shares: URLs, pages, money, usage, failures. No I/O, no wire
+//! format, no async.
 
 pub mod analysis;
 pub mod clock;
@@ -8,6 +9,7 @@ pub mod failure;
 pub mod header;
 pub mod lru;
 pub mod money;
+pub mod outcome;
 pub mod page;
 pub mod plugin;
 pub mod secret;

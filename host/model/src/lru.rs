@@ -1,6 +1,7 @@
-//! Values in memory within a bound of bytes: what was not used for longest goes first.
+//! A least-recently-used cache in memory, bounded in bytes.
 //!
-//! One lock for all: it is held for a look-up or for taking entries out, never while a value is made or dropped.
+//! One lock for all entries, held for a look-up or for removing entries, never while a value is
+//! made or dropped.
 
 use std::collections::BTreeMap;
 use std::hash::Hash;
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-/// What one entry takes beside its value: key, place in both maps, allocations.
+/// Overhead of one entry: key, position in both maps, allocations.
 const ENTRY_BYTES: u64 = 256;
 
 /// Values by key. Clones of a value share it.
@@ -35,7 +36,8 @@ struct Entry<V> {
 }
 
 impl<K: Copy + Eq + Hash, V> Lru<K, V> {
-    /// Room for `bytes_max` bytes. A value of more than `1 / part` of them is not kept: it would push out too much for one.
+    /// A cache of `bytes_max` bytes. A value of more than `1 / part` of them is not stored: it
+    /// would evict too much for one.
     pub fn new(bytes_max: u64, part: u64) -> Self {
         Self {
             bytes_max,
@@ -49,12 +51,12 @@ impl<K: Copy + Eq + Hash, V> Lru<K, V> {
         }
     }
 
-    /// Whether a value of so many bytes would be kept.
+    /// Whether a value of so many bytes would be stored.
     pub fn has_room_for(&self, bytes: u64) -> bool {
         bytes <= self.value_bytes_max && bytes.saturating_add(ENTRY_BYTES) <= self.bytes_max
     }
 
-    /// The value of a key; it counts as used.
+    /// The value of a key; marks it as used.
     pub fn get(&self, key: &K) -> Option<Arc<V>> {
         self.with(|entries| {
             let used = entries.next_use();
@@ -66,36 +68,36 @@ impl<K: Copy + Eq + Hash, V> Lru<K, V> {
         })
     }
 
-    /// Keeps a value that takes so many bytes, in place of the one with this key. One that is too large is not kept, and the
-    /// one with this key is gone.
+    /// Stores a value of so many bytes, replacing the one with this key. One that is too large is
+    /// not stored, and removes the one with this key.
     pub fn insert(&self, key: K, value: Arc<V>, bytes: u64) {
         let has_room = self.has_room_for(bytes);
         let bytes = bytes.saturating_add(ENTRY_BYTES);
-        // Dropped after the lock is free.
-        let _gone = self.with(|entries| {
-            let mut gone = Vec::new();
-            gone.extend(entries.remove(&key));
+        // Dropped after the lock is released.
+        let _evicted = self.with(|entries| {
+            let mut evicted = Vec::new();
+            evicted.extend(entries.remove(&key));
             if !has_room {
-                return gone;
+                return evicted;
             }
             while entries.bytes + bytes > self.bytes_max {
                 let Some((_, oldest)) = entries.by_use.first_key_value() else {
                     break;
                 };
                 let oldest = *oldest;
-                gone.extend(entries.remove(&oldest));
+                evicted.extend(entries.remove(&oldest));
             }
             let used = entries.next_use();
             entries.by_use.insert(used, key);
             entries.bytes += bytes;
             entries.by_key.insert(key, Entry { value, bytes, used });
-            gone
+            evicted
         });
     }
 
-    /// Drops the value of a key.
+    /// Removes the value of a key.
     pub fn remove(&self, key: &K) {
-        let _gone = self.with(|entries| entries.remove(key));
+        let _evicted = self.with(|entries| entries.remove(key));
     }
 
     /// Bytes of all entries.
@@ -126,14 +128,14 @@ impl<K: Copy + Eq + Hash, V> Entries<K, V> {
 mod tests {
     use super::*;
 
-    /// Room for three values of this size.
+    /// A cache of three values of this size.
     const VALUE: u64 = 1_000;
 
     fn three() -> Lru<u32, u32> {
         Lru::new(3 * (VALUE + ENTRY_BYTES), 2)
     }
 
-    fn keep(lru: &Lru<u32, u32>, key: u32) {
+    fn store(lru: &Lru<u32, u32>, key: u32) {
         lru.insert(key, Arc::new(key * 10), VALUE);
     }
 
@@ -142,13 +144,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_used_for_longest_goes_first() {
+    fn the_least_recently_used_value_is_evicted_first() {
         let lru = three();
         for key in 1..=3 {
-            keep(&lru, key);
+            store(&lru, key);
         }
         assert_eq!(value(&lru, 1), Some(10));
-        keep(&lru, 4);
+        store(&lru, 4);
         assert_eq!(value(&lru, 2), None);
         for key in [1, 3, 4] {
             assert_eq!(value(&lru, key), Some(key * 10));
@@ -170,19 +172,19 @@ mod tests {
     }
 
     #[test]
-    fn a_value_in_the_place_of_another_frees_its_room() {
+    fn a_replaced_value_frees_its_bytes() {
         let lru = three();
-        keep(&lru, 1);
+        store(&lru, 1);
         lru.insert(1, Arc::new(2), VALUE);
         assert_eq!(lru.bytes(), VALUE + ENTRY_BYTES);
         assert_eq!(value(&lru, 1), Some(2));
     }
 
     #[test]
-    fn a_value_that_is_too_large_is_not_kept_and_the_old_one_is_gone() {
+    fn a_value_that_is_too_large_removes_the_old_one() {
         let lru = three();
-        keep(&lru, 1);
-        keep(&lru, 2);
+        store(&lru, 1);
+        store(&lru, 2);
         let too_large = 3 * (VALUE + ENTRY_BYTES) / 2 + 1;
         assert!(!lru.has_room_for(too_large));
         lru.insert(1, Arc::new(0), too_large);
@@ -190,9 +192,9 @@ mod tests {
     }
 
     #[test]
-    fn no_room_keeps_nothing() {
+    fn no_capacity_stores_nothing() {
         let lru = Lru::new(0, 2);
-        keep(&lru, 1);
+        store(&lru, 1);
         assert_eq!((value(&lru, 1), lru.bytes()), (None, 0));
     }
 }

@@ -12,7 +12,8 @@ pub const PER_CREDIT: i64 = 100_000;
 /// Nanodollars in one cent.
 pub const PER_CENT: i64 = 10_000_000;
 
-/// An amount of money in billionths of a dollar. At one dollar per gigabyte (10^9 bytes) a byte costs exactly one.
+/// An amount of money in billionths of a dollar. At one dollar per gigabyte (10^9 bytes) a byte
+/// costs exactly one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Nanodollars(pub i64);
 
@@ -45,7 +46,7 @@ impl Nanodollars {
     /// Reads an amount of dollars such as `25`, `0.5` or `12.345678901`.
     ///
     /// # Errors
-    /// `None` when the text is not a decimal number, has more than nine decimals or does not fit.
+    /// `None` if the text is not a decimal number, has more than nine decimals or does not fit.
     pub fn parse_dollars(text: &str) -> Option<Self> {
         let (sign, digits) = match text.strip_prefix('-') {
             Some(rest) => (-1, rest),
@@ -62,13 +63,13 @@ impl Nanodollars {
         Some(Self(sign * total))
     }
 
-    /// The sum, held at the limits of the type.
+    /// The sum; saturates.
     pub const fn saturating_add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
 }
 
-/// A text that is no amount. Says what one looks like.
+/// A text that is no amount; the message shows a valid one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("write dollars like `25` or `0.50`, with at most nine decimals")]
 pub struct NotDollars;
@@ -76,7 +77,7 @@ pub struct NotDollars;
 impl FromStr for Nanodollars {
     type Err = NotDollars;
 
-    /// As [`Nanodollars::parse_dollars`], with a sentence for who wrote something else. A `$` may stand in front.
+    /// [`Nanodollars::parse_dollars`] with an error for people; a leading `$` is allowed.
     fn from_str(text: &str) -> Result<Self, NotDollars> {
         let text = text.trim();
         Self::parse_dollars(text.strip_prefix('$').unwrap_or(text)).ok_or(NotDollars)

@@ -1,4 +1,4 @@
-//! The kinds of plugins, and what a plan needs to know about the ones that are loaded.
+//! The kinds of plugins, and what a plan needs to know about the loaded ones.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,9 +11,9 @@ use serde_json::Value;
 pub enum PluginKind {
     /// Turns a page into `content`.
     Format,
-    /// Decides which nodes of a page stay.
+    /// Removes nodes of a page.
     Filter,
-    /// Reads fields out of a page.
+    /// Extracts fields from a page.
     Extractor,
     /// Splits `content` into chunks.
     Chunker,
@@ -87,8 +87,8 @@ pub trait Catalog {
     /// Names loaded under this kind, sorted.
     fn names(&self, kind: PluginKind) -> Vec<String>;
 
-    /// Whether a loaded plugin accepts this options object: by its schema, and by asking the plugin where
-    /// the schema cannot tell.
+    /// Whether a loaded plugin accepts this options object: by its schema, and by calling the
+    /// plugin where the schema is not enough.
     ///
     /// # Errors
     /// What is wrong with the options, for the caller.

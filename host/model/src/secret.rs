@@ -4,30 +4,31 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// A key or password. It has no `Display`, its `Debug` shows nothing, and its memory is wiped when it is dropped.
+/// A key or password. It has no `Display`, its `Debug` shows nothing, and its memory is wiped when
+/// it is dropped.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<Box<str>>);
 
 impl Secret {
-    /// Takes over a value.
+    /// Takes ownership of a value.
     pub fn new(value: impl Into<String>) -> Self {
-        // A spare capacity would be cut off by a copy that leaves the first buffer behind unwiped.
+        // Spare capacity would be cut off by a copy that leaves the first buffer unwiped.
         let value = Zeroizing::new(value.into());
         Self(Zeroizing::new(Box::from(value.as_str())))
     }
 
-    /// The value itself, for the one place that needs it.
+    /// The value itself, for the code that sends it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether nothing is in it.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// Takes as long for equal values as for different ones, whatever their lengths: what is compared are BLAKE3 hashes.
+/// Takes the same time for equal and different values of any length: BLAKE3 hashes are compared.
 impl PartialEq for Secret {
     fn eq(&self, other: &Self) -> bool {
         // `blake3::Hash` compares in constant time.

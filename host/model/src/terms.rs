@@ -1,4 +1,4 @@
-//! On which terms pages are served.
+//! The terms on which pages are served.
 
 /// What a run's pages cost and what they may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -13,13 +13,14 @@ pub struct Usage {
     pub compute: Duration,
     /// CPU time of filters, extractors, formats and chunkers.
     pub transform: Duration,
-    /// Bytes kept in storage for the caller.
+    /// Bytes stored for the caller.
     pub stored_bytes: u64,
-    /// What a gigabyte (10^9 bytes) through the pool of proxies that carried the page costs, on top of the ordinary price.
+    /// Price of a gigabyte (10^9 bytes) through the proxy pool that carried the page, on top of the
+    /// ordinary price.
     pub pool_price: Nanodollars,
     /// Set when a provider served the page: then no content was transferred through us.
     pub vendor: Option<VendorUse>,
-    /// What the language model's answers about the page cost.
+    /// Cost of the language model's answers about the page.
     pub ai: Nanodollars,
 }
 
@@ -28,7 +29,7 @@ pub struct Usage {
 pub struct VendorUse {
     /// What the provider charged, by its list price.
     pub cost: Nanodollars,
-    /// Whether the caller's own key paid it.
+    /// Whether the caller's own key paid.
     pub byok: bool,
 }
 

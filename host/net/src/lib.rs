@@ -1,4 +1,5 @@
-//! The way out: when a host may be contacted, which IP addresses may be dialled, and HTTP on top of both.
+//! The network layer: per-host politeness, egress control over which IP addresses may be dialled,
+//! and HTTP, robots.txt and sitemaps on top of both.
 
 pub mod egress;
 pub mod fetch;

@@ -1,20 +1,24 @@
-//! Addresses as callers write them: several in one string, schemes left out, schemes that are never fetched.
+//! URLs as callers write them: several in one string, without a scheme, or with a scheme that is
+//! never fetched.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use url::Url;
 
-use super::PAGES_MAX;
 use trawl_model::PageFailure;
 use trawl_model::failure::status;
 
-/// Longest address that is looked at, in bytes. Browsers and servers stop far below.
+use super::PAGES_MAX;
+
+/// Longest URL that is parsed, in bytes. Browsers and servers accept far less.
 const ADDRESS_BYTES_MAX: usize = 16 * 1024;
 
-/// How far behind a comma is looked for a scheme or a host name (a name has at most 253 bytes): keeps `split` linear.
+/// How many bytes after a comma are searched for a scheme or a host name (a name has at most 253
+/// bytes): keeps `split` linear.
 const LOOK_AHEAD_BYTES: usize = 300;
 
-/// Schemes that people write without `//`, so that `javascript:1` is never taken for a host and its port.
+/// Schemes that people write without `//`, so that `javascript:1` is never parsed as a host and its
+/// port.
 const BARE_SCHEMES: [&str; 14] = [
     "about",
     "blob",
@@ -32,48 +36,48 @@ const BARE_SCHEMES: [&str; 14] = [
     "ws",
 ];
 
-/// The addresses of one `url` parameter: split at commas, blanks trimmed, empty ones left out.
+/// The URLs of one `url` parameter: split at commas, trimmed, empty ones left out.
 ///
 /// A comma separates only where a scheme or a host name follows; a comma inside a path or query
 /// stays. Decision D24: a trailing comma is taken as a slip and dropped. Stops a little above
 /// [`PAGES_MAX`], which is refused anyway.
 pub fn split(text: &str) -> Vec<&str> {
-    let mut addresses = Vec::new();
+    let mut urls = Vec::new();
     let mut start = 0;
     for (comma, _) in text.match_indices(',') {
         let rest = beginning(text[comma + 1..].trim_start());
-        if rest.is_empty() || rest.starts_with(',') || begins_an_address(rest) {
-            addresses.push(&text[start..comma]);
+        if rest.is_empty() || rest.starts_with(',') || begins_a_url(rest) {
+            urls.push(&text[start..comma]);
             start = comma + 1;
         }
-        if addresses.len() > PAGES_MAX {
+        if urls.len() > PAGES_MAX {
             break;
         }
     }
-    addresses.push(&text[start..]);
-    addresses.retain_mut(|address| {
+    urls.push(&text[start..]);
+    urls.retain_mut(|address| {
         *address = address.trim();
         !address.is_empty()
     });
-    addresses
+    urls
 }
 
-/// The address to fetch. A missing scheme is `https`.
+/// Parses the URL to fetch. A missing scheme is `https`.
 ///
 /// # Errors
-/// The failure the page becomes: an address that does not parse, or a scheme other than `http` and `https`.
+/// The failure the page becomes: the URL does not parse, or its scheme is not `http` or `https`.
 pub fn parse(text: &str) -> Result<Url, PageFailure> {
     let refuse = |message: String| PageFailure::new(status::UNREACHABLE_OR_REFUSED, message);
     if text.len() > ADDRESS_BYTES_MAX {
         return Err(refuse(format!(
-            "the address is longer than {ADDRESS_BYTES_MAX} bytes"
+            "the URL is longer than {ADDRESS_BYTES_MAX} bytes"
         )));
     }
     let url = match scheme(text) {
         Some(_) => Url::parse(text),
         None => Url::parse(&format!("https://{}", text.trim_start_matches('/'))),
     }
-    .map_err(|error| refuse(format!("not an address that can be fetched: {error}")))?;
+    .map_err(|error| refuse(format!("not a valid URL: {error}")))?;
     match url.scheme() {
         "http" | "https" => Ok(url),
         other => Err(refuse(format!(
@@ -82,7 +86,7 @@ pub fn parse(text: &str) -> Result<Url, PageFailure> {
     }
 }
 
-/// The scheme an address is written with; `None` when it begins with a host (`example.com:8080/x` does).
+/// The scheme of a written URL; `None` if it begins with a host (`example.com:8080/x` does).
 fn scheme(text: &str) -> Option<&str> {
     let (scheme, rest) = text.split_once(':')?;
     let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -99,7 +103,7 @@ fn scheme(text: &str) -> Option<&str> {
     (is_scheme && (is_known() || !is_port)).then_some(scheme)
 }
 
-fn begins_an_address(rest: &str) -> bool {
+fn begins_a_url(rest: &str) -> bool {
     if let Some((scheme_text, after)) = rest.split_once(':')
         && scheme(rest) == Some(scheme_text)
         && (after.starts_with("//")
@@ -128,8 +132,8 @@ fn without_port(authority: &str) -> &str {
     }
 }
 
-/// Whether this is surely a host: an address literal, `localhost`, or a name under a public suffix that exists. `15z` and
-/// `page.html` are not.
+/// Whether this is certainly a host: an IP address, `localhost`, or a name under an existing public
+/// suffix. `15z` and `page.html` are not.
 fn is_host(text: &str) -> bool {
     if let Some(literal) = text
         .strip_prefix('[')
@@ -159,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_comma_separates_only_before_an_address() {
+    fn a_comma_separates_only_before_a_url() {
         let check = |text: &str, expected: &[&str]| assert_eq!(split(text), expected, "{text}");
         check("https://a.com", &["https://a.com"]);
         check(
@@ -221,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn other_schemes_and_broken_addresses_are_failures_of_the_page() {
+    fn other_schemes_and_invalid_urls_are_failures_of_the_page() {
         for text in [
             "file:///etc/passwd",
             "data:text/html,hi",

@@ -3,9 +3,10 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use trawl_model::ModelSize;
+
 use super::catalog::loaded;
 use super::{Catalog, PlanError, PluginKind};
-use trawl_model::ModelSize;
 
 /// An analyst for every page of a run, and for joining what it found.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -14,7 +15,7 @@ pub struct AnalystChoice {
     pub name: String,
     /// Its options object; the caller's words are its `prompt`.
     pub options: Value,
-    /// The model that it may ask; `None` for what needs none.
+    /// The model that it may ask; `None` if it needs none.
     pub model: Option<ModelSize>,
 }
 

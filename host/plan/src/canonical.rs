@@ -1,10 +1,10 @@
-//! What a plan asks for, as bytes to name its outputs by.
+//! Canonical bytes of an output plan, for the key of its outputs.
 
 use super::OutputPlan;
 
 impl OutputPlan {
-    /// The whole plan as bytes: two plans have the same ones when they ask for the same. A field that is added is part of them by
-    /// itself.
+    /// The whole plan as bytes: equal for plans that request the same outputs. A new field is
+    /// included automatically.
     pub fn canonical(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a plan has no map whose keys are not strings")
     }
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_texts_that_look_alike_are_different_wishes() {
+    fn numbers_and_texts_that_look_alike_are_different_plans() {
         let with = |options: Value| {
             OutputPlan::of(FormatChoice {
                 name: "markdown".to_owned(),

@@ -1,4 +1,4 @@
-//! What a request may ask for by name: the loaded plugins, as far as a plan has to know them.
+//! What a request may name: the loaded plugins, as far as plans need to know them.
 
 use trawl_model::{Catalog, PluginKind};
 

@@ -7,7 +7,8 @@ use super::{Catalog, Chunking, PlanError, PluginKind};
 
 const FIELD: &str = "chunking_alg";
 
-/// Names of the built-in chunkers: names without case, name in the registry, size when none is given.
+/// Names of the built-in chunkers: names in requests (any case), name in the registry, default
+/// size.
 ///
 /// Decision D31: the string forms have no size; these make chunks of about a paragraph, a page and
 /// a screen.
@@ -18,7 +19,7 @@ const BUILT_IN: [(&[&str], &str, u64); 4] = [
     (&["characters", "bycharacterlength"], "characters", 1_000),
 ];
 
-/// The chunking a caller asked for with a name and, in the object form, the rest of the object.
+/// The requested chunking: a name and, in the object form, the rest of the object.
 ///
 /// # Errors
 /// The chunker is not loaded, its size is zero, or it refuses its options.

@@ -1,4 +1,4 @@
-//! What a crawl means: where it begins, what belongs to it, what ends it. Spec S5, Spec S7.
+//! What a crawl means: where it begins, what belongs to it, when it ends. Spec S5, Spec S7.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,11 +6,12 @@ use std::time::Duration;
 use regex::Regex;
 use url::Url;
 
-use super::expression::{self, shown};
-use super::{PagePlan, PlanError};
 use trawl_model::{Discovered, Nanodollars};
 
-/// Hops from the seed when the caller says nothing. Spec S12.
+use super::expression::{self, shown};
+use super::{PagePlan, PlanError};
+
+/// Default of `depth`: hops from the seed. Spec S12.
 pub const DEPTH_DEFAULT: u16 = 25;
 /// Pages of one crawl in flight at once. Spec S11.
 pub const IN_FLIGHT_MAX: usize = 10;
@@ -18,10 +19,10 @@ pub const IN_FLIGHT_MAX: usize = 10;
 /// One crawl.
 #[derive(Clone, Debug)]
 pub struct CrawlPlan {
-    /// The seed, and the plan of every page: pages differ from it in their address only.
+    /// The seed, and the plan of every page: pages differ in their URL only.
     pub seed: PagePlan,
-    /// More addresses where the crawl begins, at depth 0 as the seed: one crawl, with one purse and one `limit`. Their hosts belong to
-    /// the crawl as the seed's does.
+    /// More seeds, at depth 0 like the first: one crawl, with one budget and one `limit`. Their
+    /// hosts belong to the crawl as the seed's does.
     pub named: Option<Arc<Discovered>>,
     /// Most pages, failed ones included; `None` is no cap.
     pub limit: Option<u64>,
@@ -29,7 +30,7 @@ pub struct CrawlPlan {
     pub depth: u16,
     /// Most pages whose path begins with a prefix. A page must fit every prefix that is its own.
     pub budget: Vec<Budget>,
-    /// Most the whole crawl may cost; `Nanodollars::MAX` when the caller set none.
+    /// The most that the whole crawl may cost; `Nanodollars::MAX` if the caller set no ceiling.
     pub ceiling: Nanodollars,
     /// Least time between two requests to one host; more than zero makes them serial.
     pub delay: Duration,
@@ -37,13 +38,13 @@ pub struct CrawlPlan {
     pub in_flight: usize,
     /// Time for the whole crawl.
     pub timeout: Option<Duration>,
-    /// Which addresses belong to the crawl.
+    /// Which URLs belong to the crawl.
     pub scope: ScopePlan,
     /// What sitemaps are used for.
     pub sitemap: SitemapPlan,
     /// Where events go.
     pub webhook: Option<WebhookPlan>,
-    /// Whether the request is answered at once and the crawl goes on by itself.
+    /// Whether the request is answered at once and the crawl runs in the background.
     pub in_background: bool,
 }
 
@@ -56,7 +57,7 @@ pub struct Budget {
     pub pages: u64,
 }
 
-/// Which addresses belong to a crawl besides those of the seed's host.
+/// Which URLs belong to a crawl besides those of the seed's host.
 #[derive(Clone, Debug, Default)]
 pub struct ScopePlan {
     /// Hosts under the seed's registered domain.
@@ -65,9 +66,9 @@ pub struct ScopePlan {
     pub tld: bool,
     /// Other hosts.
     pub external: Vec<External>,
-    /// Addresses that are left out, whatever else is said.
+    /// URLs that are excluded, whatever else includes them.
     pub blacklist: Vec<Pattern>,
-    /// When not empty: only these are taken. The seed is always taken.
+    /// If not empty, only these are included. The seed always is.
     pub whitelist: Vec<Pattern>,
 }
 
@@ -82,17 +83,19 @@ pub enum External {
     Matching(Regex),
 }
 
-/// One entry of `blacklist` or `whitelist`.
+/// One entry of `blacklist` or `whitelist`: the beginning of a path, or a regular expression if it
+/// has special characters.
 #[derive(Clone, Debug)]
 pub enum Pattern {
-    /// Paths that begin with this text. An entry that is a whole address is compared with the whole address.
+    /// Paths that begin with this text. An entry that is a whole URL is compared with the whole
+    /// URL.
     Text(String),
-    /// Addresses in which this is found.
+    /// URLs that match this.
     Regex(Regex),
 }
 
-/// Characters that make an entry a regular expression. A dot and a hyphen stand in host names, a dot and a question mark in
-/// addresses.
+/// Characters that make an entry a regular expression. A dot and a hyphen occur in host names, a
+/// dot and a question mark in URLs.
 const REGEX_IN_HOST: &[char] = &[
     '*', '+', '?', '^', '$', '|', '(', ')', '[', ']', '{', '}', '\\',
 ];
@@ -109,7 +112,8 @@ pub fn budget(key: &str, pages: u64) -> Budget {
     Budget { prefix, pages }
 }
 
-/// One entry of `external_domains`: a host, an anchored regular expression when it has characters of one, or `*`.
+/// One entry of `external_domains`: a host, an anchored regular expression if it has special
+/// characters, or `*`.
 ///
 /// # Errors
 /// The expression is not one.
@@ -122,7 +126,7 @@ pub fn external(entry: &str) -> Result<External, PlanError> {
         let anchored = format!("^(?i:{entry})$");
         return expression::compile("external_domains", &anchored, entry).map(External::Matching);
     }
-    // Callers write hosts also as addresses.
+    // Callers also write hosts as URLs.
     let host = entry.split_once("://").map_or(entry, |(_, rest)| rest);
     let host = host.split(['/', ':']).next().unwrap_or_default();
     match url::Host::parse(host) {
@@ -137,7 +141,8 @@ pub fn external(entry: &str) -> Result<External, PlanError> {
     }
 }
 
-/// One entry of `blacklist` or `whitelist`: the beginning of a path, or a regular expression when it has characters of one.
+/// One entry of `blacklist` or `whitelist`: the beginning of a path, or a regular expression if it
+/// has special characters.
 ///
 /// # Errors
 /// The expression is not one.
@@ -146,9 +151,10 @@ pub fn pattern(field: &'static str, entry: &str) -> Result<Pattern, PlanError> {
     if entry.contains(REGEX_IN_PATH) {
         return expression::compile(field, entry, entry).map(Pattern::Regex);
     }
-    let text = match entry.contains("://") || entry.starts_with('/') {
-        true => entry.to_owned(),
-        false => format!("/{entry}"),
+    let text = if entry.contains("://") || entry.starts_with('/') {
+        entry.to_owned()
+    } else {
+        format!("/{entry}")
     };
     Ok(Pattern::Text(text))
 }
@@ -160,7 +166,7 @@ pub struct SitemapPlan {
     pub is_used: bool,
     /// Whether links of pages are not followed: the sitemap alone.
     pub only: bool,
-    /// Where they are; empty means robots.txt and `/sitemap.xml` tell.
+    /// Their URLs; if empty, those of robots.txt and `/sitemap.xml`.
     pub addresses: Vec<Url>,
 }
 
@@ -171,7 +177,7 @@ pub struct WebhookPlan {
     pub destination: Url,
     /// A page's content.
     pub on_find: bool,
-    /// A page's address, status and headers.
+    /// A page's URL, status and headers.
     pub on_find_metadata: bool,
     /// The end of a site's crawl.
     pub on_website_status: bool,

@@ -1,9 +1,11 @@
-//! Headers and cookies that a caller wants sent to the target. They may be secrets: no error and no debug text shows a value.
+//! Headers and cookies that a caller sends to the target. They may be secrets: no error and no
+//! debug text shows a value.
 
 use http::{HeaderName, HeaderValue};
 
-use super::PlanError;
 use trawl_model::header;
+
+use super::PlanError;
 
 /// Most headers and most cookies of one page; common servers refuse more.
 const COUNT_MAX: usize = 100;
@@ -23,7 +25,7 @@ pub fn headers(pairs: &[(String, String)]) -> Result<Vec<(HeaderName, HeaderValu
     pairs.iter().map(check).collect()
 }
 
-/// Whether a header of a caller may hold a secret. Such headers are never stored. Decision D85.
+/// Whether a header of a caller may contain a secret. Such headers are never stored. Decision D85.
 pub fn is_secret_header(name: &str) -> bool {
     const SIGNS: [&str; 6] = ["auth", "cookie", "token", "key", "secret", "session"];
     let name = name.to_ascii_lowercase();
@@ -33,7 +35,7 @@ pub fn is_secret_header(name: &str) -> bool {
 /// Checks a header that has a parameter of its own (`user_agent`, `locale`).
 ///
 /// # Errors
-/// The value cannot stand in a header.
+/// The value is not a valid header value.
 pub fn header_value(field: &'static str, name: &str, value: &str) -> Result<String, PlanError> {
     let (_, value) = header::check(name, value).map_err(|reason| PlanError::new(field, reason))?;
     Ok(String::from_utf8_lossy(value.as_bytes()).into_owned())
@@ -63,7 +65,8 @@ pub fn cookie_line(line: &str) -> Result<Vec<(String, String)>, PlanError> {
 /// Checks cookies.
 ///
 /// # Errors
-/// Too many, a name that is not a token, or a value with a character that would end it. RFC 6265 section 4.1.1.
+/// Too many, a name that is not a token, or a value with a character that would end it. RFC 6265
+/// section 4.1.1.
 pub fn cookies(pairs: Vec<(String, String)>) -> Result<Vec<(String, String)>, PlanError> {
     bounded("cookies", pairs.len())?;
     for (name, value) in &pairs {
@@ -73,7 +76,8 @@ pub fn cookies(pairs: Vec<(String, String)>) -> Result<Vec<(String, String)>, Pl
                 "a cookie's name must be letters, digits and `-_.` only",
             ));
         }
-        // Browsers send spaces, commas and quotes as they are; only what ends the cookie or the line is refused.
+        // Browsers send spaces, commas and quotes unchanged; only characters that end the cookie or
+        // the line are refused.
         if value.len() > header::HEADER_BYTES_MAX
             || value.chars().any(|c| c == ';' || c.is_control())
         {

@@ -4,7 +4,8 @@ use regex::Regex;
 
 use super::PlanError;
 
-/// Bytes that a compiled pattern may take: enough for any pattern people write, and callers may send many.
+/// Most bytes of a compiled pattern: enough for any pattern people write, and callers may send
+/// many.
 const REGEX_BYTES_MAX: usize = 1 << 20;
 
 /// Compiles an expression for an engine that runs in linear time.
@@ -19,7 +20,7 @@ pub(super) fn compile(
         .build();
     compiled.map_err(|error| {
         let reason = error.to_string();
-        // The last line says what is wrong; those before draw the expression.
+        // The last line has the reason; those before draw the expression.
         let reason = reason.lines().last().unwrap_or_default();
         PlanError::new(
             field,

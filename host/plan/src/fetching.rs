@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::{CachePlan, ConfiguredPool, Engine, PlanError, Pool};
 
-/// Age up to which a stored page serves when the caller says nothing: two days.
+/// Default of `max_age`: two days.
 const CACHE_AGE_DEFAULT: Duration = Duration::from_secs(2 * 24 * 60 * 60);
-/// Time for a page when the caller says nothing.
+/// Default of `request_timeout`.
 const TIMEOUT_DEFAULT: Duration = Duration::from_secs(30);
 /// Least and most seconds of `request_timeout`; larger numbers are milliseconds.
 const TIMEOUT_SECONDS: (u64, u64) = (5, 255);
@@ -33,8 +33,8 @@ pub fn engine(name: Option<&str>) -> Result<Engine, PlanError> {
 
 /// `request_timeout`: seconds up to 255, milliseconds above.
 ///
-/// Decision D28: seconds below 5 are raised to 5, milliseconds are held between 1 and 255 seconds;
-/// neither is a refusal.
+/// Decision D28: seconds below 5 are raised to 5, milliseconds are clamped to 1 to 255 seconds;
+/// neither is refused.
 pub fn page_timeout(value: Option<u64>) -> Duration {
     match value {
         None => TIMEOUT_DEFAULT,
@@ -48,12 +48,14 @@ pub fn page_timeout(value: Option<u64>) -> Duration {
     }
 }
 
-/// `proxy`: the pool asked for, or the nearest configured one. The flag says whether the wish was met.
+/// `proxy`: the requested pool, or the nearest configured one. The flag is `true` if it is the
+/// requested one.
 pub fn pool(name: Option<&str>, configured: &[ConfiguredPool]) -> (Pool, bool) {
     let Some(name) = name else {
         return (Pool::Standard, true);
     };
-    // Nearest means the next one down in trust and price, so that a caller never pays for more than was asked.
+    // Nearest means the next one down in trust and price, so that a caller never pays for more than
+    // was requested.
     let nearest: &[Pool] = match name.trim().to_lowercase().as_str() {
         "standard" | "datacenter" => return (Pool::Standard, true),
         "isp" => &[Pool::Isp],
@@ -68,7 +70,7 @@ pub fn pool(name: Option<&str>, configured: &[ConfiguredPool]) -> (Pool, bool) {
     }
 }
 
-/// `country_code`: two letters, made upper case.
+/// `country_code`: two letters, converted to upper case.
 ///
 /// # Errors
 /// It is not two letters.
@@ -96,9 +98,10 @@ pub fn strongest_pool(configured: &[ConfiguredPool]) -> Pool {
 /// The pool of the flat-rate routes, or the nearest one. Spec S27.
 pub fn unlimited_pool(configured: &[ConfiguredPool]) -> Pool {
     let is_configured = configured.iter().any(|known| known.pool == Pool::Unlimited);
-    match is_configured {
-        true => Pool::Unlimited,
-        false => Pool::Standard,
+    if is_configured {
+        Pool::Unlimited
+    } else {
+        Pool::Standard
     }
 }
 
@@ -112,9 +115,8 @@ pub fn has_country(pool: Pool, country: &str, configured: &[ConfiguredPool]) -> 
 
 /// `cache` with its parts; parts left out have their defaults.
 ///
-/// Decision D53: `cache: false` neither reads a kept page nor keeps the new one, so that a caller
-/// can keep a page out of the server; `max_age: 0` asks the site every time, but keeps what it
-/// answers and may find that nothing has changed.
+/// Decision D53: `cache: false` neither reads the cache nor writes it, so that a caller's page is
+/// not stored; `max_age: 0` revalidates with the site every time, but stores the answer.
 pub fn cache(enabled: bool, max_age_ms: Option<u64>) -> CachePlan {
     CachePlan {
         enabled,

@@ -1,6 +1,8 @@
-//! What a request means once it is checked: all defaults filled in, all rules applied. Inside nobody asks "was it set".
+//! What a request means once it is checked: all defaults are filled in and all rules applied. Code
+//! that uses a plan never asks "was it set".
 //!
-//! The types are here; the rules that fill them are one file a subject. `api::wire` calls them with what the JSON said.
+//! The types are here; the rules that fill them in are one file per subject, called by the wire
+//! crate.
 
 pub mod address;
 mod analysis;
@@ -20,15 +22,6 @@ pub mod router;
 pub mod testing;
 pub mod text_urls;
 
-pub use analysis::AnalystChoice;
-pub use error::PlanError;
-pub use link_rewrite::LinkRewrite;
-pub use pipeline::Pipeline;
-pub use render::{
-    ByPath, Clip, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
-};
-pub use trawl_model::{Catalog, PluginKind};
-
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -40,35 +33,43 @@ use serde_json::Value;
 use url::Url;
 
 use trawl_model::secret::Secret;
+pub use trawl_model::{Catalog, PluginKind};
 use trawl_model::{Nanodollars, PageFailure};
 
-/// Most pages one request may name, in all its objects together: bounds what one request keeps in
-/// memory. Decision D36.
+pub use analysis::AnalystChoice;
+pub use error::PlanError;
+pub use link_rewrite::LinkRewrite;
+pub use pipeline::Pipeline;
+pub use render::{
+    ByPath, Clip, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
+};
+
+/// Most pages of one request, in all its objects together: bounds its memory. Decision D36.
 pub const PAGES_MAX: usize = 10_000;
 
-/// Pages asked for by one `/scrape` request, in the order of the answer.
+/// Pages requested by one `/scrape` request, in the order of the answer.
 #[derive(Clone, Debug)]
 pub struct ScrapePlan {
-    /// One plan a page.
-    pub pages: Vec<PagePlan>,
+    /// One plan per page, or why its URL can never be fetched.
+    pub pages: Vec<Result<PagePlan, RefusedPage>>,
     /// Parameters that were sent but have no effect, for `X-Ignored-Parameters`.
     pub ignored: Vec<String>,
 }
 
-/// Everything that decides how one page is served and what comes back.
+/// Everything that decides how one page is served and what is returned.
 #[derive(Clone, Debug)]
 pub struct PagePlan {
-    /// The address as the caller wrote it; the entry's `url` when the page never got a final one.
+    /// The URL as the caller wrote it.
     pub requested: String,
-    /// The address to fetch, or why it can never be fetched (a refused scheme, say): then the page is that failure.
-    pub url: Result<Url, PageFailure>,
+    /// The URL to fetch.
+    pub url: Url,
     /// Which engine may serve it.
     pub engine: Engine,
     /// How to fetch it; shared by the pages of one request object.
     pub fetch: Arc<FetchPlan>,
-    /// What to make of it; shared likewise.
+    /// Which outputs to make; shared likewise.
     pub output: Arc<OutputPlan>,
-    /// Most the page may cost; `Nanodollars::MAX` when the caller set none.
+    /// The most that the page may cost; `Nanodollars::MAX` if the caller set no ceiling.
     pub ceiling: Nanodollars,
     /// Whether a third-party provider may serve it.
     pub router: Arc<RouterPlan>,
@@ -76,10 +77,32 @@ pub struct PagePlan {
     pub render: Arc<RenderPlan>,
 }
 
+/// A page whose URL can never be fetched (a refused scheme, say). It fails alone: the other pages
+/// of the request are served.
+#[derive(Clone, Debug)]
+pub struct RefusedPage {
+    /// The URL as the caller wrote it; the entry's `url`.
+    pub requested: String,
+    /// Why it is refused.
+    pub failure: PageFailure,
+}
+
+impl PagePlan {
+    /// Whether the page must be rendered by any route: the engine is a browser, or a parameter
+    /// needs one.
+    pub fn needs_javascript(&self) -> bool {
+        match self.engine {
+            Engine::Browser => true,
+            Engine::Http => false,
+            Engine::Smart => self.render.needs_browser(),
+        }
+    }
+}
+
 /// `request`: who may serve the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
-    /// Plain HTTP first, a browser when the page needs one.
+    /// Plain HTTP first, a browser if the page needs one.
     Smart,
     /// Plain HTTP only.
     Http,
@@ -92,7 +115,8 @@ pub enum Engine {
 pub struct FetchPlan {
     /// Total time for the page, redirects included.
     pub timeout: Duration,
-    /// The caller's own headers, checked: no hop-by-hop headers, no `Host`, no CR or LF. For the target's origin only.
+    /// The caller's own headers, checked: no hop-by-hop headers, no `Host`, no CR or LF. For the
+    /// target's origin only.
     pub headers: Vec<(http::HeaderName, http::HeaderValue)>,
     /// The caller's cookies, name and value. For the target's origin only.
     pub cookies: Vec<(String, String)>,
@@ -102,32 +126,33 @@ pub struct FetchPlan {
     pub locale: Option<String>,
     /// ISO 3166 code, upper case, for the proxy pools that have one.
     pub country_code: Option<String>,
-    /// Name of the proxy pool asked for.
+    /// The proxy pool.
     pub pool: Pool,
     /// Whether robots.txt decides.
     pub respect_robots: bool,
-    /// When it is this page's turn at its host.
+    /// How the page waits for its host's rate limit.
     pub pace: Pace,
     /// `cache`: whether a stored page may serve, and how old it may be.
     pub cache: CachePlan,
-    /// Asked before a redirect is followed; `None` follows every one that egress lets out.
+    /// Asked before a redirect is followed; `None` allows every redirect that egress allows.
     pub gate: Option<Arc<dyn RedirectGate>>,
 }
 
-/// How a page waits for its turn at its host.
+/// How a page waits for its host's rate limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
-    /// Least time between two requests of those who ask for one; more than zero makes them serial. Zero is no delay.
+    /// Least time between two requests of those with a delay; more than zero makes them serial.
+    /// Zero is no delay.
     pub delay: Duration,
-    /// How long the page may wait for its turn without losing time of its own. Zero, as for a page that somebody waits for:
-    /// waiting is part of `timeout`.
+    /// How long the page may wait for its host's rate limit outside its own timeout. Zero, as for a
+    /// page that a client waits for: waiting is part of `timeout`.
     pub patience: Duration,
 }
 
-/// Says where a page may be redirected to: a crawl fetches nothing twice and nothing that is out of its scope.
+/// Decides about redirects: a crawl fetches nothing twice and nothing outside its scope.
 pub trait RedirectGate: Send + Sync {
-    /// Whether the page that was asked for by the address `page` may be fetched from `to` instead. Asked again for the same
-    /// pair, it answers the same.
+    /// Whether the page requested by the URL `page` may be fetched from `to` instead. The answer
+    /// for the same pair is always the same.
     fn may_follow<'a>(&'a self, page: &'a Url, to: &'a Url) -> BoxFuture<'a, bool>;
 }
 
@@ -143,21 +168,21 @@ impl fmt::Debug for FetchPlan {
     }
 }
 
-/// `proxy`: the pool of upstream proxies a page asks for.
+/// `proxy`: a pool of upstream proxies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Pool {
     /// Standard rotation, included in the price.
     #[default]
     Standard,
-    /// Addresses of internet providers.
+    /// IP addresses of internet providers.
     Isp,
-    /// Addresses of homes.
+    /// IP addresses of homes.
     Residential,
     /// The smaller pool of the flat-rate routes.
     Unlimited,
 }
 
-/// A pool of proxies as it is configured, as far as plans have to know it.
+/// A configured pool of proxies, as far as plans need to know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfiguredPool {
     /// The pool.
@@ -181,13 +206,13 @@ impl Pool {
 /// `cache`: what a stored page may be used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CachePlan {
-    /// Whether the page cache may be used at all, for reading and for keeping.
+    /// Whether the page cache may be used at all, for reading and writing.
     pub enabled: bool,
-    /// Age up to which a stored page is used without asking the site.
+    /// Age up to which a stored page is served without contacting the site.
     pub max_age: Duration,
-    /// Whether an older one may be used when the site fails.
+    /// Whether an older one may be served if the site fails.
     pub allow_stale: bool,
-    /// Whether a stored page may stand in for one that a browser would make.
+    /// Whether a stored page may replace one that a browser would render.
     pub skip_browser: bool,
 }
 
@@ -207,24 +232,26 @@ pub struct TransformPlan {
 pub struct TransformSource {
     /// The HTML, as UTF-8 text or as bytes whose character set is found as for a fetched page.
     pub html: bytes::Bytes,
-    /// What relative addresses resolve against; `None` leaves them as they are.
+    /// What relative URLs resolve against; `None` leaves them unchanged.
     pub url: Option<Url>,
 }
 
-/// What to make of a fetched page. All of it is part of the name under which outputs are kept: [`Self::canonical`].
+/// Which outputs to make of a fetched page. All of it is part of the key of cached outputs:
+/// [`Self::canonical`].
 #[derive(Clone, Debug, Serialize)]
 pub struct OutputPlan {
     /// Formats of `content`; never empty.
     pub formats: Vec<FormatChoice>,
-    /// Whether `return_format` was one string (content is that format) or a list (content is keyed by format).
+    /// Whether `return_format` was one string (content is that format) or a list (content is keyed
+    /// by format).
     pub single_format: bool,
     /// Filters to run before every output, in order: name and options object.
     pub filters: Vec<(String, Value)>,
     /// `readability`: formats render the main body alone.
     pub readability: bool,
-    /// Extractors asked for by name, with their options object; results stand under `extracted`.
+    /// Extractors requested by name, with their options object; results appear under `extracted`.
     pub extractors: BTreeMap<String, Value>,
-    /// The analyst of a pipeline; no request of one's own has any. It sees what `filters` leave.
+    /// The analyst of a pipeline; no ordinary request has one. It sees what `filters` leave.
     pub analyst: Option<AnalystChoice>,
     /// `metadata`: add the metadata object.
     pub metadata: bool,
@@ -234,11 +261,11 @@ pub struct OutputPlan {
     pub json_data: bool,
     /// `css_extraction_map`: the options of the extractor of named fields.
     pub css_fields: Option<Value>,
-    /// `return_hidden_text`: tell what a page hides from its readers.
+    /// `return_hidden_text`: report text that a page hides from its readers.
     pub hidden_text: bool,
-    /// `link_rewrite`: how addresses that the page links to are changed.
+    /// `link_rewrite`: how the page's links are changed.
     pub link_rewrite: Option<LinkRewrite>,
-    /// Whether the page's links are wanted by whoever runs it, to follow them. Asks for no parsed document.
+    /// Whether a crawl needs the page's links. Needs no parsed document.
     pub discover: bool,
     /// `return_headers`: add the response headers.
     pub headers: bool,
@@ -274,8 +301,8 @@ impl OutputPlan {
         }
     }
 
-    /// Whether any output reads the parsed document. A page that nobody reads is not parsed; links for a crawl come from its
-    /// source.
+    /// Whether any output reads the parsed document. Without such an output the page is not parsed;
+    /// links for a crawl come from its source.
     pub fn needs_document(&self) -> bool {
         let is_made = |choice: &FormatChoice| matches!(choice.format, Format::Plugin(_));
         self.links
@@ -292,7 +319,8 @@ impl OutputPlan {
 /// One format of `content`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FormatChoice {
-    /// The name the caller used, canonical spelling (`raw` stays `raw`): the key of `content` when there are several.
+    /// The name the caller used, in canonical spelling (`raw` stays `raw`): the key of `content` if
+    /// there are several.
     pub name: String,
     /// Which format makes it.
     pub format: Format,
@@ -307,7 +335,7 @@ pub enum Format {
     Plugin(String),
     /// `empty`: no content at all.
     Empty,
-    /// `screenshot`: a PNG picture made by the browser, as base64.
+    /// `screenshot`: a PNG file from the browser, as base64.
     Screenshot,
     /// The same as integers. Decision D64.
     ScreenshotBytes,
@@ -325,24 +353,25 @@ pub struct Chunking {
 /// The `router` object, normalised. Spec S17.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouterPlan {
-    /// When a provider may run.
+    /// When a provider may be used.
     pub mode: RouterMode,
     /// Preferred provider.
     pub provider: Option<String>,
-    /// Who may pay for it.
+    /// Whose credentials may pay for it.
     pub funding: Funding,
     /// The caller's key for [`Self::provider`].
     pub token: Option<Secret>,
     /// The caller's keys by credential name; those of no loaded provider have no effect.
     pub credentials: BTreeMap<String, Secret>,
-    /// Whether nobody but [`Self::provider`] may serve the page. No request can ask for it; the command line does.
+    /// Whether only [`Self::provider`] may serve the page. No request can ask for it; the command
+    /// line does.
     pub is_pinned: bool,
 }
 
 /// Whose credentials may pay a provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Funding {
-    /// The caller's, or those of the service.
+    /// The caller's, or the operator's.
     #[default]
     Any,
     /// The caller's own alone.
@@ -352,11 +381,11 @@ pub enum Funding {
 /// When a provider may serve a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RouterMode {
-    /// Never. Also the shipped default of the operator when the object is absent.
+    /// Never. Also the operator's default if the object is absent.
     #[default]
     Off,
-    /// After the service's own stack failed.
+    /// After the own stack failed.
     Fallback,
-    /// Ahead of the service's own stack.
+    /// Before the own stack.
     First,
 }

@@ -1,4 +1,5 @@
-//! `link_rewrite`: one rule that changes the addresses a page links to, before a crawl follows them and before `links` shows them.
+//! `link_rewrite`: one rule that changes the URLs a page links to, before a crawl follows them and
+//! before `links` shows them.
 //!
 //! Decision D34: the parameter is named and not described. It is
 //! `{"type": "replace", "find", "replace"}` or `{"type": "regex", "pattern", "replace"}` (with `$1`
@@ -11,13 +12,14 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use url::Url;
 
+use trawl_model::Discovered;
+
 use super::PlanError;
 use super::expression;
-use trawl_model::Discovered;
 
 const FIELD: &str = "link_rewrite";
 
-/// How addresses that a page links to are changed.
+/// How the URLs of a page's links are changed.
 #[derive(Clone, Debug, Serialize)]
 pub struct LinkRewrite {
     /// The only host whose links are changed, lower case; `None` is every host.
@@ -81,7 +83,7 @@ impl LinkRewrite {
         })
     }
 
-    /// The addresses after the rule, each once, in their order.
+    /// The URLs after the rule, each once, in their order.
     pub fn rewrite(&self, found: &Discovered) -> Discovered {
         let mut seen = HashSet::with_capacity(found.len());
         let mut rewritten = Discovered::default();
@@ -98,7 +100,7 @@ impl LinkRewrite {
         rewritten
     }
 
-    /// [`rewrite`](Self::rewrite) for a JSON list of addresses; anything else stays as it is.
+    /// [`rewrite`](Self::rewrite) for a JSON list of URLs; anything else is unchanged.
     pub fn rewrite_list(&self, links: Value) -> Value {
         let Value::Array(links) = links else {
             return links;
@@ -110,7 +112,7 @@ impl LinkRewrite {
         rewritten.map(Value::String).collect()
     }
 
-    /// One address. What the rule would make no web address of stays as it was.
+    /// One URL. It is unchanged if the rule would make it something other than a web URL.
     fn apply(&self, link: &str) -> String {
         let is_meant = self.host.as_ref().is_none_or(|host| {
             Url::parse(link).is_ok_and(|url| url.host_str() == Some(host.as_str()))
@@ -187,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_be_no_web_address_stays_as_it_was() {
+    fn a_result_that_is_no_web_url_is_discarded() {
         check(
             json!({"type": "replace", "find": "https://", "replace": "file:///"}),
             json!(["https://a.com/"]),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::catalog::loaded;
 use super::{Catalog, Format, FormatChoice, PlanError, PluginKind};
 
-/// Format of `content` when the caller names none.
+/// Default format of `content`.
 pub const FORMAT_DEFAULT: &str = "raw";
 /// Most formats of one page.
 const FORMATS_MAX: usize = 16;
@@ -26,12 +26,14 @@ pub const SELECTORS: &str = "selectors";
 /// The extractor behind `return_hidden_text`.
 pub const HIDDEN_TEXT: &str = "hidden_text";
 
-/// Chooses the formats of `content`, in the order asked for and without duplicates.
+/// Chooses the formats of `content`, in the requested order and without duplicates.
 ///
-/// `options` holds an options object by format name; `clean_html` is the option `clean` of the format `html`.
+/// `options` has an options object by format name; `clean_html` is the option `clean` of the format
+/// `html`.
 ///
 /// # Errors
-/// A format is not loaded, its options are refused, or options name a format that was not asked for.
+/// A format is not loaded, its options are refused, or options name a format that was not
+/// requested.
 pub fn formats(
     names: &[String],
     mut options: Map<String, Value>,
@@ -63,7 +65,7 @@ pub fn formats(
         Some(stray) => {
             let stray: String = stray.chars().take(64).collect();
             let reason = format!(
-                "`{stray}` is not among the formats of `return_format`; options stand under a format's name"
+                "`{stray}` is not among the formats of `return_format`; options are keyed by format name"
             );
             Err(PlanError::new("format_options", reason))
         }
@@ -129,7 +131,7 @@ fn format_options(
     Ok(options)
 }
 
-/// What the built-in filter parameters ask for.
+/// The built-in filter parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PruneWish {
     /// `root_selector`.
@@ -144,10 +146,12 @@ pub struct PruneWish {
     pub main_only: bool,
 }
 
-/// Chooses the filters that run before every output: the built-in one, then the caller's own by name.
+/// Chooses the filters that run before every output: the built-in one, then the caller's own by
+/// name.
 ///
 /// # Errors
-/// A filter is not loaded, or its options are refused: a selector that does not parse is told under its own field.
+/// A filter is not loaded, or its options are refused: a selector that does not parse is reported
+/// under its own field.
 pub fn filters(
     prune: PruneWish,
     own: Map<String, Value>,
@@ -175,10 +179,10 @@ pub fn css_fields(map: Map<String, Value>, catalog: &dyn Catalog) -> Result<Valu
     Ok(options)
 }
 
-fn prune_options(wish: PruneWish, catalog: &dyn Catalog) -> Result<Value, PlanError> {
+fn prune_options(prune: PruneWish, catalog: &dyn Catalog) -> Result<Value, PlanError> {
     let selectors = [
-        ("root_selector", wish.root_selector),
-        ("exclude_selector", wish.exclude_selector),
+        ("root_selector", prune.root_selector),
+        ("exclude_selector", prune.exclude_selector),
     ];
     let mut options = Map::new();
     for (field, selector) in selectors {
@@ -196,9 +200,9 @@ fn prune_options(wish: PruneWish, catalog: &dyn Catalog) -> Result<Value, PlanEr
         }
     }
     let switches = [
-        ("images", "filter_images", wish.images),
-        ("svg", "filter_svg", wish.svg),
-        ("main_only", "filter_main_only", wish.main_only),
+        ("images", "filter_images", prune.images),
+        ("svg", "filter_svg", prune.svg),
+        ("main_only", "filter_main_only", prune.main_only),
     ];
     for (option, field, is_on) in switches {
         if is_on {
@@ -209,7 +213,7 @@ fn prune_options(wish: PruneWish, catalog: &dyn Catalog) -> Result<Value, PlanEr
     Ok(Value::Object(options))
 }
 
-/// What a plugin says of an option, without the option's name when the refusal names it anyway.
+/// A plugin's refusal of an option, without the option's name if the error names it already.
 fn without_name<'a>(option: &str, reason: &'a str) -> &'a str {
     let named = reason
         .strip_prefix('`')
@@ -219,7 +223,7 @@ fn without_name<'a>(option: &str, reason: &'a str) -> &'a str {
         .unwrap_or(reason)
 }
 
-/// Chooses the extractors asked for by name.
+/// Chooses the extractors requested by name.
 ///
 /// # Errors
 /// One is not loaded, or refuses its options.
@@ -232,7 +236,7 @@ pub fn extractors(
         .collect())
 }
 
-/// Plugins by name with their options; an option value of `null` or `true` stands for no options.
+/// Plugins by name with their options; an option value of `null` or `true` means no options.
 fn named(
     field: &'static str,
     kind: PluginKind,
@@ -302,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_aliases_and_keep_their_order() {
+    fn names_have_aliases_and_retain_their_order() {
         let choices = chosen(
             &[
                 "RAW",
@@ -335,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_format_is_told_with_what_is_loaded() {
+    fn an_unknown_format_is_reported_with_the_loaded_ones() {
         for name in ["pdf", "", "markdown2"] {
             let error = chosen(&[name], json!({}), false).expect_err(name);
             assert_eq!(error.field, "return_format");
@@ -350,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn options_stand_under_a_format_name() {
+    fn options_are_keyed_by_format_name() {
         let check = |names: &[&str], options: Value, clean, expected: Value| {
             let choices = chosen(names, options, clean).expect("accepted");
             assert_eq!(choices[0].2, expected, "{names:?}");
@@ -380,13 +384,13 @@ mod tests {
     }
 
     #[test]
-    fn the_built_in_filter_gets_only_what_was_asked() {
-        let wish = PruneWish {
+    fn the_built_in_filter_gets_only_what_was_requested() {
+        let prune = PruneWish {
             root_selector: Some("main".to_owned()),
             images: true,
             ..PruneWish::default()
         };
-        let chosen = filters(wish, map(json!({"mine": {"a": 1}})), &FakeCatalog);
+        let chosen = filters(prune, map(json!({"mine": {"a": 1}})), &FakeCatalog);
         assert_eq!(
             chosen,
             Ok(vec![
@@ -404,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selector_that_does_not_parse_is_told_under_its_name() {
+    fn a_selector_that_does_not_parse_is_reported_under_its_field() {
         let root = PruneWish {
             root_selector: Some("!".to_owned()),
             ..PruneWish::default()
@@ -414,8 +418,8 @@ mod tests {
             exclude_selector: Some("!".to_owned()),
             ..PruneWish::default()
         };
-        for (wish, field) in [(root, "root_selector"), (exclude, "exclude_selector")] {
-            let error = filters(wish, Map::new(), &FakeCatalog).expect_err(field);
+        for (prune, field) in [(root, "root_selector"), (exclude, "exclude_selector")] {
+            let error = filters(prune, Map::new(), &FakeCatalog).expect_err(field);
             assert_eq!(error.field, field);
             assert_eq!(error.reason, "not a selector");
         }

@@ -1,9 +1,9 @@
-//! The five pipelines: a crawl whose pages an analyst looks at, and one whose addresses stand in a text.
+//! The five pipelines: crawls whose pages an analyst examines, and one whose URLs come from a text.
 
 /// One of the deprecated pipelines. Spec S22.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pipeline {
-    /// Addresses of mail, telephone numbers, profiles, people, businesses.
+    /// E-mail addresses, telephone numbers, profiles, people, businesses.
     ExtractContacts,
     /// Questions with their answers.
     ExtractQa,

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{Catalog, Funding, PlanError, PluginKind, RouterMode, RouterPlan};
 use trawl_model::secret::Secret;
+
+use super::{Catalog, Funding, PlanError, PluginKind, RouterMode, RouterPlan};
 
 /// Provider names a request may use. Spec S18.
 const PROVIDERS: [&str; 11] = [
@@ -23,7 +24,7 @@ const PROVIDERS: [&str; 11] = [
 /// Most credentials of one request: each is looked for in what providers answer.
 const CREDENTIALS_MAX: usize = 32;
 
-/// What a `router` object said.
+/// The fields of a `router` object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RouterWish {
     /// `mode` as sent.
@@ -32,24 +33,25 @@ pub struct RouterWish {
     pub provider: Option<String>,
     /// `funding` as sent.
     pub funding: Option<String>,
-    /// `token` without blanks around it; `None` when nothing is left.
+    /// `token`, trimmed; `None` if nothing is left.
     pub token: Option<Secret>,
     /// `credentials`, likewise.
     pub credentials: BTreeMap<String, Secret>,
 }
 
-/// The plan of a `router` object; an absent one means `default`, which is off unless the operator sets another.
+/// The plan of a `router` object; an absent one means `default`, which is off unless the operator
+/// sets another.
 ///
 /// Values are trimmed and compared without case; values that are not known count as absent.
 ///
 /// # Errors
 /// `first` without a known provider or without a token; too many credentials.
 pub fn plan(
-    wish: Option<RouterWish>,
+    fields: Option<RouterWish>,
     default: RouterMode,
     catalog: &dyn Catalog,
 ) -> Result<RouterPlan, PlanError> {
-    let Some(wish) = wish else {
+    let Some(fields) = fields else {
         return Ok(RouterPlan {
             mode: default,
             ..RouterPlan::default()
@@ -58,23 +60,23 @@ pub fn plan(
     let is_known = |name: &String| {
         PROVIDERS.contains(&name.as_str()) || catalog.has(PluginKind::Provider, name)
     };
-    let provider = wish.provider.as_deref().map(normal).filter(is_known);
-    let mode = match wish.mode.as_deref().map(normal).as_deref() {
+    let provider = fields.provider.as_deref().map(normal).filter(is_known);
+    let mode = match fields.mode.as_deref().map(normal).as_deref() {
         Some("off") => return Ok(RouterPlan::default()),
         Some("first") => RouterMode::First,
         _ => RouterMode::Fallback,
     };
     if mode == RouterMode::First {
-        check_first(provider.as_deref(), wish.token.as_ref())?;
+        check_first(provider.as_deref(), fields.token.as_ref())?;
     }
-    if wish.credentials.len() > CREDENTIALS_MAX {
+    if fields.credentials.len() > CREDENTIALS_MAX {
         let reason = format!(
             "{} `credentials` are too many, the limit is {CREDENTIALS_MAX}",
-            wish.credentials.len()
+            fields.credentials.len()
         );
         return Err(PlanError::new("router", reason));
     }
-    let funding = match wish.funding.as_deref().map(normal).as_deref() {
+    let funding = match fields.funding.as_deref().map(normal).as_deref() {
         Some("own") => Funding::Own,
         _ => Funding::Any,
     };
@@ -82,8 +84,8 @@ pub fn plan(
         mode,
         provider,
         funding,
-        token: wish.token,
-        credentials: wish.credentials,
+        token: fields.token,
+        credentials: fields.credentials,
         is_pinned: false,
     })
 }
@@ -112,7 +114,7 @@ mod tests {
     use super::*;
     use crate::testing::FakeCatalog;
 
-    fn wish(mode: Option<&str>, provider: Option<&str>, has_token: bool) -> RouterWish {
+    fn fields(mode: Option<&str>, provider: Option<&str>, has_token: bool) -> RouterWish {
         RouterWish {
             mode: mode.map(str::to_owned),
             provider: provider.map(str::to_owned),
@@ -121,8 +123,8 @@ mod tests {
         }
     }
 
-    fn planned(wish: RouterWish) -> Result<RouterPlan, PlanError> {
-        plan(Some(wish), RouterMode::Off, &FakeCatalog)
+    fn planned(fields: RouterWish) -> Result<RouterPlan, PlanError> {
+        plan(Some(fields), RouterMode::Off, &FakeCatalog)
     }
 
     #[test]
@@ -131,7 +133,7 @@ mod tests {
         assert_eq!(absent(RouterMode::Off), Ok(RouterMode::Off));
         assert_eq!(absent(RouterMode::Fallback), Ok(RouterMode::Fallback));
         let check = |mode, provider, has_token, expected: RouterMode, name: Option<&str>| {
-            let plan = planned(wish(mode, provider, has_token)).expect("accepted");
+            let plan = planned(fields(mode, provider, has_token)).expect("accepted");
             assert_eq!((plan.mode, plan.provider.as_deref()), (expected, name));
         };
         let (fallback, first) = (RouterMode::Fallback, RouterMode::First);
@@ -163,7 +165,7 @@ mod tests {
 
     #[test]
     fn off_drops_the_keys() {
-        let off = planned(wish(Some("off"), Some("provider_1"), true)).expect("accepted");
+        let off = planned(fields(Some("off"), Some("provider_1"), true)).expect("accepted");
         assert_eq!(off, RouterPlan::default());
     }
 
@@ -174,10 +176,10 @@ mod tests {
             (Some("provider_1"), false),
             (Some("nobody"), true),
         ] {
-            let error = planned(wish(Some("first"), provider, has_token)).expect_err("refused");
+            let error = planned(fields(Some("first"), provider, has_token)).expect_err("refused");
             assert_eq!(error.field, "router");
         }
-        let mut only_credentials = wish(Some("first"), Some("provider_1"), false);
+        let mut only_credentials = fields(Some("first"), Some("provider_1"), false);
         let key = ("PROVIDER1_API_KEY".to_owned(), Secret::new("canary-key"));
         only_credentials.credentials = BTreeMap::from([key]);
         let error = planned(only_credentials).expect_err("refused");
@@ -187,9 +189,9 @@ mod tests {
     #[test]
     fn funding_is_any_unless_it_is_own() {
         let check = |funding: Option<&str>, expected| {
-            let mut wish = wish(None, None, false);
-            wish.funding = funding.map(str::to_owned);
-            assert_eq!(planned(wish).map(|plan| plan.funding), Ok(expected));
+            let mut fields = fields(None, None, false);
+            fields.funding = funding.map(str::to_owned);
+            assert_eq!(planned(fields).map(|plan| plan.funding), Ok(expected));
         };
         check(None, Funding::Any);
         check(Some(" OWN "), Funding::Own);

@@ -1,4 +1,5 @@
-//! Fixtures for the tests of this crate and of the crates above it: plans and a catalogue of plugins.
+//! Fixtures for the tests of this crate and of those that depend on it: plans and a catalogue of
+//! plugins.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,14 +7,15 @@ use std::time::Duration;
 use serde_json::Value;
 use url::Url;
 
-use super::{CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool};
 use trawl_model::{Catalog, Nanodollars, PluginKind};
+
+use super::{CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool};
 
 /// A page by plain HTTP, without any output.
 pub fn page_plan(url: &str) -> PagePlan {
     PagePlan {
         requested: url.to_owned(),
-        url: Ok(Url::parse(url).expect("an address")),
+        url: Url::parse(url).expect("a URL"),
         engine: Engine::Http,
         fetch: Arc::new(FetchPlan {
             timeout: Duration::from_secs(10),

@@ -1,4 +1,4 @@
-//! One browser process: it is started, gives every page a context of its own, and is replaced before it grows old.
+//! One browser process: it gives every page its own context, and is replaced before it grows old.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -16,37 +16,39 @@ use chromiumoxide::types::Command;
 use serde::Deserialize;
 use tokio::sync::mpsc;
 
+use super::cdp::{CallError, Connection, Event};
 use super::launch::{self, Running};
-use super::wire::{CallError, Event, Wire};
 use super::{RenderConfig, RenderError};
 
-/// How long a browser may take to answer for the first time: one second warm, several on a cold disk.
+/// How long a browser may take to respond for the first time: one second with warm caches, several
+/// from a cold disk.
 const START_TIME_MAX: Duration = Duration::from_secs(20);
-/// How long a browser may take for a command that no page can delay; beyond it the whole browser hangs.
+/// How long a browser may take for a command that no page can delay; beyond it the whole browser is
+/// considered hung.
 const COMMAND_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// A running browser.
 pub(super) struct Browser {
     running: Mutex<Option<Running>>,
-    wire: Wire,
-    /// The browser's `User-Agent`, as a browser with a window says it.
+    connection: Connection,
+    /// The browser's `User-Agent`, without the mark of headless mode.
     pub(super) user_agent: String,
     started: Instant,
     pages: AtomicU32,
     open: AtomicU32,
-    is_spent: AtomicBool,
+    is_retired: AtomicBool,
     shared_cpu: Mutex<SharedCpu>,
 }
 
-/// CPU time of the processes that serve all pages, dealt out to those that are open.
+/// CPU time of the processes that serve all pages, distributed among the open ones.
 #[derive(Default)]
 struct SharedCpu {
     last: f64,
-    /// What a page that was always open would have got.
-    dealt: f64,
+    /// The share of a page that was open all the time.
+    per_page: f64,
 }
 
-/// A page's own context and its session.
+/// A page's browser context and its session.
 pub(super) struct Context {
     pub(super) session: String,
     pub(super) target: TargetId,
@@ -68,7 +70,7 @@ struct TargetCreated {
 }
 
 impl Browser {
-    /// Starts one and waits until it answers.
+    /// Starts a browser and waits until it responds.
     ///
     /// # Errors
     /// [`RenderError::Launch`].
@@ -76,32 +78,32 @@ impl Browser {
         program: &std::path::Path,
         config: &RenderConfig,
     ) -> Result<Self, RenderError> {
-        let (mut running, wire) = launch::start(program, config)?;
-        let top = wire.listen("");
-        let version = wire.call(None, GetVersionParams::default());
+        let (mut running, connection) = launch::start(program, config)?;
+        let top = connection.listen("");
+        let version = connection.call(None, GetVersionParams::default());
         let version = match tokio::time::timeout(START_TIME_MAX, version).await {
             Ok(Ok(version)) => version,
             failed => {
                 let reason = match failed {
-                    Err(_) => format!("it did not answer within {} s", START_TIME_MAX.as_secs()),
-                    Ok(_) => match running.last_words().await {
-                        words if words.is_empty() => "it ended at once".to_owned(),
-                        words => words,
+                    Err(_) => format!("it did not respond within {} s", START_TIME_MAX.as_secs()),
+                    Ok(_) => match running.error_output().await {
+                        output if output.is_empty() => "it exited at once".to_owned(),
+                        output => output,
                     },
                 };
                 running.end().await;
                 return Err(RenderError::Launch(reason));
             }
         };
-        running.silence();
+        running.drain_stderr();
         let browser = Self {
             running: Mutex::new(Some(running)),
             user_agent: version.user_agent.replace("HeadlessChrome", "Chrome"),
-            wire,
+            connection,
             started: Instant::now(),
             pages: AtomicU32::new(0),
             open: AtomicU32::new(0),
-            is_spent: AtomicBool::new(false),
+            is_retired: AtomicBool::new(false),
             shared_cpu: Mutex::default(),
         };
         let discover = SetDiscoverTargetsParams::new(true);
@@ -111,9 +113,9 @@ impl Browser {
         Ok(browser)
     }
 
-    /// Closes every window that a page opens, for as long as the browser lives.
+    /// Closes every window that a page opens, for as long as the browser runs.
     fn close_pop_ups(&self, mut top: mpsc::Receiver<Event>) {
-        let closer = self.wire.poster();
+        let closer = self.connection.poster();
         tokio::spawn(async move {
             while let Some(event) = top.recv().await {
                 if event.method != "Target.targetCreated" {
@@ -128,24 +130,25 @@ impl Browser {
         });
     }
 
-    pub(super) fn wire(&self) -> &Wire {
-        &self.wire
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
     }
 
-    /// A command to the browser itself. One that takes too long ends the browser: it hangs.
+    /// Sends a command to the browser itself. One that takes too long ends the browser, which is
+    /// considered hung.
     pub(super) async fn command<T: Command>(&self, params: T) -> Result<T::Response, RenderError> {
-        let answer = self.wire.call(None, params);
+        let answer = self.connection.call(None, params);
         match tokio::time::timeout(COMMAND_TIME_MAX, answer).await {
             Ok(answer) => Ok(answer?),
             Err(_) => {
-                self.spend();
-                self.wire.gone().cancel();
+                self.retire();
+                self.connection.gone().cancel();
                 Err(RenderError::Crashed)
             }
         }
     }
 
-    /// A context of its own behind the proxy at this address, with an empty page.
+    /// Opens a browser context with an empty page behind the proxy at this socket address.
     pub(super) async fn open(&self, proxy: std::net::SocketAddr) -> Result<Context, RenderError> {
         let context = CreateBrowserContextParams {
             dispose_on_detach: Some(true),
@@ -175,7 +178,7 @@ impl Browser {
                 return Err(error);
             }
         };
-        let events = Some(self.wire.listen(&session));
+        let events = Some(self.connection.listen(&session));
         Ok(Context {
             session,
             target,
@@ -184,29 +187,29 @@ impl Browser {
         })
     }
 
-    /// Wipes a context with everything in it.
+    /// Disposes of a context with everything in it.
     pub(super) async fn dispose(&self, context: BrowserContextId) {
-        // When it fails the browser is gone or hangs; either way it is not used again.
+        // If it fails, the browser is gone or hung; either way it is not used again.
         if self
             .command(DisposeBrowserContextParams::new(context))
             .await
             .is_err()
         {
-            self.spend();
+            self.retire();
         }
     }
 
     /// Whether another page may be opened here.
-    pub(super) fn is_fit(&self, config: &RenderConfig) -> bool {
-        !self.is_spent.load(Ordering::Relaxed)
-            && !self.wire.gone().is_cancelled()
+    pub(super) fn is_usable(&self, config: &RenderConfig) -> bool {
+        !self.is_retired.load(Ordering::Relaxed)
+            && !self.connection.gone().is_cancelled()
             && self.pages.load(Ordering::Relaxed) < config.pages_per_process
             && self.started.elapsed() < config.process_age_max
     }
 
-    /// No further page is opened here.
-    pub(super) fn spend(&self) {
-        self.is_spent.store(true, Ordering::Relaxed);
+    /// Opens no further page here.
+    pub(super) fn retire(&self) {
+        self.is_retired.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn page_opened(&self) {
@@ -218,13 +221,13 @@ impl Browser {
         self.open.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Pages that are open.
+    /// Number of open pages.
     pub(super) fn open_pages(&self) -> u32 {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// Looks at the memory of the processes: too much, and no further page is opened here; far too much, and the largest
-    /// page loses its process.
+    /// Checks the memory of the processes: above the limit no further page is opened here; far
+    /// above it, the process of the largest page is killed.
     pub(super) fn check_memory(&self, config: &RenderConfig) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(running) = &*running else {
@@ -232,18 +235,21 @@ impl Browser {
         };
         let memory = running.memory();
         if memory.total > config.process_bytes_max {
-            self.spend();
+            self.retire();
         }
         if memory.total > config.process_bytes_max + config.process_bytes_max / 2
             && let Some((process, bytes)) = memory.largest
         {
-            tracing::warn!(bytes, "a page grew too large and lost its process");
+            tracing::warn!(
+                bytes,
+                "a page used too much memory and its process was killed"
+            );
             running.kill(process);
         }
     }
 
-    /// Deals out the CPU time that the shared processes used since the last time among the open pages, and returns the sum
-    /// of what an open page got so far, in seconds.
+    /// Distributes the CPU time that the shared processes used since the last call among the open
+    /// pages, and returns the accumulated share of one page, in seconds.
     pub(super) async fn shared_cpu(&self) -> Result<f64, RenderError> {
         let processes = self
             .command(GetProcessInfoParams::default())
@@ -258,15 +264,15 @@ impl Browser {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let open = f64::from(self.open_pages().max(1));
-        cpu.dealt += (total - cpu.last).max(0.0) / open;
+        cpu.per_page += (total - cpu.last).max(0.0) / open;
         cpu.last = cpu.last.max(total);
-        Ok(cpu.dealt)
+        Ok(cpu.per_page)
     }
 
-    /// Kills all its processes and waits for their end.
+    /// Kills all of its processes and waits for their end.
     pub(super) async fn end(&self) {
-        self.spend();
-        self.wire.gone().cancel();
+        self.retire();
+        self.connection.gone().cancel();
         let running = self
             .running
             .lock()
@@ -285,9 +291,9 @@ impl Context {
     /// [`CallError`].
     pub(super) async fn call<T: Command>(
         &self,
-        wire: &Wire,
+        connection: &Connection,
         params: T,
     ) -> Result<T::Response, CallError> {
-        wire.call(Some(&self.session), params).await
+        connection.call(Some(&self.session), params).await
     }
 }

@@ -1,4 +1,4 @@
-//! A person's hands: the pointer and the keyboard, as the browser itself makes their events.
+//! User input: mouse and keyboard events, dispatched by the browser like real ones.
 
 use chromiumoxide::cdp::browser_protocol::input::{
     DispatchKeyEventParams, DispatchKeyEventType, DispatchMouseEventParams, DispatchMouseEventType,
@@ -9,8 +9,8 @@ use super::RenderError;
 use super::tab::Tab;
 
 impl Tab<'_> {
-    /// A click with the main button.
-    pub(super) async fn press(&self, x: f64, y: f64) -> Result<(), RenderError> {
+    /// Clicks at a point with the main button.
+    pub(super) async fn click_at(&self, x: f64, y: f64) -> Result<(), RenderError> {
         for kind in [
             DispatchMouseEventType::MouseMoved,
             DispatchMouseEventType::MousePressed,
@@ -27,7 +27,7 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Types text where the cursor is; a line feed is the key Enter.
+    /// Types text at the cursor; a line feed is the Enter key.
     pub(super) async fn type_text(&self, text: &str) -> Result<(), RenderError> {
         for (at, line) in text.split('\n').enumerate() {
             if at > 0 {

@@ -1,4 +1,5 @@
-//! Finding the browser, its command line, and its processes. No part of the command line comes from a request.
+//! Finds the browser, builds its command line, and manages its processes. No part of the command
+//! line comes from a request.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::chown;
@@ -15,11 +16,12 @@ use tempfile::TempDir;
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 
-use super::wire::Wire;
+use super::cdp::Connection;
 use super::{RenderConfig, RenderError};
 
-/// Names looked for on the search path, in order.
-/// The shell is the same engine without the windows of a desktop, which take three quarters of a small page's CPU time.
+/// Executable names on the search path, in order of preference.
+/// The headless shell is the same engine without desktop windows, which take three quarters of a
+/// small page's CPU time.
 const NAMES: [&str; 5] = [
     "chromium-headless-shell",
     "chromium",
@@ -27,16 +29,17 @@ const NAMES: [&str; 5] = [
     "google-chrome",
     "google-chrome-stable",
 ];
-/// How the names of browsers' folders begin; the number of the server's process follows.
+/// Prefix of the names of profile folders; the server's process id follows.
 const FOLDER_PREFIX: &str = "trawl-browser-";
-/// Bytes kept of what a browser that fails to start says.
-const LAST_WORDS_BYTES_MAX: usize = 4_096;
-/// How long killed processes may take to vanish.
-const VANISH_TIME_MAX: Duration = Duration::from_secs(5);
-/// Heap of one page's scripts, in megabytes: a page beyond it crashes alone. Large applications use a tenth.
+/// Bytes read of the error output of a browser that fails to start.
+const ERROR_OUTPUT_BYTES_MAX: usize = 4_096;
+/// How long killed processes may take to disappear.
+const EXIT_TIME_MAX: Duration = Duration::from_secs(5);
+/// JavaScript heap of one page, in megabytes: a page beyond it crashes alone. Large applications
+/// use a tenth.
 const SCRIPT_HEAP_MB: u32 = 512;
 
-/// Switches of every browser. What each group is for stands beside it.
+/// Command line switches of every browser, in groups with their purpose.
 const FLAGS: &[&str] = &[
     "--headless=new",
     "--remote-debugging-pipe",
@@ -55,8 +58,8 @@ const FLAGS: &[&str] = &[
     "--disable-hang-monitor",
     "--disable-prompt-on-repost",
     "--block-new-web-contents",
-    // Nothing but the pages goes out, and pages through the proxy of their context alone: any other way ends at a closed
-    // port, and no name is ever looked up.
+    // Only pages may use the network, and only through the proxy of their context: any other
+    // connection goes to a closed port, and no name is resolved.
     "--proxy-server=http://127.0.0.1:9",
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
@@ -73,18 +76,19 @@ const FLAGS: &[&str] = &[
     "--disable-field-trial-config",
     "--metrics-recording-only",
     "--no-pings",
-    // One renderer process for one page, whatever frames it has: its CPU time is the page's own, and a page is one caller's.
+    // One renderer process per page, whatever frames it has: its CPU time is the page's own, and a
+    // page belongs to one caller.
     "--disable-site-isolation-trials",
     "--disable-features=IsolateOrigins,site-per-process,BackForwardCache,Translate,OptimizationHints,MediaRouter,\
 DialMediaRouteProvider,CertificateTransparencyComponentUpdater,AutofillServerCommunication,InterestFeedContentSuggestions,\
 Prerender2,SpareRendererForSitePerProcess,GlobalMediaControls,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable",
-    // Pages that nobody looks at run at full speed.
+    // Hidden pages run at full speed.
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
 ];
 
-/// The browser's file: the configured one, else the first found on `search_path`.
+/// The browser's executable: the configured one, else the first found on `search_path`.
 pub(super) fn find(configured: Option<&Path>, search_path: &OsStr) -> Option<PathBuf> {
     match configured {
         Some(path) => path.is_file().then(|| path.to_owned()),
@@ -98,7 +102,7 @@ pub(super) fn find(configured: Option<&Path>, search_path: &OsStr) -> Option<Pat
     }
 }
 
-/// Removes the folders of browsers whose server was killed before it could.
+/// Removes the profile folders of browsers whose server was killed before it could.
 pub(super) fn sweep(folder: &Path) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     for entry in entries {
@@ -112,28 +116,33 @@ pub(super) fn sweep(folder: &Path) {
         if owner.is_some_and(|owner| test_kill_process(owner) == Err(Errno::SRCH))
             && let Err(error) = std::fs::remove_dir_all(entry.path())
         {
-            tracing::warn!(%error, "the folder of an earlier browser could not be removed");
+            tracing::warn!(%error, "the profile folder of an earlier browser could not be removed");
         }
     }
 }
 
-/// A running browser with its folder. Its whole process group is killed when this is dropped.
+/// A running browser with its profile folder. Its whole process group is killed on drop.
 pub(super) struct Running {
     group: Pid,
     child: Option<Child>,
     profile: Option<TempDir>,
 }
 
-/// Starts the browser. It has answered nothing yet.
+/// Starts the browser, without waiting for its first response.
 ///
 /// # Errors
 /// [`RenderError::Launch`].
-pub(super) fn start(program: &Path, config: &RenderConfig) -> Result<(Running, Wire), RenderError> {
+pub(super) fn start(
+    program: &Path,
+    config: &RenderConfig,
+) -> Result<(Running, Connection), RenderError> {
     let failed = |reason: String| RenderError::Launch(reason);
     let prefix = format!("{FOLDER_PREFIX}{}-", std::process::id());
     let profile = tempfile::Builder::new().prefix(&prefix).tempdir();
-    let profile = profile.map_err(|error| failed(format!("no folder for it: {error}")))?;
-    // The shell only moves the two pipes to the descriptors 3 and 4, where the browser looks for them.
+    let profile = profile
+        .map_err(|error| failed(format!("its profile folder cannot be created: {error}")))?;
+    // The shell only moves the two pipes to the descriptors 3 and 4, where the browser expects
+    // them.
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null", "sh"])
@@ -161,13 +170,17 @@ pub(super) fn start(program: &Path, config: &RenderConfig) -> Result<(Running, W
                 config.user
             ))
         })?;
-        let handed = chown(profile.path(), Some(user), Some(group));
-        handed.map_err(|error| failed(format!("its folder cannot be handed over: {error}")))?;
+        let owned = chown(profile.path(), Some(user), Some(group));
+        owned.map_err(|error| {
+            failed(format!(
+                "its profile folder cannot be given to its user: {error}"
+            ))
+        })?;
         command.uid(user).gid(group);
     }
     let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
     let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-    let group = group.ok_or_else(|| failed("it ended at once".to_owned()))?;
+    let group = group.ok_or_else(|| failed("it exited at once".to_owned()))?;
     let (input, output) = (child.stdin.take(), child.stdout.take());
     let (Some(input), Some(output)) = (input, output) else {
         return Err(failed("its pipes are missing".to_owned()));
@@ -177,47 +190,48 @@ pub(super) fn start(program: &Path, config: &RenderConfig) -> Result<(Running, W
         child: Some(child),
         profile: Some(profile),
     };
-    Ok((running, Wire::open(input, output)))
+    Ok((running, Connection::open(input, output)))
 }
 
 impl Running {
-    /// What the browser said before it failed to start, in one line; waits for its end.
-    pub(super) async fn last_words(&mut self) -> String {
+    /// The error output of a browser that failed to start, in one line; waits for its end.
+    pub(super) async fn error_output(&mut self) -> String {
         let Some(mut stderr) = self.child.as_mut().and_then(|child| child.stderr.take()) else {
             return String::new();
         };
-        let mut words = vec![0; LAST_WORDS_BYTES_MAX];
+        let mut output = vec![0; ERROR_OUTPUT_BYTES_MAX];
         let mut length = 0;
         let reading = async {
-            while length < words.len() {
-                match stderr.read(&mut words[length..]).await {
+            while length < output.len() {
+                match stderr.read(&mut output[length..]).await {
                     Ok(read) if read > 0 => length += read,
                     _ => break,
                 }
             }
         };
         let _late = tokio::time::timeout(Duration::from_millis(500), reading).await;
-        let words = String::from_utf8_lossy(&words[..length]).into_owned();
-        let told = words
+        let output = String::from_utf8_lossy(&output[..length]).into_owned();
+        let line = output
             .lines()
             .find(|line| line.contains("FATAL") || line.contains("sandbox"));
-        let told = told.or_else(|| words.lines().last()).unwrap_or_default();
-        match told.contains("sandbox") {
-            true => format!(
-                "{told} (where a container lets it have no sandbox: `no_sandbox = true` under `[browser]`)"
-            ),
-            false => told.to_owned(),
+        let line = line.or_else(|| output.lines().last()).unwrap_or_default();
+        if line.contains("sandbox") {
+            return format!(
+                "{line} (in a container that allows no sandbox, set `no_sandbox = true` under `[browser]`)"
+            );
         }
+        line.to_owned()
     }
 
-    /// Lets the browser talk to nobody from now on, so that a full pipe never stops it.
-    pub(super) fn silence(&mut self) {
+    /// Discards the browser's further error output, so that a full pipe never blocks it.
+    pub(super) fn drain_stderr(&mut self) {
         if let Some(mut stderr) = self.child.as_mut().and_then(|child| child.stderr.take()) {
             tokio::spawn(async move { tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await });
         }
     }
 
-    /// Kills every process of the browser, waits until all are gone, and removes its folder.
+    /// Kills every process of the browser, waits until all have ended, and removes its profile
+    /// folder.
     pub(super) async fn end(mut self) {
         let (child, profile) = (self.child.take(), self.profile.take());
         finish(self.group, child, profile).await;
@@ -249,19 +263,19 @@ impl Drop for Running {
 async fn finish(group: Pid, child: Option<Child>, profile: Option<TempDir>) {
     let _gone = kill_process_group(group, Signal::KILL);
     if let Some(mut child) = child {
-        let _late = tokio::time::timeout(VANISH_TIME_MAX, child.wait()).await;
+        let _late = tokio::time::timeout(EXIT_TIME_MAX, child.wait()).await;
     }
-    let deadline = Instant::now() + VANISH_TIME_MAX;
+    let deadline = Instant::now() + EXIT_TIME_MAX;
     while test_kill_process_group(group).is_ok() && Instant::now() < deadline {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let removed = tokio::task::spawn_blocking(move || profile.map(TempDir::close)).await;
     if let Ok(Some(Err(error))) = removed {
-        tracing::warn!(%error, "a browser's folder could not be removed");
+        tracing::warn!(%error, "a browser's profile folder could not be removed");
     }
 }
 
-/// User and group number of an account.
+/// User and group id of an account.
 fn account(name: &str) -> Option<(u32, u32)> {
     let accounts = std::fs::read_to_string("/etc/passwd").ok()?;
     accounts.lines().find_map(|line| {
@@ -275,9 +289,9 @@ fn account(name: &str) -> Option<(u32, u32)> {
 /// Private resident memory of a process group.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    /// What all processes have to themselves, in bytes.
+    /// Bytes that are private to the processes.
     pub(super) total: u64,
-    /// The largest process that runs a page, with its bytes.
+    /// The largest renderer process, with its bytes.
     pub(super) largest: Option<(Pid, u64)>,
 }
 
@@ -306,13 +320,13 @@ fn memory(group: Pid) -> Memory {
     memory
 }
 
-/// Private resident pages of a process of this group. proc(5): `stat` field 5 is the group, `statm` fields 2 and 3 are all and
-/// shared resident pages.
+/// Private resident memory pages of a process if it belongs to this group. proc(5): `stat` field 5
+/// is the group, `statm` fields 2 and 3 are all and shared resident pages.
 fn resident_pages(process: &Path, group: Pid) -> Option<u64> {
     let stat = std::fs::read_to_string(process.join("stat")).ok()?;
     let after_name = stat.rsplit_once(')')?.1;
-    let its_group: i32 = after_name.split_whitespace().nth(2)?.parse().ok()?;
-    if its_group != group.as_raw_nonzero().get() {
+    let process_group: i32 = after_name.split_whitespace().nth(2)?.parse().ok()?;
+    if process_group != group.as_raw_nonzero().get() {
         return None;
     }
     let statm = std::fs::read_to_string(process.join("statm")).ok()?;
@@ -324,7 +338,7 @@ fn resident_pages(process: &Path, group: Pid) -> Option<u64> {
 
 fn is_renderer(process: &Path) -> bool {
     let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
-    // One that was forked from another writes its command line anew, with blanks between the arguments.
+    // A forked process rewrites its command line, with blanks between the arguments.
     line.split(|byte| matches!(byte, 0 | b' '))
         .any(|argument| argument == b"--type=renderer")
 }
@@ -334,7 +348,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_configured_browser_that_is_not_there_is_not_replaced_by_another() {
+    fn a_missing_configured_browser_is_not_replaced_by_another() {
         let missing = Path::new("/nowhere/chromium");
         assert_eq!(find(Some(missing), OsStr::new("/usr/bin")), None);
         assert_eq!(find(None, OsStr::new("/nowhere")), None);
@@ -351,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_removed_when_their_server_is_gone() {
+    fn profile_folders_are_removed_when_their_server_is_gone() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut gone = std::process::Command::new("true")
             .spawn()
@@ -372,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_a_user_and_root_is_none() {
+    fn root_and_unknown_users_are_no_accounts() {
         assert!(account("root").is_none());
         assert!(account("no such user").is_none());
     }

@@ -1,17 +1,20 @@
-//! A headless browser: pages made by JavaScript. A pool of processes, a fresh context for each page, and every byte through the
-//! proxy of the context. Returns the same kind of page as `fetch`.
+//! A headless browser for JavaScript-rendered pages: a pool of processes, a fresh browser context
+//! for each page, and all traffic through the proxy of that context. Returns the same kind of page
+//! as `fetch`.
 
 mod automation;
 mod browser;
+mod cdp;
 mod input;
 mod launch;
+mod load_error;
+mod page_setup;
 mod pool;
-mod rules;
-mod settle;
+mod screenshot;
 mod tab;
-mod turns;
+mod tab_queue;
+mod wait;
 mod watch;
-mod wire;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,24 +32,25 @@ use trawl_net::egress::{Egress, ProxyLimits};
 use trawl_net::politeness::Permit;
 use trawl_plan::{FetchPlan, RenderPlan};
 
-/// Pages open at once, unless the configuration says otherwise: about 100 MB each, and two cores are busy with four.
+/// Pages open at once, unless configured otherwise: about 100 MB each, and four keep two cores
+/// busy.
 pub const TABS_MAX: usize = 8;
 /// Characters of one page's HTML, as for plain HTTP.
 pub const HTML_CHARS_MAX: usize = 64 * 1024 * 1024;
-/// Decoded bytes that a page may load with everything it consists of: as many as plain HTTP lets a page have, so that both set
-/// the same money aside. Heavy pages without their films have some 30 MB.
+/// Decoded bytes that a page may load with all of its resources: as many as plain HTTP allows for
+/// one page, so that both reserve the same amount. Heavy pages without videos have some 30 MB.
 pub const LOADED_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Settings of the room.
+/// Settings of a [`Renderer`].
 #[derive(Clone, Debug)]
 pub struct RenderConfig {
-    /// The browser's file; `None` looks for one on the search path.
+    /// The browser's executable; `None` searches for one.
     pub program: Option<PathBuf>,
-    /// Where programs are looked for: the value of `PATH`.
+    /// The search path of executables: the value of `PATH`.
     pub search_path: OsString,
-    /// The account that the browser runs as when the server is root.
+    /// The user account that the browser runs as when the server runs as root.
     pub user: String,
-    /// Run without the browser's own sandbox, and as root when the server is.
+    /// Whether the browser runs without its sandbox, and as root if the server does.
     pub no_sandbox: bool,
     /// Pages open at once.
     pub tabs_max: usize,
@@ -54,9 +58,10 @@ pub struct RenderConfig {
     pub pages_per_process: u32,
     /// Age after which a process is replaced.
     pub process_age_max: Duration,
-    /// Private memory of a process tree after which it is replaced; half as much again loses its largest page at once.
+    /// Private memory of a browser's processes at which it is replaced; at one and a half times as
+    /// much, its largest page is killed at once.
     pub process_bytes_max: u64,
-    /// How long a page waits for a place.
+    /// How long a page waits for a tab.
     pub tab_wait_max: Duration,
 }
 
@@ -79,36 +84,36 @@ impl Default for RenderConfig {
 /// Why a page could not be rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
-    /// There is no browser.
+    /// No browser is installed.
     #[error(
         "no browser is installed; ask for `request: \"http\"`, or install Chromium and restart"
     )]
     Missing,
-    /// It does not start.
+    /// The browser does not start.
     #[error("the browser cannot be started: {0}")]
     Launch(String),
-    /// No place became free.
-    #[error("no browser tab became free within {} s", .0.as_secs())]
+    /// No tab became free in time.
+    #[error("no browser tab became free within {} s; try again later", .0.as_secs())]
     Busy(Duration),
-    /// The page crashed, or took the browser with it.
-    #[error("the page crashed the browser")]
+    /// The page or the browser crashed.
+    #[error("the browser crashed while it rendered the page")]
     Crashed,
-    /// The browser refused something it should do.
+    /// The browser failed to execute a command.
     #[error("the browser failed: {0}")]
     Protocol(String),
     /// The page could not be loaded.
     #[error("{1}")]
     Load(u16, String),
-    /// The page takes too long.
-    #[error("timed out after {} s", .0.as_secs())]
+    /// The page did not finish before its deadline.
+    #[error("the page did not render within {} s", .0.as_secs())]
     TimedOut(Duration),
-    /// The page loads more than a page may.
-    #[error("the page loads more than {0} bytes")]
+    /// The page loads more than it may.
+    #[error("the page loads more than {0} bytes, the most that is loaded for one page")]
     TooLarge(u64),
 }
 
 impl RenderError {
-    /// What the page becomes.
+    /// The failure of the page.
     pub fn failure(&self) -> PageFailure {
         let code = match self {
             Self::Load(code, _) => *code,
@@ -124,49 +129,49 @@ impl RenderError {
     }
 }
 
-impl From<wire::CallError> for RenderError {
-    fn from(error: wire::CallError) -> Self {
+impl From<cdp::CallError> for RenderError {
+    fn from(error: cdp::CallError) -> Self {
         match error {
-            wire::CallError::Gone => Self::Crashed,
+            cdp::CallError::Gone => Self::Crashed,
             other => Self::Protocol(other.to_string()),
         }
     }
 }
 
-/// A rendered page and what it took.
+/// A rendered page and what rendering it used.
 #[derive(Clone, Debug)]
 pub struct Rendered {
-    /// The page; its body is the document as it stood at the end, as UTF-8 HTML.
+    /// The page; its body is the final document, as UTF-8 HTML.
     pub page: FetchedPage,
-    /// Decoded bytes of the main document and of everything it loaded.
+    /// Decoded bytes of the main document and of all its resources.
     pub loaded_bytes: u64,
     /// The browser's CPU time for this page.
     pub cpu: Duration,
-    /// A PNG picture, when asked for.
+    /// A PNG screenshot, if requested.
     pub screenshot: Option<Bytes>,
-    /// What is told of the way: `automation_data`.
-    pub told: Map<String, Value>,
+    /// Metadata for the caller: `automation_data`.
+    pub metadata: Map<String, Value>,
 }
 
-/// For whom a page is rendered, and how much of everything it may take.
+/// On whose behalf a page is rendered, and its limits.
 #[derive(Clone, Copy, Debug)]
 pub struct RenderJob<'a> {
-    /// Who pays: tabs are dealt out fairly among owners.
+    /// The account that pays: tabs are shared fairly among owners.
     pub owner: &'a str,
-    /// Decoded bytes that the page may load; at most [`LOADED_BYTES_MAX`] counts.
+    /// Decoded bytes that the page may load, capped at [`LOADED_BYTES_MAX`].
     pub bytes_max: u64,
-    /// When the page must be done.
+    /// When the page must be finished.
     pub deadline: Instant,
 }
 
-/// Renders pages. One for the whole server; starts a browser when the first page needs one.
+/// Renders pages. One for the whole server; it starts a browser when a page first needs one.
 pub struct Renderer {
     pool: Arc<Pool>,
     egress: Arc<Egress>,
 }
 
 impl Renderer {
-    /// A renderer whose pages reach the network only through proxy channels of `egress`.
+    /// Builds a renderer whose pages reach the network only through proxy channels of `egress`.
     pub fn new(config: RenderConfig, egress: Arc<Egress>) -> Self {
         Self {
             pool: Pool::new(config),
@@ -174,36 +179,36 @@ impl Renderer {
         }
     }
 
-    /// Whether there is a browser at all.
+    /// Whether a browser is installed.
     pub fn is_installed(&self) -> bool {
         self.pool.is_installed()
     }
 
-    /// Renders one page. `fetch.timeout` is not looked at: the errand's deadline bounds all of it.
+    /// Renders one page. `fetch.timeout` is ignored: the job's deadline bounds all of it.
     ///
     /// # Errors
-    /// [`RenderError`]; its [`failure`](RenderError::failure) is what the page becomes.
+    /// [`RenderError`]; [`failure`](RenderError::failure) turns it into the page's outcome.
     pub async fn render(
         &self,
         _permit: &Permit,
         url: &Url,
         fetch: &FetchPlan,
         plan: &RenderPlan,
-        errand: RenderJob<'_>,
+        job: RenderJob<'_>,
     ) -> Result<Rendered, RenderError> {
-        let deadline = errand.deadline;
+        let deadline = job.deadline;
         let time = deadline.saturating_duration_since(Instant::now());
         let page = async {
-            let place = self.pool.place(errand.owner, deadline).await?;
+            let slot = self.pool.acquire(job.owner, deadline).await?;
             let route = self
                 .egress
                 .route(fetch.pool.name(), fetch.country_code.as_deref());
             let channel = self.egress.open_proxy(route, ProxyLimits::default()).await;
             let channel = channel.map_err(|error| {
-                RenderError::Protocol(format!("cannot open a proxy channel: {error}"))
+                RenderError::Protocol(format!("its proxy cannot be opened: {error}"))
             })?;
-            let rendered = tab::render(&place, &channel, url, fetch, plan, errand).await;
-            place.done(rendered.is_ok());
+            let rendered = tab::render(&slot, &channel, url, fetch, plan, job).await;
+            slot.finish(rendered.is_ok());
             rendered
         };
         tokio::time::timeout_at(deadline.into(), page)
@@ -211,7 +216,7 @@ impl Renderer {
             .unwrap_or(Err(RenderError::TimedOut(time)))
     }
 
-    /// Ends every browser and waits until all of their processes are gone.
+    /// Stops the browser and waits until all of its processes have ended.
     pub async fn close(&self) {
         self.pool.close().await;
     }

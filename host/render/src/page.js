@@ -1,6 +1,6 @@
-// What Trawl asks of a page, evaluated in a world of its own so that the page's scripts cannot change it.
+// Functions that Trawl runs in a page, in an isolated world so that the page's scripts cannot change them.
 ({
-  // The document as HTML: shadow roots as the flattened tree, same-origin frames in place, without `noscript`.
+  // Serialises the document as HTML: shadow roots flattened, same-origin frames inlined, without `noscript`.
   serialise(limit) {
     const VOID = new Set("area base br col embed hr img input link meta source track wbr".split(" "));
     const RAW = new Set("style script xmp iframe noembed noframes plaintext".split(" "));
@@ -17,7 +17,7 @@
     const inner = (frame) => {
       try { const document = frame.contentDocument; return document && document.body && document.body.childNodes.length ? document : null; } catch { return null; }
     };
-    // Elements that need more than their own outerHTML, with all that contain them.
+    // Elements that need more than their own outerHTML, and all of their ancestors.
     const special = new Set();
     const look = (root) => {
       for (const element of root.querySelectorAll("*")) {
@@ -47,7 +47,7 @@
         default: return;
       }
       const name = node.prefix ? node.prefix + ":" + node.localName : node.localName;
-      // Style of a shadow root is for its own tree alone; noscript is for readers without scripts.
+      // Styles of a shadow root apply to its own tree only; noscript is for browsers without scripts.
       if (name === "noscript" || (shadow && (name === "style" || name === "link"))) return;
       if (name === "slot" && shadow) {
         const assigned = node.assignedNodes();
@@ -76,11 +76,11 @@
     children(document.childNodes, 0, false);
     return out.join("");
   },
-  // Resolves when the page's thread has nothing to do, and what was put off until then is done too.
+  // Resolves when the page's main thread is idle and its own idle callbacks have run.
   idle() { return new Promise((resolve) => requestIdleCallback(() => setTimeout(() => resolve(true), 0))); },
-  address() { return location.href; },
+  url() { return location.href; },
   has(selector) { return document.querySelector(selector) !== null; },
-  // The middle of an element after it was scrolled into sight; null when it is not there, [] when it has no size.
+  // The centre of an element after scrolling it into view; null when there is none, [] when it has no size.
   point(selector) {
     const element = document.querySelector(selector);
     if (!element) return null;
@@ -94,7 +94,7 @@
     for (const element of elements) element.click();
     return elements.length;
   },
-  // Makes an element ready for typed text; "done" when its value was set at once.
+  // Focuses an element for typed text; "done" when its value was set directly.
   fill(selector, value) {
     const element = document.querySelector(selector);
     if (!element) return "missing";
@@ -110,16 +110,16 @@
     return "typed";
   },
   changed(selector) { document.querySelector(selector)?.dispatchEvent(new Event("change", { bubbles: true })); },
-  // Resolves once nothing under `selector` has changed for `quiet` ms; false when there is no such element.
-  settled(selector, quiet) {
+  // Resolves once nothing below `selector` has changed for `windowMs` ms; false when no element matches.
+  isStable(selector, windowMs) {
     const root = selector ? document.querySelector(selector) : document;
     if (!root) return false;
     return new Promise((resolve) => {
       let timer;
-      const watch = new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(end, quiet); });
+      const watch = new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(end, windowMs); });
       const end = () => { watch.disconnect(); resolve(true); };
       watch.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
-      timer = setTimeout(end, quiet);
+      timer = setTimeout(end, windowMs);
     });
   },
   height() { return Math.max(document.documentElement?.scrollHeight ?? 0, document.body?.scrollHeight ?? 0); },

@@ -1,5 +1,6 @@
-//! The browsers that run, and who may open a page in which. A browser starts when a page needs one, and is replaced when it
-//! has served long enough; pages beyond the bound wait their turn.
+//! The running browsers and their tabs. A browser starts when a page needs one, and is replaced
+//! after a number of pages, at an age, or when it uses too much memory; pages beyond the limit wait
+//! for a tab.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,27 +10,28 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
 use super::browser::Browser;
-use super::turns::{Turn, Turns};
+use super::tab_queue::{TabPermit, TabQueue};
 use super::{RenderConfig, RenderError, launch};
 
-/// How often the memory of a browser is looked at while it has pages: a page grows by about a gigabyte a second at most.
-const MEMORY_CHECK: Duration = Duration::from_millis(500);
+/// How often the memory of a browser with open pages is checked: a page grows by about a gigabyte a
+/// second at most.
+const MEMORY_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 pub(super) struct Pool {
     config: RenderConfig,
     program: Option<PathBuf>,
-    tabs: Arc<Turns>,
-    /// The browser that takes new pages. Those before it end with their last page.
+    tabs: Arc<TabQueue>,
+    /// The browser that opens new pages. Earlier ones end with their last page.
     current: Mutex<Option<Arc<Browser>>>,
     is_closed: AtomicBool,
-    /// Whether what earlier servers left was looked for.
+    /// Whether the folders of earlier servers were removed.
     is_swept: AtomicBool,
 }
 
-/// The right to one open page in a browser; given back by drop.
+/// The right to one open page in a browser; released on drop.
 pub(super) struct TabSlot {
     pub(super) browser: Arc<Browser>,
-    tab: Option<Turn>,
+    permit: Option<TabPermit>,
     pool: Weak<Pool>,
 }
 
@@ -37,7 +39,7 @@ impl Pool {
     pub(super) fn new(config: RenderConfig) -> Arc<Self> {
         Arc::new(Self {
             program: launch::find(config.program.as_deref(), &config.search_path),
-            tabs: Turns::new(config.tabs_max.max(1)),
+            tabs: TabQueue::new(config.tabs_max.max(1)),
             current: Mutex::default(),
             is_closed: AtomicBool::new(false),
             is_swept: AtomicBool::new(false),
@@ -49,11 +51,11 @@ impl Pool {
         self.program.is_some()
     }
 
-    /// Waits for a place, and for a browser if none runs.
+    /// Waits for a tab, and starts a browser if none runs.
     ///
     /// # Errors
-    /// [`RenderError`]: there is no browser, it does not start, or no place became free.
-    pub(super) async fn place(
+    /// [`RenderError`]: no browser is installed, it does not start, or no tab became free in time.
+    pub(super) async fn acquire(
         self: &Arc<Self>,
         owner: &str,
         deadline: Instant,
@@ -61,19 +63,19 @@ impl Pool {
         let program = self.program.as_ref().ok_or(RenderError::Missing)?;
         let left = deadline.saturating_duration_since(Instant::now());
         let wait_max = self.config.tab_wait_max.min(left);
-        let asked = Instant::now();
-        let tab = tokio::time::timeout(wait_max, self.tabs.take(owner)).await;
-        let Ok(tab) = tab else {
+        let requested = Instant::now();
+        let permit = tokio::time::timeout(wait_max, self.tabs.acquire(owner)).await;
+        let Ok(permit) = permit else {
             return Err(RenderError::Busy(wait_max));
         };
-        metrics::histogram!("trawl_browser_tab_wait_seconds").record(asked.elapsed());
+        metrics::histogram!("trawl_browser_tab_wait_seconds").record(requested.elapsed());
         let mut current = self.current.lock().await;
         let browser = match current
             .take()
-            .filter(|browser| browser.is_fit(&self.config))
+            .filter(|browser| browser.is_usable(&self.config))
         {
             Some(browser) => browser,
-            None => self.started(program).await?,
+            None => self.start(program).await?,
         };
         if self.is_closed.load(Ordering::Relaxed) {
             browser.end().await;
@@ -84,12 +86,12 @@ impl Pool {
         metrics::gauge!("trawl_browser_tabs").increment(1.0);
         Ok(TabSlot {
             browser,
-            tab: Some(tab),
+            permit: Some(permit),
             pool: Arc::downgrade(self),
         })
     }
 
-    async fn started(
+    async fn start(
         self: &Arc<Self>,
         program: &std::path::Path,
     ) -> Result<Arc<Browser>, RenderError> {
@@ -102,7 +104,7 @@ impl Pool {
         Ok(browser)
     }
 
-    /// Ends the browser and opens no page any more.
+    /// Stops the browser and opens no further page.
     pub(super) async fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
         if let Some(browser) = self.current.lock().await.take() {
@@ -113,11 +115,11 @@ impl Pool {
 
 async fn watch_memory(browser: Weak<Browser>, config: RenderConfig) {
     loop {
-        tokio::time::sleep(MEMORY_CHECK).await;
+        tokio::time::sleep(MEMORY_CHECK_INTERVAL).await;
         let Some(browser) = browser.upgrade() else {
             return;
         };
-        if browser.wire().gone().is_cancelled() {
+        if browser.connection().gone().is_cancelled() {
             return;
         }
         if browser.open_pages() > 0 {
@@ -129,9 +131,9 @@ async fn watch_memory(browser: Weak<Browser>, config: RenderConfig) {
 }
 
 impl TabSlot {
-    /// Gives the place back after a page, and ends the browser when this was the last page of one that is spent.
-    pub(super) fn done(self, is_good: bool) {
-        if !is_good && self.browser.wire().gone().is_cancelled() {
+    /// Releases the tab after a page, and counts a crash if the browser ended during it.
+    pub(super) fn finish(self, is_good: bool) {
+        if !is_good && self.browser.connection().gone().is_cancelled() {
             metrics::counter!("trawl_browser_crashes_total").increment(1);
         }
     }
@@ -141,13 +143,13 @@ impl Drop for TabSlot {
     fn drop(&mut self) {
         self.browser.page_closed();
         metrics::gauge!("trawl_browser_tabs").decrement(1.0);
-        drop(self.tab.take());
+        drop(self.permit.take());
         let Some(pool) = self.pool.upgrade() else {
             return;
         };
-        if !self.browser.is_fit(&pool.config) && self.browser.open_pages() == 0 {
+        if !self.browser.is_usable(&pool.config) && self.browser.open_pages() == 0 {
             let browser = Arc::clone(&self.browser);
-            browser.spend();
+            browser.retire();
             metrics::counter!("trawl_browser_recycles_total").increment(1);
             if let Ok(runtime) = tokio::runtime::Handle::try_current() {
                 runtime.spawn(async move { browser.end().await });

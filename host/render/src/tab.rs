@@ -1,4 +1,4 @@
-//! One page from address to document, in a context of its own.
+//! Renders one page in a browser context of its own.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,18 +7,16 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use chromiumoxide::cdp::browser_protocol::dom::Rgba;
 use chromiumoxide::cdp::browser_protocol::emulation::{
-    SetDefaultBackgroundColorOverrideParams, SetTouchEmulationEnabledParams,
-    SetUserAgentOverrideParams,
+    SetTouchEmulationEnabledParams, SetUserAgentOverrideParams,
 };
 use chromiumoxide::cdp::browser_protocol::network::{
     self, BlockPattern, CookieParam, GetCookiesParams, GetResponseBodyParams, SetBlockedUrLsParams,
     SetCookiesParams,
 };
 use chromiumoxide::cdp::browser_protocol::page::{
-    self, AddScriptToEvaluateOnNewDocumentParams, CaptureScreenshotFormat, CaptureScreenshotParams,
-    CreateIsolatedWorldParams, GetLayoutMetricsParams, NavigateParams, StopLoadingParams, Viewport,
+    self, AddScriptToEvaluateOnNewDocumentParams, CreateIsolatedWorldParams, NavigateParams,
+    StopLoadingParams,
 };
 use chromiumoxide::cdp::browser_protocol::performance::{self, GetMetricsParams};
 use chromiumoxide::cdp::js_protocol::runtime::{EvaluateParams, ExecutionContextId};
@@ -28,27 +26,26 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use url::Url;
 
-use super::browser::{Browser, Context};
-use super::pool::TabSlot;
-use super::rules::{ADS, blocked, intercepted, load_error, metrics, refusal, text_headers, thrown};
-use super::watch::{Document, Rules, Seen, Watch};
-use super::{HTML_CHARS_MAX, LOADED_BYTES_MAX, RenderError, RenderJob, Rendered};
 use trawl_model::failure::status;
 use trawl_model::{FetchedPage, MediaKind};
+use trawl_plan::{FetchPlan, RenderPlan};
+
+use super::browser::{Browser, Context};
+use super::load_error::{load_error, refusal, thrown};
+use super::page_setup::{ADS, blocked, intercepted, metrics, text_headers};
+use super::pool::TabSlot;
+use super::watch::{Document, PagePolicy, PageState, Watch};
+use super::{HTML_CHARS_MAX, LOADED_BYTES_MAX, RenderError, RenderJob, Rendered};
 use trawl_net::egress::ProxyChannel;
-use trawl_plan::{FetchPlan, Picture, RenderPlan};
 
 /// The functions of `page.js`.
 const FUNCTIONS: &str = include_str!("page.js");
-/// Name of the world they run in.
+/// Name of the isolated world they run in.
 const WORLD: &str = "trawl";
-/// Of a page's time, the part kept for making its document once waiting is over, and its bounds.
+/// The fraction of a page's time that is reserved for extracting its document, and its bounds.
 const RESERVE_PART: u32 = 8;
 const RESERVE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(3));
-/// Pixels of a picture along each side, and in all: what the browser can paint, and 160 MB before compression.
-const PICTURE_SIDE_MAX: f64 = 16_384.0;
-const PICTURE_PIXELS_MAX: f64 = 40_000_000.0;
-/// How long events of a page may come after the answer that they belong to.
+/// How long events may arrive after the response that they belong to.
 const LATE_EVENTS: Duration = Duration::from_millis(300);
 
 /// An open page.
@@ -57,25 +54,25 @@ pub(super) struct Tab<'a> {
     context: &'a Context,
     pub(super) watch: Watch,
     deadline: Instant,
-    begun: Instant,
-    /// Pixels to a CSS pixel along each side.
-    scale: f64,
-    /// Main documents when the last chain of steps began.
-    steps_began_at: AtomicU32,
+    started: Instant,
+    /// Device pixels per CSS pixel along each side.
+    pub(super) scale: f64,
+    /// Number of main documents when the current chain of steps started.
+    chain_started_at: AtomicU32,
 }
 
-/// Wipes the page's context, also when the page was given up half-way.
-struct Wiped {
+/// Disposes of the page's context on drop, also when the page was cancelled.
+struct ContextGuard {
     browser: Arc<Browser>,
     context: Option<Context>,
 }
 
-impl Drop for Wiped {
+impl Drop for ContextGuard {
     fn drop(&mut self) {
         let Some(context) = self.context.take() else {
             return;
         };
-        self.browser.wire().forget(&context.session);
+        self.browser.connection().forget(&context.session);
         let browser = Arc::clone(&self.browser);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move { browser.dispose(context.context).await });
@@ -83,44 +80,46 @@ impl Drop for Wiped {
     }
 }
 
-/// Renders one page at a place.
+/// Renders one page in a tab.
 pub(super) async fn render(
-    place: &TabSlot,
+    slot: &TabSlot,
     channel: &ProxyChannel,
     url: &Url,
     fetch: &FetchPlan,
     plan: &RenderPlan,
-    errand: RenderJob<'_>,
+    job: RenderJob<'_>,
 ) -> Result<Rendered, RenderError> {
-    let browser = &place.browser;
+    let browser = &slot.browser;
     let cpu_before = browser.shared_cpu().await?;
     let mut context = browser.open(channel.address()).await?;
     let events = context.events.take().expect("a new context has its events");
-    let wiped = Wiped {
+    let guard = ContextGuard {
         browser: Arc::clone(browser),
         context: Some(context),
     };
-    let context = wiped.context.as_ref().expect("it was put there");
+    let context = guard.context.as_ref().expect("it was set above");
     let (user, password) = channel.credentials();
-    let rules = Rules {
+    let rules = PagePolicy {
         credentials: (user.to_owned(), password.to_owned()),
         headers: text_headers(fetch),
         origin: url.origin(),
         gate: fetch.gate.clone(),
         url: without_fragment(url),
         blocked: blocked(plan),
-        bytes_max: errand.bytes_max.min(LOADED_BYTES_MAX),
+        bytes_max: job.bytes_max.min(LOADED_BYTES_MAX),
     };
     let tab = Tab {
         browser,
         context,
         watch: Watch::new(String::from(context.target.clone()), rules),
-        deadline: errand.deadline,
-        begun: Instant::now(),
+        deadline: job.deadline,
+        started: Instant::now(),
         scale: plan.window.scale,
-        steps_began_at: AtomicU32::new(0),
+        chain_started_at: AtomicU32::new(0),
     };
-    let reading = tab.watch.read(browser.wire(), &context.session, events);
+    let reading = tab
+        .watch
+        .read(browser.connection(), &context.session, events);
     tokio::select! {
         rendered = tab.run(channel, url, fetch, plan, cpu_before) => rendered,
         error = reading => Err(error),
@@ -138,63 +137,64 @@ impl Tab<'_> {
     ) -> Result<Rendered, RenderError> {
         self.set_up(url, fetch, plan).await?;
         let refused = |url: &Url| {
-            let gated = self.watch.seen().gated.clone();
-            let gated = gated.map(|to| {
-                let reason = format!("the page redirects to {to}, where this run does not go");
+            let refused_redirect = self.watch.state().refused_redirect.clone();
+            let refused_redirect = refused_redirect.map(|to| {
+                let reason = format!("the page redirects to `{to}`, which this run may not fetch");
                 RenderError::Load(status::UNREACHABLE_OR_REFUSED, reason)
             });
-            gated.or_else(|| refusal(&channel.refused(), url))
+            refused_redirect.or_else(|| refusal(&channel.refused(), url))
         };
         let navigated = self.call(NavigateParams::new(url.as_str())).await?;
         if let Some(error) = navigated.error_text {
             return Err(match refused(url) {
                 Some(refused) => refused,
-                None => load_error(&error, self.is_answered().await),
+                None => load_error(&error, self.has_response().await),
             });
         }
-        self.settle().await;
-        self.steps_begin();
-        let mut told = Vec::new();
+        self.wait_for_load().await;
+        self.start_chain();
+        let mut report = Vec::new();
         let mut missed = Vec::new();
         self.wait(&plan.wait, &mut missed).await?;
-        told.extend(
+        report.extend(
             missed
                 .into_iter()
                 .map(|reason| serde_json::json!({"wait_for": reason})),
         );
         if let Some(time) = plan.scroll {
             self.scroll(time).await?;
-            self.settle().await;
+            self.wait_for_load().await;
         }
-        self.automate(plan, url.path(), &mut told).await?;
+        self.automate(plan, url.path(), &mut report).await?;
         let document = self.document(&refused)?;
         let screenshot = match plan.screenshot {
-            Some(picture) => Some(self.picture(picture).await?),
+            Some(plan) => Some(self.screenshot(plan).await?),
             None => None,
         };
         let page = self.page(url, document).await?;
         let cpu = self.cpu(cpu_before).await?;
-        let mut about = Map::new();
-        if !told.is_empty() {
-            about.insert("automation_data".to_owned(), told.into());
+        let mut metadata = Map::new();
+        if !report.is_empty() {
+            metadata.insert("automation_data".to_owned(), report.into());
         }
-        let loaded_bytes = self.watch.seen().loaded_bytes;
+        let loaded_bytes = self.watch.state().loaded_bytes;
         Ok(Rendered {
             page,
             loaded_bytes,
             cpu,
             screenshot,
-            told: about,
+            metadata,
         })
     }
 
-    /// Whether the site answered, though nothing is shown: then the answer is a file to be kept.
-    async fn is_answered(&self) -> bool {
-        let answered = self.watch.until(Seen::is_answered);
-        tokio::time::timeout(LATE_EVENTS, answered).await.is_ok()
+    /// Whether the site responded although nothing is displayed: then the response is a download.
+    async fn has_response(&self) -> bool {
+        let responded = self.watch.until(PageState::has_response);
+        tokio::time::timeout(LATE_EVENTS, responded).await.is_ok()
     }
 
-    /// Everything that must be in place before the page is asked for. The commands go out together.
+    /// Applies everything that must be set before the page is requested. The commands are sent
+    /// together.
     async fn set_up(
         &self,
         url: &Url,
@@ -238,8 +238,8 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Decision D61: the user agent and the language are the browser's for every origin, since
-    /// scripts read them anyway.
+    /// Decision D61: user agent and language apply to every origin, since scripts can read them
+    /// anyway.
     fn user_agent(&self, fetch: &FetchPlan) -> SetUserAgentOverrideParams {
         let agent = fetch
             .user_agent
@@ -252,11 +252,11 @@ impl Tab<'_> {
 
     /// Sends a command to the page.
     pub(super) async fn call<T: Command>(&self, params: T) -> Result<T::Response, RenderError> {
-        Ok(self.context.call(self.browser.wire(), params).await?)
+        Ok(self.context.call(self.browser.connection(), params).await?)
     }
 
-    /// Calls a function of `page.js` in its own world: its result, or what it threw.
-    pub(super) async fn ask<T: DeserializeOwned>(
+    /// Calls a function of `page.js` in its isolated world: its result, or what it threw.
+    pub(super) async fn call_function<T: DeserializeOwned>(
         &self,
         function: &str,
         arguments: impl Serialize,
@@ -269,9 +269,9 @@ impl Tab<'_> {
         };
         let mut world = CreateIsolatedWorldParams::new(self.watch.frame().to_owned());
         world.world_name = Some(WORLD.to_owned());
-        let world = match self.context.call(self.browser.wire(), world).await {
+        let world = match self.context.call(self.browser.connection(), world).await {
             Ok(world) => world.execution_context_id,
-            Err(super::wire::CallError::Refused(reason)) => return Ok(Err(reason)),
+            Err(super::cdp::CallError::Refused(reason)) => return Ok(Err(reason)),
             Err(error) => return Err(error.into()),
         };
         let expression = format!("({FUNCTIONS}).{function}(...{arguments})");
@@ -282,8 +282,11 @@ impl Tab<'_> {
         )
     }
 
-    /// Runs a script of the caller among the page's own: its result, or what it threw.
-    pub(super) async fn script(&self, script: &str) -> Result<Result<Value, String>, RenderError> {
+    /// Runs a script of the caller in the page's own world: its result, or what it threw.
+    pub(super) async fn run_script(
+        &self,
+        script: &str,
+    ) -> Result<Result<Value, String>, RenderError> {
         self.evaluate(script.to_owned(), None).await
     }
 
@@ -297,56 +300,56 @@ impl Tab<'_> {
         params.return_by_value = Some(true);
         params.await_promise = Some(true);
         params.user_gesture = Some(true);
-        let answer = match self.context.call(self.browser.wire(), params).await {
-            Ok(answer) => answer,
-            // The page went on to another one, or the result is nothing that can be returned.
-            Err(super::wire::CallError::Refused(reason)) => return Ok(Err(reason)),
+        let response = match self.context.call(self.browser.connection(), params).await {
+            Ok(response) => response,
+            // The page navigated meanwhile, or the result cannot be serialised.
+            Err(super::cdp::CallError::Refused(reason)) => return Ok(Err(reason)),
             Err(error) => return Err(error.into()),
         };
-        Ok(match answer.exception_details {
+        Ok(match response.exception_details {
             Some(details) => Err(thrown(details)),
-            None => Ok(answer.result.value.unwrap_or_default()),
+            None => Ok(response.result.value.unwrap_or_default()),
         })
     }
 
-    /// Until when the page is waited for, so that there is time left to return what it is by then.
+    /// Until when waits may last, so that time remains to return the page as it is then.
     pub(super) fn soft_deadline(&self) -> Instant {
-        let all = self.deadline.saturating_duration_since(self.begun);
+        let all = self.deadline.saturating_duration_since(self.started);
         let reserve = (all / RESERVE_PART).clamp(RESERVE.0, RESERVE.1);
         self.deadline.checked_sub(reserve).unwrap_or(self.deadline)
     }
 
-    /// Remembers the main document that steps begin at.
-    pub(super) fn steps_begin(&self) {
-        let now = self.watch.seen().navigations;
-        self.steps_began_at.store(now, Ordering::Relaxed);
+    /// Starts a chain of steps at the current main document.
+    pub(super) fn start_chain(&self) {
+        let now = self.watch.state().navigations;
+        self.chain_started_at.store(now, Ordering::Relaxed);
     }
 
-    pub(super) fn steps_began_at(&self) -> u32 {
-        self.steps_began_at.load(Ordering::Relaxed)
+    pub(super) fn chain_started_at(&self) -> u32 {
+        self.chain_started_at.load(Ordering::Relaxed)
     }
 
-    /// The main document's answer, if it is one that may be shown.
+    /// The main document's response, if it may be returned.
     fn document(
         &self,
         refused: &impl Fn(&Url) -> Option<RenderError>,
     ) -> Result<(Document, Url), RenderError> {
-        let document = self.watch.seen().document();
+        let document = self.watch.state().document();
         let document = document.ok_or_else(|| {
             RenderError::Load(
                 status::TIMED_OUT,
-                "the site did not answer in time".to_owned(),
+                "the site did not respond in time".to_owned(),
             )
         })?;
-        let unshown = || {
+        let not_a_web_page = || {
             RenderError::Load(
                 status::UNREACHABLE_OR_REFUSED,
-                "the page went to an address that is not shown".to_owned(),
+                "the page navigated to a URL that is not `http` or `https`".to_owned(),
             )
         };
-        let url = Url::parse(&document.url).map_err(|_| unshown())?;
+        let url = Url::parse(&document.url).map_err(|_| not_a_web_page())?;
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(unshown());
+            return Err(not_a_web_page());
         }
         match refused(&url) {
             Some(refused) => Err(refused),
@@ -354,7 +357,7 @@ impl Tab<'_> {
         }
     }
 
-    /// The page as it stands now.
+    /// The page in its current state.
     async fn page(
         &self,
         requested: &Url,
@@ -368,27 +371,29 @@ impl Tab<'_> {
         let is_html = MediaKind::of(&document.media_type) == MediaKind::Html;
         let (body, content_type, final_url) = if is_html {
             let _loading = self.call(StopLoadingParams::default()).await?;
-            let html = self.ask::<String>("serialise", (HTML_CHARS_MAX,)).await?;
+            let html = self
+                .call_function::<String>("serialise", (HTML_CHARS_MAX,))
+                .await?;
             let html = html.map_err(|reason| {
-                RenderError::Protocol(format!("the page has no document: {reason}"))
+                RenderError::Protocol(format!("the page's HTML could not be read: {reason}"))
             })?;
-            let address = self.ask::<String>("address", ()).await?.ok();
-            let address = address.and_then(|address| Url::parse(&address).ok());
-            let address = address.filter(|address| address.origin() == at.origin());
+            let shown = self.call_function::<String>("url", ()).await?.ok();
+            let shown = shown.and_then(|url| Url::parse(&url).ok());
+            let shown = shown.filter(|url| url.origin() == at.origin());
             (
                 Bytes::from(html),
                 "text/html; charset=utf-8".to_owned(),
-                address.unwrap_or(at),
+                shown.unwrap_or(at),
             )
         } else {
             let body = self
                 .call(GetResponseBodyParams::new(document.request.clone()))
                 .await?;
-            let bytes = match body.base64_encoded {
-                true => STANDARD
-                    .decode(&body.body)
-                    .map_err(|error| RenderError::Protocol(error.to_string()))?,
-                false => body.body.into_bytes(),
+            let bytes = if body.base64_encoded {
+                let decoded = STANDARD.decode(&body.body);
+                decoded.map_err(|error| RenderError::Protocol(error.to_string()))?
+            } else {
+                body.body.into_bytes()
             };
             (
                 Bytes::from(bytes),
@@ -407,13 +412,14 @@ impl Tab<'_> {
         })
     }
 
-    /// The CPU time of the page's own process, and its share of those that serve all pages.
+    /// The CPU time of the page's own process, and its share of the shared processes.
     async fn cpu(&self, before: f64) -> Result<Duration, RenderError> {
         let (own, shared) = tokio::join!(
             self.call(GetMetricsParams::default()),
             self.browser.shared_cpu()
         );
-        // A process in its sandbox cannot ask for the time of all its threads; that of the page's own thread it always knows.
+        // A sandboxed process cannot read the CPU time of all its threads, but always that of its
+        // main thread.
         let metrics = own?.metrics;
         let times = metrics
             .iter()
@@ -421,70 +427,6 @@ impl Tab<'_> {
         let own = times.map(|metric| metric.value).fold(0.0, f64::max);
         let seconds = own + (shared? - before).max(0.0);
         Ok(Duration::try_from_secs_f64(seconds).unwrap_or_default())
-    }
-
-    /// A picture of the page as PNG, cut at the most that may be painted.
-    pub(super) async fn picture(&self, picture: Picture) -> Result<Bytes, RenderError> {
-        let layout = self.call(GetLayoutMetricsParams::default()).await?;
-        let (width, height) = match picture.full_page {
-            true => (
-                layout.css_content_size.width,
-                layout.css_content_size.height,
-            ),
-            false => (
-                f64::from(
-                    i32::try_from(layout.css_layout_viewport.client_width).unwrap_or(i32::MAX),
-                ),
-                f64::from(
-                    i32::try_from(layout.css_layout_viewport.client_height).unwrap_or(i32::MAX),
-                ),
-            ),
-        };
-        let (x, y, width, height) = match picture.clip {
-            None => (0.0, 0.0, width, height),
-            Some(clip) => (
-                f64::from(clip.x),
-                f64::from(clip.y),
-                f64::from(clip.width),
-                f64::from(clip.height),
-            ),
-        };
-        let side_max = PICTURE_SIDE_MAX / self.scale;
-        let pixels_max = PICTURE_PIXELS_MAX / (self.scale * self.scale);
-        let width = width.clamp(1.0, side_max);
-        let height = height.clamp(1.0, side_max.min(pixels_max / width));
-        let is_beyond = picture.full_page || picture.clip.is_some();
-        let clip = Viewport {
-            x,
-            y,
-            width,
-            height,
-            scale: 1.0,
-        };
-        let params = CaptureScreenshotParams {
-            format: Some(CaptureScreenshotFormat::Png),
-            capture_beyond_viewport: Some(is_beyond),
-            clip: is_beyond.then_some(clip),
-            ..CaptureScreenshotParams::default()
-        };
-        if picture.omit_background {
-            let transparent = Rgba {
-                r: 0,
-                g: 0,
-                b: 0,
-                a: Some(0.0),
-            };
-            let clear = SetDefaultBackgroundColorOverrideParams {
-                color: Some(transparent),
-            };
-            self.call(clear).await?;
-        }
-        let png = self.call(params).await?.data;
-        let text: &[u8] = png.as_ref();
-        let png = STANDARD
-            .decode(text)
-            .map_err(|error| RenderError::Protocol(error.to_string()))?;
-        Ok(Bytes::from(png))
     }
 }
 

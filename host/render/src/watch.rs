@@ -1,4 +1,4 @@
-//! What is known of a page while it lives: its events, read as they come, and the answers that some of them need at once.
+//! Tracks the state of a page by its events, and handles the events that need a response at once.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,31 +15,32 @@ use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc};
 use url::{Origin, Url};
 
-use super::RenderError;
-use super::wire::{Event, Wire};
 use trawl_plan::RedirectGate;
+
+use super::RenderError;
+use super::cdp::{Connection, Event};
 
 /// Requests in flight that still count as almost idle.
 pub(super) const ALMOST_IDLE: usize = 2;
-/// Main documents that a page may go through by itself: real ones need three.
+/// Navigations that a page may make by itself: real ones need three.
 const NAVIGATIONS_MAX: u32 = 20;
 
 /// What a page may do, decided before it is loaded.
-pub(super) struct Rules {
+pub(super) struct PagePolicy {
     pub(super) credentials: (String, String),
-    /// The caller's headers, for this origin alone.
+    /// The caller's headers, for this origin only.
     pub(super) headers: Vec<(String, String)>,
     pub(super) origin: Origin,
-    /// The page's address, and who is asked before it goes on to another.
+    /// The page's URL, and the check before it navigates to another one.
     pub(super) url: Url,
     pub(super) gate: Option<Arc<dyn RedirectGate>>,
-    /// Resource types that are not loaded.
+    /// Resource types that are blocked.
     pub(super) blocked: Vec<&'static str>,
     /// Decoded bytes that it may load.
     pub(super) bytes_max: u64,
 }
 
-/// The main document's answer.
+/// The main document's response.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Document {
     pub(super) request: String,
@@ -49,32 +50,32 @@ pub(super) struct Document {
     pub(super) headers: Vec<(String, String)>,
 }
 
-/// What was seen so far.
+/// The state of a page.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct PageState {
     pub(super) document: Option<Document>,
     main_request: Option<String>,
     raw_headers: Option<(String, Vec<(String, String)>)>,
     in_flight: HashSet<String>,
-    /// Requests that were ever begun.
+    /// Number of requests so far.
     pub(super) n_requests: u64,
     pub(super) loaded_bytes: u64,
-    /// Main documents so far.
+    /// Number of main documents so far.
     pub(super) navigations: u32,
     /// Whether the current main document has fired its load event.
     pub(super) loaded: bool,
-    /// Where the page was not let go to.
-    pub(super) gated: Option<Url>,
+    /// A redirect target that the page may not navigate to.
+    pub(super) refused_redirect: Option<Url>,
     idle_since: Option<Instant>,
     almost_since: Option<Instant>,
 }
 
-/// The state of one page, shared by the reader of its events and by whoever waits.
+/// The state of one page, shared by the reader of its events and the tasks that wait for it.
 pub(super) struct Watch {
-    seen: Mutex<Seen>,
+    state: Mutex<PageState>,
     changed: Notify,
     frame: String,
-    rules: Rules,
+    policy: PagePolicy,
 }
 
 #[derive(Deserialize)]
@@ -93,7 +94,7 @@ struct Response {
     headers: Map<String, Value>,
 }
 
-/// The fields that are looked at, of every event that has any.
+/// The relevant fields of all events.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Fields {
@@ -123,15 +124,15 @@ struct Challenge {
 }
 
 impl Watch {
-    pub(super) fn new(frame: String, rules: Rules) -> Self {
+    pub(super) fn new(frame: String, policy: PagePolicy) -> Self {
         Self {
-            seen: Mutex::new(Seen {
+            state: Mutex::new(PageState {
                 document: None,
                 main_request: None,
                 raw_headers: None,
                 in_flight: HashSet::new(),
                 n_requests: 0,
-                gated: None,
+                refused_redirect: None,
                 loaded_bytes: 0,
                 navigations: 0,
                 loaded: false,
@@ -140,13 +141,13 @@ impl Watch {
             }),
             changed: Notify::new(),
             frame,
-            rules,
+            policy,
         }
     }
 
-    /// What was seen so far.
-    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The current state of the page.
+    pub(super) fn state(&self) -> MutexGuard<'_, PageState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The page's main frame.
@@ -154,31 +155,31 @@ impl Watch {
         &self.frame
     }
 
-    /// Waits until this holds.
-    pub(super) async fn until(&self, holds: impl Fn(&Seen) -> bool) {
+    /// Waits until a condition holds.
+    pub(super) async fn until(&self, holds: impl Fn(&PageState) -> bool) {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            if holds(&self.seen()) {
+            if holds(&self.state()) {
                 return;
             }
             changed.await;
         }
     }
 
-    /// Waits until no more than `most` requests have been in flight for so long.
-    pub(super) async fn quiet(&self, most: usize, window: Duration) {
+    /// Waits until at most `most` requests have been in flight for this long.
+    pub(super) async fn idle(&self, most: usize, window: Duration) {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
             let since = {
-                let seen = self.seen();
+                let state = self.state();
                 if most == 0 {
-                    seen.idle_since
+                    state.idle_since
                 } else {
-                    seen.almost_since
+                    state.almost_since
                 }
             };
             let Some(since) = since else {
@@ -198,25 +199,30 @@ impl Watch {
     /// Reads events until the page ends, which is an error.
     pub(super) async fn read(
         &self,
-        wire: &Wire,
+        connection: &Connection,
         session: &str,
         mut events: mpsc::Receiver<Event>,
     ) -> RenderError {
         while let Some(event) = events.recv().await {
-            if let Err(error) = self.take_in(wire, session, &event).await {
+            if let Err(error) = self.handle(connection, session, &event).await {
                 return error;
             }
             self.changed.notify_waiters();
         }
-        match wire.gone().is_cancelled() {
+        match connection.gone().is_cancelled() {
             true => RenderError::Crashed,
-            false => {
-                RenderError::Protocol("the page does more at once than can be followed".to_owned())
-            }
+            false => RenderError::Protocol(
+                "the page causes more events than can be processed".to_owned(),
+            ),
         }
     }
 
-    async fn take_in(&self, wire: &Wire, session: &str, event: &Event) -> Result<(), RenderError> {
+    async fn handle(
+        &self,
+        connection: &Connection,
+        session: &str,
+        event: &Event,
+    ) -> Result<(), RenderError> {
         if event.method == "Inspector.targetCrashed" {
             return Err(RenderError::Crashed);
         }
@@ -224,36 +230,37 @@ impl Watch {
             return Ok(());
         };
         match event.method.as_str() {
-            "Fetch.requestPaused" => self.let_through(wire, session, fields).await,
-            "Fetch.authRequired" => self.authenticate(wire, session, fields),
+            "Fetch.requestPaused" => self.handle_request(connection, session, fields).await,
+            "Fetch.authRequired" => self.authenticate(connection, session, fields),
             "Page.javascriptDialogOpening" => {
-                // Leaving a page is allowed; everything else is answered with no.
+                // Leaving a page is confirmed; all other dialogs are dismissed.
                 let accept = fields.kind.as_deref() == Some("beforeunload");
-                wire.post(session, &HandleJavaScriptDialogParams::new(accept));
+                connection.post(session, &HandleJavaScriptDialogParams::new(accept));
             }
-            "Page.loadEventFired" => self.seen().load(),
+            "Page.loadEventFired" => self.state().loaded(),
             "Page.frameNavigated" => {
                 if fields.frame.is_some_and(|frame| frame.parent_id.is_none()) {
-                    let mut seen = self.seen();
-                    seen.loaded = false;
-                    seen.navigations += 1;
-                    if seen.navigations > NAVIGATIONS_MAX {
-                        let text =
-                            format!("the page went on to another one {NAVIGATIONS_MAX} times");
+                    let mut state = self.state();
+                    state.loaded = false;
+                    state.navigations += 1;
+                    if state.navigations > NAVIGATIONS_MAX {
+                        let text = format!(
+                            "the page navigated more than {NAVIGATIONS_MAX} times by itself"
+                        );
                         return Err(RenderError::Load(310, text));
                     }
                 }
             }
-            _ => self.network(&event.method, fields)?,
+            _ => self.handle_network(&event.method, fields)?,
         }
         Ok(())
     }
 
-    fn network(&self, method: &str, fields: Fields) -> Result<(), RenderError> {
+    fn handle_network(&self, method: &str, fields: Fields) -> Result<(), RenderError> {
         let Some(id) = fields.request_id else {
             return Ok(());
         };
-        let mut seen = self.seen();
+        let mut state = self.state();
         let is_main = fields.frame_id.as_deref() == Some(&self.frame);
         let is_document = fields.kind.as_deref() == Some("Document");
         match method {
@@ -266,18 +273,18 @@ impl Watch {
                     .request
                     .is_some_and(|request| request.url.starts_with("http"));
                 if is_main && is_document {
-                    seen.main_request = Some(id.clone());
+                    state.main_request = Some(id.clone());
                 }
                 if is_fetched && !is_stream {
-                    seen.in_flight.insert(id);
-                    seen.n_requests += 1;
+                    state.in_flight.insert(id);
+                    state.n_requests += 1;
                 }
             }
             "Network.responseReceived"
                 if is_main && is_document && fields.loader_id.as_deref() == Some(&id) =>
             {
                 if let Some(response) = fields.response {
-                    seen.document = Some(Document {
+                    state.document = Some(Document {
                         request: id,
                         url: response.url,
                         status: u16::try_from(response.status).unwrap_or(0),
@@ -289,88 +296,89 @@ impl Watch {
             "Network.responseReceivedExtraInfo" => {
                 // Every redirect has its own; the last is the document's.
                 if let Some(headers) = fields.headers
-                    && seen.main_request.as_deref() == Some(&id)
+                    && state.main_request.as_deref() == Some(&id)
                 {
-                    seen.raw_headers = Some((id, lines(&headers)));
+                    state.raw_headers = Some((id, lines(&headers)));
                 }
             }
-            "Network.dataReceived" if seen.in_flight.contains(&id) => {
-                seen.loaded_bytes += fields.data_length.unwrap_or(0);
-                if seen.loaded_bytes > self.rules.bytes_max {
-                    return Err(RenderError::TooLarge(self.rules.bytes_max));
+            "Network.dataReceived" if state.in_flight.contains(&id) => {
+                state.loaded_bytes += fields.data_length.unwrap_or(0);
+                if state.loaded_bytes > self.policy.bytes_max {
+                    return Err(RenderError::TooLarge(self.policy.bytes_max));
                 }
             }
             "Network.loadingFinished" | "Network.loadingFailed" => {
-                seen.in_flight.remove(&id);
+                state.in_flight.remove(&id);
             }
             _ => return Ok(()),
         }
-        seen.mark();
+        state.update_idle_windows();
         Ok(())
     }
 
-    async fn let_through(&self, wire: &Wire, session: &str, fields: Fields) {
+    async fn handle_request(&self, connection: &Connection, session: &str, fields: Fields) {
         let (Some(id), Some(request)) = (fields.request_id, fields.request) else {
             return;
         };
         let kind = fields.resource_type.unwrap_or_default();
-        if self.rules.blocked.contains(&kind.as_str()) {
-            wire.post(
+        if self.policy.blocked.contains(&kind.as_str()) {
+            connection.post(
                 session,
                 &FailRequestParams::new(id, ErrorReason::BlockedByClient),
             );
             return;
         }
         let is_main = fields.frame_id.as_deref() == Some(&self.frame);
-        if is_main && kind == "Document" && !self.may_go_to(&request.url).await {
+        if is_main && kind == "Document" && !self.may_navigate_to(&request.url).await {
             let fail = FailRequestParams::new(id, ErrorReason::BlockedByClient);
-            wire.post(session, &fail);
+            connection.post(session, &fail);
             return;
         }
-        let mut go_on = ContinueRequestParams::new(id);
-        if !self.rules.headers.is_empty() {
-            go_on.headers = Some(self.headers(&request));
+        let mut proceed = ContinueRequestParams::new(id);
+        if !self.policy.headers.is_empty() {
+            proceed.headers = Some(self.headers(&request));
         }
-        wire.post(session, &go_on);
+        connection.post(session, &proceed);
     }
 
-    /// Whether the page may be what is found at this address. The caller hears where it may not.
-    async fn may_go_to(&self, address: &str) -> bool {
-        let (Some(gate), Ok(to)) = (&self.rules.gate, Url::parse(address)) else {
+    /// Whether the page may navigate to this URL. A refused URL is recorded for the caller.
+    async fn may_navigate_to(&self, url: &str) -> bool {
+        let (Some(gate), Ok(to)) = (&self.policy.gate, Url::parse(url)) else {
             return true;
         };
-        if to == self.rules.url || gate.may_follow(&self.rules.url, &to).await {
+        if to == self.policy.url || gate.may_follow(&self.policy.url, &to).await {
             return true;
         }
-        self.seen().gated = Some(to);
+        self.state().refused_redirect = Some(to);
         false
     }
 
-    /// The request's headers with the caller's, or without them on the way to another origin.
+    /// The request's headers with the caller's, or without them if it goes to another origin.
     fn headers(&self, request: &Request) -> Vec<HeaderEntry> {
         let is_ours = |name: &str| {
-            self.rules
+            self.policy
                 .headers
                 .iter()
                 .any(|(own, _)| own.eq_ignore_ascii_case(name))
         };
-        let is_target = Url::parse(&request.url).is_ok_and(|url| url.origin() == self.rules.origin);
+        let is_target =
+            Url::parse(&request.url).is_ok_and(|url| url.origin() == self.policy.origin);
         let present = request.headers.iter().flatten();
         let present = present.filter(|(name, value)| {
             let is_added =
-                self.rules.headers.iter().any(|(own, text)| {
+                self.policy.headers.iter().any(|(own, text)| {
                     own.eq_ignore_ascii_case(name) && value.as_str() == Some(text)
                 });
             if is_target { !is_ours(name) } else { !is_added }
         });
         let present = present
             .filter_map(|(name, value)| Some(HeaderEntry::new(name.clone(), value.as_str()?)));
-        let own = self.rules.headers.iter().filter(|_| is_target);
+        let own = self.policy.headers.iter().filter(|_| is_target);
         let own = own.map(|(name, value)| HeaderEntry::new(name.clone(), value.clone()));
         present.chain(own).collect()
     }
 
-    fn authenticate(&self, wire: &Wire, session: &str, fields: Fields) {
+    fn authenticate(&self, connection: &Connection, session: &str, fields: Fields) {
         let Some(id) = fields.request_id else {
             return;
         };
@@ -379,26 +387,27 @@ impl Watch {
             .and_then(|challenge| challenge.source)
             .as_deref()
             == Some("Proxy");
-        let mut answer = AuthChallengeResponse::new(match is_proxy {
-            true => AuthChallengeResponseResponse::ProvideCredentials,
-            false => AuthChallengeResponseResponse::CancelAuth,
+        let mut response = AuthChallengeResponse::new(if is_proxy {
+            AuthChallengeResponseResponse::ProvideCredentials
+        } else {
+            AuthChallengeResponseResponse::CancelAuth
         });
         if is_proxy {
-            answer.username = Some(self.rules.credentials.0.clone());
-            answer.password = Some(self.rules.credentials.1.clone());
+            response.username = Some(self.policy.credentials.0.clone());
+            response.password = Some(self.policy.credentials.1.clone());
         }
-        wire.post(session, &ContinueWithAuthParams::new(id, answer));
+        connection.post(session, &ContinueWithAuthParams::new(id, response));
     }
 }
 
-impl Seen {
-    /// Whether the site answered for the main document at all, shown or not.
-    pub(super) fn is_answered(&self) -> bool {
-        let answered = self.raw_headers.as_ref().map(|(id, _)| id);
-        answered.is_some() && answered == self.main_request.as_ref()
+impl PageState {
+    /// Whether the site responded to the main document's request, displayed or not.
+    pub(super) fn has_response(&self) -> bool {
+        let responded = self.raw_headers.as_ref().map(|(id, _)| id);
+        responded.is_some() && responded == self.main_request.as_ref()
     }
 
-    /// The main document with its headers as they were received, when those are known.
+    /// The main document, with its raw headers if they are known.
     pub(super) fn document(&self) -> Option<Document> {
         let mut document = self.document.clone()?;
         if let Some((_, headers)) = self
@@ -411,26 +420,29 @@ impl Seen {
         Some(document)
     }
 
-    /// What is quiet counts from now on anew: scripts begin their work when the page has loaded.
-    fn load(&mut self) {
+    /// Restarts the idle windows: scripts start their work when the page has loaded.
+    fn loaded(&mut self) {
         self.loaded = true;
         let now = Instant::now();
         self.idle_since = self.idle_since.map(|_| now);
         self.almost_since = self.almost_since.map(|_| now);
     }
 
-    fn mark(&mut self) {
+    fn update_idle_windows(&mut self) {
         let now = Instant::now();
-        let keep = |since: Option<Instant>, most: usize, count: usize| match count <= most {
-            true => since.or(Some(now)),
-            false => None,
+        let window_start = |since: Option<Instant>, most: usize, count: usize| {
+            if count <= most {
+                since.or(Some(now))
+            } else {
+                None
+            }
         };
-        self.idle_since = keep(self.idle_since, 0, self.in_flight.len());
-        self.almost_since = keep(self.almost_since, ALMOST_IDLE, self.in_flight.len());
+        self.idle_since = window_start(self.idle_since, 0, self.in_flight.len());
+        self.almost_since = window_start(self.almost_since, ALMOST_IDLE, self.in_flight.len());
     }
 }
 
-/// Headers by line: the protocol joins repeated ones with line feeds.
+/// Splits headers into lines: the protocol joins repeated ones with line feeds.
 fn lines(headers: &Map<String, Value>) -> Vec<(String, String)> {
     let headers = headers
         .iter()

@@ -1,4 +1,4 @@
-//! Accounts and keys as they are stored.
+//! Accounts, API keys and balance notices as they are stored.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -12,10 +12,10 @@ use trawl_model::clock::Timestamp;
 pub struct AccountId(Arc<str>);
 
 impl AccountId {
-    /// What every identifier begins with. No name may.
+    /// Prefix of every identifier. Account names must not start with it.
     pub const PREFIX: &'static str = "acc_";
 
-    /// Takes an identifier as it was given out before.
+    /// Wraps an existing identifier.
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self(id.into())
     }
@@ -44,60 +44,78 @@ impl Borrow<str> for AccountId {
     }
 }
 
-/// An account with its materialised sums.
+/// An account with its materialised balance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountRecord {
-    /// Its identifier.
+    /// Identifier.
     pub id: AccountId,
-    /// Its name, unique.
+    /// Unique name.
     pub name: String,
-    /// When it was made.
+    /// Creation time.
     pub created: Timestamp,
     /// Sum of the amounts of its entries.
     pub balance: Nanodollars,
-    /// Sum of what its entries have set aside: what its open reserves hold.
+    /// Money reserved for pages in flight: the sum of `held` of its entries.
     pub held: Nanodollars,
-    /// Who is told when the balance runs low.
+    /// Low-balance notice.
     pub notice: Notice,
 }
 
-/// Who is told when an account's balance runs low, and what was told so far.
+/// Where to send low-balance notices, and which have been sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Notice {
-    /// Address of the receiver; nobody is told without one.
+    /// URL of the receiver. Without one, no notices are sent.
     pub destination: Option<String>,
-    /// Told when the balance falls below this; zero tells of an empty balance only.
+    /// A notice is sent when the balance falls below this; zero for empty balances only.
     pub below: Nanodollars,
-    /// What was told of falling below it.
-    pub low: Told,
-    /// What was told of an empty balance.
-    pub empty: Told,
+    /// Notices about the low balance.
+    pub low: NoticeState,
+    /// Notices about the empty balance.
+    pub empty: NoticeState,
 }
 
-/// How often the balance was told to be below a threshold.
+/// Notices sent for one threshold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
-    /// So many times: the number of the last one.
+pub struct NoticeState {
+    /// Number of notices so far, which is also the number of the last one.
     pub count: u64,
-    /// Whether it has been told and was not above since.
-    pub is_told: bool,
+    /// Whether a notice was sent and the balance has not recovered since.
+    pub is_sent: bool,
 }
 
-/// An API key. The key itself is not kept anywhere.
+/// A level that a balance can fall below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Threshold {
+    /// The level that the account has configured.
+    Low,
+    /// The smallest amount that can be spent.
+    Empty,
+}
+
+/// An API key. The key itself is not stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyRecord {
-    /// Its first characters, unique: names the key in lists.
+    /// First characters of the key, unique; identifies the key in lists.
     pub prefix: String,
-    /// Account that it opens.
+    /// Account of the key.
     pub account: AccountId,
     /// BLAKE3 hash of the key.
     pub hash: [u8; 32],
-    /// When it was made.
+    /// Creation time.
     pub created: Timestamp,
-    /// What its owner calls it; empty without a name. Several keys may have the same.
+    /// Display name, possibly empty. Names are not unique.
     pub name: String,
-    /// When it was used last, up to a minute ago; `None` when it never was.
+    /// Last use, accurate to a minute; `None` if never used.
     pub last_used: Option<Timestamp>,
-    /// When it was ended.
+    /// When it was revoked.
     pub revoked: Option<Timestamp>,
+}
+
+/// The last use of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyUse {
+    /// First characters of the key.
+    pub prefix: String,
+    /// Time of the use.
+    pub at: Timestamp,
 }

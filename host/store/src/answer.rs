@@ -1,24 +1,25 @@
-//! Answers kept for requests that are sent again.
+//! Stored responses to requests with an `Idempotency-Key`.
 
 use bytes::Bytes;
 
-use super::AccountId;
 use trawl_model::clock::Timestamp;
 
-/// Largest body that is kept. A page array of 10 MB of content with JSON escapes fits; one row stays far below what a
-/// database takes.
+use crate::account::AccountId;
+
+/// Largest response body that is stored. A page array with 10 MB of content and its JSON escapes
+/// fits; a row stays far below the size limit of a database.
 pub const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// What an answer is kept under.
+/// Identifies a stored response.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AnswerKey {
-    /// Account that asked.
+    /// Account of the request.
     pub account: AccountId,
     /// The caller's `Idempotency-Key`.
     pub key: String,
 }
 
-/// An HTTP answer as it was sent.
+/// An HTTP response as it was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// HTTP status.
@@ -29,13 +30,13 @@ pub struct Answer {
     pub body: Bytes,
 }
 
-/// A kept answer with the request it belongs to.
+/// A stored response with the request that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptAnswer {
-    /// BLAKE3 hash of the request's body.
+pub struct StoredAnswer {
+    /// BLAKE3 hash of the request body.
     pub body_hash: [u8; 32],
-    /// The answer; `None` when it was larger than [`ANSWER_BYTES_MAX`].
+    /// The response; `None` if it was larger than [`ANSWER_BYTES_MAX`].
     pub answer: Option<Answer>,
-    /// When it was kept.
+    /// When it was stored.
     pub at: Timestamp,
 }

@@ -14,53 +14,54 @@ const SOCKET_FILE: &str = "control.sock";
 const PRIVATE_DIRECTORY: u32 = 0o700;
 const PRIVATE_FILE: u32 = 0o600;
 
-/// A data directory that belongs to this process until it is dropped or the process ends, however it ends.
+/// A data directory, locked for this process until it is dropped or the process ends.
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
-    // The lock goes with the open file.
+    // Closing the file releases the lock.
     _lock: File,
 }
 
 /// Why a data directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
-    /// It is not there, and this call does not make one.
+    /// It does not exist, and this call does not create it.
     #[error(
-        "there is no data directory `{path}`: `trawl serve` and `trawl account create` make one, `--data` names another"
+        "there is no data directory `{path}`: `trawl serve` and `trawl account create` create one, `--data` selects another"
     )]
     Missing {
         /// The directory.
         path: PathBuf,
     },
-    /// Another process uses it.
+    /// It is locked by another process.
     #[error(
-        "the data directory `{path}` is in use by {holder}: stop it first, or name another directory with `--data`"
+        "the data directory `{path}` is in use by {holder}: stop it first, or select another directory with `--data`"
     )]
     InUse {
         /// The directory.
         path: PathBuf,
-        /// Who uses it: `process 123`.
+        /// The process that holds the lock: `process 123`.
         holder: String,
     },
-    /// The file system refused.
+    /// An I/O error.
     #[error("the data directory `{path}` cannot be used: failed to {doing}")]
     Io {
-        /// The directory or the file in it.
+        /// The directory, or a file in it.
         path: PathBuf,
-        /// What was being done.
+        /// The operation.
         doing: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
 }
 
 impl DataDir {
-    /// Makes the directory if it is missing and takes it for this process.
+    /// Creates the directory if it is missing, and locks it for this process.
     ///
     /// # Errors
-    /// [`DataDirError::InUse`] when another process has it, [`DataDirError::Io`] when the file system refuses.
+    /// [`DataDirError::InUse`] if another process has locked it, [`DataDirError::Io`] on an I/O
+    /// error.
     pub fn create(path: &Path) -> Result<Self, DataDirError> {
         let is_new = !path.exists();
         DirBuilder::new()
@@ -69,14 +70,14 @@ impl DataDir {
             .create(path)
             .map_err(io_error(path, "create it"))?;
         if is_new {
-            // The mode above is cut by the umask only, but a directory of ours is never wider or narrower than this.
+            // The umask may have removed bits from the mode above.
             std::fs::set_permissions(path, PermissionsExt::from_mode(PRIVATE_DIRECTORY))
                 .map_err(io_error(path, "make it private"))?;
         }
         Self::open(path)
     }
 
-    /// Takes an existing directory for this process.
+    /// Locks an existing directory for this process.
     ///
     /// # Errors
     /// As [`DataDir::create`], and [`DataDirError::Missing`].
@@ -85,7 +86,7 @@ impl DataDir {
             let path = path.to_path_buf();
             return Err(DataDirError::Missing { path });
         }
-        let lock = locked(path)?;
+        let lock = lock(path)?;
         Ok(Self {
             path: path.to_path_buf(),
             _lock: lock,
@@ -97,20 +98,21 @@ impl DataDir {
         &self.path
     }
 
-    /// Where the control socket of a directory is.
+    /// Path of the control socket of a directory.
     pub fn socket_path(path: &Path) -> PathBuf {
         path.join(SOCKET_FILE)
     }
 
-    /// The database file, made private before anything is in it. SQLite gives its other files the same mode.
-    pub(super) fn database(&self) -> Result<PathBuf, DataDirError> {
+    /// Path of the database file, created with a private mode. SQLite gives its other files the
+    /// same mode.
+    pub(crate) fn database(&self) -> Result<PathBuf, DataDirError> {
         let path = self.path.join(DATABASE_FILE);
         private_file(&path)?;
         Ok(path)
     }
 }
 
-fn locked(directory: &Path) -> Result<File, DataDirError> {
+fn lock(directory: &Path) -> Result<File, DataDirError> {
     let path = directory.join(LOCK_FILE);
     let mut file = private_file(&path)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -126,7 +128,7 @@ fn locked(directory: &Path) -> Result<File, DataDirError> {
         }
         Err(error) => return Err(io_error(&path, "lock it")(error.into())),
     }
-    // The number is a help for people; what counts is the lock.
+    // The process id is for error messages only; the lock is what counts.
     file.set_len(0)
         .and_then(|()| file.rewind())
         .and_then(|()| writeln!(file, "{}", std::process::id()))
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_used_by_one_at_a_time() {
+    fn a_directory_is_used_by_one_process_at_a_time() {
         let parent = tempfile::tempdir().expect("a temporary directory");
         let first = DataDir::create(parent.path()).expect("the first");
         let refusal = DataDir::create(parent.path()).expect_err("the second is refused");
@@ -187,9 +189,9 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_directory_is_named() {
+    fn a_missing_directory_is_an_error() {
         let parent = tempfile::tempdir().expect("a temporary directory");
-        let refusal = DataDir::open(&parent.path().join("none")).expect_err("not there");
+        let refusal = DataDir::open(&parent.path().join("none")).expect_err("it is missing");
         assert!(matches!(refusal, DataDirError::Missing { .. }));
     }
 }

@@ -1,193 +1,143 @@
-//! Ledger entries: each is one immutable change of an account.
+//! The store behind billing: accounts, keys, ledger entries, subscriptions, stored answers, prices.
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::fmt;
 
-use super::AccountId;
 use trawl_model::clock::Timestamp;
 use trawl_model::{Charge, Nanodollars};
 
-/// Why an account changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum EntryKind {
-    /// Money paid in.
-    TopUp,
-    /// Extra money for a large top-up. Spec S13.
-    Bonus,
-    /// Money set aside for a page.
-    Reserve,
-    /// A page's charge taken, the rest of its reserve given back.
-    Post,
-    /// A reserve given back whole, with the reason.
-    Void,
-    /// A charge for seats. Spec S25.
-    Seats,
+use crate::account::{AccountId, AccountRecord, KeyRecord, KeyUse, Notice, NoticeState, Threshold};
+use crate::answer::{AnswerKey, StoredAnswer};
+use crate::entry::{Entry, OpenReserve, Posted, Written};
+use crate::future::StoreFuture;
+use crate::outbox::WebhookSecrets;
+use crate::statement::{AccountUsage, Audit, StatementPage, Window};
+use crate::subscription::Subscription;
+
+/// Accounts and the ledger. Every operation is atomic, and durable once its future returns `Ok`.
+pub trait LedgerStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
+    /// All accounts with their materialised balances.
+    fn accounts(&self) -> StoreFuture<'_, Vec<AccountRecord>>;
+
+    /// Adds an account with its first key and its opening entries in one transaction.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`](crate::StoreError::Taken) if the id, the name, the key or the id of an
+    /// entry exists.
+    fn create_account<'a>(
+        &'a self,
+        account: &'a AccountRecord,
+        key: &'a KeyRecord,
+        opening: &'a [Entry],
+    ) -> StoreFuture<'a, ()>;
+
+    /// All keys that have not been revoked.
+    fn keys(&self) -> StoreFuture<'_, Vec<KeyRecord>>;
+
+    /// The keys of an account, including revoked ones, oldest first.
+    fn all_keys<'a>(&'a self, account: &'a AccountId) -> StoreFuture<'a, Vec<KeyRecord>>;
+
+    /// Adds a key to an account.
+    ///
+    /// # Errors
+    /// [`StoreError::Taken`](crate::StoreError::Taken) if its hash or prefix exists.
+    fn create_key<'a>(&'a self, key: &'a KeyRecord) -> StoreFuture<'a, ()>;
+
+    /// Revokes a key of this account; `false` if there is no such key or it was revoked before.
+    fn revoke_key<'a>(
+        &'a self,
+        account: &'a AccountId,
+        prefix: &'a str,
+        at: Timestamp,
+    ) -> StoreFuture<'a, bool>;
+
+    /// Records the last uses of keys. An earlier time than the stored one changes nothing.
+    fn record_key_uses<'a>(&'a self, uses: &'a [KeyUse]) -> StoreFuture<'a, ()>;
+
+    /// Sets the low-balance notice of an account.
+    fn save_notice<'a>(&'a self, account: &'a AccountId, notice: &'a Notice)
+    -> StoreFuture<'a, ()>;
+
+    /// Records that a notice for one threshold was sent, or that the balance has recovered.
+    fn record_notice<'a>(
+        &'a self,
+        account: &'a AccountId,
+        threshold: Threshold,
+        state: NoticeState,
+    ) -> StoreFuture<'a, ()>;
+
+    /// Writes entries and the balances that they change, in order, in one transaction.
+    ///
+    /// An entry whose id exists is skipped. An entry that violates a constraint (an unknown
+    /// account, a balance below zero) is refused without affecting the others. Returns one result
+    /// per entry.
+    fn post_group<'a>(&'a self, entries: &'a [Entry]) -> StoreFuture<'a, Vec<Written>>;
+
+    /// The entry with this id.
+    fn entry<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<Posted>>;
+
+    /// Every reserve that was neither posted nor voided.
+    fn open_reserves(&self) -> StoreFuture<'_, Vec<OpenReserve>>;
+
+    /// Total charged to a run: the sum of the posts of its pages.
+    fn run_spent<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Nanodollars>;
+
+    /// Total charged to a run, by component.
+    fn run_charge<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Charge>;
+
+    /// One page of an account's entries in write order, with sums over the whole window.
+    fn statement<'a>(
+        &'a self,
+        account: &'a AccountId,
+        window: Window,
+    ) -> StoreFuture<'a, StatementPage>;
+
+    /// Adds up all entries and compares them with the materialised balances.
+    fn audit(&self) -> StoreFuture<'_, Audit>;
+
+    /// Usage and payments of each account in a time window, from its entries. Accounts without
+    /// entries are omitted.
+    fn usage(&self, from: Timestamp, to: Timestamp) -> StoreFuture<'_, Vec<AccountUsage>>;
+
+    /// The latest subscription of each account that ever had one.
+    fn subscriptions(&self) -> StoreFuture<'_, Vec<Subscription>>;
+
+    /// Writes an account's subscription together with the entry that pays for it, in one
+    /// transaction. If the entry exists or is refused, the subscription stays unchanged; the result
+    /// says which.
+    fn save_subscription<'a>(
+        &'a self,
+        row: &'a Subscription,
+        charge: Option<&'a Entry>,
+    ) -> StoreFuture<'a, Written>;
+
+    /// The answer that was stored under this key at or after `since`.
+    fn answer<'a>(
+        &'a self,
+        key: &'a AnswerKey,
+        since: Timestamp,
+    ) -> StoreFuture<'a, Option<StoredAnswer>>;
+
+    /// Stores an answer, replacing an older one with the same key, and deletes some answers from
+    /// before `expired`.
+    fn store_answer<'a>(
+        &'a self,
+        key: &'a AnswerKey,
+        answer: &'a StoredAnswer,
+        expired: Timestamp,
+    ) -> StoreFuture<'a, ()>;
+
+    /// The price history, oldest first.
+    fn prices(&self) -> StoreFuture<'_, Vec<PricesRow>>;
+
+    /// Appends prices to the history.
+    fn add_prices<'a>(&'a self, row: &'a PricesRow) -> StoreFuture<'a, ()>;
 }
 
-impl EntryKind {
-    /// Every kind.
-    pub const ALL: [Self; 6] = [
-        Self::TopUp,
-        Self::Bonus,
-        Self::Reserve,
-        Self::Post,
-        Self::Void,
-        Self::Seats,
-    ];
-
-    /// Its name in the store and in statements.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::TopUp => "top_up",
-            Self::Bonus => "bonus",
-            Self::Reserve => "reserve",
-            Self::Post => "post",
-            Self::Void => "void",
-            Self::Seats => "seats",
-        }
-    }
-
-    /// The kind with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-}
-
-/// What a page consumed, beside what it cost: sums of it are the same whatever the prices were.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Consumed {
-    /// Decoded bytes of content before transformation.
-    pub n_bytes: u64,
-    /// CPU time in all, kept to the microsecond.
-    pub cpu: Duration,
-}
-
-/// One change of an account. The balance is the sum of all `amount`s, what is set aside the sum of all `held`s.
+/// Prices and when they came into effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// Made by the writer of the entry, unique for ever: writing the same id again changes nothing.
-    pub id: String,
-    /// Account that changes.
-    pub account: AccountId,
-    /// Why it changes.
-    pub kind: EntryKind,
-    /// Change of the balance: positive for money in, negative for a charge, zero for reserve and void.
-    pub amount: Nanodollars,
-    /// Change of what is set aside: positive for a reserve, negative for its post or void.
-    pub held: Nanodollars,
-    /// The hold that reserve, post and void belong to; empty otherwise.
-    pub hold: String,
-    /// The run (one request, one crawl) that the page belongs to; empty without a page.
-    pub run: Arc<str>,
-    /// Address of the page; empty without one.
-    pub url: Arc<str>,
-    /// Parts of a post's charge; zeros otherwise.
-    pub charge: Charge,
-    /// What the page consumed, whether it was charged or not; zeros without a page.
-    pub consumed: Consumed,
-    /// Why a reserve was voided, which seats were paid, or a note on money in.
-    pub reason: String,
-    /// When it was made.
+pub struct PricesRow {
+    /// When they came into effect.
     pub at: Timestamp,
-}
-
-/// An entry as it stands in the ledger.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Posted {
-    /// Its place in the order of writing, from 1.
-    pub seq: i64,
-    /// The entry.
-    pub entry: Entry,
-}
-
-/// What became of one entry of a group.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Written {
-    /// It is in the ledger now.
-    New,
-    /// An entry with its id was there before; nothing changed.
-    AlreadyThere,
-    /// It would break a rule; nothing changed.
-    Refused {
-        /// The rule, in the words of the database.
-        rule: String,
-    },
-}
-
-/// A reserve without post or void.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OpenReserve {
-    /// Account that it was taken from.
-    pub account: AccountId,
-    /// The hold.
-    pub hold: String,
-    /// What it set aside.
-    pub held: Nanodollars,
-    /// Its run.
-    pub run: Arc<str>,
-    /// Its page.
-    pub url: Arc<str>,
-}
-
-/// Which entries of an account to show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Earliest time, included.
-    pub from: Timestamp,
-    /// Latest time, not included.
-    pub to: Timestamp,
-    /// Only entries after this place; 0 begins at the first.
-    pub after: i64,
-    /// Most entries to show.
-    pub limit: u32,
-}
-
-/// Sums over the entries of one kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct KindSum {
-    /// The kind.
-    pub kind: EntryKind,
-    /// How many entries.
-    pub n_entries: u64,
-    /// Sum of their amounts.
-    pub amount: Nanodollars,
-}
-
-/// Part of a statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StatementPage {
-    /// Entries in the order of writing.
-    pub entries: Vec<Posted>,
-    /// Sums by kind over the whole time window, whatever `after` and `limit` are.
-    pub sums: Vec<KindSum>,
-    /// Balance of the account as materialised.
-    pub balance: Nanodollars,
-    /// What its open reserves hold.
-    pub held: Nanodollars,
-}
-
-/// The result of adding everything up.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Audit {
-    /// Accounts looked at.
-    pub n_accounts: u64,
-    /// Entries added up.
-    pub n_entries: u64,
-    /// Accounts whose sums differ; empty when all is well.
-    pub disagreements: Vec<Disagreement>,
-}
-
-/// An account whose entries do not add up to its balance.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Disagreement {
-    /// The account.
-    pub account: AccountId,
-    /// Balance as materialised.
-    pub balance: Nanodollars,
-    /// Sum of the amounts of its entries.
-    pub entries_balance: Nanodollars,
-    /// Set aside as materialised.
-    pub held: Nanodollars,
-    /// Sum of what its entries have set aside.
-    pub entries_held: Nanodollars,
+    /// All prices, a JSON object.
+    pub prices: String,
 }

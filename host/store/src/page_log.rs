@@ -1,25 +1,26 @@
-//! The entries of one crawl, one after another in a file of its own: databases are slow with large rows, and a crawl is
-//! forgotten as a whole.
+//! The page log of a crawl: its entries, appended to one file. Databases are slow with large rows,
+//! and the log of a crawl is deleted as a whole.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::{LogPosition, StoreError};
+use crate::crawls::LogPosition;
+use crate::error::StoreError;
 
 const FOLDER: &str = "crawls";
 const PRIVATE_FOLDER: u32 = 0o700;
 const PRIVATE_FILE: u32 = 0o600;
-/// Entries from this size on are packed; below, zstd's frame costs more than it saves.
-const PACKED_FROM: usize = 512;
-/// Fastest level: an entry is packed on the way of a crawl.
+/// Entries from this size on are compressed; below, the zstd frame costs more than it saves.
+const COMPRESSED_FROM: usize = 512;
+/// Fastest level: entries are compressed while the crawl runs.
 const LEVEL: i32 = 1;
-/// Largest entry that is unpacked, so that a damaged length cannot take all memory.
+/// Largest entry after decompression, so that a corrupt frame cannot exhaust the memory.
 const ENTRY_BYTES_MAX: usize = 1 << 30;
-/// First byte of a record. None is zero: zeros are what a file system leaves of a write that power failed under.
+/// First byte of a record. Never zero: after a power failure, a file may end in zeros.
 const PLAIN: u8 = 1;
-const PACKED: u8 = 2;
+const COMPRESSED: u8 = 2;
 
 /// The page log of one crawl. Blocking: use it on blocking threads.
 #[derive(Debug)]
@@ -29,17 +30,18 @@ pub struct PageLog {
 }
 
 impl PageLog {
-    /// Opens the log of a crawl for reading; an empty one when there is none.
+    /// Opens the log of a crawl for reading. Creates an empty one if it is missing.
     ///
     /// # Errors
-    /// [`StoreError::PageLog`] when the file system refuses.
+    /// [`StoreError::PageLog`] on an I/O error.
     pub fn open(data: &Path, id: &str) -> Result<Self, StoreError> {
         let file = file(data, id).map_err(failed_to("open"))?;
         let end = file.metadata().map_err(failed_to("open"))?.len();
         Ok(Self { file, end })
     }
 
-    /// Opens the log to go on after the last entry that the tables know; what was written after it is cut off.
+    /// Opens the log to append after `last`, the last entry in the database, and truncates the
+    /// rest.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -49,30 +51,31 @@ impl PageLog {
         last: Option<&LogPosition>,
     ) -> Result<Self, StoreError> {
         let file = file(data, id).map_err(failed_to("open"))?;
-        let end = last.map_or(0, |place| place.offset + u64::from(place.length));
-        file.set_len(end).map_err(failed_to("cut"))?;
+        let end = last.map_or(0, |last| last.offset + u64::from(last.length));
+        file.set_len(end).map_err(failed_to("truncate"))?;
         Ok(Self { file, end })
     }
 
-    /// Appends entries; where each one is.
+    /// Appends entries and returns their positions.
     ///
     /// # Errors
-    /// [`StoreError::PageLog`]; nothing of this call counts then.
+    /// [`StoreError::PageLog`]; no entry of this call is valid then.
     pub fn append(&mut self, entries: &[&[u8]]) -> Result<Vec<LogPosition>, StoreError> {
         let mut bytes = Vec::new();
-        let mut places = Vec::with_capacity(entries.len());
+        let mut positions = Vec::with_capacity(entries.len());
         for entry in entries {
             let start = bytes.len();
-            if entry.len() < PACKED_FROM {
+            if entry.len() < COMPRESSED_FROM {
                 bytes.push(PLAIN);
                 bytes.extend_from_slice(entry);
             } else {
-                bytes.push(PACKED);
-                zstd::stream::copy_encode(*entry, &mut bytes, LEVEL).map_err(failed_to("pack"))?;
+                bytes.push(COMPRESSED);
+                zstd::stream::copy_encode(*entry, &mut bytes, LEVEL)
+                    .map_err(failed_to("compress"))?;
             }
             let length = u32::try_from(bytes.len() - start)
                 .map_err(|_| failed_to("write")(io::ErrorKind::FileTooLarge.into()))?;
-            places.push(LogPosition {
+            positions.push(LogPosition {
                 offset: self.end + start as u64,
                 length,
             });
@@ -81,10 +84,10 @@ impl PageLog {
             .write_all_at(&bytes, self.end)
             .map_err(failed_to("write"))?;
         self.end += bytes.len() as u64;
-        Ok(places)
+        Ok(positions)
     }
 
-    /// Returns once everything appended is on the disk.
+    /// Flushes all appended entries to disk.
     ///
     /// # Errors
     /// [`StoreError::PageLog`].
@@ -95,26 +98,28 @@ impl PageLog {
             .map_err(failed_to("flush"))
     }
 
-    /// The entry at a place.
+    /// The entry at a position.
     ///
     /// # Errors
-    /// [`StoreError::PageLog`], also for a place that holds no entry.
-    pub fn read(&self, place: &LogPosition) -> Result<Vec<u8>, StoreError> {
-        if place.offset + u64::from(place.length) > self.end {
+    /// [`StoreError::PageLog`], also if there is no entry at this position.
+    pub fn read(&self, position: &LogPosition) -> Result<Vec<u8>, StoreError> {
+        if position.offset + u64::from(position.length) > self.end {
             return Err(failed_to("read")(io::ErrorKind::UnexpectedEof.into()));
         }
-        let mut record = vec![0; place.length as usize];
+        let mut record = vec![0; position.length as usize];
         self.file
-            .read_exact_at(&mut record, place.offset)
+            .read_exact_at(&mut record, position.offset)
             .map_err(failed_to("read"))?;
         match record.split_first() {
             Some((&PLAIN, entry)) => Ok(entry.to_vec()),
-            Some((&PACKED, packed)) => unpacked(packed).map_err(failed_to("unpack")),
+            Some((&COMPRESSED, compressed)) => {
+                decompress(compressed).map_err(failed_to("decompress"))
+            }
             _ => Err(failed_to("read")(io::ErrorKind::InvalidData.into())),
         }
     }
 
-    /// Removes the log of a crawl; one that is not there is removed already.
+    /// Removes the log of a crawl. A missing log is not an error.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -128,9 +133,9 @@ impl PageLog {
     }
 }
 
-fn unpacked(packed: &[u8]) -> io::Result<Vec<u8>> {
+fn decompress(compressed: &[u8]) -> io::Result<Vec<u8>> {
     let mut entry = Vec::new();
-    let decoder = zstd::stream::Decoder::new(packed)?;
+    let decoder = zstd::stream::Decoder::new(compressed)?;
     let mut bounded = io::Read::take(decoder, ENTRY_BYTES_MAX as u64);
     io::Read::read_to_end(&mut bounded, &mut entry)?;
     Ok(entry)
@@ -152,22 +157,24 @@ fn file(data: &Path, id: &str) -> io::Result<File> {
         .truncate(false)
         .mode(PRIVATE_FILE)
         .open(&path)?;
-    if let (true, Some(folder)) = (is_new, path.parent()) {
-        // The name must be on the disk as well before a table points into the file.
+    if is_new && let Some(folder) = path.parent() {
+        // The directory entry must be durable before the database refers to the file.
         File::open(folder)?.sync_all()?;
     }
     Ok(file)
 }
 
-/// Ids are made by the server; anything else is no part of a path.
+/// The path of a log. Ids are generated by the server; anything else must not become part of a
+/// path.
 fn path(data: &Path, id: &str) -> io::Result<PathBuf> {
     let is_id = !id.is_empty()
         && id
             .bytes()
             .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-    match is_id {
-        true => Ok(data.join(FOLDER).join(format!("{id}.pages"))),
-        false => Err(io::ErrorKind::InvalidInput.into()),
+    if is_id {
+        Ok(data.join(FOLDER).join(format!("{id}.pages")))
+    } else {
+        Err(io::ErrorKind::InvalidInput.into())
     }
 }
 
@@ -180,22 +187,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_come_back_and_what_no_table_knows_is_cut_off() {
+    fn entries_are_read_back_and_uncommitted_ones_are_truncated() {
         let folder = tempfile::tempdir().expect("a folder");
         let data = folder.path();
         let large = "a page of text, again and again. ".repeat(500);
         let entries = [b"{}".as_slice(), large.as_bytes(), b""];
         let mut log = PageLog::continue_after(data, "ab12", None).expect("a new log");
-        let places = log.append(&entries).expect("appended");
+        let positions = log.append(&entries).expect("appended");
         log.sync().expect("flushed");
-        assert!(places[1].length < 1_000, "packed");
-        for (entry, place) in entries.iter().zip(&places) {
-            assert_eq!(log.read(place).expect("an entry"), *entry);
+        assert!(positions[1].length < 1_000, "compressed");
+        for (entry, position) in entries.iter().zip(&positions) {
+            assert_eq!(log.read(position).expect("an entry"), *entry);
         }
-        let mut log = PageLog::continue_after(data, "ab12", Some(&places[0])).expect("the log");
-        assert!(log.read(&places[1]).is_err());
-        let again = log.append(&[b"[]"]).expect("appended");
-        assert_eq!(again[0].offset, places[1].offset);
+        let mut log = PageLog::continue_after(data, "ab12", Some(&positions[0])).expect("the log");
+        assert!(log.read(&positions[1]).is_err());
+        let replaced = log.append(&[b"[]"]).expect("appended");
+        assert_eq!(replaced[0].offset, positions[1].offset);
         let mode = std::fs::metadata(data.join("crawls/ab12.pages")).expect("a file");
         assert_eq!(
             std::os::unix::fs::PermissionsExt::mode(&mode.permissions()) & 0o777,
@@ -205,17 +212,17 @@ mod tests {
             offset: 0,
             length: 4,
         };
-        let far =
+        let log_of_zeros =
             PageLog::continue_after(data, "cd34", Some(&lost)).expect("a log that lost its bytes");
-        assert!(far.read(&lost).is_err(), "zeros are no entry");
+        assert!(log_of_zeros.read(&lost).is_err(), "zeros are not an entry");
         let log = PageLog::open(data, "ab12").expect("the log");
-        assert_eq!(log.read(&again[0]).expect("an entry"), b"[]");
+        assert_eq!(log.read(&replaced[0]).expect("an entry"), b"[]");
         PageLog::remove(data, "ab12").expect("removed");
-        PageLog::remove(data, "ab12").expect("removed before");
+        PageLog::remove(data, "ab12").expect("removed already");
     }
 
     #[test]
-    fn only_ids_are_names_of_files() {
+    fn only_ids_become_file_names() {
         let folder = tempfile::tempdir().expect("a folder");
         for bad in ["", "../x", "a/b", "a.b"] {
             assert!(PageLog::open(folder.path(), bad).is_err(), "{bad}");

@@ -1,17 +1,18 @@
-//! Seats of an account and the month they are paid for, as they are stored.
+//! Subscriptions as they are stored: the seats of an account and the paid period.
 
-use super::AccountId;
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
+
+use crate::account::AccountId;
 
 /// Whether an account may use its seats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SubscriptionState {
-    /// It may, to the end of the period.
+    /// Usable until the end of the period.
     Active,
-    /// An operator has stopped it.
+    /// Suspended by an operator.
     Suspended,
-    /// The balance did not cover the next period, or there was to be none.
+    /// Not renewed: the balance did not cover the next period, or the subscription was ended.
     Lapsed,
 }
 
@@ -19,7 +20,7 @@ impl SubscriptionState {
     /// Every state.
     pub const ALL: [Self; 3] = [Self::Active, Self::Suspended, Self::Lapsed];
 
-    /// Its name on the wire and in the store.
+    /// Name on the wire and in the store.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -34,22 +35,23 @@ impl SubscriptionState {
     }
 }
 
-/// The seats of one account: at most one subscription an account. What was paid stands in the ledger.
+/// The subscription of one account; an account has at most one. Payments are ledger entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscription {
-    /// Who has the seats.
+    /// Account that owns the seats.
     pub account: AccountId,
-    /// Requests that may be in flight at once in this period. 0 in a subscription that is over.
+    /// Requests that may be in flight at once in this period; 0 after the end.
     pub seats: u32,
-    /// Seats from the next renewal on; 0 ends it then.
+    /// Seats after the next renewal; 0 ends the subscription.
     pub next_seats: u32,
-    /// Begin of the first of its periods that follow each other: every period ends at this day of a month.
+    /// Start of the first of an unbroken series of periods; fixes the day of the month on which
+    /// periods end.
     pub begun: Timestamp,
-    /// Begin of the period.
+    /// Start of the period.
     pub from: Timestamp,
-    /// End of the period, not included.
+    /// End of the period, exclusive.
     pub to: Timestamp,
-    /// What was paid for the period.
+    /// Price paid for the period.
     pub price: Nanodollars,
     /// Whether the seats may be used.
     pub state: SubscriptionState,

@@ -1,4 +1,4 @@
-//! What the server tells of itself: logs and metrics.
+//! Logs and metrics of the server.
 
 use std::io::IsTerminal;
 use std::sync::OnceLock;
@@ -8,13 +8,13 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// Level when nobody says otherwise.
+/// Default log level.
 const LEVEL_DEFAULT: &str = "info";
 /// Upper bounds of the buckets of durations, in seconds.
 const SECONDS_BUCKETS: [f64; 12] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0,
 ];
-/// How often samples are moved into their buckets when nobody asks for metrics: bounds what waits in memory.
+/// How often samples are moved into their buckets if metrics are not scraped: bounds their memory.
 const UPKEEP_PERIOD: Duration = Duration::from_secs(5);
 
 static METRICS: OnceLock<PrometheusHandle> = OnceLock::new();
@@ -30,16 +30,16 @@ pub enum TelemetryError {
         /// What is wrong with it.
         reason: String,
     },
-    /// Something is set up already.
-    #[error("logs or metrics are set up already: {0}")]
+    /// Logs or metrics are already set up.
+    #[error("logs or metrics are already set up: {0}")]
     Twice(String),
 }
 
-/// Sets up logs on standard error: for people on a terminal, otherwise a JSON object a line. `filter` is a level, or levels
-/// by target (`info,trawl::page=debug`).
+/// Sets up logs on standard error: text on a terminal, otherwise one JSON object per line. `filter`
+/// is a level, or levels by target (`info,trawl::page=debug`).
 ///
 /// # Errors
-/// [`TelemetryError`] when the filter does not parse, or when it is called twice.
+/// [`TelemetryError`] if the filter does not parse, or on a second call.
 pub fn start_logs(filter: Option<&str>) -> Result<(), TelemetryError> {
     let filter = filter.unwrap_or(LEVEL_DEFAULT);
     let parsed = EnvFilter::try_new(filter).map_err(|error| TelemetryError::Filter {
@@ -57,52 +57,55 @@ pub fn start_logs(filter: Option<&str>) -> Result<(), TelemetryError> {
     started.map_err(|error| TelemetryError::Twice(error.to_string()))
 }
 
-/// Sets up metrics. Run [`keep_up`] beside it.
+/// Sets up metrics. Run [`run_upkeep`] beside it.
 ///
 /// # Errors
-/// [`TelemetryError::Twice`] when it is called twice.
+/// [`TelemetryError::Twice`] on a second call.
 pub fn start_metrics() -> Result<(), TelemetryError> {
-    let twice =
+    let already_set =
         |error: metrics_exporter_prometheus::BuildError| TelemetryError::Twice(error.to_string());
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS_BUCKETS)
         .and_then(PrometheusBuilder::install_recorder)
-        .map_err(twice)?;
+        .map_err(already_set)?;
     metrics::describe_counter!("trawl_requests_total", "Requests by route and status");
     metrics::describe_counter!("trawl_pages_total", "Pages by outcome");
     metrics::describe_counter!(
         "trawl_outputs_total",
-        "Pages whose outputs were made before (hit) or not (miss)"
+        "Output cache look-ups by outcome: hit or miss"
     );
-    metrics::describe_gauge!("trawl_outputs_bytes", "Memory of outputs that are kept");
-    metrics::describe_counter!("trawl_smart_total", "Pages that needed a browser, by rule");
+    metrics::describe_gauge!("trawl_outputs_bytes", "Bytes of cached outputs in memory");
+    metrics::describe_counter!(
+        "trawl_smart_total",
+        "Pages for which smart mode chose a browser, by rule"
+    );
     metrics::describe_counter!("trawl_browser_launches_total", "Browsers started");
     metrics::describe_counter!(
         "trawl_browser_crashes_total",
-        "Pages lost with their browser"
+        "Pages lost to a browser crash"
     );
-    metrics::describe_counter!("trawl_browser_recycles_total", "Browsers replaced");
-    metrics::describe_gauge!("trawl_browser_tabs", "Pages open in browsers");
+    metrics::describe_counter!(
+        "trawl_browser_recycles_total",
+        "Browsers replaced in regular operation"
+    );
+    metrics::describe_gauge!("trawl_browser_tabs", "Open browser tabs");
     metrics::describe_histogram!(
         "trawl_browser_tab_wait_seconds",
         metrics::Unit::Seconds,
-        "Time that pages waited for a tab"
+        "Time that pages waited for a browser tab"
     );
-    metrics::describe_counter!(
-        "trawl_page_bytes_total",
-        "Bytes of the decoded bodies of pages"
-    );
+    metrics::describe_counter!("trawl_page_bytes_total", "Decoded bytes of page bodies");
     metrics::describe_histogram!(
         "trawl_request_seconds",
-        "Time until an answer began, by route"
+        "Time to the first byte of an answer, by route"
     );
     METRICS
         .set(handle)
         .map_err(|_| TelemetryError::Twice("metrics".to_owned()))
 }
 
-/// Keeps what metrics take in memory bounded; runs until it is dropped.
-pub async fn keep_up() {
+/// Bounds the memory of metrics; runs until it is dropped.
+pub async fn run_upkeep() {
     let mut period = tokio::time::interval(UPKEEP_PERIOD);
     loop {
         period.tick().await;
@@ -134,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_filter_is_told() {
+    fn an_invalid_filter_is_refused() {
         assert!(matches!(
             start_logs(Some("trawl=loud")),
             Err(TelemetryError::Filter { .. })

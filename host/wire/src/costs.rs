@@ -1,13 +1,13 @@
 //! `costs`: the only place where money is a float. Spec S15.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use trawl_engine::page::VendorPart;
+use trawl_model::outcome::VendorPart;
 use trawl_model::{Charge, Nanodollars, money};
 
 /// What a page costs, in dollars. Always these six numbers.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
 #[schema(example = json!({
     "ai_cost": 0.0, "compute_cost": 0.000000012, "file_cost": 0.0, "bytes_transferred_cost": 0.000047,
     "transform_cost": 0.000000002, "total_cost": 0.000047014,
@@ -31,7 +31,7 @@ pub struct Costs {
 }
 
 /// The provider that served a page. Spec S16.
-#[derive(Debug, Serialize, ToSchema)]
+#[derive(Debug, Deserialize, Serialize, ToSchema)]
 pub struct VendorCosts {
     /// Provider that served the page.
     provider: String,
@@ -69,7 +69,7 @@ impl Costs {
     }
 }
 
-/// The nearest float to an amount, which is written back as the exact decimal up to nine million dollars.
+/// The nearest float to an amount; it is printed as the exact decimal up to nine million dollars.
 pub fn dollars(amount: Nanodollars) -> f64 {
     amount.0 as f64 / money::PER_DOLLAR as f64
 }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn the_total_is_the_sum_with_the_vendors_part() {
+    fn the_total_includes_the_vendor_charge() {
         let charge = Charge {
             compute: Nanodollars(1),
             bytes_transferred: Nanodollars(47_000),

@@ -1,92 +1,114 @@
-//! The JSON entry of a page, written straight into a buffer.
+//! The JSON entry of a page: written into a buffer, and read back from the page log of a crawl.
 
+use std::borrow::Cow;
+
+use serde::de::Deserializer;
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::Costs;
-use trawl_engine::page::PageOutcome;
+use trawl_model::outcome::PageOutcome;
 use trawl_model::{Content, Piece};
 use trawl_plan::Pipeline;
 
-/// Room for everything in an entry but its content.
+use super::costs::Costs;
+
+/// Bytes reserved for everything in an entry but its content.
 const FRAME_BYTES: usize = 1024;
 
-/// One page. Parts that were not asked for are left out. Spec S2.
-#[derive(serde::Serialize, ToSchema)]
+/// One page. Parts that were not requested are left out. Spec S2.
+#[derive(serde::Serialize, serde::Deserialize, ToSchema)]
 #[schema(as = PageEntry, example = json!({
     "url": "https://example.com/", "status": 200, "content": "# Example Domain", "error": null, "duration_elasped_ms": 84,
     "costs": {"ai_cost": 0.0, "compute_cost": 0.000000012, "file_cost": 0.0, "bytes_transferred_cost": 0.000001256,
         "transform_cost": 0.000000002, "total_cost": 0.00000127},
 }))]
 pub struct Entry<'a> {
-    /// Address after redirects.
-    url: &'a str,
+    /// URL after redirects.
+    #[serde(borrow)]
+    #[schema(value_type = String)]
+    url: Cow<'a, str>,
     /// HTTP status of the page, or a synthetic one for a page that could not be fetched.
     status: u16,
-    /// A string; for `bytes` a list of integers; for several formats an object; with chunking a list of strings.
+    /// A string; for `bytes` a list of integers; for several formats an object; with chunking a
+    /// list of strings.
+    #[serde(borrow)]
     #[schema(value_type = Value)]
-    content: ContentForm<'a>,
+    content: Part<'a>,
     /// Why the page failed; null when it did not.
-    error: Option<&'a str>,
+    #[serde(borrow)]
+    #[schema(value_type = Option<String>)]
+    error: Option<Cow<'a, str>>,
     /// Milliseconds for the whole page.
     #[serde(skip_serializing_if = "Option::is_none")]
     duration_elasped_ms: Option<u64>,
-    /// Absolute addresses in page order.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Absolute URLs in page order.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<String>>)]
-    links: Option<&'a Value>,
+    links: Option<Part<'a>>,
     /// Title, description, keywords and more.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    metadata: Option<&'a Map<String, Value>>,
+    metadata: Option<Part<'a>>,
     /// Response headers.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    headers: Option<Pairs<'a>>,
+    headers: Option<Part<'a>>,
     /// Cookies that were set.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    cookies: Option<Pairs<'a>>,
-    /// Structured data and framework state by source: `json_ld`, `microdata`, `open_graph`, `next_data`, ...
-    #[serde(skip_serializing_if = "Option::is_none")]
+    cookies: Option<Part<'a>>,
+    /// Structured data and framework state by source: `json_ld`, `microdata`, `open_graph`,
+    /// `next_data`, ...
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    json_data: Option<&'a Value>,
+    json_data: Option<Part<'a>>,
     /// Values by field of the selector map.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    css_extracted: Option<&'a Value>,
-    /// Results of extractors asked for by name.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    css_extracted: Option<Part<'a>>,
+    /// Results of extractors that were requested by name.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    extracted: Option<&'a Map<String, Value>>,
+    extracted: Option<Part<'a>>,
     /// What `/pipeline/extract-contacts` found on the page.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    contacts: Option<&'a Value>,
-    /// What `/pipeline/label` found the page to be about.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    contacts: Option<Part<'a>>,
+    /// The topics that `/pipeline/label` assigned to the page.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    labels: Option<&'a Value>,
+    labels: Option<Part<'a>>,
     /// What `/pipeline/extract-qa` found on the page; only in the pages of its crawl.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    qa: Option<&'a Value>,
+    qa: Option<Part<'a>>,
     /// What `/pipeline/filter-links` found on the page; only in the pages of its crawl.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
-    filter_links: Option<&'a Value>,
+    filter_links: Option<Part<'a>>,
     /// What the page costs.
     costs: Costs,
 }
 
-/// Appends a page's entry.
-pub(crate) fn write(outcome: &PageOutcome, buffer: &mut Vec<u8>) {
+/// A value in an entry: a part of the outcome when the entry is written, its JSON text when it is
+/// read.
+enum Part<'a> {
+    Value(&'a Value),
+    Object(&'a Map<String, Value>),
+    Pairs(&'a [(String, String)]),
+    Content(&'a Content),
+    Json(&'a RawValue),
+}
+
+/// Appends the entry of a page.
+pub fn write_entry(outcome: &PageOutcome, buffer: &mut Vec<u8>) {
     buffer.reserve(content_bytes(&outcome.content) + FRAME_BYTES);
     let start = buffer.len();
     if let Err(error) = serde_json::to_writer(&mut *buffer, &Entry::of(outcome)) {
-        // A map key that is no string would be a bug in an extractor's value; JSON has none.
-        tracing::error!(error = %error, "a page's entry could not be written");
+        // Only a map key that is not a string could cause this, and JSON values have none.
+        tracing::error!(error = %error, "could not write the entry of a page");
         buffer.truncate(start);
         buffer.extend_from_slice(b"{}");
     }
@@ -99,29 +121,85 @@ impl<'a> Entry<'a> {
             let finding = fields.finding.as_ref();
             finding
                 .filter(|finding| pipeline.analyst() == Some(finding.analyst.as_str()))
-                .map(|finding| &finding.value)
+                .map(|finding| Part::Value(&finding.value))
         };
         Self {
-            url: &outcome.url,
+            url: Cow::Borrowed(&outcome.url),
             status: outcome.status,
-            content: ContentForm(&outcome.content),
-            error: outcome.error.as_deref(),
+            content: Part::Content(&outcome.content),
+            error: outcome.error.as_deref().map(Cow::Borrowed),
             duration_elasped_ms: outcome
                 .elapsed
                 .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
-            links: fields.links.as_ref(),
-            metadata: fields.metadata.as_ref(),
-            headers: outcome.headers.as_deref().map(Pairs),
-            cookies: outcome.cookies.as_deref().map(Pairs),
-            json_data: fields.json_data.as_ref(),
-            css_extracted: fields.css_extracted.as_ref(),
-            extracted: fields.extracted.as_ref(),
+            links: fields.links.as_ref().map(Part::Value),
+            metadata: fields.metadata.as_ref().map(Part::Object),
+            headers: outcome.headers.as_deref().map(Part::Pairs),
+            cookies: outcome.cookies.as_deref().map(Part::Pairs),
+            json_data: fields.json_data.as_ref().map(Part::Value),
+            css_extracted: fields.css_extracted.as_ref().map(Part::Value),
+            extracted: fields.extracted.as_ref().map(Part::Object),
             contacts: found_by(Pipeline::ExtractContacts),
             labels: found_by(Pipeline::Label),
             qa: found_by(Pipeline::ExtractQa),
             filter_links: found_by(Pipeline::FilterLinks),
             costs: Costs::new(&outcome.charge, outcome.vendor.as_ref()),
         }
+    }
+
+    /// Reads an entry that [`write_entry`] wrote.
+    ///
+    /// # Errors
+    /// It is not the JSON of an entry.
+    pub fn read(json: &'a [u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(json)
+    }
+
+    /// URL after redirects.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// HTTP status, or a synthetic one.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// Why the page failed.
+    pub fn error(&self) -> Option<&str> {
+        self.error.as_deref()
+    }
+
+    /// The JSON of the analyst's finding in an entry that was read.
+    pub fn finding(&self) -> Option<&'a RawValue> {
+        let parts = [&self.contacts, &self.labels, &self.qa, &self.filter_links];
+        parts.into_iter().flatten().find_map(|part| match part {
+            Part::Json(json) => Some(*json),
+            _ => None,
+        })
+    }
+}
+
+impl Serialize for Part<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Value(value) => value.serialize(serializer),
+            Self::Object(object) => object.serialize(serializer),
+            Self::Pairs(pairs) => {
+                let mut map = serializer.serialize_map(Some(pairs.len()))?;
+                for (name, value) in *pairs {
+                    map.serialize_entry(name, value)?;
+                }
+                map.end()
+            }
+            Self::Content(content) => ContentForm(content).serialize(serializer),
+            Self::Json(json) => json.serialize(serializer),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> serde::Deserialize<'de> for Part<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <&RawValue>::deserialize(deserializer).map(Self::Json)
     }
 }
 
@@ -138,7 +216,7 @@ fn content_bytes(content: &Content) -> usize {
     }
 }
 
-/// Content in its wire form.
+/// The JSON form of content.
 pub struct ContentForm<'a>(pub &'a Content);
 
 impl Serialize for ContentForm<'_> {
@@ -165,19 +243,6 @@ impl Serialize for PieceForm<'_> {
     }
 }
 
-/// Names and values as an object.
-struct Pairs<'a>(&'a [(String, String)]);
-
-impl Serialize for Pairs<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, value) in self.0 {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -189,7 +254,7 @@ mod tests {
 
     fn entry(outcome: &PageOutcome) -> Value {
         let mut buffer = Vec::new();
-        write(outcome, &mut buffer);
+        write_entry(outcome, &mut buffer);
         serde_json::from_slice(&buffer).expect("JSON")
     }
 
@@ -216,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn content_that_was_kept_is_the_content_that_was_made() {
+    fn cached_content_equals_fresh_content() {
         let texts = ["", "a \"b\"\n\u{1}\u{7f}\u{2028} \\ / ü 🦀"];
         for text in texts {
             let piece = Piece::Text(text.to_owned());
@@ -233,7 +298,7 @@ mod tests {
                         content,
                         ..PageOutcome::default()
                     };
-                    write(&outcome, &mut written);
+                    write_entry(&outcome, &mut written);
                     written
                 })
             });
@@ -242,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_were_asked_for_are_there() {
+    fn requested_parts_are_present() {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let outcome = PageOutcome {
             content: Content::ByFormat(vec![
@@ -286,5 +351,29 @@ mod tests {
             (&json["cookies"], &json["extracted"]),
             (&json!({}), &json!({}))
         );
+    }
+
+    #[test]
+    fn a_written_entry_is_read_back() {
+        let outcome = PageOutcome {
+            url: "https://a.com/?\u{1}".to_owned(),
+            status: 203,
+            fields: Fields {
+                finding: Some(AnalystFinding {
+                    analyst: "label".to_owned(),
+                    value: json!({"labels": []}),
+                }),
+                ..Fields::default()
+            },
+            ..PageOutcome::default()
+        };
+        let mut written = Vec::new();
+        write_entry(&outcome, &mut written);
+        let entry = Entry::read(&written).expect("an entry");
+        assert_eq!((entry.url(), entry.status()), ("https://a.com/?\u{1}", 203));
+        assert_eq!(entry.error(), None);
+        assert_eq!(entry.finding().map(RawValue::get), Some("{\"labels\":[]}"));
+        let again = serde_json::to_vec(&entry).expect("JSON");
+        assert_eq!(again, written);
     }
 }

@@ -1,4 +1,5 @@
-//! Reads a JSON object field by field, so that an error names the field and what was not understood is known.
+//! Reads a JSON object field by field, so that errors name the field and unknown fields are
+//! reported.
 
 use serde::de::{
     self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,
@@ -6,18 +7,20 @@ use serde::de::{
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::value::RawValue;
 
-/// Most fields of one object. The whole interface has under a hundred.
+/// Most fields of one object. All parameters together are under a hundred.
 const FIELDS_MAX: usize = 1_000;
-/// Most bytes of one field's JSON, but for the ones a type names as large: parsed JSON takes a multiple in memory.
+/// Most bytes of one field's JSON, except for the large fields of a type: parsed JSON takes several
+/// times as much memory.
 const FIELD_BYTES_MAX: usize = 1_000_000;
-/// Most characters of an error text; the parser quotes what it met.
+/// Most characters of an error text; the parser quotes the input.
 const REASON_CHARS_MAX: usize = 300;
 /// Fields whose values are never quoted in an error.
 const SECRET_FIELDS: [&str; 3] = ["router", "headers", "cookies"];
 
-/// A request object of the wire.
+/// A request object.
 pub(crate) trait WireObject: for<'de> Deserialize<'de> {
-    /// Fields that may hold more than a megabyte; their types must not amplify it.
+    /// Fields that may be larger than a megabyte; their types must not take much more memory than
+    /// the JSON.
     const LARGE_FIELDS: &'static [&'static str];
 }
 
@@ -26,13 +29,13 @@ pub(crate) trait WireObject: for<'de> Deserialize<'de> {
 pub(crate) struct Sent<T> {
     /// Its known fields.
     pub value: T,
-    /// Names of known fields that ask for something: neither `null` nor `false`.
+    /// Names of known fields that are set: neither `null` nor `false`.
     pub present: Vec<&'static str>,
     /// Names of unknown fields that are not `null`.
     pub unknown: Vec<String>,
 }
 
-/// JSON that does not fit. It becomes a 400.
+/// JSON that does not have the expected shape; a 400 for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireError {
     field: Option<String>,
@@ -40,7 +43,7 @@ pub struct WireError {
 }
 
 impl WireError {
-    /// A body that is wrong as a whole.
+    /// An error of the whole body.
     pub fn body(reason: impl Into<String>) -> Self {
         Self {
             field: None,
@@ -48,9 +51,10 @@ impl WireError {
         }
     }
 
+    /// An error of the parser, in a field or outside of any.
     pub fn json(field: Option<&str>, error: &serde_json::Error) -> Self {
         let text = error.to_string();
-        // A position counts from the beginning of the field, not of the body: it would mislead.
+        // The parser counts positions from the start of the field, not of the body.
         let reason = match (field, text.rfind(" at line ")) {
             (Some(field), _) if SECRET_FIELDS.contains(&field) => "has the wrong type or form",
             (Some(_), Some(end)) => &text[..end],
@@ -116,7 +120,7 @@ impl<'de> Visitor<'de> for Objects {
         while let Some(object) = items.next_element()? {
             if objects.len() == self.count_max {
                 return Err(de::Error::custom(format!(
-                    "more than {} request objects",
+                    "more than {} request objects in one body",
                     self.count_max
                 )));
             }
@@ -151,7 +155,7 @@ pub(crate) fn read<T: WireObject>(object: &RawValue) -> Result<Sent<T>, WireErro
     })
 }
 
-/// All fields of one object, as they were sent.
+/// Visits an object and returns its fields with their JSON.
 pub(crate) struct Fields;
 
 impl<'de> Visitor<'de> for Fields {
@@ -165,7 +169,9 @@ impl<'de> Visitor<'de> for Fields {
         let mut fields = Vec::new();
         while let Some(entry) = entries.next_entry()? {
             if fields.len() == FIELDS_MAX {
-                return Err(de::Error::custom(format!("more than {FIELDS_MAX} fields")));
+                return Err(de::Error::custom(format!(
+                    "more than {FIELDS_MAX} fields in one object"
+                )));
             }
             fields.push(entry);
         }
@@ -226,13 +232,13 @@ impl<'de> MapAccess<'de> for &mut Reader<'de> {
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, WireError> {
         let Some((field, value)) = self.current.take() else {
-            return Err(de::Error::custom("a value without a field"));
+            return Err(de::Error::custom("a value was read before its field"));
         };
         let json = value.get();
         if json.len() > FIELD_BYTES_MAX && !self.large.contains(&field) {
             return Err(WireError {
                 field: Some(field.to_owned()),
-                reason: format!("longer than {FIELD_BYTES_MAX} bytes"),
+                reason: format!("its JSON is longer than {FIELD_BYTES_MAX} bytes"),
             });
         }
         if !matches!(json, "null" | "false") {
@@ -264,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn known_fields_are_read_and_others_named() {
+    fn known_fields_are_read_and_unknown_ones_listed() {
         let sent = small(r#"{"url":"a","limit":null,"x":1,"y":null,"deep":[[{}]]}"#).expect("fits");
         assert_eq!(
             (sent.value.url.as_deref(), sent.value.limit),
@@ -310,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn error_texts_stay_short_and_deep_json_is_no_danger() {
+    fn error_texts_stay_short_and_deep_json_is_harmless() {
         let long =
             small(&format!("{{\"limit\":\"{}\"}}", "y".repeat(5_000))).expect_err("wrong type");
         assert!(long.len() < 400);

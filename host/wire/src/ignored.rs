@@ -1,7 +1,7 @@
 //! Parameters that are accepted but have no effect, for the header `X-Ignored-Parameters`.
 
-/// Parameters that only crawls obey.
-const OF_CRAWLS: &[&str] = &[
+/// Parameters that only crawls use.
+const CRAWL_ONLY: &[&str] = &[
     "limit",
     "depth",
     "budget",
@@ -24,7 +24,7 @@ const OF_CRAWLS: &[&str] = &[
 ];
 
 /// Parameters that need a browser.
-const OF_BROWSERS: &[&str] = &[
+const BROWSER_ONLY: &[&str] = &[
     "evaluate_on_new_document",
     "automation_scripts",
     "execution_scripts",
@@ -37,32 +37,33 @@ const OF_BROWSERS: &[&str] = &[
     "full_resources",
 ];
 
-/// Parameters of a picture.
-const OF_PICTURES: &[&str] = &["full_page", "omit_background", "clip", "binary"];
+/// Parameters of a screenshot.
+const SCREENSHOT_ONLY: &[&str] = &["full_page", "omit_background", "clip", "binary"];
 
-/// Most names in the header, and most bytes of one: names are the caller's own text.
+/// Most names in the header, and most bytes of one: the caller chooses the names.
 const NAMES_MAX: usize = 64;
 const NAME_BYTES_MAX: usize = 64;
 
-/// What a request is not, so that the parameters of it have no effect.
+/// Features that a request does not use, so that their parameters have no effect.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Without {
-    /// It is no crawl.
+    /// It is not a crawl.
     pub crawl: bool,
-    /// No browser serves it. Decision D56.
+    /// It uses no browser. Decision D56.
     pub browser: bool,
-    /// It asks for no picture.
-    pub picture: bool,
+    /// It takes no screenshot.
+    pub screenshot: bool,
 }
 
 /// Whether a known parameter has no effect.
 fn is_inert(name: &str, without: Without) -> bool {
-    without.crawl && OF_CRAWLS.contains(&name)
-        || without.browser && OF_BROWSERS.contains(&name)
-        || without.picture && OF_PICTURES.contains(&name)
+    without.crawl && CRAWL_ONLY.contains(&name)
+        || without.browser && BROWSER_ONLY.contains(&name)
+        || without.screenshot && SCREENSHOT_ONLY.contains(&name)
 }
 
-/// Adds the names without effect of one request object: known ones that ask for something, and unknown ones.
+/// Adds the parameters of one request object that have no effect: known ones that are set, and
+/// unknown ones.
 pub(crate) fn collect(
     present: &[&'static str],
     unknown: Vec<String>,
@@ -77,7 +78,8 @@ pub(crate) fn collect(
     }
 }
 
-/// Adds one name, unless it is there already, cannot stand in a header, or the list is full.
+/// Adds one name, unless it is listed already, cannot be part of a header value, or the list is
+/// full.
 pub(crate) fn add(into: &mut Vec<String>, name: String) {
     let is_printable = |byte: u8| byte.is_ascii_graphic() && byte != b',';
     let fits = !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.bytes().all(is_printable);
@@ -93,7 +95,7 @@ mod tests {
     const PAGES: Without = Without {
         crawl: true,
         browser: true,
-        picture: true,
+        screenshot: true,
     };
 
     #[test]
@@ -117,7 +119,7 @@ mod tests {
         let all = Without {
             crawl: false,
             browser: false,
-            picture: false,
+            screenshot: false,
         };
         let effective = ["limit", "wait_for", "clip"];
         collect(&effective, Vec::new(), all, &mut Vec::new());

@@ -1,106 +1,51 @@
-//! The JSON of requests, mirrored in types, and the plan it becomes; and the JSON of costs.
+//! The wire format: the JSON that callers send and receive.
+//!
+//! Inwards, a request body becomes a plan in two steps. `fields` reads a JSON object field by field
+//! into a type that mirrors it ([`ScrapeRequest`], [`TransformRequest`], the pipelines' own
+//! parameters), so that an error names the field. Then [`scrape_plan`], [`crawl_request`] and
+//! [`transform_plan`] resolve defaults and check values; after them nothing asks whether a
+//! parameter was set. What a request does not say comes from [`RequestDefaults`]. Parameters
+//! without effect are collected for the header `X-Ignored-Parameters`.
+//!
+//! Outwards, [`Entry`] is the JSON of one page and [`Costs`] its price. Crawls store entries and
+//! read them back through the same type.
+//!
+//! Secrets of a request are removed before it is stored (`secrets`) and merged in again by
+//! [`with_secrets`].
 
 mod costs;
+mod crawl;
+mod defaults;
 mod entry;
+mod error;
+mod fetch;
 mod fields;
 mod ignored;
-mod into_crawl;
-mod into_plan;
+mod output;
+mod pages;
 mod pipeline;
-mod plan_limits;
+mod plans;
 mod rendering;
 mod request;
-mod resume;
+mod secrets;
 mod transform;
+mod unlimited;
 mod values;
+mod verb;
 
 #[cfg(test)]
 mod tests;
 
 pub use costs::{Costs, dollars};
-pub use entry::{ContentForm, Entry};
-pub use into_crawl::{CrawlRequest, crawl_request};
-pub use into_plan::{PlanContext, RequestError, Verb, scrape_plan};
+pub use crawl::{CrawlRequest, PlannedCrawl, crawl_request};
+pub use defaults::{ConfiguredDefaults, ConfiguredModel, KnownModel, PlanContext, RequestDefaults};
+pub use entry::{ContentForm, Entry, write_entry};
+pub use error::RequestError;
+pub use pages::scrape_plan;
 pub use pipeline::{PipelineObject, shown_request};
-pub use plan_limits::refuse_ai;
+pub use plans::{crawl_plan, plan};
 pub use request::ScrapeRequest;
-pub use resume::with_secrets;
+pub use secrets::with_secrets;
 pub use transform::{TransformRequest, transform_plan};
-
-use serde_json::Value;
-
-use trawl_engine::page::PageOutcome;
-use trawl_model::{ModelSize, Terms};
-use trawl_plan::crawl::CrawlPlan;
-use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RouterMode};
-
-/// Which ways to a page there are for a request.
-#[derive(Clone, Copy, Debug)]
-pub struct RequestDefaults<'a> {
-    /// The configured proxy pools.
-    pub pools: &'a [ConfiguredPool],
-    /// What a request without a `router` object means.
-    pub router: RouterMode,
-    /// On which terms it is asked.
-    pub terms: Terms,
-    /// The language model that pipelines may ask.
-    pub model: Option<KnownModel<'a>>,
-}
-
-/// The configured language model, as far as a plan has to know it.
-#[derive(Clone, Copy, Debug)]
-pub struct KnownModel<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// How much fits into it.
-    pub size: ModelSize,
-}
-
-impl Default for RequestDefaults<'_> {
-    fn default() -> Self {
-        Self {
-            pools: &[],
-            router: RouterMode::Off,
-            terms: Terms::PayAsYouGo,
-            model: None,
-        }
-    }
-}
-
-/// What a request object means, for callers inside the program: the command line asks in the interface's own words.
-///
-/// # Errors
-/// [`RequestError`] naming the parameter that is wrong.
-pub fn plan(
-    request: &Value,
-    catalog: &dyn Catalog,
-) -> Result<Vec<PagePlan>, impl std::error::Error + use<>> {
-    let ways = RequestDefaults::default();
-    let ground = PlanContext { catalog, ways };
-    scrape_plan(request.to_string().as_bytes(), Verb::Scrape, ground).map(|plan| plan.pages)
-}
-
-/// What a stored request of a crawl means. `verb` is `crawl`, `links` or the name of a pipeline.
-///
-/// # Errors
-/// The text that names the parameter which is wrong.
-pub fn crawl_plan(
-    request: &str,
-    verb: &str,
-    catalog: &dyn Catalog,
-    ways: RequestDefaults<'_>,
-) -> Result<CrawlPlan, String> {
-    let ground = PlanContext { catalog, ways };
-    let verb = Verb::named(verb).ok_or("the crawl has an unknown verb")?;
-    let request = crawl_request(request.as_bytes(), verb, ground);
-    let mut crawls = request.map_err(|error| error.to_string())?.crawls;
-    match (crawls.pop(), crawls.is_empty()) {
-        (Some(crawl), true) => Ok(crawl.plan),
-        _ => Err("the crawl has more than one seed".to_owned()),
-    }
-}
-
-/// Appends a page's entry as the interface writes it.
-pub fn write_entry(outcome: &PageOutcome, entry: &mut Vec<u8>) {
-    entry::write(outcome, entry);
-}
+pub use unlimited::refuse_ai;
+pub use verb::Verb;

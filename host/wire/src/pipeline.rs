@@ -1,4 +1,5 @@
-//! The request objects of the pipelines: the parameters of a crawl, and their own. Decision D70.
+//! The request objects of the pipelines: the parameters of a crawl and a few of their own. Decision
+//! D70.
 
 use std::sync::Arc;
 
@@ -7,23 +8,26 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::fields::{Sent, WireObject, read};
-use super::ignored;
-use super::into_plan::{PlanContext, RequestError};
-use super::request::ScrapeRequest;
-use super::values::FormatNames;
 use trawl_model::Discovered;
 use trawl_plan::text_urls;
 use trawl_plan::{AnalystChoice, OutputPlan, PagePlan, Pipeline, PlanError, PluginKind};
 
+use super::defaults::PlanContext;
+use super::error::RequestError;
+use super::fields::{Sent, WireObject, read};
+use super::ignored;
+use super::request::ScrapeRequest;
+use super::values::{FormatNames, filled};
+
 /// Most bytes of `text`, decoded from JSON. Spec S22.
 const TEXT_BYTES_MAX: usize = 10_000_000;
-/// Most bytes of `prompt`: it stands in every question to a model.
+/// Most bytes of `prompt`: it is part of every model request.
 const PROMPT_BYTES_MAX: usize = 16_384;
 
 const MODEL: &str = "model";
 const TEXT: &str = "text";
-/// Ahead of a `text` that lists addresses, a line each: U+001E, "record separator", which no prose has.
+/// First character of a stored `text` that is a list of URLs, one on each line: U+001E, "record
+/// separator", which no prose contains.
 const LISTED: char = '\u{1e}';
 /// The names of all parameters of [`PipelineRequest`].
 const OWN: [&str; 9] = [
@@ -38,16 +42,17 @@ const OWN: [&str; 9] = [
     "country",
 ];
 
-/// Parameters of pipelines beside those of a crawl. Each pipeline has some of them.
+/// Parameters of pipelines in addition to those of a crawl. Each pipeline uses some of them.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 pub(crate) struct PipelineRequest {
-    /// What is wanted, in words: an inquiry for `extract-qa`, labels for `label`, a query for `filter-links`.
+    /// The task in words: an inquiry for `extract-qa`, labels for `label`, a query for
+    /// `filter-links`.
     prompt: Option<String>,
     /// The same under another name; `prompt` wins.
     custom_prompt: Option<String>,
     /// The configured model's name; any other has no effect.
     model: Option<String>,
-    /// `crawl-text`: text, markdown or HTML with addresses in it, at most 10,000,000 bytes.
+    /// `crawl-text`: text, markdown or HTML with URLs in it, at most 10,000,000 bytes.
     text: Option<String>,
     /// `label`: the labels to choose from.
     #[schema(value_type = Option<Vec<String>>)]
@@ -55,13 +60,14 @@ pub(crate) struct PipelineRequest {
     /// `extract-qa`, `label`, `filter-links`: most results.
     #[schema(value_type = Option<u32>)]
     count: Option<Value>,
-    /// `filter-links`: what kind of pages the links lead to, one or several.
+    /// `filter-links`: content types of the linked pages, one or several.
     #[schema(value_type = Option<Vec<String>>)]
     content_type: Option<Value>,
-    /// `filter-links`: least score of a relevant link, 0 to 1.
+    /// `filter-links`: minimum score of a relevant link, 0 to 1.
     #[schema(value_type = Option<f64>)]
     threshold: Option<Value>,
-    /// `extract-contacts`: ISO 3166 code of the country whose telephone numbers are written without one.
+    /// `extract-contacts`: the default country (ISO 3166) for telephone numbers without a calling
+    /// code.
     #[schema(value_type = Option<String>)]
     country: Option<Value>,
 }
@@ -70,12 +76,12 @@ impl WireObject for PipelineRequest {
     const LARGE_FIELDS: &'static [&'static str] = &[TEXT];
 }
 
-/// The whole request object of a pipeline, for the interface's description.
+/// The whole request object of a pipeline, for the OpenAPI document.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = PipelineObject)]
 #[expect(
     dead_code,
-    reason = "it is read in two passes, and written down as one"
+    reason = "requests are read in two passes; this is their schema"
 )]
 pub struct PipelineObject {
     #[serde(flatten)]
@@ -84,50 +90,47 @@ pub struct PipelineObject {
     pipeline: PipelineRequest,
 }
 
-/// What a pipeline's request asks for beside its crawl.
+/// What a pipeline adds to its crawl.
 #[derive(Debug)]
 pub(crate) struct Extra {
     pipeline: Pipeline,
     analyst: Option<AnalystChoice>,
-    /// The addresses of the text.
+    /// The URLs of the text.
     found: Option<Arc<Discovered>>,
-    /// Whether the crawl outlives the process, and must find them again.
+    /// Whether the crawl outlives the process, so that the URLs must be stored.
     in_background: bool,
 }
 
 impl Extra {
-    /// Reads what is a pipeline's own out of a request object, and sets what it decides about the crawl.
+    /// Reads the pipeline's own parameters from a request object and changes the crawl's where the
+    /// pipeline decides them.
     pub(crate) fn take(
         object: &RawValue,
         pipeline: Pipeline,
         sent: &mut Sent<ScrapeRequest>,
-        ground: PlanContext<'_>,
+        context: PlanContext<'_>,
         ignored: &mut Vec<String>,
     ) -> Result<Self, RequestError> {
         let own: Sent<PipelineRequest> = read(object)?;
         sent.unknown.retain(|name| !OWN.contains(&name.as_str()));
-        let mut request = own.value;
-        let mut without = |name: &'static str, is_used: bool| {
+        let model = context.defaults.model;
+        let named = filled(own.value.model.as_deref()).map(str::trim);
+        let is_ours = named.is_none_or(|name| model.is_some_and(|model| model.name == name));
+        let others = OWN.into_iter().filter(|name| *name != MODEL);
+        for name in others.chain([MODEL]) {
+            let is_used = match name {
+                MODEL => is_ours && pipeline.analyst().is_some(),
+                name => uses(pipeline, name),
+            };
             if own.present.contains(&name) && !is_used {
                 ignored::add(ignored, name.to_owned());
             }
-        };
-        let uses = |name| uses(pipeline, name);
-        for name in OWN.into_iter().filter(|name| *name != MODEL) {
-            without(name, uses(name));
         }
-        let model = ground.ways.model;
-        let named = request
-            .model
-            .as_deref()
-            .map(str::trim)
-            .filter(|name| !name.is_empty());
-        let is_ours = named.is_none_or(|name| model.is_some_and(|model| model.name == name));
-        without(MODEL, is_ours && pipeline.analyst().is_some());
-        // What is joined is the answer itself.
+        // The joined result is the response, so there is no background crawl.
         if pipeline.is_joined() && sent.value.run_in_background.take() == Some(true) {
             ignored::add(ignored, "run_in_background".to_owned());
         }
+        let mut request = own.value;
         let mut extra = Self {
             pipeline,
             analyst: None,
@@ -135,13 +138,13 @@ impl Extra {
             in_background: sent.value.run_in_background == Some(true),
         };
         if let Some(name) = pipeline.analyst() {
-            if !ground.catalog.has(PluginKind::Analyst, name) {
+            if !context.catalog.has(PluginKind::Analyst, name) {
                 return Err(RequestError::NotLoaded(name));
             }
             let options = options(pipeline, &mut request)?;
             let size = model.map(|model| model.size);
-            let choice = AnalystChoice::new("prompt", name, options, size, ground.catalog);
-            extra.analyst = Some(choice.map_err(meant)?);
+            let choice = AnalystChoice::new("prompt", name, options, size, context.catalog);
+            extra.analyst = Some(choice.map_err(by_parameter)?);
         }
         if pipeline.is_joined() {
             only_findings(sent, ignored);
@@ -152,16 +155,15 @@ impl Extra {
         Ok(extra)
     }
 
-    /// The addresses of the text become the seeds.
+    /// Makes the URLs of the text the seeds.
     fn read_text(
         &mut self,
         text: Option<String>,
         sent: &mut Sent<ScrapeRequest>,
         ignored: &mut Vec<String>,
     ) -> Result<(), RequestError> {
-        let text = text.ok_or_else(|| {
-            PlanError::new(TEXT, "is missing, send the text with the addresses in it")
-        })?;
+        let text = text
+            .ok_or_else(|| PlanError::new(TEXT, "is missing, send the text with the URLs in it"))?;
         if text.len() > TEXT_BYTES_MAX {
             return Err(RequestError::TooLarge(TEXT_BYTES_MAX));
         }
@@ -170,13 +172,12 @@ impl Extra {
             None => text_urls::find(&text),
         };
         let request = &mut sent.value;
-        // Decision D70: the pages that the text names, unless the caller asks for those they lead
-        // to.
+        // Decision D70: only the pages that the text names, unless the caller sets a depth.
         request.depth.get_or_insert(0);
         if request.url.take().is_some_and(|url| !url.trim().is_empty()) {
             ignored::add(ignored, "url".to_owned());
         }
-        // The caller named none of the origins: a text of somebody else's must not get the caller's secrets.
+        // A text written by a third party must not decide which origins get the caller's secrets.
         if request.headers.take().is_some() {
             ignored::add(ignored, "headers".to_owned());
         }
@@ -194,9 +195,10 @@ impl Extra {
         self.found.as_ref().is_some_and(|found| found.is_empty())
     }
 
-    /// The pages where its crawls begin: one a crawl, or one with all others beside it.
+    /// The seeds: one for each crawl, or one crawl with the first as its seed and the others beside
+    /// it.
     pub(crate) fn seeds(&self, pages: Vec<PagePlan>) -> Vec<(PagePlan, Option<Arc<Discovered>>)> {
-        let pages = pages.into_iter().map(|page| self.analysed(page));
+        let pages = pages.into_iter().map(|page| self.with_analyst(page));
         if let Some(found) = &self.found {
             return pages
                 .take(1)
@@ -211,14 +213,14 @@ impl Extra {
             return Vec::new();
         };
         let mut named = Discovered::default();
-        for url in pages.filter_map(|page| page.url.ok()) {
-            named.push(&text_urls::without_fragment(url), false);
+        for page in pages {
+            named.push(&text_urls::without_fragment(page.url), false);
         }
         let named = (!named.is_empty()).then(|| Arc::new(named));
         vec![(first, named)]
     }
 
-    fn analysed(&self, page: PagePlan) -> PagePlan {
+    fn with_analyst(&self, page: PagePlan) -> PagePlan {
         let output = OutputPlan {
             analyst: self.analyst.clone(),
             ..OutputPlan::clone(&page.output)
@@ -229,23 +231,22 @@ impl Extra {
         }
     }
 
-    /// The request object as it is stored: in place of the text its addresses, from which the plan is made again after a restart,
-    /// or their number when nobody will ask again.
+    /// Replaces the text in the request object that is stored: with the list of its URLs, from
+    /// which a background crawl is planned again after a restart, or else with their number.
     pub(crate) fn shorten(&self, stored: &mut Map<String, Value>) {
         if let Some(found) = &self.found {
-            let text = match self.in_background {
-                true => format!(
-                    "{LISTED}{}",
-                    text_urls::written(found, TEXT_BYTES_MAX - LISTED.len_utf8())
-                ),
-                false => number_of(found.len()),
+            let text = if self.in_background {
+                let urls = text_urls::written(found, TEXT_BYTES_MAX - LISTED.len_utf8());
+                format!("{LISTED}{urls}")
+            } else {
+                url_count(found.len())
             };
             stored.insert(TEXT.to_owned(), text.into());
         }
     }
 }
 
-/// A stored request object as it is shown: with the number of addresses in place of a hundred thousand.
+/// A stored request object for display: a list of URLs is replaced by their number.
 pub fn shown_request(stored: String, pipeline: Option<Pipeline>) -> String {
     if pipeline != Some(Pipeline::CrawlText) {
         return stored;
@@ -256,19 +257,19 @@ pub fn shown_request(stored: String, pipeline: Option<Pipeline>) -> String {
     if let Some(Value::String(text)) = object.get_mut(TEXT)
         && text.starts_with(LISTED)
     {
-        *text = number_of(text.lines().count());
+        *text = url_count(text.lines().count());
     }
     Value::Object(object).to_string()
 }
 
-fn number_of(n_addresses: usize) -> String {
-    match n_addresses {
-        1 => "1 address".to_owned(),
-        n => format!("{n} addresses"),
+fn url_count(n_urls: usize) -> String {
+    match n_urls {
+        1 => "1 URL".to_owned(),
+        n => format!("{n} URLs"),
     }
 }
 
-/// Which of their own parameters the pipelines obey.
+/// Which pipeline uses which parameter.
 fn uses(pipeline: Pipeline, name: &str) -> bool {
     match name {
         "prompt" | "custom_prompt" => pipeline.analyst().is_some(),
@@ -284,10 +285,11 @@ fn uses(pipeline: Pipeline, name: &str) -> bool {
     }
 }
 
-/// The refusal of an options object by the parameter that is meant, which the schema's sentence has as a place: `/count`.
-fn meant(refusal: PlanError) -> PlanError {
-    let is_meant = |name: &&'static str| refusal.reason.contains(&format!("/{name}"));
-    match OWN.into_iter().find(is_meant) {
+/// A refused options object under the name of the parameter: the schema's message has it as a path,
+/// `/count`.
+fn by_parameter(refusal: PlanError) -> PlanError {
+    let is_named = |name: &&'static str| refusal.reason.contains(&format!("/{name}"));
+    match OWN.into_iter().find(is_named) {
         Some(name) => PlanError::new(name, refusal.reason),
         None => refusal,
     }
@@ -299,11 +301,10 @@ fn options(
     request: &mut PipelineRequest,
 ) -> Result<Map<String, Value>, PlanError> {
     let mut options = Map::new();
-    let filled = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-    let prompt = filled(request.prompt.take()).or(filled(request.custom_prompt.take()));
+    let prompt = filled(request.prompt.as_deref()).or(filled(request.custom_prompt.as_deref()));
     if let Some(prompt) = prompt {
         if prompt.len() > PROMPT_BYTES_MAX {
-            let reason = format!("longer than {PROMPT_BYTES_MAX} bytes");
+            let reason = format!("is longer than {PROMPT_BYTES_MAX} bytes, shorten it");
             return Err(PlanError::new("prompt", reason));
         }
         options.insert("prompt".to_owned(), prompt.into());
@@ -323,7 +324,7 @@ fn options(
     Ok(options)
 }
 
-/// Pages of which only the findings are wanted have no content.
+/// The pages of a joined pipeline have no content: only their findings are used.
 fn only_findings(sent: &mut Sent<ScrapeRequest>, ignored: &mut Vec<String>) {
     if sent.value.return_format.take().is_some() {
         ignored::add(ignored, "return_format".to_owned());

@@ -1,22 +1,23 @@
-//! What a request asks of a browser.
+//! How a browser renders the pages of a request, and the screenshots it takes.
 
 use serde_json::Map;
 
-use super::into_plan::Verb;
-use super::request::ScrapeRequest;
-use super::values::{ClipForm, FormatNames};
 use trawl_plan::render::RenderWish;
 use trawl_plan::{
     Clip, Format, FormatChoice, LoadPlan, OutputPlan, Picture, PlanError, RenderPlan,
 };
 
-/// Name of the format that is a picture.
+use super::request::ScrapeRequest;
+use super::values::{ClipForm, FormatNames};
+use super::verb::Verb;
+
+/// Name of the screenshot format.
 const SCREENSHOT: &str = "screenshot";
 
-/// What a browser is to do with the pages of a request.
+/// The render plan of a request object.
 pub(crate) fn plan(
     request: &mut ScrapeRequest,
-    picture: Option<Picture>,
+    screenshot: Option<Picture>,
 ) -> Result<RenderPlan, PlanError> {
     let is_on = |switch: Option<bool>| switch.unwrap_or(false);
     RenderPlan::new(RenderWish {
@@ -32,13 +33,16 @@ pub(crate) fn plan(
             block_stylesheets: is_on(request.block_stylesheets),
             full: is_on(request.full_resources),
         },
-        screenshot: picture,
+        screenshot,
     })
 }
 
-/// The picture that the verb or a format asks for.
-pub(crate) fn picture(request: &ScrapeRequest, verb: Verb) -> Result<Option<Picture>, PlanError> {
-    if verb != Verb::Screenshot && !names_picture(request.return_format.as_ref()) {
+/// The screenshot that the verb or a format requires.
+pub(crate) fn screenshot(
+    request: &ScrapeRequest,
+    verb: Verb,
+) -> Result<Option<Picture>, PlanError> {
+    if verb != Verb::Screenshot && !names_screenshot(request.return_format.as_ref()) {
         return Ok(None);
     }
     Ok(Some(Picture {
@@ -48,12 +52,12 @@ pub(crate) fn picture(request: &ScrapeRequest, verb: Verb) -> Result<Option<Pict
     }))
 }
 
-fn names_picture(form: Option<&FormatNames>) -> bool {
-    let is_picture = |name: &String| name.trim().eq_ignore_ascii_case(SCREENSHOT);
+fn names_screenshot(form: Option<&FormatNames>) -> bool {
+    let is_screenshot = |name: &String| name.trim().eq_ignore_ascii_case(SCREENSHOT);
     match form {
         None => false,
-        Some(FormatNames::One(name)) => is_picture(name),
-        Some(FormatNames::Many(names)) => names.0.iter().any(is_picture),
+        Some(FormatNames::One(name)) => is_screenshot(name),
+        Some(FormatNames::Many(names)) => names.0.iter().any(is_screenshot),
     }
 }
 
@@ -72,25 +76,29 @@ fn clip(form: &ClipForm) -> Result<Clip, PlanError> {
     })
 }
 
-/// A picture as base64, or as integers for `binary` and, where the answer is nothing but a picture, for the format `bytes`.
-pub(crate) fn picture_form(request: &ScrapeRequest, verb: Verb) -> Format {
-    let names_bytes = matches!(&request.return_format, Some(FormatNames::One(name)) if name.trim().eq_ignore_ascii_case("bytes"));
-    let as_integers = request.binary.unwrap_or(false) || verb == Verb::Screenshot && names_bytes;
-    match as_integers {
-        true => Format::ScreenshotBytes,
-        false => Format::Screenshot,
+/// The form of a screenshot: base64, or integers for `binary`. The format `bytes` means integers
+/// too where the screenshot is the whole content.
+pub(crate) fn screenshot_format(request: &ScrapeRequest, verb: Verb) -> Format {
+    let names_bytes = matches!(
+        &request.return_format,
+        Some(FormatNames::One(name)) if name.trim().eq_ignore_ascii_case("bytes")
+    );
+    if request.binary.unwrap_or(false) || verb == Verb::Screenshot && names_bytes {
+        Format::ScreenshotBytes
+    } else {
+        Format::Screenshot
     }
 }
 
-/// `/screenshot`: the picture is the content.
-pub(crate) fn picture_only(plan: OutputPlan, form: Format) -> OutputPlan {
-    let picture = FormatChoice {
+/// `/screenshot`: the screenshot is the content.
+pub(crate) fn screenshot_only(plan: OutputPlan, format: Format) -> OutputPlan {
+    let screenshot = FormatChoice {
         name: SCREENSHOT.to_owned(),
-        format: form,
+        format,
         options: Map::new().into(),
     };
     OutputPlan {
-        formats: vec![picture],
+        formats: vec![screenshot],
         single_format: true,
         chunking: None,
         ..plan

@@ -16,13 +16,15 @@ use super::values::{
 #[derive(Default, Deserialize, ToSchema)]
 #[schema(example = json!({"url": "https://example.com", "return_format": "markdown", "metadata": true}))]
 pub struct ScrapeRequest {
-    /// One address, or several separated by commas. A missing scheme is `https`. Everything but this may be left out.
+    /// One URL, or several separated by commas. A missing scheme is `https`. The only required
+    /// parameter.
     #[schema(example = "https://example.com", min_length = 1)]
     pub url: Option<String>,
     /// `smart` (default), `http` or `browser`.
     #[schema(example = "http")]
     pub request: Option<String>,
-    /// `raw` (default) = `html`, `markdown`, `text`, `bytes`, `xml`, `empty`, `screenshot`, or any loaded format; or a list.
+    /// `raw` (default) = `html`, `markdown`, `text`, `bytes`, `xml`, `empty`, `screenshot`, or any
+    /// loaded format; or a list.
     pub return_format: Option<FormatNames>,
     /// Options objects by format name.
     #[schema(value_type = Option<Object>)]
@@ -30,12 +32,12 @@ pub struct ScrapeRequest {
     /// Loaded filters by name, each with its options object.
     #[schema(value_type = Option<Object>)]
     pub filters: Option<Map<String, Value>>,
-    /// Loaded extractors by name, each with its options object; results stand under `extracted`.
+    /// Loaded extractors by name, each with its options object; results appear under `extracted`.
     #[schema(value_type = Option<Object>)]
     pub extractors: Option<Map<String, Value>>,
     /// `words`, `sentences`, `lines`, `none`, a loaded chunker, or `{"type", "value"}`.
     pub chunking_alg: Option<ChunkingForm>,
-    /// Most bytes of `content`, cut at a character boundary.
+    /// Most bytes of `content`, truncated at a character boundary.
     pub max_size: Option<u64>,
     /// Add `metadata`.
     pub metadata: Option<bool>,
@@ -50,19 +52,19 @@ pub struct ScrapeRequest {
     /// Named fields by selector; both shapes of the selector map.
     #[schema(value_type = Option<Object>)]
     pub css_extraction_map: Option<Map<String, Value>>,
-    /// Tell in `metadata.hidden_text` what the page hides from its readers.
+    /// Report in `metadata.hidden_text` the text that the page hides from its readers.
     pub return_hidden_text: Option<bool>,
-    /// A rule that changes the addresses a page links to: `{"type": "replace", "find", "replace", "host"}` or
-    /// `{"type": "regex", "pattern", "replace", "host"}`.
+    /// A rule that rewrites the URLs in `links`: `{"type": "replace", "find", "replace", "host"}`
+    /// or `{"type": "regex", "pattern", "replace", "host"}`.
     #[schema(value_type = Option<Object>)]
     pub link_rewrite: Option<Map<String, Value>>,
     /// Main body only.
     pub readability: Option<bool>,
-    /// Leaner HTML from the format `html`.
+    /// Cleaned HTML in the format `html`.
     pub clean_html: Option<bool>,
-    /// Keep only what this CSS selector matches.
+    /// Keep only elements that match this CSS selector.
     pub root_selector: Option<String>,
-    /// Drop what this CSS selector matches.
+    /// Drop elements that match this CSS selector.
     pub exclude_selector: Option<String>,
     /// Drop images.
     pub filter_images: Option<bool>,
@@ -87,15 +89,15 @@ pub struct ScrapeRequest {
     /// Value of `Accept-Language`.
     #[schema(example = "de-DE")]
     pub locale: Option<String>,
-    /// Two letters, for proxy pools that have the country.
+    /// Two-letter country code of the proxy, for pools that have the country.
     pub country_code: Option<String>,
     /// `standard`, `isp` or `residential`.
     pub proxy: Option<String>,
-    /// Whether robots.txt decides; `false` for scrapes.
+    /// Whether to obey robots.txt; by default only crawls do.
     pub respect_robots: Option<bool>,
-    /// Whether a stored page may serve.
+    /// Whether a cached page may be served.
     pub cache: Option<CacheForm>,
-    /// Most credits a single page may cost; 10,000 are a dollar.
+    /// Most credits that one page may cost; 10,000 credits are one dollar.
     pub max_credits_per_page: Option<u64>,
     /// Provider routing.
     pub router: Option<RouterForm>,
@@ -112,52 +114,52 @@ pub struct ScrapeRequest {
     pub delay: Option<u64>,
     /// Crawl: most pages in flight.
     pub concurrency_limit: Option<u64>,
-    /// Crawl: time of the whole run.
+    /// Crawl: timeout of the whole run, `{"secs", "nanos"}`.
     #[schema(value_type = Option<Object>)]
     pub crawl_timeout: Option<Map<String, Value>>,
-    /// Crawl: follow links onto subdomains.
+    /// Crawl: follow links to subdomains.
     pub subdomains: Option<bool>,
-    /// Crawl: follow sister domains.
+    /// Crawl: follow links to the same name under other top-level domains.
     pub tld: Option<bool>,
-    /// Crawl: domains that belong to the crawl.
+    /// Crawl: other domains in scope.
     pub external_domains: Option<DomainsForm>,
-    /// Crawl: paths left out.
+    /// Crawl: paths to leave out.
     #[schema(value_type = Option<Vec<String>>)]
     pub blacklist: Option<List<String>>,
-    /// Crawl: paths taken.
+    /// Crawl: paths to crawl; all others are left out.
     #[schema(value_type = Option<Vec<String>>)]
     pub whitelist: Option<List<String>>,
     /// Crawl: seed the queue from the sitemap.
     pub sitemap: Option<bool>,
-    /// Crawl: the sitemap alone.
+    /// Crawl: fetch only the pages of the sitemap.
     pub sitemap_only: Option<bool>,
-    /// Crawl: where the sitemap is.
+    /// Crawl: path or URL of the sitemap.
     pub sitemap_path: Option<String>,
-    /// Crawl: where the sitemaps are.
+    /// Crawl: paths or URLs of the sitemaps.
     #[schema(value_type = Option<Vec<String>>)]
     pub sitemaps: Option<List<String>>,
-    /// Answer at once and work on.
+    /// Crawl: respond at once and continue in the background.
     pub run_in_background: Option<bool>,
-    /// Crawl: where events go.
+    /// Crawl: destination of events, and which are sent.
     #[schema(value_type = Option<Object>)]
     pub webhooks: Option<Map<String, Value>>,
-    /// Crawl: where events go.
+    /// Crawl: the same under another name; `webhooks` wins.
     #[schema(value_type = Option<Object>)]
     pub webhook: Option<Map<String, Value>>,
 
-    /// Browser: script run before the page's own.
+    /// Browser: script that runs before the page's own.
     pub evaluate_on_new_document: Option<String>,
     /// Browser: steps by path.
     #[schema(value_type = Option<Object>)]
     pub automation_scripts: Option<Map<String, Value>>,
-    /// Browser: scripts run after load, by path.
+    /// Browser: scripts that run after load, by path.
     #[schema(value_type = Option<Object>)]
     pub execution_scripts: Option<Map<String, Value>>,
     /// Browser: what to wait for.
     pub wait_for: Option<WaitForForm>,
-    /// Browser: milliseconds to keep scrolling.
+    /// Browser: milliseconds to scroll.
     pub scroll: Option<u64>,
-    /// Browser: size of the window.
+    /// Browser: size of the viewport.
     #[schema(value_type = Option<Object>)]
     pub viewport: Option<Map<String, Value>>,
     /// Browser: load no advertisements.
@@ -166,14 +168,14 @@ pub struct ScrapeRequest {
     pub block_images: Option<bool>,
     /// Browser: load no style sheets.
     pub block_stylesheets: Option<bool>,
-    /// Browser: load everything.
+    /// Browser: block no resources.
     pub full_resources: Option<bool>,
 
-    /// Screenshot: the whole page (default) rather than the window.
+    /// Screenshot: the whole page (default) rather than the viewport.
     pub full_page: Option<bool>,
     /// Screenshot: a transparent background.
     pub omit_background: Option<bool>,
-    /// Screenshot: a part of the page.
+    /// Screenshot: a rectangle of the page.
     pub clip: Option<ClipForm>,
     /// Screenshot: `content` as integers rather than base64.
     pub binary: Option<bool>,

@@ -4,33 +4,33 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::*;
-use crate::RequestDefaults;
 use trawl_model::{Nanodollars, Terms};
 use trawl_plan::testing::FakeCatalog;
 use trawl_plan::{ConfiguredPool, Engine, Format, PagePlan, Pool, RouterMode, ScrapePlan};
 
-/// Isp proxies in Germany are configured, and nothing else.
+use super::*;
+
+/// The plan of a body where only ISP proxies in Germany are configured.
 fn plan_for(body: &str, verb: Verb) -> Result<ScrapePlan, RequestError> {
     let isp = ConfiguredPool {
         pool: Pool::Isp,
         countries: vec!["DE".to_owned()],
     };
-    let ground = PlanContext {
+    let context = PlanContext {
         catalog: &FakeCatalog,
-        ways: RequestDefaults {
+        defaults: RequestDefaults {
             pools: &[isp],
             ..RequestDefaults::default()
         },
     };
-    scrape_plan(body.as_bytes(), verb, ground)
+    scrape_plan(body.as_bytes(), verb, context)
 }
 
 fn plan_of(body: &str) -> Result<ScrapePlan, String> {
     plan_for(body, Verb::Scrape).map_err(|error| error.to_string())
 }
 
-/// The plan of a body that has a `url` beside the fields given.
+/// The plan of a body with these fields and a `url`.
 fn plan(fields: Value) -> ScrapePlan {
     let mut body = fields;
     body["url"] = json!("https://a.com/");
@@ -38,7 +38,7 @@ fn plan(fields: Value) -> ScrapePlan {
 }
 
 fn page(fields: Value) -> PagePlan {
-    plan(fields).pages.remove(0)
+    plan(fields).pages.remove(0).expect("a good URL")
 }
 
 fn refused(fields: Value) -> String {
@@ -51,7 +51,7 @@ fn refused(fields: Value) -> String {
 fn a_bare_url_has_the_defaults() {
     let page = page(json!({}));
     assert_eq!(page.requested, "https://a.com/");
-    assert_eq!(page.url.map(String::from), Ok("https://a.com/".to_owned()));
+    assert_eq!(page.url.as_str(), "https://a.com/");
     assert_eq!(page.engine, Engine::Smart);
     assert_eq!(page.ceiling, Nanodollars::MAX);
     assert_eq!(page.router.mode, RouterMode::Off);
@@ -103,7 +103,7 @@ fn null_means_not_set() {
 }
 
 #[test]
-fn bodies_without_an_address_are_refused() {
+fn bodies_without_a_url_are_refused() {
     for body in [
         "{}",
         "[]",
@@ -124,30 +124,25 @@ fn bodies_without_an_address_are_refused() {
 }
 
 #[test]
-fn several_addresses_and_objects_are_one_flat_list() {
+fn several_urls_and_objects_are_one_flat_list() {
     let body =
         r#"[{"url":"a.com,http://b.com/x,y","metadata":true},{"url":"c.com","request":"http"}]"#;
     let plan = plan_of(body).expect("a good request");
-    let urls: Vec<_> = plan
-        .pages
-        .iter()
-        .map(|page| page.requested.as_str())
-        .collect();
+    let pages: Vec<_> = plan.pages.into_iter().flatten().collect();
+    let urls: Vec<_> = pages.iter().map(|page| page.requested.as_str()).collect();
     assert_eq!(urls, ["a.com", "http://b.com/x,y", "c.com"]);
-    let metadata: Vec<_> = plan.pages.iter().map(|page| page.output.metadata).collect();
+    let metadata: Vec<_> = pages.iter().map(|page| page.output.metadata).collect();
     assert_eq!(metadata, [true, true, false]);
-    assert_eq!(plan.pages[2].engine, Engine::Http);
+    assert_eq!(pages[2].engine, Engine::Http);
 }
 
 #[test]
-fn one_bad_address_fails_alone() {
+fn one_bad_url_fails_alone() {
     let plan = plan_of(r#"{"url":"https://a.com,file:///etc/passwd"}"#).expect("a good request");
-    assert!(plan.pages[0].url.is_ok());
-    assert_eq!(
-        plan.pages[1].url.as_ref().map_err(|failure| failure.status),
-        Err(526)
-    );
-    assert_eq!(plan.pages[1].requested, "file:///etc/passwd");
+    assert!(plan.pages[0].is_ok());
+    let refused = plan.pages[1].as_ref().expect_err("a refused scheme");
+    assert_eq!(refused.failure.status, 526);
+    assert_eq!(refused.requested, "file:///etc/passwd");
 }
 
 #[test]
@@ -167,7 +162,7 @@ fn the_number_of_pages_is_bounded() {
 }
 
 #[test]
-fn parameters_without_effect_are_named() {
+fn parameters_without_effect_are_listed() {
     let check = |fields: Value, expected: &[&str]| {
         assert_eq!(plan(fields.clone()).ignored, expected, "{fields}")
     };
@@ -245,7 +240,7 @@ fn wrong_types_name_the_field() {
 }
 
 #[test]
-fn values_that_make_no_sense_name_the_field() {
+fn values_that_are_not_allowed_name_the_field() {
     let check = |fields: Value, field: &str| {
         let error = refused(fields);
         assert!(error.starts_with(&format!("{field}: ")), "{error}");
@@ -285,7 +280,7 @@ fn values_that_make_no_sense_name_the_field() {
 }
 
 #[test]
-fn formats_come_alone_or_by_name() {
+fn one_format_is_the_content_several_are_an_object() {
     let names = |page: &PagePlan| -> Vec<String> {
         page.output.formats.iter().map(|f| f.name.clone()).collect()
     };
@@ -307,7 +302,7 @@ fn formats_come_alone_or_by_name() {
 }
 
 #[test]
-fn fetching_parameters_are_taken_over() {
+fn fetch_parameters_reach_the_plan() {
     let page = page(json!({
         "headers": {"X-A": "1", "X-N": 3, "X-Null": null},
         "cookies": ["a=b; c=d", {"name": "e", "value": "f", "path": "/"}],
@@ -343,7 +338,10 @@ fn secrets_are_not_in_debug_text_or_errors() {
         "router": {"mode": "first", "provider": "provider_1", "token": canary, "credentials": {"PROVIDER1_API_KEY": canary}},
         "headers": {"Authorization": canary}, "cookies": format!("a={canary}"),
     }));
-    assert_eq!(plan.pages[0].router.mode, RouterMode::First);
+    assert_eq!(
+        plan.pages[0].as_ref().expect("a good URL").router.mode,
+        RouterMode::First
+    );
     assert!(!format!("{plan:?}").contains("canary"));
     for fields in [
         json!({"router": canary}),
@@ -358,23 +356,23 @@ fn secrets_are_not_in_debug_text_or_errors() {
 }
 
 #[test]
-fn links_asks_for_links_and_no_content() {
+fn links_has_links_and_no_content() {
     let body = r#"{"url":"a.com","return_format":"markdown","chunking_alg":"words"}"#;
     let plan = plan_for(body, Verb::Links).expect("a good request");
-    let output = &plan.pages[0].output;
+    let output = &plan.pages[0].as_ref().expect("a good URL").output;
     assert_eq!(output.formats[0].format, Format::Empty);
     assert!(output.links && output.single_format && output.chunking.is_none());
 }
 
 proptest::proptest! {
     #[test]
-    fn any_body_is_a_plan_or_a_refusal(body in "[\\[\\]{}\",:a-z0-9 .]{0,120}") {
+    fn any_body_is_a_plan_or_an_error(body in "[\\[\\]{}\",:a-z0-9 .]{0,120}") {
         let _ = plan_of(&body);
     }
 }
 
 #[test]
-fn the_flat_rate_has_a_pool_of_its_own() {
+fn the_unlimited_plan_has_a_pool_of_its_own() {
     let check = |configured: &[Pool], body: &str, expected: Pool, ignored: &[&str]| {
         let pools: Vec<_> = configured
             .iter()
@@ -383,21 +381,25 @@ fn the_flat_rate_has_a_pool_of_its_own() {
                 countries: Vec::new(),
             })
             .collect();
-        let ground = PlanContext {
+        let context = PlanContext {
             catalog: &FakeCatalog,
-            ways: RequestDefaults {
+            defaults: RequestDefaults {
                 pools: &pools,
                 terms: Terms::Unlimited,
                 ..RequestDefaults::default()
             },
         };
-        let plan = scrape_plan(body.as_bytes(), Verb::Scrape, ground).expect("a good request");
-        assert_eq!(plan.pages[0].fetch.pool, expected, "{body}");
+        let plan = scrape_plan(body.as_bytes(), Verb::Scrape, context).expect("a good request");
+        assert_eq!(
+            plan.pages[0].as_ref().expect("a good URL").fetch.pool,
+            expected,
+            "{body}"
+        );
         assert_eq!(plan.ignored, ignored, "{body}");
     };
     let both = [Pool::Isp, Pool::Unlimited];
     check(&both, r#"{"url":"a"}"#, Pool::Unlimited, &[]);
-    // Its pages cost nothing, so no caller moves them to a pool that costs more.
+    // Its pages are free, so no caller can choose a pool that costs more.
     check(
         &both,
         r#"{"url":"a","proxy":"isp"}"#,

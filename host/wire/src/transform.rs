@@ -5,17 +5,20 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use trawl_plan::{Catalog, PlanError, TransformPlan, TransformSource, address};
+
+use super::error::RequestError;
 use super::fields::{WireError, WireObject, objects, read};
 use super::ignored::{self, Without};
-use super::into_plan::{RequestError, Verb, output_plan};
+use super::output::output_plan;
 use super::request::ScrapeRequest;
 use super::values::{ChunkingForm, FormatNames, List, SourceForm};
-use trawl_plan::{Catalog, PlanError, TransformPlan, TransformSource, address};
+use super::verb::Verb;
 
 /// Most bytes of all sources together, decoded from JSON. Decision D63.
 const SOURCE_BYTES_MAX: usize = 10_000_000;
 
-/// Pages handed in, and what to make of them.
+/// Uploaded pages, and what to make of them.
 #[derive(Deserialize, ToSchema)]
 #[schema(example = json!({"data": [{"html": "<h1>Hello</h1>", "url": "https://example.com"}], "return_format": "markdown"}))]
 pub struct TransformRequest {
@@ -30,16 +33,16 @@ pub struct TransformRequest {
     /// Loaded filters by name, each with its options object.
     #[schema(value_type = Option<Object>)]
     filters: Option<Map<String, Value>>,
-    /// Loaded extractors by name, each with its options object; results stand under `extracted`.
+    /// Loaded extractors by name, each with its options object; results appear under `extracted`.
     #[schema(value_type = Option<Object>)]
     extractors: Option<Map<String, Value>>,
     /// Main body only.
     readability: Option<bool>,
-    /// Leaner HTML from the format `html`.
+    /// Cleaned HTML in the format `html`.
     clean_html: Option<bool>,
-    /// Keep only what this CSS selector matches.
+    /// Keep only elements that match this CSS selector.
     root_selector: Option<String>,
-    /// Drop what this CSS selector matches.
+    /// Drop elements that match this CSS selector.
     exclude_selector: Option<String>,
     /// Drop images.
     filter_images: Option<bool>,
@@ -66,21 +69,21 @@ pub struct TransformRequest {
     /// Add `css_extracted`: named fields by selector; both shapes of the selector map.
     #[schema(value_type = Option<Object>)]
     css_extraction_map: Option<Map<String, Value>>,
-    /// Tell in `metadata.hidden_text` what a page hides from its readers.
+    /// Report in `metadata.hidden_text` the text that a page hides from its readers.
     return_hidden_text: Option<bool>,
-    /// A rule that changes the addresses in `links`, as for `/scrape`.
+    /// A rule that rewrites the URLs in `links`, as for `/scrape`.
     #[schema(value_type = Option<Object>)]
     link_rewrite: Option<Map<String, Value>>,
 }
 
-/// One page handed in.
+/// One uploaded page.
 #[derive(Deserialize, ToSchema)]
 pub(crate) struct TransformItem {
     /// Its HTML: text, or a list of byte values.
     html: Option<SourceForm>,
     /// The same under another name.
     content: Option<SourceForm>,
-    /// What relative addresses resolve against.
+    /// Base URL of relative links.
     url: Option<String>,
 }
 
@@ -89,8 +92,8 @@ impl WireObject for TransformRequest {
 }
 
 impl TransformRequest {
-    /// The same wishes as of a page that is fetched.
-    fn into_wish(self) -> ScrapeRequest {
+    /// The request object of a fetched page with the same parameters.
+    fn into_scrape_request(self) -> ScrapeRequest {
         ScrapeRequest {
             return_format: self.return_format,
             format_options: self.format_options,
@@ -126,19 +129,24 @@ impl TransformRequest {
 pub fn transform_plan(body: &[u8], catalog: &dyn Catalog) -> Result<TransformPlan, RequestError> {
     let objects = objects(body, 1)?;
     let [object] = objects.as_slice() else {
-        return Err(WireError::body("expected one JSON object").into());
+        return Err(WireError::body("the array must have exactly one request object").into());
     };
     let sent = read::<TransformRequest>(object)?;
     let mut ignored = Vec::new();
     let nothing = Without {
         crawl: true,
         browser: true,
-        picture: true,
+        screenshot: true,
     };
     ignored::collect(&[], sent.unknown, nothing, &mut ignored);
     let mut request = sent.value;
     let sources = sources(request.data.take().map(|data| data.0).unwrap_or_default())?;
-    let output = output_plan(request.into_wish(), Verb::Scrape, catalog, &mut ignored)?;
+    let output = output_plan(
+        request.into_scrape_request(),
+        Verb::Scrape,
+        catalog,
+        &mut ignored,
+    )?;
     Ok(TransformPlan {
         sources,
         output,
@@ -163,8 +171,12 @@ fn sources(items: Vec<TransformItem>) -> Result<Vec<TransformSource>, RequestErr
 
 fn source(item: TransformItem) -> Result<TransformSource, PlanError> {
     let html = item.html.or(item.content);
-    let html =
-        html.ok_or_else(|| PlanError::new("data", "an item has neither `html` nor `content`"))?;
+    let html = html.ok_or_else(|| {
+        PlanError::new(
+            "data",
+            "an item has neither `html` nor `content`, send one of them",
+        )
+    })?;
     let url = item
         .url
         .as_deref()
@@ -181,8 +193,9 @@ fn source(item: TransformItem) -> Result<TransformSource, PlanError> {
 mod tests {
     use serde_json::json;
 
-    use super::*;
     use trawl_plan::testing::FakeCatalog;
+
+    use super::*;
 
     fn plan(body: Value) -> Result<TransformPlan, String> {
         transform_plan(body.to_string().as_bytes(), &FakeCatalog).map_err(|error| error.to_string())

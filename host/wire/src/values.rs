@@ -7,11 +7,26 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use trawl_model::Nanodollars;
 use trawl_model::secret::Secret;
 use trawl_plan::router::RouterWish;
 
-/// Most items of any list in a request, so that a small body cannot become a large list of large items.
+/// Most items of any list in a request, so that a small body cannot expand into a large amount of
+/// memory.
 pub(crate) const ITEMS_MAX: usize = 10_000;
+
+/// Decision D25: a blank text counts as not set.
+pub(crate) fn filled(text: Option<&str>) -> Option<&str> {
+    text.filter(|text| !text.trim().is_empty())
+}
+
+/// A limit in credits; none is no limit. Decision D35: 0 is a limit like any other, so a caller who
+/// allows nothing pays nothing.
+pub(crate) fn credits(limit: Option<u64>) -> Nanodollars {
+    limit.map_or(Nanodollars::MAX, |credits| {
+        Nanodollars::from_credits(i64::try_from(credits).unwrap_or(i64::MAX))
+    })
+}
 
 /// A list of at most [`ITEMS_MAX`] items.
 #[derive(Debug, PartialEq, Eq)]
@@ -82,11 +97,11 @@ pub enum CacheForm {
     Switch(bool),
     /// On, with parts.
     Parts {
-        /// Milliseconds; 0 asks for a fresh page.
+        /// Milliseconds; 0 bypasses the cache.
         max_age: Option<u64>,
-        /// Whether an older page may serve when the site fails.
+        /// Whether a stale page may be served when the site fails.
         allow_stale: Option<bool>,
-        /// Whether a stored page may stand in for a rendered one.
+        /// Whether a cached page may be served in place of a rendered one.
         skip_browser: Option<bool>,
     },
 }
@@ -97,7 +112,7 @@ pub enum CacheForm {
 pub enum CookiesForm {
     /// `a=b; c=d`
     Line(String),
-    /// One item a cookie.
+    /// One item for each cookie.
     #[schema(value_type = Vec<CookieForm>)]
     List(List<CookieForm>),
 }
@@ -108,7 +123,7 @@ pub enum CookiesForm {
 pub enum CookieForm {
     /// `a=b`
     Line(String),
-    /// Name and value; other attributes have no meaning for a single request.
+    /// Name and value; other attributes are ignored.
     Pair {
         /// Name.
         name: String,
@@ -123,7 +138,7 @@ pub enum CookieForm {
 pub struct HeaderMap(pub(crate) Vec<(String, String)>);
 
 impl<'de> Deserialize<'de> for HeaderMap {
-    /// Decision D29: numbers and booleans are sent as they are written, `null` leaves a header out.
+    /// Decision D29: numbers and booleans are sent in their JSON form, `null` omits a header.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut pairs = Vec::new();
         for (name, value) in Map::<String, Value>::deserialize(deserializer)? {
@@ -132,7 +147,9 @@ impl<'de> Deserialize<'de> for HeaderMap {
                 Value::String(text) => pairs.push((name, text)),
                 Value::Bool(_) | Value::Number(_) => pairs.push((name, value.to_string())),
                 Value::Array(_) | Value::Object(_) => {
-                    return Err(de::Error::custom("a value is not a string"));
+                    return Err(de::Error::custom(
+                        "a value is not a string, a number or a boolean",
+                    ));
                 }
             }
         }
@@ -176,7 +193,7 @@ pub struct ClipForm {
     pub height: u32,
 }
 
-/// `external_domains`: a list, or all.
+/// `external_domains`: a list, or all domains.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(untagged, expecting = "expected a list of strings or a boolean")]
 pub enum DomainsForm {
@@ -187,17 +204,17 @@ pub enum DomainsForm {
     Some(List<String>),
 }
 
-/// `router`: provider routing. Its secrets become [`Secret`]s while they are read.
+/// `router`: provider routing. Its secrets are read into [`Secret`]s.
 #[derive(Debug, Deserialize, ToSchema)]
 pub struct RouterForm {
     /// `fallback`, `first` or `off`.
     mode: Option<String>,
     /// Preferred provider.
     provider: Option<String>,
-    /// The key of that provider.
+    /// API key for that provider.
     #[schema(value_type = Option<String>)]
     token: Option<SecretText>,
-    /// Keys by credential name.
+    /// API keys by credential name.
     #[schema(value_type = Option<Object>)]
     credentials: Option<BTreeMap<String, Option<SecretText>>>,
     /// `any` or `own`.
@@ -205,8 +222,8 @@ pub struct RouterForm {
 }
 
 impl RouterForm {
-    /// The wish; blank secrets count as absent.
-    pub fn into_wish(self) -> RouterWish {
+    /// The query for providers; blank secrets count as absent.
+    pub fn into_query(self) -> RouterWish {
         let sent = self.credentials.unwrap_or_default().into_iter();
         let credentials = sent.filter_map(|(name, secret)| Some((name, secret?.0?)));
         RouterWish {
@@ -219,7 +236,7 @@ impl RouterForm {
     }
 }
 
-/// A secret without the blanks around it; `None` when nothing is left.
+/// A secret, trimmed; `None` when nothing is left.
 #[derive(Debug)]
 struct SecretText(Option<Secret>);
 

@@ -1,8 +1,9 @@
-//! Texts of links that name where they lead, in several languages; accents are folded.
+//! Anchor texts that identify the type of the target page, in several languages; accents are
+//! folded.
 
 use crate::content_type::ContentType;
 
-/// Whole anchors by what they lead to.
+/// Full anchor texts by content type.
 pub(crate) const ANCHORS: &[(ContentType, &[&str])] = &[
     (
         ContentType::Login,
@@ -292,7 +293,7 @@ pub(crate) const ANCHORS: &[(ContentType, &[&str])] = &[
     ),
 ];
 
-/// Sites where a link leads to someone's profile, not to content.
+/// Social networks: a link leads to a profile, not to content.
 pub(crate) const SOCIAL: [&str; 18] = [
     "facebook.com",
     "twitter.com",

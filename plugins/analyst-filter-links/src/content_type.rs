@@ -1,48 +1,48 @@
-//! What kind of page a link leads to, told by its address and its text.
+//! Content type of the page a link leads to, judged by URL and anchor text.
 
 use serde::Serialize;
 use trawl_sdk::rank::{Region, each_word, fold};
 
-use crate::address::Address;
 use crate::anchors::{ANCHORS, SOCIAL};
 use crate::link::Link;
 use crate::segments::SEGMENTS;
+use crate::url::UrlParts;
 
-/// What a link leads to.
+/// Type of the page a link leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ContentType {
-    /// A text to read: a news item, a post.
+    /// A news item or post.
     Article,
     /// Something for sale.
     Product,
-    /// How to reach someone.
+    /// Contact details.
     Contact,
-    /// Who someone is.
+    /// About a person or organisation.
     About,
-    /// How something works: manuals, references, help.
+    /// Manuals, references, help.
     Documentation,
-    /// A list of other pages: a category, search results, the next page of a list.
+    /// A list of other pages: a category, search results, pagination.
     Listing,
-    /// Terms, privacy, imprint.
+    /// Terms, privacy policy, imprint.
     Legal,
-    /// Signing in or up, the account, the cart.
+    /// Sign-in, sign-up, account, cart.
     Login,
-    /// A picture, a film, a sound.
+    /// An image, video or audio file.
     Media,
-    /// A file to keep.
+    /// A file to download.
     Download,
     /// Anything else.
     Other,
 }
 
-/// A type with how sure it is and what told it.
+/// A content type with its certainty and the reason.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct Classification {
     pub(crate) content_type: ContentType,
     /// 0 to 1.
     pub(crate) certainty: f32,
-    pub(crate) why: String,
+    pub(crate) reason: String,
 }
 
 pub(crate) const ALL: [(&str, ContentType); 11] = [
@@ -69,11 +69,24 @@ const FILES: [&str; 28] = [
     "ics",
 ];
 
-/// Words of a part of a path from which on it is a title.
+/// Query parameters of search results and of lists with filters or pages.
+const LISTING_KEYS: [&str; 8] = [
+    "page=",
+    "q=",
+    "search=",
+    "category=",
+    "tag=",
+    "sort=",
+    "query=",
+    "filter=",
+];
+
+/// Minimum number of words in a path segment that reads like a title.
 const TITLE_WORDS_MIN: usize = 4;
-/// Words of a part of a path up to which one of them names its kind: `privacy-policy` does, `how-to-contact-the-moon` does not.
+/// Maximum number of words in a path segment that names a type: `privacy-policy` does,
+/// `how-to-contact-the-moon` does not.
 const NAMING_WORDS_MAX: usize = 3;
-/// Words of an anchor up to which it names a kind.
+/// Maximum number of words in an anchor text that names a type.
 const ANCHOR_WORDS_MAX: usize = 4;
 
 impl ContentType {
@@ -84,53 +97,51 @@ impl ContentType {
             .map_or("other", |(name, _)| name)
     }
 
-    /// The type of this name, as callers write it.
+    /// Parses a type as written by the caller.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
         let name = name.trim().to_lowercase();
         let exact = ALL
             .iter()
             .find(|(own, _)| *own == name)
             .map(|(_, own)| *own);
-        exact.or_else(|| crate::wishes::type_word(&name))
+        exact.or_else(|| crate::vocabulary::type_word(&name))
     }
 }
 
-impl Told {
-    fn new(content_type: ContentType, certainty: f32, why: impl Into<String>) -> Self {
+impl Classification {
+    fn new(content_type: ContentType, certainty: f32, reason: impl Into<String>) -> Self {
         Self {
             content_type,
             certainty,
-            why: why.into(),
+            reason: reason.into(),
         }
     }
 
-    /// What a link leads to.
-    pub(crate) fn of(link: &Link, address: &Address) -> Self {
-        let by_address = by_address(address);
+    /// Classifies the target of a link.
+    pub(crate) fn of(link: &Link, url: &UrlParts) -> Self {
+        let by_url = by_url(url);
         let by_anchor = by_anchor(link);
-        let by_file = by_file(link, address);
-        if let Some(told) = by_file {
-            return told;
+        let by_file = by_file(link, url);
+        if let Some(classification) = by_file {
+            return classification;
         }
-        match (by_address, by_anchor) {
-            (Some(address), Some(anchor)) if address.content_type == anchor.content_type => {
-                Self::new(
-                    address.content_type,
-                    1.0,
-                    format!("{} and {}", address.why, anchor.why),
-                )
-            }
-            (Some(address), Some(anchor)) if address.certainty >= anchor.certainty => address,
+        match (by_url, by_anchor) {
+            (Some(url), Some(anchor)) if url.content_type == anchor.content_type => Self::new(
+                url.content_type,
+                1.0,
+                format!("{} and {}", url.reason, anchor.reason),
+            ),
+            (Some(url), Some(anchor)) if url.certainty >= anchor.certainty => url,
             (_, Some(anchor)) => anchor,
-            (Some(address), None) => address,
-            (None, None) => by_surroundings(link, address),
+            (Some(url), None) => url,
+            (None, None) => by_surroundings(link, url),
         }
     }
 }
 
-/// Whether an address is that of a social network.
-pub(crate) fn is_social(address: &Address) -> bool {
-    let host = address.host.strip_prefix("www.").unwrap_or(&address.host);
+/// Whether the host is a social network.
+pub(crate) fn is_social(url: &UrlParts) -> bool {
+    let host = url.host.strip_prefix("www.").unwrap_or(&url.host);
     SOCIAL.iter().any(|site| {
         host == *site
             || host
@@ -139,65 +150,68 @@ pub(crate) fn is_social(address: &Address) -> bool {
     })
 }
 
-fn by_file(link: &Link, address: &Address) -> Option<Told> {
-    let extension = address.extension.as_str();
+fn by_file(link: &Link, url: &UrlParts) -> Option<Classification> {
+    let extension = url.extension.as_str();
     if MEDIA.contains(&extension) {
-        return Some(Told::new(
+        return Some(Classification::new(
             ContentType::Media,
             1.0,
-            format!("its address ends in .{extension}"),
+            format!("its URL ends in .{extension}"),
         ));
     }
     if FILES.contains(&extension) {
-        return Some(Told::new(
+        return Some(Classification::new(
             ContentType::Download,
             1.0,
-            format!("its address ends in .{extension}"),
+            format!("its URL ends in .{extension}"),
         ));
     }
     link.is_download.then(|| {
-        Told::new(
+        Classification::new(
             ContentType::Download,
             1.0,
-            "the page offers it for download",
+            "it has the `download` attribute",
         )
     })
 }
 
-fn by_address(address: &Address) -> Option<Told> {
-    let n_segments = address.segments.len();
-    let mut best: Option<Told> = None;
-    let mut consider = |told: Told| {
-        if best
-            .as_ref()
-            .is_none_or(|best| told.certainty > best.certainty)
-        {
-            best = Some(told);
+/// Classifies by URL; among equally certain types the first wins.
+fn by_url(url: &UrlParts) -> Option<Classification> {
+    let found = by_host(url)
+        .into_iter()
+        .chain(by_segments(url))
+        .chain(by_date(url))
+        .chain(by_query(url));
+    found.reduce(|best, other| {
+        if other.certainty > best.certainty {
+            other
+        } else {
+            best
         }
-    };
-    let sub = address.host.split('.').next().unwrap_or_default();
-    match sub {
+    })
+}
+
+fn by_host(url: &UrlParts) -> Option<Classification> {
+    let label = url.host.split('.').next().unwrap_or_default();
+    let (content_type, certainty) = match label {
         "docs" | "doc" | "developer" | "developers" | "help" | "support" | "wiki" => {
-            consider(Told::new(
-                ContentType::Documentation,
-                0.75,
-                format!("its host begins with {sub}."),
-            ))
+            (ContentType::Documentation, 0.75)
         }
-        "blog" | "news" if n_segments > 0 => consider(Told::new(
-            ContentType::Article,
-            0.75,
-            format!("its host begins with {sub}."),
-        )),
-        "login" | "accounts" | "auth" | "sso" => consider(Told::new(
-            ContentType::Login,
-            0.85,
-            format!("its host begins with {sub}."),
-        )),
-        _ => {}
-    }
-    for (at, segment) in address.segments.iter().enumerate() {
-        let is_last = at + 1 == n_segments;
+        "blog" | "news" if !url.segments.is_empty() => (ContentType::Article, 0.75),
+        "login" | "accounts" | "auth" | "sso" => (ContentType::Login, 0.85),
+        _ => return None,
+    };
+    Some(Classification::new(
+        content_type,
+        certainty,
+        format!("its host starts with {label}."),
+    ))
+}
+
+fn by_segments(url: &UrlParts) -> Vec<Classification> {
+    let mut found = Vec::new();
+    for (at, segment) in url.segments.iter().enumerate() {
+        let is_last = at + 1 == url.segments.len();
         let words: Vec<String> = segment
             .split(['-', '_', '.', '+', ' '])
             .map(fold)
@@ -213,53 +227,47 @@ fn by_address(address: &Address) -> Option<Told> {
             if !exact && !among {
                 continue;
             }
-            let kind = kind_below(*content_type, is_last, address, at);
-            // The last part says what the page is, the first ones where it is filed.
+            // The last segment describes the page itself, the others its place in the site.
             let certainty = if exact { 0.85 } else { 0.7 } + if is_last { 0.05 } else { 0.0 };
-            consider(Told::new(
-                kind,
+            found.push(Classification::new(
+                kind_below(*content_type, is_last, url, at),
                 certainty,
-                format!("its address has /{segment}"),
+                format!("its URL has /{segment}"),
             ));
         }
     }
-    if let Some(is_titled) = dated(&address.segments) {
-        let kind = match is_titled {
-            true => ContentType::Article,
-            false => ContentType::Listing,
-        };
-        consider(Told::new(kind, 0.88, "its address has a date"));
-    }
-    for key in [
-        "page=",
-        "q=",
-        "search=",
-        "category=",
-        "tag=",
-        "sort=",
-        "query=",
-        "filter=",
-    ] {
-        if address.query.split('&').any(|pair| pair.starts_with(key)) {
-            // A part of a list is a list, whatever it lists.
-            consider(Told::new(
-                ContentType::Listing,
-                0.95,
-                format!("its address has ?{key}"),
-            ));
-        }
-    }
-    best
+    found
 }
 
-/// The kind of a page filed under a part of the path: what is below a blog is an article, the blog itself a list.
-fn kind_below(kind: ContentType, is_last: bool, address: &Address, at: usize) -> ContentType {
+fn by_date(url: &UrlParts) -> Option<Classification> {
+    let kind = if dated(&url.segments)? {
+        ContentType::Article
+    } else {
+        ContentType::Listing
+    };
+    Some(Classification::new(kind, 0.88, "its URL has a date"))
+}
+
+/// A page of a list is a listing, whatever it lists.
+fn by_query(url: &UrlParts) -> Option<Classification> {
+    let key = LISTING_KEYS
+        .iter()
+        .find(|key| url.query.split('&').any(|pair| pair.starts_with(**key)))?;
+    Some(Classification::new(
+        ContentType::Listing,
+        0.95,
+        format!("its URL has ?{key}"),
+    ))
+}
+
+/// Type of a page below a path segment: `/blog/x` is an article, `/blog` a listing.
+fn kind_below(kind: ContentType, is_last: bool, url: &UrlParts, at: usize) -> ContentType {
     match kind {
-        ContentType::Article | ContentType::Product if is_last && address.query.is_empty() => {
+        ContentType::Article | ContentType::Product if is_last && url.query.is_empty() => {
             ContentType::Listing
         }
         ContentType::Article | ContentType::Product => {
-            let below = &address.segments[at + 1..];
+            let below = &url.segments[at + 1..];
             let is_list = below.iter().any(|part| {
                 matches!(
                     part.as_str(),
@@ -281,7 +289,8 @@ fn kind_below(kind: ContentType, is_last: bool, address: &Address, at: usize) ->
     }
 }
 
-/// Whether a title stands behind the date in a path (`2024/05/a-title`, `2024-05-12-a-title`); `None` without a date.
+/// Whether a date in the path is followed by a title (`2024/05/a-title`, `2024-05-12-a-title`);
+/// `None` without a date.
 fn dated(segments: &[String]) -> Option<bool> {
     let number = |text: &str| text.parse::<u32>().ok();
     let is_year = |text: &str| {
@@ -289,23 +298,23 @@ fn dated(segments: &[String]) -> Option<bool> {
     };
     let is_part = |text: &str| number(text).is_some_and(|part| (1..=31).contains(&part));
     segments.iter().enumerate().find_map(|(at, segment)| {
-        let behind = &segments[at + 1..];
+        let after = &segments[at + 1..];
         if is_year(segment) {
-            let n_parts = behind
+            let n_parts = after
                 .iter()
                 .take(2)
                 .take_while(|part| is_part(part))
                 .count();
-            return (!behind.is_empty()).then_some(n_parts < behind.len());
+            return (!after.is_empty()).then_some(n_parts < after.len());
         }
         let mut parts = segment.split('-');
         let is_date = parts.next().is_some_and(is_year) && parts.next().is_some_and(is_part);
         let n_parts = parts.next().map_or(0, |part| usize::from(!is_part(part)));
-        is_date.then(|| n_parts > 0 || parts.next().is_some() || !behind.is_empty())
+        is_date.then(|| n_parts > 0 || parts.next().is_some() || !after.is_empty())
     })
 }
 
-fn by_anchor(link: &Link) -> Option<Told> {
+fn by_anchor(link: &Link) -> Option<Classification> {
     let shown = if link.text.is_empty() {
         &link.label
     } else {
@@ -318,7 +327,7 @@ fn by_anchor(link: &Link) -> Option<Told> {
     }
     if words.len() == 1 && words[0].len() <= 3 && words[0].bytes().all(|byte| byte.is_ascii_digit())
     {
-        return Some(Told::new(
+        return Some(Classification::new(
             ContentType::Listing,
             0.7,
             "its text is a page number",
@@ -328,43 +337,39 @@ fn by_anchor(link: &Link) -> Option<Told> {
     let (content_type, _) = ANCHORS
         .iter()
         .find(|(_, names)| names.contains(&anchor.as_str()))?;
-    Some(Told::new(
+    Some(Classification::new(
         *content_type,
         0.88,
         format!("its text is “{shown}”"),
     ))
 }
 
-/// What the link's place and the form of its address suggest.
-fn by_surroundings(link: &Link, address: &Address) -> Told {
+/// Falls back to the link's region and the shape of the URL.
+fn by_surroundings(link: &Link, url: &UrlParts) -> Classification {
     if link.region == Region::Main && (has_price(&link.context) || has_price(&link.text)) {
-        return Told::new(ContentType::Product, 0.6, "a price stands beside it");
+        return Classification::new(ContentType::Product, 0.6, "it is next to a price");
     }
-    let last = address
-        .segments
-        .last()
-        .map(String::as_str)
-        .unwrap_or_default();
+    let last = url.segments.last().map(String::as_str).unwrap_or_default();
     let n_words = last
         .split(['-', '_'])
         .filter(|word| word.chars().any(char::is_alphabetic))
         .count();
     if n_words >= TITLE_WORDS_MIN {
-        return Told::new(ContentType::Article, 0.6, "its address ends in a title");
+        return Classification::new(ContentType::Article, 0.6, "its URL ends in a title");
     }
     let n_anchor = link.text.split_whitespace().count();
     if n_anchor > TITLE_WORDS_MIN && link.region == Region::Main && n_words >= 2 {
-        return Told::new(ContentType::Article, 0.5, "its text is a title");
+        return Classification::new(ContentType::Article, 0.5, "its text is a title");
     }
-    Told::new(ContentType::Other, 0.5, "nothing tells its kind")
+    Classification::new(ContentType::Other, 0.5, "its type is unknown")
 }
 
-/// Whether an amount of money stands in a text.
+/// Whether the text contains an amount of money.
 fn has_price(text: &str) -> bool {
     let is_beside = |at: usize, len: usize| {
         let before = text[..at].trim_end().chars().next_back();
-        let behind = text[at + len..].trim_start().chars().next();
-        before.is_some_and(|c| c.is_ascii_digit()) || behind.is_some_and(|c| c.is_ascii_digit())
+        let after = text[at + len..].trim_start().chars().next();
+        before.is_some_and(|c| c.is_ascii_digit()) || after.is_some_and(|c| c.is_ascii_digit())
     };
     ["€", "$", "£", "EUR", "USD", "CHF", "zł", "₽", "¥"]
         .iter()

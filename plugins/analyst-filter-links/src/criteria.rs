@@ -1,30 +1,31 @@
-//! What a prompt asks of links: words of a subject, types, kinds of files, and what it excludes.
+//! Parses a prompt: query words, content types, file types, and exclusions.
 
 use trawl_sdk::rank::{each_word, fold};
 
 use crate::content_type::ContentType;
-use crate::wishes::{FileKind, NEGATIONS, TURNS, file_kind, is_filler, type_word};
+use crate::vocabulary::{FileKind, NEGATION_ENDS, NEGATIONS, file_kind, is_filler, type_word};
 
-/// What links are asked for.
+/// The constraints of a prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Criteria {
-    /// Words of the subject.
+    /// Query words.
     pub(crate) query: String,
-    /// Types that are wanted; all when there are none.
+    /// Accepted types; empty accepts any type.
     pub(crate) types: Vec<ContentType>,
-    /// Types that are not.
+    /// Excluded types.
     pub(crate) not_types: Vec<ContentType>,
-    /// Kinds of files that are wanted, and not.
+    /// Accepted and excluded file types.
     pub(crate) files: Vec<&'static FileKind>,
     pub(crate) not_files: Vec<&'static FileKind>,
-    /// Words that no link may have.
+    /// Excluded words.
     pub(crate) not_words: Vec<String>,
-    /// Whether links must stay on the page's host, or leave it.
+    /// `true` for internal links only, `false` for external links only.
     pub(crate) is_internal: Option<bool>,
 }
 
 impl Criteria {
-    /// What a prompt asks for. Clauses end at commas and full stops; a negation holds to the end of its clause.
+    /// Parses a prompt. Clauses end at commas and full stops; a negation applies to the rest of its
+    /// clause.
     pub(crate) fn of(prompt: &str) -> Self {
         let mut criteria = Self::default();
         for clause in prompt.split([',', ';', '.', '\n', '(', ')', ':']) {
@@ -45,7 +46,7 @@ impl Criteria {
             let next = words.get(at + 1).map(String::as_str);
             if NEGATIONS.contains(&word) {
                 is_negated = true;
-            } else if TURNS.contains(&word) {
+            } else if NEGATION_ENDS.contains(&word) {
                 is_negated = false;
             } else if matches!(word, "internal" | "interne" | "internos")
                 || matches!(word, "external" | "externe" | "externos" | "outbound")
@@ -70,12 +71,11 @@ impl Criteria {
             } else if let Some(own) = type_word(word).filter(|_| is_named(&words, at, is_negated)) {
                 self.add_type(own, is_negated);
             } else if !is_filler(word) {
-                match is_negated {
-                    true => self.not_words.push(shown[at].clone()),
-                    false => {
-                        self.query.push(' ');
-                        self.query.push_str(&shown[at]);
-                    }
+                if is_negated {
+                    self.not_words.push(shown[at].clone());
+                } else {
+                    self.query.push(' ');
+                    self.query.push_str(&shown[at]);
                 }
             }
             at += 1;
@@ -93,23 +93,24 @@ impl Criteria {
         }
     }
 
-    /// Whether anything is asked for.
+    /// Whether the prompt has no constraint at all.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Whether the word at a place names a type of page rather than a part of the subject: `product pages`, not `product safety`.
+/// Whether the word at `at` names a page type instead of being part of the query: `product pages`,
+/// but not `product safety`.
 fn is_named(words: &[String], at: usize, is_negated: bool) -> bool {
     let next = words.get(at + 1).map(String::as_str);
     let is_closed = next.is_none_or(|next| {
         is_filler(next)
-            || TURNS.contains(&next)
+            || NEGATION_ENDS.contains(&next)
             || NEGATIONS.contains(&next)
             || type_word(next).is_some()
     });
     let previous = at.checked_sub(1).map(|before| words[before].as_str());
-    // What stands before it in the same breath makes it a part of a name: `annual press`, `climate news`.
+    // A preceding word makes it part of a compound: `annual press`, `climate news`.
     let is_compound = previous.is_some_and(|previous| {
         !is_filler(previous) && !NEGATIONS.contains(&previous) && type_word(previous).is_none()
     });

@@ -1,4 +1,4 @@
-//! The links of a run, best first.
+//! Merges the links of all pages of a run, best first.
 
 use std::collections::HashMap;
 
@@ -6,47 +6,47 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trawl_sdk::analyst::Finding;
 
-use crate::judge::Judged;
+use crate::ranking::RankedLink;
 
 /// The answer of a run.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Joined {
     relevant_urls: Vec<String>,
-    links: Vec<Placed>,
+    links: Vec<PageLink>,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<Value>,
 }
 
-/// A relevant link with the page on which it is best.
+/// A relevant link and the page on which it scored best.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Placed {
+struct PageLink {
     url: String,
     text: String,
-    #[serde(serialize_with = "crate::judge::digits")]
+    #[serde(serialize_with = "crate::ranking::digits")]
     score: f32,
     content_type: String,
     reason: String,
     page: String,
 }
 
-/// What is read of a page's answer.
+/// The parts of a page's answer that the join reads.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Found {
-    links: Vec<Judged>,
+struct PageAnswer {
+    links: Vec<RankedLink>,
     model: Option<Value>,
 }
 
-/// Joins what was found on pages: each address once, as on the page where it is best.
+/// Merges the findings of all pages. A URL is listed once, with its best score.
 pub(crate) fn join(findings: &[Finding], count: usize) -> Joined {
-    let mut links: Vec<Placed> = Vec::new();
+    let mut links: Vec<PageLink> = Vec::new();
     let mut by_url: HashMap<String, usize> = HashMap::new();
     let mut notes: Vec<Value> = Vec::new();
     for finding in findings {
-        let found = Found::deserialize(&finding.value).unwrap_or_default();
+        let found = PageAnswer::deserialize(&finding.value).unwrap_or_default();
         notes.extend(found.model);
         for link in found.links.into_iter().filter(|link| link.relevant) {
-            let placed = Placed {
+            let link = PageLink {
                 text: link.text,
                 score: link.score.clamp(0.0, 1.0),
                 content_type: link.content_type,
@@ -54,12 +54,12 @@ pub(crate) fn join(findings: &[Finding], count: usize) -> Joined {
                 page: finding.url.clone(),
                 url: link.url,
             };
-            match by_url.get(&placed.url) {
-                Some(&at) if links[at].score < placed.score => links[at] = placed,
+            match by_url.get(&link.url) {
+                Some(&at) if links[at].score < link.score => links[at] = link,
                 Some(_) => {}
                 None => {
-                    by_url.insert(placed.url.clone(), links.len());
-                    links.push(placed);
+                    by_url.insert(link.url.clone(), links.len());
+                    links.push(link);
                 }
             }
         }

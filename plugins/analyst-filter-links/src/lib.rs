@@ -1,17 +1,17 @@
-//! The analyst `filter_links`: which links of a page are worth following for what the caller wants.
+//! The `filter_links` analyst: which links of a page are worth following for a query.
 
-mod address;
 mod anchors;
 mod content_type;
 mod criteria;
 mod join;
-mod judge;
 mod link;
 mod model;
+mod ranking;
 mod segments;
 #[cfg(test)]
 mod tests;
-mod wishes;
+mod url;
+mod vocabulary;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,32 +20,33 @@ use trawl_sdk::{Failure, Info};
 
 use content_type::ContentType;
 use criteria::Criteria;
-use judge::Judged;
+use ranking::RankedLink;
 
-/// Ranks the links of a page: by the words of a query (BM25 over text, label, address, heading and surroundings), by the type of what
-/// they lead to, and by rules in words such as `only PDF` or `not news`. A model, where there is one, chooses among them.
+/// Ranks the links of a page: by the words of a query (BM25 over anchor text, label, URL, heading
+/// and surrounding text), by the type of page they lead to, and by constraints such as `only PDF`
+/// or `not news`. A model, if available, selects among them.
 pub struct FilterLinks;
 
-/// Most links that can be asked for.
+/// Maximum number of links in an answer.
 pub const COUNT_MAX: usize = 1_000;
-/// Links given when nobody says how many.
+/// Default number of links.
 const COUNT_DEFAULT: usize = 50;
 
-/// Options of one task.
+/// Options of a task.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// What is wanted, in words.
+    /// The query in natural language.
     prompt: Option<String>,
-    /// Types that are wanted.
+    /// Accepted content types.
     content_type: Option<Types>,
-    /// Most links, 1 to [`COUNT_MAX`].
+    /// Maximum number of links, 1 to [`COUNT_MAX`].
     count: Option<usize>,
-    /// Least score of a relevant link, 0 to 1.
+    /// Minimum score of a relevant link, 0 to 1.
     threshold: Option<f32>,
 }
 
-/// One type or several.
+/// One or several content types.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Types {
@@ -57,25 +58,25 @@ const OPTIONS_SCHEMA: &str = r#"{
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "properties": {
-        "prompt": {"type": ["string", "null"], "description": "What is wanted, in words: a subject, types of pages, `only PDF`, `not news`."},
-        "content_type": {"type": ["string", "array", "null"], "items": {"type": "string"}, "description": "Types that are wanted: article, product, contact, about, documentation, listing, legal, login, media, download, other."},
-        "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 1000, "default": 50, "description": "Most links."},
-        "threshold": {"type": ["number", "null"], "minimum": 0, "maximum": 1, "description": "Least score of a relevant link; without it, one that depends on the best link."}
+        "prompt": {"type": ["string", "null"], "description": "What to look for: a topic, page types, `only PDF`, `not news`."},
+        "content_type": {"type": ["string", "array", "null"], "items": {"type": "string"}, "description": "Accepted content types: article, product, contact, about, documentation, listing, legal, login, media, download, other."},
+        "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 1000, "default": 50, "description": "Maximum number of links."},
+        "threshold": {"type": ["number", "null"], "minimum": 0, "maximum": 1, "description": "Minimum score of a relevant link; by default relative to the best link."}
     },
     "additionalProperties": false
 }"#;
 
 trawl_sdk::export!(analyst: FilterLinks);
 
-/// What a task wants, checked.
-struct Wanted {
+/// The checked options of a task.
+struct Request {
     criteria: Criteria,
-    /// Types that the option names; they outdo those of the prompt.
+    /// Types named by the option; they override those of the prompt.
     named: Vec<ContentType>,
     threshold: Option<f32>,
 }
 
-impl Wanted {
+impl Request {
     fn of(options: &Options) -> Result<Self, Failure> {
         let names = match &options.content_type {
             None => &[][..],
@@ -90,7 +91,7 @@ impl Wanted {
                     let known: Vec<&str> =
                         content_type::ALL.iter().map(|(name, _)| *name).collect();
                     let reason = format!(
-                        "`{name}` is no type of content; there are {}",
+                        "`{name}` is not a content type; use one of {}",
                         known.join(", ")
                     );
                     Failure::invalid_option("content_type", reason)
@@ -103,7 +104,7 @@ impl Wanted {
         })
     }
 
-    /// The types that are wanted; none when any is.
+    /// Accepted types; empty accepts any type.
     fn types(&self) -> impl Iterator<Item = ContentType> {
         let types = if self.named.is_empty() {
             &self.criteria.types
@@ -113,24 +114,25 @@ impl Wanted {
         types.iter().copied()
     }
 
-    /// What a model is told of it.
-    fn in_words(&self, options: &Options) -> Option<String> {
+    /// The request as presented to a model.
+    fn as_text(&self, options: &Options) -> Option<String> {
         let prompt = options.prompt.as_deref().unwrap_or_default().trim();
         if self.criteria.is_empty() && self.named.is_empty() && prompt.is_empty() {
             return None;
         }
         let types: Vec<&str> = self.named.iter().map(|own| own.name()).collect();
-        Some(match types.is_empty() {
-            true => prompt.to_owned(),
-            false => format!("{prompt} (types of pages: {})", types.join(", ")),
+        Some(if types.is_empty() {
+            prompt.to_owned()
+        } else {
+            format!("{prompt} (page types: {})", types.join(", "))
         })
     }
 }
 
-/// The answer of one page.
+/// The answer for one page.
 #[derive(Debug, Serialize)]
 struct Answer {
-    links: Vec<Judged>,
+    links: Vec<RankedLink>,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<Value>,
 }
@@ -148,22 +150,22 @@ impl Analyst for FilterLinks {
         Info::new(
             "filter_links",
             env!("CARGO_PKG_VERSION"),
-            "The links of a page that are worth following, with scores, types and reasons",
+            "Links of a page that are worth following, with scores, content types and reasons",
         )
         .options_schema(OPTIONS_SCHEMA)
     }
 
     fn start(task: &Task<'_, Options>) -> Result<Step, Failure> {
         let (options, count) = (&task.options, task.options.count());
-        let wanted = Wanted::of(options)?;
+        let request = Request::of(options)?;
         let document = match &task.subject {
             Subject::Page { document, .. } => *document,
             Subject::Pages(findings) => return Step::done(&join::join(findings, count)),
         };
-        let links = judge::judge(document, &wanted);
-        // Without a wish there is nothing that a model could know better.
-        let wish = wanted.in_words(options).zip(task.model);
-        match wish.and_then(|(wish, model)| model::ask(&links, &wish, count, model)) {
+        let links = ranking::rank(document, &request);
+        // Without a query a model has no advantage over the rules.
+        let question = request.as_text(options).zip(task.model);
+        match question.and_then(|(text, model)| model::ask(&links, &text, count, model)) {
             Some((question, n_offered)) => question.ask_with(&n_offered),
             None => Step::done(&answer(links, count, None)),
         }
@@ -172,17 +174,17 @@ impl Analyst for FilterLinks {
     fn resume(task: &Task<'_, Options>, memo: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
         let Subject::Page { document, .. } = &task.subject else {
             return Err(Failure::Failed(
-                "pages are joined without a question".to_owned(),
+                "a join asks no question, so there is no reply to resume with".to_owned(),
             ));
         };
-        let wanted = Wanted::of(&task.options)?;
-        let mut links = judge::judge(document, &wanted);
-        let note = model::take(&mut links, recall(memo)?, wanted.threshold, &reply);
+        let request = Request::of(&task.options)?;
+        let mut links = ranking::rank(document, &request);
+        let note = model::merge(&mut links, recall(memo)?, request.threshold, &reply);
         Step::done(&answer(links, task.options.count(), Some(note)))
     }
 }
 
-fn answer(mut links: Vec<Judged>, count: usize, model: Option<Value>) -> Answer {
+fn answer(mut links: Vec<RankedLink>, count: usize, model: Option<Value>) -> Answer {
     links.truncate(count);
     Answer { links, model }
 }

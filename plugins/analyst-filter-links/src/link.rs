@@ -1,39 +1,39 @@
-//! The links of a page with what tells where they lead.
+//! Extracts the links of a page with the texts that describe them.
 
 use std::collections::HashMap;
 
 use trawl_sdk::rank::{Region, flat_text};
 use trawl_sdk::{Document, Element, Kind, Node, Step, Tag};
 
-/// Most links of a page; what follows is left out.
+/// Maximum number of links per page; the rest is ignored.
 pub(crate) const LINKS_MAX: usize = 5_000;
-/// Longest anchor text in characters that is given.
+/// Maximum anchor text length in characters.
 const TEXT_CHARS_MAX: usize = 300;
-/// Characters of the text around a link that are read.
+/// Maximum length of the surrounding text in characters.
 const CONTEXT_CHARS: usize = 240;
-/// Nodes around a link that are looked at for its text.
+/// Maximum number of nodes visited for the surrounding text.
 const CONTEXT_NODES: usize = 150;
 
 /// A link of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Link {
-    /// Where it leads, absolute, without fragment.
+    /// Absolute URL without fragment.
     pub(crate) url: String,
-    /// What a reader clicks on; of a picture its description.
+    /// Anchor text, or the alternative text of an image link.
     pub(crate) text: String,
-    /// Its title or label, when that says more.
+    /// `title` or `aria-label`, if it differs from the text.
     pub(crate) label: String,
     /// The heading above it.
     pub(crate) heading: String,
-    /// The text around it.
+    /// The surrounding text.
     pub(crate) context: String,
-    /// Where it stands; the best place of several.
+    /// Page region; the best one if the link occurs repeatedly.
     pub(crate) region: Region,
-    /// Whether the page offers it for download.
+    /// Whether it has the `download` attribute.
     pub(crate) is_download: bool,
 }
 
-/// Every link to another page, each address once, in page order.
+/// All links to other pages in page order, each URL once.
 pub(crate) fn links(document: &Document<'_>) -> Vec<Link> {
     let mut reader = Reader {
         document,
@@ -53,9 +53,10 @@ pub(crate) fn links(document: &Document<'_>) -> Vec<Link> {
                             element.tag(),
                             Tag::Head | Tag::Noscript | Tag::Area | Tag::Object
                         );
-                    match is_hidden {
-                        true => walk.skip_tree(),
-                        false => reader.enter(element),
+                    if is_hidden {
+                        walk.skip_tree();
+                    } else {
+                        reader.enter(element);
                     }
                 }
                 _ => {}
@@ -82,7 +83,7 @@ struct Reader<'a> {
     links: Vec<Link>,
     by_url: HashMap<String, usize>,
     regions: Vec<(Node<'a>, Region)>,
-    /// The heading above, in the content.
+    /// The current heading of the main content.
     heading: String,
 }
 
@@ -115,15 +116,15 @@ impl<'a> Reader<'a> {
             .last()
             .map_or(Region::Main, |(_, region)| *region);
         let text = text_of(element);
-        let said = ["title", "aria-label"]
+        let labels = ["title", "aria-label"]
             .into_iter()
             .filter_map(|name| element.attr(name));
-        let label = said
+        let label = labels
             .map(str::trim)
             .find(|label| *label != text)
             .unwrap_or_default()
             .to_owned();
-        // A menu's links stand under no heading of the content.
+        // Links in navigation do not belong to a heading of the content.
         let heading = match region {
             Region::Main => self.heading.clone(),
             _ => String::new(),
@@ -148,14 +149,14 @@ impl<'a> Reader<'a> {
 }
 
 impl Link {
-    /// Adds what another link to the same page tells.
+    /// Merges another link to the same URL.
     fn merge(&mut self, other: Self) {
         if other.region < self.region || self.context.is_empty() {
             (self.region, self.context, self.heading) =
                 (self.region.min(other.region), other.context, other.heading);
         }
         if self.text.is_empty()
-            || (!other.text.is_empty() && is_vague(&self.text) && !is_vague(&other.text))
+            || (!other.text.is_empty() && is_generic(&self.text) && !is_generic(&other.text))
         {
             self.text = other.text;
         }
@@ -166,9 +167,9 @@ impl Link {
     }
 }
 
-/// Whether an anchor says nothing of where it leads.
-fn is_vague(text: &str) -> bool {
-    const VAGUE: [&str; 16] = [
+/// Whether an anchor text does not describe the target.
+fn is_generic(text: &str) -> bool {
+    const GENERIC: [&str; 16] = [
         "more",
         "read more",
         "learn more",
@@ -189,7 +190,7 @@ fn is_vague(text: &str) -> bool {
     let text = text
         .trim_end_matches(|c: char| !c.is_alphanumeric())
         .to_lowercase();
-    VAGUE.contains(&text.as_str()) || text.chars().count() < 3
+    GENERIC.contains(&text.as_str()) || text.chars().count() < 3
 }
 
 fn text_of(element: Element<'_>) -> String {
@@ -208,7 +209,7 @@ fn text_of(element: Element<'_>) -> String {
     own.or_else(inside).unwrap_or_default().trim().to_owned()
 }
 
-/// The text of the block around a link, without the link's own.
+/// Text of the enclosing block, without the link's own text.
 fn context(link: Element<'_>) -> String {
     let is_block = |element: &Element<'_>| element.tag().is_block();
     let Some(block) = link.ancestors().find(is_block) else {
@@ -241,7 +242,7 @@ fn context(link: Element<'_>) -> String {
     text.chars().take(CONTEXT_CHARS).collect()
 }
 
-/// Where an `href` leads, without its fragment; `None` when that is no other page of the web.
+/// Absolute target of an `href` without fragment; `None` unless it is another web page.
 fn target(document: &Document<'_>, href: &str) -> Option<String> {
     let href = href.trim_ascii();
     if href.is_empty() || href.starts_with('#') {

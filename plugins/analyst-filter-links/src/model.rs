@@ -1,4 +1,4 @@
-//! What a model is asked about links, and what is taken of its answer.
+//! The prompt that lets a model select links, and the merge of its answer.
 
 use std::collections::BTreeSet;
 
@@ -7,51 +7,52 @@ use serde_json::{Value, json};
 use trawl_sdk::analyst::{Model, Question, Reply};
 use trawl_sdk::rank::{DATA_NOTE, Room, data, squeeze};
 
-use crate::judge::{Judged, rounded};
+use crate::ranking::{RankedLink, rounded};
 
-/// Most links that are offered: more make an answer worse.
+/// Maximum number of links in a prompt: answers get worse with more.
 const OFFERED_MAX: usize = 150;
-/// Tokens that a link takes in an answer, about.
+/// Approximate answer tokens per link.
 const LINK_TOKENS: u32 = 30;
-/// Longest prompt that is passed on, in characters.
+/// Maximum length of the caller's prompt in characters.
 const PROMPT_CHARS_MAX: usize = 2_000;
-/// Longest text of a link that is offered, in characters.
+/// Maximum anchor text length in the prompt, in characters.
 const TEXT_CHARS_MAX: usize = 120;
-/// Longest address that is offered, in characters.
+/// Maximum URL length in the prompt, in characters.
 const URL_CHARS_MAX: usize = 200;
-/// Longest reason, in characters. It makes for a better choice and is not shown: nothing in it was checked.
+/// Maximum reason length in characters. Asking for a reason improves the selection; it is not
+/// returned because it cannot be verified.
 const REASON_CHARS_MAX: usize = 200;
-/// Score of a chosen link that the rules gave none.
+/// Base score of a link selected by the model.
 const CHOSEN: f32 = 0.5;
 
-const RULES: &str = "You choose links of one web page. Each is numbered, with its text, its address and the heading above it. Choose those that fit what the caller asks for, best first, by their numbers, each with a reason of a few words. Choose none that does not fit; if none fits, give an empty list.";
+const RULES: &str = "You choose links of one web page. Each is numbered, with its text, its URL and the heading above it. Choose those that fit what the caller asks for, best first, by their numbers, each with a reason of a few words. Choose none that does not fit; if none fits, give an empty list.";
 
 #[derive(Deserialize)]
-struct Said {
-    links: Vec<SaidLink>,
+struct Selection {
+    links: Vec<SelectedLink>,
 }
 
 #[derive(Deserialize)]
-struct SaidLink {
+struct SelectedLink {
     number: i64,
 }
 
-/// The question about the links, and how many of them it offers; `None` when there is nothing to ask.
+/// Builds the question and the number of offered links; `None` if there is nothing to ask.
 pub(crate) fn ask(
-    links: &[Judged],
-    wish: &str,
+    links: &[RankedLink],
+    request: &str,
     count: usize,
     model: Model,
 ) -> Option<(Question, usize)> {
-    let wish: String = wish.chars().take(PROMPT_CHARS_MAX).collect();
+    let request: String = request.chars().take(PROMPT_CHARS_MAX).collect();
     let affordable = (model.answer_tokens / LINK_TOKENS).max(1) as usize;
     let count = count.min(affordable);
-    let wish = format!("Choose at most {count} links. The caller asks for: {wish}");
-    // The number of links is not known yet: the longest it can be takes the same room.
+    let request = format!("Choose at most {count} links. The caller asks for: {request}");
+    // The number of offered links is not known yet; the maximum takes the most space.
     let room = schema(count, OFFERED_MAX).to_string();
     let mut room = Room::new(
         model.context_tokens,
-        &[RULES, DATA_NOTE, &wish, &room, "data marks"],
+        &[RULES, DATA_NOTE, &request, &room, "data marks"],
     );
     let mut lines = String::new();
     let mut n_offered = 0;
@@ -73,7 +74,7 @@ pub(crate) fn ask(
     }
     let question = Question::new(schema(count, n_offered))
         .system(format!("{RULES}\n{DATA_NOTE}"))
-        .user(format!("{wish}\n\n{}", data(&lines)))
+        .user(format!("{request}\n\n{}", data(&lines)))
         .answer_tokens(model.answer_tokens.min(LINK_TOKENS * (count as u32 + 1)));
     (n_offered > 0).then_some((question, n_offered))
 }
@@ -99,10 +100,10 @@ fn schema(count: usize, n_offered: usize) -> Value {
     })
 }
 
-/// Takes a reply into the links, the first `n_offered` of which were offered; what is to be said of the model.
-/// Rules and `threshold` hold for what it chose too.
-pub(crate) fn take(
-    links: &mut [Judged],
+/// Merges the model's answer into the links, the first `n_offered` of which were offered, and
+/// returns the note about the model. Constraints and `threshold` still apply.
+pub(crate) fn merge(
+    links: &mut [RankedLink],
     n_offered: usize,
     threshold: Option<f32>,
     reply: &Reply<'_>,
@@ -110,14 +111,14 @@ pub(crate) fn take(
     let Reply::Answer(answer) = reply else {
         return reply.note();
     };
-    let Ok(said) = Said::deserialize(answer) else {
-        return json!({"used": false, "reason": "the model's answer is not of the asked form"});
+    let Ok(selection) = Selection::deserialize(answer) else {
+        return json!({"used": false, "reason": "the model's answer does not match the schema"});
     };
     let n_offered = n_offered.min(links.len());
     let mut chosen: BTreeSet<usize> = BTreeSet::new();
-    for said in &said.links {
-        // A number that was not offered is none, and one counts once.
-        let at = usize::try_from(said.number)
+    for link in &selection.links {
+        // Ignores unknown numbers and duplicates.
+        let at = usize::try_from(link.number)
             .ok()
             .and_then(|number| number.checked_sub(1));
         if let Some(at) = at.filter(|at| *at < n_offered) {
@@ -126,17 +127,19 @@ pub(crate) fn take(
     }
     for (at, link) in links.iter_mut().take(n_offered).enumerate() {
         let is_chosen = chosen.contains(&at);
-        let is_taken = is_chosen && !link.is_refused;
-        link.score = rounded(match is_taken {
-            true => CHOSEN + (1.0 - CHOSEN) * link.score,
-            false => CHOSEN * link.score,
+        let is_taken = is_chosen && !link.is_excluded;
+        link.score = rounded(if is_taken {
+            CHOSEN + (1.0 - CHOSEN) * link.score
+        } else {
+            CHOSEN * link.score
         });
         link.relevant = is_taken && link.score >= threshold.unwrap_or(0.0);
-        let said = match is_chosen {
-            true => "chosen by the model",
-            false => "not chosen by the model",
+        let verdict = if is_chosen {
+            "chosen by the model"
+        } else {
+            "not chosen by the model"
         };
-        link.reason = format!("{said}; {}", link.reason);
+        link.reason = format!("{verdict}; {}", link.reason);
     }
     links.sort_by(|one, other| {
         other

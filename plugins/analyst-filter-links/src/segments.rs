@@ -1,8 +1,8 @@
-//! Parts of addresses that name what is there, in several languages; accents are folded.
+//! Path segments that identify the type of a page, in several languages; accents are folded.
 
 use crate::content_type::ContentType;
 
-/// Parts of paths by what is there, or below.
+/// Path segments by the type of the page there or below.
 pub(crate) const SEGMENTS: &[(ContentType, &[&str])] = &[
     (
         ContentType::Login,

@@ -1,126 +1,132 @@
-//! From evidence to labels with confidences and reasons.
+//! Turns evidence into labels with confidences and reasons.
 
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::evidence::{Evidence, Hits};
-use crate::taxonomy::{Kind, TermId, labels, spoken_for};
+use crate::taxonomy::{Kind, TermId, labels, labels_of};
 
-/// How soon a term that stands often counts no more (BM25's k1), for a text of [`USUAL_WORDS`].
+/// Term frequency saturation (BM25's k1) for a text of [`USUAL_WORDS`].
 const K1: f32 = 2.0;
-/// How much a long text counts less (BM25's b).
+/// Length normalization (BM25's b).
 const B: f32 = 0.6;
-/// Words of a usual page.
+/// Typical page length in words.
 const USUAL_WORDS: f32 = 500.0;
-/// What a type of schema.org counts: about as much as three strong terms.
+/// Weight of a matching schema.org type, about that of three strong terms.
 const TYPE_WEIGHT: f32 = 6.0;
-/// The strength at which confidence is 63 %. Set so that of the labels given with a confidence, about that share was right on the pages in `tests`.
+/// Strength at which the confidence reaches 63 %. Calibrated on the pages in `tests`: of the labels
+/// with a assigned confidence, about that share is correct.
 const SCALE: f32 = 4.5;
-/// Part of the confidence that does not depend on how much stronger another label is.
-const ALONE: f32 = 0.3;
-/// Confidence that is left when one word alone speaks for a label.
-const LONELY: f32 = 0.45;
-/// Least confidence of a label that is given.
+/// Share of the confidence that is independent of competing labels.
+const INDEPENDENT_SHARE: f32 = 0.3;
+/// Confidence factor if only one term supports a label.
+const SINGLE_TERM_FACTOR: f32 = 0.45;
+/// Minimum confidence of a returned label.
 pub(crate) const CONFIDENCE_MIN: f32 = 0.15;
-/// Most terms that a reason quotes.
+/// Maximum number of terms quoted in a reason.
 const QUOTES_MAX: usize = 4;
 
-/// A label of a page.
+/// A label assigned to a page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Given {
+pub(crate) struct Assignment {
     pub(crate) label: String,
-    /// How sure it is, 0 to 1.
+    /// Confidence, 0 to 1.
     #[serde(serialize_with = "digits")]
     pub(crate) confidence: f32,
-    /// What speaks for it, quoted from the page.
+    /// The evidence, quoted from the page.
     pub(crate) reason: String,
 }
 
-/// What speaks for a label.
+/// The evidence for a label.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Case {
+pub(crate) struct Support {
     pub(crate) strength: f32,
-    /// Terms with what they add.
+    /// Terms with their contributions.
     pub(crate) terms: Vec<(f32, TermId)>,
-    /// The type of schema.org that tells it.
+    /// The matching schema.org type.
     pub(crate) kind: Option<&'static str>,
 }
 
-/// How far a term has come to counting in full, 0 to 1.
+/// Saturated frequency of a term, 0 to 1.
 pub(crate) fn saturation(hits: &Hits, n_words: usize) -> f32 {
     let length = 1.0 - B + B * (n_words as f32 / USUAL_WORDS);
     hits.weighted / (hits.weighted + K1 * length)
 }
 
-/// What speaks for each label of the taxonomy, in its order.
-pub(crate) fn cases(evidence: &Evidence) -> Vec<Case> {
-    let mut cases = vec![Case::default(); labels().len()];
+/// Collects the evidence for each label of the taxonomy, in its order.
+pub(crate) fn supports(evidence: &Evidence) -> Vec<Support> {
+    let mut supports = vec![Support::default(); labels().len()];
     let mut terms: Vec<_> = evidence.terms.iter().collect();
     terms.sort_by_key(|(term, _)| **term);
     for (term, hits) in terms {
-        // A word that speaks for many labels tells less of each.
-        let n_labels = spoken_for(*term).count() as f32;
-        for (label, weight) in spoken_for(*term) {
+        // A term shared by many labels is weaker evidence for each.
+        let n_labels = labels_of(*term).count() as f32;
+        for (label, weight) in labels_of(*term) {
             let adds = weight * saturation(hits, evidence.n_words) / n_labels.sqrt().max(1.0);
-            cases[label].strength += adds;
-            cases[label].terms.push((adds, *term));
+            supports[label].strength += adds;
+            supports[label].terms.push((adds, *term));
         }
     }
-    for (case, label) in cases.iter_mut().zip(labels()) {
-        case.kind = label
+    for (support, label) in supports.iter_mut().zip(labels()) {
+        support.kind = label
             .types
             .iter()
             .copied()
-            .find(|wanted| evidence.types.iter().any(|own| own == wanted));
-        if case.kind.is_some() {
-            case.strength += TYPE_WEIGHT;
+            .find(|labels| evidence.types.iter().any(|own| own == labels));
+        if support.kind.is_some() {
+            support.strength += TYPE_WEIGHT;
         }
-        case.terms.sort_by(|one, other| other.0.total_cmp(&one.0));
+        support
+            .terms
+            .sort_by(|one, other| other.0.total_cmp(&one.0));
     }
-    cases
+    supports
 }
 
-/// The confidences of the cases of one kind, each with its place.
-pub(crate) fn confidences(cases: &[Case], kind: Kind) -> Vec<(usize, f32)> {
+/// Confidences of the labels of one kind, by label index.
+pub(crate) fn confidences(supports: &[Support], kind: Kind) -> Vec<(usize, f32)> {
     let own = || {
-        cases
+        supports
             .iter()
             .enumerate()
             .filter(|(at, _)| labels()[*at].kind == kind)
     };
-    let best = own().map(|(_, case)| case.strength).fold(0.0, f32::max);
-    let confidence = |case: &Case| {
-        let sure = 1.0 - (-case.strength / SCALE).exp();
-        let share = ALONE + (1.0 - ALONE) * case.strength / best.max(f32::MIN_POSITIVE);
-        let is_lonely = case.terms.len() < 2 && case.kind.is_none();
-        sure * share * if is_lonely { LONELY } else { 1.0 }
+    let best = own()
+        .map(|(_, support)| support.strength)
+        .fold(0.0, f32::max);
+    let confidence = |support: &Support| {
+        let sure = 1.0 - (-support.strength / SCALE).exp();
+        let share = INDEPENDENT_SHARE
+            + (1.0 - INDEPENDENT_SHARE) * support.strength / best.max(f32::MIN_POSITIVE);
+        let is_single = support.terms.len() < 2 && support.kind.is_none();
+        sure * share * if is_single { SINGLE_TERM_FACTOR } else { 1.0 }
     };
     let mut confidences: Vec<(usize, f32)> = own()
-        .map(|(at, case)| (at, rounded(confidence(case))))
+        .map(|(at, support)| (at, rounded(confidence(support))))
         .collect();
     confidences.sort_by(|one, other| other.1.total_cmp(&one.1));
     confidences
 }
 
-/// The labels of one kind, surest first.
-pub(crate) fn given(evidence: &Evidence, cases: &[Case], kind: Kind) -> Vec<Given> {
-    let sure = confidences(cases, kind)
+/// The labels of one kind, most confident first.
+pub(crate) fn assign(evidence: &Evidence, supports: &[Support], kind: Kind) -> Vec<Assignment> {
+    let sure = confidences(supports, kind)
         .into_iter()
         .filter(|(_, confidence)| *confidence >= CONFIDENCE_MIN);
-    sure.map(|(at, confidence)| Given {
+    sure.map(|(at, confidence)| Assignment {
         label: labels()[at].name.to_owned(),
         confidence,
-        reason: reason(evidence, &cases[at]),
+        reason: reason(evidence, &supports[at]),
     })
     .collect()
 }
 
-/// What speaks for a label, in words.
-pub(crate) fn reason(evidence: &Evidence, case: &Case) -> String {
-    let quoted = case
+/// Describes the evidence for a label.
+pub(crate) fn reason(evidence: &Evidence, support: &Support) -> String {
+    let quoted = support
         .terms
         .iter()
         .filter_map(|(_, term)| evidence.terms.get(term));
-    let mut parts: Vec<String> = case
+    let mut parts: Vec<String> = support
         .kind
         .iter()
         .map(|kind| format!("schema.org type “{kind}”"))
@@ -130,7 +136,7 @@ pub(crate) fn reason(evidence: &Evidence, case: &Case) -> String {
     parts.join("; ")
 }
 
-/// Words with the places where they stand: “tea”, “cup” in the title; “milk” in the text.
+/// Quotes terms by place: “tea”, “cup” in the title; “milk” in the text.
 pub(crate) fn quote(hits: &[&Hits]) -> String {
     let mut places: Vec<_> = hits.iter().map(|hits| hits.place).collect();
     places.sort_unstable();
@@ -150,12 +156,12 @@ pub(crate) fn quote(hits: &[&Hits]) -> String {
     parts.collect::<Vec<_>>().join("; ")
 }
 
-/// Writes a confidence with its two digits, not with those that single precision adds.
+/// Serializes a confidence with two decimal places, without `f32` noise.
 pub(crate) fn digits<S: Serializer>(confidence: &f32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((f64::from(*confidence) * 100.0).round() / 100.0)
 }
 
-/// A confidence with two digits: more say nothing.
+/// Rounds a confidence to two decimal places.
 pub(crate) fn rounded(confidence: f32) -> f32 {
     (confidence.clamp(0.0, 1.0) * 100.0).round() / 100.0
 }

@@ -1,33 +1,33 @@
-//! Labels of the caller's own.
+//! Custom labels defined by the caller.
 
 use std::collections::HashMap;
 
 use trawl_sdk::rank::{Vocabulary, each_word, fold};
 
-use crate::choose::{Case, Given, confidences, quote, reason, rounded, saturation};
+use crate::choose::{Assignment, Support, confidences, quote, reason, rounded, saturation};
 use crate::evidence::{Evidence, Hits};
-use crate::taxonomy::{Kind, labels, phrases_of, spoken_for, terms_of};
+use crate::taxonomy::{Kind, labels, labels_of, phrases_of, terms_of};
 
-/// Most labels of one task.
+/// Maximum number of labels per task.
 pub(crate) const LABELS_MAX: usize = 200;
-/// Longest label in characters.
+/// Maximum label length in characters.
 pub(crate) const LABEL_CHARS_MAX: usize = 100;
-/// Most words of a label that a prompt names; more are a sentence.
+/// Maximum number of words in a label taken from a prompt; anything longer is a sentence.
 const LABEL_WORDS_MAX: usize = 5;
-/// What a label's own words count, in the measure of the taxonomy's strong terms.
+/// Weight of a label's own words, on the scale of the taxonomy's strong terms.
 const OWN_WEIGHT: f32 = 3.0;
-/// The strength of own words at which confidence is 63 %.
+/// Strength of own words at which the confidence reaches 63 %.
 const OWN_SCALE: f32 = 2.2;
-/// Confidence that passes from a label of the taxonomy to one that means the same.
-const NEIGHBOUR: f32 = 0.95;
-/// Confidence of a page's own type.
-const TYPED: f32 = 0.9;
-/// Least strength of the kinship between a label and one of the taxonomy.
-const KINSHIP_MIN: f32 = 0.3;
-/// Least confidence of a label that is given.
+/// Confidence factor when a taxonomy label with the same meaning is assigned.
+const SYNONYM_FACTOR: f32 = 0.95;
+/// Confidence from the page's own type.
+const TYPE_CONFIDENCE: f32 = 0.9;
+/// Minimum similarity between a custom label and a taxonomy label.
+const SIMILARITY_MIN: f32 = 0.3;
+/// Minimum confidence of a returned label.
 const CONFIDENCE_MIN: f32 = 0.1;
 
-/// Kinds of pages that callers name: words of the label, types, parts of the path.
+/// Page types that callers ask for: words of the label, schema.org types, path segments.
 const PAGE_KINDS: [(&[&str], &[&str], &[&str]); 11] = [
     (
         &["blog", "weblog"],
@@ -105,12 +105,13 @@ const PAGE_KINDS: [(&[&str], &[&str], &[&str]); 11] = [
     (&["faq"], &["FAQPage"], &["/faq"]),
 ];
 
-/// The labels that a task names: its list, else the prompt when it is one.
+/// The labels of a task: its list, or else those listed in the prompt.
 pub(crate) fn named(list: &[String], prompt: Option<&str>) -> Vec<String> {
     let from_prompt = || prompt.map(named_in).unwrap_or_default();
-    let all: Vec<String> = match list.is_empty() {
-        true => from_prompt(),
-        false => list.to_vec(),
+    let all: Vec<String> = if list.is_empty() {
+        from_prompt()
+    } else {
+        list.to_vec()
     };
     let mut seen = std::collections::HashSet::new();
     let all = all.into_iter().map(|label| {
@@ -127,7 +128,8 @@ pub(crate) fn named(list: &[String], prompt: Option<&str>) -> Vec<String> {
     .collect()
 }
 
-/// The labels in a prompt: what commas, semicolons or lines part, behind a colon if there is one; none when it is a sentence.
+/// Labels listed in a prompt, separated by commas, semicolons or lines, after a colon if there is
+/// one. Empty if the prompt is a sentence.
 fn named_in(prompt: &str) -> Vec<String> {
     let list = prompt.rsplit_once(':').map_or(prompt, |(_, list)| list);
     let list = list.trim().trim_end_matches(['.', '?', '!']);
@@ -160,20 +162,24 @@ fn named_in(prompt: &str) -> Vec<String> {
     if is_list { labels } else { Vec::new() }
 }
 
-/// The custom labels of a page, surest first.
-pub(crate) fn given(evidence: &Evidence, cases: &[Case], wanted: &[String]) -> Vec<Given> {
+/// The custom labels of a page, most confident first.
+pub(crate) fn assign(
+    evidence: &Evidence,
+    supports: &[Support],
+    labels: &[String],
+) -> Vec<Assignment> {
     let mut stems = Stems::of(evidence);
-    let mut sure = confidences(cases, Kind::Topic);
-    sure.extend(confidences(cases, Kind::Industry));
-    let mut given: Vec<Given> = wanted
+    let mut sure = confidences(supports, Kind::Topic);
+    sure.extend(confidences(supports, Kind::Industry));
+    let mut assigned: Vec<Assignment> = labels
         .iter()
-        .filter_map(|label| stems.given(evidence, cases, &sure, label))
+        .filter_map(|label| stems.assign(evidence, supports, &sure, label))
         .collect();
-    given.sort_by(|one, other| other.confidence.total_cmp(&one.confidence));
-    given
+    assigned.sort_by(|one, other| other.confidence.total_cmp(&one.confidence));
+    assigned
 }
 
-/// The words of a page by their stems.
+/// The words of a page by stem.
 struct Stems {
     words: Vocabulary,
     hits: HashMap<u32, Hits>,
@@ -200,13 +206,13 @@ impl Stems {
         Self { words, hits }
     }
 
-    fn given(
+    fn assign(
         &mut self,
         evidence: &Evidence,
-        cases: &[Case],
+        supports: &[Support],
         sure: &[(usize, f32)],
         label: &str,
-    ) -> Option<Given> {
+    ) -> Option<Assignment> {
         let terms = self.words.query(label);
         let hits: Vec<&Hits> = terms
             .iter()
@@ -218,28 +224,28 @@ impl Stems {
             .map(|hits| OWN_WEIGHT * saturation(hits, evidence.n_words))
             .sum();
         let own = coverage * coverage * (1.0 - (-strength / OWN_SCALE).exp());
-        let neighbour = neighbour(label, sure);
-        let typed = typed(evidence, label);
+        let synonym = synonym(label, sure);
+        let matching_type = matching_type(evidence, label);
         let mut reasons = Vec::new();
         let mut doubt = 1.0;
-        if let Some(kind) = typed {
-            doubt *= 1.0 - TYPED;
-            reasons.push(format!("the page is marked or addressed as “{kind}”"));
+        if let Some(kind) = matching_type {
+            doubt *= 1.0 - TYPE_CONFIDENCE;
+            reasons.push(format!("the page's type or URL is “{kind}”"));
         }
         if own > 0.0 {
             doubt *= 1.0 - own;
             reasons.push(quote(&hits));
         }
-        if let Some((at, confidence)) = neighbour.filter(|(_, confidence)| *confidence > 0.0) {
+        if let Some((at, confidence)) = synonym.filter(|(_, confidence)| *confidence > 0.0) {
             doubt *= 1.0 - confidence;
             reasons.push(format!(
                 "{} ({})",
-                reason(evidence, &cases[at]),
+                reason(evidence, &supports[at]),
                 labels()[at].name
             ));
         }
         let confidence = rounded(1.0 - doubt);
-        (confidence >= CONFIDENCE_MIN).then(|| Given {
+        (confidence >= CONFIDENCE_MIN).then(|| Assignment {
             label: label.to_owned(),
             confidence,
             reason: reasons.join("; "),
@@ -247,15 +253,15 @@ impl Stems {
     }
 }
 
-/// The label of the taxonomy that a custom one means, with the confidence that passes on.
-fn neighbour(label: &str, sure: &[(usize, f32)]) -> Option<(usize, f32)> {
+/// The taxonomy label with the same meaning as a custom label, and the confidence it lends.
+fn synonym(label: &str, sure: &[(usize, f32)]) -> Option<(usize, f32)> {
     let mut words = Vec::new();
     each_word(label, |word| words.push(fold(word)));
     words.retain(|word| {
         word.len() > 1
             && !["and", "und", "et", "the", "of", "page", "pages", "site"].contains(&word.as_str())
     });
-    let mut kinship: HashMap<usize, f32> = HashMap::new();
+    let mut similarity: HashMap<usize, f32> = HashMap::new();
     for (at, word) in words.iter().enumerate() {
         let mut by_label: HashMap<usize, f32> = HashMap::new();
         let phrases = phrases_of(word).iter().filter(|(_, rest, _)| {
@@ -264,7 +270,7 @@ fn neighbour(label: &str, sure: &[(usize, f32)]) -> Option<(usize, f32)> {
                 .starts_with(rest.trim_end_matches('*'))
         });
         let terms = terms_of(word).chain(phrases.map(|(_, _, term)| *term));
-        for (label, weight) in terms.flat_map(spoken_for) {
+        for (label, weight) in terms.flat_map(labels_of) {
             let own = by_label.entry(label).or_default();
             *own = own.max((weight / OWN_WEIGHT).min(1.0));
         }
@@ -278,21 +284,21 @@ fn neighbour(label: &str, sure: &[(usize, f32)]) -> Option<(usize, f32)> {
             }
         }
         for (label, weight) in by_label {
-            *kinship.entry(label).or_default() += weight / words.len() as f32;
+            *similarity.entry(label).or_default() += weight / words.len() as f32;
         }
     }
     let passed = sure.iter().filter_map(|(at, confidence)| {
-        let kinship = kinship
+        let similarity = similarity
             .get(at)
             .copied()
-            .filter(|kinship| *kinship >= KINSHIP_MIN)?;
-        Some((*at, confidence * kinship.min(1.0) * NEIGHBOUR))
+            .filter(|similarity| *similarity >= SIMILARITY_MIN)?;
+        Some((*at, confidence * similarity.min(1.0) * SYNONYM_FACTOR))
     });
     passed.max_by(|one, other| one.1.total_cmp(&other.1))
 }
 
-/// The type or path by which a page is of the kind that a label names.
-fn typed(evidence: &Evidence, label: &str) -> Option<String> {
+/// The schema.org type or path segment that matches the page type named by a label.
+fn matching_type(evidence: &Evidence, label: &str) -> Option<String> {
     let mut words = Vec::new();
     each_word(label, |word| words.push(fold(word)));
     let is_named = |names: &[&str]| {

@@ -1,4 +1,4 @@
-//! What a page has that labels are told by: its words with the places where they stand, and what it says of itself.
+//! The evidence on a page: its words by place, and its own metadata.
 
 use std::collections::HashMap;
 
@@ -8,35 +8,35 @@ use trawl_sdk::{Document, Tag};
 
 use crate::taxonomy::{TermId, phrases_of, terms_of};
 
-/// Words of a page that are read; a longer page is about what it begins with.
+/// Maximum number of words read; a longer page is judged by its beginning.
 const WORDS_MAX: usize = 40_000;
 
-/// Where a word stands.
+/// Place of a word on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
-    /// Navigation, foot, what stands beside the content.
-    Beside,
-    /// The content.
+    /// Navigation, footer, sidebar.
+    Boilerplate,
+    /// The main content.
     Text,
-    /// The address.
-    Address,
-    /// A heading below the first.
+    /// The URL.
+    Url,
+    /// A heading other than the first.
     Heading,
-    /// The description or the keywords for machines.
+    /// The meta description or keywords.
     Description,
     /// The title or the first heading.
     Title,
-    /// A section, breadcrumb or category that the page is filed under.
+    /// A section, breadcrumb or category of the page.
     Section,
 }
 
 impl Place {
-    /// What a word at this place counts of one in the text.
+    /// Weight relative to a word in the main content.
     pub(crate) const fn weight(self) -> f32 {
         match self {
-            Self::Beside => 0.25,
+            Self::Boilerplate => 0.25,
             Self::Text => 1.0,
-            Self::Address | Self::Heading => 2.0,
+            Self::Url | Self::Heading => 2.0,
             Self::Description => 3.0,
             Self::Title => 4.0,
             Self::Section => 5.0,
@@ -46,9 +46,9 @@ impl Place {
     /// Its name in reasons.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Beside => "the navigation",
+            Self::Boilerplate => "the navigation",
             Self::Text => "the text",
-            Self::Address => "the address",
+            Self::Url => "the URL",
             Self::Heading => "a heading",
             Self::Description => "the description",
             Self::Title => "the title",
@@ -57,42 +57,42 @@ impl Place {
     }
 }
 
-/// How a word or a term stands in a page.
+/// Occurrences of a word or term on a page.
 #[derive(Clone, Debug)]
 pub(crate) struct Hits {
-    /// As the page writes it the first time at its best place, lower case.
+    /// The first spelling at its best place, in lower case.
     pub(crate) shown: String,
-    /// How often, weighted by place.
+    /// Number of occurrences, weighted by place.
     pub(crate) weighted: f32,
-    /// How often.
+    /// Number of occurrences.
     pub(crate) count: u32,
     /// Its best place.
     pub(crate) place: Place,
 }
 
-/// What was read of a page.
+/// The evidence on a page.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
-    /// Its language.
+    /// The page's language.
     pub(crate) language: Language,
-    /// The taxonomy's terms in it.
+    /// Taxonomy terms found on the page.
     pub(crate) terms: HashMap<TermId, Hits>,
-    /// Its words in order of their first place.
+    /// Words in order of first occurrence.
     words: Vec<Word>,
-    /// Number of words in its content.
+    /// Number of words in the main content.
     pub(crate) n_words: usize,
-    /// Types of schema.org and of Open Graph that it gives itself.
+    /// schema.org and Open Graph types of the page.
     pub(crate) types: Vec<String>,
-    /// Its address, path and query in lower case.
+    /// URL path and query in lower case.
     pub(crate) path: String,
-    /// Beginning of its text, for a model.
+    /// Beginning of the page's text, for a model.
     pub(crate) text: String,
-    /// Places of words in `words`.
+    /// Index into `words` by word.
     by_word: HashMap<Box<str>, usize>,
     n_read: usize,
 }
 
-/// A word of a page, with what the taxonomy knows of it.
+/// A word of a page, with its taxonomy terms.
 #[derive(Debug)]
 struct Word {
     hits: Hits,
@@ -102,7 +102,7 @@ struct Word {
 }
 
 impl Evidence {
-    /// Reads a page.
+    /// Collects the evidence on a page.
     pub(crate) fn of(document: &Document<'_>) -> Self {
         let blocks = blocks(document.root());
         let mut evidence = Self::default();
@@ -114,7 +114,7 @@ impl Evidence {
         }
         evidence.language = Language::of_page(document, &evidence.text);
         evidence.read_head(document);
-        evidence.read_address(document);
+        evidence.read_url(document);
         let mut has_first = false;
         for block in &blocks {
             let place = place(block, &mut has_first);
@@ -179,30 +179,25 @@ impl Evidence {
         }
     }
 
-    fn read_address(&mut self, document: &Document<'_>) {
-        let address = document.url();
-        let behind = address
-            .split_once("://")
-            .map_or(address, |(_, behind)| behind);
-        let (host, path) = behind.split_once('/').unwrap_or((behind, ""));
+    fn read_url(&mut self, document: &Document<'_>) {
+        let url = document.url();
+        let after = url.split_once("://").map_or(url, |(_, after)| after);
+        let (host, path) = after.split_once('/').unwrap_or((after, ""));
         self.path = format!("/{path}").to_lowercase();
         let path = path.split(['?', '#']).next().unwrap_or_default().to_owned();
-        self.read(
-            &path.replace(['/', '-', '_', '.', '+'], " "),
-            Place::Address,
-        );
-        // Whatever stands before the public suffix names the site.
+        self.read(&path.replace(['/', '-', '_', '.', '+'], " "), Place::Url);
+        // The label before the top-level domain usually names the site.
         let names: Vec<&str> = host.split('.').collect();
         let name = names.iter().rev().nth(1).copied().unwrap_or_default();
         self.read(&name.replace('-', " "), Place::Text);
     }
 
-    /// Its words in order of their first place.
+    /// Words in order of first occurrence.
     pub(crate) fn words(&self) -> impl Iterator<Item = &Hits> {
         self.words.iter().map(|word| &word.hits)
     }
 
-    /// Reads a text that stands at a place.
+    /// Adds a text found at `place`.
     fn read(&mut self, text: &str, place: Place) {
         if self.n_read >= WORDS_MAX {
             return;
@@ -210,7 +205,7 @@ impl Evidence {
         let mut run = Vec::new();
         each_word(text, |word| run.push(self.place_of(word)));
         self.n_read += run.len();
-        if place >= Place::Text && place != Place::Address {
+        if place >= Place::Text && place != Place::Url {
             self.n_words += run.len();
         }
         for (at, own) in run.iter().enumerate() {
@@ -227,7 +222,7 @@ impl Evidence {
         }
     }
 
-    /// The place of a word among the words; a new one is looked up once.
+    /// Index of a word in `words`; a new word is looked up in the taxonomy once.
     fn place_of(&mut self, word: &str) -> usize {
         if let Some(place) = self.by_word.get(word) {
             return *place;
@@ -243,16 +238,16 @@ impl Evidence {
         self.words.len() - 1
     }
 
-    /// Reads the phrases that the first of these words begins.
+    /// Counts the taxonomy phrases that start with the first of these words.
     fn read_phrases(&mut self, run: &[usize], place: Place) {
         for (_, rest, term) in phrases_of(&self.words[run[0]].folded) {
             let mut n_words = 1;
-            let is_there = rest.split(' ').all(|wanted| {
+            let is_there = rest.split(' ').all(|expected| {
                 let word = run.get(n_words).map(|own| self.words[*own].folded.as_str());
                 n_words += 1;
-                word.is_some_and(|word| match wanted.strip_suffix('*') {
+                word.is_some_and(|word| match expected.strip_suffix('*') {
                     Some(stem) => word.starts_with(stem),
-                    None => word == wanted,
+                    None => word == expected,
                 })
             });
             if is_there {
@@ -275,7 +270,7 @@ impl Hits {
             shown: shown.to_owned(),
             weighted: 0.0,
             count: 0,
-            place: Place::Beside,
+            place: Place::Boilerplate,
         }
     }
 
@@ -285,7 +280,7 @@ impl Hits {
         self.place = self.place.max(place);
     }
 
-    /// Counts one that is written so.
+    /// Counts one occurrence with this spelling.
     fn add_as(&mut self, place: Place, shown: &str) {
         if place > self.place && self.shown != shown {
             shown.clone_into(&mut self.shown);
@@ -305,7 +300,7 @@ fn place(block: &Block<'_>, has_first: &mut bool) -> Place {
         (Region::Main, BlockKind::Heading(_)) => Place::Heading,
         (Region::Main, _) => Place::Text,
         (Region::Nav, _) if is_breadcrumb(block) => Place::Section,
-        _ => Place::Beside,
+        _ => Place::Boilerplate,
     }
 }
 

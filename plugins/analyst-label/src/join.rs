@@ -1,4 +1,4 @@
-//! The labels of a run, from those of its pages.
+//! Merges the labels of all pages of a run.
 
 use std::collections::BTreeMap;
 
@@ -6,43 +6,43 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trawl_sdk::analyst::Finding;
 
-use crate::choose::{Given, rounded};
+use crate::choose::{Assignment, rounded};
 
 /// The labels of a run.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Joined {
-    labels: Vec<Shared>,
+    labels: Vec<SharedLabel>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    industry: Option<Shared>,
+    industry: Option<SharedLabel>,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<Value>,
 }
 
-/// A label of several pages.
+/// A label assigned to several pages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Shared {
+struct SharedLabel {
     label: String,
-    /// Mean over all pages that have any label; a page without this one counts as 0.
+    /// Mean over all labelled pages; a page without this label counts as 0.
     #[serde(serialize_with = "crate::choose::digits")]
     confidence: f32,
-    /// Number of pages that have it.
+    /// Number of pages with this label.
     pages: usize,
 }
 
-/// What is read of a page's answer.
+/// The parts of a page's answer that the join reads.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Found {
-    labels: Vec<Given>,
-    industry: Option<Given>,
+struct PageAnswer {
+    labels: Vec<Assignment>,
+    industry: Option<Assignment>,
     model: Option<Value>,
 }
 
-/// Joins what was found on pages.
+/// Merges the findings of all pages.
 pub(crate) fn join(findings: &[Finding], count: usize) -> Joined {
-    let pages: Vec<Found> = findings
+    let pages: Vec<PageAnswer> = findings
         .iter()
-        .map(|finding| Found::deserialize(&finding.value).unwrap_or_default())
+        .map(|finding| PageAnswer::deserialize(&finding.value).unwrap_or_default())
         .collect();
     let labels = shared(pages.iter().map(|found| found.labels.as_slice()));
     let industries = shared(pages.iter().map(|found| found.industry.as_slice()));
@@ -58,8 +58,8 @@ pub(crate) fn join(findings: &[Finding], count: usize) -> Joined {
     }
 }
 
-/// The mean of each label over the pages that say anything, surest first.
-fn shared<'g>(pages: impl Iterator<Item = &'g [Given]>) -> Vec<Shared> {
+/// Averages each label over the labelled pages, most confident first.
+fn shared<'g>(pages: impl Iterator<Item = &'g [Assignment]>) -> Vec<SharedLabel> {
     let mut sums: BTreeMap<&str, (f32, usize)> = BTreeMap::new();
     let mut n_pages = 0;
     for labels in pages.filter(|labels| !labels.is_empty()) {
@@ -70,12 +70,12 @@ fn shared<'g>(pages: impl Iterator<Item = &'g [Given]>) -> Vec<Shared> {
             sum.1 += 1;
         }
     }
-    let means = sums.into_iter().map(|(label, (sum, pages))| Shared {
+    let means = sums.into_iter().map(|(label, (sum, pages))| SharedLabel {
         label: label.to_owned(),
         confidence: rounded(sum / n_pages as f32),
         pages,
     });
-    let mut means: Vec<Shared> = means.filter(|shared| shared.confidence > 0.0).collect();
+    let mut means: Vec<SharedLabel> = means.filter(|shared| shared.confidence > 0.0).collect();
     means.sort_by(|one, other| {
         other
             .confidence

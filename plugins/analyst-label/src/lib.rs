@@ -1,4 +1,4 @@
-//! The analyst `label`: what a page is about, as labels with reasons.
+//! The `label` analyst: what a page is about, as labels with reasons.
 
 mod choose;
 mod custom;
@@ -14,29 +14,29 @@ use serde_json::Value;
 use trawl_sdk::analyst::{Analyst, Reply, Step, Subject, Task};
 use trawl_sdk::{Document, Failure, Info};
 
-use choose::Given;
+use choose::Assignment;
 use evidence::Evidence;
 use taxonomy::Kind;
 
-/// Labels pages with topics and an industry of a built-in list, or with labels of the caller's own. It goes by what pages say of
-/// themselves (types of schema.org, sections, breadcrumbs, keywords) and by their words; a model, where there is one, chooses among the
-/// same labels.
+/// Assigns topics and an industry from a built-in taxonomy, or custom labels of the caller. The
+/// evidence is the page's own metadata (schema.org types, sections, breadcrumbs, keywords) and its
+/// words; a model, if available, selects among the same labels.
 pub struct Label;
 
-/// Most labels that can be asked for.
+/// Maximum number of labels in an answer.
 pub const COUNT_MAX: usize = 50;
-/// Labels given when nobody says how many.
+/// Default number of labels.
 const COUNT_DEFAULT: usize = 5;
 
-/// Options of one task.
+/// Options of a task.
 #[derive(Clone, Debug, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Labels of the caller's own.
+    /// Custom labels.
     labels: Option<Vec<String>>,
-    /// The caller's words; they may name labels too.
+    /// The caller's prompt; it may list custom labels.
     prompt: Option<String>,
-    /// Most labels, 1 to [`COUNT_MAX`].
+    /// Maximum number of labels, 1 to [`COUNT_MAX`].
     count: Option<usize>,
 }
 
@@ -44,21 +44,21 @@ const OPTIONS_SCHEMA: &str = r#"{
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "properties": {
-        "labels": {"type": ["array", "null"], "items": {"type": "string"}, "maxItems": 200, "description": "Labels to choose from; without them, the built-in topics and industries."},
-        "prompt": {"type": ["string", "null"], "description": "What to label by; names the labels to choose from when it is a list with commas or lines."},
-        "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 50, "default": 5, "description": "Most labels."}
+        "labels": {"type": ["array", "null"], "items": {"type": "string"}, "maxItems": 200, "description": "Labels to choose from; by default the built-in topics and industries."},
+        "prompt": {"type": ["string", "null"], "description": "What to label by; a list separated by commas or line breaks names the labels to choose from."},
+        "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 50, "default": 5, "description": "Maximum number of labels."}
     },
     "additionalProperties": false
 }"#;
 
 trawl_sdk::export!(analyst: Label);
 
-/// The answer of one page.
+/// The answer for one page.
 #[derive(Debug, Serialize)]
 struct Answer {
-    labels: Vec<Given>,
+    labels: Vec<Assignment>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    industry: Option<Given>,
+    industry: Option<Assignment>,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<Value>,
 }
@@ -74,20 +74,20 @@ impl Options {
     }
 }
 
-/// A page that was read, with what the rules say of it.
+/// The evidence on a page and the labels assigned by the rules.
 struct Page {
     evidence: Evidence,
     title: String,
     /// The labels to choose from.
     offered: Vec<String>,
-    labels: Vec<Given>,
-    industry: Option<Given>,
+    labels: Vec<Assignment>,
+    industry: Option<Assignment>,
 }
 
 impl Page {
     fn read(document: &Document<'_>, options: &Options) -> Self {
         let evidence = Evidence::of(document);
-        let cases = choose::cases(&evidence);
+        let supports = choose::supports(&evidence);
         let custom = custom::named(
             options.labels.as_deref().unwrap_or_default(),
             options.prompt(),
@@ -95,7 +95,7 @@ impl Page {
         let title = document.title().unwrap_or_default();
         if !custom.is_empty() {
             return Self {
-                labels: custom::given(&evidence, &cases, &custom),
+                labels: custom::assign(&evidence, &supports, &custom),
                 industry: None,
                 offered: custom,
                 evidence,
@@ -107,8 +107,8 @@ impl Page {
             .filter(|label| label.kind == Kind::Topic);
         Self {
             offered: topics.map(|label| label.name.to_owned()).collect(),
-            labels: choose::given(&evidence, &cases, Kind::Topic),
-            industry: choose::given(&evidence, &cases, Kind::Industry)
+            labels: choose::assign(&evidence, &supports, Kind::Topic),
+            industry: choose::assign(&evidence, &supports, Kind::Industry)
                 .into_iter()
                 .next(),
             evidence,
@@ -133,7 +133,7 @@ impl Analyst for Label {
         Info::new(
             "label",
             env!("CARGO_PKG_VERSION"),
-            "Topics, industry or labels of your own for a page, each with a confidence and a reason",
+            "Topics, industry or custom labels of a page, each with a confidence and a reason",
         )
         .options_schema(OPTIONS_SCHEMA)
     }
@@ -164,7 +164,7 @@ impl Analyst for Label {
     fn resume(task: &Task<'_, Options>, _: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
         let Subject::Page { document, .. } = &task.subject else {
             return Err(Failure::Failed(
-                "pages are joined without a question".to_owned(),
+                "a join asks no question, so there is no reply to resume with".to_owned(),
             ));
         };
         let mut page = Page::read(document, &task.options);

@@ -1,48 +1,49 @@
-//! What a model is asked about a page's labels, and what is taken of its answer.
+//! The prompt that lets a model select labels, and the merge of its answer.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use trawl_sdk::analyst::{Model, Question, Reply};
 use trawl_sdk::rank::{DATA_NOTE, Room, cut, data, holds, squeeze};
 
-use crate::choose::{Given, rounded};
+use crate::choose::{Assignment, rounded};
 use crate::evidence::Evidence;
 
-/// Tokens that a label takes in an answer, about.
+/// Approximate answer tokens per label.
 const LABEL_TOKENS: u32 = 60;
-/// Longest prompt that is passed on, in characters.
+/// Maximum length of the caller's prompt in characters.
 const PROMPT_CHARS_MAX: usize = 2_000;
-/// Bytes of a page's text that are worth reading for its labels.
+/// Maximum page text in the prompt, in bytes; more does not improve labels.
 const TEXT_BYTES_MAX: usize = 12_000;
-/// Least room for text in tokens.
+/// Minimum token budget for the page text.
 const TEXT_TOKENS_MIN: usize = 60;
-/// Part of the model's confidence in the sum, when the rules found the label too.
+/// Weight of the model's confidence if the rules found the label too.
 const MODEL_PART: f32 = 0.6;
-/// What the model's confidence counts when the rules found nothing.
+/// Factor on the model's confidence if the rules did not find the label.
 const UNSUPPORTED: f32 = 0.8;
-/// The same without a quotation that stands in the page.
+/// The same without a quotation that occurs on the page.
 const UNQUOTED: f32 = 0.5;
-/// Shortest quotation that shows anything, in characters: any page has each shorter one somewhere.
+/// Minimum quotation length in characters; shorter strings occur on any page.
 const QUOTE_CHARS_MIN: usize = 8;
-/// Least confidence of a label that is given.
+/// Minimum confidence of a returned label.
 const CONFIDENCE_MIN: f32 = 0.15;
 
 const RULES: &str = "You label one web page. Choose from the offered labels those that fit the page as a whole, surest first, each with a confidence between 0 and 1 and a short quotation from the page that shows it, copied character by character. Choose no label that fits only a side remark. If none fits, give an empty list.";
 
 #[derive(Deserialize)]
-struct Said {
-    labels: Vec<SaidLabel>,
+struct Selection {
+    labels: Vec<SelectedLabel>,
 }
 
 #[derive(Deserialize)]
-struct SaidLabel {
+struct SelectedLabel {
     label: String,
     confidence: f32,
     #[serde(default)]
     quote: String,
 }
 
-/// The question about a page; `None` when it has no text or the model no room for it.
+/// Builds the question about a page; `None` if the page has no text or the context window is too
+/// small.
 pub(crate) fn ask(
     evidence: &Evidence,
     title: &str,
@@ -57,16 +58,17 @@ pub(crate) fn ask(
         .chars()
         .take(PROMPT_CHARS_MAX)
         .collect();
-    let wish = match prompt.is_empty() {
-        true => format!("Choose at most {count} labels."),
-        false => format!("Choose at most {count} labels. The caller's words: {prompt}"),
+    let instruction = if prompt.is_empty() {
+        format!("Choose at most {count} labels.")
+    } else {
+        format!("Choose at most {count} labels. The caller's words: {prompt}")
     };
     let room = Room::new(
         model.context_tokens,
         &[
             RULES,
             DATA_NOTE,
-            &wish,
+            &instruction,
             &schema.to_string(),
             title,
             "data marks",
@@ -76,14 +78,17 @@ pub(crate) fn ask(
         return None;
     }
     let bytes = room.bytes().min(TEXT_BYTES_MAX);
-    // Characters are bytes at least, so this many bytes are never exceeded by more than a script's width.
+    // `cut` counts characters, so text with multi-byte characters has to be cut again.
     let mut text = cut(&evidence.text, bytes);
     while text.len() > bytes {
         text = cut(text, text.chars().count() * bytes / text.len());
     }
     let question = Question::new(schema)
         .system(format!("{RULES}\n{DATA_NOTE}"))
-        .user(format!("{wish}\n\n{}", data(&format!("{title}\n{text}"))))
+        .user(format!(
+            "{instruction}\n\n{}",
+            data(&format!("{title}\n{text}"))
+        ))
         .answer_tokens(model.answer_tokens.min(LABEL_TOKENS * (count as u32 + 1)));
     Some(question)
 }
@@ -110,51 +115,53 @@ fn schema(offered: &[String], count: usize) -> Value {
     })
 }
 
-/// The labels after a reply, and what is to be said of the model. `known` are what the rules found.
+/// Merges the model's answer with the labels found by the rules (`known`), and returns the note
+/// about the model.
 pub(crate) fn take(
     evidence: &Evidence,
     title: &str,
     offered: &[String],
-    known: Vec<Given>,
+    known: Vec<Assignment>,
     reply: &Reply<'_>,
-) -> (Vec<Given>, Value) {
+) -> (Vec<Assignment>, Value) {
     let Reply::Answer(answer) = reply else {
         return (known, reply.note());
     };
-    let Ok(said) = Said::deserialize(answer) else {
-        let note = json!({"used": false, "reason": "the model's answer is not of the asked form"});
+    let Ok(selection) = Selection::deserialize(answer) else {
+        let note = json!({"used": false, "reason": "the model's answer does not match the schema"});
         return (known, note);
     };
     let page = squeeze(&format!("{title} {}", evidence.text));
-    let mut given: Vec<Given> = Vec::new();
-    for said in said.labels {
-        // A label that was not offered is none, and one counts once.
-        let is_offered =
-            offered.contains(&said.label) && !given.iter().any(|own| own.label == said.label);
-        if !is_offered || !said.confidence.is_finite() {
+    let mut assigned: Vec<Assignment> = Vec::new();
+    for selection in selection.labels {
+        // Ignores labels that were not offered, and duplicates.
+        let is_offered = offered.contains(&selection.label)
+            && !assigned.iter().any(|own| own.label == selection.label);
+        if !is_offered || !selection.confidence.is_finite() {
             continue;
         }
-        let found = known.iter().find(|own| own.label == said.label);
-        let sure = said.confidence.clamp(0.0, 1.0);
-        let is_quoted =
-            squeeze(&said.quote).chars().count() >= QUOTE_CHARS_MIN && holds(&page, &said.quote);
+        let found = known.iter().find(|own| own.label == selection.label);
+        let sure = selection.confidence.clamp(0.0, 1.0);
+        let is_quoted = squeeze(&selection.quote).chars().count() >= QUOTE_CHARS_MIN
+            && holds(&page, &selection.quote);
         let confidence = match (found, is_quoted) {
             (Some(found), _) => MODEL_PART * sure + (1.0 - MODEL_PART) * found.confidence,
             (None, true) => UNSUPPORTED * sure,
             (None, false) => UNQUOTED * sure,
         };
-        let mut reasons = vec![match is_quoted {
-            true => format!("the model chose it for “{}”", squeeze(&said.quote)),
-            false => "the model chose it".to_owned(),
+        let mut reasons = vec![if is_quoted {
+            format!("the model chose it for “{}”", squeeze(&selection.quote))
+        } else {
+            "the model chose it".to_owned()
         }];
         reasons.extend(found.map(|found| found.reason.clone()));
-        given.push(Given {
-            label: said.label,
+        assigned.push(Assignment {
+            label: selection.label,
             confidence: rounded(confidence),
             reason: reasons.join("; "),
         });
     }
-    given.retain(|own| own.confidence >= CONFIDENCE_MIN);
-    given.sort_by(|one, other| other.confidence.total_cmp(&one.confidence));
-    (given, reply.note())
+    assigned.retain(|own| own.confidence >= CONFIDENCE_MIN);
+    assigned.sort_by(|one, other| other.confidence.total_cmp(&one.confidence));
+    (assigned, reply.note())
 }

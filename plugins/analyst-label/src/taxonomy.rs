@@ -1,22 +1,22 @@
-//! The built-in topics and industries, and which words speak for them.
+//! The built-in topics and industries, and the terms that indicate them.
 
-/// A label that pages can have.
+/// A label of the taxonomy.
 #[derive(Debug)]
 pub(crate) struct Label {
     /// Its name in answers.
     pub(crate) name: &'static str,
-    /// Which of the two lists it belongs to.
+    /// Topic or industry.
     pub(crate) kind: Kind,
-    /// Types of schema.org that tell it.
+    /// schema.org types that imply it.
     pub(crate) types: &'static [&'static str],
 }
 
-/// What a label says of a page.
+/// Kind of a label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// What it is about.
+    /// What a page is about.
     Topic,
-    /// What whoever runs it does.
+    /// The business of the site's owner.
     Industry,
 }
 
@@ -26,7 +26,7 @@ mod table {
     include!(concat!(env!("OUT_DIR"), "/taxonomy.rs"));
 }
 
-/// Place of a term in the table.
+/// Index of a term in the table.
 pub(crate) type TermId = u16;
 
 /// All labels, topics first.
@@ -34,14 +34,14 @@ pub(crate) fn labels() -> &'static [Label] {
     table::LABELS
 }
 
-/// The labels that a term speaks for: their places, and what the term counts.
-pub(crate) fn spoken_for(term: TermId) -> impl Iterator<Item = (usize, f32)> {
+/// The labels a term is evidence for, by index, with the term's weight.
+pub(crate) fn labels_of(term: TermId) -> impl Iterator<Item = (usize, f32)> {
     table::TERMS[usize::from(term)]
         .iter()
         .map(|&(label, tenths)| (usize::from(label), f32::from(tenths) / 10.0))
 }
 
-/// The terms that a word is, folded: itself, and the longest beginning of it that is one.
+/// The terms that match a folded word: the word itself, and its longest prefix that is a term.
 pub(crate) fn terms_of(word: &str) -> impl Iterator<Item = TermId> {
     let exact = table::WORDS
         .binary_search_by_key(&word, |(own, _)| own)
@@ -58,7 +58,7 @@ pub(crate) fn terms_of(word: &str) -> impl Iterator<Item = TermId> {
         .chain(stem.map(|at| table::STEMS[at].1))
 }
 
-/// The terms of several words that begin with this one: the rest of their words, and the term.
+/// The multi-word terms that start with this word: the remaining words, and the term.
 pub(crate) fn phrases_of(first: &str) -> &'static [(&'static str, &'static str, TermId)] {
     let start = table::PHRASES.partition_point(|(own, _, _)| *own < first);
     let end = table::PHRASES.partition_point(|(own, _, _)| *own <= first);
@@ -67,11 +67,11 @@ pub(crate) fn phrases_of(first: &str) -> &'static [(&'static str, &'static str, 
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, labels, phrases_of, spoken_for, terms_of};
+    use super::{Kind, labels, labels_of, phrases_of, terms_of};
 
     fn names(word: &str) -> Vec<&'static str> {
         terms_of(word)
-            .flat_map(spoken_for)
+            .flat_map(labels_of)
             .map(|(label, _)| labels()[label].name)
             .collect()
     }

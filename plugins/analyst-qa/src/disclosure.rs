@@ -1,4 +1,4 @@
-//! Questions that open their answers: `<details>` and accordions.
+//! Disclosure widgets as questions and answers: `<details>` and accordions.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use trawl_sdk::{Document, Element, Kind, Node, Tag};
 use crate::pair::{From, Pair, QUESTION_CHARS_MAX};
 use crate::question::is_question;
 
-/// How far out an accordion says that it is one.
+/// Maximum number of ancestors searched for an accordion class.
 const OUTER_MAX: usize = 8;
-/// Fewest characters of an answer under a summary that does not ask.
+/// Minimum answer length in characters if the summary is not a question.
 const ANSWER_CHARS_MIN: usize = 20;
 
-/// The pairs of the page's disclosures.
+/// The pairs of the page's disclosure widgets.
 pub(crate) fn pairs(document: &Document<'_>, language: Language) -> Vec<Pair> {
     let mut found = Found::default();
     let mut nodes = document.descendants();
@@ -30,7 +30,7 @@ pub(crate) fn pairs(document: &Document<'_>, language: Language) -> Vec<Pair> {
             nodes.skip_inside(node);
             continue;
         }
-        found.see(element, language);
+        found.visit(element, language);
     }
     found.pairs()
 }
@@ -45,31 +45,31 @@ fn begins_menu(element: Element<'_>) -> bool {
 #[derive(Default)]
 struct Found<'a> {
     pairs: Vec<Pair>,
-    /// Elements that open another, by its id, in page order.
-    openers: Vec<(Element<'a>, &'a str, Language)>,
+    /// Elements that control another one, with its id, in page order.
+    controls: Vec<(Element<'a>, &'a str, Language)>,
     by_id: HashMap<&'a str, Element<'a>>,
 }
 
 impl<'a> Found<'a> {
-    fn see(&mut self, element: Element<'a>, language: Language) {
+    fn visit(&mut self, element: Element<'a>, language: Language) {
         if let Some(id) = element.id() {
             self.by_id.entry(id).or_insert(element);
         }
         if element.tag() == Tag::Details {
             self.pairs.extend(details(element, language));
-        } else if let Some(id) = opens(element) {
-            self.openers.push((element, id, language));
+        } else if let Some(id) = controlled_id(element) {
+            self.controls.push((element, id, language));
         } else if names(element, "question") {
             self.pairs.extend(named(element));
         }
     }
 
     fn pairs(mut self) -> Vec<Pair> {
-        for (opener, id, language) in &self.openers {
+        for (control, id, language) in &self.controls {
             let pair = self
                 .by_id
                 .get(id)
-                .and_then(|panel| opened(*opener, *panel, *language));
+                .and_then(|panel| controlled(*control, *panel, *language));
             self.pairs.extend(pair);
         }
         self.pairs
@@ -89,12 +89,12 @@ fn details(details: Element<'_>, language: Language) -> Option<Pair> {
     });
     let texts: Vec<String> = texts.filter(|text| !text.is_empty()).collect();
     let answer = texts.join(" ");
-    let is_said = answer.chars().count() >= ANSWER_CHARS_MIN || is_question(&question, language);
-    (is_said && !is_linked(details)).then(|| Pair::new(&question, &answer, From::FaqMarkup))?
+    let is_answer = answer.chars().count() >= ANSWER_CHARS_MIN || is_question(&question, language);
+    (is_answer && !is_linked(details)).then(|| Pair::new(&question, &answer, From::FaqMarkup))?
 }
 
-/// The id of the element that this one opens.
-fn opens<'a>(element: Element<'a>) -> Option<&'a str> {
+/// The id of the element that this one controls.
+fn controlled_id<'a>(element: Element<'a>) -> Option<&'a str> {
     if element.attr("role") == Some("tab") {
         return None;
     }
@@ -111,27 +111,28 @@ fn opens<'a>(element: Element<'a>) -> Option<&'a str> {
     (!id.is_empty() && !id.contains(['/', ' ', '.'])).then_some(id)
 }
 
-/// An opener with what it opens, when that is a question and its answer.
-fn opened(opener: Element<'_>, panel: Element<'_>, language: Language) -> Option<Pair> {
-    let question = flat_text(opener, true);
-    let mut around = opener.ancestors().take(OUTER_MAX);
+/// A control and its panel, if they are a question and its answer.
+fn controlled(control: Element<'_>, panel: Element<'_>, language: Language) -> Option<Pair> {
+    let question = flat_text(control, true);
+    let mut around = control.ancestors().take(OUTER_MAX);
     let is_meant = is_question(&question, language)
         || around.any(|outer| names(outer, "faq") || names(outer, "accordion"));
-    let is_apart = !panel.ancestors().any(|outer| outer == opener) && panel != opener;
+    let is_apart = !panel.ancestors().any(|outer| outer == control) && panel != control;
     if !is_meant || !is_apart || is_linked(panel) {
         return None;
     }
     Pair::new(&question, &flat_text(panel, true), From::FaqMarkup)
 }
 
-/// A pair whose elements are named question and answer by their classes.
+/// A pair whose elements have `question` and `answer` classes.
 fn named(question: Element<'_>) -> Option<Pair> {
     let text = flat_text(question, true);
     if text.chars().count() > QUESTION_CHARS_MAX {
         return None;
     }
-    let behind = std::iter::successors(question.next_element(), |element| element.next_element());
-    let answer = behind
+    let following =
+        std::iter::successors(question.next_element(), |element| element.next_element());
+    let answer = following
         .take_while(|element| !names(*element, "question"))
         .find(|element| names(*element, "answer"));
     let inside_parent = || {
@@ -149,15 +150,15 @@ fn named(question: Element<'_>) -> Option<Pair> {
     Pair::new(&text, &flat_text(answer, true), From::FaqMarkup)
 }
 
-/// Whether a word of the element's classes is this one, as in `faq__question` or `faq-question`.
-fn names(element: Element<'_>, wanted: &str) -> bool {
+/// Whether a class has this word as a part, as in `faq__question` or `faq-question`.
+fn names(element: Element<'_>, part: &str) -> bool {
     element.classes().any(|class| {
         let mut words = class.split(['-', '_']);
-        words.any(|word| word.eq_ignore_ascii_case(wanted))
+        words.any(|word| word.eq_ignore_ascii_case(part))
     })
 }
 
-/// Whether most of an element's text stands in links, so that it is a menu.
+/// Whether most of an element's text is links, as in a menu.
 fn is_linked(element: Element<'_>) -> bool {
     let (mut linked, mut all) = (0, 0);
     let mut inside = element.descendants();

@@ -1,4 +1,4 @@
-//! Questions that headings ask, and definition lists.
+//! Questions in headings, and definition lists.
 
 use trawl_sdk::rank::{Block, BlockKind, Language, Region};
 use trawl_sdk::{Element, Tag};
@@ -6,14 +6,14 @@ use trawl_sdk::{Element, Tag};
 use crate::pair::{ANSWER_CHARS_MAX, From, Pair, QUESTION_CHARS_MAX, is_marked_question};
 use crate::question::{is_asked, is_question};
 
-/// Level of a paragraph that stands for a heading: below all headings.
+/// Level of a paragraph that acts as a heading: below all real headings.
 const PSEUDO_LEVEL: u8 = 7;
-/// Share of links from which on a block is no answer but a list of links.
+/// Maximum share of links in an answer; above it the block is a list of links.
 const LINK_SHARE_MAX: f32 = 0.8;
-/// Fewest words of a definition that says something; what is shorter is a value (`Weight: 3 kg`).
+/// Minimum number of words in a definition; anything shorter is a value (`Weight: 3 kg`).
 const DEFINITION_WORDS_MIN: usize = 4;
 
-/// The pairs that headings and definition lists make.
+/// The pairs from headings and definition lists.
 pub(crate) fn pairs(blocks: &[Block<'_>], language: Language) -> Vec<Pair> {
     let levels: Vec<Option<(u8, bool)>> =
         blocks.iter().map(|block| level(block, language)).collect();
@@ -32,7 +32,7 @@ pub(crate) fn pairs(blocks: &[Block<'_>], language: Language) -> Vec<Pair> {
     pairs
 }
 
-/// The level of a block that is a heading, and whether it asks.
+/// The level of a heading and whether it is a question.
 fn level(block: &Block<'_>, language: Language) -> Option<(u8, bool)> {
     if matches!(block.region, Region::Nav | Region::Notice) {
         return None;
@@ -49,7 +49,8 @@ fn level(block: &Block<'_>, language: Language) -> Option<(u8, bool)> {
     }
 }
 
-/// The text below a heading: until a heading of its level or above, or the next question.
+/// The text below a heading, up to the next heading of the same or a higher level, or the next
+/// question.
 fn below(blocks: &[Block<'_>], levels: &[Option<(u8, bool)>], heading: usize, own: u8) -> String {
     let mut text = String::new();
     for (block, level) in blocks.iter().zip(levels).skip(heading + 1) {
@@ -68,7 +69,7 @@ fn below(blocks: &[Block<'_>], levels: &[Option<(u8, bool)>], heading: usize, ow
     text
 }
 
-/// The definition list that a block stands in.
+/// The definition list that contains a block.
 fn list<'a>(block: &Block<'a>) -> Option<Element<'a>> {
     block
         .element
@@ -76,15 +77,15 @@ fn list<'a>(block: &Block<'a>) -> Option<Element<'a>> {
         .find(|outer| outer.tag() == Tag::Dl)
 }
 
-/// A term with the definitions behind it.
+/// A term with the definitions that follow it.
 fn definition(blocks: &[Block<'_>], term: usize) -> Option<Pair> {
     let block = &blocks[term];
     if matches!(block.region, Region::Nav | Region::Footer | Region::Notice) {
         return None;
     }
     let own = list(block)?;
-    let behind = blocks[term + 1..].iter();
-    let definitions = behind
+    let following = blocks[term + 1..].iter();
+    let definitions = following
         .skip_while(|block| block.kind == BlockKind::Term)
         .take_while(|block| block.kind == BlockKind::Definition && list(block) == Some(own));
     let texts: Vec<&str> = definitions.map(|block| block.text.as_str()).collect();

@@ -1,4 +1,4 @@
-//! The best pairs of all pages of a run.
+//! Merges the best pairs of all pages of a run.
 
 use std::collections::BTreeMap;
 
@@ -11,19 +11,19 @@ use crate::Options;
 use crate::pair::{Distinct, From, Pair};
 use crate::rank::{Counts, Inquiry, RELEVANCE_MIN, SHARE_MIN, rounded};
 
-/// Relevance that a passage keeps beside a pair that a page itself makes.
-const UNASKED: f32 = 0.85;
+/// Relevance factor of a passage as an answer, compared with a question and answer on the page.
+const PASSAGE_FACTOR: f32 = 0.85;
 
 /// The answer of a run.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Joined {
-    content: Vec<Placed>,
+    content: Vec<PagePair>,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<Value>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Placed {
+struct PagePair {
     question: String,
     answer: String,
     url: String,
@@ -31,30 +31,30 @@ struct Placed {
     score: f32,
     #[serde(skip)]
     is_passage: bool,
-    /// Whether a model chose it: it may answer in other words than the inquiry's.
+    /// Whether a model selected it: it may use other words than the inquiry.
     #[serde(skip)]
     is_chosen: bool,
 }
 
-/// What is read of a page's answer; anything else in it is left alone.
+/// The parts of a page's answer that the join reads.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Found {
+struct PageAnswer {
     pairs: Vec<Pair>,
     counts: Option<Counts>,
     model: Option<Value>,
 }
 
-/// Joins what was found on pages.
+/// Merges the findings of all pages.
 pub(crate) fn join(findings: &[Finding], options: &Options) -> Joined {
     let pages = findings.iter().map(|finding| {
         (
             finding.url.as_str(),
-            Found::deserialize(&finding.value).unwrap_or_default(),
+            PageAnswer::deserialize(&finding.value).unwrap_or_default(),
         )
     });
-    let pages: Vec<(&str, Found)> = pages.collect();
-    let mut by_language: BTreeMap<Language, Vec<Placed>> = BTreeMap::new();
+    let pages: Vec<(&str, PageAnswer)> = pages.collect();
+    let mut by_language: BTreeMap<Language, Vec<PagePair>> = BTreeMap::new();
     for (url, found) in &pages {
         let language = found
             .counts
@@ -64,22 +64,22 @@ pub(crate) fn join(findings: &[Finding], options: &Options) -> Joined {
             .model
             .as_ref()
             .is_some_and(|note| note["used"] == true);
-        let placed = found.pairs.iter().map(|pair| placed(pair, url, is_used));
-        by_language.entry(language).or_default().extend(placed);
+        let page_pairs = found.pairs.iter().map(|pair| page_pair(pair, url, is_used));
+        by_language.entry(language).or_default().extend(page_pairs);
     }
     let counts: Vec<&Counts> = pages
         .iter()
         .filter_map(|(_, found)| found.counts.as_ref())
         .collect();
     let mut pairs = Vec::new();
-    for (language, mut placed) in by_language {
+    for (language, mut page_pairs) in by_language {
         let inquiry = options
             .prompt()
             .and_then(|prompt| Inquiry::new(prompt, language));
         if let Some(inquiry) = inquiry.filter(|_| !counts.is_empty()) {
-            rank(inquiry, &counts, &mut placed);
+            rank(inquiry, &counts, &mut page_pairs);
         }
-        pairs.extend(placed);
+        pairs.extend(page_pairs);
     }
     if !counts.is_empty() {
         let best = pairs.iter().map(|pair| pair.score).fold(0.0, f32::max);
@@ -96,8 +96,8 @@ pub(crate) fn join(findings: &[Finding], options: &Options) -> Joined {
     }
 }
 
-fn placed(pair: &Pair, url: &str, is_used: bool) -> Placed {
-    Placed {
+fn page_pair(pair: &Pair, url: &str, is_used: bool) -> PagePair {
+    PagePair {
         question: pair.question.clone(),
         answer: pair.answer.clone(),
         url: url.to_owned(),
@@ -107,8 +107,8 @@ fn placed(pair: &Pair, url: &str, is_used: bool) -> Placed {
     }
 }
 
-/// Ranks the pairs of all pages of one language as one collection.
-fn rank(mut inquiry: Inquiry, counts: &[&Counts], pairs: &mut [Placed]) {
+/// Ranks the pairs of all pages in one language as one collection.
+fn rank(mut inquiry: Inquiry, counts: &[&Counts], pairs: &mut [PagePair]) {
     let statistics = inquiry.statistics(counts.iter().copied());
     let mut ranking = inquiry.ranking();
     for pair in pairs.iter() {
@@ -116,12 +116,12 @@ fn rank(mut inquiry: Inquiry, counts: &[&Counts], pairs: &mut [Placed]) {
     }
     for (pair, relevance) in pairs.iter_mut().zip(ranking.relevances(&statistics)) {
         let own = if pair.is_passage {
-            relevance * UNASKED
+            relevance * PASSAGE_FACTOR
         } else {
             relevance
         };
         let least = if pair.is_chosen {
-            pair.score * UNASKED
+            pair.score * PASSAGE_FACTOR
         } else {
             0.0
         };
@@ -129,7 +129,7 @@ fn rank(mut inquiry: Inquiry, counts: &[&Counts], pairs: &mut [Placed]) {
     }
 }
 
-/// What is said of the model: used if any page's answer is its, else why it was not.
+/// The note about the model: used if any page used it, otherwise the reason why not.
 fn model_of<'v>(notes: impl Iterator<Item = &'v Value>) -> Option<Value> {
     let notes: Vec<&Value> = notes.collect();
     let used = notes.iter().find(|note| note["used"] == true);

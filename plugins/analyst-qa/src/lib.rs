@@ -1,4 +1,4 @@
-//! The analyst `qa`: questions with their answers, each answer as it stands in the page.
+//! The `qa` analyst: questions and answers, each answer quoted verbatim from the page.
 
 mod disclosure;
 mod headings;
@@ -17,22 +17,23 @@ use trawl_sdk::{Failure, Info};
 
 use page::Page;
 
-/// Finds questions and their answers: what pages mark as such (FAQ markup, accordions, definition lists, headings that ask), and the
-/// passages that answer an inquiry best (BM25). A model, where there is one, words questions to quotations.
+/// Finds questions and answers: those marked up on the page (FAQ markup, accordions, definition
+/// lists, headings that are questions), and the passages that best answer an inquiry (BM25). A
+/// model, if available, writes questions for quoted passages.
 pub struct Qa;
 
-/// Most pairs that can be asked for.
+/// Maximum number of pairs in an answer.
 pub const COUNT_MAX: usize = 100;
-/// Pairs given when nobody says how many.
+/// Default number of pairs.
 const COUNT_DEFAULT: usize = 10;
 
-/// Options of one task.
+/// Options of a task.
 #[derive(Clone, Debug, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// What is asked, or the topic that questions are to be about.
+    /// The question, or the topic of the questions.
     prompt: Option<String>,
-    /// Most pairs, 1 to [`COUNT_MAX`].
+    /// Maximum number of pairs, 1 to [`COUNT_MAX`].
     count: Option<usize>,
 }
 
@@ -40,8 +41,8 @@ const OPTIONS_SCHEMA: &str = r#"{
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "properties": {
-        "prompt": {"type": ["string", "null"], "description": "What is asked, or the topic that the questions are to be about; without it, what the page itself asks."},
-        "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 100, "default": 10, "description": "Most pairs of question and answer."}
+        "prompt": {"type": ["string", "null"], "description": "A question, or the topic of the questions; by default the page's own questions."},
+        "count": {"type": ["integer", "null"], "minimum": 1, "maximum": 100, "default": 10, "description": "Maximum number of question and answer pairs."}
     },
     "additionalProperties": false
 }"#;
@@ -49,7 +50,7 @@ const OPTIONS_SCHEMA: &str = r#"{
 trawl_sdk::export!(analyst: Qa);
 
 impl Options {
-    /// The inquiry; `None` when there is none.
+    /// The inquiry, if any.
     fn prompt(&self) -> Option<&str> {
         let prompt = self.prompt.as_deref().map(str::trim);
         prompt.filter(|prompt| !prompt.is_empty())
@@ -67,7 +68,7 @@ impl Analyst for Qa {
         Info::new(
             "qa",
             env!("CARGO_PKG_VERSION"),
-            "Questions and answers that stand in a page, and the passages that answer an inquiry",
+            "Questions and answers on a page, and the passages that answer an inquiry",
         )
         .options_schema(OPTIONS_SCHEMA)
     }
@@ -90,7 +91,7 @@ impl Analyst for Qa {
     fn resume(task: &Task<'_, Options>, _: &[u8], reply: Reply<'_>) -> Result<Step, Failure> {
         let Subject::Page { document, .. } = &task.subject else {
             return Err(Failure::Failed(
-                "pages are joined without a question".to_owned(),
+                "a join asks no question, so there is no reply to resume with".to_owned(),
             ));
         };
         let mut page = Page::read(document, &task.options);

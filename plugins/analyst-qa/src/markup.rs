@@ -1,4 +1,4 @@
-//! Questions and answers that a page marks for machines: schema.org as JSON-LD, microdata and RDFa.
+//! Questions and answers in structured data: schema.org as JSON-LD, microdata and RDFa.
 
 use serde_json::{Map, Value};
 use trawl_sdk::embedded::{self, decode_entities};
@@ -7,10 +7,10 @@ use trawl_sdk::{Document, Element, Node};
 
 use crate::pair::{From, Pair};
 
-/// Most pairs of one page.
+/// Maximum number of pairs per page.
 const PAIRS_MAX: usize = 300;
 
-/// The pairs that the page marks.
+/// The pairs in the page's structured data.
 pub(crate) fn pairs(document: &Document<'_>) -> Vec<Pair> {
     let mut pairs = in_json(document);
     pairs.extend(in_attributes(document));
@@ -48,7 +48,7 @@ fn text_of(item: &Map<String, Value>, keys: &[&str]) -> Option<String> {
     texts.map(plain).find(|text| !text.is_empty())
 }
 
-/// The text of a value that may hold HTML.
+/// The plain text of a value that may contain HTML.
 fn plain(html: &str) -> String {
     let mut text = String::with_capacity(html.len());
     let mut rest = html;
@@ -120,7 +120,7 @@ fn is_property(element: Element<'_>, names: &[&str]) -> bool {
     })
 }
 
-/// The text of a property that belongs to the item itself, not to one inside it.
+/// The text of a property of the item itself, not of a nested item.
 fn property(item: Element<'_>, names: &[&str]) -> Option<String> {
     let mut inside = item.descendants();
     while let Some(node) = inside.next() {

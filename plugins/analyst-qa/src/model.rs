@@ -1,4 +1,4 @@
-//! What a model is asked about a page, and what is taken of its answer.
+//! The prompt that lets a model write questions, and the verification of its answer.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -11,31 +11,32 @@ use crate::pair::{From, Pair, QUESTION_CHARS_MAX};
 use crate::question::is_question;
 use crate::rank::{Inquiry, rounded};
 
-/// Tokens that a pair takes in an answer, about.
+/// Approximate answer tokens per pair.
 const PAIR_TOKENS: u32 = 120;
-/// Longest inquiry that is passed on, in characters.
+/// Maximum length of the inquiry in characters.
 const PROMPT_CHARS_MAX: usize = 2_000;
-/// Fewest characters of a quotation: less answers nothing.
+/// Minimum quotation length in characters.
 const QUOTE_CHARS_MIN: usize = 8;
-/// What a checked pair is worth when nothing is asked.
+/// Worth of a verified pair without an inquiry.
 const WORTH: f32 = 0.7;
-/// Least relevance of a checked pair: the model saw that it answers, whichever words it uses.
+/// Minimum relevance of a verified pair: the model judged it an answer, whatever its words.
 const RELEVANCE: f32 = 0.5;
 
 const RULES: &str = "You write questions that the numbered passages of one web page answer. For each question give the number of the passage and a quotation from it that is the whole answer: copied character by character, at least a clause, never changed, shortened inside or translated. Write the question in the language of the passage. Use no knowledge of your own. If there is an inquiry, give only pairs that answer it; if nothing answers it, give an empty list.";
 
 #[derive(Deserialize)]
-struct Said {
-    pairs: Vec<SaidPair>,
+struct WrittenPairs {
+    pairs: Vec<WrittenPair>,
 }
 
 #[derive(Deserialize)]
-struct SaidPair {
+struct WrittenPair {
     question: String,
     quote: String,
 }
 
-/// The question about a page; `None` when it has no text or the model no room for any.
+/// Builds the question about a page; `None` if the page has no text or the context window is too
+/// small.
 pub(crate) fn ask(page: &Page, options: &Options, model: Model) -> Option<Question> {
     let affordable = (model.answer_tokens / PAIR_TOKENS).max(1) as usize;
     let count = options.count().min(affordable);
@@ -46,9 +47,10 @@ pub(crate) fn ask(page: &Page, options: &Options, model: Model) -> Option<Questi
         .chars()
         .take(PROMPT_CHARS_MAX)
         .collect();
-    let inquiry = match prompt.is_empty() {
-        true => format!("Write at most {count} pairs about what readers of the page want to know."),
-        false => format!("Write at most {count} pairs. The inquiry: {prompt}"),
+    let inquiry = if prompt.is_empty() {
+        format!("Write at most {count} pairs about what readers of the page want to know.")
+    } else {
+        format!("Write at most {count} pairs. The inquiry: {prompt}")
     };
     let room = Room::new(
         model.context_tokens,
@@ -71,7 +73,7 @@ pub(crate) fn ask(page: &Page, options: &Options, model: Model) -> Option<Questi
     Some(question)
 }
 
-/// The passages that fit, best ones chosen, in page order, numbered.
+/// The passages that fit, best first, then numbered in page order.
 fn offered(page: &Page, mut room: Room) -> String {
     let mut order: Vec<usize> = (0..page.passages.len()).collect();
     order.sort_by(|one, other| {
@@ -114,22 +116,22 @@ fn schema(count: usize) -> Value {
     })
 }
 
-/// Takes what stands the checks into the page; what is to be said of the model.
+/// Adds the verified pairs to the page and returns the note about the model.
 pub(crate) fn take(page: &mut Page, options: &Options, reply: &Reply<'_>) -> Value {
     let Reply::Answer(answer) = reply else {
         return reply.note();
     };
-    let Ok(said) = Said::deserialize(answer) else {
-        return json!({"used": false, "reason": "the model's answer is not of the asked form"});
+    let Ok(written) = WrittenPairs::deserialize(answer) else {
+        return json!({"used": false, "reason": "the model's answer does not match the schema"});
     };
-    let pairs = said
+    let pairs = written
         .pairs
         .iter()
-        .filter_map(|said| checked(page, options, said));
+        .filter_map(|written| checked(page, options, written));
     let mut pairs: Vec<Pair> = pairs.take(options.count()).collect();
     if !pairs.is_empty() {
         score(page, options, &mut pairs);
-        // What a model worded replaces passages under a heading, not what the page itself asks.
+        // The model's questions replace passages below a heading, but not the page's own questions.
         page.pairs.retain(|pair| pair.from != From::Passage);
         page.pairs.extend(pairs);
         page.pairs
@@ -138,10 +140,10 @@ pub(crate) fn take(page: &mut Page, options: &Options, reply: &Reply<'_>) -> Val
     reply.note()
 }
 
-/// A pair whose answer stands in the page and whose question claims nothing that does not.
-fn checked(page: &Page, options: &Options, said: &SaidPair) -> Option<Pair> {
-    let question = squeeze(&said.question);
-    let quote = squeeze(&said.quote);
+/// A pair whose answer occurs on the page and whose question adds no claim of its own.
+fn checked(page: &Page, options: &Options, written: &WrittenPair) -> Option<Pair> {
+    let question = squeeze(&written.question);
+    let quote = squeeze(&written.quote);
     let is_said = quote.chars().count() >= QUOTE_CHARS_MIN && holds(&page.text, &quote);
     if !is_said || !is_question(&question, page.language) {
         return None;
@@ -175,11 +177,11 @@ fn score(page: &Page, options: &Options, pairs: &mut [Pair]) {
         );
     }
     let statistics = ranking.statistics();
-    let mut said = inquiry.ranking();
+    let mut written = inquiry.ranking();
     for pair in pairs.iter() {
-        inquiry.add(&mut said, &pair.question, &pair.answer);
+        inquiry.add(&mut written, &pair.question, &pair.answer);
     }
-    for (pair, relevance) in pairs.iter_mut().zip(said.relevances(&statistics)) {
+    for (pair, relevance) in pairs.iter_mut().zip(written.relevances(&statistics)) {
         pair.score = rounded(relevance.max(RELEVANCE));
     }
 }

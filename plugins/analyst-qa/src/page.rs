@@ -1,4 +1,4 @@
-//! What one page asks and answers.
+//! The questions and answers of one page.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -10,29 +10,30 @@ use crate::question::{is_asked, is_question};
 use crate::rank::{Counts, Inquiry, RELEVANCE_MIN, SHARE_MIN, rounded};
 use crate::{Options, disclosure, headings, markup};
 
-/// Relevance that a passage outside the content loses.
-const ELSEWHERE: f32 = 0.8;
-/// Worth that a marked question keeps when it asks nothing: a disclosure may hide anything.
-const UNQUESTIONED: f32 = 0.7;
-/// Relevance that a passage has as an answer, beside a pair that the page itself makes.
-const UNASKED: f32 = 0.85;
-/// Fewest words of a passage that can be an answer.
+/// Relevance factor of a passage outside the main content.
+const OUTSIDE_MAIN_FACTOR: f32 = 0.8;
+/// Worth factor of a marked-up question that is not phrased as one: a disclosure widget may hide
+/// anything.
+const NON_QUESTION_FACTOR: f32 = 0.7;
+/// Relevance factor of a passage as an answer, compared with a question and answer on the page.
+const PASSAGE_FACTOR: f32 = 0.85;
+/// Minimum number of words in a passage that can be an answer.
 const PASSAGE_WORDS_MIN: usize = 4;
 
-/// A page that was read.
+/// The passages and pairs of a page.
 pub(crate) struct Page {
-    /// Its language.
+    /// The page's language.
     pub(crate) language: Language,
-    /// All of its text on one line, for quotations.
+    /// The full text on one line, for verifying quotations.
     pub(crate) text: String,
-    /// Its passages in page order.
+    /// Passages in page order.
     pub(crate) passages: Vec<Ranked>,
-    /// Its pairs, best first.
+    /// Pairs, best first.
     pub(crate) pairs: Vec<Pair>,
     counts: Option<Counts>,
 }
 
-/// A passage and how good it is.
+/// A passage and its score.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Ranked {
     pub(crate) text: String,
@@ -42,7 +43,7 @@ pub(crate) struct Ranked {
     pub(crate) score: f32,
 }
 
-/// The answer of one page.
+/// The answer for one page.
 #[derive(Debug, Serialize)]
 pub(crate) struct Answer {
     passages: Vec<Ranked>,
@@ -67,7 +68,7 @@ impl Page {
             .filter(|pair| pair.from != From::DefinitionList)
         {
             if !is_question(&pair.question, language) {
-                pair.score = rounded(pair.score * UNQUESTIONED);
+                pair.score = rounded(pair.score * NON_QUESTION_FACTOR);
             }
         }
         let pieces = passages(&blocks);
@@ -97,7 +98,7 @@ impl Page {
         page
     }
 
-    /// Ranks for an inquiry; what does not answer it is no pair.
+    /// Ranks by an inquiry and drops pairs that do not answer it.
     fn rank(&mut self, mut inquiry: Inquiry, prompt: &str, factors: &[f32]) {
         let (mut marked, mut found) = (inquiry.ranking(), inquiry.ranking());
         for pair in &self.pairs {
@@ -131,7 +132,8 @@ impl Page {
         self.counts = Some(inquiry.counts(&statistics));
     }
 
-    /// Orders passages by what the page says it is about; a page that asks nothing itself gives them as its pairs.
+    /// Ranks passages by the page's subject; a page without questions of its own returns them as
+    /// pairs.
     fn order(&mut self, subject: &str, factors: &[f32]) {
         if let Some(mut inquiry) = Inquiry::new(subject, self.language) {
             let mut ranking = inquiry.ranking();
@@ -142,7 +144,7 @@ impl Page {
                     &passage.text,
                 );
             }
-            // A passage need not have half of a title to be about it.
+            // A passage need not cover half of the title to be about it.
             let relevances = ranking.strengths();
             for ((passage, relevance), factor) in
                 self.passages.iter_mut().zip(relevances).zip(factors)
@@ -162,7 +164,7 @@ impl Page {
         }
     }
 
-    /// The answer with the best of both, `count` of each.
+    /// The answer with the best passages and pairs, `count` of each.
     pub(crate) fn answer(self, count: usize) -> Answer {
         let mut distinct = Distinct::default();
         let pairs = self
@@ -187,7 +189,7 @@ fn factor(region: Region) -> f32 {
     if region == Region::Main {
         1.0
     } else {
-        ELSEWHERE
+        OUTSIDE_MAIN_FACTOR
     }
 }
 
@@ -196,7 +198,8 @@ fn is_answer(passage: &Ranked) -> bool {
         || passage.text.chars().any(trawl_sdk::rank::is_spaceless)
 }
 
-/// A passage as an answer: to its heading when that asks, else to the inquiry when that does, else under its heading.
+/// Turns a passage into a pair: its question is the passage's heading if that is a question,
+/// otherwise the inquiry if that is one, otherwise the heading.
 fn answering(passage: &Ranked, prompt: &str, language: Language) -> Option<Pair> {
     if passage.score <= 0.0 || !is_answer(passage) {
         return None;
@@ -209,7 +212,7 @@ fn answering(passage: &Ranked, prompt: &str, language: Language) -> Option<Pair>
         None => prompt,
     };
     let mut pair = Pair::new(question, &passage.text, From::Passage)?;
-    pair.score = rounded(passage.score * UNASKED);
+    pair.score = rounded(passage.score * PASSAGE_FACTOR);
     Some(pair)
 }
 
@@ -222,7 +225,7 @@ fn all_text(blocks: &[Block<'_>]) -> String {
     squeeze(&text)
 }
 
-/// What the page says it is about: its title and its first heading.
+/// The page's subject: title and first heading.
 fn subject(document: &Document<'_>, blocks: &[Block<'_>]) -> String {
     let heading = blocks
         .iter()

@@ -1,15 +1,16 @@
-//! A question with its answer.
+//! Question and answer pairs.
 
 use serde::{Deserialize, Serialize};
 use trawl_sdk::rank::{Shingles, cut, squeeze};
 
-/// Longest question in characters; what is longer is no question.
+/// Maximum question length in characters.
 pub(crate) const QUESTION_CHARS_MAX: usize = 300;
-/// Longest answer in characters; a longer one is cut at the end of a sentence.
+/// Maximum answer length in characters; a longer one is cut at the end of a sentence.
 pub(crate) const ANSWER_CHARS_MAX: usize = 2_000;
-/// Shortest text in characters that can be told apart by its words: `Yes.` may answer many questions.
-const TELLING_CHARS_MIN: usize = 60;
-/// Overlap from which on two texts say the same.
+/// Minimum length in characters for comparing answers by their words: `Yes.` may answer many
+/// questions.
+const COMPARABLE_CHARS_MIN: usize = 60;
+/// Minimum overlap of two texts that count as duplicates.
 const SAME: f32 = 0.85;
 
 /// A question with its answer.
@@ -17,22 +18,22 @@ const SAME: f32 = 0.85;
 pub(crate) struct Pair {
     /// The question.
     pub(crate) question: String,
-    /// The answer, as it stands in the page.
+    /// The answer, quoted verbatim.
     pub(crate) answer: String,
-    /// How good it is, 0 to 1.
+    /// Score, 0 to 1.
     #[serde(serialize_with = "crate::rank::digits")]
     pub(crate) score: f32,
-    /// What it was found by.
+    /// How it was found.
     pub(crate) from: From,
 }
 
-/// What a pair was found by.
+/// How a pair was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum From {
-    /// What the page marks as question and answer: schema.org, `<details>`, an accordion.
+    /// Markup for questions and answers: schema.org, `<details>`, an accordion.
     FaqMarkup,
-    /// A heading that asks, with the text below it.
+    /// A heading that is a question, with the text below it.
     FaqHeading,
     /// A term and its definition.
     DefinitionList,
@@ -41,7 +42,7 @@ pub(crate) enum From {
 }
 
 impl From {
-    /// What a pair of this kind is worth when nothing is asked.
+    /// Worth of such a pair without an inquiry.
     pub(crate) const fn worth(self) -> f32 {
         match self {
             Self::FaqMarkup => 0.95,
@@ -53,7 +54,7 @@ impl From {
 }
 
 impl Pair {
-    /// A pair; `None` when one of the two is no text of its kind.
+    /// A pair; `None` if the question or the answer is not usable.
     pub(crate) fn new(question: &str, answer: &str, from: From) -> Option<Self> {
         let question = unmarked(&squeeze(question), &QUESTION_MARKS).to_owned();
         let answer = unmarked(answer.trim(), &ANSWER_MARKS);
@@ -92,7 +93,7 @@ const ANSWER_MARKS: [&str; 8] = [
     "Risposta:",
 ];
 
-/// A text without the mark before it.
+/// The text without a leading mark such as `Q:`.
 fn unmarked<'t>(text: &'t str, marks: &[&str]) -> &'t str {
     let found = marks.iter().find_map(|mark| text.strip_prefix(mark));
     found
@@ -100,22 +101,22 @@ fn unmarked<'t>(text: &'t str, marks: &[&str]) -> &'t str {
         .map_or(text, str::trim_start)
 }
 
-/// Whether a text begins with the mark of a question.
+/// Whether a text begins with a question mark such as `Q:`.
 pub(crate) fn is_marked_question(text: &str) -> bool {
     unmarked(text, &QUESTION_MARKS).len() < text.len()
 }
 
-/// Pairs of which none says what another said before; better ones first.
+/// Filters duplicate pairs; offer better pairs first.
 #[derive(Default)]
 pub(crate) struct Distinct {
     seen: Vec<(Shingles, Shingles, bool)>,
 }
 
 impl Distinct {
-    /// Whether nothing like this was taken before; takes it.
+    /// Accepts a pair unless a similar one was accepted before.
     pub(crate) fn take(&mut self, question: &str, answer: &str) -> bool {
         let own = (Shingles::of(question), Shingles::of(answer));
-        let is_telling = answer.chars().count() >= TELLING_CHARS_MIN;
+        let is_telling = answer.chars().count() >= COMPARABLE_CHARS_MIN;
         let is_new = !self.seen.iter().any(|(other, text, is_other_telling)| {
             let is_same_answer = own.1.overlap(text) >= SAME;
             is_same_answer && (own.0.overlap(other) >= SAME || (is_telling && *is_other_telling))

@@ -1,11 +1,11 @@
-//! What a question looks like.
+//! Recognizes questions.
 
 use trawl_sdk::rank::{Language, each_word};
 
-/// Words from which on a text without a question mark is no question.
+/// Maximum number of words in a question without a question mark.
 const WORDS_MAX: usize = 16;
 
-/// First words of questions; two words apart are both needed.
+/// First words of questions. An entry of two words needs both.
 const OPENINGS: [(Language, &[&str]); 13] = [
     (
         Language::English,
@@ -171,7 +171,8 @@ const OPENINGS: [(Language, &[&str]); 13] = [
     ),
 ];
 
-/// Beginnings and ends of questions in languages that write them so whatever the page's language is said to be.
+/// Question prefixes and suffixes of languages that are recognized regardless of the declared page
+/// language.
 const EASTERN: [&str; 9] = [
     "如何",
     "什么",
@@ -184,19 +185,20 @@ const EASTERN: [&str; 9] = [
     "왜",
 ];
 const EASTERN_ENDS: [&str; 4] = ["ですか", "ますか", "吗", "呢"];
-/// Polish and Czech, whose words begin no heading of another language.
+/// Polish and Czech question words, which start no heading in another language.
 const SLAVIC: [&str; 12] = [
     "jak", "dlaczego", "kiedy", "gdzie", "kto", "czy", "ile", "proč", "kdy", "kde", "kolik", "jaký",
 ];
 
-/// Whether a text ends as a question does.
+/// Whether a text ends like a question.
 pub(crate) fn is_asked(text: &str) -> bool {
     let text = text
         .trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '”' | '»' | ')' | '*'));
     text.ends_with(['?', '？', '؟', '\u{37e}']) || text.starts_with('¿')
 }
 
-/// Whether a heading asks something: by its mark, or by its first words in the page's language.
+/// Whether a heading is a question: by its question mark, or by its first words in the page's
+/// language.
 pub(crate) fn is_question(text: &str, language: Language) -> bool {
     if is_asked(text) {
         return true;

@@ -1,21 +1,21 @@
-//! What an inquiry asks for, and how well texts answer it.
+//! Ranks texts by an inquiry.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize, Serializer};
 use trawl_sdk::rank::{Bm25, Language, Score, Statistics, Term, Vocabulary, each_word, fold};
 
-/// What a term counts in a question or heading, and in an answer.
+/// BM25 field weights: question or heading, answer.
 const WEIGHTS: [f32; 2] = [1.6, 1.0];
-/// Least share of an inquiry's words, by weight, that has to stand in a pair.
+/// Minimum share of the inquiry's words, by weight, that a pair must contain.
 pub(crate) const COVERAGE_MIN: f32 = 0.4;
-/// Least relevance of a pair.
+/// Minimum relevance of a pair.
 pub(crate) const RELEVANCE_MIN: f32 = 0.3;
-/// Least share of the best pair's relevance.
+/// Minimum relevance relative to the best pair.
 pub(crate) const SHARE_MIN: f32 = 0.4;
 
-/// Words of inquiries that are about the asking, accents folded.
-const ASKING: [&str; 62] = [
+/// Words that express the request itself; accents are folded.
+const REQUEST_WORDS: [&str; 62] = [
     "about",
     "all",
     "answer",
@@ -80,7 +80,7 @@ const ASKING: [&str; 62] = [
     "perguntas",
 ];
 
-/// Words that ask for a measure behind `how`: `how long`, `wie viel`.
+/// Words after `how` that ask for a measure: `how long`, `wie viel`.
 const MEASURES: [&str; 14] = [
     "long", "lange", "lang", "lenge", "much", "viel", "veel", "mycket", "many", "viele", "often",
     "oft", "far", "weit",
@@ -92,26 +92,26 @@ pub(crate) struct Inquiry {
     terms: Vec<Term>,
 }
 
-/// Texts that are ranked for an inquiry.
+/// Texts to rank by an inquiry.
 pub(crate) struct Ranking {
     index: Bm25<2>,
 }
 
-/// What the pages of a run tell each other, so that all are ranked as one collection.
+/// Term statistics that the pages of a run share, so that all are ranked as one collection.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Counts {
-    /// Tag of the language whose stems these are.
+    /// Language tag of the stems.
     language: String,
     /// Number of passages and pairs.
     texts: u64,
-    /// Number of words in their headings, and in themselves.
+    /// Number of words in their headings and in their texts.
     words: Vec<u64>,
-    /// In how many of them each stem of the inquiry stands.
+    /// Document frequency of each stem of the inquiry.
     frequencies: BTreeMap<String, u64>,
 }
 
 impl Inquiry {
-    /// The inquiry as it is ranked by; `None` when its words say nothing of a subject.
+    /// Parses an inquiry; `None` if none of its words has topical meaning.
     pub(crate) fn new(prompt: &str, language: Language) -> Option<Self> {
         let mut subject = String::new();
         let mut is_after_how = false;
@@ -119,7 +119,7 @@ impl Inquiry {
             let folded = fold(word);
             let is_measure = is_after_how && MEASURES.contains(&folded.as_str());
             is_after_how = matches!(folded.as_str(), "how" | "wie" | "hoe" | "hur" | "hvor");
-            if !is_measure && !ASKING.contains(&folded.as_str()) {
+            if !is_measure && !REQUEST_WORDS.contains(&folded.as_str()) {
                 subject.push_str(word);
                 subject.push(' ');
             }
@@ -129,20 +129,20 @@ impl Inquiry {
         (!terms.is_empty()).then_some(Self { words, terms })
     }
 
-    /// A ranking without texts.
+    /// An empty ranking.
     pub(crate) fn ranking(&self) -> Ranking {
         Ranking {
             index: Bm25::new(&self.terms, WEIGHTS),
         }
     }
 
-    /// Adds a text under its heading.
+    /// Adds a text with its heading.
     pub(crate) fn add(&mut self, ranking: &mut Ranking, heading: &str, text: &str) {
         let (heading, text) = (self.words.terms(heading), self.words.terms(text));
         ranking.index.add([&heading, &text]);
     }
 
-    /// Statistics as they are told to the run.
+    /// Converts statistics into their serialized form.
     pub(crate) fn counts(&self, statistics: &Statistics) -> Counts {
         let names = self
             .terms
@@ -156,7 +156,7 @@ impl Inquiry {
         }
     }
 
-    /// Statistics that pages in this language told, in the inquiry's order of terms.
+    /// Sums the statistics of pages in this language, in the inquiry's order of terms.
     pub(crate) fn statistics<'c>(&self, all: impl Iterator<Item = &'c Counts>) -> Statistics {
         let mut sum = Statistics::default();
         for counts in all.filter(|counts| counts.language == self.words.language().tag()) {
@@ -180,13 +180,13 @@ impl Ranking {
         self.index.statistics()
     }
 
-    /// The relevance of each text, 0 to 1, in the order in which they were added; 0 for what misses too much of the inquiry.
+    /// Relevance of each text, 0 to 1, in insertion order; 0 if too much of the inquiry is missing.
     pub(crate) fn relevances(&self, statistics: &Statistics) -> Vec<f32> {
         let scores = self.index.scores_among(statistics);
         scores.into_iter().map(relevance).collect()
     }
 
-    /// How strongly each text has anything of the inquiry, 0 to 1.
+    /// Match strength of each text, 0 to 1, regardless of coverage.
     pub(crate) fn strengths(&self) -> Vec<f32> {
         self.index
             .scores()
@@ -202,20 +202,21 @@ impl Counts {
     }
 }
 
-/// Both how much of an inquiry a text has and how strongly.
+/// Combines coverage and match strength.
 fn relevance(score: Score) -> f32 {
-    match score.coverage >= COVERAGE_MIN {
-        true => rounded((score.coverage * score.value).sqrt()),
-        false => 0.0,
+    if score.coverage >= COVERAGE_MIN {
+        rounded((score.coverage * score.value).sqrt())
+    } else {
+        0.0
     }
 }
 
-/// Writes a score with its three digits, not with those that single precision adds.
+/// Serializes a score with three decimal places, without `f32` noise.
 pub(crate) fn digits<S: Serializer>(score: &f32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((f64::from(*score) * 1000.0).round() / 1000.0)
 }
 
-/// A score with three digits: more say nothing.
+/// Rounds a score to three decimal places.
 pub(crate) fn rounded(score: f32) -> f32 {
     (score.clamp(0.0, 1.0) * 1000.0).round() / 1000.0
 }

@@ -1,9 +1,9 @@
-//! Where a piece ends best.
+//! The best boundary for a piece.
 
-/// Longest mark, in bytes, that a place may have before it.
+/// Maximum length of the mark before a boundary, in bytes.
 const MARK_BYTES: usize = 4;
 
-/// The best place from `earliest` to `full`: behind a paragraph, a line, a sentence, a word.
+/// The best boundary from `earliest` to `full`: after a paragraph, a line, a sentence, or a word.
 pub(crate) fn best(text: &str, earliest: usize, full: usize) -> Option<usize> {
     let from = text.floor_char_boundary(earliest.saturating_sub(MARK_BYTES));
     let last = text.get(from..full)?;
@@ -17,7 +17,7 @@ pub(crate) fn best(text: &str, earliest: usize, full: usize) -> Option<usize> {
     ends.find(|&end| end >= earliest)
 }
 
-/// Where the last sentence begins at or before `full`, going by marks alone.
+/// Start of the last sentence at or before `full`, judged by punctuation alone.
 fn sentence(text: &str, full: usize) -> Option<usize> {
     let mut begin = None;
     let mut end = End::None;
@@ -40,17 +40,17 @@ fn sentence(text: &str, full: usize) -> Option<usize> {
     begin
 }
 
-/// How much of a sentence's end was seen.
+/// How much of a sentence's end has been scanned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     None,
-    /// A stop that needs white space behind it.
+    /// A stop that must be followed by white space.
     Stop,
-    /// All of it.
+    /// A complete end.
     Whole,
 }
 
-/// Where the last word begins.
+/// Start of the last word.
 fn word(last: &str) -> Option<usize> {
     let (at, space) = last.char_indices().rfind(|(_, c)| c.is_whitespace())?;
     Some(at + space.len_utf8())

@@ -1,9 +1,9 @@
-//! Where the characters of a text begin.
+//! Character boundaries of a text.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The offsets at which grapheme clusters begin. ASCII is its own cluster, but for a carriage return with its line feed, so tables
-/// are asked only about what stands next to other characters.
+/// Start offsets of grapheme clusters. Each ASCII character is a cluster, except for CR LF, so the
+/// Unicode tables are only consulted next to other characters.
 pub(crate) struct Graphemes<'t> {
     text: &'t str,
     at: usize,

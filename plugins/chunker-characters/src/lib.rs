@@ -1,11 +1,10 @@
-//! The chunker `characters`: pieces of at most a number of characters. A character is what a reader takes for one (a grapheme cluster
-//! of UAX #29): accents and joined emoji are never torn.
+//! The `characters` chunker: pieces of a maximum number of characters. A character is a grapheme
+//! cluster (UAX #29), so accents and joined emoji are never split.
 //!
-//! Decision D32: the specification says how long a piece is, not where it may end. A piece is never
-//! longer than asked for, and ends at the best place in its last quarter: the end of a paragraph, a
-//! line, a sentence, a word, in this order; where there is none of these, it is full. In markdown a
-//! code block or table row that fits into a piece is never cut
-//! ([`trawl_sdk::chunk::pieces_within`]).
+//! Decision D32: the specification defines the maximum length of a piece, not where it ends. A
+//! piece ends at the best boundary in its last quarter: the end of a paragraph, line, sentence or
+//! word, in this order; without any, it has the maximum length. In Markdown, a code block or table
+//! row that fits into a piece is never split ([`trawl_sdk::chunk::pieces_within`]).
 
 mod ends;
 mod graphemes;
@@ -13,10 +12,10 @@ mod graphemes;
 use graphemes::Graphemes;
 use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
 
-/// Splits a text after at most so many characters. The pieces together are the text.
+/// Splits a text into pieces of at most `size` characters. Concatenated, the pieces are the text.
 pub struct Characters;
 
-trawl_sdk::chunk_size!(1000, "Most characters in a piece");
+trawl_sdk::chunk_size!(1000, "Maximum number of characters in a piece");
 
 trawl_sdk::export!(chunker: Characters);
 
@@ -57,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reader_takes_for_one_is_not_torn() {
+    fn grapheme_clusters_are_not_split() {
         check("e\u{301}👩‍👧x", 1, &["e\u{301}", "👩‍👧", "x"]);
         check("a\r\nb", 1, &["a", "\r\n", "b"]);
         check("🇩🇪🇫🇷", 1, &["🇩🇪", "🇫🇷"]);

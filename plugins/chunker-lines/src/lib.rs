@@ -1,9 +1,10 @@
-//! The chunker `lines`: pieces of a number of lines. A line ends with its line feed. In markdown a code block of up to one and a half
-//! pieces stays whole, and a heading begins a piece rather than ending one ([`trawl_sdk::chunk`]).
+//! The `lines` chunker: pieces of a fixed number of lines. A line includes its line feed. In
+//! Markdown, a code block of up to one and a half pieces stays whole, and a heading starts a piece
+//! instead of ending one ([`trawl_sdk::chunk`]).
 
 use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
 
-/// Splits a text after every so many lines. The pieces together are the text.
+/// Splits a text after every `size` lines. Concatenated, the pieces are the text.
 pub struct Lines;
 
 trawl_sdk::chunk_size!(40, "Number of lines in a piece");

@@ -1,6 +1,6 @@
-//! Words with a full stop that does not end a sentence. The lists are sorted by their bytes.
+//! Words with a full stop that does not end a sentence. The lists are sorted by bytes.
 
-/// Abbreviations that stand before what they belong to. Those in small letters may begin with a capital too.
+/// Abbreviations that precede another word. Lower-case entries also match with a capital.
 const BEFORE: &[&str] = &[
     "Adm",
     "Av",
@@ -147,7 +147,7 @@ const BEFORE: &[&str] = &[
     "श्री",
 ];
 
-/// Abbreviations that stand before a number.
+/// Abbreviations that precede a number.
 const BEFORE_NUMBER: &[&str] = &[
     "abb", "apr", "art", "aug", "bl", "cap", "ch", "chap", "dec", "dez", "eq", "eqs", "ex", "feb",
     "fig", "figs", "fol", "jan", "jul", "jun", "kap", "mar", "n", "no", "nos", "nov", "num", "oct",
@@ -161,7 +161,7 @@ const EITHER: &[&str] = &[
     "ph.d", "plc", "rd", "univ",
 ];
 
-/// Words that begin a sentence much more often than they follow an abbreviation or an initial.
+/// Words that start a sentence much more often than they follow an abbreviation or an initial.
 const STARTERS: &[&str] = &[
     "A", "Aber", "After", "Al", "All", "Also", "Although", "An", "And", "As", "At", "Auch",
     "Because", "But", "By", "Das", "Der", "Des", "Die", "Dies", "Diese", "During", "Each", "Ein",
@@ -173,13 +173,14 @@ const STARTERS: &[&str] = &[
     "Yes", "Yet", "You", "Your",
 ];
 
-/// Words behind which a number with a full stop is an ordinal: articles and prepositions of languages that write it so.
+/// Words before an ordinal number: articles and prepositions of languages that write ordinals with
+/// a full stop.
 const BEFORE_ORDINAL: &[&str] = &[
     "ab", "am", "bis", "das", "dem", "den", "der", "des", "die", "ein", "im", "ins", "jeden",
     "jeder", "jedes", "seit", "vom", "zum", "zur",
 ];
 
-/// Words before which it is one.
+/// Words after an ordinal number.
 const AFTER_ORDINAL: &[&str] = &[
     "April",
     "Auflage",
@@ -211,32 +212,33 @@ const AFTER_ORDINAL: &[&str] = &[
     "Weltkriegs",
 ];
 
-/// Longest part of an abbreviation with points inside, in letters: `Ph.D`.
+/// Maximum length of a part of a dotted abbreviation, in letters: `Ph.D`.
 const PART_LETTERS_MAX: usize = 2;
-/// Longest ordinal number of a date or a rank, in digits.
+/// Maximum number of digits in the ordinal number of a date or rank.
 const ORDINAL_DIGITS_MAX: usize = 2;
-/// Longest number of an item, in digits: longer ones at the beginning of a line are years.
+/// Maximum number of digits in a list item's number; a longer number at the start of a line is a
+/// year.
 const ITEM_DIGITS_MAX: usize = 3;
 
-/// Longest word of the lists of abbreviations, in bytes.
+/// Maximum length of a listed abbreviation in bytes.
 const LISTED_BYTES_MAX: usize = 15;
 
 fn has(list: &[&str], word: &str) -> bool {
     list.binary_search(&word).is_ok()
 }
 
-/// A full stop and what stands around it.
+/// A full stop and its context.
 pub(crate) struct Point<'t> {
-    /// The word before that one; empty when it is the first of its line.
+    /// The word before `word`; empty if `word` is the first on its line.
     pub(crate) before: &'t str,
-    /// The word that the stop follows, without brackets and quotes before it.
+    /// The word before the stop, without leading brackets and quotes.
     pub(crate) word: &'t str,
-    /// The text behind, from its first letter or digit on.
+    /// The text after the stop, from its first letter or digit.
     pub(crate) next: &'t str,
 }
 
 impl Point<'_> {
-    /// Whether the stop belongs to the word.
+    /// Whether the stop belongs to the word and does not end a sentence.
     pub(crate) fn is_of_word(&self) -> bool {
         if self.word.bytes().all(|byte| byte.is_ascii_digit()) {
             return self.is_of_number();
@@ -253,7 +255,7 @@ impl Point<'_> {
         self.is_listed()
     }
 
-    /// Whether a number's stop makes it an ordinal or the number of an item.
+    /// Whether the stop belongs to an ordinal number or a list item's number.
     fn is_of_number(&self) -> bool {
         let is_item = self.before.is_empty() && self.word.len() <= ITEM_DIGITS_MAX;
         let is_short = self.word.len() <= ORDINAL_DIGITS_MAX;
@@ -270,7 +272,7 @@ impl Point<'_> {
             || (!self.has_starter() && is_among(EITHER))
     }
 
-    /// Whether the word is letters with points between: `U.S`.
+    /// Whether the word is letters with full stops in between: `U.S`.
     fn has_points(&self) -> bool {
         let is_part = |part: &str| {
             let n_letters = part.chars().count();
@@ -279,7 +281,7 @@ impl Point<'_> {
         self.word.contains('.') && self.word.split('.').all(is_part)
     }
 
-    /// Whether the next word is a number in Roman letters.
+    /// Whether the next word is a Roman numeral.
     fn has_numeral(&self) -> bool {
         let word = self.next_word();
         let is_roman = |byte: u8| matches!(byte, b'I' | b'V' | b'X' | b'L' | b'C');

@@ -1,15 +1,20 @@
-//! The chunker `sentences`: pieces of a number of sentences.
+//! The `sentences` chunker: pieces of a fixed number of sentences.
 //!
-//! A sentence ends as in UAX #29 (after a stop of any script, with the quotes and brackets behind it), with these differences:
-//! - Not behind an abbreviation, an initial, or an ordinal number of a date (`Mr. Smith`, `U.S. Army`, `J. R. R. Tolkien`, `z. B.`,
-//!   `am 3. Mai`), nor in the middle of a word (`3.14`, an address). Where an abbreviation may end a sentence, a word that usually
-//!   begins one decides (`in the U.S. The …`).
-//! - `!` and `?` need white space behind them, and no small letter after that (`"Why?" he asked.`).
-//! - Each line is a sentence of its own (headings, items, rows), unless the next one goes on with a small letter as wrapped text does.
-//! - Thai and Lao have no stops: a space ends a sentence there that has become long.
-//! - Marks alone are no sentence: they stay with the one before.
+//! Sentence boundaries follow UAX #29 (after a stop of any script and the closing quotes and
+//! brackets after it), with these differences:
+//! - An abbreviation, an initial, or the ordinal number of a date does not end a sentence
+//!   (`Mr. Smith`, `U.S. Army`, `J. R. R. Tolkien`, `z. B.`, `am 3. Mai`), nor does a stop inside a
+//!   word (`3.14`, a URL). If an abbreviation may end a sentence, a word that usually starts one
+//!   decides (`in the U.S. The …`).
+//! - `!` and `?` must be followed by white space and not by a lower-case letter
+//!   (`"Why?" he asked.`).
+//! - Each line is a sentence of its own (headings, list items, table rows), unless the next line
+//!   continues with a lower-case letter, as in wrapped text.
+//! - Thai and Lao have no stops: a space ends a sentence once it is long enough.
+//! - Punctuation alone is not a sentence; it stays with the one before.
 //!
-//! In markdown, code blocks and table rows stay whole where they can, and a heading begins a piece ([`trawl_sdk::chunk`]).
+//! In Markdown, code blocks and table rows stay whole where possible, and a heading starts a piece
+//! ([`trawl_sdk::chunk`]).
 
 mod abbreviations;
 mod sentences;
@@ -18,7 +23,7 @@ mod stops;
 use sentences::Sentences as Starts;
 use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
 
-/// Splits a text after every so many sentences. The pieces together are the text.
+/// Splits a text after every `size` sentences. Concatenated, the pieces are the text.
 pub struct Sentences;
 
 trawl_sdk::chunk_size!(10, "Number of sentences in a piece");

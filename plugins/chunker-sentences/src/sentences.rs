@@ -1,31 +1,32 @@
-//! Where the sentences of a text begin.
+//! Sentence boundaries of a text.
 
 use crate::abbreviations::Point;
 use crate::stops::{
     IS_OF_INTEREST, Stop, continues, has_no_stops, is_closer, is_opener, is_repetition,
 };
 
-/// Shortest line, in bytes, that may be one of several lines of wrapped text.
+/// Minimum length of a line of wrapped text, in bytes.
 const WRAPPED_MIN: usize = 40;
-/// Shortest sentence, in bytes, that a space may end in a script without stops: 60 characters.
+/// Minimum length in bytes of a sentence that a space may end in a script without stops: 60
+/// characters.
 const STOPLESS_MIN: usize = 180;
-/// How far back the words before a stop are looked for, in bytes: a long word is no abbreviation.
+/// How far before a stop its words are searched, in bytes. Longer words are not abbreviations.
 const WORDS_BYTES_MAX: usize = 48;
-/// How many opening marks before the first letter of a sentence are looked behind.
+/// Maximum number of opening marks before the first letter of a sentence.
 const OPENERS_MAX: usize = 8;
-/// Longest address, in bytes, of a link whose text ends with a stop.
-const ADDRESS_BYTES_MAX: usize = 512;
-/// Longest number in brackets behind a stop, in digits: the mark of a note.
+/// Maximum length in bytes of a link's URL after a stop at the end of the link text.
+const URL_BYTES_MAX: usize = 512;
+/// Maximum number of digits in a bracketed footnote mark after a stop.
 const NOTE_DIGITS_MAX: usize = 3;
 
-/// The offsets at which sentences begin.
+/// Iterator over the start offsets of sentences.
 pub(crate) struct Sentences<'t> {
     text: &'t str,
-    /// Where the sentence at hand begins.
+    /// Start of the current sentence.
     start: usize,
-    /// Where the scan is.
+    /// Scan position.
     at: usize,
-    /// Where the line at hand begins.
+    /// Start of the current line.
     line: usize,
 }
 
@@ -59,13 +60,13 @@ impl Iterator for Sentences<'_> {
 
 /// White space between two characters.
 struct Gap {
-    /// Where it ends.
+    /// Its end.
     end: usize,
     n_line_feeds: usize,
 }
 
 impl<'t> Sentences<'t> {
-    /// Where the sentence at hand ends, with the white space behind it.
+    /// End of the current sentence, including trailing white space.
     fn end(&mut self) -> usize {
         let bytes = self.text.as_bytes();
         while let Some(&byte) = bytes.get(self.at) {
@@ -88,7 +89,7 @@ impl<'t> Sentences<'t> {
         self.text[at..].chars().next()
     }
 
-    /// The end of the sentence, if the character here begins it; moves on.
+    /// End of the sentence if it is at the current character; advances the scan.
     fn at_character(&mut self) -> Option<usize> {
         let here = self.at;
         let c = self.char_at(here)?;
@@ -104,13 +105,13 @@ impl<'t> Sentences<'t> {
         self.at_stop(here, stop)
     }
 
-    /// Whether the text before `at` is a Greek letter.
+    /// Whether the character before `at` is a Greek letter.
     fn is_greek(&self, at: usize) -> bool {
         let letter = self.text[..at].chars().next_back();
         letter.is_some_and(|c| matches!(c, '\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}'))
     }
 
-    /// As [`at_character`](Self::at_character), behind a letter of a script without stops.
+    /// Like [`at_character`](Self::at_character), after a letter of a script without stops.
     fn at_space(&mut self) -> Option<usize> {
         let space = self.at;
         if space - self.start < STOPLESS_MIN || self.text.as_bytes().get(space) != Some(&b' ') {
@@ -121,7 +122,7 @@ impl<'t> Sentences<'t> {
         (has_no_stops(next) && !is_repetition(next)).then_some(end)
     }
 
-    /// As [`at_character`](Self::at_character), at a stop.
+    /// Like [`at_character`](Self::at_character), at a stop.
     fn at_stop(&mut self, first: usize, mut stop: Stop) -> Option<usize> {
         while let Some(c) = self.char_at(self.at)
             && let Some(next) = Stop::of(c)
@@ -129,7 +130,7 @@ impl<'t> Sentences<'t> {
             stop = stop.then(next);
             self.at += c.len_utf8();
         }
-        let closed = self.behind_closers(self.at);
+        let closed = self.after_closers(self.at);
         let gap = self.gap(closed);
         if gap.end == self.text.len() {
             return Some(gap.end);
@@ -148,7 +149,7 @@ impl<'t> Sentences<'t> {
             1 => is_marked(next) || ends(stop, next, || words_before(self.text, line, first)),
             _ => true,
         };
-        // With its line, so that the mark of an item stays with it.
+        // Include the start of the next line, so that a list marker stays with its item.
         let begin = if gap.n_line_feeds > 0 {
             self.line
         } else {
@@ -169,7 +170,7 @@ impl<'t> Sentences<'t> {
         (!goes_on).then_some(self.line)
     }
 
-    /// White space from `start` on.
+    /// White space starting at `start`.
     fn gap(&self, start: usize) -> Gap {
         let rest = &self.text[start..];
         let end = start
@@ -181,14 +182,14 @@ impl<'t> Sentences<'t> {
         Gap { end, n_line_feeds }
     }
 
-    /// Where the line begins that holds `at`, if that is behind `from`.
+    /// Start of the line that contains `at`, if it is after `from`.
     fn line_start(&self, at: usize, from: usize) -> usize {
         let before = &self.text[from..at];
         from + before.rfind('\n').map_or(0, |line| line + 1)
     }
 
-    /// The end of what closes a sentence from `at` on: quotes, brackets, marks of notes, the address of a link.
-    fn behind_closers(&self, mut at: usize) -> usize {
+    /// End of the closing marks at `at`: quotes, brackets, footnote marks, the URL of a link.
+    fn after_closers(&self, mut at: usize) -> usize {
         while let Some(c) = self.char_at(at) {
             let rest = &self.text.as_bytes()[at..];
             at += match rest {
@@ -196,7 +197,7 @@ impl<'t> Sentences<'t> {
                     Some(len) => 1 + len,
                     None => return at,
                 },
-                [b']', b'(', rest @ ..] => match address_len(rest) {
+                [b']', b'(', rest @ ..] => match url_len(rest) {
                     Some(len) => 2 + len,
                     None => 1,
                 },
@@ -216,18 +217,20 @@ fn note_len(rest: &[u8]) -> Option<usize> {
 }
 
 /// Length of `https://example.com/)`.
-fn address_len(rest: &[u8]) -> Option<usize> {
-    let mut bytes = rest.iter().take(ADDRESS_BYTES_MAX);
+fn url_len(rest: &[u8]) -> Option<usize> {
+    let mut bytes = rest.iter().take(URL_BYTES_MAX);
     let end = bytes.position(|byte| matches!(byte, b')' | b'(' | b' ' | b'\n'))?;
     (rest[end] == b')').then_some(end + 1)
 }
 
-/// Whether a stop ends its sentence, given what follows it and the white space behind it, and the two words before it.
+/// Whether a stop ends its sentence, given the text and white space after it and the two words
+/// before it.
 fn ends<'t>(stop: Stop, next: &'t str, words: impl FnOnce() -> (&'t str, &'t str)) -> bool {
     let begin = next.trim_start_matches(is_opener);
-    let begin = match next.len() - begin.len() <= OPENERS_MAX {
-        true => begin,
-        false => next,
+    let begin = if next.len() - begin.len() <= OPENERS_MAX {
+        begin
+    } else {
+        next
     };
     let first = begin.chars().next();
     if next.starts_with(continues) || first.is_some_and(char::is_lowercase) {
@@ -243,7 +246,8 @@ fn ends<'t>(stop: Stop, next: &'t str, words: impl FnOnce() -> (&'t str, &'t str
         .is_of_word()
 }
 
-/// The word before a stop at `stop`, and the one before that one, both of the line that begins at `line`; the latter is empty when there is none.
+/// The word before a stop at `stop` and the word before that one, both on the line that starts at
+/// `line`. The second is empty if there is none.
 fn words_before(text: &str, line: usize, stop: usize) -> (&str, &str) {
     let from = line.max(text.ceil_char_boundary(stop.saturating_sub(WORDS_BYTES_MAX)));
     let mut words = text[from..stop].rsplit(char::is_whitespace);
@@ -253,7 +257,8 @@ fn words_before(text: &str, line: usize, stop: usize) -> (&str, &str) {
     (before.unwrap_or_default(), word)
 }
 
-/// Whether a line begins with the mark of a heading, an item, a row, a quotation or a code block.
+/// Whether a line starts with the marker of a heading, list item, table row, block quote or code
+/// block.
 fn is_marked(line: &str) -> bool {
     let bytes = line.as_bytes();
     match bytes {
@@ -270,7 +275,7 @@ fn is_marked(line: &str) -> bool {
     }
 }
 
-/// Whether a line is one by its mark, so that the next line never goes on with it.
+/// Whether the marker makes this a line of its own, which the next line never continues.
 fn is_marked_alone(line: &str) -> bool {
     line.trim_ascii_start().starts_with(['#', '|'])
 }

@@ -1,20 +1,20 @@
-//! Which characters end a sentence, which stand behind its end, and which show that it goes on.
+//! Characters that end, follow or continue a sentence.
 
-/// A mark that may end a sentence.
+/// Kind of mark that may end a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// A full stop, which has other uses.
     Point,
-    /// More than one full stop, or `…`.
+    /// Several full stops, or `…`.
     Ellipsis,
-    /// `!` and `?`, which stand in addresses and code too.
+    /// `!` and `?`, which also occur in URLs and code.
     Mark,
-    /// A stop that has no other use and needs no space behind it.
+    /// A stop without any other use; no space is required after it.
     Certain,
 }
 
 impl Stop {
-    /// What `c` is, if it is a stop.
+    /// Classifies `c`; `None` if it is not a stop.
     pub(crate) fn of(c: char) -> Option<Self> {
         Some(match c {
             '.' | '․' | '﹒' => Self::Point,
@@ -35,7 +35,7 @@ impl Stop {
         })
     }
 
-    /// This one with another behind it.
+    /// Combines a stop with the one that follows it.
     pub(crate) fn then(self, next: Self) -> Self {
         match (self, next) {
             (Self::Point | Self::Ellipsis, Self::Point | Self::Ellipsis) => Self::Ellipsis,
@@ -45,8 +45,9 @@ impl Stop {
     }
 }
 
-/// Bytes at which a scan for the end of a sentence has to look closer: full stops and marks, line feeds, the `;` that is a question
-/// mark in Greek, and first bytes of characters among which are stops (for Thai and Lao, of all).
+/// First bytes that the scan must examine: full stops and other marks, line feeds, the Greek
+/// question mark `;`, and lead bytes of characters that include stops (for Thai and Lao, of all
+/// characters).
 pub(crate) const IS_OF_INTEREST: [bool; 256] = {
     let mut table = [false; 256];
     let mut bytes: &[u8] = b".!?;\n\xcd\xd6\xd8\xdb\xdc\xdf\xe0\xe1\xe2\xe3\xea\xef";
@@ -57,7 +58,7 @@ pub(crate) const IS_OF_INTEREST: [bool; 256] = {
     table
 };
 
-/// Closing quotes and brackets, and the marks that close a phrase in markdown.
+/// Closing quotes and brackets, and closing Markdown delimiters.
 pub(crate) fn is_closer(c: char) -> bool {
     matches!(
         c,
@@ -89,7 +90,7 @@ pub(crate) fn is_closer(c: char) -> bool {
     )
 }
 
-/// Opening quotes and brackets, and marks that open a phrase.
+/// Opening quotes and brackets, and opening Markdown delimiters.
 pub(crate) fn is_opener(c: char) -> bool {
     matches!(
         c,
@@ -117,7 +118,7 @@ pub(crate) fn is_opener(c: char) -> bool {
     )
 }
 
-/// Marks with which no sentence begins (`SContinue` of UAX #29).
+/// Marks that never start a sentence (`SContinue` in UAX #29).
 pub(crate) fn continues(c: char) -> bool {
     matches!(
         c,
@@ -140,12 +141,12 @@ pub(crate) fn continues(c: char) -> bool {
     )
 }
 
-/// Whether `c` is of a script that has spaces, but no stops, between sentences.
+/// Whether `c` belongs to a script that separates sentences by spaces instead of stops.
 pub(crate) fn has_no_stops(c: char) -> bool {
     matches!(c, '\u{e01}'..='\u{e4e}' | '\u{e81}'..='\u{ece}' | '\u{edc}'..='\u{edf}')
 }
 
-/// Signs that follow a space within a sentence of Thai and Lao: repetition, abbreviation.
+/// Thai and Lao signs that follow a space within a sentence: repetition, abbreviation.
 pub(crate) fn is_repetition(c: char) -> bool {
     matches!(c, 'ๆ' | 'ฯ' | 'ໆ' | 'ຯ')
 }

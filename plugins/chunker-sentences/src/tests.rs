@@ -1,7 +1,7 @@
 use super::Sentences;
 use trawl_sdk::testkit;
 
-/// The sentences of a text.
+/// Checks the sentences of a text.
 #[track_caller]
 fn check(expected: &[&str]) {
     let text = expected.concat();
@@ -9,7 +9,7 @@ fn check(expected: &[&str]) {
 }
 
 #[test]
-fn a_piece_ends_before_the_sentence_that_is_too_many() {
+fn a_piece_ends_before_the_first_sentence_in_excess() {
     let pieces = testkit::pieces::<Sentences>("One. Two! Three?", 2);
     assert_eq!(pieces, ["One. Two! ", "Three?"]);
 }
@@ -25,7 +25,7 @@ fn the_pieces_of_any_text_are_the_text() {
 }
 
 #[test]
-fn a_stop_within_a_word_ends_nothing() {
+fn a_stop_within_a_word_does_not_end_a_sentence() {
     check(&["Pi is 3.14 here. ", "Yes."]);
     check(&[
         "Use v1.2.3 of it. ",
@@ -37,7 +37,7 @@ fn a_stop_within_a_word_ends_nothing() {
 }
 
 #[test]
-fn a_title_ends_nothing() {
+fn a_title_does_not_end_a_sentence() {
     check(&["Mr. Smith met Dr. Jones and Mrs. Brown. ", "They left."]);
     check(&["Prof. Dr. Müller aus St. Gallen kam. ", "Er ging."]);
     check(&["El Sr. López y la Dra. Ruiz hablan. ", "Sí."]);
@@ -45,7 +45,7 @@ fn a_title_ends_nothing() {
 }
 
 #[test]
-fn initials_end_nothing() {
+fn initials_do_not_end_a_sentence() {
     check(&["J. R. R. Tolkien wrote it. ", "We read it."]);
     check(&["It was plan B. ", "The end."]);
     check(&["So do I. ", "They do too."]);
@@ -85,7 +85,7 @@ fn an_abbreviation_before_a_number_needs_one() {
 }
 
 #[test]
-fn an_ordinal_number_ends_nothing() {
+fn an_ordinal_number_does_not_end_a_sentence() {
     check(&[
         "Es war am 3. Mai in Wien. ",
         "Dann der 2. Weltkrieg. ",
@@ -103,14 +103,14 @@ fn three_points_end_a_sentence_before_a_capital() {
 }
 
 #[test]
-fn a_small_letter_goes_on() {
+fn a_lower_case_letter_continues_a_sentence() {
     check(&["\"Why?\" he asked. ", "\"Go!\" she said. ", "Done."]);
     check(&["Yahoo! is a company. ", "Yes."]);
     check(&["It is approx. right. ", "Yes."]);
 }
 
 #[test]
-fn what_closes_belongs_to_the_sentence() {
+fn closing_marks_belong_to_the_sentence() {
     check(&["(It is so.) ", "\"He said yes.\" ", "“Good.” ", "Then."]);
     check(&["**Bold is this.** ", "_So is this._ ", "Then."]);
     check(&["It was long ago.[12] ", "Or not.[3][4] ", "So."]);
@@ -163,7 +163,7 @@ fn headings_items_rows_and_paragraphs_are_sentences() {
 }
 
 #[test]
-fn wrapped_text_goes_on() {
+fn wrapped_text_is_continued() {
     check(&[
         "This is a line of text that somebody wrapped\nby hand, as in an old message. ",
         "Then it\n",

@@ -1,14 +1,15 @@
-//! A set of words in little space: an xor filter. It keeps 16 bits a word instead of the word, so that one in 65,536 words that are
-//! not in the set seems to be. Filled when the crate is built, read when it runs.
+// An xor filter: a compact approximate set of words. It stores 16 bits per word, with a false
+// positive rate of 1 in 65,536. The build script includes this file to build the filter; the crate
+// queries it.
 
-/// Hash of a word, a character at a time.
+/// Incremental hash of a word.
 #[derive(Clone, Copy)]
 pub(crate) struct WordHash(u64);
 
 impl WordHash {
     pub(crate) const EMPTY: Self = Self(0x9e37_79b9_7f4a_7c15);
 
-    /// The hash with one more character.
+    /// The hash extended by a character.
     pub(crate) fn and(self, c: char) -> Self {
         Self(
             (self.0 ^ u64::from(c))
@@ -17,7 +18,7 @@ impl WordHash {
         )
     }
 
-    /// Spread over all bits.
+    /// Mixes the hash over all bits.
     pub(crate) fn mixed(self) -> u64 {
         let hash = (self.0 ^ (self.0 >> 32)).wrapping_mul(0xe703_7ed1_a0b4_28db);
         hash ^ (hash >> 29)
@@ -35,7 +36,7 @@ pub(crate) fn slots(hash: u64, n_slots: usize) -> [usize; 3] {
     ]
 }
 
-/// What the slots of a word give together.
+/// The fingerprint that the slots of a word XOR to.
 pub(crate) fn fingerprint(hash: u64) -> u16 {
     (hash.wrapping_mul(0x9fb2_1c65_1e98_df25) >> 48) as u16
 }

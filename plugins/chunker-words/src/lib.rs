@@ -1,11 +1,12 @@
-//! The chunker `words`: pieces of a number of words.
+//! The `words` chunker: pieces of a fixed number of words.
 //!
-//! Words are those of Unicode (UAX #29). Where a script puts no spaces between words, the rule has nothing to go by (it makes a word of
-//! each ideograph and each Thai letter), so Chinese, Japanese, Thai, Lao, Khmer and Burmese are read with a word list: the longest word
-//! that is in it comes next.
+//! Words follow Unicode (UAX #29). Its rules do not segment scripts without spaces (they make a
+//! word of each ideograph and each Thai letter), so Chinese, Japanese, Thai, Lao, Khmer and Burmese
+//! are segmented by longest match against a word list.
 //!
-//! A piece ends before the word that is too many, at the beginning of its line if it is the first there, and not within an address or
-//! `well-known` if a space is near. In markdown, code blocks and table rows stay whole where they can, and a heading begins a piece
+//! A piece ends before the first word in excess, or at the start of that word's line if it is the
+//! first there. It does not end inside a URL or `well-known` if a space is near. In Markdown, code
+//! blocks and table rows stay whole where possible, and a heading starts a piece
 //! ([`trawl_sdk::chunk`]).
 
 mod filter;
@@ -14,7 +15,7 @@ mod words;
 
 use trawl_sdk::{Chunker, Failure, Info, Span, chunk};
 
-/// Splits a text after every so many words. The pieces together are the text.
+/// Splits a text after every `size` words. Concatenated, the pieces are the text.
 pub struct Words;
 
 trawl_sdk::chunk_size!(200, "Number of words in a piece");
@@ -39,7 +40,7 @@ impl Chunker for Words {
     }
 }
 
-/// Behind the last space, when a piece would end between two characters of ASCII that are none.
+/// Moves a boundary between two non-space ASCII characters to after the previous space.
 fn at_space(text: &str, earliest: usize, full: usize) -> Option<usize> {
     let is_within = |byte: &u8| byte.is_ascii() && !byte.is_ascii_whitespace();
     let around = text.as_bytes().get(full.checked_sub(1)?..=full)?;

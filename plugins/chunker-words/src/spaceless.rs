@@ -1,32 +1,33 @@
-//! Words of scripts that put no spaces between them: the longest one of a word list comes next.
+//! Word segmentation of scripts without spaces, by longest match against a word list.
 //!
-//! The list is that of ICU4X, without rare and very long words, kept as an [`xor filter`](crate::filter): 0.8 MB, read without being
-//! unpacked. Linked as they are, ICU4X's dictionaries take 3.1 MB of a component, and its neural models 6 µs for a byte of text.
+//! The list is derived from ICU4X, without rare and very long words, and stored as an
+//! [`xor filter`](crate::filter): 0.8 MB, queried in place. The ICU4X dictionaries would add 3.1 MB
+//! to the component, and its neural models take 6 µs per byte of text.
 
 use crate::filter::{WordHash, fingerprint, slots};
 
-/// The word list: 16 bits a slot, low byte first.
+/// The word list: 16 bits per slot, little-endian.
 static TABLE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/words.bin"));
 
-/// Longest words of the list, in characters.
+/// Maximum word length in the list, in characters.
 const IDEOGRAPHS_MAX: usize = 5;
 const LETTERS_MAX: usize = 16;
 
-/// What a character of such a script is.
+/// Kind of a character in a script without spaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Letter {
-    /// Chinese characters and hiragana: a word of its own unless the list has a longer one.
+    /// Chinese characters and hiragana: a word each, unless the list has a longer one.
     Ideograph,
-    /// Katakana, of which a run is a word.
+    /// Katakana: a run is a word.
     Katakana,
-    /// Thai, Lao, Khmer, Burmese: letters of which a word has several.
+    /// Thai, Lao, Khmer, Burmese: a word has several letters.
     Southern,
-    /// A sign that belongs to the letter before: a vowel, a tone, a variant.
+    /// A mark that belongs to the preceding letter: a vowel, a tone, a variant.
     Sign,
 }
 
 impl Letter {
-    /// What `c` is, if it is of such a script.
+    /// Classifies `c`; `None` for other scripts.
     pub(crate) fn of(c: char) -> Option<Self> {
         Some(match c {
             ..'\u{e01}' => return None,
@@ -63,12 +64,12 @@ impl Letter {
     }
 }
 
-/// Whether a word of such a script begins with `c`.
+/// Whether `c` starts a word of such a script.
 pub(crate) fn begins(c: char) -> bool {
     Letter::of(c).is_some_and(|letter| letter != Letter::Sign)
 }
 
-/// Length of the word at the beginning of a text that begins with a letter of such a script.
+/// Length of the word at the start of a text in such a script.
 pub(crate) fn word_len(text: &str) -> usize {
     match text.chars().next().and_then(Letter::of) {
         Some(Letter::Katakana) => katakana_len(text),
@@ -84,7 +85,7 @@ fn katakana_len(text: &str) -> usize {
     text.find(is_other).unwrap_or(text.len())
 }
 
-/// Length of the first letter with its signs.
+/// Length of the first letter with its marks.
 fn letter_len(text: &str) -> usize {
     let first = text.chars().next().map_or(0, char::len_utf8);
     let is_other = |c| Letter::of(c) != Some(Letter::Sign);
@@ -93,7 +94,7 @@ fn letter_len(text: &str) -> usize {
         .map_or(text.len(), |len| first + len)
 }
 
-/// Length of the letters up to where a word of the list begins, or another script.
+/// Length of the letters before the next listed word or a different script.
 fn unlisted_len(text: &str) -> usize {
     let mut len = letter_len(text);
     for _ in 1..LETTERS_MAX {
@@ -107,7 +108,7 @@ fn unlisted_len(text: &str) -> usize {
     len
 }
 
-/// Length of the longest word of the list that a text begins with, of at most `chars_max` characters.
+/// Length of the longest listed word at the start of a text, of at most `chars_max` characters.
 fn listed_len(text: &str, chars_max: usize) -> Option<usize> {
     let mut hash = WordHash::EMPTY;
     let mut listed = None;

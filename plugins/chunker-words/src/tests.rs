@@ -9,7 +9,7 @@ fn check(text: &str, value: u32, expected: &[&str]) {
     assert_eq!(testkit::pieces::<Words>(text, value), expected, "{text:?}");
 }
 
-/// The words of a text, each with the marks behind it, separated by bars.
+/// Checks the words of a text, separated by bars; each includes the marks after it.
 #[track_caller]
 fn check_words(expected: &str) {
     let text = expected.replace('|', "");
@@ -19,7 +19,7 @@ fn check_words(expected: &str) {
 }
 
 #[test]
-fn a_piece_ends_before_the_word_that_is_too_many() {
+fn a_piece_ends_before_the_first_word_in_excess() {
     check("  One, two. Three!\n", 2, &["  One, two. ", "Three!\n"]);
     check("can't stop", 1, &["can't ", "stop"]);
     check("a b", 5, &["a b"]);
@@ -95,7 +95,7 @@ fn two_hundred_words_of_chinese_are_about_that_many() {
 }
 
 #[test]
-fn an_address_is_not_cut_when_a_space_is_near() {
+fn a_url_is_not_cut_when_a_space_is_near() {
     let text = "a b c d e https://example.com/one/two/three f";
     check(
         text,

@@ -1,31 +1,32 @@
-//! Where the words of a text begin.
+//! Word boundaries of a text.
 
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation, UnicodeWordIndices};
 
 use crate::spaceless;
 
-/// The offsets at which words begin. The first word of a line begins where the line does, the first behind a space right behind it, so
-/// that marks before a word (of an item, a quotation, a bracket) stay with it.
+/// Iterator over the start offsets of words. The first word of a line starts with the line, any
+/// other right after the space, so that marks before a word (list markers, quotes, brackets) stay
+/// with it.
 pub(crate) struct Words<'t> {
     text: &'t str,
     at: usize,
-    /// Where the white space before `at` ends, or the line begins, if no word has begun since.
+    /// End of the white space before `at`, or start of the line, if no word has started since.
     fresh: Option<usize>,
-    /// Whether that is the beginning of a line.
+    /// Whether that is the start of a line.
     is_line: bool,
-    /// What stands between two pieces of ASCII white space, or a part of it.
+    /// The current part of a run without ASCII white space.
     part: Part<'t>,
-    /// Where the part ends.
+    /// End of the part.
     part_end: usize,
 }
 
-/// Text without ASCII white space, by how words are found in it.
+/// Text without ASCII white space, by segmentation method.
 enum Part<'t> {
-    /// Nothing but ASCII.
+    /// ASCII only.
     Ascii,
     /// Scripts without spaces.
     Spaceless,
-    /// Anything else; the offsets are from `from` on.
+    /// Anything else; offsets are relative to `from`.
     Other {
         from: usize,
         words: UnicodeWordIndices<'t>,
@@ -78,7 +79,8 @@ impl Iterator for Words<'_> {
 }
 
 impl<'t> Words<'t> {
-    /// The word here, if it is one of ASCII with white space behind it, or a mark and then white space. Most are.
+    /// Fast path: an ASCII word followed by white space, or by a mark and white space. Most words
+    /// are.
     fn simple_word(&mut self) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let class = |at: usize| {
@@ -103,7 +105,7 @@ impl<'t> Words<'t> {
         self.fresh.take().or(Some(start))
     }
 
-    /// Goes to the next part; `false` at the end of the text.
+    /// Opens the next part; `false` at the end of the text.
     fn open_part(&mut self) -> bool {
         let bytes = self.text.as_bytes();
         let mut end = self.at;
@@ -122,7 +124,7 @@ impl<'t> Words<'t> {
         end > self.at
     }
 
-    /// Goes to a part in which not everything is ASCII.
+    /// Opens a part that is not all ASCII.
     fn open_long(&mut self) {
         let rest = &self.text[self.at..];
         let len;
@@ -162,7 +164,8 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// Where the word at `word` begins with the marks before it; `None` when it does not begin a character.
+    /// Start of the word at `word` including the marks before it; `None` unless a character starts
+    /// there.
     fn begin(&mut self, word: usize) -> Option<usize> {
         let fresh = self.fresh.take();
         self.is_line = false;
@@ -171,7 +174,7 @@ impl<'t> Words<'t> {
         begins.find(|&at| is_ascii || is_boundary(self.text, at))
     }
 
-    /// The next word of a part of ASCII, by the rules of UAX #29.
+    /// The next word of an ASCII part, by the rules of UAX #29.
     fn ascii_word(&mut self) -> Option<usize> {
         let part = &self.text.as_bytes()[..self.part_end];
         let mut start = self.at;
@@ -202,14 +205,14 @@ impl<'t> Words<'t> {
     }
 }
 
-/// What a byte is for the words of ASCII.
+/// Word break class of a byte.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     Space,
     Other,
-    /// First byte or later one of a longer character.
+    /// Byte of a multi-byte character.
     Long,
-    /// Stands in words, makes none alone.
+    /// Occurs in words, is not a word on its own.
     Line,
     Digit,
     Letter,
@@ -231,7 +234,7 @@ const CLASS: [Class; 256] = {
     classes
 };
 
-/// Whether a mark at `at` joins what stands on both sides of it.
+/// Whether a mark at `at` joins its neighbours.
 fn joins(part: &[u8], at: usize) -> bool {
     let is_between = |class| {
         let is = |byte: Option<&u8>| byte.is_some_and(|&byte| CLASS[usize::from(byte)] == class);
@@ -245,7 +248,7 @@ fn joins(part: &[u8], at: usize) -> bool {
     }
 }
 
-/// Whether a character, as a reader takes it, begins at `at`.
+/// Whether a grapheme cluster starts at `at`.
 fn is_boundary(text: &str, at: usize) -> bool {
     let mut chars = text[at..].chars();
     let mut before = text[..at].chars();

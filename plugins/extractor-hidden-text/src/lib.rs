@@ -1,29 +1,31 @@
-//! The extractor `hidden_text`: what a page says where nobody sees it.
+//! The `hidden_text` extractor: text of a page that is not visible.
 
 use serde::Serialize;
 use trawl_sdk::{
     Document, Element, Extractor, Failure, HiddenBy, Info, Kind, Namespace, Node, Source, Step, Tag,
 };
 
-/// Texts of one answer.
+/// Maximum number of texts in an answer.
 const TEXTS_MAX: usize = 200;
-/// Bytes of one text; a longer one is cut at a character.
+/// Maximum length of a text in bytes; a longer one is truncated at a character boundary.
 const TEXT_BYTES_MAX: usize = 2_000;
-/// Bytes of all texts of one answer.
+/// Maximum length of all texts in an answer, in bytes.
 const ALL_BYTES_MAX: usize = 100_000;
 
-/// Lists the texts that `markdown` and `text` leave out because a person does not see them, in page order, each with what hides it.
+/// Lists the texts that `markdown` and `text` omit because they are not visible, in page order,
+/// each with the reason.
 ///
-/// A text is that of an outermost hidden element, with white space folded and without scripts, styles and templates. At most 200 texts of
-/// 2,000 bytes each are given, 100,000 bytes in all; a page without hidden text gives an empty list.
+/// A text is that of an outermost hidden element, with collapsed white space and without scripts,
+/// styles and templates. An answer has at most 200 texts of 2,000 bytes each, 100,000 bytes in
+/// total. A page without hidden text yields an empty list.
 pub struct HiddenTexts;
 
 trawl_sdk::export!(extractor: HiddenTexts);
 
-/// One hidden text.
+/// A hidden text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HiddenText {
-    /// The text, white space folded.
+    /// The text with collapsed white space.
     pub text: String,
     /// What hides it: a name of [`HiddenBy`].
     pub by: &'static str,
@@ -37,7 +39,7 @@ impl Extractor for HiddenTexts {
         Info::new(
             "hidden_text",
             env!("CARGO_PKG_VERSION"),
-            "The texts of a page that a person does not see, each with what hides it",
+            "Texts of a page that are not visible, each with what hides it",
         )
     }
 
@@ -49,7 +51,7 @@ impl Extractor for HiddenTexts {
             if bytes_left == 0 || texts.len() == TEXTS_MAX {
                 break;
             }
-            if is_no_text(node) {
+            if is_not_text(node) {
                 nodes.skip_inside(node);
             } else if let Some((element, by)) = hidden(node) {
                 nodes.skip_inside(node);
@@ -70,8 +72,8 @@ fn hidden(node: Node<'_>) -> Option<(Element<'_>, HiddenBy)> {
     Some((element, element.hidden_by()?))
 }
 
-/// Scripts, styles, templates, drawings and the choices of forms: what they hold is no text for anyone.
-fn is_no_text(node: Node<'_>) -> bool {
+/// Scripts, styles, templates, SVG images and form options: their content is not text.
+fn is_not_text(node: Node<'_>) -> bool {
     match node.kind() {
         Kind::Element(element) => {
             let tag = element.tag();
@@ -84,17 +86,17 @@ fn is_no_text(node: Node<'_>) -> bool {
     }
 }
 
-/// The words in an element one space apart, as many as fit into `bytes_max`. Words that touch across elements are one word unless a block
-/// begins or ends between them.
+/// The words of an element, separated by single spaces and truncated to `bytes_max`. Adjacent words
+/// of different elements form one word unless a block boundary separates them.
 fn folded_text(element: Element<'_>, bytes_max: usize) -> String {
     let mut folded = Folded::default();
     let mut walk = element.walk();
     while let Some(step) = walk.next() {
         match step {
-            Step::Enter(node) if is_no_text(node) => walk.skip_tree(),
+            Step::Enter(node) if is_not_text(node) => walk.skip_tree(),
             Step::Enter(node) | Step::Leave(node) => match node.kind() {
                 Kind::Text(text) => folded.push(text),
-                Kind::Element(element) => folded.owes_space |= parts_words(element.tag()),
+                Kind::Element(element) => folded.owes_space |= separates_words(element.tag()),
                 _ => {}
             },
         }
@@ -107,7 +109,7 @@ fn folded_text(element: Element<'_>, bytes_max: usize) -> String {
     folded.text
 }
 
-/// Text without white space but for one space between words.
+/// Text with collapsed white space.
 #[derive(Default)]
 struct Folded {
     text: String,
@@ -131,7 +133,7 @@ impl Folded {
     }
 }
 
-fn parts_words(tag: Tag) -> bool {
+fn separates_words(tag: Tag) -> bool {
     tag.is_block() || matches!(tag, Tag::Br | Tag::Td | Tag::Th)
 }
 

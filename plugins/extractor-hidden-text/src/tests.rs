@@ -42,7 +42,7 @@ fn hidden_texts_come_in_page_order_with_what_hides_them() {
 }
 
 #[test]
-fn what_is_hidden_within_the_hidden_is_told_once_with_the_outermost() {
+fn nested_hidden_elements_are_reported_once() {
     check(
         "<div style='visibility:hidden'>a<p hidden>b</p><p>c</div>",
         &[("a b c", "visibility")],
@@ -50,7 +50,7 @@ fn what_is_hidden_within_the_hidden_is_told_once_with_the_outermost() {
 }
 
 #[test]
-fn words_are_parted_where_the_page_parts_them() {
+fn words_are_separated_at_block_boundaries() {
     check(
         "<div hidden>a<b>b</b> c<p>d</p>e<br>f<table><tr><td>g<td>h</table></div>",
         &[("ab c d e f g h", "hidden_attribute")],
@@ -58,7 +58,7 @@ fn words_are_parted_where_the_page_parts_them() {
 }
 
 #[test]
-fn scripts_drawings_and_choices_are_no_text() {
+fn scripts_svg_and_form_options_are_not_text() {
     check(
         "<div hidden>a<style>b</style><script>c</script><template>d</template><svg><title>e</title></svg>\
          <select><option>f</select><textarea>g</textarea></div><div hidden> \n </div>",
@@ -68,7 +68,7 @@ fn scripts_drawings_and_choices_are_no_text() {
 }
 
 #[test]
-fn what_filters_dropped_is_not_told() {
+fn filtered_elements_are_not_reported() {
     let page = testkit::page("<nav hidden>a</nav><p hidden>b").without("nav");
     assert_eq!(
         page.extract::<HiddenTexts>(json!({})),

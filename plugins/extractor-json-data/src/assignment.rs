@@ -1,6 +1,7 @@
-//! Assignments in inline scripts: `window.X = {…}`, `var X = {…}`, `X = JSON.parse("…")`, and calls that bring data in pieces.
+//! Assignments in inline scripts: `window.X = {…}`, `var X = {…}`, `X = JSON.parse("…")`, and calls
+//! that deliver data in chunks.
 //!
-//! The code is gone through once, token by token; a value is read where it begins, and the scan goes on behind it.
+//! The code is tokenized once. A value is parsed where it starts, and the scan continues after it.
 
 use serde_json::Value;
 use trawl_sdk::embedded::{Budget, after_token, is_word_byte};
@@ -10,22 +11,22 @@ use crate::call;
 /// Names of the global object.
 const GLOBALS: [&str; 6] = ["window", "self", "globalThis", "top", "this", "global"];
 
-/// Longest name of a variable with its properties, in bytes.
+/// Maximum length of a variable name including its properties, in bytes.
 const NAME_BYTES_MAX: usize = 200;
 
-/// How often the bytes of a script may be read again because a value turned out to be code.
+/// How often each byte of a script may be rescanned because a value turned out to be code.
 const REPEATS_MAX: usize = 4;
 
-/// What a script does with data.
+/// Data found in a script.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Event<'a> {
-    /// A global variable gets a value.
+    /// An assignment to a global variable.
     Assigned(&'a str, Value),
-    /// A function whose name ends like this is called; the text begins with its first argument.
+    /// A call of a function with this name suffix; the text starts with its first argument.
     Called(&'a str, &'a str),
 }
 
-/// Calls that are told, by the end of their name.
+/// Suffixes of the functions whose calls are reported.
 const CALLS: [&str; 4] = [
     "__next_f.push",
     "streamController.enqueue",
@@ -33,12 +34,13 @@ const CALLS: [&str; 4] = [
     "__sveltekit.start",
 ];
 
-/// Tells each event of a script to `tell`, in order. Variables of a module are its own: only properties of the global object count there.
+/// Reports the events of a script in order. Top-level variables of a module are local: only
+/// properties of the global object count there.
 pub(crate) fn scan<'a>(
     code: &'a str,
     is_module: bool,
     budget: &mut Budget,
-    mut tell: impl FnMut(Event<'a>, &mut Budget),
+    mut report: impl FnMut(Event<'a>, &mut Budget),
 ) {
     let mut scanner = Scanner {
         code,
@@ -48,17 +50,17 @@ pub(crate) fn scan<'a>(
         n_left: code.len().saturating_mul(REPEATS_MAX),
     };
     while let Some(event) = scanner.next(budget) {
-        tell(event, budget);
+        report(event, budget);
     }
 }
 
 struct Scanner<'a> {
     code: &'a str,
     at: usize,
-    /// Brackets that are open.
+    /// Depth of open brackets.
     depth: usize,
     is_module: bool,
-    /// Bytes that may still be read more than once.
+    /// Bytes that may still be rescanned.
     n_left: usize,
 }
 
@@ -86,7 +88,7 @@ impl<'a> Scanner<'a> {
         None
     }
 
-    /// Reads a name with its properties and what is done with it.
+    /// Reads a name with its properties and the operation on it.
     fn path(&mut self, budget: &mut Budget) -> Option<Event<'a>> {
         let start = self.at;
         self.at = call::after_path(self.code, start);
@@ -99,8 +101,8 @@ impl<'a> Scanner<'a> {
         let quoted = self.quoted_property(path);
         let rest = self.code[self.at..].trim_ascii_start();
         if let Some(argument) = rest.strip_prefix('(') {
-            let is_told = CALLS.iter().any(|call| path.ends_with(call));
-            return is_told.then_some(Event::Called(path, argument));
+            let is_reported = CALLS.iter().any(|call| path.ends_with(call));
+            return is_reported.then_some(Event::Called(path, argument));
         }
         let name = quoted
             .or(global)
@@ -113,7 +115,7 @@ impl<'a> Scanner<'a> {
         self.assigned(name, value_at, budget)
     }
 
-    /// The name in `window["name"]`; the place is then behind it.
+    /// The name in `window["name"]`; advances past it.
     fn quoted_property(&mut self, path: &str) -> Option<&'a str> {
         let inside = self.code[self.at..].strip_prefix('[')?;
         let quote = inside.chars().next().filter(|c| matches!(c, '"' | '\''))?;
@@ -146,7 +148,7 @@ impl<'a> Scanner<'a> {
                 Some(Event::Assigned(name, value))
             }
             None => {
-                // Code: it is gone through as such, and may hold assignments itself.
+                // The value is code: scan it as such, since it may contain assignments.
                 self.n_left = self.n_left.saturating_sub(found.end);
                 self.at = value_at;
                 None
@@ -155,7 +157,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The name of a global variable written as a property: `X.y` for `window.X.y`.
+/// The name of a global variable from a property path: `X.y` for `window.X.y`.
 fn global_name(path: &str) -> Option<&str> {
     let (root, name) = path.split_once('.')?;
     GLOBALS.contains(&root).then_some(name)
@@ -220,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_data_is_left_out() {
+    fn code_is_not_data() {
         for code in [
             "window.A = {};",
             "window.A = 1; window.B = 'text'; C = null",
@@ -236,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn data_behind_odd_tokens_is_found() {
+    fn data_after_unusual_tokens_is_found() {
         check(
             "x = /['\"{]/; y = `'${z}`; /* ' */ window.A = {a: '}'}",
             &[("A", json!({"a": "}"}))],

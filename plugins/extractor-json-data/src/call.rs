@@ -1,25 +1,25 @@
-//! Expressions that make data: literals, `JSON.parse("…")`, and what is wrapped around them.
+//! Expressions that yield data: literals, `JSON.parse("…")`, and their wrappers.
 
 use serde_json::Value;
 use trawl_sdk::embedded::{self, Budget, Names, Prefix, after_token, is_word_byte};
 
 use crate::nuxt;
 
-/// Wrappers that are taken off around a value, one in the other.
+/// Maximum number of nested wrappers around a value.
 const WRAPPERS_MAX: usize = 8;
 
-/// One part in so many of a value may be code; with more it is a program.
+/// Up to one in this many parts of a value may be code; with more it is a program.
 const CODE_SHARE: usize = 3;
 
-/// What an expression gave.
+/// Result of reading an expression.
 pub(crate) struct Found {
-    /// A container with something in it; `None` for all else.
+    /// A non-empty object or array; otherwise `None`.
     pub(crate) value: Option<Value>,
-    /// Bytes that were read.
+    /// Number of bytes read.
     pub(crate) end: usize,
 }
 
-/// Reads the data that an expression makes.
+/// Reads the data of an expression.
 pub(crate) fn value(text: &str, budget: &mut Budget) -> Found {
     let mut at = 0;
     for _ in 0..WRAPPERS_MAX {
@@ -62,9 +62,9 @@ pub(crate) fn value(text: &str, budget: &mut Budget) -> Found {
 }
 
 enum Wrapper {
-    /// `JSON.parse(`, with what may stand around its argument.
+    /// `JSON.parse(` and what may surround its argument.
     Parse(usize),
-    /// `Object.freeze(`, `A ||`, `B =`: the data comes after so many bytes.
+    /// `Object.freeze(`, `A ||`, `B =`: the data starts after this many bytes.
     Other(usize),
     None,
 }
@@ -93,7 +93,7 @@ fn after_wrapper(text: &str) -> Wrapper {
     }
 }
 
-/// Where the name that begins at `at` ends, properties with dots included.
+/// End of the name at `at`, including dotted properties.
 pub(crate) fn after_path(text: &str, at: usize) -> usize {
     let is_part = |&byte: &u8| is_word_byte(byte) || byte == b'.';
     let length = text.as_bytes()[at..]
@@ -110,7 +110,7 @@ fn literal(text: &str, at: usize, budget: &mut Budget) -> Found {
     })
 }
 
-/// Reads a literal in which names have values.
+/// Reads a literal in which these names have values.
 pub(crate) fn literal_with(
     text: &str,
     at: usize,
@@ -130,7 +130,7 @@ pub(crate) fn literal_with(
     })
 }
 
-/// Where the brackets that begin at `at` end.
+/// End of the bracketed group at `at`.
 pub(crate) fn after_group(text: &str, at: usize) -> usize {
     let bytes = text.as_bytes();
     let (mut end, mut depth) = (at, 0_usize);
@@ -148,7 +148,8 @@ pub(crate) fn after_group(text: &str, at: usize) -> usize {
     end
 }
 
-/// Reads a string that holds JSON, with calls that decode it before it. Outside `JSON.parse` the string must look like it.
+/// Reads a string that contains JSON, along with decoding calls around it. Outside `JSON.parse` the
+/// string must look like JSON.
 fn encoded(text: &str, at: usize, is_parsed: bool, budget: &mut Budget) -> Found {
     let rest = text[at..].trim_ascii_start();
     let start = text.len() - rest.len();
@@ -198,7 +199,7 @@ fn encoded(text: &str, at: usize, is_parsed: bool, budget: &mut Budget) -> Found
     }
 }
 
-/// The value when it is a container with something in it.
+/// The value if it is a non-empty object or array.
 pub(crate) fn some_data(value: Value) -> Option<Value> {
     let has_data = match &value {
         Value::Object(map) => !map.is_empty(),
@@ -228,7 +229,7 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&decoded).into_owned()
 }
 
-/// The text that base64 holds; `None` when it is none.
+/// Decodes base64; `None` if it is invalid.
 fn base64_text(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut n_bits) = (0_u32, 0);

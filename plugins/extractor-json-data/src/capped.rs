@@ -1,16 +1,16 @@
-//! The answer's size.
+//! Limits the size of the answer.
 
 use std::io;
 
 use serde_json::{Map, Value};
 
-/// Most bytes that an answer has as JSON.
+/// Maximum size of the answer as JSON, in bytes.
 pub(crate) const OUTPUT_BYTES_MAX: usize = 8 << 20;
 
-/// Sources whose parts stand alone, so that one can go and the others stay.
+/// Sources with independent entries, which can be dropped one by one.
 const LOOSE: [&str; 2] = ["window_state", "other_scripts"];
 
-/// Leaves out the largest sources until the rest fits into `bytes_max`. No value is cut.
+/// Drops the largest sources until the answer fits into `bytes_max`. Values are never truncated.
 pub(crate) fn cap(found: &mut Map<String, Value>, bytes_max: usize) {
     let mut total: usize = found
         .iter()
@@ -38,7 +38,8 @@ pub(crate) fn cap(found: &mut Map<String, Value>, bytes_max: usize) {
     }
 }
 
-/// Drops parts that are so large that nothing else would have room beside them; gives the bytes that are gone.
+/// Drops entries so large that nothing else would fit next to them; returns the number of bytes
+/// dropped.
 fn drop_parts(value: &mut Value, excess: usize, bytes_max: usize) -> usize {
     let mut dropped = 0;
     let mut stays = |part: &Value| {
@@ -55,19 +56,19 @@ fn drop_parts(value: &mut Value, excess: usize, bytes_max: usize) -> usize {
     dropped
 }
 
-/// Bytes of a member of the answer: name, quotes, colon and comma with it.
+/// Size of an entry as JSON, including name, quotes, colon and comma.
 fn entry_bytes(name: &str, value: &Value) -> usize {
     name.len() + 4 + json_bytes(value)
 }
 
 fn json_bytes(value: &Value) -> usize {
     let mut counter = Counter(0);
-    // Writing into a counter cannot fail, and a value's keys are strings.
+    // Writing into a counter cannot fail, and all keys are strings.
     let _ = serde_json::to_writer(&mut counter, value);
     counter.0
 }
 
-/// Counts what is written to it.
+/// Counts the bytes written.
 struct Counter(usize);
 
 impl io::Write for Counter {

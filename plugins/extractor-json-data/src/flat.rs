@@ -1,27 +1,28 @@
-//! Values written as a flat list in which every part stands once and is referred to by its place.
+//! Values serialized as a flat list whose entries refer to each other by index.
 
 use serde_json::{Map, Value};
 use trawl_sdk::embedded::Budget;
 
-/// How deep a revived value may be; deeper parts, and parts of themselves, are null.
+/// Maximum depth of a decoded value; deeper values and cycles become null.
 const DEPTH_MAX: usize = 64;
 
-/// About what a revived part takes, in bytes.
+/// Approximate size of a decoded value in bytes.
 const PART_BYTES: usize = 96;
 
-/// What an object takes on top, in bytes.
+/// Additional size of an object in bytes.
 const OBJECT_BYTES: usize = 640;
 
-/// Which list it is.
+/// The serialization format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
-    /// Of `devalue`, as Nuxt 3 and SvelteKit write it: an array whose first part is a name is a value of that type.
+    /// `devalue`, as in Nuxt 3 and SvelteKit: an array that starts with a name is a value of that
+    /// type.
     Devalue,
-    /// Of `turbo-stream`, as Remix and React Router write it: keys are references too, `{"_1": 2}`.
+    /// `turbo-stream`, as in Remix and React Router: keys are references too, `{"_1": 2}`.
     TurboStream,
 }
 
-/// The value that the list stands for; `None` when it is no such list or becomes too large.
+/// Decodes the list; `None` if it has a different format or its value is too large.
 pub(crate) fn revive(list: &Value, style: Style, budget: &mut Budget) -> Option<Value> {
     let parts = list.as_array().filter(|parts| !parts.is_empty())?;
     let mut reviver = Reviver {
@@ -39,15 +40,15 @@ struct Reviver<'a> {
     parts: &'a [Value],
     style: Style,
     budget: &'a mut Budget,
-    /// Places of the parts around, outermost first.
+    /// Indices of the enclosing values, outermost first.
     path: Vec<usize>,
     is_over_budget: bool,
 }
 
 impl Reviver<'_> {
-    /// The part that a reference means.
+    /// The value of a reference.
     fn reference(&mut self, reference: &Value) -> Value {
-        // Below zero stand values that JSON has no word for.
+        // Negative indices stand for values that JSON does not have.
         let place = reference
             .as_u64()
             .and_then(|place| usize::try_from(place).ok());
@@ -115,10 +116,10 @@ impl Reviver<'_> {
             ("Set" | "S", members) => self.list(members),
             ("Map" | "M", entries) => self.pairs(entries),
             ("null" | "N", entries) => self.pairs(entries),
-            // A date, a big number, an address: a text.
+            // Dates, big integers and URLs are texts.
             (_, [text @ Value::String(_), ..]) => text.clone(),
             ("D", [time, ..]) => time.clone(),
-            // Reactive values and promises are what is in them.
+            // Reactive values and promises are replaced by their content.
             (_, [inner, ..]) => self.reference(inner),
             (_, []) => Value::Null,
         }
@@ -136,7 +137,7 @@ impl Reviver<'_> {
         Value::Array(values)
     }
 
-    /// Keys and values one after another. Keys that are no text are written as JSON.
+    /// Alternating keys and values. Keys that are not strings are serialized as JSON.
     fn pairs(&mut self, entries: &[Value]) -> Value {
         self.charge(OBJECT_BYTES);
         let mut map = Map::new();

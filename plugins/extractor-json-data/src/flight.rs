@@ -1,13 +1,15 @@
-//! What the app router of Next.js sends: rows of React's stream, in pieces as strings.
+//! The flight data of the Next.js app router: rows of the React Server Components stream, delivered
+//! as string chunks.
 
 use serde_json::{Map, Value};
 use trawl_sdk::embedded::{self, Budget};
 
-/// Longest id of a row and length of a text, in bytes.
+/// Maximum length of a row id and of a text length, in bytes.
 const NUMBER_BYTES_MAX: usize = 8;
 
-/// The string in the argument of one `__next_f.push`, as in `[1,"…"]`; `None` when it brings none.
-pub(crate) fn piece(argument: &str, budget: &mut Budget) -> Option<String> {
+/// The string in the argument of a `__next_f.push` call such as `[1,"…"]`; `None` if it carries
+/// none.
+pub(crate) fn chunk(argument: &str, budget: &mut Budget) -> Option<String> {
     let rest = argument
         .trim_ascii_start()
         .strip_prefix('[')?
@@ -17,12 +19,12 @@ pub(crate) fn piece(argument: &str, budget: &mut Budget) -> Option<String> {
         .trim_ascii_start()
         .strip_prefix(',')?;
     match embedded::prefix(rest, budget)?.value {
-        Value::String(piece) => Some(piece),
+        Value::String(chunk) => Some(chunk),
         _ => None,
     }
 }
 
-/// The rows of all pieces joined that hold values: JSON and texts, by id.
+/// The rows of the joined chunks that carry JSON or text, by id.
 pub(crate) fn rows(stream: &str, budget: &mut Budget) -> Map<String, Value> {
     let mut rows = Map::new();
     let mut rest = stream;
@@ -42,7 +44,7 @@ pub(crate) fn rows(stream: &str, budget: &mut Budget) -> Map<String, Value> {
     rows
 }
 
-/// `2a:T10,…`: a text of so many bytes (in hexadecimal), with anything in it.
+/// `2a:T10,…`: an arbitrary text of this length in bytes (hexadecimal).
 fn text_row(rows: &str) -> Option<(&str, &str, &str)> {
     let (id, rest) = split_id(rows)?;
     let rest = rest.strip_prefix('T')?;
@@ -52,7 +54,8 @@ fn text_row(rows: &str) -> Option<(&str, &str, &str)> {
     Some((id, text, after))
 }
 
-/// `2a:{…}`. Rows with a letter before their value (modules, hints, errors) are for the framework alone.
+/// `2a:{…}`. Rows with a letter before the value (modules, hints, errors) are internal to the
+/// framework.
 fn json_row<'a>(line: &'a str, budget: &mut Budget) -> Option<(&'a str, Value)> {
     let (id, json) = split_id(line)?;
     if !json.starts_with(['{', '[', '"']) {
@@ -68,7 +71,7 @@ fn split_id(row: &str) -> Option<(&str, &str)> {
     is_id.then_some((id, rest))
 }
 
-/// Splits at a mark that stands within the first few bytes.
+/// Splits at a delimiter within the first few bytes.
 fn split_near(text: &str, mark: u8) -> Option<(&str, &str)> {
     let head = &text.as_bytes()[..text.len().min(NUMBER_BYTES_MAX + 1)];
     let at = head.iter().position(|&byte| byte == mark)?;
@@ -77,20 +80,20 @@ fn split_near(text: &str, mark: u8) -> Option<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{piece, rows};
+    use super::{chunk, rows};
     use serde_json::{Value, json};
     use trawl_sdk::embedded::Budget;
 
     #[test]
-    fn pieces_are_the_strings_of_data_pushes() {
-        let piece = |argument| piece(argument, &mut Budget::default());
-        assert_eq!(piece(r#"[1,"0:\"a\"\n"])"#).as_deref(), Some("0:\"a\"\n"));
-        assert_eq!(piece("[0])"), None);
-        assert_eq!(piece("[3,\"x\"])"), None);
+    fn chunks_are_the_strings_of_data_pushes() {
+        let chunk = |argument| chunk(argument, &mut Budget::default());
+        assert_eq!(chunk(r#"[1,"0:\"a\"\n"])"#).as_deref(), Some("0:\"a\"\n"));
+        assert_eq!(chunk("[0])"), None);
+        assert_eq!(chunk("[3,\"x\"])"), None);
     }
 
     #[test]
-    fn rows_of_json_and_text_are_told_by_id() {
+    fn rows_of_json_and_text_are_keyed_by_id() {
         let stream = "0:{\"a\":\"$L1\"}\n1:I[\"x\"]\n:HL[\"/a.css\"]\n2:T9,{\"é\n3:[]3:[\"$\",\"div\"]\nb:\"s\"\nrest";
         let expected = json!({"0": {"a": "$L1"}, "2": "{\"é\n3:[]", "3": ["$", "div"], "b": "s"});
         assert_eq!(

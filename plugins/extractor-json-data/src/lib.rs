@@ -1,4 +1,4 @@
-//! The extractor `json_data`: the data that a page carries beside what it shows.
+//! The `json_data` extractor: structured data and application state embedded in a page.
 
 mod assignment;
 mod call;
@@ -20,21 +20,21 @@ use trawl_sdk::{Document, Extractor, Failure, Info, Source};
 
 use sources::Sources;
 
-/// Gives an object with what each source holds:
+/// Returns an object with the data of each source:
 ///
 /// | source | form |
 /// |---|---|
-/// | `json_ld` | list of values, a `@graph` as it stands |
-/// | `microdata`, `rdfa` | list of `{type: […], id?, properties: {name: [values]}}`, values being texts and items |
-/// | `open_graph`, `twitter` | property → text, or list of texts when it is repeated |
-/// | `next_data`, `nuxt`, `apollo_state`, `redux_state`, `remix`, `inertia` | the state as it is |
+/// | `json_ld` | list of values; a `@graph` is not flattened |
+/// | `microdata`, `rdfa` | list of `{type: […], id?, properties: {name: [text or item]}}` |
+/// | `open_graph`, `twitter` | property → text, or list of texts if repeated |
+/// | `next_data`, `nuxt`, `apollo_state`, `redux_state`, `remix`, `inertia` | the state |
 /// | `next_flight` | row id → value |
 /// | `sveltekit` | `{fetched: [{url, status, body}], …}` |
 /// | `window_state` | name → value, of other assignments |
 /// | `other_scripts` | list of the values of other JSON scripts |
-/// | `product` | the product that the page is about, from whichever source has it |
+/// | `product` | the product of the page, normalized, from any source |
 ///
-/// A source with nothing found is not there. What code makes of data is not known: such values are null.
+/// Empty sources are omitted. Code is not executed: values computed by code are null.
 pub struct JsonData;
 
 trawl_sdk::export!(extractor: JsonData);
@@ -47,7 +47,7 @@ impl Extractor for JsonData {
         Info::new(
             "json_data",
             env!("CARGO_PKG_VERSION"),
-            "The data a page carries: JSON-LD, microdata, RDFa, Open Graph, framework state, JSON scripts, the product schema",
+            "Structured data of a page: JSON-LD, microdata, RDFa, Open Graph, framework state, JSON scripts, the product schema",
         )
     }
 

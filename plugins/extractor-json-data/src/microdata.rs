@@ -36,9 +36,9 @@ fn is_item(element: Element<'_>) -> bool {
 
 struct Reader<'a> {
     work: Work,
-    /// Elements by id, made when the first item refers to one.
+    /// Elements by id; built when the first item has an `itemref`.
     by_id: Option<HashMap<&'a str, Element<'a>>>,
-    /// Items that are being read, outermost first.
+    /// Items being read, outermost first.
     path: Vec<Node<'a>>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Reader<'a> {
         property::item(types, id, properties)
     }
 
-    /// The element of this id, unless it is in the item anyway.
+    /// The element with this id, unless it is inside the item anyway.
     fn referred(&mut self, root: Element<'a>, id: &str) -> Option<Element<'a>> {
         let by_id = self.by_id.get_or_insert_with(|| {
             let mut by_id = HashMap::new();
@@ -97,15 +97,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Adds the element's own property; whether those inside it belong to the same item.
+    /// Adds the element's own property; returns whether its descendants belong to the same item.
     fn read_element(&mut self, element: Element<'a>, properties: &mut Map<String, Value>) -> bool {
         let is_item = is_item(element);
         let Some(names) = element.attr("itemprop") else {
             return !is_item;
         };
-        let value = match is_item {
-            false => property::value(element, &mut self.work),
-            true => self.nested(element),
+        let value = if is_item {
+            self.nested(element)
+        } else {
+            property::value(element, &mut self.work)
         };
         if let Some(value) = value {
             property::add(properties, property::names(names), value, &mut self.work);

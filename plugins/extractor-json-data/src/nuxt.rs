@@ -1,5 +1,5 @@
-//! State that is wrapped into a function so that values used often are written once:
-//! `(function(a,b){return {x:a,y:[b]}}(1,"text"))`, as Nuxt 2 does.
+//! State wrapped in a function so that repeated values are written once:
+//! `(function(a,b){return {x:a,y:[b]}}(1,"text"))`, as in Nuxt 2.
 
 use std::ops::Range;
 
@@ -8,21 +8,21 @@ use trawl_sdk::embedded::{self, Budget, after_token, is_word_byte};
 
 use crate::call::after_group;
 
-/// Parameters that are substituted.
+/// Maximum number of parameters.
 const PARAMETERS_MAX: usize = 20_000;
 
-/// What the call of a function gave.
+/// Result of a function call.
 pub(crate) struct Called {
-    /// What it returned.
+    /// The returned value.
     pub(crate) value: Value,
-    /// Bytes that were read.
+    /// Number of bytes read.
     pub(crate) end: usize,
 }
 
-/// Reads a call of a function that does nothing but return a literal. The text begins with a bracket.
+/// Reads the call of a function that only returns a literal. The text starts with a bracket.
 ///
 /// # Errors
-/// It is no such call: the number of bytes that were looked at to know it.
+/// Not such a call: the number of bytes examined to find out.
 pub(crate) fn call(text: &str, budget: &mut Budget) -> Result<Called, usize> {
     let (parameters, body_at) = parameters(text).ok_or(0_usize)?;
     let returned_at = after_return(text, body_at)?;
@@ -31,14 +31,14 @@ pub(crate) fn call(text: &str, budget: &mut Budget) -> Result<Called, usize> {
     called.ok_or(returned_end)
 }
 
-/// What is returned, with the arguments that stand behind the function in place of the parameters.
+/// The returned value with the arguments substituted for the parameters.
 fn substituted(
     text: &str,
     parameters: &str,
     returned: Range<usize>,
     budget: &mut Budget,
 ) -> Option<Called> {
-    // The body ends, the function's own bracket may, and the arguments follow.
+    // Skip the end of the body and the function's own bracket; the arguments follow.
     let rest = text[returned.end..].trim_start_matches([';', '}', ')', ' ', '\n', '\r', '\t']);
     let mut at = text.len() - rest.strip_prefix('(')?.len();
     let mut names = Vec::new();
@@ -61,7 +61,7 @@ fn substituted(
     })
 }
 
-/// The parameters of the function that the bracket holds, and where its body begins.
+/// The parameters of the bracketed function, and the start of its body.
 fn parameters(text: &str) -> Option<(&str, usize)> {
     let rest = text.trim_start_matches(['(', ' ', '\n', '\t', '!']);
     let (rest, is_arrow) = match rest.strip_prefix("function") {
@@ -69,16 +69,17 @@ fn parameters(text: &str) -> Option<(&str, usize)> {
             rest.trim_start_matches(|c: char| c == ' ' || is_word(c)),
             false,
         ),
-        // The bracket that was taken off began the parameters of an arrow function.
+        // The bracket that was removed opened the parameters of an arrow function.
         None => (text.get(text.len() - rest.len() - 1..)?, true),
     };
     let inside = rest.strip_prefix('(')?;
     let after = inside.trim_start_matches(|c: char| is_word(c) || matches!(c, ',' | ' ' | '\n'));
     let parameters = &inside[..inside.len() - after.len()];
     let rest = after.strip_prefix(')')?.trim_ascii_start();
-    let body = match is_arrow {
-        true => rest.strip_prefix("=>")?.trim_ascii_start(),
-        false => rest,
+    let body = if is_arrow {
+        rest.strip_prefix("=>")?.trim_ascii_start()
+    } else {
+        rest
     };
     Some((parameters, text.len() - body.len()))
 }
@@ -87,10 +88,10 @@ fn is_word(c: char) -> bool {
     !c.is_ascii() || is_word_byte(c as u8)
 }
 
-/// Where the literal begins that the body returns; otherwise how far was looked.
+/// Start of the returned literal, or else the number of bytes examined.
 fn after_return(text: &str, body_at: usize) -> Result<usize, usize> {
     let body = &text[body_at..];
-    // An arrow function may be its value: `(a) => ({…})`.
+    // An arrow function may return it directly: `(a) => ({…})`.
     if let Some(value) = body.strip_prefix('(') {
         return literal_at(text, text.len() - value.len());
     }
@@ -126,7 +127,7 @@ mod tests {
     use trawl_sdk::embedded::Budget;
 
     #[test]
-    fn arguments_stand_where_the_parameters_did() {
+    fn arguments_replace_the_parameters() {
         let expected = json!({"a": null, "b": ["x, y", true], "c": {}, "d": "a"});
         for text in [
             r#"(function(a,b,c,d){return {a:a,b:[b,c],c:d,d:"a"}}(null,"x, y",true,{}));"#,
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn other_functions_are_no_data() {
+    fn other_functions_are_not_data() {
         for text in [
             "(function(){})()",
             "(a)",

@@ -1,9 +1,9 @@
-//! The product that a page is about, from whichever source has it, in one form.
+//! The product of a page, normalized from any source.
 
 use serde_json::{Map, Number, Value};
 use trawl_sdk::embedded::{self, has_type};
 
-/// An object of JSON.
+/// A JSON object.
 type Object = Map<String, Value>;
 
 /// Types that are products.
@@ -18,13 +18,13 @@ const PRODUCT_TYPES: [&str; 8] = [
     "ProductWithOffers",
 ];
 
-/// Items in an answer that are looked at.
+/// Maximum number of items examined per answer.
 const ITEMS_MAX: usize = 100_000;
 
-/// Images that are told.
+/// Maximum number of images.
 const IMAGES_MAX: usize = 50;
 
-/// Sources whose values are JSON in which items of schema.org may stand.
+/// Sources whose values may contain schema.org items.
 const JSON_SOURCES: [&str; 9] = [
     "json_ld",
     "next_data",
@@ -37,9 +37,11 @@ const JSON_SOURCES: [&str; 9] = [
     "other_scripts",
 ];
 
-/// The product in what was found: `name`, `description`, `url`, `image` (list), `brand`, `category`, `color`, `sku`, `mpn`, `gtin`, `offers`
-/// (`price`, `low_price`, `high_price`, `currency`, `availability`, `condition`) and `rating` (`value`, `count`, `best`), each as far as it is told.
-/// What the first source leaves open, the next ones fill in. `None` when there is none.
+/// The product in the collected data: `name`, `description`, `url`, `image` (list), `brand`,
+/// `category`, `color`, `sku`, `mpn`, `gtin`, `offers` (`price`, `low_price`, `high_price`,
+/// `currency`, `availability`, `condition`) and `rating` (`value`, `count`, `best`), as far as
+/// known. Fields missing in the first source are filled in from the next ones. `None` if there is
+/// no product.
 pub(crate) fn find(found: &Object) -> Option<Value> {
     let mut product = Object::new();
     for source in JSON_SOURCES {
@@ -72,7 +74,7 @@ pub(crate) fn find(found: &Object) -> Option<Value> {
         .then_some(Value::Object(product))
 }
 
-/// The first product of a value, one with an offer before one without.
+/// The first product in a value; a product with an offer is preferred.
 fn best(value: &Value) -> Option<&Object> {
     let is_product = |item: &&Object| has_type(item, &PRODUCT_TYPES);
     let items = || embedded::items(std::slice::from_ref(value)).take(ITEMS_MAX);
@@ -82,16 +84,18 @@ fn best(value: &Value) -> Option<&Object> {
             .any(|key| item.contains_key(*key))
     };
     let first = items().find(is_product)?;
-    match offered(first) {
-        true => Some(first),
-        false => items()
+    if offered(first) {
+        Some(first)
+    } else {
+        items()
             .filter(is_product)
             .find(|item| offered(item))
-            .or(Some(first)),
+            .or(Some(first))
     }
 }
 
-/// An item of microdata or RDFa in the form of JSON-LD. Items are only so deep, so recursion is bounded.
+/// Converts a microdata or RDFa item to JSON-LD. The depth of items is limited, so the recursion is
+/// bounded.
 fn as_json_ld(item: &Value) -> Value {
     let Some(properties) = item.get("properties").and_then(Value::as_object) else {
         return item.clone();
@@ -118,7 +122,7 @@ fn is_product(open_graph: &Object) -> bool {
         || open_graph.contains_key("product:price:amount")
 }
 
-/// Open Graph's properties under the names of schema.org.
+/// Open Graph properties under their schema.org names.
 fn of_open_graph(open_graph: &Object) -> Object {
     const NAMES: [(&str, &str); 10] = [
         ("name", "og:title"),
@@ -155,7 +159,7 @@ fn of_open_graph(open_graph: &Object) -> Object {
     product
 }
 
-/// Fills what is not known yet from an item of schema.org.
+/// Fills in missing fields from a schema.org item.
 fn fill(product: &mut Object, item: &Object) {
     let mut set = |name: &str, value: Option<Value>| {
         if let Some(value) = value
@@ -179,7 +183,7 @@ fn fill(product: &mut Object, item: &Object) {
         "url",
         text(item, "url")
             .or_else(|| text(item, "@id"))
-            .filter(is_address),
+            .filter(is_url),
     );
     let gtins = ["gtin", "gtin13", "gtin12", "gtin14", "gtin8", "ean", "isbn"];
     set("gtin", gtins.into_iter().find_map(|name| text(item, name)));
@@ -188,13 +192,13 @@ fn fill(product: &mut Object, item: &Object) {
     set("rating", rating(item));
 }
 
-fn is_address(value: &Value) -> bool {
+fn is_url(value: &Value) -> bool {
     value
         .as_str()
         .is_some_and(|text| text.starts_with("http") || text.starts_with('/'))
 }
 
-/// The text of a property: itself, or the name of what it is.
+/// The text of a property: its value, or the name of the item it refers to.
 fn text(item: &Object, name: &str) -> Option<Value> {
     let value = item.get(name)?;
     plain(value).map(|text| Value::from(embedded::decode_entities(&text).into_owned()))
@@ -214,29 +218,25 @@ fn plain(value: &Value) -> Option<String> {
     }
 }
 
-/// Addresses of the images.
+/// URLs of the images.
 fn images(item: &Object) -> Option<Value> {
     let image = item.get("image")?;
     let several = match image {
         Value::Array(images) => images.as_slice(),
         one => std::slice::from_ref(one),
     };
-    let address = |image: &Value| match image {
+    let url = |image: &Value| match image {
         Value::Object(object) => ["contentUrl", "url", "@id"]
             .into_iter()
             .find_map(|key| object.get(key).and_then(embedded::string).map(Value::from)),
         other => embedded::string(other).map(Value::from),
     };
-    let mut images: Vec<Value> = several
-        .iter()
-        .take(IMAGES_MAX)
-        .filter_map(address)
-        .collect();
+    let mut images: Vec<Value> = several.iter().take(IMAGES_MAX).filter_map(url).collect();
     images.dedup();
     (!images.is_empty()).then_some(Value::Array(images))
 }
 
-/// The offer with a price, the first of several; a group's from its variants.
+/// The first offer with a price; for a product group, that of a variant.
 fn offers(item: &Object) -> Option<Value> {
     let offers = ["offers", "hasVariant"]
         .into_iter()
@@ -259,30 +259,30 @@ fn offers(item: &Object) -> Option<Value> {
             .find_map(|place| place.get(name))
             .and_then(plain)
     };
-    let mut told = Object::new();
+    let mut found = Object::new();
     for (name, key) in [
         ("price", "price"),
         ("low_price", "lowPrice"),
         ("high_price", "highPrice"),
     ] {
-        told.extend(value(key).map(|price| (name.to_owned(), amount(&price))));
+        found.extend(value(key).map(|price| (name.to_owned(), amount(&price))));
     }
-    told.extend(
+    found.extend(
         value("priceCurrency").map(|currency| ("currency".to_owned(), Value::from(currency))),
     );
     for (name, key) in [
         ("availability", "availability"),
         ("condition", "itemCondition"),
     ] {
-        told.extend(value(key).map(|term| (name.to_owned(), Value::from(short(&term)))));
+        found.extend(value(key).map(|term| (name.to_owned(), Value::from(short(&term)))));
     }
-    (!told.is_empty()).then_some(Value::Object(told))
+    (!found.is_empty()).then_some(Value::Object(found))
 }
 
 fn rating(item: &Object) -> Option<Value> {
     let rating = item.get("aggregateRating").map(std::slice::from_ref)?;
     let rating = embedded::items(rating).next()?;
-    let mut told = Object::new();
+    let mut found = Object::new();
     for (name, keys) in [
         ("value", ["ratingValue", "ratingValue"]),
         ("count", ["reviewCount", "ratingCount"]),
@@ -292,12 +292,12 @@ fn rating(item: &Object) -> Option<Value> {
             .into_iter()
             .find_map(|key| rating.get(key))
             .and_then(plain);
-        told.extend(value.map(|value| (name.to_owned(), amount(&value))));
+        found.extend(value.map(|value| (name.to_owned(), amount(&value))));
     }
-    told.contains_key("value").then_some(Value::Object(told))
+    found.contains_key("value").then_some(Value::Object(found))
 }
 
-/// A number when the text is one, otherwise the text as it is: `1.299,00` means this here and that there.
+/// The number in a text, otherwise the text itself: the format of `1.299,00` depends on the locale.
 fn amount(text: &str) -> Value {
     match text.trim().parse::<Number>() {
         Ok(number) => Value::Number(number),
@@ -305,7 +305,7 @@ fn amount(text: &str) -> Value {
     }
 }
 
-/// A term without the address of its vocabulary: `InStock`.
+/// A term without the URL of its vocabulary: `InStock`.
 fn short(term: &str) -> &str {
     term.rsplit(['/', '#'])
         .next()

@@ -1,27 +1,29 @@
-//! The value of an element that carries a property, for microdata and RDFa, with bounds on the work.
+//! The value of an element with a microdata or RDFa property, within a work budget.
 
 use serde_json::{Map, Value};
 use trawl_sdk::{Element, Kind, Tag};
 
-/// How deep items may lie in each other; deeper ones are left out.
+/// Maximum nesting of items; deeper items are dropped.
 pub(crate) const ITEM_DEPTH_MAX: usize = 30;
 
-/// Names and types of one element that are taken: each name gets a copy of the value.
+/// Maximum number of names and types per element: each name gets a copy of the value.
 const NAMES_MAX: usize = 8;
 
-/// Nodes that may be looked at for the texts of properties, and again for items that refer to the same elements.
+/// Maximum number of nodes visited for property texts. Items may refer to the same elements
+/// repeatedly.
 const STEPS_MAX: usize = 4_000_000;
 
-/// Memory of all items and texts together, in bytes. Properties may lie in each other, and each has the text of those in it.
+/// Memory limit for all items and texts, in bytes. Properties may be nested, and each contains the
+/// text of its descendants.
 const BYTES_MAX: usize = 32 << 20;
 
-/// What an item takes without its texts, about, in bytes.
+/// Approximate size of an item without its texts, in bytes.
 const ITEM_BYTES: usize = 1400;
 
-/// What a text takes beside its bytes.
+/// Overhead of a text in bytes.
 const VALUE_BYTES: usize = 64;
 
-/// Work that may still be done.
+/// The remaining work budget.
 #[derive(Debug)]
 pub(crate) struct Work {
     n_steps: usize,
@@ -38,18 +40,18 @@ impl Default for Work {
 }
 
 impl Work {
-    /// One more node is looked at; `false` when that is too much.
+    /// Charges a node visit; `false` if the budget is exhausted.
     pub(crate) fn step(&mut self) -> bool {
         self.n_steps = self.n_steps.saturating_sub(1);
         self.n_steps > 0
     }
 
-    /// One more item is made; `false` when there are too many.
+    /// Charges an item; `false` if the budget is exhausted.
     pub(crate) fn item(&mut self) -> bool {
         self.take(ITEM_BYTES)
     }
 
-    /// Takes out what a text of `n_bytes` needs.
+    /// Charges the memory of a text of `n_bytes`.
     fn take(&mut self, n_bytes: usize) -> bool {
         let left = self.n_bytes.checked_sub(n_bytes + VALUE_BYTES);
         self.n_bytes = left.unwrap_or(self.n_bytes);
@@ -57,16 +59,16 @@ impl Work {
     }
 }
 
-/// What the element says: its address, its machine-readable form, or its text with white space folded. `None` when the work is used up.
+/// The value of the element: its URL, its machine-readable value, or its text with collapsed white
+/// space. `None` if the budget is exhausted.
 ///
-/// HTML standard, section 5.2.4 "Values"; `content` counts on any element, as search engines read
-/// it.
+/// HTML standard, section 5.2.4 "Values"; `content` counts on any element, as in search engines.
 pub(crate) fn value(element: Element<'_>, work: &mut Work) -> Option<Value> {
     let attribute = |name| element.attr(name).map(str::trim);
     if let Some(content) = attribute("content") {
         return work.take(content.len()).then(|| Value::from(content));
     }
-    let address = match element.tag() {
+    let url = match element.tag() {
         Tag::Audio
         | Tag::Embed
         | Tag::Iframe
@@ -78,10 +80,10 @@ pub(crate) fn value(element: Element<'_>, work: &mut Work) -> Option<Value> {
         Tag::Object => attribute("data"),
         _ => None,
     };
-    if let Some(address) = address {
-        let absolute = element.document().resolve(address);
-        let address = absolute.unwrap_or_else(|| address.to_owned());
-        return work.take(address.len()).then(|| Value::from(address));
+    if let Some(url) = url {
+        let absolute = element.document().resolve(url);
+        let url = absolute.unwrap_or_else(|| url.to_owned());
+        return work.take(url.len()).then(|| Value::from(url));
     }
     let written = match element.tag() {
         Tag::Data | Tag::Meter => attribute("value"),
@@ -95,7 +97,7 @@ pub(crate) fn value(element: Element<'_>, work: &mut Work) -> Option<Value> {
     }
 }
 
-/// The element's text with white space folded, scripts and styles left out.
+/// The element's text with collapsed white space, without scripts and styles.
 fn text(element: Element<'_>, work: &mut Work) -> Option<String> {
     let mut text = String::new();
     let mut nodes = element.descendants();
@@ -124,7 +126,7 @@ fn text(element: Element<'_>, work: &mut Work) -> Option<String> {
     Some(text)
 }
 
-/// Appends a text with white space only between words and once.
+/// Appends a text, collapsing white space.
 fn push_folded(text: &mut String, part: &str) {
     let is_blank = |c: char| c.is_ascii_whitespace();
     if part.starts_with(is_blank) {
@@ -152,7 +154,7 @@ pub(crate) fn names(attribute: &str) -> impl Iterator<Item = &str> {
     attribute.split_ascii_whitespace().take(NAMES_MAX)
 }
 
-/// An item as it is answered.
+/// An item in its output form.
 pub(crate) fn item(types: Vec<Value>, id: Option<String>, properties: Map<String, Value>) -> Value {
     let mut item = Map::new();
     item.insert("type".to_owned(), Value::Array(types));
@@ -163,7 +165,8 @@ pub(crate) fn item(types: Vec<Value>, id: Option<String>, properties: Map<String
     Value::Object(item)
 }
 
-/// Adds a value to each of the properties; an item to the first of them only, so that items in each other do not multiply.
+/// Adds a value to each property. An item is added only to the first, so that nested items do not
+/// multiply.
 pub(crate) fn add<'n>(
     properties: &mut Map<String, Value>,
     mut names: impl Iterator<Item = &'n str>,

@@ -1,14 +1,14 @@
-//! RDFa Lite. W3C RDFa Lite 1.1; `about`, `content` and `datetime` count too.
+//! RDFa Lite: W3C RDFa Lite 1.1, plus `about`, `content` and `datetime`.
 
 use serde_json::{Map, Value};
 use trawl_sdk::{Document, Element, Kind, Node, Step};
 
 use crate::property::{self, ITEM_DEPTH_MAX, Work};
 
-/// Prefixes of a page that are remembered at once.
+/// Maximum number of active prefixes.
 const PREFIXES_MAX: usize = 64;
 
-/// Prefixes that need not be declared, with what they stand for.
+/// Prefixes known without a declaration.
 const KNOWN_PREFIXES: [(&str, &str); 6] = [
     ("schema", "http://schema.org/"),
     ("og", "http://ogp.me/ns#"),
@@ -18,7 +18,7 @@ const KNOWN_PREFIXES: [(&str, &str); 6] = [
     ("gr", "http://purl.org/goodrelations/v1#"),
 ];
 
-/// The page's items in page order, those that are a property of another inside it.
+/// The page's items in page order; an item that is a property of another is nested in it.
 pub(crate) fn items(document: &Document<'_>) -> Vec<Value> {
     let mut reader = Reader::default();
     let mut walk = document.root().walk();
@@ -35,19 +35,19 @@ pub(crate) fn items(document: &Document<'_>) -> Vec<Value> {
     reader.top
 }
 
-/// An item that has begun and not ended.
+/// An open item.
 struct Open {
     types: Vec<Value>,
     id: Option<String>,
     properties: Map<String, Value>,
-    /// Names under which it belongs to the item around it; none for an item of its own.
+    /// Property names in the enclosing item; empty for a top-level item.
     names: Vec<String>,
 }
 
-/// What an element changes for those inside it.
+/// What an element changes for its descendants.
 struct Scope<'a> {
     node: Node<'a>,
-    /// Vocabulary that held before.
+    /// The previous vocabulary.
     vocab: &'a str,
     n_prefixes: usize,
     is_item: bool,
@@ -106,11 +106,12 @@ impl<'a> Reader<'a> {
         let id = ["resource", "about", "href", "src"]
             .into_iter()
             .find_map(|name| element.attr(name));
-        let names = match self.open.is_empty() {
-            true => Vec::new(),
-            false => property::names(names)
+        let names = if self.open.is_empty() {
+            Vec::new()
+        } else {
+            property::names(names)
                 .map(|name| self.short(name))
-                .collect(),
+                .collect()
         };
         self.open.push(Open {
             types: property::names(types)
@@ -126,11 +127,11 @@ impl<'a> Reader<'a> {
         if names.is_empty() || self.open.is_empty() {
             return;
         }
-        let address = element
+        let url = element
             .attr("resource")
             .filter(|_| !element.has_attr("content"));
-        let value = match address {
-            Some(address) => element.document().resolve(address).map(Value::from),
+        let value = match url {
+            Some(url) => element.document().resolve(url).map(Value::from),
             None => property::value(element, &mut self.work),
         };
         let names: Vec<String> = property::names(names)
@@ -169,7 +170,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A type's full address, as far as its vocabulary is known.
+    /// The full URL of a type, if its vocabulary is known.
     fn long(&self, name: &str) -> String {
         match name.split_once(':') {
             Some((_, rest)) if rest.starts_with("//") => name.to_owned(),
@@ -181,7 +182,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A property's name: without its prefix in the vocabulary of schema.org, otherwise as the page writes it.
+    /// The name of a property: without its prefix for schema.org, otherwise as written.
     fn short(&self, name: &str) -> String {
         let is_schema = |meaning: &str| meaning.trim_end_matches('/').ends_with("schema.org");
         let local = name

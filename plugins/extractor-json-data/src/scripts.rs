@@ -1,4 +1,4 @@
-//! What stands in scripts, and in the attribute that Inertia uses like one.
+//! Data in scripts, and in the attribute that Inertia uses for its page object.
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
@@ -11,10 +11,10 @@ use crate::flat::{Style, revive};
 use crate::flight;
 use crate::sources::Sources;
 
-/// Types of scripts that are JSON for the browser, not for the page.
+/// Script types with JSON for the browser itself.
 const BROWSER_TYPES: [&str; 2] = ["importmap", "speculationrules"];
 
-/// Types of scripts that are code.
+/// Script types that are code.
 const CODE_TYPES: [&str; 6] = [
     "",
     "text/javascript",
@@ -24,7 +24,7 @@ const CODE_TYPES: [&str; 6] = [
     "application/x-javascript",
 ];
 
-/// Reads all scripts: those that are JSON first, so that code cannot use up the budget before them.
+/// Reads all scripts, JSON first, so that code cannot exhaust the budget before it.
 pub(crate) fn read(document: &Document<'_>, sources: &mut Sources, budget: &mut Budget) {
     let mut code = Vec::new();
     let mut nodes = document.descendants();
@@ -51,7 +51,7 @@ pub(crate) fn read(document: &Document<'_>, sources: &mut Sources, budget: &mut 
     streams.finish(sources, budget);
 }
 
-/// Reads a script that is data; `false` when it is code.
+/// Reads a data script; `false` if it is code.
 fn read_data(script: Element<'_>, sources: &mut Sources, budget: &mut Budget) -> bool {
     let kind = embedded::script_type(script).to_ascii_lowercase();
     if CODE_TYPES.contains(&kind.as_str()) {
@@ -66,7 +66,7 @@ fn read_data(script: Element<'_>, sources: &mut Sources, budget: &mut Budget) ->
         || kind.ends_with("+json")
         || kind.ends_with("-json");
     let text = text.trim_ascii();
-    // Other types are templates more often than not: only what is JSON to the letter counts.
+    // Other types are mostly templates, so only strictly valid JSON counts.
     let is_correct = || serde_json::from_str::<IgnoredAny>(text).is_ok();
     let is_data = is_json || (text.starts_with(['{', '[']) && is_correct());
     if !is_data {
@@ -82,7 +82,7 @@ fn read_data(script: Element<'_>, sources: &mut Sources, budget: &mut Budget) ->
     true
 }
 
-/// Puts the value of a script that is JSON where its type and id say.
+/// Stores the value of a JSON script by its type and id.
 fn place(
     script: Element<'_>,
     kind: &str,
@@ -106,7 +106,7 @@ fn place(
     }
 }
 
-/// An answer that SvelteKit's server got for the page; its body is JSON in a string.
+/// A response that SvelteKit fetched on the server; its body is JSON in a string.
 fn fetched(url: &str, answer: &mut Value, budget: &mut Budget) -> Value {
     let body = match answer.get_mut("body").map(Value::take) {
         Some(Value::String(text)) => {
@@ -118,7 +118,7 @@ fn fetched(url: &str, answer: &mut Value, budget: &mut Budget) -> Value {
     json!({"url": url, "status": answer.get("status"), "body": body})
 }
 
-/// Angular's older way to write JSON into a script.
+/// Undoes the escaping of JSON in older Angular versions.
 fn angular_text(text: &str) -> String {
     let text = text
         .replace("&q;", "\"")
@@ -128,7 +128,7 @@ fn angular_text(text: &str) -> String {
     text.replace("&a;", "&")
 }
 
-/// Inertia keeps its page object in an attribute of the element it draws into.
+/// Inertia stores its page object in an attribute of its root element.
 fn read_inertia(element: Element<'_>, sources: &mut Sources, budget: &mut Budget) {
     let page = element
         .attr("data-page")
@@ -140,26 +140,26 @@ fn read_inertia(element: Element<'_>, sources: &mut Sources, budget: &mut Budget
     }
 }
 
-/// Data that comes in pieces, each with a call.
+/// Data delivered in chunks, one per call.
 #[derive(Default)]
 struct Streams {
     flight: String,
     remix: String,
-    /// Whether the call that starts SvelteKit was read: a page has one.
+    /// Whether the call that starts SvelteKit was read: there is only one per page.
     is_started: bool,
 }
 
 impl Streams {
     fn called(&mut self, name: &str, argument: &str, sources: &mut Sources, budget: &mut Budget) {
         if name.ends_with("__next_f.push") {
-            self.flight += &flight::piece(argument, budget).unwrap_or_default();
+            self.flight += &flight::chunk(argument, budget).unwrap_or_default();
         } else if name.ends_with("enqueue") {
             let string = argument.trim_ascii_start();
             if string.starts_with(['"', '\''])
                 && let Some(found) = embedded::prefix(string, budget)
-                && let Value::String(piece) = found.value
+                && let Value::String(chunk) = found.value
             {
-                self.remix += &piece;
+                self.remix += &chunk;
             }
         } else if !self.is_started {
             self.is_started = true;
@@ -171,7 +171,7 @@ impl Streams {
 
     fn finish(self, sources: &mut Sources, budget: &mut Budget) {
         sources.set_object("next_flight", flight::rows(&self.flight, budget));
-        // The first line is the answer, the others bring what was promised in it.
+        // The first line is the response, the others resolve its promises.
         let line = self.remix.lines().next().unwrap_or_default();
         if line.is_empty() {
             return;
@@ -192,7 +192,7 @@ impl Streams {
 
 /// The `data` of `kit.start(app, element, {node_ids: […], data: […]})`.
 fn sveltekit_data(arguments: &str, budget: &mut Budget) -> Option<Value> {
-    /// Longest text of the arguments before the object, in bytes.
+    /// Maximum length of the arguments before the object, in bytes.
     const ARGUMENTS_BYTES_MAX: usize = 200;
     let head = &arguments.as_bytes()[..arguments.len().min(ARGUMENTS_BYTES_MAX)];
     let at = head.iter().position(|&byte| byte == b'{')?;

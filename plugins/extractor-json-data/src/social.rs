@@ -1,9 +1,9 @@
-//! What a page tells those who make previews of it.
+//! Metadata for link previews: Open Graph and Twitter cards.
 
 use serde_json::{Map, Value};
 use trawl_sdk::{Document, Tag};
 
-/// What begins the names of Open Graph properties and of the vocabularies written beside them.
+/// Prefixes of Open Graph properties and related vocabularies.
 const OPEN_GRAPH_PREFIXES: [&str; 12] = [
     "og:",
     "article:",
@@ -19,10 +19,10 @@ const OPEN_GRAPH_PREFIXES: [&str; 12] = [
     "restaurant:",
 ];
 
-/// An object of JSON.
+/// A JSON object.
 type Object = Map<String, Value>;
 
-/// Open Graph properties and Twitter's, each with its text or texts.
+/// Open Graph and Twitter properties, each with its text or texts.
 pub(crate) fn read(document: &Document<'_>) -> (Object, Object) {
     let (mut open_graph, mut twitter) = (Object::new(), Object::new());
     for meta in document
@@ -32,7 +32,7 @@ pub(crate) fn read(document: &Document<'_>) -> (Object, Object) {
         let Some(content) = meta.attr("content").or_else(|| meta.attr("value")) else {
             continue;
         };
-        // Either attribute is used for either vocabulary, against the letter.
+        // Pages use both attributes for both vocabularies.
         let names = [meta.attr("property"), meta.attr("name")];
         let names = names
             .into_iter()

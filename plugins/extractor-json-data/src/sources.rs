@@ -1,8 +1,8 @@
-//! What has been found so far, by source.
+//! Collected data by source.
 
 use serde_json::{Map, Value};
 
-/// Names of states that Redux stores are made from, as pages spell them.
+/// Variable names of Redux states.
 const REDUX_NAMES: [&str; 12] = [
     "__PRELOADED_STATE__",
     "__REDUX_STATE__",
@@ -18,7 +18,7 @@ const REDUX_NAMES: [&str; 12] = [
     "initialState",
 ];
 
-/// Names that frameworks give their state, with the source it belongs to.
+/// Variable names of framework states, with their sources.
 const STATE_NAMES: [(&str, &str); 7] = [
     ("__NEXT_DATA__", "next_data"),
     ("__NUXT__", "nuxt"),
@@ -29,14 +29,15 @@ const STATE_NAMES: [(&str, &str); 7] = [
     ("__reactRouterContext", "remix"),
 ];
 
-/// What has been found so far, by source.
+/// Collected data by source.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     found: Map<String, Value>,
 }
 
 impl Sources {
-    /// Puts a value where its name says: a framework's state becomes its source, all else stands in `window_state`.
+    /// Stores a value by variable name: a framework state under its source, anything else in
+    /// `window_state`.
     pub(crate) fn set_state(&mut self, name: &str, value: Value) {
         let (root, property) = match name.split_once('.') {
             Some((root, property)) => (root, Some(property)),
@@ -49,7 +50,7 @@ impl Sources {
         }
     }
 
-    /// Puts a state found under the id of a script; `false` when no framework uses the id.
+    /// Stores a state by script id; `false` if no framework uses the id.
     pub(crate) fn set_by_id(&mut self, id: &str, value: &mut Value) -> bool {
         let source = source_of(id);
         if let Some(source) = source {
@@ -58,7 +59,7 @@ impl Sources {
         source.is_some()
     }
 
-    /// A second state of one kind keeps its own name; parts of one state are joined.
+    /// Another state of the same kind is stored under its own name; parts of one state are merged.
     fn set_source(&mut self, source: &'static str, name: &str, value: Value) {
         match (self.found.get_mut(source), value) {
             (None, value) => {
@@ -71,7 +72,7 @@ impl Sources {
         }
     }
 
-    /// Sets one key of the source's object.
+    /// Sets a key in the source's object.
     pub(crate) fn set_in(&mut self, source: &str, key: &str, value: Value) {
         if let Value::Object(map) = self.object(source) {
             map.insert(key.to_owned(), value);
@@ -100,21 +101,21 @@ impl Sources {
         }
     }
 
-    /// Makes a list a source, unless it is empty.
+    /// Stores a list as a source, unless it is empty.
     pub(crate) fn set_list(&mut self, source: &str, values: Vec<Value>) {
         if !values.is_empty() {
             self.found.insert(source.to_owned(), Value::Array(values));
         }
     }
 
-    /// Makes an object a source, unless it is empty.
+    /// Stores an object as a source, unless it is empty.
     pub(crate) fn set_object(&mut self, source: &str, values: Map<String, Value>) {
         if !values.is_empty() {
             self.found.insert(source.to_owned(), Value::Object(values));
         }
     }
 
-    /// All of it.
+    /// Returns all sources.
     pub(crate) fn finish(self) -> Map<String, Value> {
         self.found
     }

@@ -1,4 +1,5 @@
-//! Any page gets an answer; with a time that grew faster than the page these tests would not end.
+//! Hostile pages: extraction always succeeds, and in time linear in the page size; otherwise these
+//! tests would not finish.
 
 use extractor_json_data::JsonData;
 use serde_json::{Value, json};
@@ -10,7 +11,7 @@ fn json_data(html: &str) -> Value {
         .expect("json_data never fails")
 }
 
-/// Pseudo-random numbers, the same in every run.
+/// Deterministic pseudo-random numbers.
 struct Random(u32);
 
 impl Random {

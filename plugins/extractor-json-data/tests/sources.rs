@@ -1,4 +1,4 @@
-//! Each source of data on a page of its own.
+//! Each data source on its own page.
 
 use extractor_json_data::JsonData;
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ fn microdata_items_may_refer_to_elements_elsewhere() {
         "<div itemscope itemref='a b none'></div><p id=a>Name: <span itemprop=name>N</span></p><p id=b itemprop=note>x</p>",
         json!({"microdata": [{"type": [], "properties": {"name": ["N"], "note": ["x"]}}]}),
     );
-    // An item that refers to itself, or to one that refers back.
+    // An item that refers to itself, directly or through another item.
     check(
         "<div itemscope id=a itemref=a><i itemprop=x>1</i></div>",
         json!({"microdata": [{"type": [], "properties": {"x": ["1"]}}]}),
@@ -106,7 +106,7 @@ fn rdfa_prefixes_are_expanded_where_they_are_declared() {
 }
 
 #[test]
-fn previews_are_told_by_property() {
+fn preview_metadata_is_grouped_by_property() {
     check(
         "<meta property=og:title content=' T '><meta name=OG:image content=/1.png><meta property=og:image content=/2.png>
          <meta property=og:image content=/2.png><meta property='article:tag' content=a><meta name=twitter:card content=summary>
@@ -119,7 +119,7 @@ fn previews_are_told_by_property() {
 }
 
 #[test]
-fn the_state_of_next_is_told_in_both_its_forms() {
+fn the_state_of_next_is_read_in_both_forms() {
     check(
         r#"<script id="__NEXT_DATA__" type="application/json">{"props":{"a":1}}</script>"#,
         json!({"next_data": {"props": {"a": 1}}}),
@@ -132,7 +132,7 @@ fn the_state_of_next_is_told_in_both_its_forms() {
 }
 
 #[test]
-fn the_state_of_nuxt_is_told_in_its_three_forms() {
+fn the_state_of_nuxt_is_read_in_all_three_forms() {
     check(
         "<script>window.__NUXT__={data:[{a:1}],state:null,error:void 0}</script>",
         json!({"nuxt": {"data": [{"a": 1}], "state": null, "error": null}}),
@@ -149,7 +149,7 @@ fn the_state_of_nuxt_is_told_in_its_three_forms() {
 }
 
 #[test]
-fn stores_are_told_by_their_kind_and_other_variables_by_name() {
+fn stores_are_keyed_by_kind_and_other_variables_by_name() {
     check(
         r#"<script>window.__APOLLO_STATE__ = {"ROOT_QUERY": {"a": 1}}; window.__PRELOADED_STATE__ = JSON.parse("{\"b\":2}");
            window.__INITIAL_STATE__ = {c: 3}; var ytData = {"d": 4}; window["e"] = {f: 5}; dataLayer = [{g: 6}]</script>"#,
@@ -165,7 +165,7 @@ fn stores_are_told_by_their_kind_and_other_variables_by_name() {
 }
 
 #[test]
-fn variables_of_a_module_are_its_own() {
+fn variables_of_a_module_are_local() {
     check(
         "<script type=module>const a = {b: 1}; window.C = {d: 1}</script>",
         json!({"window_state": {"C": {"d": 1}}}),
@@ -173,7 +173,7 @@ fn variables_of_a_module_are_its_own() {
 }
 
 #[test]
-fn the_data_of_sveltekit_is_told() {
+fn the_data_of_sveltekit_is_read() {
     check(
         r#"<script type="application/json" data-sveltekit-fetched data-url="/api/a">{"status":200,"statusText":"OK","headers":{},"body":"{\"a\":[1]}"}</script>
            <script>{ __sveltekit_1abc = { base: new URL("..", location).pathname, env: {"PUBLIC_A": "x"} };
@@ -186,7 +186,7 @@ fn the_data_of_sveltekit_is_told() {
 }
 
 #[test]
-fn the_context_of_remix_is_told_in_both_its_forms() {
+fn the_context_of_remix_is_read_in_both_forms() {
     check(
         r#"<script>window.__remixContext = {"state":{"loaderData":{"root":{"a":1}}}};__remixContext.p = function(v) {};</script>"#,
         json!({"remix": {"state": {"loaderData": {"root": {"a": 1}}}}}),
@@ -199,7 +199,7 @@ fn the_context_of_remix_is_told_in_both_its_forms() {
 }
 
 #[test]
-fn the_page_of_inertia_is_told() {
+fn the_page_object_of_inertia_is_read() {
     check(
         r#"<div id="app" data-page="{&quot;component&quot;:&quot;A&quot;,&quot;props&quot;:{&quot;b&quot;:1}}"></div>"#,
         json!({"inertia": {"component": "A", "props": {"b": 1}}}),
@@ -207,7 +207,7 @@ fn the_page_of_inertia_is_told() {
 }
 
 #[test]
-fn other_scripts_are_told_when_they_are_json() {
+fn other_scripts_are_listed_if_they_are_json() {
     check(
         r#"<script type="application/json" id=x>{"a":1,}</script><script type="text/x-json">[2]</script><script type="text/x-magento-init">{"*":{"m":{}}}</script>
            <script type="text/x-handlebars">{"a": {{b}}}</script><script type="application/json"></script>
@@ -217,7 +217,7 @@ fn other_scripts_are_told_when_they_are_json() {
 }
 
 #[test]
-fn scripts_in_the_body_of_a_filtered_page_count_as_long_as_they_are_kept() {
+fn scripts_in_the_body_of_a_filtered_page_are_read_unless_removed() {
     let page = testkit::page(
         "<body><nav><script>window.A={a:1}</script></nav><main><script>window.B={b:1}</script></main>",
     );
@@ -231,7 +231,7 @@ fn check_product(html: &str, expected: Value) {
 }
 
 #[test]
-fn a_product_of_json_ld_is_told_in_one_form() {
+fn a_json_ld_product_is_normalized() {
     check_product(
         r#"<script type="application/ld+json">{"@graph": [{"@type": "WebPage"}, {"@type": ["Product"], "name": "Tom &amp; co", "description": "d",
             "image": [{"@type": "ImageObject", "url": "https://x.example/1.png"}, "2.png"], "brand": {"@type": "Brand", "name": "B"}, "sku": 12, "gtin13": "400",
@@ -247,7 +247,7 @@ fn a_product_of_json_ld_is_told_in_one_form() {
 }
 
 #[test]
-fn the_product_with_an_offer_is_preferred_to_those_it_is_compared_with() {
+fn a_product_with_an_offer_is_preferred() {
     check_product(
         r#"<script type="application/ld+json">[{"@type": "ItemList", "itemListElement": [{"@type": "ListItem", "item": {"@type": "Product", "name": "other"}}]},
             {"@type": "WebPage", "mainEntity": {"@type": "Product", "name": "this", "offers": {"@type": "AggregateOffer", "lowPrice": 5, "highPrice": "9", "priceCurrency": "USD"}}}]</script>"#,
@@ -264,7 +264,7 @@ fn a_product_group_has_the_offer_of_its_variants() {
 }
 
 #[test]
-fn products_hide_in_microdata_rdfa_previews_and_state() {
+fn products_are_found_in_microdata_rdfa_previews_and_state() {
     let expected = json!({"name": "n", "offers": {"price": 5, "currency": "EUR"}});
     check_product(
         "<div itemscope itemtype=http://schema.org/Product><b itemprop=name>n</b><p itemprop=offers itemscope itemtype=http://schema.org/Offer>
@@ -287,7 +287,7 @@ fn products_hide_in_microdata_rdfa_previews_and_state() {
 }
 
 #[test]
-fn what_one_source_leaves_open_another_fills_in() {
+fn missing_fields_are_filled_in_from_other_sources() {
     check_product(
         r#"<script type="application/ld+json">{"@type": "Product", "name": "n"}</script><meta property=og:title content=other>
            <meta property=og:image content=/i.png><meta property=product:price:amount content="1.299,00">"#,
@@ -296,7 +296,7 @@ fn what_one_source_leaves_open_another_fills_in() {
 }
 
 #[test]
-fn an_article_is_no_product() {
+fn an_article_is_not_a_product() {
     let found = json_data(
         r#"<meta property=og:type content=article><meta property=og:title content=t><script type="application/ld+json">{"@type": "Article", "name": "a"}</script>"#,
     );

@@ -1,12 +1,14 @@
-//! The extractor `links`: every link of a page.
+//! The `links` extractor: all links of a page.
 
 use std::collections::HashSet;
 
 use trawl_sdk::{Document, Extractor, Failure, Info, Kind, Source, Tag};
 
-/// Gives the absolute `http` and `https` addresses that `<a href>` and `<area href>` lead to, in page order, each once.
+/// Lists the absolute `http` and `https` URLs of `<a href>` and `<area href>` in page order,
+/// without duplicates.
 ///
-/// A fragment names a place on a page, not another page: it is cut off, and a link that is nothing but a fragment is no link.
+/// Fragments are removed, since they refer to a place on a page. A link with only a fragment is
+/// skipped.
 pub struct Links;
 
 trawl_sdk::export!(extractor: Links);
@@ -19,7 +21,7 @@ impl Extractor for Links {
         Info::new(
             "links",
             env!("CARGO_PKG_VERSION"),
-            "Every link of a page: absolute addresses in page order, each once, without fragments",
+            "All links of a page: absolute URLs in page order, without duplicates and fragments",
         )
     }
 
@@ -40,7 +42,7 @@ impl Extractor for Links {
             if !matches!(element.tag(), Tag::A | Tag::Area) {
                 continue;
             }
-            // Most repeats are spelled the same: those cost no parsing.
+            // Most duplicates have the same spelling and need no parsing.
             if let Some(href) = element.attr("href")
                 && seen_hrefs.insert(href)
                 && let Some(link) = target(document, href)
@@ -53,7 +55,7 @@ impl Extractor for Links {
     }
 }
 
-/// Where an `href` leads; `None` when that is no other page.
+/// Absolute target of an `href`; `None` unless it is another page.
 fn target(document: &Document, href: &str) -> Option<String> {
     let href = href.trim_ascii();
     if href.is_empty() || href.starts_with('#') {
@@ -83,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_absolute_in_page_order_each_once() {
+    fn links_are_absolute_deduplicated_and_in_page_order() {
         check(
             "<a href='c'>1</a><map><area href=//other.example></map><a href=' /d\n'>2</a><a href=./c>3</a><a href='?r'>4</a>",
             &[
@@ -105,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_is_no_page_of_its_own() {
+    fn a_fragment_is_not_a_separate_page() {
         check(
             "<a href='#top'>t</a><a href='c#1'>1</a><a href='c#2'>2</a>",
             &["https://example.com/a/c"],

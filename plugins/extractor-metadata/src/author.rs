@@ -1,14 +1,14 @@
-//! Names of authors, freed from what stands around them.
+//! Cleans up the names of authors.
 
 use crate::months::month_of;
 
-/// Longest name, in characters.
+/// Maximum name length in characters.
 const NAME_CHARS_MAX: usize = 100;
 
-/// Most words of a name that the page shows but does not mark as data.
-const SHOWN_WORDS_MAX: usize = 8;
+/// Maximum number of words in a name from visible text.
+const VISIBLE_WORDS_MAX: usize = 8;
 
-/// What stands before a name, in several languages; longer ones first where one begins another.
+/// Words before a name, in several languages; a longer prefix precedes its own prefixes.
 const LEADS: [&str; 24] = [
     "written by",
     "posted by",
@@ -36,7 +36,7 @@ const LEADS: [&str; 24] = [
     "著者:",
 ];
 
-/// What ends a name when it follows.
+/// Words and marks that end a name.
 const ENDS: [&str; 15] = [
     " | ",
     " • ",
@@ -55,13 +55,13 @@ const ENDS: [&str; 15] = [
     " » ",
 ];
 
-/// Words in names that have no capital.
+/// Name particles in lower case.
 const SMALL_WORDS: [&str; 24] = [
     "and", "und", "et", "y", "e", "en", "de", "da", "do", "dos", "del", "della", "di", "du", "la",
     "le", "van", "von", "der", "den", "ter", "bin", "al", "of",
 ];
 
-/// Words that are no names, whatever says so.
+/// Words that are never names.
 const NO_NAMES: [&str; 14] = [
     "posted",
     "published",
@@ -79,33 +79,34 @@ const NO_NAMES: [&str; 14] = [
     "view all posts",
 ];
 
-/// All names joined, each once; `None` when there is none.
+/// All distinct names joined; `None` without any.
 pub(crate) fn joined(names: impl IntoIterator<Item = String>) -> Option<String> {
-    let mut kept: Vec<String> = Vec::new();
+    let mut distinct: Vec<String> = Vec::new();
     for name in names {
         let is_new = |other: &String| !other.eq_ignore_ascii_case(&name);
-        if kept.iter().all(is_new) {
-            kept.push(name);
+        if distinct.iter().all(is_new) {
+            distinct.push(name);
         }
     }
-    (!kept.is_empty()).then(|| kept.join("; "))
+    (!distinct.is_empty()).then(|| distinct.join("; "))
 }
 
-/// A name that stands in data: only what is no name is refused.
-pub(crate) fn of_data(text: &str) -> Option<String> {
+/// A name from structured data: accepted unless it is clearly not a name.
+pub(crate) fn from_data(text: &str) -> Option<String> {
     let name = without_lead(text.trim()).trim_matches([',', ';', ':', '|', ' ']);
     is_name(name).then(|| name.to_owned())
 }
 
-/// A name that the page shows, with a lead before it or something after it. Parts that stand in elements of their own are lines.
-pub(crate) fn of_shown(text: &str) -> Option<String> {
-    // A line that is nothing but a lead is followed by the name.
+/// A name from visible text, with a lead before it or other text after it. Text of nested elements
+/// is on lines of its own.
+pub(crate) fn from_visible(text: &str) -> Option<String> {
+    // A line with only a lead is followed by the name.
     let mut lines = text.lines().filter(|line| !is_lead(line));
     of_line(lines.next()?)
 }
 
-/// The name in a text that begins with a lead, or in the next one when it is nothing else.
-pub(crate) fn of_led(text: &str, next: Option<&str>) -> Option<String> {
+/// The name in a text that starts with a lead, or in the next text if the first is only a lead.
+pub(crate) fn from_lead(text: &str, next: Option<&str>) -> Option<String> {
     if is_lead(text) {
         return of_line(next?);
     }
@@ -160,7 +161,8 @@ fn trimmed(name: &str) -> &str {
     name.trim_matches([',', ';', ':', '|', ' ', '-', '–', '—', '(', '#', '»'])
 }
 
-/// Whether the words are those of names, not of a sentence: few, and nearly all with a capital where there are capitals.
+/// Whether the words look like names and not like a sentence: few, and nearly all capitalized in
+/// scripts with capitals.
 fn are_names(name: &str) -> bool {
     let words: Vec<&str> = name
         .split([' ', ','])
@@ -169,13 +171,13 @@ fn are_names(name: &str) -> bool {
     let is_small =
         |word: &&&str| word.starts_with(char::is_lowercase) && !SMALL_WORDS.contains(word);
     words.len() == 1
-        || (words.len() <= SHOWN_WORDS_MAX && words.iter().filter(is_small).count() == 0)
+        || (words.len() <= VISIBLE_WORDS_MAX && words.iter().filter(is_small).count() == 0)
         || (words.len() == 2 && words.iter().filter(is_small).count() == 2)
 }
 
 fn without_lead(text: &str) -> &str {
     let mut text = text;
-    // A lead may stand twice: `Author: By A. Person`.
+    // The lead may be repeated: `Author: By A. Person`.
     for _ in 0..2 {
         let lead = LEADS.iter().find(|lead| {
             let head = text.get(..lead.len());
@@ -195,17 +197,17 @@ fn without_lead(text: &str) -> &str {
 fn is_name(name: &str) -> bool {
     let n_chars = name.chars().count();
     let has_letter = name.chars().any(char::is_alphabetic);
-    let is_address = name.contains("://")
+    let is_url = name.contains("://")
         || name.contains("www.")
         || name.contains('@')
         || name.contains(['<', '{', '}']);
     (2..=NAME_CHARS_MAX).contains(&n_chars)
         && has_letter
-        && !is_address
+        && !is_url
         && !NO_NAMES.iter().any(|word| name.eq_ignore_ascii_case(word))
 }
 
-/// Where the part begins, compared without ASCII case.
+/// Finds a substring, ignoring ASCII case.
 fn find(text: &str, part: &str) -> Option<usize> {
     let part = part.as_bytes();
     let at = text
@@ -217,10 +219,10 @@ fn find(text: &str, part: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{joined, of_data, of_shown};
+    use super::{from_data, from_visible, joined};
 
     #[test]
-    fn what_stands_around_a_name_is_taken_off() {
+    fn text_around_a_name_is_removed() {
         for text in [
             "Ada Person",
             "By Ada Person",
@@ -233,12 +235,12 @@ mod tests {
             "作者：Ada Person",
             "Par Ada Person —",
         ] {
-            assert_eq!(of_shown(text).as_deref(), Some("Ada Person"), "{text}");
+            assert_eq!(from_visible(text).as_deref(), Some("Ada Person"), "{text}");
         }
     }
 
     #[test]
-    fn what_is_no_name_is_refused() {
+    fn other_texts_are_not_names() {
         for text in [
             "",
             "A",
@@ -250,20 +252,20 @@ mod tests {
             "{{author}}",
             "This is a sentence about the person who wrote all of this",
         ] {
-            assert_eq!(of_shown(text), None, "{text}");
+            assert_eq!(from_visible(text), None, "{text}");
         }
-        assert_eq!(of_data("https://example.com/ada"), None);
-        assert_eq!(of_data("Unknown"), None);
+        assert_eq!(from_data("https://example.com/ada"), None);
+        assert_eq!(from_data("Unknown"), None);
     }
 
     #[test]
     fn names_in_data_keep_their_titles_and_numbers() {
         assert_eq!(
-            of_data("Ada Person, MS, RD").as_deref(),
+            from_data("Ada Person, MS, RD").as_deref(),
             Some("Ada Person, MS, RD")
         );
-        assert_eq!(of_data("user1234").as_deref(), Some("user1234"));
-        assert_eq!(of_data("by Ada").as_deref(), Some("Ada"));
+        assert_eq!(from_data("user1234").as_deref(), Some("user1234"));
+        assert_eq!(from_data("by Ada").as_deref(), Some("Ada"));
     }
 
     #[test]

@@ -1,15 +1,15 @@
-//! Which of several sources is believed.
+//! Chooses between the sources of each field.
 
 use trawl_sdk::Document;
 
+use crate::body::{Body, BodyDate};
 use crate::date::{self, Order};
 use crate::head::{Head, some_text};
 use crate::headline::{letters, likeness, without_site, without_tail};
 use crate::schema::Schema;
-use crate::seen::{Seen, SeenDate};
 use crate::{Known, author};
 
-/// `meta` names that hold the author, the surest first.
+/// `meta` names of the author, most reliable first.
 const AUTHOR_NAMES: [&str; 13] = [
     "author",
     "article:author",
@@ -26,7 +26,7 @@ const AUTHOR_NAMES: [&str; 13] = [
     "og:author",
 ];
 
-/// `meta` names that hold the day of publication, the surest first.
+/// `meta` names of the publication date, most reliable first.
 const PUBLISHED_NAMES: [&str; 27] = [
     "article:published_time",
     "datepublished",
@@ -57,7 +57,7 @@ const PUBLISHED_NAMES: [&str; 27] = [
     "book:release_date",
 ];
 
-/// `meta` names that hold the day of the last change.
+/// `meta` names of the modification date, most reliable first.
 const MODIFIED_NAMES: [&str; 10] = [
     "article:modified_time",
     "og:updated_time",
@@ -71,18 +71,18 @@ const MODIFIED_NAMES: [&str; 10] = [
     "revised",
 ];
 
-/// Share of the words of a title that a shown headline must have, in percent.
+/// Minimum share of a title's words that a visible headline must contain, in percent.
 const LIKENESS_MIN: usize = 50;
 
-/// Languages and regions that write the month before the day.
+/// Languages and locales that write the month before the day.
 const MONTH_FIRST: [&str; 5] = ["en-us", "en_us", "en", "en-ph", "fil"];
 
-/// Everything that was found, and how to choose from it.
+/// All candidates, and the choice between them.
 pub(crate) struct Choice<'a> {
     document: &'a Document<'a>,
     head: Head<'a>,
     schema: Schema,
-    seen: Seen<'a>,
+    body: Body<'a>,
     domain: Option<&'a str>,
     path: Option<&'a str>,
 }
@@ -97,7 +97,7 @@ impl<'a> Choice<'a> {
             document,
             head: Head::of(document),
             schema: Schema::of(document),
-            seen: Seen::of(document),
+            body: Body::of(document),
             domain,
             path,
         }
@@ -120,8 +120,9 @@ impl<'a> Choice<'a> {
             "dc.description",
             "dcterms.description",
         ];
-        let told = self.head.text(&names);
-        told.or_else(|| self.schema.text(&["description"]))
+        let declared = self.head.text(&names);
+        declared
+            .or_else(|| self.schema.text(&["description"]))
             .unwrap_or_default()
     }
 
@@ -152,21 +153,22 @@ impl<'a> Choice<'a> {
             "twitter:image",
             "twitter:image:src",
         ];
-        let address = self.head.meta(&names).or(self.head.image);
-        address.and_then(|address| self.document.resolve(address))
+        let url = self.head.meta(&names).or(self.head.image);
+        url.and_then(|url| self.document.resolve(url))
     }
 
     pub(crate) fn language(&self) -> Option<String> {
-        let told = self
+        let declared = self
             .head
             .language
             .or_else(|| self.head.meta(&["content-language"]));
-        let told = told.map(|language| language.split(',').next().unwrap_or(language).trim());
+        let declared =
+            declared.map(|language| language.split(',').next().unwrap_or(language).trim());
         let locale = || {
             self.head
                 .meta(&["og:locale", "dc.language", "dcterms.language", "language"])
         };
-        let language = told
+        let language = declared
             .map(str::to_owned)
             .or_else(|| locale().map(|locale| locale.replace('_', "-")));
         language.or_else(|| self.schema.text(&["inLanguage"]))
@@ -176,18 +178,18 @@ impl<'a> Choice<'a> {
         let canonical = self
             .head
             .canonical
-            .and_then(|address| self.document.resolve(address));
+            .and_then(|url| self.document.resolve(url));
         canonical.or_else(|| self.og_url())
     }
 
     fn og_url(&self) -> Option<String> {
-        let address = self.head.meta(&["og:url"])?;
-        self.document.resolve(address)
+        let url = self.head.meta(&["og:url"])?;
+        self.document.resolve(url)
     }
 
     pub(crate) fn known(&self, title: &str) -> Known {
         let head = &self.head;
-        let absolute = |address: &str| self.document.resolve(address);
+        let absolute = |url: &str| self.document.resolve(url);
         Known {
             headline: self.headline().filter(|headline| headline != title),
             author: self.author(),
@@ -217,17 +219,18 @@ impl<'a> Choice<'a> {
     }
 
     fn site_name(&self) -> Option<String> {
-        let told = self
+        let declared = self
             .head
             .text(&["og:site_name"])
             .or_else(|| self.schema.site_name());
-        told.or_else(|| {
+        declared.or_else(|| {
             self.head
                 .text(&["application-name", "dc.publisher", "citation_journal_title"])
         })
     }
 
-    /// What the page shows as its title: the `h1` that says what the title does, else what data and previews say.
+    /// The visible title: the `h1` that matches the title, otherwise the title in structured data
+    /// or previews.
     fn headline(&self) -> Option<String> {
         let site = self.site_name();
         let cut = |title: &str| without_site(title, site.as_deref(), self.domain).to_owned();
@@ -236,19 +239,19 @@ impl<'a> Choice<'a> {
             .head
             .text(&["og:title", "twitter:title", "dc.title", "citation_title"]);
         let is_site = |text: &str| cut(&format!("{text} | {text}")) == *text;
-        let told = self
+        let declared = self
             .schema
             .work_text(&["headline", "name"])
             .filter(|text| !is_site(text));
-        let told = told
+        let declared = declared
             .or_else(|| preview.clone())
             .map(|text| without_tail(&cut(&text)).to_owned());
         let titles = [
             self.head.title.as_deref(),
-            told.as_deref(),
+            declared.as_deref(),
             preview.as_deref(),
         ];
-        let shown = self.seen.headlines.iter().chain(&self.seen.item_headline);
+        let shown = self.body.headlines.iter().chain(&self.body.item_headline);
         let shown = shown.filter(|text| !is_site(text));
         let likeness = |text: &&String| {
             titles
@@ -265,7 +268,7 @@ impl<'a> Choice<'a> {
             .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
             .map(|(_, text)| text.clone());
         let tailless = || title.as_deref().map(|title| without_tail(title).to_owned());
-        best.or(told).or_else(tailless)
+        best.or(declared).or_else(tailless)
     }
 
     fn author(&self) -> Option<String> {
@@ -276,7 +279,7 @@ impl<'a> Choice<'a> {
         };
         let mut candidates = self.authors().into_iter().flatten();
         let first = candidates.next()?;
-        // A site that names itself as the author may name the person elsewhere.
+        // If the site names itself as the author, the person may be named elsewhere.
         let other = if is_site(&first) {
             candidates.find(|name| !is_site(name))
         } else {
@@ -285,30 +288,30 @@ impl<'a> Choice<'a> {
         Some(other.unwrap_or(first))
     }
 
-    /// What each source says of the author, the surest first.
+    /// The author by source, most reliable first.
     fn authors(&self) -> [Option<String>; 6] {
         let of_schema = self.schema.authors();
-        let of_schema = of_schema.iter().filter_map(|name| author::of_data(name));
+        let of_schema = of_schema.iter().filter_map(|name| author::from_data(name));
         [
             author::joined(of_schema),
             AUTHOR_NAMES
                 .iter()
                 .find_map(|name| self.named_authors(name)),
-            author::joined(shown(&self.seen.item_authors)),
-            author::joined(shown(&self.seen.linked_authors).take(1)),
+            author::joined(shown(&self.body.item_authors)),
+            author::joined(shown(&self.body.linked_authors).take(1)),
             self.classed_author(),
             self.led_author(),
         ]
     }
 
-    /// The name behind a "by" that stands near the headline.
+    /// The name after a "by" near the headline.
     fn led_author(&self) -> Option<String> {
-        let texts = &self.seen.texts;
+        let texts = &self.body.texts;
         let following = texts.iter().skip(1).map(Some).chain([None]);
         texts
             .iter()
             .zip(following)
-            .find_map(|(text, next)| author::of_led(text, next.map(String::as_str)))
+            .find_map(|(text, next)| author::from_lead(text, next.map(String::as_str)))
     }
 
     fn named_authors(&self, name: &str) -> Option<String> {
@@ -316,14 +319,14 @@ impl<'a> Choice<'a> {
             self.head
                 .all(name)
                 .filter_map(some_text)
-                .filter_map(|text| author::of_data(&text)),
+                .filter_map(|text| author::from_data(&text)),
         )
     }
 
-    /// The name that stands in the element whose class is surest.
+    /// The name in the element with the most reliable class.
     fn classed_author(&self) -> Option<String> {
-        let names = self.seen.classed_authors.iter();
-        let names = names.filter_map(|(place, text)| Some((place, author::of_shown(text)?)));
+        let names = self.body.classed_authors.iter();
+        let names = names.filter_map(|(place, text)| Some((place, author::from_visible(text)?)));
         names.min_by_key(|(place, _)| *place).map(|(_, name)| name)
     }
 
@@ -336,12 +339,12 @@ impl<'a> Choice<'a> {
             .filter_map(|text| date::machine(&text))
             .next()
             .or_else(|| self.named_date(&PUBLISHED_NAMES))
-            .or_else(|| self.seen_date(&self.seen.item_dates))
-            .or_else(|| self.seen_date(&self.seen.published_times))
+            .or_else(|| self.body_date(&self.body.item_dates))
+            .or_else(|| self.body_date(&self.body.published_times))
             .or_else(|| self.path.and_then(date::of_path))
-            .or_else(|| self.seen_date(&self.seen.times))
-            .or_else(|| self.shown_date(&self.seen.classed_dates))
-            .or_else(|| self.shown_date(&self.seen.texts))
+            .or_else(|| self.body_date(&self.body.times))
+            .or_else(|| self.visible_date(&self.body.classed_dates))
+            .or_else(|| self.visible_date(&self.body.texts))
     }
 
     fn modified(&self) -> Option<String> {
@@ -351,8 +354,8 @@ impl<'a> Choice<'a> {
             .and_then(|text| date::machine(&text));
         of_schema
             .or_else(|| self.named_date(&MODIFIED_NAMES))
-            .or_else(|| self.seen_date(&self.seen.item_changes))
-            .or_else(|| self.seen_date(&self.seen.changed_times))
+            .or_else(|| self.body_date(&self.body.item_changes))
+            .or_else(|| self.body_date(&self.body.changed_times))
     }
 
     fn named_date(&self, names: &[&str]) -> Option<String> {
@@ -360,15 +363,18 @@ impl<'a> Choice<'a> {
         contents.filter_map(date::machine).next()
     }
 
-    fn seen_date(&self, dates: &[SeenDate]) -> Option<String> {
-        let read = |seen: &SeenDate| match seen.is_machine {
-            true => date::machine(&seen.text),
-            false => date::visible(&seen.text, self.order()),
+    fn body_date(&self, dates: &[BodyDate]) -> Option<String> {
+        let read = |date: &BodyDate| {
+            if date.is_machine {
+                date::machine(&date.text)
+            } else {
+                date::visible(&date.text, self.order())
+            }
         };
         dates.iter().find_map(read)
     }
 
-    fn shown_date<'t>(&self, texts: impl IntoIterator<Item = &'t String>) -> Option<String> {
+    fn visible_date<'t>(&self, texts: impl IntoIterator<Item = &'t String>) -> Option<String> {
         let order = self.order();
         texts
             .into_iter()
@@ -377,13 +383,14 @@ impl<'a> Choice<'a> {
 
     fn order(&self) -> Order {
         let language = self.language().unwrap_or_default().to_lowercase();
-        match language.is_empty() || MONTH_FIRST.contains(&language.as_str()) {
-            true => Order::MonthFirst,
-            false => Order::DayFirst,
+        if language.is_empty() || MONTH_FIRST.contains(&language.as_str()) {
+            Order::MonthFirst
+        } else {
+            Order::DayFirst
         }
     }
 }
 
 fn shown(names: &[String]) -> impl Iterator<Item = String> {
-    names.iter().filter_map(|name| author::of_shown(name))
+    names.iter().filter_map(|name| author::from_visible(name))
 }

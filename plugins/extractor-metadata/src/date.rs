@@ -1,23 +1,23 @@
-//! Dates as pages write them, in one form: `2024-05-17`, or `2024-05-17T10:00:00+02:00` where a time is known.
+//! Normalizes dates: `2024-05-17`, or `2024-05-17T10:00:00+02:00` if the time is known.
 
 use crate::months::month_of;
 
-/// Years that are believed.
+/// Plausible years.
 const YEARS: std::ops::RangeInclusive<u32> = 1980..=2099;
 
-/// Longest text that is searched for a date, in bytes.
+/// Maximum length of a text searched for a date, in bytes.
 pub(crate) const TEXT_BYTES_MAX: usize = 200;
 
-/// What `05/06/2024` means.
+/// Interpretation of `05/06/2024`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// The fifth of June.
+    /// 5 June.
     DayFirst,
-    /// May the sixth.
+    /// May 6.
     MonthFirst,
 }
 
-/// Reads a date that is written for machines, in one of many ways; as people write it as a last resort.
+/// Parses a machine-readable date in one of many formats, or else one for people.
 pub(crate) fn machine(text: &str) -> Option<String> {
     let text = text.trim();
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -43,11 +43,12 @@ fn of_digits(digits: &str) -> Option<String> {
     }
 }
 
-/// The day and time of so many seconds since 1970.
+/// Date and time of a Unix timestamp.
 fn of_unix(seconds: u64) -> Option<String> {
     const DAY_SECONDS: u64 = 86_400;
     let (days, time) = (seconds / DAY_SECONDS, seconds % DAY_SECONDS);
-    // Days are counted in eras of 400 years that begin in March, so that a leap day is the last of its year.
+    // Days are counted in eras of 400 years that start in March, so that a leap day is the last day
+    // of its year.
     let days = days + 719_468;
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era =
@@ -123,14 +124,14 @@ fn zone_of(text: &str) -> Option<String> {
     Some(format!("{sign}{hours:02}:{minutes:02}"))
 }
 
-/// The number of `min` to `max` digits that the text begins with, and what follows.
+/// The number of `min` to `max` digits at the start of the text, and the rest.
 fn number(text: &str, min: usize, max: usize) -> Option<(u32, &str)> {
     let n_digits = text.bytes().take_while(u8::is_ascii_digit).count();
     (min..=max).contains(&n_digits).then_some(())?;
     Some((text[..n_digits].parse().ok()?, &text[n_digits..]))
 }
 
-/// The day as text, when there is such a day.
+/// The date as text, if it exists.
 fn day(year: u32, month: u32, day: u32) -> Option<String> {
     let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let n_days = match month {
@@ -144,18 +145,19 @@ fn day(year: u32, month: u32, day: u32) -> Option<String> {
     is_day.then(|| format!("{year:04}-{month:02}-{day:02}"))
 }
 
-/// A word or number of a text.
+/// A token of a text.
 #[derive(Clone, Copy, Debug)]
 enum Part<'a> {
-    /// A number, with how many digits it has.
+    /// A number and its number of digits.
     Number(u32, usize),
     /// A word.
     Word(&'a str),
-    /// A mark that dates are written with.
+    /// A mark used in dates.
     Mark(char),
 }
 
-/// The first full date in a text that people read: day, month (a number, or a name in one of many languages) and year.
+/// The first complete date in visible text: day, month (a number, or a name in one of many
+/// languages) and year.
 pub(crate) fn visible(text: &str, order: Order) -> Option<String> {
     let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
     let parts = parts(text);
@@ -218,9 +220,10 @@ fn date_at(parts: &[Part<'_>], order: Order) -> Option<String> {
         ] if a == b => {
             let year = if n_digits == 2 { 2000 + year } else { year };
             let is_day_first = a != '/' || first > 12 || (order == Order::DayFirst && second <= 12);
-            match is_day_first {
-                true => day(year, second, first),
-                false => day(year, first, second),
+            if is_day_first {
+                day(year, second, first)
+            } else {
+                day(year, first, second)
             }
         }
         [Number(date, 1..=2), ref rest @ ..] => {
@@ -254,7 +257,7 @@ fn date_at(parts: &[Part<'_>], order: Order) -> Option<String> {
     }
 }
 
-/// The parts behind up to two of these words and marks.
+/// Skips up to two of these words and marks.
 fn without_words<'p, 't>(mut parts: &'p [Part<'t>], words: &[&str]) -> &'p [Part<'t>] {
     for _ in 0..2 {
         let is_left_out = match parts.first() {
@@ -270,7 +273,7 @@ fn without_words<'p, 't>(mut parts: &'p [Part<'t>], words: &[&str]) -> &'p [Part
     parts
 }
 
-/// The day that stands in the path of an address: `/2024/05/17/`, `/2024-05-17-name`, `/20240517/`.
+/// The date in a URL path: `/2024/05/17/`, `/2024-05-17-name`, `/20240517/`.
 pub(crate) fn of_path(path: &str) -> Option<String> {
     let mut segments = path.split('/').skip(1);
     let triple = path
@@ -325,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_day_is_no_date() {
+    fn invalid_days_are_not_dates() {
         for text in [
             "",
             "2024-13-01",
@@ -377,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn days_and_months_are_told_apart_by_the_order_of_the_country() {
+    fn the_order_of_day_and_month_depends_on_the_locale() {
         assert_eq!(
             visible("05/06/2024", Order::MonthFirst).as_deref(),
             Some("2024-05-06")
@@ -397,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beside_words_are_no_dates() {
+    fn numbers_next_to_words_are_not_dates() {
         for text in [
             "in May 2024",
             "5 comments",
@@ -411,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_of_an_address_may_tell_the_day() {
+    fn the_path_of_a_url_may_contain_the_date() {
         for (path, expected) in [
             ("/2024/05/17/title", Some("2024-05-17")),
             ("/news/2024-05-17-title", Some("2024-05-17")),

@@ -1,29 +1,30 @@
-//! What stands in `meta`, `link`, `title` and `html`.
+//! Metadata in `meta`, `link`, `title` and `html`.
 
 use trawl_sdk::{Document, Element, Kind, Tag};
 
-/// `meta` elements with a name that are remembered.
+/// Maximum number of named `meta` elements.
 const METAS_MAX: usize = 1_000;
 
-/// Feeds that are told.
+/// Maximum number of feeds.
 const FEEDS_MAX: usize = 20;
 
-/// What the head of a page says. Wherever it stands: parsers move it into the body when something odd comes before.
+/// Metadata of the document head, wherever it is: HTML parsers move it into the body after
+/// unexpected content.
 #[derive(Default)]
 pub(crate) struct Head<'a> {
     /// Text of the first `title`.
     pub(crate) title: Option<String>,
-    /// `lang` of `html`, else its `xml:lang`.
+    /// `lang` of `html`, or else its `xml:lang`.
     pub(crate) language: Option<&'a str>,
-    /// Addresses that `link rel=canonical` gives, as written.
+    /// URL of `link rel=canonical`, unresolved.
     pub(crate) canonical: Option<&'a str>,
-    /// Addresses of feeds, as written.
+    /// URLs of feeds, unresolved.
     pub(crate) feeds: Vec<&'a str>,
-    /// The best icon: its rank and its address as written.
+    /// The best icon: its rank and unresolved URL.
     icon: Option<(u32, &'a str)>,
-    /// Address of `link rel=image_src`.
+    /// URL of `link rel=image_src`.
     pub(crate) image: Option<&'a str>,
-    /// Lower-case names with their contents, in page order.
+    /// Lower-case names and contents, in page order.
     metas: Vec<(String, &'a str)>,
 }
 
@@ -59,7 +60,7 @@ impl<'a> Head<'a> {
         let Some(content) = attribute(meta, "content") else {
             return;
         };
-        // Pages write `og:` names into `name` too, and others into `property`.
+        // Pages use `og:` names in `name` too, and other names in `property`.
         for attribute_name in ["name", "property", "itemprop", "http-equiv"] {
             if let Some(name) = attribute(meta, attribute_name)
                 && self.metas.len() < METAS_MAX
@@ -113,29 +114,29 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Address of the largest icon, as written.
+    /// Unresolved URL of the largest icon.
     pub(crate) fn icon(&self) -> Option<&'a str> {
         self.icon.map(|(_, href)| href)
     }
 
-    /// Content of the first of these names that the page has.
+    /// Content of the first of these names that is present.
     pub(crate) fn meta(&self, names: &[&str]) -> Option<&'a str> {
         names.iter().find_map(|name| self.all(name).next())
     }
 
-    /// [`meta`](Self::meta) with white space folded.
+    /// [`meta`](Self::meta) with collapsed white space.
     pub(crate) fn text(&self, names: &[&str]) -> Option<String> {
         self.meta(names).and_then(some_text)
     }
 
-    /// Contents of all `meta` elements of this name.
+    /// Contents of all `meta` elements with this name.
     pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &'a str> {
         let metas = self.metas.iter().filter(move |(own, _)| own == name);
         metas.map(|(_, content)| *content)
     }
 }
 
-/// Width that an icon's `sizes` tells, in pixels; one that fits any size counts as large.
+/// Width in an icon's `sizes`, in pixels; `any` counts as large.
 fn size(link: Element<'_>) -> u32 {
     const SIZE_MAX: u32 = 1_024;
     let sizes = link.attr("sizes").unwrap_or_default().to_ascii_lowercase();
@@ -149,13 +150,13 @@ fn size(link: Element<'_>) -> u32 {
     widths.max().unwrap_or(0).min(SIZE_MAX)
 }
 
-/// An attribute's value without white space around it; `None` when nothing is left.
+/// The trimmed value of an attribute; `None` if it is empty.
 pub(crate) fn attribute<'a>(element: Element<'a>, name: &str) -> Option<&'a str> {
     let value = element.attr(name)?.trim_ascii();
     (!value.is_empty()).then_some(value)
 }
 
-/// The text with its white space folded; `None` when nothing is left.
+/// The text with collapsed white space; `None` if it is empty.
 pub(crate) fn some_text(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     (!words.is_empty()).then(|| words.join(" "))

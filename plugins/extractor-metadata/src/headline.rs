@@ -1,20 +1,21 @@
-//! The page's own title, without the name of the site.
+//! Separates the page's title from the name of the site.
 
-/// Marks that stand between a title and the name of a site.
+/// Separators between a title and the name of a site.
 const MARKS: [&str; 11] = [
     " | ", " - ", " – ", " — ", " · ", " • ", " :: ", " » ", " « ", " ‹ ", " › ",
 ];
 
-/// How often the site's name is cut off at the end of one title.
+/// How often the site's name is removed from the end of a title.
 const SITES_MAX: usize = 3;
 
-/// Words of a title that are compared.
+/// Maximum number of words compared.
 const WORDS_MAX: usize = 60;
 
-/// Fewest words that a title has left, when a part is cut off that is not known to be the site.
+/// Minimum number of words that must remain when an unknown part is removed.
 const WORDS_MIN: usize = 3;
 
-/// The title without the site's name at its end or beginning. `site` is its name where it is known, `domain` the host name.
+/// Removes the site's name from the start or end of the title. `site` is its name, if known, and
+/// `domain` the host name.
 pub(crate) fn without_site<'t>(
     title: &'t str,
     site: Option<&str>,
@@ -38,7 +39,7 @@ pub(crate) fn without_site<'t>(
     }
 }
 
-/// The title without its last part, when that is no longer than the rest and enough is left.
+/// Removes the last part of the title if it is no longer than the rest and enough remains.
 pub(crate) fn without_tail(title: &str) -> &str {
     match last_split(title) {
         Some((head, tail)) if head.split(' ').count() >= WORDS_MIN.max(tail.split(' ').count()) => {
@@ -64,7 +65,7 @@ fn first_split(title: &str) -> Option<(&str, &str)> {
     Some((&title[..at], &title[at + length..]))
 }
 
-/// Whether a part of a title (letters only) is what a host name is made of.
+/// Whether a part of a title (letters only) occurs in the host name.
 fn is_of_domain(part: &str, domain: &str) -> bool {
     const LETTERS_MIN: usize = 3;
     let domain = domain.strip_prefix("www.").unwrap_or(domain);
@@ -72,8 +73,8 @@ fn is_of_domain(part: &str, domain: &str) -> bool {
     part.len() >= LETTERS_MIN && (letters(domain) == part || domain.split('.').any(is_label))
 }
 
-/// How much of a title a shown headline says, in percent: words in both, of the words of the one with more of them; all of them when the
-/// title begins with the headline.
+/// Similarity of a visible headline and a title in percent: common words relative to the longer
+/// one; 100 if the title starts with the headline.
 pub(crate) fn likeness(headline: &str, title: &str) -> usize {
     let words = |text: &str| {
         let text = text.to_lowercase();
@@ -85,13 +86,14 @@ pub(crate) fn likeness(headline: &str, title: &str) -> usize {
     let (headline, title) = (words(headline), words(title));
     let n_common = headline.iter().filter(|word| title.contains(word)).count();
     let n_most = headline.len().max(title.len()).max(1);
-    match !headline.is_empty() && title.starts_with(&headline) {
-        true => 100,
-        false => n_common * 100 / n_most,
+    if !headline.is_empty() && title.starts_with(&headline) {
+        100
+    } else {
+        n_common * 100 / n_most
     }
 }
 
-/// Letters and digits alone, lower case.
+/// Only the letters and digits, in lower case.
 pub(crate) fn letters(text: &str) -> String {
     text.chars()
         .filter(|c| c.is_alphanumeric())
@@ -117,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_last_part_is_cut_off_when_it_is_the_shorter_one() {
+    fn an_unknown_last_part_is_removed_if_it_is_shorter() {
         assert_eq!(
             without_tail("A title of some words - Site"),
             "A title of some words"

@@ -1,6 +1,8 @@
-//! The extractor `metadata`: what a page says of itself. The host adds what only it knows (sizes, addresses before redirects).
+//! The `metadata` extractor: metadata of a page. The host adds what only it knows (sizes, URLs
+//! before redirects).
 
 mod author;
+mod body;
 mod choice;
 mod date;
 mod head;
@@ -8,64 +10,63 @@ mod headline;
 mod months;
 mod names;
 mod schema;
-mod seen;
 
 use serde::Serialize;
 use trawl_sdk::{Document, Extractor, Failure, Info, Source};
 
 use choice::Choice;
 
-/// Gives a flat object of title, description and the like.
+/// Returns a flat object with the title, description and other metadata.
 pub struct PageMetadata;
 
-/// What a page says of itself. The first nine are always there, the others when they are known.
+/// Metadata of a page. The first nine fields are always present, the others if known.
 #[derive(Debug, Default, Serialize)]
 pub struct Metadata {
-    /// The title as it stands in `title`, else `og:title`, else the headline; empty without any.
+    /// `title`, or else `og:title`, or else the headline; may be empty.
     title: String,
-    /// `description`, else that of previews or of JSON-LD; empty without any.
+    /// `description`, or else that of previews or JSON-LD; may be empty.
     description: String,
-    /// The words of `keywords`, else the article's tags; null without.
+    /// The `keywords`, or else the article's tags; null if absent.
     keywords: Option<Vec<String>>,
-    /// Address of the image for previews; null without.
+    /// URL of the preview image; null if absent.
     og_image: Option<String>,
     /// Host name of the page.
     domain: Option<String>,
-    /// Path of the page's address.
+    /// Path of the page's URL.
     pathname: Option<String>,
-    /// What kind of page it is: `html`, `json`, `pdf`, `image`, ...
+    /// Kind of resource: `html`, `json`, `pdf`, `image`, ...
     resource_type: String,
-    /// Language as the page names it (`en-GB`); null when it does not.
+    /// Declared language (`en-GB`); null if absent.
     language: Option<String>,
-    /// Address that the page calls its own; null without.
+    /// Canonical URL; null if absent.
     canonical: Option<String>,
     #[serde(flatten)]
     known: Known,
 }
 
-/// What not every page tells.
+/// Optional fields.
 #[derive(Debug, Default, Serialize)]
 #[serde(default)]
 struct Known {
-    /// The title of what the page shows, without the site's name, when that is not the title.
+    /// The visible title without the site's name, if it differs from the title.
     #[serde(skip_serializing_if = "Option::is_none")]
     headline: Option<String>,
-    /// Who wrote it; several names joined by `; `.
+    /// Author; several names are joined with `; `.
     #[serde(skip_serializing_if = "Option::is_none")]
     author: Option<String>,
-    /// When it was published: `2024-05-17`, or `2024-05-17T10:00:00+02:00`.
+    /// Publication time: `2024-05-17`, or `2024-05-17T10:00:00+02:00`.
     #[serde(skip_serializing_if = "Option::is_none")]
     published_time: Option<String>,
-    /// When it was changed last, likewise.
+    /// Time of the last modification, in the same format.
     #[serde(skip_serializing_if = "Option::is_none")]
     modified_time: Option<String>,
     /// Name of the site.
     #[serde(skip_serializing_if = "Option::is_none")]
     site_name: Option<String>,
-    /// Address of the largest icon.
+    /// URL of the largest icon.
     #[serde(skip_serializing_if = "Option::is_none")]
     icon: Option<String>,
-    /// Addresses of feeds.
+    /// URLs of feeds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     feeds: Vec<String>,
     /// `og:title`.
@@ -86,19 +87,19 @@ struct Known {
     /// `twitter:site`.
     #[serde(skip_serializing_if = "Option::is_none")]
     twitter_site: Option<String>,
-    /// The section that an article belongs to.
+    /// Section of an article.
     #[serde(skip_serializing_if = "Option::is_none")]
     section: Option<String>,
-    /// What robots may do.
+    /// Directives for robots.
     #[serde(skip_serializing_if = "Option::is_none")]
     robots: Option<String>,
-    /// The viewport for small screens.
+    /// Viewport for mobile devices.
     #[serde(skip_serializing_if = "Option::is_none")]
     viewport: Option<String>,
-    /// The colour of the browser's frame.
+    /// Theme colour of the browser's user interface.
     #[serde(skip_serializing_if = "Option::is_none")]
     theme_color: Option<String>,
-    /// The program that made the page.
+    /// Software that generated the page.
     #[serde(skip_serializing_if = "Option::is_none")]
     generator: Option<String>,
 }
@@ -113,7 +114,7 @@ impl Extractor for PageMetadata {
         Info::new(
             "metadata",
             env!("CARGO_PKG_VERSION"),
-            "What a page says of itself: title, description, keywords, language, canonical address, author, dates, site, icon, feeds",
+            "Metadata of a page: title, description, keywords, language, canonical URL, author, dates, site, icon, feeds",
         )
     }
 
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_page_tells_all() {
+    fn a_full_page_has_all_fields() {
         let html = "<html lang=en-GB><title> A \n title </title><meta name=Description content=' d  e '><meta name=keywords content='a, b c,,'>
             <meta property=og:image content=/i.png><link rel='Canonical' href=/c>";
         assert_eq!(
@@ -180,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_page_has_texts_and_nulls() {
+    fn an_empty_page_has_empty_texts_and_nulls() {
         assert_eq!(
             metadata(""),
             json!({
@@ -191,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_taken_from_the_preview() {
+    fn missing_fields_are_taken_from_the_preview() {
         let found = metadata(
             "<title> </title><meta property=og:title content=t><meta property=og:description content=d><meta http-equiv=content-language content=de>",
         );
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_title_of_a_drawing_is_not_the_pages() {
+    fn the_title_of_an_svg_is_not_the_pages() {
         assert_eq!(
             metadata("<svg><title>s</title></svg><title>t</title>")["title"],
             "t"

@@ -1,10 +1,11 @@
 //! Names of months.
 
-/// Shortest abbreviation of a name, in characters.
+/// Minimum length of an abbreviation in characters.
 const ABBREVIATION_MIN: usize = 3;
 
-/// Names of each month in English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, the Scandinavian languages, Turkish,
-/// Czech, Hungarian, Romanian, Finnish, Greek, Ukrainian, Indonesian and Vietnamese, as dates have them.
+/// Names of each month as used in dates, in English, German, French, Spanish, Italian, Portuguese,
+/// Dutch, Polish, Russian, the Scandinavian languages, Turkish, Czech, Hungarian, Romanian,
+/// Finnish, Greek, Ukrainian, Indonesian and Vietnamese.
 const NAMES: [&str; 12] = [
     "january januar jänner janvier enero gennaio janeiro januari stycznia января january januar ocak ledna január ianuarie tammikuuta ιανουαρίου січня",
     "february februar février fevrier febrero febbraio fevereiro februari lutego февраля şubat února február februarie helmikuuta φεβρουαρίου лютого",
@@ -20,7 +21,7 @@ const NAMES: [&str; 12] = [
     "december dezember décembre decembre diciembre dicembre dezembro december grudnia декабря aralık prosince decembrie joulukuuta δεκεμβρίου грудня desember",
 ];
 
-/// The month that a name or its abbreviation means, 1 to 12.
+/// The month of a name or abbreviation, 1 to 12.
 pub(crate) fn month_of(name: &str) -> Option<u32> {
     let name = name.to_lowercase();
     let n_letters = name.chars().count();
@@ -36,7 +37,7 @@ pub(crate) fn month_of(name: &str) -> Option<u32> {
     u32::try_from(place + 1).ok()
 }
 
-/// Whether a word is a name or the beginning of it.
+/// Whether a word is a name or an abbreviation of it.
 fn is_short_for(word: &str, n_letters: usize, name: &str) -> bool {
     const ABBREVIATION_MAX: usize = 4;
     name == word || (n_letters <= ABBREVIATION_MAX && name.starts_with(word))
@@ -65,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_none() {
+    fn other_words_are_not_months() {
         for word in ["ma", "Monday", "marching", "th", "octopus", ""] {
             assert_eq!(month_of(word), None, "{word}");
         }

@@ -1,34 +1,34 @@
-//! What classes and ids say of an element.
+//! Hints in classes and ids.
 
-/// What the words of a name say, a bit each.
+/// A set of hints, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Marks(u8);
+pub(crate) struct Hints(u8);
 
-impl Marks {
-    /// It is not the page's own text: answers to it, and ways to other pages.
+impl Hints {
+    /// Not the page's own text: comments, links to other pages.
     pub(crate) const OTHER: Self = Self(1);
-    /// It may be the name of an author.
+    /// May be the name of an author.
     pub(crate) const AUTHOR: Self = Self(2);
-    /// It may be a date.
+    /// May be a date.
     pub(crate) const DATE: Self = Self(4);
-    /// It is about the first publication.
+    /// Relates to the first publication.
     pub(crate) const PUBLISHED: Self = Self(8);
-    /// It is about a change.
+    /// Relates to a modification.
     pub(crate) const CHANGED: Self = Self(16);
 
-    /// What the words in this text say, compared without case. One pass over the text.
+    /// The hints of the words in this text, ignoring case, in one pass.
     pub(crate) fn of(text: &str) -> Self {
         let bytes = text.as_bytes();
-        let mut marks = Self::default();
+        let mut hints = Self::default();
         for (at, byte) in bytes.iter().enumerate() {
             for (word, mark) in words_from(byte.to_ascii_lowercase()) {
                 let found = bytes.get(at..at + word.len());
                 if found.is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes())) {
-                    marks = marks.with(*mark);
+                    hints = hints.with(*mark);
                 }
             }
         }
-        marks
+        hints
     }
 
     pub(crate) const fn with(self, other: Self) -> Self {
@@ -40,51 +40,51 @@ impl Marks {
     }
 }
 
-const AUTHOR_DATE: Marks = Marks::AUTHOR.with(Marks::DATE);
-const PUBLISHED_DATE: Marks = Marks::PUBLISHED.with(Marks::DATE);
+const AUTHOR_DATE: Hints = Hints::AUTHOR.with(Hints::DATE);
+const PUBLISHED_DATE: Hints = Hints::PUBLISHED.with(Hints::DATE);
 
-/// The words that begin with a letter.
-const fn words_from(first: u8) -> &'static [(&'static str, Marks)] {
+/// The words that start with this letter.
+const fn words_from(first: u8) -> &'static [(&'static str, Hints)] {
     match first {
-        b'a' => &[("author", Marks::AUTHOR)],
-        b'b' => &[("byline", AUTHOR_DATE), ("by-line", Marks::AUTHOR)],
-        b'c' => &[("comment", Marks::OTHER), ("contributor", Marks::AUTHOR)],
-        b'd' => &[("date", Marks::DATE)],
-        b'e' => &[("entry-date", PUBLISHED_DATE), ("entry-meta", Marks::DATE)],
-        b'l' => &[("lastmod", Marks::CHANGED)],
-        b'm' => &[("modified", Marks::CHANGED)],
-        b'n' => &[("nickname", Marks::AUTHOR)],
+        b'a' => &[("author", Hints::AUTHOR)],
+        b'b' => &[("byline", AUTHOR_DATE), ("by-line", Hints::AUTHOR)],
+        b'c' => &[("comment", Hints::OTHER), ("contributor", Hints::AUTHOR)],
+        b'd' => &[("date", Hints::DATE)],
+        b'e' => &[("entry-date", PUBLISHED_DATE), ("entry-meta", Hints::DATE)],
+        b'l' => &[("lastmod", Hints::CHANGED)],
+        b'm' => &[("modified", Hints::CHANGED)],
+        b'n' => &[("nickname", Hints::AUTHOR)],
         b'p' => &[
             ("publish", PUBLISHED_DATE),
             ("posted", PUBLISHED_DATE),
             ("post-date", PUBLISHED_DATE),
-            ("post-meta", Marks::DATE),
-            ("poster", Marks::AUTHOR),
-            ("popular", Marks::OTHER),
+            ("post-meta", Hints::DATE),
+            ("poster", Hints::AUTHOR),
+            ("popular", Hints::OTHER),
         ],
         b'r' => &[
-            ("related", Marks::OTHER),
-            ("recommend", Marks::OTHER),
-            ("recent", Marks::OTHER),
-            ("read-more", Marks::OTHER),
+            ("related", Hints::OTHER),
+            ("recommend", Hints::OTHER),
+            ("recent", Hints::OTHER),
+            ("read-more", Hints::OTHER),
         ],
-        b's' => &[("sidebar", Marks::OTHER)],
+        b's' => &[("sidebar", Hints::OTHER)],
         b't' => &[
-            ("time", Marks::DATE),
-            ("trending", Marks::OTHER),
-            ("teaser", Marks::OTHER),
+            ("time", Hints::DATE),
+            ("trending", Hints::OTHER),
+            ("teaser", Hints::OTHER),
         ],
         b'u' => &[
-            ("updated", Marks::CHANGED),
-            ("username", Marks::AUTHOR),
-            ("user-name", Marks::AUTHOR),
+            ("updated", Hints::CHANGED),
+            ("username", Hints::AUTHOR),
+            ("user-name", Hints::AUTHOR),
         ],
-        b'w' => &[("writer", Marks::AUTHOR)],
+        b'w' => &[("writer", Hints::AUTHOR)],
         _ => &[],
     }
 }
 
-/// Classes that stand at the name of an author, from the surest to the least.
+/// Classes of an author's name, most reliable first.
 const AUTHOR_CLASSES: [&str; 12] = [
     "author-name",
     "author_name",
@@ -100,8 +100,8 @@ const AUTHOR_CLASSES: [&str; 12] = [
     "nickname",
 ];
 
-/// How sure it is that an element of these classes is the name of an author, 0 for the surest. Classes may have a prefix or suffix of
-/// the site: `post__author`, `author-1x2y`.
+/// How reliably an element of these classes is the name of an author, 0 being the most reliable.
+/// Classes may have a prefix or suffix of the site: `post__author`, `author-1x2y`.
 pub(crate) fn author_rank(classes: &str) -> Option<usize> {
     let classes = classes.to_ascii_lowercase();
     AUTHOR_CLASSES
@@ -119,14 +119,14 @@ fn is_class(classes: &str, known: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Marks, author_rank};
+    use super::{Hints, author_rank};
 
     #[test]
     fn words_in_names_say_what_an_element_is() {
-        let marks = Marks::of("Post-Comments x_DatePublished");
-        assert!(marks.has(Marks::OTHER) && marks.has(Marks::DATE) && marks.has(Marks::PUBLISHED));
-        assert!(!marks.has(Marks::AUTHOR) && !marks.has(Marks::CHANGED));
-        assert_eq!(Marks::of("content"), Marks::default());
+        let hints = Hints::of("Post-Comments x_DatePublished");
+        assert!(hints.has(Hints::OTHER) && hints.has(Hints::DATE) && hints.has(Hints::PUBLISHED));
+        assert!(!hints.has(Hints::AUTHOR) && !hints.has(Hints::CHANGED));
+        assert_eq!(Hints::of("content"), Hints::default());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What JSON-LD says of the page.
+//! Metadata in JSON-LD.
 
 use serde_json::{Map, Value};
 use trawl_sdk::Document;
@@ -6,13 +6,13 @@ use trawl_sdk::embedded::{self, decode_entities, items, string, types};
 
 use crate::head::some_text;
 
-/// An object of JSON.
+/// A JSON object.
 type Object = Map<String, Value>;
 
-/// Authors that are told.
+/// Maximum number of authors.
 const AUTHORS_MAX: usize = 20;
 
-/// Endings of the types that are written works.
+/// Suffixes of types that are creative works.
 const WORKS: [&str; 8] = [
     "Article",
     "Posting",
@@ -24,7 +24,7 @@ const WORKS: [&str; 8] = [
     "VideoObject",
 ];
 
-/// Endings of the types that are pages.
+/// Suffixes of types that are pages.
 const PAGES: [&str; 2] = ["WebPage", "Page"];
 
 /// The JSON-LD of a page.
@@ -44,14 +44,14 @@ impl Schema {
         items(&self.values).find(|item| types(item).any(is_wanted))
     }
 
-    /// The work that the page shows: an article, a posting, a recipe.
+    /// The creative work on the page: an article, a posting, a recipe.
     pub(crate) fn work(&self) -> Option<&Object> {
         WORKS
             .iter()
             .find_map(|ending| self.first_ending(std::slice::from_ref(ending)))
     }
 
-    /// The work, else the page itself.
+    /// The work, or else the page itself.
     fn subject(&self) -> Option<&Object> {
         self.work().or_else(|| self.first_ending(&PAGES))
     }
@@ -62,7 +62,7 @@ impl Schema {
         names.iter().find_map(|name| work.get(*name)).and_then(text)
     }
 
-    /// A text of the work, of the page, or of any product.
+    /// A text of the work, the page, or any product.
     pub(crate) fn text(&self, names: &[&str]) -> Option<String> {
         let product = || embedded::first_of_type(&self.values, &["Product"]);
         let places = [self.work(), self.first_ending(&PAGES), product()];
@@ -70,12 +70,12 @@ impl Schema {
         places.find_map(|item| names.iter().find_map(|name| item.get(*name)).and_then(text))
     }
 
-    /// A date of the work, else of the page.
+    /// A date of the work, or else of the page.
     pub(crate) fn date(&self, name: &str) -> Option<String> {
         self.subject()?.get(name).and_then(text)
     }
 
-    /// Names of those who made the work, one each.
+    /// Names of the work's authors.
     pub(crate) fn authors(&self) -> Vec<String> {
         let Some(work) = self.subject() else {
             return Vec::new();
@@ -95,14 +95,14 @@ impl Schema {
             .collect()
     }
 
-    /// Name of the site, else of who publishes the work.
+    /// Name of the site, or else of the work's publisher.
     pub(crate) fn site_name(&self) -> Option<String> {
         let site = embedded::first_of_type(&self.values, &["WebSite"]);
         let name = site.and_then(|site| site.get("name")).and_then(text);
         name.or_else(|| self.name_of(self.subject()?.get("publisher")?))
     }
 
-    /// The name of a person or organisation: written here, or in the item that is referred to.
+    /// Name of a person or organisation: inline, or in the referenced item.
     fn name_of(&self, value: &Value) -> Option<String> {
         let Value::Object(item) = value else {
             return text(value);
@@ -120,7 +120,7 @@ impl Schema {
     }
 }
 
-/// A property's text, folded, character references decoded.
+/// A property's text with collapsed white space and decoded character references.
 fn text(value: &Value) -> Option<String> {
     some_text(&decode_entities(string(value)?))
 }

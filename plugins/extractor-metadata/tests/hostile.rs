@@ -1,4 +1,5 @@
-//! Any page gets an answer; with a time that grew faster than the page these tests would not end.
+//! Hostile pages: extraction always succeeds, and in time linear in the page size; otherwise these
+//! tests would not finish.
 
 use extractor_metadata::PageMetadata;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Where each field is found.
+//! The sources of each field.
 
 use extractor_metadata::PageMetadata;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn ld(json: &str) -> String {
 }
 
 #[test]
-fn all_values_are_flat_and_what_is_not_known_is_left_out() {
+fn all_values_are_flat_and_unknown_ones_are_omitted() {
     let html = format!(
         "<title>T</title><link rel=icon href=/i.png><link rel=alternate type=application/rss+xml href=f>{}<meta name=robots content=noindex>
          <meta name=viewport content=width=1><meta name=theme-color content=red><meta name=generator content=g><meta name=twitter:card content=c>
@@ -54,7 +54,7 @@ fn all_values_are_flat_and_what_is_not_known_is_left_out() {
 }
 
 #[test]
-fn the_author_is_found_in_data_before_it_is_looked_for_on_the_page() {
+fn structured_data_takes_precedence_for_the_author() {
     check(
         "author",
         &ld(
@@ -90,7 +90,7 @@ fn the_author_is_found_in_data_before_it_is_looked_for_on_the_page() {
 }
 
 #[test]
-fn several_authors_are_joined_and_those_of_answers_are_not_among_them() {
+fn several_authors_are_joined_without_those_of_comments() {
     check(
         "author",
         "<meta name=citation_author content='Ada P.'><meta name=citation_author content='Bob Q.'>",
@@ -123,7 +123,7 @@ fn a_person_is_preferred_to_a_site_that_names_itself() {
 }
 
 #[test]
-fn the_day_of_publication_is_found_in_data_before_it_is_looked_for_on_the_page() {
+fn structured_data_takes_precedence_for_the_publication_date() {
     for html in [
         &*ld(r#"{"@type": "Article", "datePublished": "2024-05-17"}"#),
         "<meta property=article:published_time content=2024-05-17><time datetime=2020-01-01>x</time>",
@@ -148,7 +148,7 @@ fn the_day_of_publication_is_found_in_data_before_it_is_looked_for_on_the_page()
 }
 
 #[test]
-fn the_day_of_the_last_change_is_told_apart() {
+fn the_modification_date_is_distinguished() {
     for html in [
         &*ld(r#"{"@type": "Article", "dateModified": "2024-05-17T10:00:00Z"}"#),
         "<meta property=article:modified_time content=2024-05-17T10:00:00Z>",
@@ -212,7 +212,7 @@ fn the_language_is_found_in_many_places() {
 }
 
 #[test]
-fn the_address_of_its_own_may_be_that_of_the_preview() {
+fn the_canonical_url_may_come_from_the_preview() {
     check(
         "canonical",
         "<meta property=og:url content=/b><link rel=canonical href=/c>",

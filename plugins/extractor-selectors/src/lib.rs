@@ -1,4 +1,4 @@
-//! The extractor `selectors`: named fields of a page, by CSS and XPath.
+//! The `selectors` extractor: named fields of a page, by CSS and XPath.
 
 mod map;
 mod pick;
@@ -10,13 +10,14 @@ use trawl_sdk::{Document, Extractor, Failure, Info, Source, Steps};
 pub use map::{Fields, SelectorMap};
 use pick::Picker;
 
-/// Gives the fields of a selector map. Spec S6.
+/// Returns the fields of a selector map. Spec S6.
 ///
-/// Of an element it gives the text, of `meta` the `content`; a suffix `@name` gives an attribute. A map by path gives all that match,
-/// at most [`MATCHES_MAX`] a field; a flat one the first.
+/// The value is the text of an element, the `content` of a `meta`, or the attribute in a suffix
+/// `@name`. A map by path returns all matches, at most [`MATCHES_MAX`] per field; a flat map the
+/// first.
 pub struct Selectors;
 
-/// Options of one request.
+/// Options of a request.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Options {
@@ -24,22 +25,22 @@ pub struct Options {
     map: SelectorMap,
 }
 
-/// The fields that were found.
+/// The extracted fields.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Of a map by path: what each field matched. Fields that matched nothing are left out.
+    /// For a map by path: all matches of each field. Fields without matches are omitted.
     Lists(Vec<(String, Vec<String>)>),
-    /// Of a flat map: the first match of each field.
+    /// For a flat map: the first match of each field.
     Firsts(Vec<(String, Option<String>)>),
 }
 
-/// Most texts that one field gives; what matches after them is left out.
+/// Maximum number of texts per field; further matches are dropped.
 pub const MATCHES_MAX: usize = 10_000;
 
-/// Most bytes of text that all fields give together.
+/// Maximum size of all texts together, in bytes.
 pub const TEXT_BYTES_MAX: usize = 8 << 20;
 
-/// Steps that all selectors of a map may take together on a page.
+/// Step limit for all selectors of a map on a page.
 const STEPS_MAX: u64 = 2 * Steps::MAX;
 
 const OPTIONS_SCHEMA: &str = r#"{
@@ -50,7 +51,7 @@ const OPTIONS_SCHEMA: &str = r#"{
             "description": "Which fields to read. Selectors that begin with `/`, `./` or `(/`, or with a call of an XPath function, are XPath 1.0, others CSS; `@name` at the end gives an attribute. Either an object from field name to selector, which gives the first match of each or null; or an object from URL path to list of fields, which gives all matches of each. `/` is the root path; the exact path counts first, then the longest beginning, then `*`.",
             "type": "object",
             "additionalProperties": {
-                "description": "A selector (of a map by field), or the fields of a URL path (of a map by path); a map has one of the two.",
+                "description": "A selector (in a map by field), or the fields of a URL path (in a map by path); a map cannot mix the two.",
                 "type": ["string", "array"],
                 "items": {
                     "type": "object",
@@ -59,7 +60,7 @@ const OPTIONS_SCHEMA: &str = r#"{
                         "selectors": {
                             "type": "array",
                             "items": {"type": "string"},
-                            "description": "Selectors whose matches are given one after another; equal neighbours are given once."
+                            "description": "Selectors whose matches are concatenated; adjacent duplicates are removed."
                         }
                     },
                     "required": ["name", "selectors"],
@@ -111,7 +112,7 @@ impl Extractor for Selectors {
     }
 }
 
-/// Adds to a field, which may have been named before.
+/// Adds texts to a field, which may already exist.
 fn add(found: &mut Vec<(String, Vec<String>)>, name: &str, texts: Vec<String>) {
     if texts.is_empty() {
         return;

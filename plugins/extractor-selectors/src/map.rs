@@ -1,4 +1,4 @@
-//! The two shapes of a selector map, and which part of it a page uses.
+//! The two shapes of a selector map, and the part of it that applies to a page.
 
 use std::fmt;
 
@@ -8,14 +8,14 @@ use trawl_sdk::{Document, Failure};
 
 use crate::selector::FieldSelector;
 
-/// Most selectors of one map.
+/// Maximum number of selectors in a map.
 const SELECTORS_MAX: usize = 5_000;
 
-/// A selector map as it was sent: keys with their values, in order.
+/// A selector map as received: keys and values, in order.
 #[derive(Debug, Default)]
 pub struct SelectorMap(Vec<(String, Entry)>);
 
-/// A checked map.
+/// A parsed selector map.
 #[derive(Debug)]
 pub enum Fields {
     /// Field name to selector.
@@ -29,7 +29,7 @@ pub enum Fields {
 pub struct Field {
     /// Its name in the answer.
     pub name: String,
-    /// What to look for, in order.
+    /// Its selectors, in order.
     pub selectors: Vec<FieldSelector>,
 }
 
@@ -47,15 +47,17 @@ struct FieldText {
 }
 
 impl SelectorMap {
-    /// Parses every selector of the map, whichever page it is for. Needs no page: a host can check a map before it fetches.
+    /// Parses every selector of the map, for any page. It needs no page, so a host can validate a
+    /// map before it fetches anything.
     ///
     /// # Errors
-    /// [`Failure::InvalidOptions`]: the map mixes its two shapes, has too many selectors, or one that does not parse; says which.
+    /// [`Failure::InvalidOptions`]: the map mixes its two shapes, has too many selectors, or has an
+    /// invalid one, which the message names.
     pub fn parse(self) -> Result<Fields, Failure> {
         self.must_have_one_shape()?;
         let n_selectors: usize = self.0.iter().map(|(_, entry)| entry.n_selectors()).sum();
         if n_selectors > SELECTORS_MAX {
-            let reason = format!("{n_selectors} selectors are more than {SELECTORS_MAX}");
+            let reason = format!("{n_selectors} selectors exceed the limit of {SELECTORS_MAX}");
             return Err(Failure::invalid_option("map", reason));
         }
         let is_flat = matches!(self.0.first(), Some((_, Entry::Selector(_))));
@@ -72,9 +74,10 @@ impl SelectorMap {
                 }
             }
         }
-        Ok(match is_flat {
-            true => Fields::Flat(flat),
-            false => Fields::ByPath(by_path),
+        Ok(if is_flat {
+            Fields::Flat(flat)
+        } else {
+            Fields::ByPath(by_path)
         })
     }
 
@@ -121,8 +124,8 @@ fn parse_selector(field: &str, selector: &str) -> Result<FieldSelector, Failure>
     })
 }
 
-/// The fields for this page: of the key that is its path, else of the longest that its path begins with, else of `*`. The key `/`
-/// is the root path alone.
+/// The fields for this page: of the key equal to its path, or else of the longest key that is a
+/// prefix of it, or else of `*`. The key `/` matches the root path only.
 pub(crate) fn fields_of_page<'m>(
     paths: &'m [(String, Vec<Field>)],
     document: &Document,
@@ -137,16 +140,17 @@ pub(crate) fn fields_of_page<'m>(
         if key == "*" {
             return Some((0, 0));
         }
-        // A key is spelled as in an address bar: `/Café` is `/Caf%C3%A9`.
+        // A key is spelled as in a browser's address bar: `/Café` means `/Caf%C3%A9`.
         let absolute = if key.starts_with('/') {
             key.to_owned()
         } else {
             format!("/{key}")
         };
         let key = path_of(&absolute).unwrap_or(absolute);
-        match page == key {
-            true => Some((2, key.len())),
-            false => (key != "/" && page.starts_with(&key)).then_some((1, key.len())),
+        if page == key {
+            Some((2, key.len()))
+        } else {
+            (key != "/" && page.starts_with(&key)).then_some((1, key.len()))
         }
     };
     let fitting = paths

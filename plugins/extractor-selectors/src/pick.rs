@@ -1,4 +1,4 @@
-//! What selectors find, as texts.
+//! Evaluates selectors and returns the matches as texts.
 
 use trawl_sdk::xpath::{Item, Value};
 use trawl_sdk::{Document, Element, Failure, Kind, Node, Steps, Tag};
@@ -6,11 +6,11 @@ use trawl_sdk::{Document, Element, Failure, Kind, Node, Steps, Tag};
 use crate::TEXT_BYTES_MAX;
 use crate::selector::{FieldSelector, Query};
 
-/// Bytes of text that cost one step.
-const BYTES_A_STEP: usize = 32;
+/// Bytes of text per step.
+const BYTES_PER_STEP: usize = 32;
 
-/// Attributes that hold an address; they are made absolute.
-const ADDRESSES: [&str; 6] = [
+/// Attributes that hold URLs; they are made absolute.
+const URL_ATTRIBUTES: [&str; 6] = [
     "action",
     "formaction",
     "href",
@@ -19,14 +19,14 @@ const ADDRESSES: [&str; 6] = [
     "xlink:href",
 ];
 
-/// Reads fields of one page.
+/// Reads the fields of a page.
 pub(crate) struct Picker<'a> {
     document: &'a Document<'a>,
     steps: &'a Steps,
     n_bytes: usize,
 }
 
-/// The texts of one field.
+/// The texts of a field.
 struct Texts {
     found: Vec<String>,
     n_max: usize,
@@ -37,7 +37,7 @@ impl Texts {
         self.found.len() >= self.n_max
     }
 
-    /// Adds a text unless the one before it is the same.
+    /// Adds a text unless it equals the one before it.
     fn add(&mut self, text: String) -> usize {
         if self.found.last() == Some(&text) {
             return 0;
@@ -60,7 +60,7 @@ impl<'a> Picker<'a> {
     /// The texts that a field's selectors match, one selector after the other, at most `n_max`.
     ///
     /// # Errors
-    /// The selectors take too many steps, or find too much text.
+    /// The selectors exceed the step limit or the text limit.
     pub(crate) fn pick(
         &mut self,
         field: &str,
@@ -100,7 +100,7 @@ impl<'a> Picker<'a> {
                     .map_err(|error| error.to_string())?;
                 match value {
                     Value::Nodes(items) => self.take(texts, items.into_iter(), attribute),
-                    // What `number` and `string` make of nothing is no match.
+                    // The result of `number` or `string` on an empty node set is not a match.
                     Value::Number(number) if number.is_nan() => Ok(()),
                     Value::String(text) if text.is_empty() => Ok(()),
                     value => self.add(texts, fold(&value.to_text())),
@@ -135,11 +135,12 @@ impl<'a> Picker<'a> {
             return Ok(());
         }
         self.n_bytes += texts.add(text);
-        match self.n_bytes > TEXT_BYTES_MAX {
-            true => Err(format!(
+        if self.n_bytes > TEXT_BYTES_MAX {
+            Err(format!(
                 "the selectors match more than {TEXT_BYTES_MAX} bytes of text"
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 
@@ -155,14 +156,14 @@ impl<'a> Picker<'a> {
     }
 
     fn attribute(&self, name: &str, value: &str) -> String {
-        let is_address = ADDRESSES
+        let is_address = URL_ATTRIBUTES
             .iter()
             .any(|address| name.eq_ignore_ascii_case(address));
         let absolute = is_address.then(|| self.document.resolve(value)).flatten();
         absolute.unwrap_or_else(|| value.trim().to_owned())
     }
 
-    /// `None` when there is nothing to give: white space between elements, a `meta` without `content`.
+    /// `None` if there is no value: white space between elements, a `meta` without `content`.
     fn text_of(&self, item: Item<'a>) -> Result<Option<String>, String> {
         let node = match item {
             Item::Attribute(attribute) => {
@@ -183,15 +184,17 @@ impl<'a> Picker<'a> {
         }
     }
 
-    /// The text nodes inside, joined with one space, white space folded. What scripts, styles and templates hold is not text unless
-    /// the node is one.
+    /// The descendant text nodes, joined with a space, with collapsed white space. The content of
+    /// scripts, styles and templates is skipped unless the node is one.
     fn text_inside(&self, node: Node<'a>) -> Result<String, String> {
         let mut words = String::new();
         let mut inside = node.descendants();
         while let Some(next) = inside.next() {
             let text = next.as_text().unwrap_or_default();
-            if !self.steps.spend(1 + (text.len() / BYTES_A_STEP) as u64) {
-                return Err("its texts take too many steps on this page".to_owned());
+            if !self.steps.spend(1 + (text.len() / BYTES_PER_STEP) as u64) {
+                return Err(
+                    "reading the text of its matches takes too many steps on this page".to_owned(),
+                );
             }
             match next.kind() {
                 Kind::Text(text) => add_words(&mut words, text),
@@ -208,7 +211,7 @@ fn is_code(element: Element<'_>) -> bool {
     matches!(element.tag(), Tag::Script | Tag::Style)
 }
 
-/// The words of a text with one space between them.
+/// Collapses white space.
 fn fold(text: &str) -> String {
     let mut words = String::new();
     add_words(&mut words, text);

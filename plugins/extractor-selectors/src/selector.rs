@@ -1,20 +1,21 @@
-//! One selector of a map: CSS or XPath, perhaps with an attribute.
+//! A selector of a map: CSS or XPath, with an optional attribute.
 
 use trawl_sdk::Selector;
 use trawl_sdk::xpath::{self, XPath};
 
-/// The longest CSS selector, in bytes. Matching goes one call deeper for each combinator, and the stack of a plugin is small.
+/// Maximum length of a CSS selector in bytes. Matching recurses for each combinator, and the stack
+/// of a plugin is small.
 const CSS_BYTES_MAX: usize = 2_000;
 
 /// A parsed selector of a field.
 #[derive(Debug)]
 pub struct FieldSelector {
     pub(crate) query: Query,
-    /// The attribute that the suffix `@name` asks for, of the elements that are found.
+    /// The attribute in the suffix `@name`.
     pub(crate) attribute: Option<String>,
 }
 
-/// How to find elements.
+/// The query for elements.
 #[derive(Debug)]
 pub(crate) enum Query {
     Css(Selector),
@@ -25,9 +26,10 @@ impl FieldSelector {
     /// Parses a selector.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        match is_xpath(text) {
-            true => Self::parse_xpath(text),
-            false => Self::parse_css(text),
+        if is_xpath(text) {
+            Self::parse_xpath(text)
+        } else {
+            Self::parse_css(text)
         }
     }
 
@@ -36,9 +38,12 @@ impl FieldSelector {
             return Err(format!("it is longer than {CSS_BYTES_MAX} bytes"));
         }
         let (css, attribute) = split_attribute(text);
-        let selector = Selector::parse(css).map_err(|error| match css.contains("//") {
-            true => format!("{error} (an XPath expression begins with `/`, `./` or `(/`)"),
-            false => error.to_string(),
+        let selector = Selector::parse(css).map_err(|error| {
+            if css.contains("//") {
+                format!("{error} (an XPath expression begins with `/`, `./` or `(/`)")
+            } else {
+                error.to_string()
+            }
         })?;
         Ok(Self {
             query: Query::Css(selector),
@@ -46,7 +51,8 @@ impl FieldSelector {
         })
     }
 
-    /// In XPath an attribute is a step of its own (`//a/@href`); the suffix (`//a@href`) is no XPath and means the same.
+    /// In XPath an attribute is a step of its own (`//a/@href`). The suffix (`//a@href`) is not
+    /// XPath, but is accepted with the same meaning.
     fn parse_xpath(text: &str) -> Result<Self, String> {
         let error = match XPath::parse(text) {
             Ok(xpath) => {
@@ -70,7 +76,7 @@ impl FieldSelector {
     }
 }
 
-/// Whether a selector is XPath: by how it begins. No CSS selector begins with the name of a function.
+/// Whether a selector is XPath, judged by its start. No CSS selector starts with a function name.
 fn is_xpath(text: &str) -> bool {
     let calls_function = || {
         let (name, _) = text.split_once('(').unwrap_or_default();
@@ -79,7 +85,8 @@ fn is_xpath(text: &str) -> bool {
     text.starts_with('/') || text.starts_with("./") || text.starts_with("(/") || calls_function()
 }
 
-/// Splits off `@name` at the end. An at sign in a string, in brackets or after a backslash belongs to the selector.
+/// Splits off `@name` at the end. An at sign in a string, in brackets or after a backslash belongs
+/// to the selector.
 fn split_attribute(text: &str) -> (&str, Option<&str>) {
     let (mut quote, mut depth, mut is_escaped, mut at_sign) = (None, 0_usize, false, None);
     for (at, character) in text.char_indices() {
@@ -101,9 +108,10 @@ fn split_attribute(text: &str) -> (&str, Option<&str>) {
     let name = text[at + 1..].trim();
     let is_name = !name.is_empty()
         && !name.contains(|c: char| c.is_whitespace() || "\"'>/=@()[]".contains(c));
-    match is_name {
-        true => (text[..at].trim_end(), Some(name)),
-        false => (text, None),
+    if is_name {
+        (text[..at].trim_end(), Some(name))
+    } else {
+        (text, None)
     }
 }
 
@@ -153,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_is_too_odd_for_a_selector() {
+    fn any_text_can_be_parsed_or_refused() {
         const PIECES: [&str; 32] = [
             "a",
             "h1",

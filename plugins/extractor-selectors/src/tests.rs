@@ -75,7 +75,7 @@ fn a_map_by_path_counts_the_exact_path_first_then_the_longest_beginning_then_the
     let field =
         |text: &str| json!([{"name": "x", "selectors": [format!("//*[.='{text}']"), "//title"]}]);
     let map = |keys: &[&str]| -> Value {
-        // Each key has a field of its own name.
+        // Each key has a field named after it.
         keys.iter()
             .map(|key| {
                 (
@@ -143,7 +143,7 @@ fn the_text_of_an_element_is_its_text_nodes_with_one_space_between() {
 }
 
 #[test]
-fn an_attribute_is_given_as_it_stands_and_addresses_absolute() {
+fn attributes_are_verbatim_and_urls_absolute() {
     check_one("a@title", json!("More"));
     check_one("a@TITLE", json!("More"));
     check_one("img@src", json!("https://shop.example/blog/post/i.png"));
@@ -289,7 +289,7 @@ fn a_page_without_a_tree_has_no_fields() {
 }
 
 #[test]
-fn a_field_has_a_greatest_number_of_texts() {
+fn the_number_of_texts_per_field_is_limited() {
     let rows: String = (0..MATCHES_MAX + 10)
         .map(|row| format!("<li>{row}"))
         .collect();
@@ -338,7 +338,7 @@ fn too_much_text_and_too_many_steps_are_failures() {
 
 #[test]
 fn deep_selectors_fit_on_a_small_stack() {
-    // A plugin in the server has half a mebibyte.
+    // A plugin in the server has a stack of half a mebibyte.
     let run = || {
         let page = testkit::page(&"<b>".repeat(400));
         let css = "* ".repeat(900) + "b";

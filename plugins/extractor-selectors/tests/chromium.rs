@@ -1,5 +1,5 @@
-//! XPath against what Chromium's `document.evaluate` answers: `tests/fixtures/xpath` holds the expressions, the pages, the script that
-//! asks Chromium, and its answers.
+//! Compares XPath with Chromium's `document.evaluate`: `tests/fixtures/xpath` holds the
+//! expressions, the pages, the script that queries Chromium, and its results.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use trawl_sdk::{Kind, Node, testkit};
 
 const PAGES: [&str; 4] = ["guide", "manual", "shop", "tables"];
 
-/// Expressions on which we differ, for the reasons that `trawl_sdk::xpath` gives.
+/// Expressions with different results, for the reasons given in `trawl_sdk::xpath`.
 const DIFFERENT: [&str; 14] = [
     "count(//@id[//h1])",
     "string-length()",
@@ -68,7 +68,7 @@ fn read(file: &str) -> String {
     fs::read_to_string(folder.join(file)).expect("a fixture")
 }
 
-/// The canonical answer that `evaluate.js` gives too.
+/// The canonical form of a result, as `evaluate.js` writes it.
 fn answer(root: Node<'_>, expression: &str) -> String {
     let value = XPath::parse(expression).and_then(|xpath| xpath.evaluate(root));
     match value {

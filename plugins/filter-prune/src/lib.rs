@@ -1,23 +1,24 @@
-//! The filter `prune`: keeps or drops parts of a page before any output is made.
+//! The `prune` filter: keeps or removes parts of a page before any output is produced.
 
 use trawl_sdk::{Document, Element, Failure, Filter, Info, Mask, Node, Selector, Tag};
 
-/// Keeps what `root_selector` matches, and drops what `exclude_selector` and the switches name.
+/// Keeps what `root_selector` matches, and removes what `exclude_selector` and the switches select.
 pub struct Prune;
 
-/// Options of [`Prune`]. They combine: whatever one of them drops stays dropped.
+/// Options of [`Prune`]. They combine: what any of them removes stays removed.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// CSS selector of the only elements to keep. When nothing matches, nothing stays.
+    /// CSS selector of the only elements to keep. Without a match, nothing is kept.
     root_selector: Option<String>,
-    /// CSS selector of elements to drop.
+    /// CSS selector of elements to remove.
     exclude_selector: Option<String>,
-    /// Drop images.
+    /// Remove images.
     images: bool,
-    /// Drop SVG drawings.
+    /// Remove SVG images.
     svg: bool,
-    /// Keep only the main part: what the page marks as main, else all but its navigation, header, footer and asides.
+    /// Keep only the main content: the element marked as main, or else everything but navigation,
+    /// header, footer and asides.
     main_only: bool,
 }
 
@@ -30,17 +31,17 @@ impl Filter for Prune {
         Info::new(
             "prune",
             env!("CARGO_PKG_VERSION"),
-            "Keeps or drops parts of a page by selector; drops images, drawings or all but the main part",
+            "Keeps or removes parts of a page by selector; removes images, SVG, or everything but the main content",
         )
         .options_schema(
             r#"{
                 "type": "object",
                 "properties": {
                     "root_selector": {"type": ["string", "null"], "description": "CSS selector of the only elements to keep"},
-                    "exclude_selector": {"type": ["string", "null"], "description": "CSS selector of elements to drop"},
-                    "images": {"type": "boolean", "default": false, "description": "Drop images"},
-                    "svg": {"type": "boolean", "default": false, "description": "Drop SVG drawings"},
-                    "main_only": {"type": "boolean", "default": false, "description": "Keep only the main part of the page"}
+                    "exclude_selector": {"type": ["string", "null"], "description": "CSS selector of elements to remove"},
+                    "images": {"type": "boolean", "default": false, "description": "Remove images"},
+                    "svg": {"type": "boolean", "default": false, "description": "Remove SVG images"},
+                    "main_only": {"type": "boolean", "default": false, "description": "Keep only the main content of the page"}
                 },
                 "additionalProperties": false
             }"#,
@@ -70,7 +71,7 @@ impl Filter for Prune {
     }
 }
 
-/// A caller's selector; an empty one is none.
+/// Parses a caller's selector; an empty one counts as absent.
 fn selector(option: &str, css: Option<&str>) -> Result<Option<Selector>, Failure> {
     let css = css.filter(|css| !css.trim_ascii().is_empty());
     css.map(Selector::parse)
@@ -115,7 +116,7 @@ fn is_main(element: Element<'_>) -> bool {
     element.tag() == Tag::Main || has_role(element, &["main"])
 }
 
-/// Navigation, asides, and the header and footer of the page (those of an article belong to it).
+/// Navigation, asides, and the header and footer of the page (but not those of an article).
 fn is_around_main(element: Element<'_>) -> bool {
     match element.tag() {
         Tag::Nav | Tag::Aside | Tag::Search => true,
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_root_selector_matches_stays() {
+    fn only_elements_that_match_the_root_selector_are_kept() {
         let html = "<p>a</p><div><p class=x>b<b>c</b></p>d</div>";
         check(html, json!({"root_selector": "p"}), "abc");
         check(html, json!({"root_selector": ".x"}), "bc");
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_exclude_selector_matches_goes() {
+    fn elements_that_match_the_exclude_selector_are_removed() {
         let html = "<p>a<b>b</b></p><p>c</p>";
         check(html, json!({"exclude_selector": "b, p:last-child"}), "a");
         check(
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn images_and_drawings_go_when_asked() {
+    fn images_and_svg_are_removed_on_request() {
         let html = "<p>a<img src=x alt=i><picture><source>b</picture></p><svg><text>c</text></svg>";
         check(html, json!({}), "abc");
         check(html, json!({"images": true}), "ac");
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn the_main_part_is_what_the_page_marks_as_main() {
+    fn the_main_content_is_the_element_marked_as_main() {
         check(
             "<nav>n</nav><main>m</main>x",
             json!({"main_only": true}),
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_mark_the_main_part_is_what_is_not_around_it() {
+    fn without_a_main_element_the_surroundings_are_removed() {
         let html = "<header>h</header><div role=navigation>n</div><article><header>t</header>b</article><aside>s</aside><footer>f</footer>";
         check(html, json!({"main_only": true}), "tb");
     }

@@ -1,8 +1,9 @@
-//! Reads pages for the training, or shows what the filter makes of them.
+//! Dumps the features of pages for training, or the output of the filter.
 //!
-//! Standard input has a page a line: id, address and path of the HTML, apart by tabs.
-//! `dump blocks OUT` writes `OUT.jsonl` (a page a line: its id and the text of its blocks) and `OUT.f32` (their features).
-//! `dump text` writes a line of JSON a page: `id`, `text` and `ms`, the time that the filter took.
+//! Standard input has one page per line: id, URL and path of the HTML file, separated by tabs.
+//! `dump blocks OUT` writes `OUT.jsonl` (one page per line: its id and the text of its blocks) and
+//! `OUT.f32` (their features). `dump text` writes one JSON object per line: `id`, `text`, and `ms`,
+//! the time of the filter.
 
 use std::fs::{File, read};
 use std::io::{BufRead, BufWriter, Error, Write, stdin, stdout};
@@ -21,7 +22,7 @@ fn main() -> Result<(), Error> {
     }
 }
 
-/// The pages that standard input names, each with its id.
+/// The pages listed on standard input, with their ids.
 fn pages() -> impl Iterator<Item = Result<(String, Page), Error>> {
     stdin().lock().lines().map(|line| {
         let line = line?;

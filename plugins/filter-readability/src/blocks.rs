@@ -1,4 +1,4 @@
-//! The page as blocks of text in regions.
+//! A page as blocks of text in regions.
 
 use trawl_sdk::{Document, Tag};
 
@@ -6,42 +6,42 @@ use crate::facts::Facts;
 use crate::lexicon::{FNV_START, N_HINTS, N_TOPICS};
 use crate::stats::{Stats, share};
 
-/// An element that text does not flow across: blocks of CSS, table cells, buttons, custom elements.
+/// An element that interrupts the flow of text: CSS blocks, table cells, buttons, custom elements.
 #[derive(Clone, Debug)]
 pub(crate) struct Region {
-    /// The region around; the first one is its own.
+    /// The parent region; the root is its own parent.
     pub(crate) parent: u32,
     pub(crate) tag: Tag,
     pub(crate) depth: u16,
-    /// Levels up to the nearest element with each hint, itself included; [`FAR`] without one.
+    /// Distance to the nearest ancestor with each hint, itself included; [`FAR`] if there is none.
     pub(crate) near: [u8; N_HINTS],
-    /// Hash of tag and first class, here and up to three levels up.
+    /// Hash of tag and first class, of this element and up to three ancestors.
     pub(crate) signature: u32,
     /// Hash of tag and first class.
     pub(crate) own: u32,
-    /// Its place among the regions of the same parent.
+    /// Index among its sibling regions.
     pub(crate) index: u32,
-    /// Regions right inside.
+    /// Number of child regions.
     pub(crate) n_children: u32,
-    /// Regions of the same parent, tag and class.
+    /// Number of sibling regions with the same tag and class.
     pub(crate) n_alike: u32,
     /// All text inside.
     pub(crate) stats: Stats,
-    /// Blocks inside: the first and one past the last.
+    /// Blocks inside: the first, and one past the last.
     pub(crate) blocks: (u32, u32),
     pub(crate) n_media: u32,
     pub(crate) n_controls: u32,
     pub(crate) n_headings: u32,
 }
 
-/// Text that flows: what stands between two edges of regions.
+/// A run of text between two region boundaries.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
-    /// The region it stands in.
+    /// The containing region.
     pub(crate) region: u32,
     pub(crate) stats: Stats,
     pub(crate) topics: [u8; N_TOPICS],
-    /// Hints of elements that are no regions.
+    /// Hints of inline elements.
     pub(crate) hints: u64,
     pub(crate) hash: u32,
     pub(crate) title_words: u16,
@@ -49,49 +49,49 @@ pub(crate) struct Block {
     pub(crate) last: char,
     pub(crate) strong_units: f32,
     pub(crate) code_units: f32,
-    /// Images and line breaks between its texts.
+    /// Number of images and line breaks between its texts.
     pub(crate) n_media: u16,
     pub(crate) n_breaks: u16,
 }
 
-/// What a node of the page is to the choice.
+/// Role of a node in the selection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// Text of a block.
     Text(u32),
-    /// An element that shows something without text, in a region.
+    /// An element with visible content but no text, in a region.
     Media(u32),
     /// Any other element, in a region.
     Element(u32),
-    /// An element that hides what is in it until a script acts (`<noscript>` too), in a region.
+    /// An element whose content is hidden until a script runs (`<noscript>` too), in a region.
     Cover(u32),
-    /// What goes with the node around it: blank text, comments, parts of media.
+    /// Follows its parent: blank text, comments, parts of media.
     Blank,
-    /// What is never shown, and choices of forms.
+    /// Never visible, and form options.
     Unseen,
-    /// Head and data, which stay in any case.
+    /// Head and data, which are always kept.
     Data,
 }
 
-/// A page cut into blocks.
+/// A page segmented into blocks.
 pub(crate) struct Page<'a> {
     pub(crate) document: &'a Document<'a>,
     pub(crate) regions: Vec<Region>,
     pub(crate) blocks: Vec<Block>,
-    /// For each node in document order what it is; the document itself is not among them.
+    /// The role of each node in document order, without the document itself.
     pub(crate) marks: Vec<Mark>,
-    /// For each node the number of the node around it; `u32::MAX` for the document.
+    /// The parent of each node by index; `u32::MAX` for the document.
     pub(crate) parents: Vec<u32>,
     /// Hashes of the title's words, in order.
     pub(crate) title: Vec<u32>,
     pub(crate) facts: Facts,
 }
 
-/// Levels from which an element counts as being nowhere near.
+/// Distance from which on a hint counts as absent.
 pub(crate) const FAR: u8 = 30;
 
 impl<'a> Page<'a> {
-    /// Fills in what only the whole page tells.
+    /// Computes what depends on the whole page.
     pub(crate) fn sum_up(&mut self) {
         for (at, block) in self.blocks.iter().enumerate() {
             let region = &mut self.regions[block.region as usize];
@@ -134,13 +134,13 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The node around node `at`; `None` when that is the document.
+    /// The parent of node `at`; `None` if it is the document.
     pub(crate) fn parent(&self, at: usize) -> Option<usize> {
         let parent = self.parents[at];
         (parent != u32::MAX).then_some(parent as usize)
     }
 
-    /// The regions around a block, innermost first.
+    /// A region and its ancestors, innermost first.
     pub(crate) fn around(&self, region: u32) -> impl Iterator<Item = u32> {
         std::iter::successors(Some(region), |&at| {
             (at != 0).then(|| self.regions[at as usize].parent)
@@ -171,7 +171,7 @@ impl Region {
 }
 
 impl Block {
-    /// A block in which nothing has been counted yet.
+    /// An empty block.
     pub(crate) fn new(region: u32) -> Self {
         Self {
             region,
@@ -189,7 +189,7 @@ impl Block {
         }
     }
 
-    /// Whether the block reads like prose: long enough, not made of links, with words and marks of sentences.
+    /// Whether the block reads like prose: long enough, few links, common words and punctuation.
     pub(crate) fn is_prose(&self) -> bool {
         let stats = &self.stats;
         stats.units >= 10.0

@@ -1,27 +1,27 @@
-//! Which blocks stay, given how likely each belongs to the main body.
+//! Selects the blocks to keep, given the probability that each belongs to the main content.
 
 use crate::blocks::{FAR, Page};
 use crate::lexicon::Hint;
 
-/// Blocks that make a main body.
+/// A selection of blocks.
 pub(crate) struct Choice {
-    /// For each block whether it stays.
+    /// For each block whether it is kept.
     pub(crate) is_chosen: Vec<bool>,
-    /// Word F1 to be expected, 0 to 1.
+    /// Expected word F1, 0 to 1.
     f1: f32,
 }
 
 impl Choice {
-    /// Whether the whole page less what is around its body is likely to be better.
+    /// Whether the whole page without its boilerplate is likely a better choice.
     pub(crate) fn is_weak(&self) -> bool {
         self.f1 < 0.25
     }
 }
 
-/// The choice with the best word F1 to be expected.
+/// The selection with the best expected word F1.
 ///
-/// With the blocks in order of their probabilities the best choice is a beginning of that order. How long it is depends on what is
-/// expected of the rest: words that are likely left behind cost recall.
+/// With blocks sorted by probability, the best selection is a prefix. Its length depends on the
+/// expected content of the rest: words that are likely missed cost recall.
 pub(crate) fn choose(page: &Page<'_>, probabilities: &[f32]) -> Choice {
     let units = |at: usize| page.blocks[at].stats.units;
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
@@ -30,13 +30,13 @@ pub(crate) fn choose(page: &Page<'_>, probabilities: &[f32]) -> Choice {
             .total_cmp(&probabilities[a])
             .then(a.cmp(&b))
     });
-    let wanted: f32 = order.iter().map(|&at| units(at) * probabilities[at]).sum();
+    let expected: f32 = order.iter().map(|&at| units(at) * probabilities[at]).sum();
     let (mut hit, mut taken) = (0.0, 0.0);
     let (mut best, mut n_best) = (0.0, order.len());
     for (n, &at) in order.iter().enumerate() {
         hit += units(at) * probabilities[at];
         taken += units(at);
-        let f1 = 2.0 * hit / (taken + wanted * CAUTION).max(f32::MIN_POSITIVE);
+        let f1 = 2.0 * hit / (taken + expected * CAUTION).max(f32::MIN_POSITIVE);
         if f1 > best {
             (best, n_best) = (f1, n + 1);
         }
@@ -51,14 +51,15 @@ pub(crate) fn choose(page: &Page<'_>, probabilities: &[f32]) -> Choice {
     }
 }
 
-/// How much more than expected the main body is taken to be. Above 1, because blocks of a page stand and fall together.
+/// Factor on the expected size of the main content. It is above 1 because the blocks of a page are
+/// correlated.
 const CAUTION: f32 = 1.2;
 
-/// Makes little of questions for consent: they read like prose, and stand on so few pages that the model hardly knows them. A page
-/// about cookies is mostly of such words, and stays as it is.
-pub(crate) fn doubt_consent(page: &Page<'_>, probabilities: &mut [f32]) {
-    const MOST: f32 = 0.7;
-    const DOUBT: f32 = 0.05;
+/// Lowers the probability of consent notices: they read like prose, and are too rare for the model
+/// to learn. A page about cookies consists mostly of such words and is left alone.
+pub(crate) fn discount_consent(page: &Page<'_>, probabilities: &mut [f32]) {
+    const SHARE_MAX: f32 = 0.7;
+    const CONSENT_FACTOR: f32 = 0.05;
     let is_consent: Vec<bool> = page
         .blocks
         .iter()
@@ -70,13 +71,13 @@ pub(crate) fn doubt_consent(page: &Page<'_>, probabilities: &mut [f32]) {
         .zip(&is_consent)
         .filter(|&(_, &is_consent)| is_consent);
     let units: f32 = consent.map(|(block, _)| block.stats.units).sum();
-    if units < page.regions[0].stats.units * MOST {
+    if units < page.regions[0].stats.units * SHARE_MAX {
         for (probability, _) in probabilities
             .iter_mut()
             .zip(is_consent)
             .filter(|&(_, is_consent)| is_consent)
         {
-            *probability *= DOUBT;
+            *probability *= CONSENT_FACTOR;
         }
     }
 }

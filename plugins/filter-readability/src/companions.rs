@@ -1,4 +1,5 @@
-//! Parts that stand and fall with the text around them, however little they read like prose: code, captions, cells.
+//! Parts that are kept or dropped with the text around them, even if they do not read like prose:
+//! code, captions, table cells.
 
 use trawl_sdk::Tag;
 
@@ -6,7 +7,7 @@ use crate::blocks::{FAR, Page};
 use crate::lexicon::Hint;
 use crate::stats::share;
 
-/// Raises the probabilities of code, captions and cells to what their surroundings have.
+/// Raises the probabilities of code, captions and cells to those of their surroundings.
 pub(crate) fn lift(page: &Page<'_>, probabilities: &mut [f32]) {
     lift_between(page, probabilities, 1.0, |tag| tag == Tag::Pre);
     lift_between(page, probabilities, CAPTION_TRUST, |tag| {
@@ -16,34 +17,34 @@ pub(crate) fn lift(page: &Page<'_>, probabilities: &mut [f32]) {
     lift_cells(page, probabilities);
 }
 
-/// Code and captions are as likely as the text of the innermost element that has both: also the last of them, which nothing but
-/// what stands around the main body follows.
+/// Code and captions are as likely as the text of the innermost element that contains both. This
+/// covers the last of them too, which is followed only by boilerplate.
 fn lift_among(page: &Page<'_>, probabilities: &mut [f32]) {
     let tag = |at: usize| page.regions[page.blocks[at].region as usize].tag;
     let is_companion = |at: usize| matches!(tag(at), Tag::Pre | Tag::Figcaption);
     if !(0..probabilities.len()).any(is_companion) {
         return;
     }
-    // For each region its text without companions, and how much of it is expected in the main body.
+    // For each region, the text without companions and the expected part of it in the main content.
     let mut texts = vec![(0.0_f32, 0.0_f32); page.regions.len()];
     for at in (0..probabilities.len()).filter(|&at| !is_companion(at)) {
         let units = page.blocks[at].stats.units;
-        let (all, wanted) = &mut texts[page.blocks[at].region as usize];
+        let (all, in_main) = &mut texts[page.blocks[at].region as usize];
         *all += units;
-        *wanted += units * probabilities[at];
+        *in_main += units * probabilities[at];
     }
     for at in (1..page.regions.len()).rev() {
-        let (all, wanted) = texts[at];
+        let (all, in_main) = texts[at];
         let around = &mut texts[page.regions[at].parent as usize];
         around.0 += all;
-        around.1 += wanted;
+        around.1 += in_main;
     }
     for at in (0..probabilities.len()).filter(|&at| is_companion(at)) {
         let mut around = page.around(page.blocks[at].region);
         let text =
             around.find_map(|region| Some(texts[region as usize]).filter(|text| text.0 > 0.0));
-        if let Some((all, wanted)) = text {
-            let expected = share(wanted, all);
+        if let Some((all, in_main)) = text {
+            let expected = share(in_main, all);
             if expected > SURELY_MAIN {
                 probabilities[at] = probabilities[at].max(expected);
             }
@@ -51,15 +52,18 @@ fn lift_among(page: &Page<'_>, probabilities: &mut [f32]) {
     }
 }
 
-/// How much of the text around code and captions must be expected in the main body before they follow it.
+/// Minimum share of the surrounding text that is expected in the main content before code and
+/// captions follow it.
 const SURELY_MAIN: f32 = 0.75;
 
-/// What a caption gets of its surroundings: some pages put credits and advertisements there.
+/// Share of the surrounding probability for captions: some pages put credits and advertisements
+/// there.
 const CAPTION_TRUST: f32 = 0.8;
-/// What a cell gets of its table.
+/// Share of the table's probability for cells.
 const CELL_TRUST: f32 = 0.9;
 
-/// A block of this kind is at least as likely as the blocks before it, or those after it, whichever are less.
+/// A block of this kind is at least as likely as the blocks before it or those after it, whichever
+/// is less likely.
 fn lift_between(
     page: &Page<'_>,
     probabilities: &mut [f32],
@@ -86,7 +90,8 @@ fn lift_between(
     }
 }
 
-/// A cell is nearly as likely as its table as a whole. A table that holds half of the page or more is there for the layout.
+/// A cell is nearly as likely as its whole table. A table with half of the page or more is a layout
+/// table.
 fn lift_cells(page: &Page<'_>, probabilities: &mut [f32]) {
     let tables: Vec<Option<u32>> = page
         .blocks

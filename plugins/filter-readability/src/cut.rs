@@ -1,4 +1,4 @@
-//! Cuts a page into blocks: one walk over its nodes.
+//! Segments a page into blocks in one walk over its nodes.
 
 use trawl_sdk::{Document, Element, Kind, Node, Step, Tag};
 
@@ -7,22 +7,23 @@ use crate::facts::Facts;
 use crate::lexicon::{FNV_START, Hint, fnv, hints_of};
 use crate::stats::{Counter, title_hashes};
 
-/// Regions and blocks beyond which a page is not looked at closely.
+/// Maximum number of regions and blocks of a page.
 const PARTS_MAX: usize = 40_000;
 
 impl<'a> Page<'a> {
-    /// Cuts a page into blocks; `None` when it has more than [`PARTS_MAX`] parts.
+    /// Segments a page; `None` if it has more than [`PARTS_MAX`] parts.
     pub(crate) fn of(document: &'a Document<'a>) -> Option<Self> {
         let (page, hidden_bytes) = Self::cut(document, false)?;
         let shown_letters = page.regions[0].stats.letters;
-        match hidden_bytes as f32 > shown_letters {
-            // The page waits for its script to show it.
-            true => Some(Self::cut(document, true)?.0),
-            false => Some(page),
+        if hidden_bytes as f32 > shown_letters {
+            // The page is hidden until its script runs.
+            Some(Self::cut(document, true)?.0)
+        } else {
+            Some(page)
         }
     }
 
-    /// Cuts a page, and counts the bytes of text that were left out for being hidden.
+    /// Segments a page, and counts the bytes of hidden text that were skipped.
     fn cut(document: &'a Document<'a>, show_hidden: bool) -> Option<(Self, usize)> {
         let title = title_hashes(&document.title().unwrap_or_default());
         let mut cutter = Cutter {
@@ -33,7 +34,7 @@ impl<'a> Page<'a> {
                 marks: Vec::new(),
                 parents: Vec::new(),
                 title,
-                facts: Facts::of_address(document.url()),
+                facts: Facts::of_url(document.url()),
             },
             open: Vec::new(),
             block: None,
@@ -73,23 +74,23 @@ struct Cutter<'a> {
     n_links: u32,
     n_strong: u32,
     n_code: u32,
-    /// Elements that nobody sees, around this place.
+    /// Depth of invisible elements.
     unseen: u32,
-    /// Those of them that the page itself hides.
+    /// Depth of those that the page itself hides.
     n_covers: u32,
-    /// Whether text counts that the page hides by itself.
+    /// Whether text counts that the page itself hides.
     show_hidden: bool,
     hidden_bytes: usize,
     inline_hints: u64,
     last_link: bool,
-    /// Where the link goes that has begun, until its first text.
+    /// Target of the current link, until its first text.
     href: Option<&'a str>,
 }
 
-/// An element, or what else can have children, that has begun.
+/// An open element or other parent node.
 struct Open {
     node: u32,
-    /// Region and inline hints around it.
+    /// The enclosing region and inline hints.
     region: u32,
     inline_hints: u64,
     what: What,
@@ -101,7 +102,7 @@ enum What {
     Link,
     Strong,
     Code,
-    /// Never shown by a browser.
+    /// Never rendered by a browser.
     Unseen,
     /// Hidden by the page itself.
     Covered,
@@ -267,8 +268,8 @@ impl<'a> Cutter<'a> {
         self.inline_hints |= own_hints(element, tag, &mut self.page.facts).0;
     }
 
-    /// Whether an element is hidden, but holds what a reader gets to see: what a script moves into its place, what a tab or a
-    /// heading opens, or the page itself when most of it is hidden.
+    /// Whether an element is hidden, but its content becomes visible to a reader: content moved by
+    /// a script, tabs and accordions, or the whole page if most of it is hidden.
     fn is_cover(&self, element: Element<'a>) -> bool {
         let tag = element.tag();
         if tag.is_never_shown() || tag == Tag::Dialog || !element.is_hidden() {
@@ -360,9 +361,10 @@ impl<'a> Cutter<'a> {
         block.strong_units += if self.n_strong > 0 { units } else { 0.0 };
         block.code_units += if self.n_code > 0 { units } else { 0.0 };
         self.last_link = in_link;
-        self.mark(match is_blank {
-            true => Mark::Blank,
-            false => Mark::Text(at),
+        self.mark(if is_blank {
+            Mark::Blank
+        } else {
+            Mark::Text(at)
         });
     }
 
@@ -397,7 +399,8 @@ impl<'a> Cutter<'a> {
     }
 }
 
-/// Whether the element is a part of the page that React sends late, at the end of the body, and moves into its place by a script.
+/// Whether the element is streamed by React at the end of the body and moved into place by a
+/// script.
 fn is_streamed(element: Element<'_>) -> bool {
     element.id().is_some_and(|id| id.starts_with("S:"))
 }
@@ -410,7 +413,8 @@ fn is_region(element: Element<'_>, tag: Tag) -> bool {
     }
 }
 
-/// The hints of an element, and the first word of its class; what it says of the page is noted.
+/// The hints of an element and the first word of its class; records the element's facts about the
+/// page.
 fn own_hints<'a>(element: Element<'a>, tag: Tag, facts: &mut Facts) -> (u64, &'a [u8]) {
     let mut hints = Hint::of_tag(tag).map_or(0, Hint::bit);
     let mut class = "";

@@ -1,8 +1,8 @@
-//! What a page says of itself as a whole.
+//! Facts about the page as a whole.
 
 use trawl_sdk::{Element, Tag};
 
-/// What the page's head, data and address tell of its kind.
+/// Facts from the page's head, data and URL that indicate its type.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Facts {
     og_type: f32,
@@ -15,7 +15,7 @@ pub(crate) struct Facts {
     n_tables: f32,
     n_pre: f32,
     n_noscript: f32,
-    /// Of the last part of the address's path.
+    /// Of the last path segment.
     name_letters: f32,
     name_dashes: f32,
     name_digits: f32,
@@ -23,7 +23,7 @@ pub(crate) struct Facts {
 
 const N_TYPES: usize = 8;
 
-/// Types of schema.org that tell what a page is, by what their names contain.
+/// schema.org types that indicate the type of page, by substrings of their names.
 const TYPES: [&[&str]; N_TYPES] = [
     &["Article", "BlogPosting", "Report"],
     &["Product", "Offer"],
@@ -36,14 +36,14 @@ const TYPES: [&[&str]; N_TYPES] = [
 ];
 
 impl Facts {
-    /// What a page's address tells.
-    pub(crate) fn of_address(url: &str) -> Self {
+    /// Facts from the URL.
+    pub(crate) fn of_url(url: &str) -> Self {
         let mut facts = Self::default();
-        facts.read_address(url);
+        facts.read_url(url);
         facts
     }
 
-    /// Gives every value to `put`, always in the same order.
+    /// Passes every value to `put`, always in the same order.
     pub(crate) fn write(&self, mut put: impl FnMut(f32)) {
         put(self.og_type);
         self.types.into_iter().for_each(&mut put);
@@ -64,7 +64,7 @@ impl Facts {
         }
     }
 
-    fn read_address(&mut self, url: &str) {
+    fn read_url(&mut self, url: &str) {
         let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
         let path = after_scheme.split(['?', '#']).next().unwrap_or_default();
         let path = path.split_once('/').map_or("", |(_, path)| path);
@@ -79,7 +79,7 @@ impl Facts {
         self.name_digits = count(|byte| byte.is_ascii_digit()).min(20.0);
     }
 
-    /// Notes what an element tells.
+    /// Records the facts of an element.
     pub(crate) fn read(&mut self, element: Element<'_>) {
         match element.tag() {
             Tag::Article => self.n_articles += 1.0,
@@ -120,7 +120,7 @@ impl Facts {
         }
     }
 
-    /// Notes a type of schema.org that the page names.
+    /// Records a schema.org type of the page.
     pub(crate) fn note_type(&mut self, name: &str) {
         for (known, names) in self.types.iter_mut().zip(TYPES) {
             if names.iter().any(|part| name.contains(part)) {

@@ -1,21 +1,21 @@
-//! What the model is told of each block.
+//! Features of a block for the model.
 
 use crate::blocks::{Block, FAR, Page, Region};
 use crate::lexicon::{N_TOPICS, Topic};
 use crate::stats::{Stats, share};
 
-/// Most features of a block; a power of two, so that a number of one needs no check.
+/// Maximum number of features of a block; a power of two, so that an index needs no bounds check.
 pub(crate) const ROW_MAX: usize = 512;
 
-/// The features of one block.
+/// The features of a block.
 pub(crate) struct Row {
     pub(crate) values: [f32; ROW_MAX],
-    /// How many there are.
+    /// Number of features.
     pub(crate) width: usize,
 }
 
 impl Row {
-    /// A row without features.
+    /// An empty row.
     pub(crate) const fn new() -> Self {
         Self {
             values: [0.0; ROW_MAX],
@@ -33,22 +33,22 @@ impl Row {
     }
 }
 
-/// A page whose blocks can be described: what surrounds them is computed once.
+/// A page prepared for computing the features of its blocks.
 pub(crate) struct Features<'p> {
     page: &'p Page<'p>,
     total: Stats,
-    /// Sums of units, link units and prose units of the blocks before each block, and of all.
+    /// Prefix sums of units, link units and prose units over the blocks.
     before: Vec<[f32; 3]>,
     headings: Vec<Heading>,
     clusters: Vec<Cluster>,
-    /// For each block its cluster.
+    /// The cluster of each block.
     cluster_of: Vec<u32>,
-    /// How often the block's text stands on the page, and how often before.
+    /// How often the block's text occurs on the page, and how often before it.
     copies: Vec<(u32, u32)>,
     first_h1: Option<usize>,
     /// The first and last block of prose.
     prose: (usize, usize),
-    /// The region that holds most of the prose, as deep as possible.
+    /// The deepest region with most of the prose.
     center: u32,
 }
 
@@ -61,7 +61,7 @@ struct Heading {
     topics: [u8; N_TOPICS],
 }
 
-/// Blocks of the same signature.
+/// Blocks with the same signature.
 #[derive(Clone, Copy, Default)]
 struct Cluster {
     stats: Stats,
@@ -70,7 +70,7 @@ struct Cluster {
 }
 
 impl<'p> Features<'p> {
-    /// Looks at a page as a whole.
+    /// Prepares a page.
     pub(crate) fn of(page: &'p Page<'p>) -> Self {
         let blocks = &page.blocks;
         let (clusters, cluster_of) = clusters(page);
@@ -103,7 +103,7 @@ impl<'p> Features<'p> {
         }
     }
 
-    /// Writes the features of block `at` into `row`, in place of what it holds.
+    /// Writes the features of block `at` into `row`, replacing its content.
     pub(crate) fn write(&self, at: usize, row: &mut Row) {
         row.width = 0;
         let block = &self.page.blocks[at];
@@ -334,7 +334,7 @@ impl<'p> Features<'p> {
 }
 
 impl Page<'_> {
-    /// Level of the heading that the block stands in; 0 outside of headings.
+    /// Level of the heading that contains the block; 0 outside of headings.
     pub(crate) fn heading_level(&self, block: &Block) -> u8 {
         let levels = self.around(block.region).take(3);
         levels
@@ -401,7 +401,7 @@ fn copies(blocks: &[Block]) -> Vec<(u32, u32)> {
     copies
 }
 
-/// The deepest region that holds most of the prose (of the text, on a page without prose).
+/// The deepest region with most of the prose (or text, on a page without prose).
 fn center(page: &Page<'_>) -> u32 {
     let has_prose = page.regions[0].stats.prose_units > 0.0;
     let weight = |region: &Region| {
@@ -422,7 +422,7 @@ fn center(page: &Page<'_>) -> u32 {
     center
 }
 
-/// What kind of mark a text begins or ends with.
+/// Class of the character that starts or ends a text.
 fn mark_kind(character: char) -> u8 {
     match character {
         '.' | '!' | '?' | '。' | '！' | '？' => 1,
@@ -442,7 +442,7 @@ fn mark_kind(character: char) -> u8 {
     }
 }
 
-/// A number for the kind of element a block stands in, alike ones near each other.
+/// A number for the type of element that contains a block; similar types have close numbers.
 fn tag_kind(region: &Region) -> u8 {
     use trawl_sdk::Tag;
     match region.tag {

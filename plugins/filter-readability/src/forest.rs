@@ -1,24 +1,25 @@
-//! Trees of decisions, all of whose branches of a level ask the same question.
+//! Oblivious decision trees: all nodes of a level test the same condition.
 
 use crate::features::{ROW_MAX, Row};
 
-/// A sum of trees.
+/// An ensemble of trees.
 pub(crate) struct Forest {
-    /// Questions of every tree, first level first: is the feature of this number greater than this?
+    /// Conditions of all trees, first level first: feature index and threshold.
     pub(crate) questions: &'static [(u16, f32)],
-    /// Answers of every tree, by the questions' answers as bits, the first question's lowest.
+    /// Leaf values of all trees, indexed by the conditions as bits, the first condition being the
+    /// lowest.
     pub(crate) answers: &'static [i16],
-    /// Levels of a tree.
+    /// Depth of a tree.
     pub(crate) depth: usize,
-    /// What a unit of an answer is worth.
+    /// Scale of the leaf values.
     pub(crate) scale: f32,
-    /// What is added to the sum.
+    /// Bias added to the sum.
     pub(crate) bias: f32,
 }
 
 impl Forest {
-    /// The sums over all trees for rows of features, as probabilities. Rows are taken together because a processor answers the same
-    /// question for several as fast as for one.
+    /// Predicts the probabilities of rows of features. Rows are evaluated together because vector
+    /// instructions test a condition for several rows at once.
     pub(crate) fn probabilities(&self, rows: &[Row; ROWS]) -> [f32; ROWS] {
         let trees = self.questions.chunks_exact(self.depth);
         let answers = self.answers.chunks_exact(1 << self.depth);
@@ -39,5 +40,5 @@ impl Forest {
     }
 }
 
-/// Rows that are answered for together.
+/// Number of rows evaluated together.
 pub(crate) const ROWS: usize = 8;

@@ -1,4 +1,5 @@
-//! Words that say what a part of a page is for: those of class names and ids, and those of its text.
+//! Word lists that indicate the role of a part of a page: words in class names and ids, and words
+//! in the text.
 
 use trawl_sdk::Tag;
 
@@ -8,7 +9,7 @@ macro_rules! kinds {
         #[repr(u8)]
         pub(crate) enum $name { $($kind,)* }
 
-        /// How many kinds there are.
+        /// Number of kinds.
         pub(crate) const $count: usize = $all.len();
 
         /// All kinds in order.
@@ -18,10 +19,10 @@ macro_rules! kinds {
 
 kinds! {
     Hint HINTS N_HINTS:
-    // Told by the element's name or role.
+    // By element name or role.
     Nav Footer Header Aside Main Article Section Form List Item Table Figure Quote Definitions Noscript Button Label Heading Link
     Details Custom AriaHidden Hidden
-    // Told by class, id or microdata.
+    // By class, id or microdata.
     NavWord FooterWord HeaderWord SideWord CommentWord RelatedWord ShareWord PromoWord CookieWord MetaWord BodyWord PostWord
     TopicWord ProductWord PriceWord ReviewWord ListWord CardWord HeroWord SectionWord FaqWord LegalWord AuthWord SearchWord
     LangWord SkipWord MediaWord CodeWord TitleWord TagWord WidgetWord ModalWord AuthorWord ButtonWord CrumbWord PagerWord TocWord
@@ -29,7 +30,7 @@ kinds! {
 }
 
 impl Hint {
-    /// What an element's name says of it.
+    /// The hint of an element name.
     pub(crate) fn of_tag(tag: Tag) -> Option<Self> {
         Some(match tag {
             Tag::Nav | Tag::Menu => Self::Nav,
@@ -60,7 +61,7 @@ impl Hint {
         })
     }
 
-    /// What an ARIA role says of an element.
+    /// The hint of an ARIA role.
     pub(crate) fn of_role(role: &str) -> Option<Self> {
         Some(match role {
             "navigation" | "menu" | "menubar" | "tablist" => Self::Nav,
@@ -85,8 +86,8 @@ impl Hint {
     }
 }
 
-/// The hints in a class name, an id or a microdata property, as a set. Words are told apart by anything that is no letter, and by a
-/// capital after a small letter.
+/// The set of hints in a class name, id or microdata property. Words are separated by non-letters
+/// and by a capital after a lower-case letter.
 pub(crate) fn hints_of(name: &str) -> u64 {
     let (mut hints, mut hash, mut was_small) = (0, FNV_START, false);
     for byte in name.bytes().take(NAME_MAX).chain([b' ']) {
@@ -103,7 +104,7 @@ pub(crate) fn hints_of(name: &str) -> u64 {
     hints
 }
 
-/// Bytes of a class list that are read: beyond this it holds nothing but utility classes.
+/// Maximum number of bytes read of a class list: the rest is utility classes.
 const NAME_MAX: usize = 128;
 
 kinds! {
@@ -111,16 +112,16 @@ kinds! {
     Legal Cookie Subscribe Auth Share Related Action Comment Meta Date Commerce Site Content Ad Sort Bio Appeal Own Common
 }
 
-/// What a word of running text is typical of, by the hash of the word in lower case.
+/// The topic that a word of running text indicates, by the hash of the lower-case word.
 pub(crate) fn topic_of(hash: u32) -> Option<Topic> {
     let kind = TOPIC_TABLE.find(hash)?;
     Some(TOPICS[usize::from(kind)])
 }
 
-/// Words by their hashes. Different words with one hash are so rare that none is compared.
+/// Hash table of words by hash only. Collisions between words are too rare to matter.
 struct Table([(u32, u8); TABLE_SIZE]);
 
-/// More than twice the words of a list, so that a search ends soon.
+/// More than twice the number of words, so that probe sequences are short.
 const TABLE_SIZE: usize = 2048;
 
 const NO_KIND: u8 = u8::MAX;
@@ -168,7 +169,7 @@ static TOPIC_TABLE: Table = {
     table
 };
 
-/// Where an FNV hash begins.
+/// Initial value of an FNV hash.
 pub(crate) const FNV_START: u32 = 0x811c_9dc5;
 
 /// One step of an FNV hash.
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_a_class_are_told_apart() {
+    fn words_of_a_class_are_separated() {
         let both = Hint::SideWord.bit() | Hint::PostWord.bit();
         assert_eq!(hints_of("sidebar-2 postBody") & both, both);
         assert_eq!(hints_of("navbarish"), 0);

@@ -1,19 +1,20 @@
-//! The filter `readability`: keeps a page's main body.
+//! The `readability` filter: keeps the main content of a page.
 //!
-//! 1. [`cut`] makes the page [`blocks`] of text in regions.
-//! 2. [`features`] tells of each block what it is like, what surrounds it and what the page is.
-//! 3. [`model`], learned from pages whose main body people marked, says how likely it belongs to the main body.
+//! 1. [`cut`] segments the page into [`blocks`] of text in regions.
+//! 2. [`features`] describes each block, its surroundings and the page.
+//! 3. [`model`], trained on pages with manually labelled main content, predicts the probability
+//!    that a block belongs to it.
 //! 4. [`companions`] lets code, captions and cells follow the text around them.
-//! 5. [`choose`] takes the blocks that make the best of these probabilities.
-//! 6. [`mask`] keeps their nodes, and the pictures and tables among them.
+//! 5. [`choose`] selects the blocks with the best expected F1.
+//! 6. [`mask`] keeps their nodes, and the images and tables among them.
 
 mod blocks;
 mod choose;
 mod companions;
 mod cut;
 mod facts;
+mod fallback;
 mod features;
-mod floor;
 mod forest;
 mod lexicon;
 mod mask;
@@ -30,7 +31,7 @@ use crate::blocks::Page;
 use crate::features::{Features, Row};
 use crate::forest::ROWS;
 
-/// Keeps the main body of a page: the article, the documentation, the thread, the product, the list.
+/// Keeps the main content of a page: the article, documentation, thread, product or listing.
 pub struct Readability;
 
 trawl_sdk::export!(filter: Readability);
@@ -42,32 +43,32 @@ impl Filter for Readability {
         Info::new(
             "readability",
             env!("CARGO_PKG_VERSION"),
-            "Keeps the main body of a page; drops navigation, advertisements, footers and what else stands around it",
+            "Keeps the main content of a page; removes navigation, advertisements, footers and other boilerplate",
         )
     }
 
     fn keep(document: &Document, _: ()) -> Result<Mask, Failure> {
         let Some(page) = Page::of(document) else {
-            return Ok(floor::of(document));
+            return Ok(fallback::of(document));
         };
         if page.blocks.is_empty() {
             return Ok(Mask::of(document));
         }
         let mut probabilities = probabilities(&page);
         companions::lift(&page, &mut probabilities);
-        choose::doubt_consent(&page, &mut probabilities);
+        choose::discount_consent(&page, &mut probabilities);
         let choice = choose::choose(&page, &probabilities);
         if choice.is_weak() {
-            let floor = floor::of(document);
-            if floor::shows_text(document, &floor) {
-                return Ok(floor);
+            let mask = fallback::of(document);
+            if fallback::shows_text(document, &mask) {
+                return Ok(mask);
             }
         }
         Ok(mask::of(&page, &choice.is_chosen))
     }
 }
 
-/// For each block how likely it belongs to the main body.
+/// For each block the probability that it belongs to the main content.
 fn probabilities(page: &Page<'_>) -> Vec<f32> {
     let features = Features::of(page);
     let mut rows = [const { Row::new() }; ROWS];

@@ -1,11 +1,12 @@
-//! From chosen blocks to the nodes that stay.
+//! From selected blocks to the nodes to keep.
 
 use trawl_sdk::Mask;
 
 use crate::blocks::{Mark, Page};
 
-/// The nodes that show the chosen blocks, the elements around them, and what stands without text among them: pictures, rules,
-/// empty cells. Elements that would hide chosen text give their place to what is in them.
+/// Keeps the nodes of the selected blocks, their ancestors, and content without text among them:
+/// images, rules, empty cells. Elements that would hide selected text are replaced by their
+/// content.
 pub(crate) fn of(page: &Page<'_>, chosen: &[bool]) -> Mask {
     let is_kept = kept_nodes(page, chosen);
     let mut mask = Mask::of(page.document);
@@ -47,7 +48,8 @@ fn kept_nodes(page: &Page<'_>, chosen: &[bool]) -> Vec<bool> {
     is_kept
 }
 
-/// For each region whether at least half of its text is chosen; one without text goes with the region around it.
+/// For each region whether at least half of its text is selected; a region without text follows its
+/// parent.
 fn main_regions(page: &Page<'_>, chosen: &[bool]) -> Vec<bool> {
     let mut chosen_units = vec![0.0; page.regions.len()];
     for (block, _) in page
@@ -63,11 +65,12 @@ fn main_regions(page: &Page<'_>, chosen: &[bool]) -> Vec<bool> {
     }
     let mut is_main: Vec<bool> = Vec::with_capacity(page.regions.len());
     for (region, units) in page.regions.iter().zip(chosen_units) {
-        is_main.push(match region.stats.units > 0.0 {
-            true => units * 2.0 >= region.stats.units,
-            false => is_main
+        is_main.push(if region.stats.units > 0.0 {
+            units * 2.0 >= region.stats.units
+        } else {
+            is_main
                 .get(region.parent as usize)
-                .is_some_and(|&is_main| is_main),
+                .is_some_and(|&is_main| is_main)
         });
     }
     is_main

@@ -1,8 +1,8 @@
-//! What is counted in text.
+//! Text statistics.
 
 use crate::lexicon::{FNV_START, N_TOPICS, Topic, fnv, hash_of, topic_of};
 
-/// Counts over a piece of text. A unit is a word; of scripts that write without blanks two characters are one.
+/// Counts over a text. A unit is a word, or two characters in scripts without spaces.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stats {
     /// Units of text.
@@ -11,25 +11,25 @@ pub(crate) struct Stats {
     pub(crate) link_units: f32,
     /// Units in blocks that read like prose.
     pub(crate) prose_units: f32,
-    /// Words that every text of a language has.
+    /// Function words, which any text of a language contains.
     pub(crate) common: f32,
-    /// Words that begin with a capital.
+    /// Capitalized words.
     pub(crate) capitals: f32,
-    /// Ends of sentences.
+    /// Sentence ends.
     pub(crate) sentences: f32,
     /// Commas.
     pub(crate) commas: f32,
-    /// Words that begin with a digit.
+    /// Words that start with a digit.
     pub(crate) numbers: f32,
-    /// Signs of money.
+    /// Currency signs.
     pub(crate) money: f32,
     /// Links.
     pub(crate) links: f32,
-    /// Links to what looks like a single page: its name has several words or a number.
+    /// Links that look like single pages: the name has several words or a number.
     pub(crate) named_links: f32,
-    /// Links to a place on the page itself, and to scripts, mail and telephones.
+    /// Links to fragments of the page, and to scripts, e-mail addresses and telephone numbers.
     pub(crate) inner_links: f32,
-    /// Links to where people share things.
+    /// Links to social networks.
     pub(crate) social_links: f32,
     /// Blocks of text.
     pub(crate) blocks: f32,
@@ -38,7 +38,7 @@ pub(crate) struct Stats {
 }
 
 impl Stats {
-    /// Adds another piece.
+    /// Adds the counts of another text.
     pub(crate) fn add(&mut self, other: &Self) {
         self.units += other.units;
         self.link_units += other.link_units;
@@ -70,13 +70,13 @@ impl Stats {
         }
     }
 
-    /// Part of the units that stands in links, 0 to 1.
+    /// Share of units inside links, 0 to 1.
     pub(crate) fn link_share(&self) -> f32 {
         share(self.link_units, self.units)
     }
 }
 
-/// Bytes of an address that are looked at.
+/// Maximum number of bytes of a URL that are examined.
 const HREF_MAX: usize = 300;
 
 fn is_inner(href: &str) -> bool {
@@ -112,7 +112,7 @@ fn is_social(href: &str) -> bool {
             })
 }
 
-/// Whether the last part of the path has four words or more, or a number of four digits or more.
+/// Whether the last path segment has at least four words, or a number with at least four digits.
 fn is_named(href: &str) -> bool {
     let path = href.split(['?', '#']).next().unwrap_or_default();
     let path = &path.as_bytes()[path.len().saturating_sub(HREF_MAX)..];
@@ -133,12 +133,12 @@ fn is_named(href: &str) -> bool {
     n_dashes >= 3 || n_digits >= 4
 }
 
-/// `part` of `whole`; 0 of nothing.
+/// `part` of `whole`; 0 if `whole` is 0.
 pub(crate) fn share(part: f32, whole: f32) -> f32 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
-/// Counts text that comes in pieces.
+/// Counts text that arrives in pieces.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counter {
     pub(crate) stats: Stats,
@@ -146,21 +146,21 @@ pub(crate) struct Counter {
     pub(crate) topics: [u8; N_TOPICS],
     /// FNV hash of letters and digits.
     pub(crate) hash: u32,
-    /// Words of the text that stand in the page's title.
+    /// Words that occur in the page's title.
     pub(crate) title_words: u16,
-    /// Last character that is no blank.
+    /// Last non-blank character.
     pub(crate) last: char,
-    /// First character that is no blank.
+    /// First non-blank character.
     pub(crate) first: char,
     word: Word,
 }
 
-/// The word that has begun.
+/// The current word.
 #[derive(Clone, Copy, Debug)]
 struct Word {
     hash: u32,
     n_bytes: u32,
-    /// Its first character; `None` before a word begins.
+    /// Its first character; `None` between words.
     first: Option<char>,
 }
 
@@ -174,11 +174,12 @@ impl Default for Word {
     }
 }
 
-/// Words of a block whose topic is asked.
+/// Number of words of a block whose topics are looked up.
 const WORDS_READ: f32 = 80.0;
 
 impl Counter {
-    /// Reads a piece of text; `in_link` when it stands in a link. A word may go on from the piece before.
+    /// Reads a piece of text; `in_link` if it is inside a link. A word may continue from the
+    /// previous piece.
     pub(crate) fn read(&mut self, text: &str, in_link: bool, title: &[u32]) {
         for character in text.chars() {
             if character.is_whitespace() {
@@ -201,7 +202,7 @@ impl Counter {
         }
     }
 
-    /// Nothing counted yet.
+    /// Empty counts.
     pub(crate) fn new() -> Self {
         Self {
             hash: FNV_START,
@@ -228,7 +229,7 @@ impl Counter {
         }
     }
 
-    /// Ends the word that has begun, if one has.
+    /// Ends the current word, if any.
     pub(crate) fn end_word(&mut self, in_link: bool, title: &[u32]) {
         let word = std::mem::take(&mut self.word);
         let Some(first) = word.first else {
@@ -249,7 +250,7 @@ impl Counter {
                 self.title_words = self.title_words.saturating_add(1);
             }
         } else {
-            // What the beginning has is taken for the rest.
+            // Extrapolate from the beginning.
             stats.common += stats.common / stats.units;
         }
     }
@@ -262,7 +263,7 @@ impl Counter {
         self.stats.letters += 1.0;
         self.stats.units += 0.5;
         self.stats.link_units += if in_link { 0.5 } else { 0.0 };
-        // Such scripts have no short common words and no capitals: count what prose has on average.
+        // Such scripts have no short function words and no capitals: count the average of prose.
         self.stats.common += 0.15;
     }
 
@@ -276,13 +277,13 @@ impl Counter {
     }
 }
 
-/// Whether the character is of a script that writes without blanks.
+/// Whether the character belongs to a script without spaces.
 fn is_solid(character: char) -> bool {
     matches!(character, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
         | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// Hashes of the words of a title, sorted, to be searched.
+/// Sorted hashes of a title's words, for lookup.
 pub(crate) fn title_hashes(title: &str) -> Vec<u32> {
     let words = title.split(|c: char| !c.is_alphanumeric());
     let mut hashes: Vec<u32> = words

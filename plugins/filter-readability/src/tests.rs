@@ -1,4 +1,4 @@
-//! The filter on small pages of each kind.
+//! The filter on small pages of each type.
 
 use serde_json::json;
 use trawl_sdk::testkit;
@@ -12,7 +12,7 @@ const PROSE: [&str; 4] = [
     "It took the town eleven months to repair what the flood had broken in one night, but the new dam, finished in the spring, is twice as high as the one it replaced.",
 ];
 
-/// A page with the usual things around its body.
+/// A page with typical boilerplate around its body.
 fn around(title: &str, body: &str) -> String {
     format!(
         r#"<html><head><title>{title}</title></head><body>
@@ -28,7 +28,7 @@ fn paragraphs() -> String {
     PROSE.map(|text| format!("<p>{text}</p>")).concat()
 }
 
-/// The text of what the filter keeps.
+/// The text that the filter keeps.
 fn body_of(html: &str) -> String {
     let page = testkit::page(html);
     let mask = page.keep::<Readability>(json!({})).expect("a mask");
@@ -47,7 +47,7 @@ fn check(html: &str, kept: &[&str], dropped: &[&str]) {
 }
 
 #[test]
-fn of_an_article_the_text_stays_and_what_is_around_it_goes() {
+fn the_text_of_an_article_is_kept_without_boilerplate() {
     let html = around(
         "The night of the flood - The Daily Post",
         &format!(
@@ -74,7 +74,7 @@ fn of_an_article_the_text_stays_and_what_is_around_it_goes() {
 }
 
 #[test]
-fn a_thread_in_noscript_is_shown() {
+fn a_thread_in_noscript_is_kept() {
     let posts: String = PROSE
         .iter()
         .enumerate()
@@ -90,7 +90,7 @@ fn a_thread_in_noscript_is_shown() {
 }
 
 #[test]
-fn text_that_a_script_moves_into_its_place_is_shown() {
+fn text_moved_by_a_script_is_kept() {
     let html = format!(
         r#"<html><head><title>The flood</title></head><body><header><nav><a href="/">Home</a></nav></header><main><!--$?--><template id="B:0"></template>
         <!--/$--></main><div hidden id="S:0"><article><h1>The flood</h1>{}</article></div></body></html>"#,
@@ -100,7 +100,7 @@ fn text_that_a_script_moves_into_its_place_is_shown() {
 }
 
 #[test]
-fn of_documentation_the_code_stays_and_the_sidebar_goes() {
+fn documentation_keeps_its_code_without_the_sidebar() {
     let links: String = (0..30)
         .map(|at| format!(r#"<li><a href="/docs/{at}">Chapter number {at}</a></li>"#))
         .collect();
@@ -130,7 +130,7 @@ fn of_documentation_the_code_stays_and_the_sidebar_goes() {
 }
 
 #[test]
-fn of_a_product_the_description_stays() {
+fn a_product_keeps_its_description() {
     let html = around(
         "Walnut desk | Woodshop",
         r#"<main class="product-page" itemscope itemtype="https://schema.org/Product"><h1 class="product-title">Walnut desk</h1><span class="price">$449.00</span>
@@ -145,7 +145,7 @@ fn of_a_product_the_description_stays() {
 }
 
 #[test]
-fn of_a_listing_the_entries_stay() {
+fn a_listing_keeps_its_entries() {
     let entries: String = PROSE
         .iter()
         .cycle()
@@ -165,7 +165,7 @@ fn of_a_listing_the_entries_stay() {
 }
 
 #[test]
-fn a_text_in_chinese_is_as_good_as_any() {
+fn chinese_text_is_kept() {
     let text = "河水已经连续上涨了三天，镇议会开会的时候，没有人相信那座旧水坝能够再撑过一个雨夜。多年来一直警告其脆弱性的工程师们终于被问到该怎么办，他们回答说除了沙袋以外已经太晚了。";
     let html = format!(
         r#"<html><head><title>洪水之夜</title></head><body><nav><a href="/">首页</a><a href="/x">新闻</a><a href="/y">体育</a></nav>
@@ -175,7 +175,7 @@ fn a_text_in_chinese_is_as_good_as_any() {
 }
 
 #[test]
-fn a_question_for_consent_goes() {
+fn a_consent_notice_is_removed() {
     let html = around(
         "The night of the flood",
         &format!(
@@ -188,7 +188,7 @@ fn a_question_for_consent_goes() {
 }
 
 #[test]
-fn pictures_stay_with_their_captions() {
+fn images_are_kept_with_their_captions() {
     let html = around(
         "The night of the flood",
         &format!(
@@ -228,14 +228,14 @@ fn a_page_with_text_is_never_empty() {
 }
 
 #[test]
-fn a_page_without_text_gives_nothing() {
+fn a_page_without_text_is_empty() {
     for html in ["", "<img src=x>", "<script>let a = 1;</script>"] {
         assert_eq!(body_of(html), "", "{html}");
     }
 }
 
 #[test]
-fn what_earlier_filters_dropped_stays_dropped() {
+fn elements_removed_by_earlier_filters_stay_removed() {
     let html = around(
         "The flood",
         &format!(
@@ -253,7 +253,7 @@ fn what_earlier_filters_dropped_stays_dropped() {
 }
 
 #[test]
-fn large_and_deep_pages_are_read_in_one_go() {
+fn large_and_deep_pages_are_read() {
     let siblings = "<p>Some text, and a <a href=x>link</a> in it.</p>".repeat(100_000);
     assert!(body_of(&siblings).len() > 1_000);
     let deep = format!("{}text{}", "<div>".repeat(400), "</div>".repeat(400));
@@ -263,7 +263,7 @@ fn large_and_deep_pages_are_read_in_one_go() {
 }
 
 #[test]
-fn a_table_of_an_article_stays_whole() {
+fn a_table_in_an_article_is_kept_whole() {
     let rows: String = (1..=8)
         .map(|at| format!("<tr><td>{at} May</td><td>{at}.{at} m</td></tr>"))
         .collect();
@@ -282,7 +282,7 @@ fn a_table_of_an_article_stays_whole() {
 }
 
 #[test]
-fn a_weak_choice_gives_way_to_the_page_without_its_frame() {
+fn a_weak_choice_falls_back_to_the_page_without_boilerplate() {
     let html = around("Contact", "<div>Call us at noon</div>");
     check(&html, &["Call us at noon"], &["All rights reserved"]);
 }

@@ -1,25 +1,25 @@
-//! What the training of the model needs of a page; not part of the plugin.
+//! Page data for training the model; not part of the plugin.
 
 use trawl_sdk::Document;
 
 use crate::blocks::{Mark, Page};
 use crate::features::{Features, Row};
 
-/// A page as the training reads it.
+/// A page as a training sample.
 pub struct Sample {
     /// The text of each block.
     pub texts: Vec<String>,
-    /// For each block the number of its region.
+    /// The region of each block.
     pub regions: Vec<u32>,
-    /// For each region the number of the region around it.
+    /// The parent of each region.
     pub parents: Vec<u32>,
-    /// Features of the blocks, a row each.
+    /// Features of the blocks, row by row.
     pub values: Vec<f32>,
-    /// Features in a row.
+    /// Number of features per row.
     pub width: usize,
 }
 
-/// Reads a page; `None` when it is too large.
+/// Reads a page; `None` if it is too large.
 pub fn sample(document: &Document<'_>) -> Option<Sample> {
     let page = Page::of(document)?;
     let features = Features::of(&page);

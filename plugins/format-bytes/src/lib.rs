@@ -1,8 +1,8 @@
-//! The format `bytes`: a page's body exactly as the site sent it.
+//! The `bytes` format: a page's body exactly as received.
 
 use trawl_sdk::{Document, Failure, Format, Info, Needs, Output, Source};
 
-/// Gives the body, whatever it is. Filters do not change it.
+/// Returns the body of any media type. Filters do not apply.
 pub struct Bytes;
 
 trawl_sdk::export!(format: Bytes);
@@ -14,7 +14,7 @@ impl Format for Bytes {
         Info::new(
             "bytes",
             env!("CARGO_PKG_VERSION"),
-            "The body of a page exactly as the site sent it, content-encoding removed",
+            "The body of a page exactly as received, after content decoding",
         )
         .needs(Needs::BODY)
     }

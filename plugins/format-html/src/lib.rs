@@ -1,17 +1,17 @@
-//! The format `html`: a page's HTML, as served or as filters left it.
+//! The `html` format: a page's HTML, as served or as filtered.
 
-mod serialise;
+mod serialize;
 
 use trawl_sdk::{Document, Failure, Format, Info, Needs, Output, Source};
 
-/// Gives the decoded source as it is; when something has been left out of the page, what stays of it, serialised.
+/// Returns the decoded source; if filters removed something, the remaining tree is serialized.
 pub struct Html;
 
 /// Options of [`Html`].
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Leave out what only a browser needs: scripts, styles, comments, event handlers.
+    /// Omit what only a browser needs: scripts, styles, comments, event handlers.
     clean: bool,
 }
 
@@ -24,7 +24,7 @@ impl Format for Html {
         Info::new(
             "html",
             env!("CARGO_PKG_VERSION"),
-            "The HTML of a page, as served or as filters left it",
+            "The HTML of a page, as served or as filtered",
         )
         .needs(Needs::SOURCE)
         .options_schema(
@@ -34,7 +34,7 @@ impl Format for Html {
                     "clean": {
                         "type": "boolean",
                         "default": false,
-                        "description": "Leave out scripts, styles, comments, event handlers and style attributes"
+                        "description": "Omit scripts, styles, comments, event handlers and style attributes"
                     }
                 },
                 "additionalProperties": false
@@ -53,7 +53,7 @@ impl Format for Html {
         if is_as_served || !document.is_html() {
             return Ok(Output::Text(source.text.into_owned()));
         }
-        Ok(Output::Text(serialise::page(document, options.clean)))
+        Ok(Output::Text(serialize::page(document, options.clean)))
     }
 }
 
@@ -64,7 +64,7 @@ mod tests {
     use trawl_sdk::testkit;
 
     #[test]
-    fn an_untouched_page_comes_as_served() {
+    fn an_unfiltered_page_is_returned_as_served() {
         let source = "<!doctype html><P Class=a>x & y<br/>";
         assert_eq!(testkit::page(source).render_text::<Html>(json!({})), source);
     }
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_filters_left_is_serialised() {
+    fn a_filtered_page_is_serialized() {
         check_filtered(
             "<!doctype html><p class=drop>x<p title='\"<&>\u{a0}'>a &lt; b &amp; c&nbsp;<br>d<!-- e -->",
             "<!DOCTYPE html><html><head></head><body><p title=\"&quot;&lt;&amp;&gt;&nbsp;\">a &lt; b &amp; c&nbsp;<br>d<!-- e --></p></body></html>",

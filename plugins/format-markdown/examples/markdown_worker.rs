@@ -1,5 +1,6 @@
-//! Renders pages for `score_markdown.py`: as `--worker` it reads a line of JSON a page and answers one; with `--once URL` it turns
-//! the HTML on its standard input into markdown. Times are those of the format alone, on a page that is already parsed.
+//! Renders pages for `score_markdown.py`. With `--worker` it reads one JSON page per line and
+//! writes one answer per line; with `--once URL` it converts the HTML on standard input. Times
+//! cover the format only, on a page that is already parsed.
 
 use std::io::{BufRead, Read, Write};
 use std::time::Instant;

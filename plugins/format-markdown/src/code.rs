@@ -1,13 +1,13 @@
-//! Preformatted text: what it says, and in which language.
+//! Preformatted text and its language.
 
 use trawl_sdk::{Element, Kind, Step, Tag};
 
 use crate::visible;
 
-/// Elements around a code block that may name its language.
+/// Maximum number of ancestors of a code block that may name its language.
 const WRAPPERS_MAX: usize = 2;
 
-/// Languages that some highlighters name with a bare class.
+/// Languages that some highlighters use as a bare class.
 const BARE_LANGUAGES: &[&str] = &[
     "bash",
     "c",
@@ -42,7 +42,8 @@ const BARE_LANGUAGES: &[&str] = &[
     "yaml",
 ];
 
-/// The text of a preformatted element as shown: blocks within it begin a line, empty lines at both ends go.
+/// The text of a preformatted element as rendered: blocks in it start a line, and empty lines at
+/// both ends are removed.
 pub(crate) fn text_of(pre: Element<'_>, with_hidden: bool) -> String {
     let mut text = String::new();
     let mut walk = pre.walk();
@@ -96,7 +97,7 @@ fn is_left_out(element: Element<'_>, with_hidden: bool) -> bool {
         || visible::is_left_out(element, with_hidden)
 }
 
-/// The language that a page states for a code block: on it, on the code within it, or on what wraps it.
+/// The language declared for a code block: on the block, on the code inside, or on a wrapper.
 pub(crate) fn language(pre: Element<'_>) -> Option<&str> {
     let code = pre.child_elements().find(|child| child.tag() == Tag::Code);
     let around = pre.ancestors().take(WRAPPERS_MAX);
@@ -127,7 +128,8 @@ fn stated(element: Element<'_>) -> Option<&str> {
         .filter(|language| is_language(language))
 }
 
-/// The language that the words of `class` name. The prefix that the HTML standard proposes counts before those of highlighters.
+/// The language in `class`. The prefix suggested by the HTML standard takes precedence over those
+/// of highlighters.
 fn language_of_class(element: Element<'_>) -> Option<&str> {
     const STANDARD: &[&str] = &["language-", "lang-"];
     const HIGHLIGHTERS: &[&str] = &[

@@ -1,9 +1,9 @@
-//! Which characters of a text need a backslash so that they are not read as markdown.
+//! Decides which characters need a backslash so that they are not parsed as Markdown.
 //!
-//! The rules look at the end of what has been written and at the rest of the same text. Where a text ends and its neighbour is not
-//! known, they assume the worse.
+//! The rules examine the end of the output and the rest of the same text. At the end of a text,
+//! where the next character is unknown, they assume the worst.
 
-/// What a byte of text means to the writer.
+/// Class of a byte of text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
     Plain,
@@ -29,26 +29,26 @@ pub(crate) const CLASSES: [Class; 256] = {
     classes
 };
 
-/// White space that a browser folds.
+/// White space that a browser collapses.
 pub(crate) fn is_space(byte: u8) -> bool {
     CLASSES[byte as usize] == Class::Space
 }
 
-/// Where in the output a character is about to stand.
+/// Position in the output where a character will be written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'o> {
     /// The content of the current line so far.
     pub(crate) line: &'o str,
-    /// Whether marks of blocks can begin here: in paragraphs, not in headings and cells.
+    /// Whether block markers are recognized here: in paragraphs, but not in headings and cells.
     pub(crate) in_flow: bool,
     /// Whether the line is not the first of its paragraph.
     pub(crate) after_break: bool,
-    /// Within the text of a link or image, where every bracket counts.
+    /// In the text of a link or image, where every bracket counts.
     pub(crate) in_brackets: bool,
-    /// In a table's cell.
+    /// In a table cell.
     pub(crate) in_cell: bool,
-    /// In a word that is an address, which GFM makes a link as it stands.
-    pub(crate) in_address: bool,
+    /// In a URL that GFM turns into a link without any markup.
+    pub(crate) in_url: bool,
 }
 
 /// Whether `text[at]`, a byte of [`Class::Special`], needs a backslash.
@@ -60,9 +60,9 @@ pub(crate) fn needs_backslash(place: Place<'_>, text: &str, at: usize) -> bool {
         b'\\' => next.is_none_or(|next| next.is_ascii_punctuation()),
         b'`' => true,
         b'*' => begins_line || !is_between_blanks(place.line, next),
-        b'_' => !place.in_address && !is_harmless_underscore(place.line, text, at),
+        b'_' => !place.in_url && !is_harmless_underscore(place.line, text, at),
         b'~' => {
-            !place.in_address
+            !place.in_url
                 && (next == Some(b'~')
                     || !place.line.is_empty() && !place.line.ends_with(is_blank)
                     || place.line.ends_with('~'))
@@ -87,7 +87,7 @@ pub(crate) fn needs_backslash(place: Place<'_>, text: &str, at: usize) -> bool {
     }
 }
 
-/// White space in the eyes of the rules for emphasis.
+/// White space according to the rules for emphasis.
 pub(crate) fn is_blank(c: char) -> bool {
     c.is_whitespace()
 }
@@ -100,7 +100,7 @@ fn is_between_blanks(line: &str, next: Option<u8>) -> bool {
     next.is_some_and(is_space) && (line.is_empty() || line.ends_with(is_blank))
 }
 
-/// A run of underscores within a word, or between blanks, neither begins nor ends emphasis.
+/// A run of underscores within a word, or between blanks, neither opens nor closes emphasis.
 fn is_harmless_underscore(line: &str, text: &str, at: usize) -> bool {
     const RUN_MAX: usize = 16;
     let is_mark = |byte: &u8| *byte == b'_';
@@ -117,7 +117,7 @@ fn is_harmless_underscore(line: &str, text: &str, at: usize) -> bool {
     }
 }
 
-/// Whether the text after `&` could be read as a character reference.
+/// Whether the text after `&` may be parsed as a character reference.
 fn may_be_reference(after: &[u8]) -> bool {
     const NAME_BYTES_MAX: usize = 32;
     let name = after
@@ -132,7 +132,8 @@ fn may_be_reference(after: &[u8]) -> bool {
     }
 }
 
-/// Whether a bracket at the start of a line could begin a definition, a footnote, a task or an alert.
+/// Whether a bracket at the start of a line may start a link reference definition, a footnote, a
+/// task or an alert.
 fn is_label(after: &[u8]) -> bool {
     const LABEL_BYTES_MAX: usize = 1000;
     let label = after.iter().take(LABEL_BYTES_MAX).position(|&b| b == b']');
@@ -147,7 +148,7 @@ fn is_number(line: &str) -> bool {
     (1..=9).contains(&line.len()) && line.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether the bytes begin with at most `max` times `byte` and then a blank or their end.
+/// Whether the bytes start with at most `max` times `byte`, followed by a blank or the end.
 fn is_run(bytes: &[u8], byte: u8, max: usize) -> bool {
     let run = bytes.iter().take_while(|&&b| b == byte).count();
     run <= max && ends_word(bytes.get(run).copied())

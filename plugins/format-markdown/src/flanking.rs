@@ -1,18 +1,20 @@
-//! Where a delimiter of emphasis is read as one (CommonMark, "Emphasis and strong emphasis").
+//! Delimiter runs of emphasis (CommonMark, "Emphasis and strong emphasis").
 
-/// Whether a delimiter between these two characters can begin emphasis; `None` is the start of a line.
+/// Whether a delimiter between these two characters can open emphasis; `None` is the start of a
+/// line.
 pub(crate) fn can_open(before: Option<char>, next: char) -> bool {
     !next.is_whitespace() && (!may_be_punctuation(next) || before.is_none_or(parts))
 }
 
-/// Whether a delimiter between these two characters can end emphasis; `None` is white space or the end of a line.
+/// Whether a delimiter between these two characters can close emphasis; `None` is white space or
+/// the end of a line.
 pub(crate) fn can_close(before: Option<char>, next: Option<char>) -> bool {
     before.is_some_and(|before| {
         !before.is_whitespace() && (!may_be_punctuation(before) || next.is_none_or(parts))
     })
 }
 
-/// White space, or what every version of the standard takes for punctuation.
+/// White space, or punctuation in every version of the standard.
 fn parts(c: char) -> bool {
     c.is_whitespace()
         || c.is_ascii_punctuation()
@@ -26,7 +28,7 @@ fn parts(c: char) -> bool {
         || matches!(c, '\u{ff1a}' | '\u{ff1b}' | '\u{ff1f}' | '\u{ff20}')
 }
 
-/// What some version of the standard takes for punctuation.
+/// Punctuation in some version of the standard.
 fn may_be_punctuation(c: char) -> bool {
     !c.is_alphanumeric() && !c.is_whitespace()
 }

@@ -1,10 +1,10 @@
-//! Trawl's `markdown` format: a page as GitHub Flavored Markdown.
+//! The `markdown` format: a page as GitHub Flavored Markdown.
 //!
-//! One walk over the page writes one string, forward only. `walk` knows the elements, `lines` the containers around a line,
-//! `inline` the text within a block; the others answer single questions. A text ends with exactly one line feed, an empty page
-//! gives an empty text, and a page that is not HTML gives its text as it is.
+//! A single walk over the page writes the output front to back. `walk` handles the elements,
+//! `lines` the containers around a line, `inline` the text within a block; the other modules answer
+//! single questions. The output ends with exactly one line feed, an empty page yields an empty
+//! text, and a page that is not HTML is returned as plain text.
 
-mod address;
 mod code;
 mod escape;
 mod flanking;
@@ -14,6 +14,7 @@ mod lists;
 mod media;
 mod options;
 mod table;
+mod url;
 mod visible;
 mod walk;
 
@@ -21,7 +22,7 @@ use trawl_sdk::{Document, Failure, Format, Info, Output, Source};
 
 pub use options::{Links, Options};
 
-/// The format `markdown`.
+/// The `markdown` format.
 #[derive(Clone, Copy, Debug)]
 pub struct Markdown;
 
@@ -42,7 +43,7 @@ impl Format for Markdown {
             return Ok(document.root().text().into());
         }
         let mut text = walk::render(document, options, false);
-        // Some pages say all they have to say to browsers without scripts, others hide it until their scripts have run.
+        // Some pages have only a `<noscript>`, others are hidden until their scripts run.
         if text.is_empty() {
             text = walk::render(document, options, true);
         }

@@ -1,47 +1,48 @@
-//! Lines of the output, each with the marks of the block quotes and list items it stands in.
+//! Output lines, each with the prefixes of its block quotes and list items.
 
-/// Bytes that block quotes and list items may put before a line. Deeper ones leave no mark: every line repeats its prefix, so without
-/// a bound a deeply nested page would grow with the square of its size.
+/// Maximum number of bytes that block quotes and list items may put before a line. Deeper ones are
+/// not marked: every line repeats its prefix, so the output of a deeply nested page would otherwise
+/// grow quadratically.
 const PREFIX_BYTES_MAX: usize = 96;
 
-/// What is left between two blocks.
+/// Gap between two blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Gap {
-    /// The next block begins on the next line.
+    /// The next block starts on the next line.
     Line,
-    /// An empty line stands between.
+    /// An empty line in between.
     Blank,
 }
 
-/// What begins a container's first line.
+/// The start of a container's first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Marker {
     /// A block quote.
     Quote,
-    /// An item of a bulleted list, with its bullet.
+    /// A bullet list item, with its bullet.
     Bullet(char),
-    /// An item of a numbered list, with its number and what follows it.
+    /// An ordered list item, with its number and delimiter.
     Number(u32, char),
-    /// Three blanks, the most that mean nothing.
+    /// Three blanks, the most that have no meaning.
     Indent,
 }
 
 #[derive(Debug)]
 struct Container {
     marker: Marker,
-    /// Bytes of `prefix` outside this container, once it has been written.
+    /// Length of `prefix` outside this container, once it has been written.
     outside: usize,
 }
 
-/// The text so far and the containers around the place of writing. Containers are written with their first content, so an empty
+/// The output and the open containers. A container is written with its first content, so an empty
 /// one leaves no trace.
 #[derive(Debug)]
 pub(crate) struct Lines {
-    /// All that has been written.
+    /// The output so far.
     pub(crate) out: String,
-    /// Where the content of the current line begins in `out`.
+    /// Start of the current line's content in `out`.
     pub(crate) line_start: usize,
-    /// What the next block leaves before itself.
+    /// Gap before the next block.
     pub(crate) gap: Gap,
     prefix: String,
     containers: Vec<Container>,
@@ -49,7 +50,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Nothing written, with room for `bytes`.
+    /// Empty output with a capacity of `bytes`.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self {
             out: String::with_capacity(bytes),
@@ -61,7 +62,7 @@ impl Lines {
         }
     }
 
-    /// Begins the first line of a block, and with it all containers that have nothing in them yet.
+    /// Starts the first line of a block, along with all open containers that are still empty.
     pub(crate) fn begin_block(&mut self) {
         if !self.out.is_empty() {
             self.out.push('\n');
@@ -108,14 +109,14 @@ impl Lines {
         self.prefix.extend(std::iter::repeat_n(' ', width));
     }
 
-    /// Goes on in the next line of the same block.
+    /// Starts the next line of the same block.
     pub(crate) fn next_line(&mut self) {
         self.out.push('\n');
         self.out.push_str(&self.prefix);
         self.line_start = self.out.len();
     }
 
-    /// An empty line within a block.
+    /// Writes an empty line within a block.
     pub(crate) fn empty_line(&mut self) {
         self.out.push('\n');
         self.out.push_str(self.prefix.trim_end());
@@ -127,7 +128,7 @@ impl Lines {
         self.containers.push(Container { marker, outside: 0 });
     }
 
-    /// Enters the last item of a list again: what follows belongs to it, `width` bytes in.
+    /// Re-enters the last item of a list: what follows belongs to it, indented by `width` bytes.
     pub(crate) fn enter_again(&mut self, width: usize) {
         while self.n_written < self.containers.len() {
             self.begin_block();
@@ -139,7 +140,8 @@ impl Lines {
         self.prefix.extend(std::iter::repeat_n(' ', width));
     }
 
-    /// Leaves the innermost container. A numbered item is written even when it is empty, for the sake of the numbers after it.
+    /// Leaves the innermost container. An empty ordered item is written anyway, to preserve the
+    /// numbering.
     pub(crate) fn leave(&mut self) {
         let is_last_unwritten = self.n_written < self.containers.len();
         if is_last_unwritten
@@ -161,7 +163,7 @@ impl Lines {
         }
     }
 
-    /// Whether the innermost container has nothing in it yet.
+    /// Whether the innermost container is still empty.
     pub(crate) fn is_container_empty(&self) -> bool {
         self.n_written < self.containers.len()
     }
@@ -172,7 +174,7 @@ impl Lines {
         last.is_some_and(|container| container.marker == Marker::Indent)
     }
 
-    /// Whether the place of writing is in a block quote or list item.
+    /// Whether the current position is in a block quote or list item.
     pub(crate) fn is_contained(&self) -> bool {
         !self.containers.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Lists: their markers and how tightly their items stand.
+//! Lists: markers and spacing of items.
 
 use trawl_sdk::{Element, Node, Tag};
 
@@ -7,16 +7,16 @@ use crate::lines::Marker;
 /// GFM allows nine digits.
 const NUMBER_MAX: u32 = 999_999_999;
 
-/// A list while it is written.
+/// A list being written.
 #[derive(Debug)]
 pub(crate) struct List {
     pub(crate) is_ordered: bool,
-    /// Whether its items follow each other without an empty line.
+    /// Whether its items are not separated by empty lines.
     pub(crate) is_tight: bool,
-    /// Whether it uses the other one of the two markers, because a list of its kind stands right before it.
+    /// Whether it uses the alternate marker, because it directly follows a list of the same kind.
     pub(crate) is_alternate: bool,
     pub(crate) n_items: usize,
-    /// Bytes of the last item's marker.
+    /// Length of the last item's marker in bytes.
     pub(crate) width: usize,
     number: u32,
 }
@@ -49,7 +49,7 @@ impl List {
         }
     }
 
-    /// Whether the next item can follow a line of text without an empty line between.
+    /// Whether the next item can follow a line of text without an empty line.
     pub(crate) fn can_follow_text(&self) -> bool {
         !self.is_ordered || self.number == 1
     }
@@ -60,14 +60,14 @@ fn number(element: Element<'_>, name: &str) -> Option<u32> {
     number.filter(|&number| number <= NUMBER_MAX)
 }
 
-/// A list is tight unless an item of it has two blocks to show, nested lists aside.
+/// A list is tight unless an item has at least two visible blocks, not counting nested lists.
 fn is_tight(list: Element<'_>) -> bool {
     list.child_elements()
         .filter(|item| item.tag() == Tag::Li)
         .all(|item| n_blocks(item) < 2)
 }
 
-/// Blocks an item has to show, nested lists aside.
+/// Number of visible blocks of an item, not counting nested lists.
 pub(crate) fn n_blocks(item: Element<'_>) -> usize {
     let (mut n_blocks, mut in_text) = (0, false);
     for child in item.children() {

@@ -1,8 +1,8 @@
-//! Where an image really is: pages that load images late put a placeholder in `src`.
+//! The real URL of an image: lazy-loading pages put a placeholder in `src`.
 
 use trawl_sdk::Element;
 
-use crate::address::is_followable;
+use crate::url::is_followable;
 
 const LATE: &[&str] = &[
     "data-src",
@@ -13,7 +13,7 @@ const LATE: &[&str] = &[
 ];
 const LATE_SETS: &[&str] = &["srcset", "data-srcset", "data-lazy-srcset"];
 
-/// The address of an image as the page has it; `None` when it has none that a reader could use.
+/// The URL of an image, unresolved; `None` if it has none that a reader could open.
 pub(crate) fn source(image: Element<'_>) -> Option<&str> {
     let usable = |name: &&str| image.attr(name).filter(|src| is_followable(src));
     let from_set = |name: &&str| image.attr(name).and_then(largest);
@@ -22,30 +22,30 @@ pub(crate) fn source(image: Element<'_>) -> Option<&str> {
         .or_else(|| LATE_SETS.iter().find_map(from_set))
 }
 
-/// Whether an image is there to be counted, not to be seen.
+/// Whether an image is a tracking pixel.
 pub(crate) fn is_pixel(image: Element<'_>) -> bool {
     ["width", "height"]
         .iter()
         .all(|name| matches!(image.attr(name), Some("0" | "1")))
 }
 
-/// The candidate of a `srcset` with the greatest width or density.
+/// The `srcset` candidate with the greatest width or density.
 fn largest(set: &str) -> Option<&str> {
     let size = |descriptor: Option<&str>| {
         let number = descriptor?.trim_end_matches(['w', 'x', ',']);
         number.parse::<f32>().ok()
     };
     let mut best: Option<(&str, f32)> = None;
-    // A comma parts candidates only where white space follows: addresses may have commas.
+    // A comma separates candidates only before white space: URLs may contain commas.
     for candidate in set.split(", ").flat_map(|part| part.split(",\n")) {
         let mut words = candidate.split_ascii_whitespace();
-        let Some(address) = words.next().map(|word| word.trim_end_matches(',')) else {
+        let Some(url) = words.next().map(|word| word.trim_end_matches(',')) else {
             continue;
         };
         let size = size(words.next()).unwrap_or(1.0);
-        if is_followable(address) && best.is_none_or(|(_, largest)| size > largest) {
-            best = Some((address, size));
+        if is_followable(url) && best.is_none_or(|(_, largest)| size > largest) {
+            best = Some((url, size));
         }
     }
-    best.map(|(address, _)| address)
+    best.map(|(url, _)| url)
 }

@@ -1,4 +1,4 @@
-//! What a caller can ask of the format.
+//! Options of the format.
 
 use serde::Deserialize;
 
@@ -10,22 +10,22 @@ pub(crate) const SCHEMA: &str = r#"{
     "links": {
       "enum": ["inline", "none"],
       "default": "inline",
-      "description": "`inline` writes links as `[text](address)`; `none` leaves their text alone."
+      "description": "`inline` writes links as `[text](url)`; `none` writes only their text."
     },
     "images": {
       "type": "boolean",
       "default": true,
-      "description": "Whether images are written as `![alt](address)`; otherwise they are left out."
+      "description": "Whether images are written as `![alt](url)`; otherwise they are omitted."
     },
     "hidden": {
       "type": "boolean",
       "default": false,
-      "description": "Whether text that a person does not see (`display:none`, off screen, and so on) is written too."
+      "description": "Whether to include hidden text (`display:none`, off-screen and so on)."
     }
   }
 }"#;
 
-/// Options of one request.
+/// Options of a request.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
@@ -33,7 +33,7 @@ pub struct Options {
     pub links: Links,
     /// Whether images are written.
     pub images: bool,
-    /// Whether text that a person does not see is written too.
+    /// Whether hidden text is included.
     pub hidden: bool,
 }
 
@@ -41,10 +41,10 @@ pub struct Options {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Links {
-    /// `[text](address)`.
+    /// `[text](url)`.
     #[default]
     Inline,
-    /// The text alone.
+    /// Only the text.
     None,
 }
 

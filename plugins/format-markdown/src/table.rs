@@ -1,20 +1,20 @@
-//! Tables: which ones hold data, and where their cells stand.
+//! Tables: which ones hold data, and the positions of their cells.
 
 use trawl_sdk::{Element, Tag};
 
 use crate::lines::Lines;
 use crate::visible::is_left_out;
 
-/// Columns of the widest table that is written as one; a wider one is not data to read.
+/// Maximum number of columns of a table; a wider one is not data for a reader.
 const COLUMNS_MAX: usize = 400;
-/// Columns or rows that one cell may span.
+/// Maximum number of columns or rows that a cell may span.
 const SPAN_MAX: usize = 100;
-/// Empty places that a table may have because of spans, at first and for each cell. Without a bound a few cells that span
-/// thousands of rows would fill gigabytes.
+/// Maximum number of empty cells caused by spans, in total and per cell. Otherwise a few cells that
+/// span thousands of rows would fill gigabytes.
 const PADDING_MAX: usize = 2000;
 const PADDING_PER_CELL: usize = 8;
 
-/// How a column is aligned.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Align {
     Unsaid,
@@ -23,30 +23,30 @@ enum Align {
     Right,
 }
 
-/// A table of data while it is written.
+/// A data table being written.
 #[derive(Debug)]
 pub(crate) struct Grid {
     n_columns: usize,
     /// Whether the first row is a header.
     pub(crate) has_header: bool,
-    /// Whether the row at hand is the first one.
+    /// Whether the current row is the first.
     pub(crate) is_first_row: bool,
-    /// Where the last row ended in the output.
+    /// End of the last row in the output.
     end: usize,
-    /// Whether the row at hand has a cell.
+    /// Whether the current row has a cell.
     pub(crate) in_row: bool,
     aligns: Vec<Align>,
     places: Places,
-    /// Places of the row at hand that have been written.
+    /// Number of cells written in the current row.
     n_written: usize,
 }
 
-/// Where the next cell stands, with the cells of rows above that reach down.
+/// Position of the next cell, given the row spans of the rows above.
 #[derive(Debug)]
 struct Places {
     row: usize,
     column: usize,
-    /// For each column the first row that is free.
+    /// For each column, the first free row.
     free_from: Vec<usize>,
     padding: usize,
 }
@@ -68,7 +68,7 @@ impl Places {
         self.column = 0;
     }
 
-    /// Takes the place of a cell; gives its column.
+    /// Places a cell; returns its column.
     fn take(&mut self, cell: Element<'_>) -> usize {
         let taken = |places: &Self| {
             places
@@ -102,7 +102,8 @@ fn span(cell: Element<'_>, name: &str) -> usize {
 }
 
 impl Grid {
-    /// Looks a table over; `None` when it only lays out the page: a table within it, one row or one column.
+    /// Examines a table; `None` for a layout table: one that contains another table, or has a
+    /// single row or column.
     pub(crate) fn of(table: Element<'_>, with_hidden: bool) -> Option<Self> {
         if matches!(table.attr("role"), Some("presentation" | "none")) {
             return None;
@@ -151,14 +152,14 @@ impl Grid {
         })
     }
 
-    /// Goes to the next row; it is written with its first cell.
+    /// Starts the next row; it is written with its first cell.
     pub(crate) fn next_row(&mut self) {
         self.places.next_row();
         self.in_row = false;
         self.n_written = 0;
     }
 
-    /// Takes the place of a cell; gives how many empty places stand before it.
+    /// Places a cell; returns the number of empty cells before it.
     pub(crate) fn take(&mut self, cell: Element<'_>) -> usize {
         let column = self.places.take(cell);
         let n_before = column - self.n_written;
@@ -166,16 +167,18 @@ impl Grid {
         n_before
     }
 
-    /// Begins the row at hand with its first cell. A table without a header gets an empty one, which GFM wants.
+    /// Writes the start of the current row. A table without a header gets an empty one, which GFM
+    /// requires.
     pub(crate) fn begin_row(&mut self, lines: &mut Lines) {
         let goes_on = !self.is_first_row && lines.out.len() == self.end;
         if !self.is_first_row && !goes_on {
-            // A caption stood between: the rest is a table of its own.
+            // A caption came in between: the rest is a table of its own.
             (self.is_first_row, self.has_header) = (true, false);
         }
-        match goes_on {
-            true => lines.next_line(),
-            false => lines.begin_block(),
+        if goes_on {
+            lines.next_line();
+        } else {
+            lines.begin_block();
         }
         if self.is_first_row && !self.has_header {
             self.write_missing(lines);
@@ -186,7 +189,7 @@ impl Grid {
         self.in_row = true;
     }
 
-    /// Ends the row at hand.
+    /// Ends the current row.
     pub(crate) fn end_row(&mut self, lines: &mut Lines) {
         if !self.in_row {
             return;
@@ -209,7 +212,7 @@ impl Grid {
         }
     }
 
-    /// The row that parts header and body.
+    /// The delimiter row between header and body.
     fn write_delimiters(&self, lines: &mut Lines) {
         lines.next_line();
         lines.out.push('|');

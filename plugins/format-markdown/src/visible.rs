@@ -1,18 +1,18 @@
-//! What a reader would not see, and what inline styles do to white space.
+//! Visibility, and the effect of inline styles on white space.
 
 use trawl_sdk::Element;
 
-/// Whether inline style keeps an element's line breaks.
+/// Whether inline style preserves the line breaks of an element.
 pub(crate) fn keeps_breaks(element: Element<'_>) -> bool {
     element
         .style("white-space")
         .is_some_and(|value| value.starts_with("pre") || value == "break-spaces")
 }
 
-/// Whether an element and all in it stay out of the text: hidden, unless the caller asked for that too.
+/// Whether an element is omitted with its content: hidden, unless the caller asked for hidden text.
 pub(crate) fn is_left_out(element: Element<'_>, with_hidden: bool) -> bool {
     !with_hidden && element.hidden_by().is_some()
         || element.is_icon()
-        // The picture of a formula for the eye, beside the formula itself.
+        // The visual rendering of a formula, next to its source.
         || with_hidden && element.has_class("katex-html") && element.has_attr("aria-hidden")
 }

@@ -1,4 +1,4 @@
-//! Pages under `cases/` and the markdown they become. `UPDATE_EXPECT=1` writes the expectations anew.
+//! Pages in `cases/` and the expected Markdown. `UPDATE_EXPECT=1` rewrites the expectations.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Pages that want too much: they give an answer, in time that grows with their size and no faster, and never a panic.
+//! Hostile pages: rendering never panics, and its time is linear in the page size.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,8 @@ fn time(html: &str) -> Duration {
     start.elapsed()
 }
 
-/// Sixteen times the page may take eighty times as long; a quadratic walk would take 256 times.
+/// A page sixteen times as large may take eighty times as long; quadratic time would take 256
+/// times.
 fn check_linear(name: &str, page: impl Fn(usize) -> String) {
     const SMALL: usize = 500;
     let fastest = |n: usize| (0..3).map(|_| time(&page(n))).min().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Options, filters and pages that are not HTML.
+//! Options, filters, and pages that are not HTML.
 
 use format_markdown::Markdown;
 use serde_json::json;
@@ -42,7 +42,7 @@ fn an_empty_page_gives_an_empty_text() {
 }
 
 #[test]
-fn what_filters_drop_is_gone_and_the_rest_keeps_its_place() {
+fn filtered_elements_are_removed() {
     let html = "<nav><a href=/>home</a></nav><ul><li>a<li class=x>b<li>c</ul>";
     let text = page(html)
         .without("nav, .x")
@@ -51,7 +51,7 @@ fn what_filters_drop_is_gone_and_the_rest_keeps_its_place() {
 }
 
 #[test]
-fn a_page_that_speaks_only_to_browsers_without_scripts_is_heard() {
+fn a_page_with_only_a_noscript_is_rendered() {
     let html = "<body><script>go()</script><noscript><h1>Thread</h1><p>First post</noscript>";
     assert_eq!(
         page(html).render_text::<Markdown>(json!({})),
@@ -71,7 +71,7 @@ fn hidden_text_is_written_on_request() {
 }
 
 #[test]
-fn a_page_that_hides_all_it_has_is_shown() {
+fn a_fully_hidden_page_is_rendered() {
     let html = "<div style='display:none'><p>All there is</p></div>";
     assert_eq!(
         page(html).render_text::<Markdown>(json!({})),

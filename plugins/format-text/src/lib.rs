@@ -1,16 +1,16 @@
-//! The format `text`: a page's text as a reader sees it.
+//! The `text` format: the visible text of a page.
 
 use serde::Deserialize;
 use trawl_sdk::{Document, Failure, Format, Info, Needs, Output, Source, TextOptions};
 
-/// Renders HTML as the text a reader sees; any other textual page as it is.
+/// Renders HTML as visible text; any other textual page is returned unchanged.
 pub struct Text;
 
-/// Options of one request.
+/// Options of a request.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Whether text that a person does not see is written too.
+    /// Whether hidden text is included.
     pub hidden: bool,
 }
 
@@ -22,7 +22,7 @@ const SCHEMA: &str = r#"{
     "hidden": {
       "type": "boolean",
       "default": false,
-      "description": "Whether text that a person does not see (`display:none`, off screen, and so on) is written too."
+      "description": "Whether to include hidden text (`display:none`, off-screen and so on)."
     }
   }
 }"#;
@@ -56,14 +56,19 @@ impl Format for Text {
     }
 }
 
-/// The text of a page. Some pages say all they have to say to browsers without scripts, others hide it until their scripts have run.
+/// The text of a page. Some pages have only a `<noscript>`, others are hidden until their scripts
+/// run.
 fn text(document: &Document, options: Options) -> String {
-    let asked = TextOptions::default().with_hidden(options.hidden);
-    [asked, asked.with_noscript(true), asked.with_hidden(true)]
-        .into_iter()
-        .map(|options| document.text_with(options))
-        .find(|text| !text.is_empty())
-        .unwrap_or_default()
+    let requested = TextOptions::default().with_hidden(options.hidden);
+    [
+        requested,
+        requested.with_noscript(true),
+        requested.with_hidden(true),
+    ]
+    .into_iter()
+    .map(|options| document.text_with(options))
+    .find(|text| !text.is_empty())
+    .unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -87,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_stand_on_their_own_lines_and_paragraphs_apart() {
+    fn blocks_start_a_line_and_paragraphs_are_separated() {
         check("<h1>t</h1>x<p>a</p><p>b</p>", "t\n\nx\n\na\n\nb");
         check("<div>a<div>b</div></div><div></div>c", "a\nb\nc");
         check("<dl><dt>a<dd>b<dt>c<dd>d</dl>", "a\nb\nc\nd");
@@ -105,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_stand_apart_by_a_tab() {
+    fn cells_are_separated_by_tabs() {
         check(
             "<table><tr><th>a</th> <th>b<tr><td><p>c</p> <td> d </table>e",
             "a\tb\nc\td\n\ne",
@@ -114,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hidden_is_left_out() {
+    fn hidden_text_is_omitted() {
         check(
             "<title>t</title>a<script>s</script><style>s</style><template>s</template><noscript>s</noscript>
              <p hidden>s</p><p style='color:red; Display : none !important'>s</p><dialog>s</dialog><select><option>s</select>b",
@@ -135,13 +140,13 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_hides_all_it_has_is_shown() {
+    fn a_fully_hidden_page_is_rendered() {
         check("<div style='display:none'>a</div>", "a");
         check("<noscript><h1>a</h1><p>b</noscript>", "a\n\nb");
     }
 
     #[test]
-    fn controls_drawings_and_icons_are_no_text() {
+    fn controls_svg_and_icons_are_not_text() {
         check(
             "a<textarea>s</textarea><progress>s</progress><svg><title>s</title></svg><i class=material-icons>s</i>b",
             "ab",
@@ -154,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reading_stands_in_brackets() {
+    fn a_ruby_reading_is_in_brackets() {
         check(
             "<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp>字<rt>ji</rt></ruby>",
             "漢(kan)字(ji)",
@@ -169,13 +174,13 @@ mod tests {
     }
 
     #[test]
-    fn only_what_filters_kept_is_shown() {
+    fn filtered_elements_are_omitted() {
         let page = testkit::page("<nav>n</nav><p>a</p>").without("nav");
         assert_eq!(page.render_text::<Text>(json!({})), "a");
     }
 
     #[test]
-    fn other_text_comes_as_it_is() {
+    fn other_text_is_returned_unchanged() {
         let page = testkit::page("{\"a\": 1}\n").content_type("application/json");
         assert_eq!(page.render_text::<Text>(json!({})), "{\"a\": 1}\n");
     }

@@ -1,10 +1,10 @@
-//! The format `xml`: a page as well-formed XHTML, whatever its HTML was like.
+//! The `xml` format: a page as well-formed XHTML, even if its HTML is invalid.
 
-mod serialise;
+mod serialize;
 
 use trawl_sdk::{Document, Failure, Format, Info, Needs, Output, Source};
 
-/// Renders HTML as XHTML that every XML parser reads; a page that is XML already as it is.
+/// Renders HTML as well-formed XHTML; an XML page is returned unchanged.
 pub struct Xml;
 
 trawl_sdk::export!(format: Xml);
@@ -24,7 +24,7 @@ impl Format for Xml {
     fn render(document: &Document, source: Source, _: ()) -> Result<Output, Failure> {
         let media_type = document.media_type();
         if document.is_html() {
-            return Ok(Output::Text(serialise::page(document)));
+            return Ok(Output::Text(serialize::page(document)));
         }
         if media_type.ends_with("/xml") || media_type.ends_with("+xml") {
             return Ok(Output::Text(source.text.into_owned()));
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_cannot_hold_is_replaced() {
+    fn characters_not_permitted_in_xml_are_replaced() {
         check("a\u{1}b\u{fffe}c", "a\u{fffd}b\u{fffd}c");
         check("<!--a--b--->x", "<!--a- -b- -->x");
         check(
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn drawings_and_formulas_have_their_namespaces() {
+    fn svg_and_mathml_have_their_namespaces() {
         check(
             "<svg viewBox='0 0 1 1'><use xlink:href='#a'/><foreignObject><p>x</p></foreignObject></svg><math><mi>y</math>",
             r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><use xmlns:xlink="http://www.w3.org/1999/xlink" xlink:href="#a"></use><foreignObject><p xmlns="http://www.w3.org/1999/xhtml">x</p></foreignObject></svg><math xmlns="http://www.w3.org/1998/Math/MathML"><mi>y</mi></math>"##,

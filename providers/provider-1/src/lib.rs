@@ -1,5 +1,6 @@
-//! `provider_1`: Zyte, Zyte API. One JSON request and one JSON reply, which carries the page as base64, or as text when a browser
-//! made it. The price goes by the tier of the site, which no reply tells: an operator can set it by domain.
+//! `provider_1`: Zyte API. One JSON request, one JSON response. The page is base64 without a
+//! browser and text with one. The price depends on the site's tier, which the response does not
+//! report: an operator can set it per domain.
 
 use std::collections::BTreeMap;
 use std::iter::successors;
@@ -12,26 +13,27 @@ use trawl_sdk::provider::{
     Task, base64,
 };
 
-/// The adapter.
+/// Adapter for Zyte API.
 pub struct Zyte;
 
-/// What an operator sets.
+/// Operator settings.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Price tiers, 1 to 5, by domain in lower case. A domain stands for its subdomains too; every other one is of tier 1.
+    /// Price tier (1 to 5) by lower-case domain. An entry also covers subdomains; any other domain
+    /// is tier 1.
     pub tiers: BTreeMap<String, u8>,
 }
 
 const KEY: &str = "PROVIDER1_API_KEY";
-const PICTURE: &str = "screenshot";
-/// Least and most of the price tiers.
+const SCREENSHOT: &str = "screenshot";
+/// Lowest and highest price tier.
 const TIERS: (u8, u8) = (1, 5);
-/// Most characters of an address.
+/// Maximum URL length in characters.
 const URL_CHARS_MAX: usize = 8_192;
-/// Most bytes of a request.
+/// Maximum request body size in bytes.
 const REQUEST_BYTES_MAX: usize = 5 * 1024 * 1024;
-/// Most milliseconds that are waited for an element.
+/// Maximum timeout of `waitForSelector` in milliseconds.
 const SELECTOR_MS_MAX: u32 = 15_000;
 
 /// JSON Schema of [`Settings`].
@@ -40,7 +42,7 @@ const SETTINGS: &str = r#"{
     "properties": {
         "tiers": {
             "type": "object",
-            "description": "Price tiers by domain in lower case; a domain stands for its subdomains too",
+            "description": "Price tier by lower-case domain; an entry also covers subdomains",
             "additionalProperties": {"type": "integer", "minimum": 1, "maximum": 5}
         }
     },
@@ -86,7 +88,7 @@ impl Provider for Zyte {
             "browser_3",
             "browser_4",
             "browser_5",
-            PICTURE,
+            SCREENSHOT,
         ])
         .seconds(210)
         .settings_schema(SETTINGS)
@@ -95,17 +97,17 @@ impl Provider for Zyte {
     fn start(task: &Task, _: Settings) -> Result<Step, Failure> {
         let unsupported = |why| Err(Failure::new(Class::Unsupported, why));
         if task.url.chars().count() > URL_CHARS_MAX {
-            return unsupported("it takes no address of more than 8192 characters");
+            return unsupported("the vendor accepts no URL longer than 8192 characters");
         }
         let host = task.host();
         if host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok() {
-            return unsupported("it takes no host that is an IP address");
+            return unsupported("the vendor accepts no IP address as the host of a URL");
         }
         let request = Request::post(task.at("/v1/extract"))
             .basic(Some(KEY), None)
-            .json(&wanted(task, &host));
+            .json(&request_body(task, &host));
         if request.body.len() > REQUEST_BYTES_MAX {
-            return unsupported("it takes no request of more than 5 MiB");
+            return unsupported("the vendor accepts no request larger than 5 MiB");
         }
         Ok(request.send())
     }
@@ -117,20 +119,25 @@ impl Provider for Zyte {
         reply: &Reply<'_>,
     ) -> Result<Step, Failure> {
         if reply.status != 200 {
-            return Err(own_failure(reply));
+            return Err(failure(reply));
         }
-        let said: Extracted = reply.json()?;
-        let page = match (said.browser_html, said.http_response_body) {
+        let extracted: Extracted = reply.json()?;
+        let page = match (extracted.browser_html, extracted.http_response_body) {
             (Some(html), _) => Page::of_text(task, html),
             (None, Some(body)) => Page::of_base64(task, &body)?,
-            (None, None) => return Err(Failure::new(Class::Drift, "its reply has no page")),
+            (None, None) => {
+                return Err(Failure::new(
+                    Class::Drift,
+                    "the response has neither `browserHtml` nor `httpResponseBody`",
+                ));
+            }
         };
         Ok(page
-            .screenshot_base64(said.screenshot.as_deref())?
-            .status(said.status_code)
-            .url(Some(&said.url))
-            .cookies(pairs(said.response_cookies))
-            .headers(pairs(said.http_response_headers))
+            .screenshot_base64(extracted.screenshot.as_deref())?
+            .status(extracted.status_code)
+            .url(Some(&extracted.url))
+            .cookies(pairs(extracted.response_cookies))
+            .headers(pairs(extracted.http_response_headers))
             .request_id(reply.header("request-id"))
             .cost(cost(task, &settings))
             .done())
@@ -138,8 +145,8 @@ impl Provider for Zyte {
 }
 
 /// The body of the request.
-fn wanted(task: &Task, host: &str) -> Value {
-    let mut wanted = json!({
+fn request_body(task: &Task, host: &str) -> Value {
+    let mut body = json!({
         "url": task.url, "httpResponseHeaders": true, "responseCookies": true,
     });
     let kind = if task.javascript {
@@ -147,44 +154,44 @@ fn wanted(task: &Task, host: &str) -> Value {
     } else {
         "httpResponseBody"
     };
-    wanted[kind] = json!(true);
+    body[kind] = json!(true);
     if !task.headers.is_empty() {
         let headers = task.headers.iter();
-        wanted["customHttpRequestHeaders"] = headers
+        body["customHttpRequestHeaders"] = headers
             .map(|(name, value)| json!({"name": name, "value": value}))
             .collect();
     }
     if !task.cookies.is_empty() {
         let cookies = task.cookies.iter();
-        wanted["requestCookies"] = cookies
+        body["requestCookies"] = cookies
             .map(|(name, value)| json!({"name": name, "value": value, "domain": host}))
             .collect();
     }
     if let Some(country) = &task.country {
-        wanted["geolocation"] = json!(country);
+        body["geolocation"] = json!(country);
     }
     if task.is_residential() {
-        wanted["ipType"] = json!("residential");
+        body["ipType"] = json!("residential");
     }
     if task.method != "GET" {
-        wanted["httpRequestMethod"] = json!(task.method);
+        body["httpRequestMethod"] = json!(task.method);
     }
     if !task.body.is_empty() {
-        wanted["httpRequestBody"] = json!(base64(&task.body));
+        body["httpRequestBody"] = json!(base64(&task.body));
     }
     let actions = actions(task);
     if !actions.is_empty() {
-        wanted["actions"] = json!(actions);
+        body["actions"] = json!(actions);
     }
     if let Some(screenshot) = task.screenshot {
         let full_page = screenshot == Screenshot::FullPage;
-        wanted[PICTURE] = json!(true);
-        wanted["screenshotOptions"] = json!({"format": "png", "fullPage": full_page});
+        body[SCREENSHOT] = json!(true);
+        body["screenshotOptions"] = json!({"format": "png", "fullPage": full_page});
     }
-    wanted
+    body
 }
 
-/// What the browser does after load, in this order; its times are in seconds.
+/// Browser actions after load, in this order. Times are in seconds.
 fn actions(task: &Task) -> Vec<Value> {
     let seconds = |ms: u32| f64::from(ms) / 1000.0;
     let selector = task.wait_for.as_ref().map(|wait| {
@@ -204,7 +211,7 @@ fn actions(task: &Task) -> Vec<Value> {
     [selector, pause, script].into_iter().flatten().collect()
 }
 
-/// What a page costs by the price table.
+/// Cost of a page according to the price table.
 fn cost(task: &Task, settings: &Settings) -> Cost {
     let host = task.host();
     let mut domains = successors(Some(host.as_str()), |domain| {
@@ -215,12 +222,13 @@ fn cost(task: &Task, settings: &Settings) -> Cost {
     let kind = if task.javascript { "browser" } else { "http" };
     let cost = Cost::listed(&format!("{kind}_{tier}"));
     match task.screenshot {
-        Some(_) => cost.and_units(PICTURE, 1),
+        Some(_) => cost.and_units(SCREENSHOT, 1),
         None => cost,
     }
 }
 
-/// The reply with a page, as far as it is needed. Actions that failed are told in it and leave the page as it is.
+/// Response with a page; only the fields in use. Failed actions are reported here too and do not
+/// fail the page.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Extracted {
@@ -246,10 +254,10 @@ fn pairs(named: Vec<Named>) -> Vec<(String, String)> {
     named.map(|one| (one.name, one.value)).collect()
 }
 
-/// What it means when there is no page; nothing is charged then.
-fn own_failure(reply: &Reply<'_>) -> Failure {
-    let said: Value = reply.json().unwrap_or_default();
-    let text = |name: &str| said[name].as_str();
+/// Classifies a response without a page. The vendor charges nothing for it.
+fn failure(reply: &Reply<'_>) -> Failure {
+    let problem: Value = reply.json().unwrap_or_default();
+    let text = |name: &str| problem[name].as_str();
     let kind = text("type").unwrap_or_default();
     let class = match (reply.status, kind) {
         (400 | 422, _) => Class::BadRequest,
@@ -262,12 +270,12 @@ fn own_failure(reply: &Reply<'_>) -> Failure {
         (200..=299, _) => Class::Drift,
         _ => Class::ProviderError,
     };
-    // A domain that it never serves.
-    let is_lasting = reply.status == 451;
+    // The vendor never serves this domain.
+    let is_permanent = reply.status == 451;
     Failure::quoting_some(class, reply, text("detail").or(text("title")))
         .request_id(reply.header("request-id"))
         .code_some(text("type").filter(|kind| !kind.is_empty()))
-        .retryable(is_lasting.then_some(false))
+        .retryable(is_permanent.then_some(false))
 }
 
 #[cfg(test)]
@@ -289,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_browser_all_wishes_are_in_the_request() {
+    fn a_plain_request_has_every_option() {
         let task = Task {
             method: "POST".to_owned(),
             body: b"x=1".to_vec(),
@@ -321,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_browser_all_wishes_are_in_the_request() {
+    fn a_browser_request_has_every_option() {
         let task = Task {
             javascript: true,
             wait_ms: Some(1_500),
@@ -351,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_cannot_take_is_not_sent() {
+    fn unsupported_tasks_are_not_sent() {
         let refused = |task: &Task| {
             let talk = converse::<Zyte>(task, &[]);
             assert_eq!(talk.class(), Class::Unsupported, "{}", task.url);
@@ -366,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_comes_with_all_facts() {
+    fn a_page_has_its_metadata() {
         let body = json!({
             "url": "https://www.shop.example/gone", "statusCode": 404, "httpResponseBody": "AP9nb25l",
             "httpResponseHeaders": [
@@ -405,7 +413,10 @@ mod tests {
         let page = talk.page();
         assert_eq!(page.content, Content::Text("<p>".to_owned()));
         assert_eq!(page.screenshot.as_deref(), Some([1, 2].as_slice()));
-        assert_eq!(page.cost, Cost::listed("browser_3").and_units(PICTURE, 1));
+        assert_eq!(
+            page.cost,
+            Cost::listed("browser_3").and_units(SCREENSHOT, 1)
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! `provider_10`: Oxylabs, Web Scraper API in its realtime form. The page comes in JSON, its body as base64 where it can be of any
-//! type.
+//! `provider_10`: Oxylabs Web Scraper API, realtime integration. The response is JSON. The page in
+//! it is base64 without a browser, so that any media type survives, and text with one.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -8,19 +8,19 @@ use trawl_sdk::provider::{
     base64, country_name, header_object,
 };
 
-/// The adapter.
+/// Adapter for the Oxylabs Web Scraper API.
 pub struct Oxylabs;
 
 const USERNAME: &str = "PROVIDER10_USERNAME";
 const PASSWORD: &str = "PROVIDER10_PASSWORD";
 const PLAIN: &str = "plain";
 const RENDERED: &str = "rendered";
-/// Statuses of the target whose bodies are wanted as well.
-const WANTED_STATUSES: [u16; 8] = [400, 401, 403, 404, 410, 429, 500, 503];
-/// Statuses from here on are the vendor's own: a job that has failed.
-const FAULTED: u16 = 600;
-/// Countries that the vendor's list spells in its own way.
-const SPELLED: [(&str, &str); 10] = [
+/// Target statuses that the vendor treats as success, so that it returns their bodies.
+const SUCCESSFUL_STATUSES: [u16; 8] = [400, 401, 403, 404, 410, 429, 500, 503];
+/// Statuses from here on are the vendor's own and mean a failed job.
+const VENDOR_STATUS_MIN: u16 = 600;
+/// Countries whose names in the vendor's list differ from [`country_name`].
+const COUNTRY_NAMES: [(&str, &str); 10] = [
     ("AX", "Aaland Islands"),
     ("BN", "Brunei Darussalam"),
     ("BO", "Bolivia Plurinational State of"),
@@ -65,10 +65,11 @@ impl Provider for Oxylabs {
 
     fn start(task: &Task, (): ()) -> Result<Step, Failure> {
         let mut body = json!({"source": "universal", "url": task.url, "context": context(task)});
-        // There is no word for JavaScript off but to leave `render` out.
-        match task.javascript {
-            true => body["render"] = "html".into(),
-            false => body["content_encoding"] = "base64".into(),
+        // Rendering is off only if `render` is absent.
+        if task.javascript {
+            body["render"] = "html".into()
+        } else {
+            body["content_encoding"] = "base64".into()
         }
         let instructions = instructions(task);
         if !instructions.is_empty() {
@@ -83,18 +84,18 @@ impl Provider for Oxylabs {
 
     fn resume(task: &Task, (): (), _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         if reply.status != 200 {
-            return Err(own_failure(reply));
+            return Err(failure(reply));
         }
-        let said: Answer = reply.json()?;
-        let Some(result) = said.results.into_iter().next() else {
+        let response: Response = reply.json()?;
+        let Some(result) = response.results.into_iter().next() else {
             return Err(Failure::of_reply(Class::Drift, reply));
         };
         let id = result.job_id.as_ref().map(Value::to_string);
         let id = id.as_deref().map(|id| id.trim_matches('"'));
         let id = id.or(reply.header("x-oxylabs-job-id"));
         let status = result.status_code;
-        if status >= FAULTED {
-            let message = format!("its job failed with {status}");
+        if status >= VENDOR_STATUS_MIN {
+            let message = format!("the job failed with status {status}");
             let failure = Failure::new(Class::TargetBlocked, message);
             return Err(failure.code(&status.to_string()).request_id(id));
         }
@@ -109,17 +110,17 @@ impl Provider for Oxylabs {
             .url(result.url.as_deref())
             .request_id(id);
         let page = match result.response {
-            Some(told) => with_facts(page, told),
+            Some(response) => with_metadata(page, response),
             None => page,
         };
         Ok(page.cost(cost(task, status)).done())
     }
 }
 
-/// What is asked of the request to the target.
+/// The `context` parameter: everything about the request to the target.
 fn context(task: &Task) -> Value {
     let mut context = vec![
-        json!({"key": "successful_status_codes", "value": WANTED_STATUSES}),
+        json!({"key": "successful_status_codes", "value": SUCCESSFUL_STATUSES}),
         json!({"key": "follow_redirects", "value": true}),
     ];
     if !task.headers.is_empty() {
@@ -141,7 +142,7 @@ fn context(task: &Task) -> Value {
     context.into()
 }
 
-/// What the browser is to wait for. The vendor counts seconds.
+/// The `browser_instructions` parameter. Times are in seconds.
 fn instructions(task: &Task) -> Vec<Value> {
     let mut instructions = Vec::new();
     if let Some(wait) = &task.wait_for {
@@ -159,12 +160,19 @@ fn instructions(task: &Task) -> Vec<Value> {
 
 /// The vendor's name of a country.
 fn country(code: &str) -> Result<&'static str, Failure> {
-    let own = SPELLED.iter().find(|(known, _)| *known == code);
-    let name = own.map(|(_, name)| *name).or_else(|| country_name(code));
-    name.ok_or_else(|| Failure::new(Class::Unsupported, format!("it knows no country `{code}`")))
+    let vendor_name = COUNTRY_NAMES.iter().find(|(known, _)| *known == code);
+    let name = vendor_name
+        .map(|(_, name)| *name)
+        .or_else(|| country_name(code));
+    name.ok_or_else(|| {
+        Failure::new(
+            Class::Unsupported,
+            format!("the vendor does not support the country `{code}`"),
+        )
+    })
 }
 
-/// By the price table: a result is charged unless the target failed.
+/// Cost according to the price table: a result is charged unless the target failed.
 fn cost(task: &Task, status: u16) -> Cost {
     match (status / 100, task.javascript) {
         (2 | 4, false) => Cost::listed(PLAIN),
@@ -173,27 +181,27 @@ fn cost(task: &Task, status: u16) -> Cost {
     }
 }
 
-/// The reply, as far as it is needed.
+/// Response with results; only the fields in use.
 #[derive(Deserialize)]
-struct Answer {
+struct Response {
     #[serde(default)]
-    results: Vec<Outcome>,
+    results: Vec<JobResult>,
 }
 
 #[derive(Deserialize)]
-struct Outcome {
+struct JobResult {
     #[serde(default)]
     content: Value,
     status_code: u16,
     url: Option<String>,
     job_id: Option<Value>,
     #[serde(rename = "_response")]
-    response: Option<Told>,
+    response: Option<TargetResponse>,
 }
 
-/// What the target told.
+/// Metadata of the target's response.
 #[derive(Deserialize)]
-struct Told {
+struct TargetResponse {
     headers: Option<Map<String, Value>>,
     cookies: Option<Vec<Cookie>>,
 }
@@ -205,14 +213,14 @@ struct Cookie {
     value: String,
 }
 
-fn with_facts(page: Page, told: Told) -> Page {
-    let cookies = told.cookies.unwrap_or_default().into_iter();
+fn with_metadata(page: Page, response: TargetResponse) -> Page {
+    let cookies = response.cookies.unwrap_or_default().into_iter();
     let page = page.cookies(cookies.map(|cookie| (cookie.key, cookie.value)).collect());
-    page.header_object(told.headers.as_ref())
+    page.header_object(response.headers.as_ref())
 }
 
-/// What it means when there is no result.
-fn own_failure(reply: &Reply<'_>) -> Failure {
+/// Classifies a response without results.
+fn failure(reply: &Reply<'_>) -> Failure {
     #[derive(Deserialize)]
     struct Error {
         message: String,
@@ -220,11 +228,12 @@ fn own_failure(reply: &Reply<'_>) -> Failure {
     let words = reply.json().map(|error: Error| error.message);
     let words = words.unwrap_or_else(|_| reply.text().into_owned());
     let class = match reply.status {
-        // Not finished yet.
+        // The job is not finished.
         204 | 408 => Class::ProviderTimeout,
         400 | 422 => Class::BadRequest,
         401 | 403 => Class::BadKey,
-        // One status for too many at once and for none left: the text tells.
+        // 429 means a rate limit as well as an exhausted account; only the message tells them
+        // apart.
         429 if words.to_lowercase().contains("out of") => Class::NoCredit,
         429 => Class::RateLimited,
         200..=299 => Class::Drift,
@@ -259,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn without_wishes_there_is_little_to_say() {
+    fn a_minimal_request() {
         let talk = converse::<Oxylabs>(&task(), &[]);
         let request = talk.first();
         assert_eq!(
@@ -283,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wish_has_its_place() {
+    fn a_request_has_every_option() {
         let wished = Task {
             method: "POST".to_owned(),
             body: b"x=1".to_vec(),
@@ -327,7 +336,7 @@ mod tests {
     #[test]
     fn countries_have_the_names_of_the_vendor() {
         assert!(
-            SPELLED
+            COUNTRY_NAMES
                 .iter()
                 .all(|(code, name)| country_name(code).is_some_and(|usual| usual != *name))
         );

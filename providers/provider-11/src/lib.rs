@@ -1,4 +1,4 @@
-//! `provider_11`: Decodo, Web Scraping API. The page comes in JSON, its body as text.
+//! `provider_11`: Decodo Web Scraping API. The response is JSON with the page as text.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -7,19 +7,19 @@ use trawl_sdk::provider::{
     base64, country_name, header_object,
 };
 
-/// The adapter.
+/// Adapter for the Decodo Web Scraping API.
 pub struct Decodo;
 
 const USERNAME: &str = "PROVIDER11_USERNAME";
 const PASSWORD: &str = "PROVIDER11_PASSWORD";
-/// One for each pool, and for each with JavaScript.
+/// Price table units, by proxy pool and by rendering.
 const UNITS: [&str; 4] = ["standard", "standard_js", "premium", "premium_js"];
-/// Longest address that the vendor takes.
+/// Maximum URL length in characters.
 const URL_CHARS_MAX: usize = 2056;
-/// Statuses of the target whose bodies are wanted as well.
-const WANTED_STATUSES: [u16; 8] = [400, 401, 403, 404, 410, 429, 500, 503];
-/// Statuses from here on are the vendor's own: a task that has failed.
-const FAULTED: u16 = 600;
+/// Target statuses that the vendor treats as success, so that it returns their bodies.
+const SUCCESSFUL_STATUSES: [u16; 8] = [400, 401, 403, 404, 410, 429, 500, 503];
+/// Statuses from here on are the vendor's own and mean a failed task.
+const VENDOR_STATUS_MIN: u16 = 600;
 
 trawl_sdk::export!(provider: Decodo);
 
@@ -52,36 +52,37 @@ impl Provider for Decodo {
 
     fn start(task: &Task, (): ()) -> Result<Step, Failure> {
         if task.url.chars().count() > URL_CHARS_MAX {
-            let message = format!("it takes no address of more than {URL_CHARS_MAX} characters");
+            let message =
+                format!("the vendor accepts no URL longer than {URL_CHARS_MAX} characters");
             return Err(Failure::new(Class::Unsupported, message));
         }
         let request = Request::post(task.at("/v2/scrape"))
             .basic(Some(USERNAME), Some(PASSWORD))
             .header("accept", "application/json");
-        Ok(request.json(&wanted(task)?).send())
+        Ok(request.json(&request_body(task)?).send())
     }
 
     fn resume(task: &Task, (): (), _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         if reply.status != 200 {
-            return Err(own_failure(reply));
+            return Err(failure(reply));
         }
-        let said: Answer = reply.json()?;
-        let Some(result) = said.results.into_iter().next() else {
-            let class = match said.status.as_deref() {
+        let response: Response = reply.json()?;
+        let Some(result) = response.results.into_iter().next() else {
+            let class = match response.status.as_deref() {
                 Some("failed") => Class::TargetBlocked,
                 _ => Class::Drift,
             };
             return Err(Failure::quoting(
                 class,
                 reply,
-                &said.message.unwrap_or_default(),
+                &response.message.unwrap_or_default(),
             ));
         };
         let id = result.task_id.as_ref().map(Value::to_string);
         let id = id.as_deref().map(|id| id.trim_matches('"'));
         let status = result.status_code;
-        if status >= FAULTED {
-            let message = format!("its task failed with {status}");
+        if status >= VENDOR_STATUS_MIN {
+            let message = format!("the task failed with status {status}");
             let failure = Failure::new(Class::TargetBlocked, message);
             return Err(failure.code(&status.to_string()).request_id(id));
         }
@@ -101,9 +102,9 @@ impl Provider for Decodo {
     }
 }
 
-/// What is asked of the vendor, who refuses fields that it does not know.
-fn wanted(task: &Task) -> Result<Value, Failure> {
-    // Without a pool the vendor may take the dearer one.
+/// The body of the request. The vendor rejects unknown fields.
+fn request_body(task: &Task) -> Result<Value, Failure> {
+    // By default the vendor may use the more expensive pool.
     let pool = if task.is_residential() {
         "premium"
     } else {
@@ -113,14 +114,19 @@ fn wanted(task: &Task) -> Result<Value, Failure> {
         "target": "universal",
         "url": task.url,
         "proxy_pool": pool,
-        "successful_status_codes": WANTED_STATUSES,
+        "successful_status_codes": SUCCESSFUL_STATUSES,
     });
-    // There is no word for JavaScript off but to leave this out.
+    // Rendering is off only if `headless` is absent.
     if task.javascript {
         body["headless"] = "html".into();
     }
     if let Some(code) = &task.country {
-        let unknown = || Failure::new(Class::Unsupported, format!("it knows no country `{code}`"));
+        let unknown = || {
+            Failure::new(
+                Class::Unsupported,
+                format!("the vendor does not support the country `{code}`"),
+            )
+        };
         body["geo"] = country_name(code).ok_or_else(unknown)?.into();
     }
     if !task.headers.is_empty() {
@@ -141,23 +147,23 @@ fn wanted(task: &Task) -> Result<Value, Failure> {
     Ok(body)
 }
 
-/// The unit of the price table.
+/// Unit of the price table.
 fn unit(task: &Task) -> &'static str {
     let pool = if task.is_residential() { 2 } else { 0 };
     UNITS[pool + usize::from(task.javascript)]
 }
 
-/// The reply, as far as it is needed.
+/// Response with results; only the fields in use.
 #[derive(Deserialize)]
-struct Answer {
+struct Response {
     #[serde(default)]
-    results: Vec<Outcome>,
+    results: Vec<TaskResult>,
     status: Option<String>,
     message: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Outcome {
+struct TaskResult {
     #[serde(default)]
     content: Value,
     status_code: u16,
@@ -174,20 +180,21 @@ struct Cookie {
     value: String,
 }
 
-/// What it means when there is no result.
-fn own_failure(reply: &Reply<'_>) -> Failure {
+/// Classifies a response without results.
+fn failure(reply: &Reply<'_>) -> Failure {
     #[derive(Deserialize)]
     struct Error {
         message: String,
     }
     let words = reply.json().map(|error: Error| error.message);
     let words = words.unwrap_or_else(|_| reply.text().into_owned());
-    let says = |word: &str| words.to_lowercase().contains(word);
+    let mentions = |word: &str| words.to_lowercase().contains(word);
     let class = match reply.status {
         400 | 422 => Class::BadRequest,
         401 | 403 => Class::BadKey,
-        // One status for too many at once and for none left: the text tells.
-        429 if says("out of") || says("credit") || says("quota") => Class::NoCredit,
+        // 429 means a rate limit as well as an exhausted account; only the message tells them
+        // apart.
+        429 if mentions("out of") || mentions("credit") || mentions("quota") => Class::NoCredit,
         429 => Class::RateLimited,
         524 => Class::ProviderTimeout,
         200..=299 => Class::Drift,
@@ -215,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn without_wishes_there_is_little_to_say() {
+    fn a_minimal_request() {
         let talk = converse::<Decodo>(&task(), &[]);
         let request = talk.first();
         assert_eq!(
@@ -239,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wish_has_its_place() {
+    fn a_request_has_every_option() {
         let wished = Task {
             method: "POST".to_owned(),
             body: b"x=1".to_vec(),
@@ -271,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_asked_is_not_sent() {
+    fn unsupported_tasks_are_not_sent() {
         let check = |task: &Task| {
             let talk = converse::<Decodo>(task, &[]);
             assert_eq!(

@@ -1,5 +1,5 @@
-//! `provider_2`: ScrapingBee, HTML API. The reply is the page itself, with facts in `Spb-*` headers; only a picture or the cookies
-//! of a rendered page need the vendor's JSON form.
+//! `provider_2`: ScrapingBee HTML API. The response body is the page, with metadata in `Spb-*`
+//! headers. The vendor's JSON response is used for screenshots only.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,18 +8,18 @@ use trawl_sdk::provider::{
     Task, base64,
 };
 
-/// The adapter.
+/// Adapter for the ScrapingBee HTML API.
 pub struct ScrapingBee;
 
 const KEY: &str = "PROVIDER2_API_KEY";
 const CREDIT: &str = "credit";
-/// The vendor's own headers among those with its prefix.
-const OWN_HEADERS: [&str; 4] = ["cost", "initial-status-code", "resolved-url", "request-id"];
-/// Least and most milliseconds of the vendor's `timeout`.
+/// `Spb-*` headers that the vendor sets itself; the others are the target's.
+const VENDOR_HEADERS: [&str; 4] = ["cost", "initial-status-code", "resolved-url", "request-id"];
+/// Range of the `timeout` parameter in milliseconds.
 const TIMEOUT_MS: (u32, u32) = (1_000, 140_000);
-/// What the vendor is left to hand over after its `timeout`.
+/// Time for the vendor to deliver the response after `timeout` has passed.
 const GRACE_MS: u32 = 15_000;
-/// Most milliseconds of `wait`.
+/// Maximum of the `wait` parameter in milliseconds.
 const WAIT_MS_MAX: u32 = 35_000;
 
 trawl_sdk::export!(provider: ScrapingBee);
@@ -97,7 +97,7 @@ impl Provider for ScrapingBee {
 
     fn resume(task: &Task, (): (), _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         let Some(status) = reply.number("spb-initial-status-code") else {
-            return Err(own_failure(reply));
+            return Err(failure(reply));
         };
         let cost = Cost::reported_or_unknown(CREDIT, reply.header("spb-cost"));
         let id = reply.header("spb-request-id");
@@ -111,7 +111,7 @@ impl Provider for ScrapingBee {
             return Err(Failure::of_reply(Class::TargetUnreachable, reply).request_id(id));
         }
         let mut headers = reply.headers_after("spb-");
-        headers.retain(|(name, _)| !OWN_HEADERS.contains(&name.as_str()));
+        headers.retain(|(name, _)| !VENDOR_HEADERS.contains(&name.as_str()));
         let page = match task.screenshot {
             Some(_) => from_json(task, reply)?,
             None => Page::of_reply(task),
@@ -126,9 +126,9 @@ impl Provider for ScrapingBee {
     }
 }
 
-/// The reply with `json_response=true`, as far as it is needed.
+/// Response with `json_response=true`; only the fields in use.
 #[derive(Deserialize)]
-struct Enveloped {
+struct JsonResponse {
     body: Value,
     #[serde(rename = "type")]
     kind: String,
@@ -136,22 +136,22 @@ struct Enveloped {
 }
 
 fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
-    let said: Enveloped = reply.json()?;
-    let page = match (said.kind.as_str(), said.body) {
+    let response: JsonResponse = reply.json()?;
+    let page = match (response.kind.as_str(), response.body) {
         ("b64_bytes", Value::String(text)) => Page::of_base64(task, &text)?,
         (_, Value::String(text)) => Page::of_text(task, text),
         (_, other) => Page::of_text(task, other.to_string()),
     };
-    page.screenshot_base64(said.screenshot.as_deref())
+    page.screenshot_base64(response.screenshot.as_deref())
 }
 
-/// What it means when the target has not answered.
-fn own_failure(reply: &Reply<'_>) -> Failure {
-    let says = |word: &str| reply.text().to_lowercase().contains(word);
+/// Classifies a response without the target's status: the target has not answered.
+fn failure(reply: &Reply<'_>) -> Failure {
+    let mentions = |word: &str| reply.text().to_lowercase().contains(word);
     let class = match reply.status {
         400 => Class::BadRequest,
-        // One status for a wrong key and for one that is used up: the text tells.
-        401 if says("credit") || says("limit") => Class::NoCredit,
+        // 401 means a wrong key as well as an exhausted quota; only the message tells them apart.
+        401 if mentions("credit") || mentions("limit") => Class::NoCredit,
         401 | 403 => Class::BadKey,
         429 => Class::RateLimited,
         200..=299 => Class::Drift,
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_the_body_and_facts_are_headers() {
+    fn the_body_is_the_page_and_headers_are_metadata() {
         let answered = reply(
             404,
             &[

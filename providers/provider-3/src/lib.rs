@@ -1,15 +1,15 @@
-//! `provider_3`: ScraperAPI. The reply is the page itself, with facts in `sa-*` headers; the vendor treats every body as text and
-//! keeps the target's headers to itself.
+//! `provider_3`: ScraperAPI. The response body is the page, with metadata in `sa-*` headers. The
+//! vendor treats every body as text and does not return the target's headers.
 
 use serde::Deserialize;
 use trawl_sdk::provider::{
     Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task,
 };
 
-/// The adapter.
+/// Adapter for the ScraperAPI scraping API.
 pub struct ScraperApi;
 
-/// What an operator sets.
+/// Operator settings.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
@@ -19,7 +19,7 @@ pub struct Settings {
 
 const KEY: &str = "PROVIDER3_API_KEY";
 const CREDIT: &str = "credit";
-/// Headers with this prefix are options for the vendor, which can raise the price.
+/// Headers with this prefix are vendor options, which can raise the price.
 const OPTION_PREFIX: &str = "x-sapi-";
 
 /// JSON Schema of [`Settings`].
@@ -65,8 +65,8 @@ impl Provider for ScraperApi {
 
     fn start(task: &Task, settings: Settings) -> Result<Step, Failure> {
         let mut names = task.headers.iter().map(|(name, _)| name);
-        if let Some(name) = names.find(|name| is_taken(name)) {
-            let message = format!("it cannot pass the header {name} on");
+        if let Some(name) = names.find(|name| is_consumed(name)) {
+            let message = format!("the header `{name}` does not reach the target");
             return Err(Failure::new(Class::Unsupported, message));
         }
         let cookies = task.cookie_line();
@@ -84,9 +84,10 @@ impl Provider for ScraperApi {
             .prefixed_headers("", &task.headers)
             .header_some("Cookie", cookies)
             .body(task.body.clone());
-        let request = match settings.key_in_query {
-            true => request.secret_query("api_key", KEY),
-            false => request.secret_header("x-sapi-api_key", KEY),
+        let request = if settings.key_in_query {
+            request.secret_query("api_key", KEY)
+        } else {
+            request.secret_header("x-sapi-api_key", KEY)
         };
         Ok(request.send())
     }
@@ -94,7 +95,7 @@ impl Provider for ScraperApi {
     fn resume(task: &Task, _: Settings, _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         let cost = match reply.header("sa-credit-cost") {
             credits @ Some(_) => Cost::reported_or_unknown(CREDIT, credits),
-            // What is charged is always told.
+            // The vendor reports every charge.
             None => Cost::free(),
         };
         match (reply.status, reply.number("sa-statuscode")) {
@@ -104,20 +105,21 @@ impl Provider for ScraperApi {
                 .content_type(reply.header("content-type"))
                 .cost(cost)
                 .done()),
-            (_, Some(status)) => Err(failure_of_target(status, reply).cost(cost)),
-            (_, None) => Err(own_failure(reply).cost(cost)),
+            (_, Some(status)) => Err(target_failure(status, reply).cost(cost)),
+            (_, None) => Err(vendor_failure(reply).cost(cost)),
         }
     }
 }
 
-/// Whether a header on the call does not reach the target: the vendor or the host takes it for itself.
-fn is_taken(name: &str) -> bool {
+/// Whether the vendor or the host consumes this request header, so that it never reaches the
+/// target.
+fn is_consumed(name: &str) -> bool {
     let name = name.to_lowercase();
     name == "authorization" || name.starts_with(OPTION_PREFIX)
 }
 
-/// What it means when the target has answered and its page is not delivered.
-fn failure_of_target(status: u16, reply: &Reply<'_>) -> Failure {
+/// Classifies a failed response of the target: its page is not delivered.
+fn target_failure(status: u16, reply: &Reply<'_>) -> Failure {
     let class = match status {
         403 | 429 => Class::TargetBlocked,
         504 => Class::TargetUnreachable,
@@ -126,14 +128,15 @@ fn failure_of_target(status: u16, reply: &Reply<'_>) -> Failure {
     Failure::of_reply(class, reply).target_status(status)
 }
 
-/// What it means when the target has not answered.
-fn own_failure(reply: &Reply<'_>) -> Failure {
-    let says = |word: &str| reply.text().to_lowercase().contains(word);
+/// Classifies a failure without a response of the target.
+fn vendor_failure(reply: &Reply<'_>) -> Failure {
+    let mentions = |word: &str| reply.text().to_lowercase().contains(word);
     let class = match reply.status {
         400 => Class::BadRequest,
-        // One status for an account that is used up and for an option that the plan does not have: the text tells.
-        403 if says("credit") || says("exhausted") || says("limit") => Class::NoCredit,
-        403 if says("plan") => Class::BadRequest,
+        // 403 means an exhausted account as well as a feature outside the plan; only the message
+        // tells them apart.
+        403 if mentions("credit") || mentions("exhausted") || mentions("limit") => Class::NoCredit,
+        403 if mentions("plan") => Class::BadRequest,
         401 | 403 => Class::BadKey,
         429 => Class::RateLimited,
         200..=299 => Class::Drift,
@@ -161,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn without_wishes_little_is_asked_for() {
+    fn a_minimal_request() {
         let talk = converse::<ScraperApi>(&task(), &[]);
         let request = talk.first();
         assert_eq!(
@@ -174,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn all_wishes_are_in_the_request() {
+    fn a_request_has_every_option() {
         let task = Task {
             method: "POST".to_owned(),
             body: b"x=1".to_vec(),
@@ -223,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_the_body_and_facts_are_headers() {
+    fn the_body_is_the_page_and_headers_are_metadata() {
         let headers = [
             ("sa-statuscode", "404"),
             ("sa-final-url", "https://shop.example/gone"),
@@ -240,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn an_untold_cost_is_none() {
+    fn without_a_reported_cost_the_page_is_free() {
         let answered = reply(200, &[("sa-statuscode", "200")], b"".as_slice());
         let talk = converse::<ScraperApi>(&task(), &[answered]);
         assert_eq!(talk.page().cost, Cost::free());
@@ -264,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn own_failures_have_their_classes() {
+    fn vendor_failures_have_their_classes() {
         let check = |status: u16, body: &'static str, expected: Class| {
             let answered = reply(status, &[("retry-after", "2")], body.as_bytes());
             let talk = converse::<ScraperApi>(&task(), &[answered]);

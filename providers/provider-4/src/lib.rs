@@ -1,5 +1,5 @@
-//! `provider_4`: Scrapfly, Web Scraping API. The reply is JSON with the page inside it; of a large page it has only the address,
-//! which is a second exchange.
+//! `provider_4`: Scrapfly Web Scraping API. The response is JSON with the page inside. For a large
+//! page it carries only a URL, which is fetched in a second exchange.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use trawl_sdk::provider::{
     Step, Task, base64_url, header_pairs,
 };
 
-/// The adapter.
+/// Adapter for the Scrapfly Web Scraping API.
 pub struct Scrapfly;
 
 const KEY: &str = "PROVIDER4_KEY";
 const CREDIT: &str = "credit";
-/// Least and most milliseconds of the vendor's `timeout`.
+/// Range of the `timeout` parameter in milliseconds.
 const TIMEOUT_MS: (u32, u32) = (15_000, 155_000);
-/// What the vendor is left to hand over after its `timeout`.
+/// Time for the vendor to deliver the response after `timeout` has passed.
 const GRACE_MS: u32 = 5_000;
-/// The code of a target that answered with an error: its page is there all the same.
-const UPSTREAM: &str = "ERR::SCRAPE::BAD_UPSTREAM_RESPONSE";
+/// Error code of a target that answered with an error status. The result still has its page.
+const BAD_UPSTREAM_RESPONSE: &str = "ERR::SCRAPE::BAD_UPSTREAM_RESPONSE";
 
 trawl_sdk::export!(provider: Scrapfly);
 
@@ -55,9 +55,10 @@ impl Provider for Scrapfly {
 
     fn start(task: &Task, (): ()) -> Result<Step, Failure> {
         let timeout = task.time_ms.saturating_sub(GRACE_MS);
-        let pool = match task.is_residential() {
-            true => "public_residential_pool",
-            false => "public_datacenter_pool",
+        let pool = if task.is_residential() {
+            "public_residential_pool"
+        } else {
+            "public_datacenter_pool"
         };
         let mut request = Request::new(&task.method, task.at("/scrape"))
             .secret_query("key", KEY)
@@ -92,41 +93,44 @@ impl Provider for Scrapfly {
         if !memo.is_empty() {
             return large_page(task, memo, reply);
         }
-        let said: Answer = reply.json().unwrap_or_default();
-        let code = said.code(reply);
-        let Some(result) = &said.result else {
-            return Err(own_failure(&said, reply));
+        let response: Response = reply.json().unwrap_or_default();
+        let code = response.code(reply);
+        let Some(result) = &response.result else {
+            return Err(failure(&response, reply));
         };
-        if result.success != Some(true) && code.as_deref() != Some(UPSTREAM) {
-            return Err(own_failure(&said, reply));
+        if result.success != Some(true) && code.as_deref() != Some(BAD_UPSTREAM_RESPONSE) {
+            return Err(failure(&response, reply));
         }
         let (Some(status), Some(format)) = (result.status_code, &result.format) else {
-            return Err(Failure::new(Class::Drift, "its reply has no page"));
+            return Err(Failure::new(
+                Class::Drift,
+                "the result has no `status_code` or `format`",
+            ));
         };
-        let facts = Facts {
+        let metadata = Metadata {
             status,
             url: result.url.clone(),
             headers: result.headers(),
             cookies: result.cookies(),
-            credits: said.credits(reply),
-            id: said.uuid.clone(),
+            credits: response.credits(reply),
+            id: response.uuid.clone(),
         };
         let content = result.content.as_deref().unwrap_or_default();
         match format.as_str() {
-            "text" => Ok(facts.complete(Page::of_text(task, content))),
-            "binary" => Ok(facts.complete(Page::of_base64(task, content)?)),
-            "clob" | "blob" => facts.ask_for(content),
+            "text" => Ok(metadata.complete(Page::of_text(task, content))),
+            "binary" => Ok(metadata.complete(Page::of_base64(task, content)?)),
+            "clob" | "blob" => metadata.fetch_body(content),
             other => {
-                let message = format!("its reply is of the unknown format {other}");
-                Err(Failure::new(Class::Drift, message).cost(facts.cost()))
+                let message = format!("the result has the unknown format `{other}`");
+                Err(Failure::new(Class::Drift, message).cost(metadata.cost()))
             }
         }
     }
 }
 
-/// What is known of a page before its body is there.
+/// Metadata of a page whose body is still missing; the memo of the second exchange.
 #[derive(Deserialize, Serialize)]
-struct Facts {
+struct Metadata {
     status: u16,
     url: Option<String>,
     headers: Vec<(String, String)>,
@@ -135,7 +139,7 @@ struct Facts {
     id: Option<String>,
 }
 
-impl Facts {
+impl Metadata {
     fn cost(&self) -> Cost {
         Cost::reported_or_unknown(CREDIT, self.credits.as_deref())
     }
@@ -151,42 +155,49 @@ impl Facts {
             .done()
     }
 
-    /// The step that fetches the body from its address.
-    fn ask_for(&self, address: &str) -> Result<Step, Failure> {
+    /// The step that fetches the body from its URL.
+    fn fetch_body(&self, url: &str) -> Result<Step, Failure> {
         let failed = |class, why| Err(Failure::new(class, why).cost(self.cost()));
-        if !address.starts_with("https://") && !address.starts_with("http://") {
-            return failed(Class::Drift, "the address of its page is none");
+        if !url.starts_with("https://") && !url.starts_with("http://") {
+            return failed(Class::Drift, "the URL of the large page is not an HTTP URL");
         }
         match serde_json::to_vec(self) {
-            Ok(memo) if memo.len() <= MEMO_BYTES_MAX => Ok(Request::get(address)
-                .secret_query("key", KEY)
-                .send_with(memo)),
-            _ => failed(Class::ProviderError, "its page has too many headers"),
+            Ok(memo) if memo.len() <= MEMO_BYTES_MAX => {
+                Ok(Request::get(url).secret_query("key", KEY).send_with(memo))
+            }
+            _ => failed(
+                Class::ProviderError,
+                "the page's headers do not fit in the memo",
+            ),
         }
     }
 }
 
-/// The page whose body was fetched from its address.
+/// The page whose body was fetched from its URL.
 fn large_page(task: &Task, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
-    let facts: Facts = serde_json::from_slice(memo)
-        .map_err(|error| Failure::new(Class::ProviderError, format!("its memo: {error}")))?;
+    let metadata: Metadata = serde_json::from_slice(memo).map_err(|error| {
+        Failure::new(
+            Class::ProviderError,
+            format!("the memo is invalid: {error}"),
+        )
+    })?;
     let class = match reply.status {
-        200..=299 => return Ok(facts.complete(Page::of_reply(task))),
+        200..=299 => return Ok(metadata.complete(Page::of_reply(task))),
         401 | 403 => Class::BadKey,
         429 => Class::RateLimited,
         504 => Class::ProviderTimeout,
         _ => Class::ProviderError,
     };
     Err(Failure::of_reply(class, reply)
-        .target_status(facts.status)
-        .request_id(facts.id.as_deref())
-        .cost(facts.cost()))
+        .target_status(metadata.status)
+        .request_id(metadata.id.as_deref())
+        .cost(metadata.cost()))
 }
 
-/// The reply, as far as it is needed: that with a page, and both forms of an error.
+/// Response with a page, or either form of an error; only the fields in use.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Answer {
+struct Response {
     uuid: Option<String>,
     error_id: Option<String>,
     code: Value,
@@ -216,19 +227,19 @@ struct Problem {
     retryable: Option<bool>,
 }
 
-impl Answer {
+impl Response {
     fn problem(&self) -> Option<&Problem> {
         self.result.as_ref()?.error.as_ref()
     }
 
     fn code(&self, reply: &Reply<'_>) -> Option<String> {
-        let of_result = self.problem().and_then(|problem| problem.code.as_deref());
-        let code = of_result.or(self.code.as_str());
+        let result_code = self.problem().and_then(|problem| problem.code.as_deref());
+        let code = result_code.or(self.code.as_str());
         code.or(reply.header("x-scrapfly-reject-code"))
             .map(str::to_owned)
     }
 
-    /// Credits that the reply says are charged.
+    /// Credits charged, as reported by the vendor.
     fn credits(&self, reply: &Reply<'_>) -> Option<String> {
         match &self.context["cost"]["total"] {
             Value::Number(total) => Some(total.to_string()),
@@ -238,7 +249,7 @@ impl Answer {
 }
 
 impl Scraped {
-    /// Headers in order of their names; one that was repeated has a list.
+    /// Headers sorted by name; a repeated header has a list of values.
     fn headers(&self) -> Vec<(String, String)> {
         let headers = self.response_headers.as_ref();
         headers.map(header_pairs).unwrap_or_default()
@@ -259,36 +270,39 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// What it means when there is no page.
-fn own_failure(said: &Answer, reply: &Reply<'_>) -> Failure {
-    let problem = said.problem();
-    let code = said.code(reply);
+/// Classifies a response without a page.
+fn failure(response: &Response, reply: &Reply<'_>) -> Failure {
+    let problem = response.problem();
+    let code = response.code(reply);
     let words = problem.and_then(|problem| problem.message.as_deref());
-    let words = words.or(said.message.as_str());
+    let words = words.or(response.message.as_str());
     let class = class(
         reply.status,
         code.as_deref().unwrap_or_default(),
         words.unwrap_or_default(),
     );
     let retryable = problem.and_then(|problem| problem.retryable).or_else(|| {
-        let told = reply.header("x-scrapfly-reject-retryable")?;
-        told.to_lowercase().parse().ok()
+        let retryable = reply.header("x-scrapfly-reject-retryable")?;
+        retryable.to_lowercase().parse().ok()
     });
-    let status = said.result.as_ref().and_then(|result| result.status_code);
-    let credits = said.credits(reply);
+    let status = response
+        .result
+        .as_ref()
+        .and_then(|result| result.status_code);
+    let credits = response.credits(reply);
     let cost = credits.and_then(|credits| Cost::reported(CREDIT, &credits));
     Failure::quoting_some(class, reply, words)
         .code_some(code.as_deref())
-        // 0 stands for none.
+        // 0 means that there is no status.
         .target_status(status.filter(|status| *status > 0))
         .retryable(retryable)
-        .request_id(said.uuid.as_deref().or(said.error_id.as_deref()))
+        .request_id(response.uuid.as_deref().or(response.error_id.as_deref()))
         .cost(cost.unwrap_or_else(Cost::free))
 }
 
 fn class(status: u16, code: &str, words: &str) -> Class {
     match code {
-        // A name without an address is refused like a wrong parameter.
+        // A host name that does not resolve is reported like an invalid parameter.
         _ if status == 400 && words.contains("Invalid hostname") => Class::TargetUnreachable,
         "ERR::SCRAPE::CONFIG_ERROR" => Class::BadRequest,
         "ERR::SCRAPE::NETWORK_ERROR" => Class::TargetUnreachable,
@@ -296,7 +310,7 @@ fn class(status: u16, code: &str, words: &str) -> Class {
         "ERR::SCRAPE::QUOTA_LIMIT_REACHED" | "ERR::THROTTLE::MAX_API_CREDIT_BUDGET_EXCEEDED" => {
             Class::NoCredit
         }
-        UPSTREAM => Class::TargetFailed,
+        BAD_UPSTREAM_RESPONSE => Class::TargetFailed,
         _ if code.starts_with("ERR::SCRAPE::DNS") => Class::TargetUnreachable,
         _ if code.starts_with("ERR::THROTTLE::") => Class::RateLimited,
         _ if code.starts_with("ERR::ASP::") => Class::TargetBlocked,

@@ -1,4 +1,4 @@
-//! The adapter against replies written down.
+//! Runs the adapter against recorded responses.
 
 use serde_json::json;
 use trawl_sdk::provider::{Charged, Content, Credential, Pool, WaitFor};
@@ -50,7 +50,7 @@ fn check_facts(page: &Page) {
 }
 
 #[test]
-fn without_wishes_the_switches_are_stated() {
+fn a_minimal_request_states_its_switches() {
     let talk = converse::<Scrapfly>(&task(), &[]);
     let request = talk.first();
     assert_eq!(
@@ -64,7 +64,7 @@ fn without_wishes_the_switches_are_stated() {
 }
 
 #[test]
-fn all_wishes_are_in_the_request() {
+fn a_request_has_every_option() {
     let task = Task {
         method: "POST".to_owned(),
         body: b"x=1".to_vec(),
@@ -106,7 +106,7 @@ fn all_wishes_are_in_the_request() {
 }
 
 #[test]
-fn a_page_comes_with_all_facts() {
+fn a_page_has_its_metadata() {
     let talk = converse::<Scrapfly>(&task(), &[answered(200, &scraped("text", "<p>"))]);
     check_facts(talk.page());
     assert_eq!(talk.page().content, Content::Text("<p>".to_owned()));
@@ -116,7 +116,7 @@ fn a_page_comes_with_all_facts() {
 }
 
 #[test]
-fn a_large_page_is_fetched_from_its_address() {
+fn a_large_page_is_fetched_from_its_url() {
     for format in ["clob", "blob"] {
         let first = answered(200, &scraped(format, "https://api.scrapfly.io/large/1"));
         let second = reply(200, &[], b"large".as_slice());
@@ -153,7 +153,8 @@ fn a_bad_answer_of_the_target_is_a_page() {
     body["context"]["cost"]["total"] = json!(0);
     body["result"]["success"] = json!(false);
     body["result"]["status_code"] = json!(503);
-    body["result"]["error"] = json!({"code": UPSTREAM, "http_code": 503, "message": "bad"});
+    body["result"]["error"] =
+        json!({"code": BAD_UPSTREAM_RESPONSE, "http_code": 503, "message": "bad"});
     let talk = converse::<Scrapfly>(&task(), &[answered(200, &body)]);
     assert_eq!(talk.page().status, Some(503));
     assert_eq!(talk.page().cost.charged, Charged::No);
@@ -269,7 +270,7 @@ fn failures_without_a_result_have_their_classes() {
 }
 
 #[test]
-fn headers_tell_what_the_body_does_not() {
+fn metadata_missing_in_the_body_is_read_from_headers() {
     let headers = [
         ("X-Scrapfly-Reject-Code", "ERR::ASP::SHIELD_ERROR"),
         ("X-Scrapfly-Reject-Retryable", "false"),

@@ -1,5 +1,5 @@
-//! `provider_5`: Scrape.do. The reply is the page itself among the target's headers, with facts in `scrape.do-*` headers; only a
-//! picture needs the vendor's JSON form.
+//! `provider_5`: Scrape.do. The response body is the page. The headers are the target's, plus
+//! metadata in `scrape.do-*` headers. The vendor's JSON response is used for screenshots only.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,18 +8,18 @@ use trawl_sdk::provider::{
     Task,
 };
 
-/// The adapter.
+/// Adapter for the Scrape.do Web Scraping API.
 pub struct ScrapeDo;
 
 const TOKEN: &str = "PROVIDER5_TOKEN";
 const CREDIT: &str = "credit";
 /// Prefix of the vendor's own headers among the target's.
-const OWN_PREFIX: &str = "scrape.do-";
-/// More of the exchange with the vendor, which say nothing of the target.
-const EXCHANGE_HEADERS: [&str; 2] = ["content-encoding", "content-length"];
-/// Least and most milliseconds of the vendor's `timeout`.
+const VENDOR_PREFIX: &str = "scrape.do-";
+/// Headers that describe the connection to the vendor, not the target's response.
+const CONNECTION_HEADERS: [&str; 2] = ["content-encoding", "content-length"];
+/// Range of the `timeout` parameter in milliseconds.
 const TIMEOUT_MS: (u32, u32) = (5_000, 120_000);
-/// What the vendor is left to hand over after its `timeout`.
+/// Time for the vendor to deliver the response after `timeout` has passed.
 const GRACE_MS: u32 = 5_000;
 
 trawl_sdk::export!(provider: ScrapeDo);
@@ -59,10 +59,12 @@ impl Provider for ScrapeDo {
     fn start(task: &Task, (): ()) -> Result<Step, Failure> {
         let timeout = task.time_ms.saturating_sub(GRACE_MS);
         let has_headers = !task.headers.is_empty();
-        // The vendor takes its cookie parameter only without headers; a cookie is a header like the others then.
-        let (in_query, in_header) = match has_headers {
-            true => (None, task.cookie_line()),
-            false => (task.cookies_with(";"), None),
+        // The vendor ignores `setCookies` when headers are forwarded; cookies are then sent as a
+        // header.
+        let (in_query, in_header) = if has_headers {
+            (None, task.cookie_line())
+        } else {
+            (task.cookies_with(";"), None)
         };
         let request = Request::new(&task.method, task.at("/"))
             .secret_query("token", TOKEN)
@@ -109,14 +111,14 @@ impl Provider for ScrapeDo {
 
     fn resume(task: &Task, (): (), _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         let Some(status) = reply.number("scrape.do-initial-status-code") else {
-            return Err(own_failure(reply));
+            return Err(failure(reply));
         };
         let cost = Cost::reported_or_unknown(CREDIT, reply.header("scrape.do-request-cost"));
-        let mut headers = reply.passed_headers(OWN_PREFIX);
-        headers.retain(|(name, _)| !EXCHANGE_HEADERS.contains(&name.as_str()));
+        let mut headers = reply.passed_headers(VENDOR_PREFIX);
+        headers.retain(|(name, _)| !CONNECTION_HEADERS.contains(&name.as_str()));
         let page = match task.screenshot {
             Some(_) => {
-                // It is the type of the JSON around the page.
+                // This is the type of the JSON envelope, not of the page.
                 headers.retain(|(name, _)| name != "content-type");
                 from_json(task, reply)?
             }
@@ -138,10 +140,10 @@ fn request_id<'a>(reply: &'a Reply<'_>) -> Option<&'a str> {
     id.or_else(|| reply.header("scrape.do-rid"))
 }
 
-/// The reply with `returnJSON=true`, as far as it is needed.
+/// Response with `returnJSON=true`; only the fields in use.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Enveloped {
+struct JsonResponse {
     content: String,
     #[serde(default)]
     screen_shots: Option<Vec<Shot>>,
@@ -153,17 +155,17 @@ struct Shot {
 }
 
 fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
-    let said: Enveloped = reply.json()?;
-    let page = Page::of_text(task, said.content);
-    let mut shots = said.screen_shots.into_iter().flatten();
-    let picture = shots.find_map(|shot| shot.image.filter(|image| !image.is_empty()));
-    page.screenshot_base64(picture.as_deref())
+    let response: JsonResponse = reply.json()?;
+    let page = Page::of_text(task, response.content);
+    let mut shots = response.screen_shots.into_iter().flatten();
+    let image = shots.find_map(|shot| shot.image.filter(|image| !image.is_empty()));
+    page.screenshot_base64(image.as_deref())
 }
 
-/// What it means when the target has not answered.
-fn own_failure(reply: &Reply<'_>) -> Failure {
-    let said: Value = reply.json().unwrap_or_default();
-    let words = match &said["Message"] {
+/// Classifies a response without the target's status: the target has not answered.
+fn failure(reply: &Reply<'_>) -> Failure {
+    let problem: Value = reply.json().unwrap_or_default();
+    let words = match &problem["Message"] {
         Value::String(text) => text.clone(),
         Value::Array(lines) => {
             let lines = lines.iter().filter_map(Value::as_str);
@@ -171,22 +173,22 @@ fn own_failure(reply: &Reply<'_>) -> Failure {
         }
         _ => String::new(),
     };
-    let says = |word: &str| words.to_lowercase().contains(word);
+    let mentions = |word: &str| words.to_lowercase().contains(word);
     let class = match reply.status {
         400 => Class::BadRequest,
-        // One status for a wrong token and for an account that is used up: the message tells, while the causes beside it may name
-        // both.
-        401 if says("credit") || says("suspend") || says("limit") => Class::NoCredit,
+        // 401 means a wrong token as well as an exhausted or suspended account; only the message
+        // tells them apart. The causes next to it may name both.
+        401 if mentions("credit") || mentions("suspend") || mentions("limit") => Class::NoCredit,
         401 | 403 => Class::BadKey,
         429 => Class::RateLimited,
-        // Not told apart from a target that cannot be reached.
+        // The vendor reports an unreachable target in the same way.
         502 => Class::TargetBlocked,
         504 | 510 => Class::ProviderTimeout,
         200..=299 => Class::Drift,
         _ => Class::ProviderError,
     };
     let words = Some(words.as_str()).filter(|words| !words.is_empty());
-    let code = match (&said["ErrorCode"], &said["ErrorType"]) {
+    let code = match (&problem["ErrorCode"], &problem["ErrorType"]) {
         (Value::String(code), _) => Some(code.clone()),
         (Value::Number(code), _) => Some(code.to_string()),
         (_, Value::String(kind)) => Some(kind.clone()),
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn without_wishes_the_switches_are_stated() {
+    fn a_minimal_request_states_its_switches() {
         let cookies = vec![pair("n", "v"), pair("m", "w")];
         let talk = converse::<ScrapeDo>(&Task { cookies, ..task() }, &[]);
         let request = talk.first();
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn all_wishes_are_in_the_request() {
+    fn a_request_has_every_option() {
         let task = Task {
             method: "POST".to_owned(),
             body: b"x=1".to_vec(),
@@ -285,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_the_body_and_facts_are_headers() {
+    fn the_body_is_the_page_and_headers_are_metadata() {
         let headers = [
             ("scrape.do-initial-status-code", "404"),
             ("scrape.do-resolved-url", "https://shop.example/gone"),
@@ -307,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_can_be_headers_and_costs_untold() {
+    fn cookies_may_be_headers_and_the_cost_may_be_missing() {
         let headers = [
             ("scrape.do-initial-status-code", "200"),
             ("set-cookie", "n=v; Path=/"),
@@ -318,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_comes_in_json() {
+    fn a_screenshot_comes_in_json() {
         let task = Task {
             javascript: true,
             screenshot: Some(Screenshot::Window),

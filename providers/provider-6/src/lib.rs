@@ -1,5 +1,6 @@
-//! `provider_6`: ZenRows, Universal Scraper API. The reply is the page itself under the target's own status, with facts in `Zr-*`
-//! and `X-Request-*` headers; only a picture needs the vendor's JSON form.
+//! `provider_6`: ZenRows Universal Scraper API. The response is the page with the target's status,
+//! and metadata in `Zr-*` and `X-Request-*` headers. The vendor's JSON response is used for
+//! screenshots only.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,24 +9,24 @@ use trawl_sdk::provider::{
     Task,
 };
 
-/// The adapter.
+/// Adapter for the ZenRows Universal Scraper API.
 pub struct ZenRows;
 
 const KEY: &str = "PROVIDER6_API_KEY";
 const CREDIT: &str = "credit";
 const PREFIX: &str = "zr-";
-/// The vendor's own headers among those with its prefix.
-const OWN_HEADERS: [&str; 2] = ["cookies", "final-url"];
+/// `Zr-*` headers that the vendor sets itself; the others are the target's.
+const VENDOR_ZR_HEADERS: [&str; 2] = ["cookies", "final-url"];
 /// Other headers that only the vendor sends.
-const OWN_MARKS: [&str; 4] = [
+const VENDOR_HEADERS: [&str; 4] = [
     "x-request-credits",
     "x-request-cost",
     "x-request-id",
     "concurrency-limit",
 ];
-/// The code of a page that the target does not have.
-const NOT_FOUND: &str = "RESP002";
-/// Most milliseconds of `wait`.
+/// Error code of a 404 from the target.
+const TARGET_NOT_FOUND: &str = "RESP002";
+/// Maximum of the `wait` parameter in milliseconds.
 const WAIT_MS_MAX: u32 = 30_000;
 
 trawl_sdk::export!(provider: ZenRows);
@@ -65,8 +66,8 @@ impl Provider for ZenRows {
     fn start(task: &Task, (): ()) -> Result<Step, Failure> {
         let mut names = task.headers.iter().map(|(name, _)| name);
         if names.any(|name| name.eq_ignore_ascii_case("authorization")) {
-            // On this call it is the host's.
-            let message = "it cannot pass the header authorization on";
+            // The host uses this header to authenticate with the vendor.
+            let message = "the header `authorization` does not reach the target";
             return Err(Failure::new(Class::Unsupported, message));
         }
         let cookies = task.cookie_line();
@@ -76,7 +77,7 @@ impl Provider for ZenRows {
             .query("url", &task.url)
             .query("js_render", if task.javascript { "true" } else { "false" })
             .query("original_status", "true")
-            // A missing page costs as much without its body.
+            // A 404 costs the same without its body.
             .query("allowed_status_codes", "404")
             .query_if(task.is_residential(), "premium_proxy", "true")
             .query_some("proxy_country", task.country_lower())
@@ -113,10 +114,12 @@ impl Provider for ZenRows {
 
     fn resume(task: &Task, (): (), _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         let page = match problem(reply) {
-            // Its body is the vendor's, the target's is not delivered.
-            Some(problem) if problem.code == NOT_FOUND => Page::of_text(task, "").status(404),
-            Some(problem) => return Err(failure_of(&problem, reply)),
-            None if !is_marked(reply) => return Err(foreign_failure(reply)),
+            // The body is the vendor's; the target's is not delivered.
+            Some(problem) if problem.code == TARGET_NOT_FOUND => {
+                Page::of_text(task, "").status(404)
+            }
+            Some(problem) => return Err(problem_failure(&problem, reply)),
+            None if !has_vendor_headers(reply) => return Err(unmarked_failure(reply)),
             None => match task.screenshot {
                 Some(_) => from_json(task, reply)?,
                 None => Page::of_reply(task).content_type(reply.header("content-type")),
@@ -124,7 +127,7 @@ impl Provider for ZenRows {
             .status(reply.status),
         };
         let mut headers = reply.headers_after(PREFIX);
-        headers.retain(|(name, _)| !OWN_HEADERS.contains(&name.as_str()));
+        headers.retain(|(name, _)| !VENDOR_ZR_HEADERS.contains(&name.as_str()));
         let cost = credits(reply).unwrap_or_else(|| Cost::listed(task.variant()));
         Ok(page
             .cookie_line(reply.header("zr-cookies"))
@@ -136,34 +139,34 @@ impl Provider for ZenRows {
     }
 }
 
-/// What the reply says is charged.
+/// Credits charged, as reported by the vendor.
 fn credits(reply: &Reply<'_>) -> Option<Cost> {
     Cost::reported(CREDIT, reply.header("x-request-credits")?)
 }
 
-/// Whether the vendor has had its hand in this reply.
-fn is_marked(reply: &Reply<'_>) -> bool {
+/// Whether the response has any of the vendor's headers.
+fn has_vendor_headers(reply: &Reply<'_>) -> bool {
     let mut names = reply.headers.iter().map(|(name, _)| name.as_str());
-    names.any(|name| name.starts_with(PREFIX) || OWN_MARKS.contains(&name))
+    names.any(|name| name.starts_with(PREFIX) || VENDOR_HEADERS.contains(&name))
 }
 
-/// The reply with `json_response=true`, as far as it is needed.
+/// Response with `json_response=true`; only the fields in use.
 #[derive(Deserialize)]
-struct Enveloped {
+struct JsonResponse {
     html: String,
     #[serde(default)]
     screenshot: Value,
 }
 
 fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
-    let said: Enveloped = reply.json()?;
-    let page = Page::of_text(task, said.html);
-    // The picture itself, or an object around it.
-    let picture = said.screenshot.as_str();
-    page.screenshot_base64(picture.or(said.screenshot["data"].as_str()))
+    let response: JsonResponse = reply.json()?;
+    let page = Page::of_text(task, response.html);
+    // Either the image itself or an object that contains it.
+    let image = response.screenshot.as_str();
+    page.screenshot_base64(image.or(response.screenshot["data"].as_str()))
 }
 
-/// What the vendor says when it has failed.
+/// Problem document (RFC 9457) of a failed request.
 #[derive(Deserialize)]
 struct Problem {
     code: String,
@@ -171,16 +174,18 @@ struct Problem {
     detail: Option<String>,
 }
 
-/// The vendor's failure, if this is one: nothing but its media type and its code tells it from the target's.
+/// The vendor's problem document, if this is one. Only its media type and code distinguish it from
+/// a problem document of the target.
 fn problem(reply: &Reply<'_>) -> Option<Problem> {
     let media = reply.header("content-type")?.to_lowercase();
-    match media.starts_with("application/problem+json") {
-        true => reply.json().ok(),
-        false => None,
+    if media.starts_with("application/problem+json") {
+        reply.json().ok()
+    } else {
+        None
     }
 }
 
-fn failure_of(problem: &Problem, reply: &Reply<'_>) -> Failure {
+fn problem_failure(problem: &Problem, reply: &Reply<'_>) -> Failure {
     let class = match problem.code.as_str() {
         "AUTH001" | "AUTH002" | "AUTH003" | "AUTH009" | "BLK0001" => Class::BadKey,
         "AUTH004" | "AUTH005" | "AUTH010" | "AUTH011" | "AUTH012" => Class::NoCredit,
@@ -192,21 +197,21 @@ fn failure_of(problem: &Problem, reply: &Reply<'_>) -> Failure {
         "REQS007" => Class::BadRequest,
         _ => class_of_status(reply.status),
     };
-    // A domain that it never serves, a page that is too large, data that are not there: none of them changes.
-    let is_lasting = matches!(
+    // A blocked domain, a page that is too large, missing data: a retry does not help.
+    let is_permanent = matches!(
         problem.code.as_str(),
         "REQS001" | "RESP005" | "no_data_extracted"
     );
     let words = problem.detail.as_deref().or(problem.title.as_deref());
     Failure::quoting_some(class, reply, words)
         .code(&problem.code)
-        .retryable(is_lasting.then_some(false))
+        .retryable(is_permanent.then_some(false))
         .request_id(reply.header("x-request-id"))
         .cost(credits(reply).unwrap_or_else(Cost::free))
 }
 
-/// What it means when the reply has nothing of the vendor's.
-fn foreign_failure(reply: &Reply<'_>) -> Failure {
+/// Classifies a response without any of the vendor's headers.
+fn unmarked_failure(reply: &Reply<'_>) -> Failure {
     Failure::of_reply(class_of_status(reply.status), reply)
 }
 
@@ -252,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn without_wishes_the_switches_are_stated() {
+    fn a_minimal_request_states_its_switches() {
         let talk = converse::<ZenRows>(&task(), &[]);
         let request = talk.first();
         assert_eq!(
@@ -266,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn all_wishes_are_in_the_request() {
+    fn a_request_has_every_option() {
         let task = Task {
             method: "POST".to_owned(),
             body: b"x=1".to_vec(),
@@ -313,14 +318,14 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_is_the_hosts_is_refused() {
+    fn the_authorization_header_is_refused() {
         let headers = vec![pair("Authorization", "Basic x")];
         let talk = converse::<ZenRows>(&Task { headers, ..task() }, &[]);
         assert_eq!(talk.class(), Class::Unsupported);
     }
 
     #[test]
-    fn the_page_is_the_body_and_facts_are_headers() {
+    fn the_body_is_the_page_and_headers_are_metadata() {
         let headers = [
             ("Zr-Final-Url", "https://shop.example/down"),
             ("Zr-Content-Type", "text/html"),
@@ -340,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn without_told_credits_the_price_table_counts() {
+    fn without_reported_credits_the_price_table_applies() {
         let units = ZenRows::describe().units;
         let check = |javascript: bool, pool: Pool, unit: &str| {
             let task = Task {
@@ -372,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_the_target_does_not_have_is_a_page() {
+    fn a_404_of_the_target_is_a_page() {
         let talk = converse::<ZenRows>(&task(), &[refused(404, "RESP002")]);
         let page = talk.page();
         assert_eq!(page.status, Some(404));
@@ -380,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_comes_in_json() {
+    fn a_screenshot_comes_in_json() {
         let task = Task {
             javascript: true,
             screenshot: Some(Screenshot::Window),
@@ -443,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_without_the_vendors_headers_is_no_page() {
+    fn a_response_without_vendor_headers_is_not_a_page() {
         let check = |status: u16, expected: Class| {
             let talk = converse::<ZenRows>(&task(), &[reply(status, &[], b"<html>".as_slice())]);
             assert_eq!(talk.class(), expected, "{status}");

@@ -1,5 +1,6 @@
-//! `provider_7`: Bright Data, Web Unlocker API. The reply is the page itself, with facts in `x-brd-*` headers. Requests name a zone
-//! of the customer's account; one that the operator does not know is looked up first.
+//! `provider_7`: Bright Data Web Unlocker API. The response body is the page, with metadata in
+//! `x-brd-*` headers. Each request names a zone of the account; without one in the settings, it is
+//! looked up first.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,20 +9,20 @@ use trawl_sdk::provider::{
     header_object,
 };
 
-/// The adapter.
+/// Adapter for the Bright Data Web Unlocker API.
 pub struct BrightData;
 
 const TOKEN: &str = "PROVIDER7_API_TOKEN";
 const REQUEST: &str = "request";
-/// Memo of the look-up of a zone.
-const ZONES: &[u8] = b"zones";
-/// The type of zone that this product needs.
-const UNLOCKER: &str = "unblocker";
-/// What an operator sets.
+/// Memo of the zone lookup.
+const ZONE_LOOKUP: &[u8] = b"zones";
+/// Zone type of the Web Unlocker.
+const ZONE_TYPE: &str = "unblocker";
+/// Operator settings.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Name of the zone. Without one, the token's first zone of the right type is looked up for each page.
+    /// Name of the zone. If unset, the token's first Web Unlocker zone is looked up for each page.
     pub zone: Option<String>,
 }
 
@@ -29,7 +30,7 @@ const SETTINGS_SCHEMA: &str = r#"{
     "type": "object",
     "additionalProperties": false,
     "properties": {
-        "zone": { "type": "string", "description": "Name of the Web Unlocker zone; looked up for each page when left out" }
+        "zone": { "type": "string", "description": "Name of the Web Unlocker zone; looked up for each page if unset" }
     }
 }"#;
 
@@ -68,11 +69,11 @@ impl Provider for BrightData {
         }
         body_text(task)?;
         let lookup = Request::get(task.at("/zone/get_active_zones")).bearer(TOKEN);
-        Ok(lookup.send_with(ZONES))
+        Ok(lookup.send_with(ZONE_LOOKUP))
     }
 
     fn resume(task: &Task, _: Settings, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
-        if memo == ZONES {
+        if memo == ZONE_LOOKUP {
             return unlock(task, &first_zone(reply)?);
         }
         let error = [
@@ -86,7 +87,7 @@ impl Provider for BrightData {
         let (200..=299, false, Some(status)) = (reply.status, is_error, status) else {
             return Err(failure(task, reply));
         };
-        // Without JavaScript the vendor may still use a browser.
+        // Even without `render` the vendor may use a browser.
         Ok(Page::of_reply(task)
             .status(status)
             .headers(reply.passed_headers("x-brd-"))
@@ -96,7 +97,7 @@ impl Provider for BrightData {
     }
 }
 
-/// The step that asks for the page through a zone. The zone decides on the pool.
+/// The step that requests the page through a zone. The zone determines the proxy pool.
 fn unlock(task: &Task, zone: &str) -> Result<Step, Failure> {
     let mut body = json!({
         "zone": zone,
@@ -126,14 +127,14 @@ fn unlock(task: &Task, zone: &str) -> Result<Step, Failure> {
     Ok(request.json(&body).send())
 }
 
-/// The target's body, which travels inside JSON.
+/// Body of the target's request; it is sent as a JSON string and must be UTF-8.
 fn body_text(task: &Task) -> Result<Option<&str>, Failure> {
     match std::str::from_utf8(&task.body) {
         Ok("") => Ok(None),
         Ok(text) => Ok(Some(text)),
         Err(_) => Err(Failure::new(
             Class::Unsupported,
-            "it sends no body that is not UTF-8",
+            "the vendor accepts no request body that is not UTF-8",
         )),
     }
 }
@@ -146,28 +147,28 @@ struct Zone {
     kind: Value,
 }
 
-/// Name of the first zone of the right type.
+/// Name of the account's first Web Unlocker zone.
 fn first_zone(reply: &Reply<'_>) -> Result<String, Failure> {
     if reply.status != 200 {
-        return Err(Failure::of_reply(own_class(reply), reply));
+        return Err(Failure::of_reply(vendor_class(reply), reply));
     }
     let zones: Vec<Zone> = reply.json()?;
-    let found = zones.into_iter().find(|zone| zone.kind == UNLOCKER);
+    let found = zones.into_iter().find(|zone| zone.kind == ZONE_TYPE);
     found.map(|zone| zone.name).ok_or_else(|| {
-        let message = format!("the token has no active zone of the type `{UNLOCKER}`");
+        let message = format!("the token has no active zone of the type `{ZONE_TYPE}`");
         Failure::new(Class::BadKey, message)
     })
 }
 
-/// What it means when the reply is no page.
+/// Classifies a response without a page.
 fn failure(task: &Task, reply: &Reply<'_>) -> Failure {
     let either = |one: &str, other: &str| reply.header(one).or_else(|| reply.header(other));
     let code = either("x-brd-error-code", "x-brd-err-code");
     let words = either("x-brd-error", "x-brd-err-msg");
     let failure = match reply.status {
-        400..=499 => Failure::of_reply(own_class(reply), reply),
-        _ if (code, words) == (None, None) => Failure::of_reply(own_class(reply), reply),
-        _ => at_target(
+        400..=499 => Failure::of_reply(vendor_class(reply), reply),
+        _ if (code, words) == (None, None) => Failure::of_reply(vendor_class(reply), reply),
+        _ => target_failure(
             task,
             reply,
             code.unwrap_or_default(),
@@ -177,51 +178,56 @@ fn failure(task: &Task, reply: &Reply<'_>) -> Failure {
     failure.code_some(code)
 }
 
-/// What it means when the vendor has tried the target. With headers of ours it charges for every try.
-fn at_target(task: &Task, reply: &Reply<'_>, code: &str, words: &str) -> Failure {
+/// A failure after the vendor contacted the target. With custom headers or cookies every attempt is
+/// charged.
+fn target_failure(task: &Task, reply: &Reply<'_>, code: &str, words: &str) -> Failure {
     let (class, status) = target_class(code, words);
-    let cost = match task.headers.is_empty() && task.cookies.is_empty() {
-        true => Cost::free(),
-        false => Cost::listed(REQUEST),
+    let cost = if task.headers.is_empty() && task.cookies.is_empty() {
+        Cost::free()
+    } else {
+        Cost::listed(REQUEST)
     };
     Failure::quoting(class, reply, words)
         .target_status(status)
         .cost(cost)
 }
 
-/// What it means when the vendor has not got the page, and the target's status if it told one.
+/// Failure class, and the target's status if the vendor reports it.
 fn target_class(code: &str, words: &str) -> (Class, Option<u16>) {
     let words = words.to_lowercase();
-    let says = |some: &[&str]| some.iter().any(|word| words.contains(word));
+    let mentions = |some: &[&str]| some.iter().any(|word| words.contains(word));
     match code {
         "http_status" => match status_in(&words) {
             status @ Some(403 | 429) => (Class::TargetBlocked, status),
             status => (Class::TargetFailed, status),
         },
-        "proxy_error" if says(&["resolv", "enotfound", "dns"]) => (Class::TargetUnreachable, None),
+        "proxy_error" if mentions(&["resolv", "enotfound", "dns"]) => {
+            (Class::TargetUnreachable, None)
+        }
         "reject_block" => (Class::TargetBlocked, None),
         _ if code.contains("captcha") => (Class::TargetBlocked, None),
         _ => (Class::ProviderError, None),
     }
 }
 
-/// The first number in a text that is a status of an error.
+/// The first number in a text that is an HTTP error status.
 fn status_in(text: &str) -> Option<u16> {
     let mut numbers = text.split(|one: char| !one.is_ascii_digit());
     numbers.find_map(|digits| digits.parse().ok().filter(|n| (400..600).contains(n)))
 }
 
-/// Whether the vendor refuses a field.
-fn is_validation(reply: &Reply<'_>) -> bool {
-    let said: Value = reply.json().unwrap_or_default();
-    said["error_code"] == "validation"
+/// Whether the vendor rejected a field of the request.
+fn is_validation_error(reply: &Reply<'_>) -> bool {
+    let problem: Value = reply.json().unwrap_or_default();
+    problem["error_code"] == "validation"
 }
 
-/// What it means when the vendor has not asked the target.
-fn own_class(reply: &Reply<'_>) -> Class {
+/// Failure class of a request that never reached the target.
+fn vendor_class(reply: &Reply<'_>) -> Class {
     match reply.status {
-        // A zone that is not there is as wrong as a token; a refused field may merely be named beside one.
-        400 if !is_validation(reply) && reply.text().to_lowercase().contains("zone") => {
+        // An unknown zone is a credential problem like a wrong token, but a validation error may
+        // just mention the zone next to the rejected field.
+        400 if !is_validation_error(reply) && reply.text().to_lowercase().contains("zone") => {
             Class::BadKey
         }
         400 => Class::BadRequest,
@@ -273,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wish_has_its_place() {
+    fn a_request_has_every_option() {
         let wished = Task {
             method: "POST".to_owned(),
             body: b"x=1".to_vec(),
@@ -356,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_is_the_body_and_facts_are_headers() {
+    fn the_body_is_the_page_and_headers_are_metadata() {
         let answered = [reply(
             200,
             &[

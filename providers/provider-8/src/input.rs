@@ -1,15 +1,15 @@
-//! What the actors are told.
+//! Input of the actors.
 
 use serde_json::{Value, json};
 use trawl_sdk::provider::{Class, Failure, Task, header_object};
 
-/// Runs in the actor once the page is loaded.
+/// Runs in the actor after the page has loaded.
 const PAGE_FUNCTION: &str = include_str!("page_function.js");
-/// Where in it the caller's wishes go.
-const WISHES: &str = "/* wishes */";
-/// Longest that a page may load, in seconds.
+/// Placeholder in the page function for the browser actions of the request.
+const ACTIONS: &str = "/* actions */";
+/// Maximum page load timeout in seconds.
 const LOAD_SECONDS_MAX: u32 = 60;
-/// Types of target bodies beside HTML and JSON; the actor skips what is not listed.
+/// Media types accepted in addition to HTML and JSON; the actor skips any other type.
 const MEDIA_TYPES: [&str; 24] = [
     "*/*",
     "application/atom+xml",
@@ -37,7 +37,7 @@ const MEDIA_TYPES: [&str; 24] = [
     "video/mp4",
 ];
 
-/// The input of a run of so many seconds at most.
+/// Input of a run with this timeout in seconds.
 pub(crate) fn input(task: &Task, seconds: u32) -> Result<Value, Failure> {
     let mut target = json!({
         "url": task.url,
@@ -45,8 +45,12 @@ pub(crate) fn input(task: &Task, seconds: u32) -> Result<Value, Failure> {
         "headers": header_object(&task.headers),
     });
     if !task.body.is_empty() {
-        let text = std::str::from_utf8(&task.body)
-            .map_err(|_| Failure::new(Class::Unsupported, "it sends no body that is not UTF-8"))?;
+        let text = std::str::from_utf8(&task.body).map_err(|_| {
+            Failure::new(
+                Class::Unsupported,
+                "the vendor accepts no request body that is not UTF-8",
+            )
+        })?;
         target["payload"] = text.into();
     }
     let mut proxy = json!({"useApifyProxy": true});
@@ -72,41 +76,40 @@ pub(crate) fn input(task: &Task, seconds: u32) -> Result<Value, Failure> {
         "pageLoadTimeoutSecs": seconds.min(LOAD_SECONDS_MAX),
         "pageFunctionTimeoutSecs": seconds,
     });
-    match task.javascript {
-        // The actor's own habits are to wait for a silent network and to scroll.
-        true => {
-            input["waitUntil"] = "load".into();
-            input["maxScrollHeightPixels"] = 0.into();
-        }
-        false => input["additionalMimeTypes"] = json!(MEDIA_TYPES),
+    if task.javascript {
+        // By default the actor waits for network idle and scrolls.
+        input["waitUntil"] = "load".into();
+        input["maxScrollHeightPixels"] = 0.into();
+    } else {
+        input["additionalMimeTypes"] = json!(MEDIA_TYPES)
     }
     Ok(input)
 }
 
-/// The function that hands the page over, with what the caller wants done before. What does not come while it waits, or breaks in the
-/// caller's script, is no reason to have no page.
+/// The page function, with the request's browser actions before it returns the page. A wait that
+/// times out or a script that throws does not fail the page.
 pub(crate) fn page_function(task: &Task) -> String {
-    let mut wishes = Vec::new();
+    let mut actions = Vec::new();
     if let Some(wait) = &task.wait_for {
         let (selector, timeout) = (literal(&wait.selector), wait.time_ms);
         let wait =
             format!("waitForSelector({selector}, {{ timeout: {timeout} }}).catch(() => null)");
-        wishes.push(wait);
+        actions.push(wait);
     }
     if let Some(ms) = task.wait_ms {
-        wishes.push(format!("waitForTimeout({ms})"));
+        actions.push(format!("waitForTimeout({ms})"));
     }
     if let Some(script) = &task.script {
-        wishes.push(format!("evaluate({}).catch(() => null)", literal(script)));
+        actions.push(format!("evaluate({}).catch(() => null)", literal(script)));
     }
-    let wishes = wishes
+    let actions = actions
         .iter()
-        .map(|wish| format!("await context.page.{wish};"));
-    let wishes = wishes.collect::<Vec<_>>().join("\n  ");
-    PAGE_FUNCTION.replacen(WISHES, &wishes, 1)
+        .map(|action| format!("await context.page.{action};"));
+    let actions = actions.collect::<Vec<_>>().join("\n  ");
+    PAGE_FUNCTION.replacen(ACTIONS, &actions, 1)
 }
 
-/// A text as JavaScript writes it: JSON is a part of that language.
+/// A JavaScript string literal. JSON strings are valid JavaScript.
 fn literal(text: &str) -> String {
     Value::from(text).to_string()
 }

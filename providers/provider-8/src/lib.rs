@@ -1,6 +1,8 @@
-//! `provider_8`: Apify. The vendor has no call for a page: one of its general actors is run with a function that hands the page over.
-//! A conversation starts the run, waits until it has ended, reads the run once more, because what it cost may grow for a moment after
-//! the end, and reads the page last, so that no memo has to carry it.
+//! `provider_8`: Apify. The vendor has no endpoint for a single page, so the adapter runs one of
+//! its general-purpose actors with a page function that returns the page.
+//!
+//! The adapter starts the run, polls until it finishes, reads the run again because its cost may
+//! still grow shortly after the end, and reads the page last, so that no memo has to carry it.
 
 mod input;
 
@@ -10,15 +12,15 @@ use trawl_sdk::provider::{
     Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task, USD,
 };
 
-/// The adapter.
+/// Adapter for Apify actor runs.
 pub struct Apify;
 
 const TOKEN: &str = "PROVIDER8_TOKEN";
-/// Longest the vendor holds a request about a run back, in seconds.
+/// Longest long poll of the vendor (`waitForFinish`) in seconds.
 const WAIT_SECONDS_MAX: u32 = 60;
-/// Time that is kept for the two exchanges after the run.
+/// Time reserved for the two exchanges after the run.
 const GRACE_MS: u32 = 10_000;
-/// What the actors' errors call a target that cannot be reached.
+/// Error texts of the actors for an unreachable target.
 const UNREACHABLE: [&str; 8] = [
     "enotfound",
     "econnrefused",
@@ -30,17 +32,17 @@ const UNREACHABLE: [&str; 8] = [
     "timed out",
 ];
 
-/// What an operator sets.
+/// Operator settings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// Actor for pages without JavaScript.
     pub cheerio_actor: String,
-    /// Actor for pages with JavaScript.
+    /// Actor for JavaScript-rendered pages.
     pub playwright_actor: String,
-    /// Memory of a run in MiB; without it the actor's own.
+    /// Memory of a run in MiB; if unset, the actor's default.
     pub memory_mb: Option<u32>,
-    /// Most seconds of a run.
+    /// Timeout of a run in seconds.
     pub run_seconds: u32,
 }
 
@@ -60,9 +62,9 @@ const SETTINGS_SCHEMA: &str = r#"{
     "additionalProperties": false,
     "properties": {
         "cheerio_actor": { "type": "string", "description": "Actor for pages without JavaScript", "default": "apify~cheerio-scraper" },
-        "playwright_actor": { "type": "string", "description": "Actor for pages with JavaScript", "default": "apify~playwright-scraper" },
-        "memory_mb": { "type": "integer", "minimum": 128, "description": "Memory of a run in MiB, a power of two; the actor's own when left out" },
-        "run_seconds": { "type": "integer", "minimum": 1, "description": "Most seconds of a run", "default": 120 }
+        "playwright_actor": { "type": "string", "description": "Actor for JavaScript-rendered pages", "default": "apify~playwright-scraper" },
+        "memory_mb": { "type": "integer", "minimum": 128, "description": "Memory of a run in MiB, a power of two; the actor's default if unset" },
+        "run_seconds": { "type": "integer", "minimum": 1, "description": "Timeout of a run in seconds", "default": 120 }
     }
 }"#;
 
@@ -97,9 +99,10 @@ impl Provider for Apify {
     }
 
     fn start(task: &Task, settings: Settings) -> Result<Step, Failure> {
-        let actor = match task.javascript {
-            true => &settings.playwright_actor,
-            false => &settings.cheerio_actor,
+        let actor = if task.javascript {
+            &settings.playwright_actor
+        } else {
+            &settings.cheerio_actor
         };
         // The run must not outlive the conversation.
         let seconds = (task.time_ms.saturating_sub(GRACE_MS) / 1000).max(1);
@@ -115,15 +118,14 @@ impl Provider for Apify {
 
     fn resume(task: &Task, _: Settings, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         if memo.is_empty() {
-            return ended(task, 0, reply);
+            return after_poll(task, 0, reply);
         }
-        let broken = |_| Failure::new(Class::ProviderError, "its memo is broken");
+        let broken = |_| Failure::new(Class::ProviderError, "the memo is invalid");
         match serde_json::from_slice(memo).map_err(broken)? {
-            Memo::Running { run, spent_ms } => {
-                ended(task, spent_ms, reply).map_err(|failure| or_unknown(failure, &run))
-            }
+            Memo::Running { run, spent_ms } => after_poll(task, spent_ms, reply)
+                .map_err(|failure| with_unknown_cost(failure, &run)),
             Memo::Priced { run } => {
-                let run = read_run(reply).map_err(|failure| or_unknown(failure, &run))?;
+                let run = read_run(reply).map_err(|failure| with_unknown_cost(failure, &run))?;
                 let path = format!("/v2/datasets/{}/items", run.default_dataset_id);
                 let request = Request::get(task.at(&path)).bearer(TOKEN);
                 let usd = run.usage_total_usd.as_ref().map(Number::to_string);
@@ -145,31 +147,32 @@ impl Provider for Apify {
     }
 }
 
-/// What is known when a reply comes.
+/// State of the conversation between two exchanges.
 #[derive(Deserialize, Serialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 enum Memo {
-    /// The reply tells how a run is doing; so much time was spent before.
+    /// Polling the run; `spent_ms` is the time spent in earlier exchanges.
     Running { run: String, spent_ms: u32 },
-    /// The reply tells what a run that has ended cost.
+    /// Reading the cost of the finished run.
     Priced { run: String },
-    /// The reply is the page.
+    /// Reading the page.
     Ended { run: String, usd: Option<String> },
 }
 
-/// Seconds that the vendor may hold a request back.
+/// Value of `waitForFinish`: how long the vendor may hold the request, in seconds.
 fn wait_seconds(task: &Task, spent_ms: u32) -> u32 {
     let left_ms = task.time_ms.saturating_sub(spent_ms);
     (left_ms.saturating_sub(GRACE_MS) / 1000).clamp(1, WAIT_SECONDS_MAX)
 }
 
-/// The step after the start of a run. The run is ended when the conversation is given up, or it would go on costing.
+/// The step after the start of a run. If the conversation is cancelled, the run is aborted;
+/// otherwise it would keep costing money.
 fn next(task: &Task, request: Request, memo: &Memo, run: &str) -> Step {
     let abort = Request::post(task.at(&format!("/v2/actor-runs/{run}/abort"))).bearer(TOKEN);
     request.send_with(json!(memo).to_string()).on_cancel(abort)
 }
 
-/// A run.
+/// An actor run.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Run {
@@ -189,17 +192,17 @@ impl Run {
 
 fn read_run(reply: &Reply<'_>) -> Result<Run, Failure> {
     #[derive(Deserialize)]
-    struct Enveloped {
+    struct Envelope {
         data: Run,
     }
     match reply.status {
-        200 | 201 => Ok(reply.json::<Enveloped>()?.data),
-        _ => Err(own_failure(reply)),
+        200 | 201 => Ok(reply.json::<Envelope>()?.data),
+        _ => Err(vendor_failure(reply)),
     }
 }
 
-/// The step after a reply about a run that may have ended.
-fn ended(task: &Task, spent_ms: u32, reply: &Reply<'_>) -> Result<Step, Failure> {
+/// The step after a response with the state of the run.
+fn after_poll(task: &Task, spent_ms: u32, reply: &Reply<'_>) -> Result<Step, Failure> {
     let run = read_run(reply)?;
     let request = Request::get(task.at(&format!("/v2/actor-runs/{}", run.id))).bearer(TOKEN);
     let class = match run.status.as_str() {
@@ -222,23 +225,27 @@ fn ended(task: &Task, spent_ms: u32, reply: &Reply<'_>) -> Result<Step, Failure>
             return Ok(next(task, request, &memo, &run.id));
         }
     };
-    let failure = Failure::new(class, format!("its run ended as {}", run.status));
+    let failure = Failure::new(
+        class,
+        format!("the run finished with the status `{}`", run.status),
+    );
     Err(failure
         .code(&run.status)
         .request_id(Some(&run.id))
         .cost(run.cost()))
 }
 
-/// A failure after the start of a run, whose cost nobody knows unless it was told.
-fn or_unknown(failure: Failure, run: &str) -> Failure {
+/// A failure after the start of a run. Unless the cost was reported, it is unknown.
+fn with_unknown_cost(failure: Failure, run: &str) -> Failure {
     let failure = failure.request_id(Some(run));
-    match failure.cost == Cost::free() {
-        true => failure.cost(Cost::unknown()),
-        false => failure,
+    if failure.cost == Cost::free() {
+        failure.cost(Cost::unknown())
+    } else {
+        failure
     }
 }
 
-/// What the page function returned, or what the actor says in its place.
+/// Item of the run's dataset: the return value of the page function, or the actor's error.
 #[derive(Deserialize)]
 struct Item {
     url: Option<String>,
@@ -259,13 +266,13 @@ struct Debug {
     error_messages: Option<Vec<String>>,
 }
 
-/// The page among the items.
+/// The page in the run's dataset.
 fn page(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     if reply.status != 200 {
-        return Err(own_failure(reply));
+        return Err(vendor_failure(reply));
     }
     let items: Vec<Item> = reply.json()?;
-    let drift = || Failure::new(Class::Drift, "its run left no page");
+    let drift = || Failure::new(Class::Drift, "the run's dataset has no page");
     let item = items.into_iter().next().ok_or_else(drift)?;
     if item.is_error {
         return Err(actor_failure(&item.debug));
@@ -279,7 +286,7 @@ fn page(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     Ok(page.header_object(item.headers.as_ref()))
 }
 
-/// What it means when the actor has not got the page.
+/// Classifies an error of the actor.
 fn actor_failure(debug: &Debug) -> Failure {
     let words = debug
         .error_messages
@@ -287,33 +294,33 @@ fn actor_failure(debug: &Debug) -> Failure {
         .unwrap_or_default()
         .join(" ");
     let lower = words.to_lowercase();
-    let says = |word: &str| lower.contains(word);
-    let is_unreachable = UNREACHABLE.iter().any(|word| says(word));
-    let is_type = says("content-type") || says("content type");
-    let told = debug.status_code.filter(|status| *status >= 400);
-    let status = told.or_else(|| status_in(&words).filter(|_| !is_unreachable));
+    let mentions = |word: &str| lower.contains(word);
+    let is_unreachable = UNREACHABLE.iter().any(|word| mentions(word));
+    let is_media_type = mentions("content-type") || mentions("content type");
+    let reported = debug.status_code.filter(|status| *status >= 400);
+    let status = reported.or_else(|| status_in(&words).filter(|_| !is_unreachable));
     let class = match status {
         _ if is_unreachable => Class::TargetUnreachable,
-        _ if is_type => Class::BadRequest,
+        _ if is_media_type => Class::BadRequest,
         Some(401 | 403 | 429) => Class::TargetBlocked,
-        _ if says("request blocked") => Class::TargetBlocked,
+        _ if mentions("request blocked") => Class::TargetBlocked,
         Some(500..=599) => Class::TargetFailed,
         _ => Class::ProviderError,
     };
     let words = words.lines().next().unwrap_or_default();
-    Failure::new(class, format!("its actor has no page: {words}")).target_status(status)
+    Failure::new(class, format!("the actor failed: {words}")).target_status(status)
 }
 
-/// The first number in a text that is a status of an error.
+/// The first number in a text that is an HTTP error status.
 fn status_in(text: &str) -> Option<u16> {
     let mut numbers = text.split(|one: char| !one.is_ascii_digit());
     numbers.find_map(|digits| digits.parse().ok().filter(|n| (400..600).contains(n)))
 }
 
-/// What it means when the vendor itself refuses.
-fn own_failure(reply: &Reply<'_>) -> Failure {
+/// Classifies an error of the vendor's API.
+fn vendor_failure(reply: &Reply<'_>) -> Failure {
     #[derive(Deserialize)]
-    struct Enveloped {
+    struct Envelope {
         error: Error,
     }
     #[derive(Deserialize)]
@@ -331,8 +338,8 @@ fn own_failure(reply: &Reply<'_>) -> Failure {
         200..=299 => Class::Drift,
         _ => Class::ProviderError,
     };
-    match reply.json::<Enveloped>() {
-        Ok(said) => Failure::quoting(class, reply, &said.error.message).code(&said.error.kind),
+    match reply.json::<Envelope>() {
+        Ok(body) => Failure::quoting(class, reply, &body.error.message).code(&body.error.kind),
         Err(_) => Failure::of_reply(class, reply),
     }
 }

@@ -1,5 +1,5 @@
 async function pageFunction(context) {
-  /* wishes */
+  /* actions */
   const body = context.page ? await context.page.content() : context.body;
   const isText = typeof body === 'string';
   const { status, headers } = context.response ?? {};

@@ -28,7 +28,7 @@ fn items(items: Value) -> Reply<'static> {
     reply(200, &[], items.to_string().into_bytes())
 }
 
-/// Replies up to the items.
+/// Responses before the dataset items.
 fn succeeded(last: Reply<'static>) -> [Reply<'static>; 3] {
     [
         run("SUCCEEDED", Value::Null),
@@ -71,7 +71,7 @@ fn each_mode_has_its_actor() {
 }
 
 #[test]
-fn every_wish_has_its_place() {
+fn a_request_has_every_option() {
     let wished = Task {
         method: "POST".to_owned(),
         body: b"x=1".to_vec(),
@@ -117,7 +117,7 @@ fn every_wish_has_its_place() {
 }
 
 #[test]
-fn wishes_are_literals_in_the_page_function() {
+fn actions_are_literals_in_the_page_function() {
     let wished = Task {
         javascript: true,
         wait_ms: Some(1500),
@@ -139,7 +139,9 @@ fn wishes_are_literals_in_the_page_function() {
     ];
     assert_eq!(lines[..5], expected);
     let bare = page_function(&task());
-    assert!(!bare.contains("wishes") && !bare.contains("waitFor") && !bare.contains("evaluate"));
+    assert!(
+        !bare.contains("/* actions */") && !bare.contains("waitFor") && !bare.contains("evaluate")
+    );
 }
 
 #[test]
@@ -164,9 +166,9 @@ fn a_conversation_waits_then_reads_the_cost_then_the_page() {
     ];
     let replies: Vec<_> = [slow.clone(), slow].into_iter().chain(last).collect();
     let talk = converse::<Apify>(&task(), &replies);
-    let asked: Vec<_> = talk.requests()[1..]
+    let sent: Vec<_> = talk.requests()[1..]
         .iter()
-        .map(|asked| (asked.method.as_str(), asked.url.as_str()))
+        .map(|sent| (sent.method.as_str(), sent.url.as_str()))
         .collect();
     let expected = [
         (
@@ -180,12 +182,12 @@ fn a_conversation_waits_then_reads_the_cost_then_the_page() {
         ("GET", RUN),
         ("GET", "https://api.apify.com/v2/datasets/d1/items"),
     ];
-    assert_eq!(asked, expected);
+    assert_eq!(sent, expected);
     let bearer = [Credential::Bearer(TOKEN.to_owned())];
     assert!(
         talk.requests()
             .iter()
-            .all(|asked| asked.credentials == bearer)
+            .all(|sent| sent.credentials == bearer)
     );
     let page = talk.page();
     assert_eq!(
@@ -203,7 +205,7 @@ fn a_conversation_waits_then_reads_the_cost_then_the_page() {
 }
 
 #[test]
-fn a_cost_that_is_not_told_is_unknown() {
+fn a_cost_that_is_not_reported_is_unknown() {
     let page = json!([{"status": 200, "headers": null, "body": "hi", "encoding": "text"}]);
     let replies = [
         run("SUCCEEDED", Value::Null),
@@ -219,7 +221,7 @@ fn a_cost_that_is_not_told_is_unknown() {
 }
 
 #[test]
-fn a_run_is_ended_when_the_conversation_is_given_up() {
+fn a_run_is_aborted_when_the_conversation_is_cancelled() {
     let sent = |step: Step| match step {
         Step::Send(exchange) => *exchange,
         other => panic!("expected a request, got {other:?}"),
@@ -369,7 +371,7 @@ fn failures_of_the_vendor_have_their_classes() {
             (talk.failure().retry_after, talk.failure().cost.charged),
             (Some(7).filter(|_| expected != Class::Drift), Charged::No)
         );
-        // After the start something is charged, told or not.
+        // After the start of a run its cost is charged, reported or not.
         for (n_before, charged) in [(1, Charged::Unknown), (3, Charged::Yes)] {
             let before = [
                 run("READY", Value::Null),

@@ -1,5 +1,5 @@
-//! `provider_9`: Browserless, REST. Without JavaScript a page comes in JSON from one endpoint, with JavaScript as it is from another
-//! one. The vendor counts time, not pages.
+//! `provider_9`: Browserless REST API. Pages without JavaScript come from `/smart-scrape` as JSON,
+//! rendered pages from `/chromium/content` as the response body. The vendor bills time, not pages.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -8,22 +8,22 @@ use trawl_sdk::provider::{
     header_object,
 };
 
-/// The adapter.
+/// Adapter for the Browserless REST API.
 pub struct Browserless;
 
 const TOKEN: &str = "PROVIDER9_TOKEN";
 const UNIT: &str = "unit";
-/// Milliseconds that one unit pays for.
-const UNIT_MS: u32 = 30_000;
-/// Least and most milliseconds of the vendor's `timeout`.
+/// Milliseconds covered by one unit.
+const MS_PER_UNIT: u32 = 30_000;
+/// Range of the `timeout` parameter in milliseconds.
 const TIMEOUT_MS: (u32, u32) = (1_000, 30_000);
-/// What the vendor is left to hand over after its `timeout`.
+/// Time for the vendor to deliver the response after `timeout` has passed.
 const GRACE_MS: u32 = 5_000;
-/// The vendor cuts final addresses at this many characters.
-const FINAL_URL_CHARS: usize = 1_000;
-/// The `strategy` that uses no browser.
+/// The vendor truncates the final URL at this many characters.
+const FINAL_URL_CHARS_MAX: usize = 1_000;
+/// Value of `strategy` when no browser was used.
 const NO_BROWSER: &str = "http-fetch";
-/// What texts of the browser, and of the plain client, call a target that cannot be reached.
+/// Error texts of the browser and of the plain HTTP client for an unreachable target.
 const UNREACHABLE: [&str; 8] = [
     "err_name_not_resolved",
     "err_connection_refused",
@@ -65,12 +65,13 @@ impl Provider for Browserless {
     }
 
     fn start(task: &Task, (): ()) -> Result<Step, Failure> {
-        let (path, body) = match task.javascript {
-            false => (
+        let (path, body) = if task.javascript {
+            ("/chromium/content", browser_body(task))
+        } else {
+            (
                 "/smart-scrape",
                 json!({"url": task.url, "formats": ["html"]}),
-            ),
-            true => ("/chromium/content", browser_body(task)),
+            )
         };
         let timeout = task.time_ms.saturating_sub(GRACE_MS);
         let request = Request::post(task.at(path))
@@ -86,21 +87,22 @@ impl Provider for Browserless {
 
     fn resume(task: &Task, (): (), _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         if reply.status != 200 {
-            return Err(own_failure(reply));
+            return Err(failure(reply));
         }
-        let page = match task.javascript {
-            false => from_json(task, reply),
-            true => from_browser(task, reply),
+        let page = if task.javascript {
+            from_browser(task, reply)
+        } else {
+            from_json(task, reply)
         };
         // The time is charged in either case.
         match page {
-            Ok(page) => Ok(page.cost(time(reply)).done()),
-            Err(failure) => Err(failure.cost(time(reply))),
+            Ok(page) => Ok(page.cost(duration_cost(reply)).done()),
+            Err(failure) => Err(failure.cost(duration_cost(reply))),
         }
     }
 }
 
-/// What the browser is told. What does not come while it waits is no reason to have no page.
+/// Body of `/chromium/content`. With `bestAttempt` a wait that times out does not fail the page.
 fn browser_body(task: &Task) -> Value {
     let mut body = json!({"url": task.url, "bestAttempt": true});
     if let Some(ms) = task.wait_ms {
@@ -124,13 +126,13 @@ fn browser_body(task: &Task) -> Value {
     body
 }
 
-/// What the exchange cost by its time.
-fn time(reply: &Reply<'_>) -> Cost {
-    let n_units = reply.elapsed_ms.div_ceil(UNIT_MS).max(1);
+/// Cost of the exchange, by its duration.
+fn duration_cost(reply: &Reply<'_>) -> Cost {
+    let n_units = reply.elapsed_ms.div_ceil(MS_PER_UNIT).max(1);
     Cost::free().and_units(UNIT, n_units.into())
 }
 
-/// The page as the browser has it.
+/// The page as rendered by the browser.
 fn from_browser(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     let Some(status) = reply.number("x-response-code") else {
         return Err(Failure::of_reply(Class::Drift, reply));
@@ -138,11 +140,11 @@ fn from_browser(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     let url = reply.header("x-response-url");
     Ok(Page::of_reply(task)
         .status(status)
-        .url(url.filter(|url| url.chars().count() < FINAL_URL_CHARS))
+        .url(url.filter(|url| url.chars().count() < FINAL_URL_CHARS_MAX))
         .content_type(reply.header("content-type")))
 }
 
-/// The reply without JavaScript, as far as it is needed.
+/// Response of `/smart-scrape`; only the fields in use.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Scraped {
@@ -156,31 +158,32 @@ struct Scraped {
 }
 
 fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
-    let said: Scraped = reply.json()?;
-    if !said.ok {
-        let words = said.message.unwrap_or_default();
-        let class = match is_unreachable(&words) {
-            true => Class::TargetUnreachable,
-            false => Class::TargetBlocked,
+    let scraped: Scraped = reply.json()?;
+    if !scraped.ok {
+        let words = scraped.message.unwrap_or_default();
+        let class = if is_unreachable(&words) {
+            Class::TargetUnreachable
+        } else {
+            Class::TargetBlocked
         };
-        return Err(Failure::quoting(class, reply, &words).target_status(said.status_code));
+        return Err(Failure::quoting(class, reply, &words).target_status(scraped.status_code));
     }
-    let page = match said.content {
+    let page = match scraped.content {
         Value::Null => return Err(Failure::of_reply(Class::Drift, reply)),
         Value::String(text) => Page::of_text(task, text),
-        // The vendor has parsed what the target sent.
+        // The vendor has already parsed the target's JSON.
         parsed => Page::of_text(task, parsed.to_string()).content_type(Some("application/json")),
     };
-    let (variant, rendered) = match said.strategy.as_deref() {
+    let (variant, rendered) = match scraped.strategy.as_deref() {
         None => ("plain", None),
         Some(NO_BROWSER) => ("plain", Some(false)),
         Some(_) => ("plain_browser", Some(true)),
     };
     let page = page
-        .status(said.status_code)
+        .status(scraped.status_code)
         .variant(variant)
         .rendered(rendered);
-    Ok(page.header_object(said.headers.as_ref()))
+    Ok(page.header_object(scraped.headers.as_ref()))
 }
 
 fn is_unreachable(text: &str) -> bool {
@@ -188,16 +191,17 @@ fn is_unreachable(text: &str) -> bool {
     UNREACHABLE.iter().any(|word| text.contains(word))
 }
 
-/// What it means when there is no answer of the documented kind.
-fn own_failure(reply: &Reply<'_>) -> Failure {
+/// Classifies a response without a page.
+fn failure(reply: &Reply<'_>) -> Failure {
     let text = reply.text().to_lowercase();
-    let says = |word: &str| text.contains(word);
+    let mentions = |word: &str| text.contains(word);
     let class = match reply.status {
         400 | 404 => Class::BadRequest,
         401 | 403 => Class::BadKey,
         408 => Class::ProviderTimeout,
-        // One status for too many at once and for units that are used up: the text tells.
-        429 if says("units") || says("credit") || says("quota") => Class::NoCredit,
+        // 429 means too many concurrent requests as well as exhausted units; only the message tells
+        // them apart.
+        429 if mentions("units") || mentions("credit") || mentions("quota") => Class::NoCredit,
         429 => Class::RateLimited,
         500 | 503 if is_unreachable(&text) => Class::TargetUnreachable,
         200..=299 => Class::Drift,
@@ -205,8 +209,8 @@ fn own_failure(reply: &Reply<'_>) -> Failure {
     };
     let failure = Failure::of_reply(class, reply);
     match reply.status {
-        // The browser has run.
-        408 | 500 => failure.cost(time(reply)),
+        // The browser ran, so its time is charged.
+        408 | 500 => failure.cost(duration_cost(reply)),
         _ => failure,
     }
 }
@@ -325,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parsed_body_is_written_out_again() {
+    fn a_parsed_body_is_serialized_again() {
         let body = r#"{"ok":true,"statusCode":null,"content":{"a":[1]},"strategy":"stealth"}"#;
         let talk = converse::<Browserless>(&task(), &[reply(200, &[], body.as_bytes())]);
         let page = talk.page();
@@ -348,18 +352,21 @@ mod tests {
 
     #[test]
     fn a_rendered_page_is_the_body() {
-        let long = format!("https://shop.example/{}", "x".repeat(FINAL_URL_CHARS - 21));
-        for (told, known) in [("https://shop.example/gone", true), (long.as_str(), false)] {
+        let long = format!(
+            "https://shop.example/{}",
+            "x".repeat(FINAL_URL_CHARS_MAX - 21)
+        );
+        for (reported, known) in [("https://shop.example/gone", true), (long.as_str(), false)] {
             let facts = [
                 ("X-Response-Code", "404"),
-                ("X-Response-URL", told),
+                ("X-Response-URL", reported),
                 ("Content-Type", "text/html"),
             ];
             let talk =
                 converse::<Browserless>(&rendered(), &[reply(200, &facts, b"gone".as_slice())]);
             let page = talk.page();
             assert_eq!((page.status, &page.content), (Some(404), &Content::Reply));
-            assert_eq!(page.url.as_deref(), known.then_some(told));
+            assert_eq!(page.url.as_deref(), known.then_some(reported));
             assert_eq!(
                 (&page.headers, page.content_type.as_deref()),
                 (&None, Some("text/html"))

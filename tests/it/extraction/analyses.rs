@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use trawl_engine::extract::{Analysis, Asking, Input, Outputs, Workers};
+use trawl_engine::extract::{Analysis, Input, Outputs, PendingQuestion, Workers};
 use trawl_model::{ModelSize, PageFailure};
 use trawl_plan::{AnalystChoice, Format, FormatChoice, OutputPlan};
 use trawl_plugins::{Finding, ModelReply, Plugins, PluginsConfig, Registry};
@@ -77,7 +77,7 @@ async fn run(registry: &Arc<Registry>, html: &'static str, plan: OutputPlan) -> 
         url: "https://site.example/".parse().unwrap(),
         body: html.into(),
         content_type: "text/html".to_owned(),
-        picture: None,
+        screenshot: None,
     };
     let workers = Workers::new();
     let (outputs, cpu) = workers
@@ -87,15 +87,15 @@ async fn run(registry: &Arc<Registry>, html: &'static str, plan: OutputPlan) -> 
     outputs
 }
 
-async fn resume(asking: Asking, reply: ModelReply) -> Result<Analysis, PageFailure> {
+async fn resume(asking: PendingQuestion, reply: ModelReply) -> Result<Analysis, PageFailure> {
     let (analysis, cpu) = Workers::new().resume(asking, reply, soon()).await;
     assert!(cpu.transform > Duration::ZERO && cpu.parse == Duration::ZERO);
     analysis
 }
 
-fn asking(analysis: Option<Analysis>) -> Asking {
+fn asking(analysis: Option<Analysis>) -> PendingQuestion {
     match analysis {
-        Some(Analysis::Asks(asking)) => asking,
+        Some(Analysis::Ask(asking)) => asking,
         other => panic!("not a question: {other:?}"),
     }
 }

@@ -135,6 +135,7 @@ fn corrupted_pages_never_make_a_plugin_fail() {
             trawl_wire::plan(&request, &*registry)
                 .unwrap()
                 .remove(0)
+                .unwrap()
                 .output
         })
         .collect();
@@ -153,7 +154,7 @@ fn corrupted_pages_never_make_a_plugin_fail() {
             url: "https://a.example/b/c?d#e".parse().unwrap(),
             body: page.into(),
             content_type: "text/html; charset=utf-8".to_owned(),
-            picture: None,
+            screenshot: None,
         };
         let deadline = Instant::now() + Duration::from_secs(60);
         let (outputs, _) = extract::run(&registry, &input, plan, deadline);

@@ -123,7 +123,7 @@ async fn the_urls_of_a_text_are_not_lost() {
     });
     let id = start(&server, TEXT, &body).await;
     let shown = state(&server, &id).await;
-    assert_eq!(shown["request"]["text"], format!("{PAGES} addresses"));
+    assert_eq!(shown["request"]["text"], format!("{PAGES} URLs"));
     // At the first kill the crawl may have stored nothing but its request.
     let n_interrupted = kill_repeatedly(&mut server, &id, Duration::ZERO).await;
     assert!(

@@ -43,7 +43,7 @@ async fn every_url_is_a_seed_of_one_crawl() {
     assert_eq!(id.len(), 32, "it is one crawl");
     let shown = app.get(&format!("/crawl/{id}")).await.json();
     assert_eq!(shown["pages"], 3);
-    assert_eq!(shown["request"]["text"], "3 addresses");
+    assert_eq!(shown["request"]["text"], "3 URLs");
 
     let answer = app.post(TEXT, &[], &body(&text, json!({"limit": 2}))).await;
     assert_eq!(entries(&answer).len(), 2);

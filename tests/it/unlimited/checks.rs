@@ -53,7 +53,7 @@ async fn key_plan_parameters_and_slots_are_checked_in_this_order() {
     until_active(&app, 1).await;
     check(&app, &wrong, 400, refusal).await;
     let nothing = json!({"url": ""});
-    let missing = r#"{"error":"url: is missing or empty, send the address of a page"}"#;
+    let missing = r#"{"error":"url: is missing or empty, send the URL of a page"}"#;
     check(&app, &nothing, 400, missing).await;
     for path in PATHS {
         let answer = app.post(path, &[], &one(&site.url("/page"))).await;

@@ -1,8 +1,8 @@
 //! Cycles between the files of one crate, which no compiler refuses.
 //!
-//! A file uses another one if its code names a path that leads into it: `crate::a::b`, `super::b`. A
-//! folder's `mod.rs` and the crate's `lib.rs` list and re-export their children, so edges between a
-//! file and its ancestors do not count; everything else must be acyclic. Code of tests is exempt.
+//! A file uses another one if its code names a path that leads into it: `crate::a::b`, `super::b`.
+//! A folder's `mod.rs` and the crate's `lib.rs` list and re-export their children, so edges between
+//! a file and its ancestors do not count; everything else must be acyclic. Code of tests is exempt.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -62,7 +62,8 @@ fn owner(path: &[String], texts: &BTreeMap<Module, String>) -> Option<Module> {
         .find(|prefix| texts.contains_key(prefix))
 }
 
-/// `page/mod.rs` is `[page]`, `page/outcome.rs` is `[page, outcome]`, `lib.rs` and `main.rs` are `[]`.
+/// `page/mod.rs` is `[page]`, `page/outcome.rs` is `[page, outcome]`, `lib.rs` and `main.rs` are
+/// `[]`.
 fn module_path(relative: &Path) -> Module {
     let parts = relative.with_extension("");
     let names = parts

@@ -1,4 +1,5 @@
-//! Dependencies: licences and duplicate versions, by the rules of `deny.toml` (which `cargo deny` reads too).
+//! Dependencies: licences and duplicate versions, by the rules of `deny.toml` (which `cargo deny`
+//! reads too).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,7 +80,8 @@ fn duplicates(versions: &BTreeMap<&str, Vec<&str>>, skips: &[Skip]) -> Vec<Strin
     unexplained.chain(needless).collect()
 }
 
-/// Whether the allowed licences fulfil an SPDX expression: `AND` binds closer than `OR`, as does `/` of old manifests.
+/// Whether the allowed licences fulfil an SPDX expression: `AND` binds closer than `OR`, as does
+/// `/` of old manifests.
 fn allows(expression: &str, allowed: &BTreeSet<String>) -> bool {
     let spaced = expression
         .replace('(', " ( ")

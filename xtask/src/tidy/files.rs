@@ -105,7 +105,8 @@ fn starts_a_path(line: &str, at: usize) -> bool {
     before.is_none_or(|c| c.is_whitespace() || "\"'`(=:[<".contains(c))
 }
 
-/// Whether a Rust file holds tests only: by its name, or because its folder's `mod.rs` compiles it for tests only.
+/// Whether a Rust file holds tests only: by its name, or because its folder's `mod.rs` compiles it
+/// for tests only.
 pub(super) fn is_of_tests(file: &Path) -> bool {
     let name = file.file_stem().unwrap_or_default().to_string_lossy();
     if name.ends_with("tests") {

@@ -1,4 +1,5 @@
-//! Every package of the workspace has the workspace's lints: inherited, or spelled out where the package must also build alone.
+//! Every package of the workspace has the workspace's lints: inherited, or spelled out where the
+//! package must also build alone.
 
 use anyhow::Context;
 use toml::{Table, Value};

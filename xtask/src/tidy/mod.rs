@@ -1,4 +1,5 @@
-//! The rules that no compiler checks. Each check takes a folder and gives sentences, one a violation.
+//! The rules that no compiler checks. Each check takes a folder and gives sentences, one a
+//! violation.
 
 mod citations;
 mod cycles;

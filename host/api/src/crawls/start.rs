@@ -46,7 +46,7 @@ pub(crate) fn plan(request: &ApiRequest, verb: Verb) -> Result<PlannedCrawls, Ap
     let run = request.begin_run();
     let context = PlanContext {
         catalog: run.catalog(),
-        ways: request.defaults(),
+        defaults: request.defaults(),
     };
     let crawls = crawl_request(&request.body, verb, context)?;
     Ok(PlannedCrawls { run, crawls, verb })

@@ -72,32 +72,32 @@ struct CrawlUrls {
 
 impl From<CrawlView> for CrawlStatus {
     fn from(view: CrawlView) -> Self {
-        let CrawlView { record, tally } = view;
-        let stop_reason = if tally.state == CrawlState::Parked {
+        let CrawlView { record, progress } = view;
+        let stop_reason = if progress.state == CrawlState::Parked {
             Some("credentials_lost")
         } else {
-            tally.stop.map(StopReason::name)
+            progress.stop.map(StopReason::name)
         };
-        let urls = (tally.urls.known > 0).then_some(CrawlUrls {
-            known: tally.urls.known,
-            waiting: tally.urls.waiting,
-            in_flight: tally.urls.in_flight,
-            skipped: tally.urls.skipped,
+        let urls = (progress.urls.known > 0).then_some(CrawlUrls {
+            known: progress.urls.known,
+            waiting: progress.urls.waiting,
+            in_flight: progress.urls.in_flight,
+            skipped: progress.urls.skipped,
         });
         let pipeline = Pipeline::named(&record.verb);
         let request = trawl_wire::shown_request(record.request, pipeline);
         Self {
             id: record.id,
-            state: tally.state.name(),
-            status: tally.state.name(),
+            state: progress.state.name(),
+            status: progress.state.name(),
             stop_reason,
             background: record.in_background,
-            pages: tally.n_pages,
-            failed: tally.n_failed,
-            bytes: tally.n_bytes,
+            pages: progress.n_pages,
+            failed: progress.n_failed,
+            bytes: progress.n_bytes,
             costs: CrawlCosts {
-                total_cost: trawl_wire::dollars(tally.spent),
-                credits: tally.spent.credits_text(),
+                total_cost: trawl_wire::dollars(progress.spent),
+                credits: progress.spent.credits_text(),
             },
             urls,
             request: RawValue::from_string(request).unwrap_or_default(),

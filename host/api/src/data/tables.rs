@@ -65,7 +65,7 @@ async fn read(
     table: &str,
     range: PageRange,
 ) -> Result<Page<Row>, ApiError> {
-    let records = api.service.store().records();
+    let records = api.service.store();
     match table {
         "crawl_logs" => page(records.page_rows(account, false, range).await, |row| {
             Row::CrawlLog(row.into())

@@ -9,10 +9,10 @@ use futures_util::{FutureExt, Stream, StreamExt, stream};
 use http_body_util::BodyExt;
 use tracing::Instrument;
 
-use trawl_engine::page::PageOutcome;
+use trawl_model::outcome::PageOutcome;
 
 use super::format::ResponseFormat;
-use crate::{Order, Outcomes};
+use crate::service::{Order, Outcomes};
 
 impl ResponseFormat {
     /// The order in which pages are sent. Decision D11.

@@ -57,7 +57,7 @@ pub(crate) fn plan(request: &ApiRequest, verb: Verb) -> Result<PlannedPages, Api
     let run = request.begin_run();
     let context = PlanContext {
         catalog: run.catalog(),
-        ways: request.defaults(),
+        defaults: request.defaults(),
     };
     let plan = scrape_plan(&request.body, verb, context)?;
     let format = request.format;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use trawl_billing::Account;
-use trawl_engine::page::PageOutcome;
+use trawl_model::outcome::PageOutcome;
 use trawl_model::{Charge, Fields};
 use trawl_wire::{ContentForm, Costs, TransformRequest, transform_plan};
 

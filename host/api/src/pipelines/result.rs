@@ -64,12 +64,12 @@ impl PipelineResult {
         let has_no_entry = gathered.n_pages == 0 && result.failure.is_none();
         if let Some(id) = result.crawl_ids.first().filter(|_| has_no_entry) {
             // The stream of entries ends only after the end of the crawl is stored.
-            let stop = service.crawls().show(&account, id).await?.tally.stop;
+            let stop = service.crawls().show(&account, id).await?.progress.stop;
             let reason = no_pages_reason(stop.unwrap_or(StopReason::Failed));
             result.failure = Some((status::UNKNOWN, reason.to_owned()));
         }
         for id in &result.crawl_ids {
-            let charge = service.pipelines().charge(id).await;
+            let charge = service.billing().run_charge(id).await;
             result.charge = charge.map_err(|error| {
                 tracing::error!(crawl = id, error = %error, "cannot sum up the charge of a pipeline");
                 ApiError::Internal

@@ -254,7 +254,7 @@ async fn prices_have_a_history() {
     let billing = server.service.billing();
     for gigabyte in ["1", "1", "2"] {
         let prices = json!({"gigabyte": gigabyte});
-        billing.keep_prices(&prices).await.expect("stored");
+        billing.record_prices(&prices).await.expect("stored");
     }
     let now = admin_get(&server, "/admin/prices").await;
     assert_eq!(now["prices"], json!({"gigabyte": "2"}));

@@ -124,7 +124,13 @@ async fn errors_name_what_is_invalid() {
         ("PUT", seats, "{\"seats\": -1}", 400, "seats: "),
         ("PUT", seats, "{\"seats\": 1.5}", 400, "seats: "),
         ("PUT", seats, "{\"seats\": 10001}", 400, "seats: "),
-        ("PUT", seats, "{\"seats\": 100}", 402, "they cost $1300"),
+        (
+            "PUT",
+            seats,
+            "{\"seats\": 100}",
+            402,
+            "the seats cost $1300",
+        ),
         ("PUT", seats, "{\"seats\": 0}", 409, "`test` has no seats"),
         (
             "POST",

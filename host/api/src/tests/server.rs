@@ -22,9 +22,10 @@ use trawl_crawl::pipeline::Pipelines;
 use trawl_crawl::webhooks::Webhooks;
 use trawl_crawl::{Crawls, CrawlsParts};
 use trawl_engine::extract::Workers;
-use trawl_engine::page::{PageEngine, PageOutcome};
+use trawl_engine::page::PageEngine;
 use trawl_engine::routing::Routing;
 use trawl_model::clock::Clock;
+use trawl_model::outcome::PageOutcome;
 use trawl_model::{Charge, Nanodollars, Terms};
 use trawl_model::{Content, Fields, Piece};
 use trawl_net::egress::{Egress, EgressConfig};
@@ -33,11 +34,13 @@ use trawl_net::politeness::{Politeness, PolitenessConfig};
 use trawl_net::robots::Robots;
 use trawl_net::sitemap::Sitemaps;
 use trawl_plan::testing::FakeCatalog;
-use trawl_plan::{Catalog, ConfiguredPool, OutputPlan, PagePlan, RouterMode, TransformPlan};
+use trawl_plan::{
+    Catalog, ConfiguredPool, OutputPlan, PagePlan, RefusedPage, RouterMode, TransformPlan,
+};
 use trawl_plugins::Registry;
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Store};
-use trawl_wire::{KnownModel, RequestDefaults};
+use trawl_wire::{ConfiguredDefaults, KnownModel};
 
 use crate::{Health, Order, Outcomes, Run, Service, router};
 
@@ -102,7 +105,7 @@ impl TestServer {
         let data = DataDir::open(directory.path()).expect("a free directory");
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await.expect("a store"));
         let tasks = TaskTracker::new();
-        let billing = Billing::start(Arc::clone(&store), Clock::wall(), &tasks)
+        let billing = Billing::start(store.clone(), Clock::wall(), &tasks)
             .await
             .expect("billing");
         let dollars = Nanodollars::parse_dollars(dollars).expect("an amount");
@@ -111,7 +114,7 @@ impl TestServer {
             .await
             .expect("an account");
         let (page_engine, robots, get) = page_engine();
-        let pipelines = Pipelines::new(Arc::clone(&page_engine), Arc::clone(&store), Clock::wall());
+        let pipelines = Pipelines::new(Arc::clone(&page_engine), store.clone(), Clock::wall());
         let crawls = crawls(
             (page_engine, robots, get),
             Arc::clone(&store),
@@ -238,26 +241,18 @@ fn crawls(
     data: &std::path::Path,
 ) -> Crawls {
     Crawls::new(CrawlsParts {
-        rooms: page_engine,
+        pipelines: Pipelines::new(Arc::clone(&page_engine), store.clone(), Clock::wall()),
+        engine: page_engine,
         sitemaps: Arc::new(Sitemaps::new(get, Arc::clone(&robots))),
         robots,
-        webhooks: Webhooks::new(Arc::clone(&store), Clock::wall()),
+        webhooks: Webhooks::new(store.clone(), Clock::wall()),
         store,
         billing: billing.clone(),
         tariff: Tariff::default(),
         clock: Clock::wall(),
         data: data.to_owned(),
         snapshot: Arc::new(Registry::empty),
-        write_entry: trawl_wire::write_entry,
-        replan: Arc::new(|request, record, _| {
-            trawl_wire::crawl_plan(
-                request,
-                &record.verb,
-                &FakeCatalog,
-                RequestDefaults::default(),
-            )
-        }),
-        at_end: Arc::new(|_, _| Box::pin(async {})),
+        defaults: ConfiguredDefaults::default(),
         tasks: tasks.clone(),
         stop: CancellationToken::new(),
         last_call: CancellationToken::new(),
@@ -352,9 +347,16 @@ impl Run for FakeRun {
 
     /// Pages whose content is their URL. The host `panic.test` simulates a bug in the run,
     /// `slow.test` a page that waits.
-    fn scrape(self: Arc<Self>, pages: Vec<PagePlan>, order: Order) -> Result<Outcomes, FundsError> {
+    fn scrape(
+        self: Arc<Self>,
+        pages: Vec<Result<PagePlan, RefusedPage>>,
+        order: Order,
+    ) -> Result<Outcomes, FundsError> {
         self.admit()?;
-        assert!(pages[0].requested != "bug.test", "canary of a panic");
+        let is_bug = |page: &Result<PagePlan, _>| {
+            page.as_ref().is_ok_and(|page| page.requested == "bug.test")
+        };
+        assert!(!is_bug(&pages[0]), "canary of a panic");
         let mut outcomes: Vec<PageOutcome> = pages.iter().map(outcome).collect();
         if order == Order::Finish {
             outcomes.reverse();
@@ -407,12 +409,12 @@ fn charge() -> Charge {
     }
 }
 
-fn outcome(plan: &PagePlan) -> PageOutcome {
-    match &plan.url {
-        Ok(url) => PageOutcome {
-            url: url.to_string(),
+fn outcome(plan: &Result<PagePlan, RefusedPage>) -> PageOutcome {
+    match plan {
+        Ok(plan) => PageOutcome {
+            url: plan.url.to_string(),
             status: 200,
-            content: content(&plan.output, url.as_str()),
+            content: content(&plan.output, plan.url.as_str()),
             fields: Fields {
                 links: plan.output.links.then(|| json!(["https://a.com/next"])),
                 ..Fields::default()
@@ -420,10 +422,10 @@ fn outcome(plan: &PagePlan) -> PageOutcome {
             charge: charge(),
             ..PageOutcome::default()
         },
-        Err(failure) => PageOutcome {
-            url: plan.requested.clone(),
-            status: failure.status,
-            error: Some(failure.message.clone()),
+        Err(refused) => PageOutcome {
+            url: refused.requested.clone(),
+            status: refused.failure.status,
+            error: Some(refused.failure.message.clone()),
             ..PageOutcome::default()
         },
     }

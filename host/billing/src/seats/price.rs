@@ -1,13 +1,15 @@
-//! What seats cost: a price for each by how many there are, for a month or for the rest of one.
+//! The price of seats: graduated by their number, for a month or for the rest of one.
 
-use crate::price::share;
 use trawl_model::clock::Timestamp;
 use trawl_model::{Nanodollars, money::PER_DOLLAR};
 
-/// Most seats of one account. Decision D99: a server has far fewer connections than ten times this.
+use crate::price::share;
+
+/// Maximum seats per account. Decision D99: a server has far fewer connections than ten times this.
 pub const SEATS_MAX: u32 = 10_000;
 
-/// Prices of a seat a month by the size of the purchase, smallest first. Each applies to the whole purchase.
+/// Monthly price per seat by the number of seats, smallest first. Each step applies to the whole
+/// purchase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeatPrices(Vec<(u32, Nanodollars)>);
 
@@ -26,10 +28,10 @@ impl Default for SeatPrices {
 }
 
 impl SeatPrices {
-    /// Prices from so many seats on.
+    /// Prices by the number of seats from which on they apply.
     ///
     /// # Errors
-    /// What is wrong with the list, in words for the operator.
+    /// What is wrong with the list, for the operator.
     pub fn new(steps: Vec<(u32, Nanodollars)>) -> Result<Self, &'static str> {
         let is_rising = steps.windows(2).all(|pair| pair[0].0 < pair[1].0);
         match steps.first() {
@@ -43,7 +45,7 @@ impl SeatPrices {
         }
     }
 
-    /// A month of so many seats. Amounts too large for the type are held at its limit.
+    /// The price of a month. Saturates at the limit of the type.
     pub fn month(&self, seats: u32) -> Nanodollars {
         let mut steps = self.0.iter().rev();
         let step = steps.find(|(from, _)| *from <= seats);
@@ -51,10 +53,10 @@ impl SeatPrices {
         Nanodollars(price.0.saturating_mul(seats.into()))
     }
 
-    /// What more seats cost for the rest of a period, to the day; a day that has begun counts.
+    /// The price of more seats for the rest of a period, by the day; a started day counts.
     ///
-    /// Decision D100: it is the difference of both months at today's prices. Where a step makes
-    /// more seats cheaper than fewer it is nothing, never a refund.
+    /// Decision D100: the prorated difference of both monthly prices. Where a step makes more seats
+    /// cheaper than fewer, it is zero, never a refund.
     pub fn difference(
         &self,
         seats: (u32, u32),
@@ -65,10 +67,10 @@ impl SeatPrices {
         let (fewer, more) = (self.month(seats.0), self.month(seats.1));
         let month = Nanodollars(more.0.saturating_sub(fewer.0));
         let whole = from.days_until(to).max(1);
-        let left = now.days_until(to).clamp(0, whole);
+        let days_left = now.days_until(to).clamp(0, whole);
         share(
             month,
-            left.unsigned_abs().into(),
+            days_left.unsigned_abs().into(),
             whole.unsigned_abs().into(),
         )
     }
@@ -102,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn more_seats_cost_the_rest_of_the_month_to_the_day() {
+    fn more_seats_are_prorated_by_the_day() {
         let prices = SeatPrices::default();
         let check = |seats: (u32, u32), now: &str, expected: &str| {
             let read = |text| Timestamp::parse(text).expect("a time");
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_prices_makes_sense_or_is_refused() {
+    fn invalid_price_lists_are_refused() {
         let check = |steps: &[(u32, i64)], expected: &str| {
             let steps = steps
                 .iter()
@@ -139,7 +141,7 @@ mod tests {
         let own = SeatPrices::new(vec![(1, Nanodollars(7)), (3, Nanodollars(0))]);
         let own = own.expect("a list");
         assert_eq!((own.month(2).0, own.month(3).0), (14, 0));
-        let dear = SeatPrices::new(vec![(1, Nanodollars::MAX)]).expect("a list");
-        assert_eq!(dear.month(SEATS_MAX), Nanodollars::MAX);
+        let expensive = SeatPrices::new(vec![(1, Nanodollars::MAX)]).expect("a list");
+        assert_eq!(expensive.month(SEATS_MAX), Nanodollars::MAX);
     }
 }

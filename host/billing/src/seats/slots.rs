@@ -1,30 +1,30 @@
-//! Seats in use, exactly: never more than there are, never fewer than there could be.
+//! Slots: exact counting of the seats in use, without a lock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::Notify;
 
-/// Bits of each of the three numbers of [`Count`]. Seats are bounded far below, waiting crawls by what an account may have.
+/// Bits per number of [`Count`]. Seats and crawls per account are limited far below.
 const BITS: u32 = 21;
 const MASK: u64 = (1 << BITS) - 1;
 
 /// The slots of one account.
 #[derive(Debug, Default)]
 pub(crate) struct Slots {
-    // All numbers in one word, so that each decision is of one moment.
+    // All counts in one word, so that they change together.
     word: AtomicU64,
     freed: Notify,
 }
 
-/// What there is and what is used at one moment.
+/// The slots of an account at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Requests that may be in flight.
     pub seats: u32,
     /// Requests in flight.
     pub active: u32,
-    /// Crawls of an earlier process that want their slot back. They come before new requests.
+    /// Crawls of the last process that wait for a slot. They have priority over new requests.
     pub(super) waiting: u32,
 }
 
@@ -44,7 +44,7 @@ impl Count {
     }
 }
 
-/// One unit of paid concurrency, free again when this is dropped.
+/// A seat in use by one request. Dropping it frees the seat.
 #[derive(Debug)]
 pub struct Slot(Arc<Slots>);
 
@@ -58,13 +58,13 @@ impl Drop for Slot {
 }
 
 impl Slot {
-    /// The slots of its account now, this one included.
+    /// The current slot counts of its account, including this one.
     pub fn count(&self) -> Count {
         self.0.count()
     }
 }
 
-/// A crawl that waits for its slot.
+/// A crawl that waits for a slot.
 struct Waiting<'a>(&'a Slots);
 
 impl<'a> Waiting<'a> {
@@ -91,15 +91,15 @@ impl Slots {
         Count::of(self.word.load(Ordering::SeqCst))
     }
 
-    /// Sets how many there are. More in use than that go on to their end.
+    /// Sets the number of seats. Slots in use above it stay in use until they are dropped.
     pub(super) fn set_seats(&self, seats: u32) {
         self.change(|count| Count { seats, ..count });
     }
 
-    /// Takes a slot at once or not at all: then what there is and what is used.
+    /// Takes a slot without waiting, or returns the current counts.
     pub(super) fn take(self: &Arc<Self>) -> Result<Slot, Count> {
         self.change_if(|count| {
-            // Those who wait have the next free ones.
+            // Waiting crawls have priority.
             let is_free = count.active + count.waiting < count.seats;
             is_free.then_some(Count {
                 active: count.active + 1,
@@ -109,14 +109,14 @@ impl Slots {
         Ok(Slot(Arc::clone(self)))
     }
 
-    /// Takes a slot when one is free, for a run that had one before the server stopped.
+    /// Waits for a slot, for a crawl that had one before a restart.
     pub(super) async fn take_when_free(self: &Arc<Self>) -> Slot {
         if let Ok(slot) = self.take() {
             return slot;
         }
         let waiting = Waiting::begin(self);
         loop {
-            // Asked for before the decision, so that a slot which comes free in between is not missed.
+            // Created before the decision, so that no release in between is missed.
             let mut freed = std::pin::pin!(self.freed.notified());
             freed.as_mut().enable();
             let taken = self.change_if(|count| {
@@ -127,7 +127,7 @@ impl Slots {
                 })
             });
             if taken.is_ok() {
-                // It has ended its wait in the same step.
+                // The change above has decremented `waiting` already.
                 std::mem::forget(waiting);
                 return Slot(Arc::clone(self));
             }
@@ -135,14 +135,15 @@ impl Slots {
         }
     }
 
-    /// Changes the numbers in one step, and tells those who wait.
+    /// Changes the counts atomically, and wakes waiting crawls.
     fn change(&self, change: impl Fn(Count) -> Count) {
-        // It wants to always, so it fails never.
-        let _before = self.change_if(|count| Some(change(count)));
+        // The change is unconditional, so it always succeeds.
+        let _changed = self.change_if(|count| Some(change(count)));
         self.freed.notify_waiters();
     }
 
-    /// Changes the numbers in one step, if the change wants to; what they are, as the error, when it does not.
+    /// Changes the counts atomically, unless `change` returns `None`; the error is the current
+    /// counts.
     fn change_if(&self, change: impl Fn(Count) -> Option<Count>) -> Result<Count, Count> {
         let changed = self
             .word
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_is_taken_and_given_back() {
+    fn a_slot_is_taken_and_freed() {
         let slots = slots(2);
         let first = slots.take().expect("free");
         let second = slots.take().expect("free");
@@ -186,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn seats_change_while_they_are_used() {
+    fn seats_change_while_in_use() {
         let slots = slots(3);
         let held: Vec<_> = (0..3).map(|_| slots.take().expect("free")).collect();
         slots.set_seats(1);
@@ -207,7 +208,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_comes_before_new_requests() {
+    async fn waiting_crawls_have_priority() {
         let slots = slots(1);
         let held = slots.take().expect("free");
         let other = Arc::clone(&slots);
@@ -216,7 +217,7 @@ mod tests {
             tokio::task::yield_now().await;
         }
         drop(held);
-        slots.take().expect_err("it is promised");
+        slots.take().expect_err("reserved for the waiting crawl");
         let slot = waiting.await.expect("no panic");
         assert_eq!((used(&slots), slots.count().waiting), ((1, 1), 0));
         drop(slot);
@@ -227,11 +228,11 @@ mod tests {
         assert!(given_up.await.is_err());
         slots.set_seats(1);
         assert_eq!(slots.count().waiting, 0);
-        slots.take().expect("nobody waits any more");
+        slots.take().expect("no crawl waits any more");
     }
 
     #[test]
-    fn many_at_once_are_never_more_than_there_are() {
+    fn concurrent_requests_never_exceed_the_seats() {
         const SEATS: u32 = 8;
         let slots = slots(SEATS);
         let (busy, most, granted) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));

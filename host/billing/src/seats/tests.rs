@@ -1,15 +1,17 @@
-//! Seats from purchase to lapse, on a clock that is moved by hand.
+//! Subscriptions from purchase to lapse, with a fake clock.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::task::TaskTracker;
 
-use super::*;
-use crate::{BillingError, EntryKind, Window};
-use trawl_model::clock::Clock;
-use trawl_model::{Nanodollars, Terms};
+use trawl_model::clock::{Clock, Timestamp};
+use trawl_model::{Charge, Nanodollars, Terms};
 use trawl_store::sqlite::SqliteStore;
-use trawl_store::{DataDir, Entry, Store};
+use trawl_store::{AccountId, DataDir, Entry, EntryKind, Store};
+
+use super::{SEATS_MAX, SubscriptionError};
+use crate::{Billing, BillingError, Window};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -24,7 +26,7 @@ struct World {
 async fn open(directory: &std::path::Path, clock: &Clock) -> (Billing, Arc<dyn Store>) {
     let data = DataDir::create(directory).expect("a data directory");
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await.expect("a store"));
-    let billing = Billing::start(Arc::clone(&store), clock.clone(), &TaskTracker::new()).await;
+    let billing = Billing::start(store.clone(), clock.clone(), &TaskTracker::new()).await;
     (billing.expect("billing starts"), store)
 }
 
@@ -53,7 +55,7 @@ fn at(text: &str) -> Timestamp {
 }
 
 impl World {
-    /// The process ends without a word and another one begins.
+    /// Stops the process and starts another one.
     async fn restarted(self) -> Self {
         self.billing.close().await;
         self.store.close().await;
@@ -98,8 +100,8 @@ impl World {
         )
     }
 
-    /// What the routes say.
-    async fn may(&self) -> &'static str {
+    /// What the Unlimited routes answer.
+    async fn access(&self) -> &'static str {
         match self.billing.unlimited(&self.account).await {
             Ok(()) => "yes",
             Err(SubscriptionError::Required) => "required",
@@ -123,8 +125,8 @@ impl World {
             .collect()
     }
 
-    /// What is left and that all books agree on it.
-    async fn left(&self) -> Nanodollars {
+    /// The balance; checks that memory, store and ledger agree.
+    async fn balance(&self) -> Nanodollars {
         let audit = self.billing.verify().await.expect("an audit");
         assert_eq!(audit.disagreements, []);
         let funds = self.billing.funds(&self.account);
@@ -138,11 +140,11 @@ impl World {
 }
 
 #[tokio::test]
-async fn a_month_is_paid_at_once_and_renewed_from_the_balance() {
+async fn a_month_is_charged_immediately_and_renewed_from_the_balance() {
     let world = world(490).await;
-    assert_eq!(world.may().await, "required");
+    assert_eq!(world.access().await, "required");
     assert_eq!(world.set(8).await.expect("bought"), dollars(160));
-    assert_eq!(world.may().await, "yes");
+    assert_eq!(world.access().await, "yes");
     assert_eq!(
         world.row(),
         ("active", 8, 8, "2026-02-28T12:00:00.000Z".to_owned())
@@ -154,10 +156,10 @@ async fn a_month_is_paid_at_once_and_renewed_from_the_balance() {
     world.go_to("2026-02-28T12:00:00Z");
     world.billing.renew_due().await;
     world.billing.renew_due().await;
-    // The day of the purchase, not that of the short month.
+    // The day of the purchase, not the end of the short month.
     assert_eq!(world.row().3, "2026-03-31T12:00:00.000Z");
     world.go_to("2026-04-01T00:00:00Z");
-    assert_eq!(world.may().await, "yes");
+    assert_eq!(world.access().await, "yes");
     assert_eq!(world.row().3, "2026-04-30T12:00:00.000Z");
     let charges = world.charges().await;
     assert_eq!(charges.len(), 3);
@@ -165,18 +167,21 @@ async fn a_month_is_paid_at_once_and_renewed_from_the_balance() {
         charges[1].reason,
         "8 seats from 2026-02-28T12:00:00.000Z to 2026-03-31T12:00:00.000Z"
     );
-    assert_eq!(world.left().await, dollars(490 - 3 * 160));
+    assert_eq!(world.balance().await, dollars(490 - 3 * 160));
 }
 
 #[tokio::test]
-async fn a_subscription_lapses_and_comes_back_with_money() {
+async fn a_lapsed_subscription_is_renewed_after_a_top_up() {
     let world = world(45).await;
     let refusal = world.set(3).await.expect_err("$60");
-    assert!(refusal.to_string().contains("they cost $60"), "{refusal}");
-    assert_eq!(world.may().await, "required");
+    assert!(
+        refusal.to_string().contains("the seats cost $60"),
+        "{refusal}"
+    );
+    assert_eq!(world.access().await, "required");
     world.set(2).await.expect("bought");
     world.go_to("2026-02-28T12:00:00Z");
-    assert_eq!(world.may().await, "inactive");
+    assert_eq!(world.access().await, "inactive");
     assert_eq!(world.row().0, "lapsed");
     assert_eq!(world.billing.slots(&world.account).seats, 0);
     world
@@ -184,34 +189,34 @@ async fn a_subscription_lapses_and_comes_back_with_money() {
         .take_slot(&world.account)
         .expect_err("no seats");
     world.top_up(34).await;
-    assert_eq!(world.may().await, "inactive", "$39 are not $40");
+    assert_eq!(world.access().await, "inactive", "$39 do not cover $40");
     world.go_to("2026-03-05T00:00:00Z");
     world.top_up(1).await;
-    assert_eq!(world.may().await, "yes");
-    // Nobody pays for the days between.
+    assert_eq!(world.access().await, "yes");
+    // The days in between are not charged.
     assert_eq!(
         world.row(),
         ("active", 2, 2, "2026-04-05T00:00:00.000Z".to_owned())
     );
-    assert_eq!(world.left().await, dollars(0));
+    assert_eq!(world.balance().await, dollars(0));
 
-    // Fewer after a lapse begin at once.
+    // After a lapse, fewer seats start immediately.
     world.go_to("2026-04-05T00:00:00Z");
     world.billing.renew_due().await;
     assert_eq!(world.row().0, "lapsed");
     world.top_up(25).await;
     assert_eq!(world.set(1).await.expect("bought"), dollars(20));
     assert_eq!(world.row().1, 1);
-    assert_eq!(world.left().await, dollars(5));
+    assert_eq!(world.balance().await, dollars(5));
 }
 
 #[tokio::test]
-async fn more_seats_cost_the_rest_and_fewer_wait_for_the_renewal() {
+async fn more_seats_are_prorated_and_fewer_wait_for_the_renewal() {
     let world = world(490).await;
     world.set(2).await.expect("bought");
     let _busy = world.billing.take_slot(&world.account).expect("free");
     world.go_to("2026-02-14T12:00:00Z");
-    // 14 of 28 days, and again the same: nothing.
+    // 14 of 28 days; the same number again costs nothing.
     assert_eq!(world.set(4).await.expect("more"), dollars(20));
     assert_eq!(world.set(4).await.expect("no change"), dollars(0));
     assert_eq!(world.billing.slots(&world.account).seats, 4);
@@ -221,15 +226,15 @@ async fn more_seats_cost_the_rest_and_fewer_wait_for_the_renewal() {
         ("active", 4, 1, "2026-02-28T12:00:00.000Z".to_owned())
     );
     world.go_to("2026-02-28T12:00:00Z");
-    assert_eq!(world.may().await, "yes");
+    assert_eq!(world.access().await, "yes");
     let slots = world.billing.slots(&world.account);
     assert_eq!((slots.seats, slots.active), (1, 1));
-    assert_eq!(world.left().await, dollars(490 - 40 - 20 - 20));
+    assert_eq!(world.balance().await, dollars(490 - 40 - 20 - 20));
 
     world.set(0).await.expect("not renewed");
-    assert_eq!(world.may().await, "yes");
+    assert_eq!(world.access().await, "yes");
     world.go_to("2026-03-31T12:00:00Z");
-    assert_eq!(world.may().await, "required");
+    assert_eq!(world.access().await, "required");
     assert_eq!(world.billing.subscription(&world.account), None);
     assert!(matches!(
         world.set(0).await,
@@ -239,39 +244,39 @@ async fn more_seats_cost_the_rest_and_fewer_wait_for_the_renewal() {
         world.set(SEATS_MAX + 1).await,
         Err(BillingError::BadSeats { .. })
     ));
-    assert_eq!(world.set(1).await.expect("anew"), dollars(20));
+    assert_eq!(world.set(1).await.expect("bought again"), dollars(20));
     assert_eq!(world.row().3, "2026-04-30T12:00:00.000Z");
 }
 
 #[tokio::test]
-async fn an_operator_stops_and_resumes() {
+async fn an_operator_suspends_and_resumes() {
     let world = world(100).await;
     let none = world.billing.suspend_seats(&world.account).await;
     assert_eq!(
-        none.expect_err("nothing to stop").to_string(),
+        none.expect_err("nothing to suspend").to_string(),
         "`alice` has no seats: `trawl account seats` buys them"
     );
     world.set(1).await.expect("bought");
-    let stopped = world.billing.suspend_seats(&world.account).await;
-    stopped.expect("stopped");
+    let suspended = world.billing.suspend_seats(&world.account).await;
+    suspended.expect("suspended");
     assert_eq!(
-        (world.may().await, world.row().0),
+        (world.access().await, world.row().0),
         ("inactive", "suspended")
     );
     let resumed = world.billing.resume_seats(&world.account).await;
     assert_eq!(resumed.expect("resumed"), dollars(0));
-    assert_eq!((world.may().await, world.row().0), ("yes", "active"));
-    assert_eq!(world.left().await, dollars(80));
+    assert_eq!((world.access().await, world.row().0), ("yes", "active"));
+    assert_eq!(world.balance().await, dollars(80));
 
     world
         .billing
         .suspend_seats(&world.account)
         .await
-        .expect("stopped");
+        .expect("suspended");
     world.go_to("2026-06-01T00:00:00Z");
     world.billing.renew_due().await;
     assert_eq!(
-        (world.may().await, world.left().await),
+        (world.access().await, world.balance().await),
         ("inactive", dollars(80))
     );
     assert_eq!(world.set(3).await.expect("for later"), dollars(0));
@@ -281,7 +286,7 @@ async fn an_operator_stops_and_resumes() {
         world.row(),
         ("active", 3, 3, "2026-07-01T00:00:00.000Z".to_owned())
     );
-    assert_eq!(world.left().await, dollars(20));
+    assert_eq!(world.balance().await, dollars(20));
 }
 
 #[tokio::test]
@@ -292,7 +297,7 @@ async fn months_without_a_server_are_not_charged() {
     let world = world.restarted().await;
     world.billing.renew_due().await;
     assert_eq!(world.row().3, "2026-06-10T00:00:00.000Z");
-    assert_eq!(world.left().await, dollars(60));
+    assert_eq!(world.balance().await, dollars(60));
 }
 
 #[tokio::test]
@@ -301,7 +306,7 @@ async fn a_subscription_outlives_the_process_and_is_charged_once() {
     world.set(5).await.expect("bought");
     for month in 1..=3 {
         world.clock.advance(31 * DAY);
-        // Many see at once that it is due.
+        // Several requests find it due at the same time.
         let tasks: Vec<_> = (0..8)
             .map(|_| {
                 let (billing, account) = (world.billing.clone(), world.account.clone());
@@ -313,30 +318,30 @@ async fn a_subscription_outlives_the_process_and_is_charged_once() {
         }
         assert_eq!(world.charges().await.len(), 1 + month);
         world = world.restarted().await;
-        assert_eq!(world.may().await, "yes");
+        assert_eq!(world.access().await, "yes");
         assert_eq!(world.charges().await.len(), 1 + month);
     }
-    assert_eq!(world.left().await, dollars(490 - 400));
+    assert_eq!(world.balance().await, dollars(490 - 400));
 }
 
 #[tokio::test]
-async fn money_set_aside_for_pages_is_not_spent_on_seats() {
+async fn money_reserved_for_pages_is_not_spent_on_seats() {
     let world = world(25).await;
-    let hold = world
+    let reservation = world
         .billing
-        .hold(&world.account, dollars(10), "u", "r")
+        .reserve(&world.account, dollars(10), "u", "r")
         .expect("money is there");
     assert!(matches!(
         world.set(1).await,
         Err(BillingError::NotCovered { .. })
     ));
-    hold.void("failed");
+    reservation.void("failed");
     world.set(1).await.expect("bought");
-    assert_eq!(world.left().await, dollars(5));
+    assert_eq!(world.balance().await, dollars(5));
 }
 
 #[tokio::test]
-async fn an_empty_account_takes_pages_under_its_plan() {
+async fn an_empty_account_gets_pages_under_the_unlimited_plan() {
     let world = world(20).await;
     world.set(1).await.expect("bought");
     let (billing, account) = (&world.billing, &world.account);
@@ -346,20 +351,22 @@ async fn an_empty_account_takes_pages_under_its_plan() {
         .expect("no money is needed");
     let free = Nanodollars::ZERO;
     let soon = tokio::time::Instant::now() + Duration::from_secs(20);
-    let hold = billing.hold_when_free(account, free, "https://a.example/", "r", soon);
-    let hold = hold.await.expect("nothing to set aside");
-    let charge = trawl_model::Charge::default();
-    hold.post(&charge).await.expect("noted");
-    let purse = billing.purse(account, "c", Nanodollars::MAX, free);
-    let purse = purse.expect("a purse");
-    let share = purse.hold(free, "https://b.example/", "1", soon).await;
-    share.expect("nothing").post(&charge).await.expect("noted");
-    purse
-        .hold(free, "https://c.example/", "2", soon)
+    let reservation =
+        billing.reserve_when_available(account, free, "https://a.example/", "r", soon);
+    let reservation = reservation.await.expect("nothing to reserve");
+    let charge = Charge::default();
+    reservation.post(&charge).await.expect("recorded");
+    let budget = billing.run_budget(account, "c", Nanodollars::MAX, free);
+    let budget = budget.expect("a budget");
+    let portion = budget.reserve(free, "https://b.example/", "1", soon).await;
+    let portion = portion.expect("nothing");
+    portion.post(&charge).await.expect("recorded");
+    budget
+        .reserve(free, "https://c.example/", "2", soon)
         .await
         .expect("nothing")
         .void("timed out");
-    drop(purse);
+    drop(budget);
     let window = Window {
         from: Timestamp::MIN,
         to: Timestamp::MAX,
@@ -383,5 +390,5 @@ async fn an_empty_account_takes_pages_under_its_plan() {
     );
     let charged = billing.charged("c", "1").await.expect("read");
     assert_eq!(charged, Some(charge));
-    assert_eq!(world.left().await, free);
+    assert_eq!(world.balance().await, free);
 }

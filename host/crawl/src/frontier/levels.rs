@@ -1,17 +1,30 @@
-//! Breadth first: which depth is open.
+//! Breadth-first order: queues by depth.
 
 use std::collections::VecDeque;
 
-/// Addresses that wait or are in flight, by depth.
+/// URLs that wait or are in flight, by depth.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
-    /// Waiting ones in the order of finding. One that was moved stands here still and is passed over.
+    /// Waiting URLs in the order of discovery. A URL that changed its status stays here and is
+    /// ignored.
     pub(super) queues: Vec<VecDeque<u32>>,
     pub(super) n_waiting: Vec<u64>,
     pub(super) n_in_flight: Vec<u64>,
 }
 
+/// The depth that URLs are leased from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OpenDepth {
+    /// URLs of this depth may be leased.
+    At(usize),
+    /// URLs wait, but a page in flight may still show shorter distances.
+    Blocked,
+    /// Nothing waits.
+    Empty,
+}
+
 impl Levels {
+    /// Makes room for a depth, and returns it as an index.
     pub(super) fn reach(&mut self, depth: u16) -> usize {
         let depth = usize::from(depth);
         if self.queues.len() <= depth {
@@ -30,13 +43,17 @@ impl Levels {
         self.n_in_flight.iter().sum()
     }
 
-    /// The least depth at which something waits, unless a page two or more levels above is still unfinished.
-    pub(super) fn open_depth(&self) -> Option<Result<usize, ()>> {
-        let depth = self.n_waiting.iter().position(|n| *n > 0)?;
+    /// The lowest depth with waiting URLs. It is blocked while a page two or more levels above is
+    /// unfinished.
+    pub(super) fn open_depth(&self) -> OpenDepth {
+        let Some(depth) = self.n_waiting.iter().position(|n| *n > 0) else {
+            return OpenDepth::Empty;
+        };
         let above = &self.n_in_flight[..depth.saturating_sub(1)];
-        Some(match above.iter().all(|n| *n == 0) {
-            true => Ok(depth),
-            false => Err(()),
-        })
+        if above.iter().all(|n| *n == 0) {
+            OpenDepth::At(depth)
+        } else {
+            OpenDepth::Blocked
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Which addresses belong to a crawl.
+//! Which URLs are in the scope of a crawl.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,21 +8,21 @@ use url::Url;
 use trawl_model::SkipReason;
 use trawl_plan::crawl::{CrawlPlan, External, Pattern, ScopePlan};
 
-/// Longest address a crawl follows. Browsers and servers take 8 KiB and more; longer ones are traps.
+/// Longest URL that a crawl follows. Longer ones are crawler traps in practice.
 const URL_BYTES_MAX: usize = 2_000;
-/// Hosts whose verdict is remembered; a crawl of one site meets a few.
+/// Most hosts whose verdict is cached; a crawl of one site meets few.
 const HOSTS_MAX: usize = 4_096;
 
 /// The scope of one crawl.
 #[derive(Debug)]
 pub(super) struct Scope {
     plan: Arc<CrawlPlan>,
-    homes: SeedHosts,
+    seed_hosts: SeedHosts,
     /// Verdicts by host with port.
     known: HashMap<String, bool>,
 }
 
-/// Where the crawl may go by its seeds: their own hosts and where they redirect to.
+/// The hosts of the seeds and of the URLs that they redirect to.
 #[derive(Debug, Default)]
 struct SeedHosts {
     /// Hosts with port, without `www.`.
@@ -33,11 +33,11 @@ struct SeedHosts {
     names: HashSet<String>,
 }
 
-/// The parts of an absolute address that scope asks for.
+/// The parts of an absolute URL that decide about its scope.
 struct Parts<'a> {
     /// Host and port.
     authority: &'a str,
-    /// Path and what follows.
+    /// Path, query and fragment.
     path: &'a str,
 }
 
@@ -53,7 +53,7 @@ fn parts(url: &str) -> Option<Parts<'_>> {
     })
 }
 
-/// The path of an address with its query, and without host.
+/// The path of a URL with its query.
 fn path_of(url: &str) -> &str {
     parts(url).map_or("/", |parts| parts.path)
 }
@@ -61,37 +61,36 @@ fn path_of(url: &str) -> &str {
 impl Scope {
     pub(super) fn new(plan: Arc<CrawlPlan>) -> Self {
         let mut scope = Self {
-            homes: SeedHosts::default(),
+            seed_hosts: SeedHosts::default(),
             known: HashMap::new(),
             plan,
         };
-        if let Ok(seed) = scope.plan.seed.url.clone() {
-            scope.widen(&seed);
-        }
+        let seed = scope.plan.seed.url.clone();
+        scope.widen(&seed);
         let named = scope.plan.named.clone();
         for (url, _) in named.iter().flat_map(|named| named.iter()) {
-            scope.add_home(url);
+            scope.add_seed_host(url);
         }
         scope
     }
 
-    /// The host of this address belongs to the crawl from now on, as the seed's does.
+    /// Adds the host of a URL to those of the seeds.
     pub(super) fn widen(&mut self, url: &Url) {
-        self.add_home(url.as_str());
+        self.add_seed_host(url.as_str());
         self.known.clear();
     }
 
-    fn add_home(&mut self, url: &str) {
+    fn add_seed_host(&mut self, url: &str) {
         let Some(Parts { authority, .. }) = parts(url) else {
             return;
         };
-        let (homes, host) = (&mut self.homes, host_of(authority));
-        homes.authorities.insert(without_www(authority).to_owned());
-        homes.registered.extend(registered(host).map(str::to_owned));
-        homes.names.extend(name(host).map(str::to_owned));
+        let (hosts, host) = (&mut self.seed_hosts, host_of(authority));
+        hosts.authorities.insert(without_www(authority).to_owned());
+        hosts.registered.extend(registered(host).map(str::to_owned));
+        hosts.names.extend(name(host).map(str::to_owned));
     }
 
-    /// Whether an absolute, normalised address may be fetched.
+    /// Checks whether an absolute, normalised URL is in scope.
     pub(super) fn check(&mut self, url: &str) -> Result<(), SkipReason> {
         let Some(Parts { authority, path }) = parts(url) else {
             return Err(SkipReason::Scheme);
@@ -107,11 +106,11 @@ impl Scope {
             whitelist,
             ..
         } = &self.plan.scope;
-        let found_in = |patterns: &[Pattern]| patterns.iter().any(|one| matches(one, url, path));
-        if found_in(blacklist) {
+        let matches_any = |patterns: &[Pattern]| patterns.iter().any(|one| matches(one, url, path));
+        if matches_any(blacklist) {
             return Err(SkipReason::Blacklist);
         }
-        if !whitelist.is_empty() && !found_in(whitelist) {
+        if !whitelist.is_empty() && !matches_any(whitelist) {
             return Err(SkipReason::Whitelist);
         }
         Ok(())
@@ -134,18 +133,18 @@ impl Scope {
         let has = |known: &HashSet<String>, part: Option<&str>| {
             part.is_some_and(|part| known.contains(part))
         };
-        let homes = &self.homes;
-        let by_home = homes.authorities.contains(without_www(authority))
-            || plan.subdomains && has(&homes.registered, registered(host))
-            || plan.tld && has(&homes.names, name(host));
-        by_home || plan.external.iter().any(|external| takes(external, host))
+        let hosts = &self.seed_hosts;
+        let is_of_seed = hosts.authorities.contains(without_www(authority))
+            || plan.subdomains && has(&hosts.registered, registered(host))
+            || plan.tld && has(&hosts.names, name(host));
+        is_of_seed || plan.external.iter().any(|external| allows(external, host))
     }
 }
 
-fn takes(external: &External, host: &str) -> bool {
+fn allows(external: &External, host: &str) -> bool {
     match external {
         External::Any => true,
-        External::Host(own) => own == host,
+        External::Host(allowed) => allowed == host,
         External::Matching(regex) => regex.is_match(host),
     }
 }
@@ -158,7 +157,7 @@ fn matches(pattern: &Pattern, url: &str, path: &str) -> bool {
     }
 }
 
-/// `www.` is the same site as the name without.
+/// `www.example.com` is the same site as `example.com`.
 fn without_www(authority: &str) -> &str {
     authority.strip_prefix("www.").unwrap_or(authority)
 }
@@ -174,7 +173,8 @@ fn host_of(authority: &str) -> &str {
         .map_or(authority, |(host, _)| host)
 }
 
-/// The registered domain of a name, by the public suffix list; `None` for addresses and names that cannot be registered.
+/// The registered domain of a host by the public suffix list; `None` for IP addresses and public
+/// suffixes.
 fn registered(host: &str) -> Option<&str> {
     if host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok() {
         return None;
@@ -182,24 +182,24 @@ fn registered(host: &str) -> Option<&str> {
     psl::domain_str(host)
 }
 
-/// The registered name without its public suffix.
+/// The registered domain without its public suffix.
 fn name(host: &str) -> Option<&str> {
     let registered = registered(host)?;
     let suffix = psl::suffix_str(registered)?;
     registered.strip_suffix(suffix)?.strip_suffix('.')
 }
 
-/// An address as the table has it: without user, password and fragment.
+/// A URL in the form of the table: without user name, password and fragment.
 pub(super) fn normal(url: &Url) -> String {
     let mut url = url.clone();
     url.set_fragment(None);
-    // These fail only for addresses without a host, which have neither.
+    // These fail only for URLs without a host, which have neither.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.into()
 }
 
-/// Whether an address falls under a key of `budget`. Decision D39.
+/// Whether a key of `budget` applies to a URL. Decision D39.
 pub(super) fn is_under(url: &str, prefix: &str) -> bool {
     if prefix == "*" {
         return true;

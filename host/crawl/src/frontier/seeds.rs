@@ -1,32 +1,33 @@
-//! Where a crawl begins.
+//! The URLs that a crawl starts with: its seeds, or its stored frontier.
 
 use std::sync::Arc;
 
 use url::Url;
 
-use super::Frontier;
+use trawl_model::UrlRow;
+use trawl_plan::crawl::CrawlPlan;
+
 use super::scope::normal;
+use super::state::Frontier;
 use super::table::UrlStatus;
 
-/// Seeds that are taken beyond `limit`, in place of those that turn out to be no page (robots, a redirect to a known one, budget).
-/// More of them would be work and rows in the store for pages that are never fetched.
-pub(super) const RESERVE_MAX: u64 = 1_000;
+/// Seeds that are added beyond `limit`, to replace seeds that are skipped (robots.txt, a redirect
+/// to a known page, budget). More would be stored and never fetched.
+pub(super) const SPARE_SEEDS_MAX: u64 = 1_000;
 
 impl Frontier {
-    /// Adds the seed, unless the crawl is of sitemaps only, and the other addresses where the crawl begins. A seed that the
-    /// caller named is always taken; the others, and the seed when it is the first of them, are as far as `blacklist` and `whitelist`
-    /// let them. Under a `limit` no more are taken than that and a reserve.
-    pub fn add_seed(&mut self) {
-        let Ok(seed) = self.plan.seed.url.clone() else {
-            return;
-        };
+    /// Adds the seed, unless the crawl is of sitemaps only, and the plan's further seeds. A seed
+    /// that the caller named is always added. The further seeds, and the seed when it is the first
+    /// of them, must pass `blacklist` and `whitelist`. Under a `limit`, no more seeds are added
+    /// than that and a reserve.
+    pub(crate) fn add_seeds(&mut self) {
         if self.plan.sitemap.only {
             return;
         }
-        let seed = normal(&seed);
+        let seed = normal(&self.plan.seed.url);
         let named = self.plan.named.clone();
         let mut named = named.iter().flat_map(|named| named.iter()).peekable();
-        // Then it was found, as all others were.
+        // Then the seed was found in the text, as the others were.
         let is_found = named
             .peek()
             .and_then(|(url, _)| Url::parse(url).ok())
@@ -35,30 +36,44 @@ impl Frontier {
             self.insert(&seed, 0, UrlStatus::Waiting);
         }
         let limit = self.plan.limit.unwrap_or(u64::MAX);
-        let waiting_max = limit.saturating_add(RESERVE_MAX);
+        let waiting_max = limit.saturating_add(SPARE_SEEDS_MAX);
         for (url, _) in named {
             if self.levels.waiting() >= waiting_max {
                 break;
             }
             if self.table.find(url).is_none() {
-                let standing = match self.scope.check(url) {
+                let status = match self.scope.check(url) {
                     Ok(()) => UrlStatus::Waiting,
                     Err(skip) => UrlStatus::Skipped(skip),
                 };
-                self.insert(url, 0, standing);
+                self.insert(url, 0, status);
             }
         }
-        // No more than the table takes, which numbers them so.
+        // Fits: the table numbers URLs with 32 bits.
         self.n_seeds = self.table.len() as u32;
     }
-    /// Adds the seeds that a crawl lost when it was killed before all were stored. They have the first numbers, and numbers are stored
-    /// without gaps: those that are not there come next.
-    pub(super) fn add_missing_seeds(&mut self) {
-        let mut begun = Self::new(Arc::clone(&self.plan));
-        begun.add_seed();
-        for n in self.table.len() as u32..begun.n_seeds {
-            self.insert(begun.table.url(n), 0, begun.table.standing(n));
+
+    /// The frontier from its stored rows, in the order of their numbers. Pages that were in flight
+    /// wait again; seeds that are not stored are added.
+    pub(crate) fn restore(plan: Arc<CrawlPlan>, rows: impl Iterator<Item = UrlRow>) -> Self {
+        let mut frontier = Self::new(plan);
+        for row in rows {
+            if !frontier.restore_row(&row) {
+                break;
+            }
         }
-        self.n_seeds = begun.n_seeds;
+        frontier.add_missing_seeds();
+        frontier
+    }
+
+    /// Adds the seeds that were not stored before the last process was killed. Seeds have the
+    /// lowest numbers, and numbers are stored without gaps, so the missing seeds come next.
+    fn add_missing_seeds(&mut self) {
+        let mut fresh = Self::new(Arc::clone(&self.plan));
+        fresh.add_seeds();
+        for n in self.table.len() as u32..fresh.n_seeds {
+            self.insert(fresh.table.url(n), 0, fresh.table.status(n));
+        }
+        self.n_seeds = fresh.n_seeds;
     }
 }

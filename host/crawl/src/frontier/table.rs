@@ -1,24 +1,25 @@
-//! Every address a crawl knows, in few bytes: texts in one buffer, found by an index of hashes that is verified against them.
+//! Every URL that a crawl knows, in compact form: one text buffer, and a hash index whose hits are
+//! compared with the text.
 
 use std::hash::{BuildHasher, RandomState};
 
 use trawl_model::{SkipReason, UrlState};
 
-/// Addresses one crawl may know: at some 100 bytes each, a gigabyte.
+/// URLs that one crawl may know: at about 100 bytes each, a gigabyte.
 pub(super) const KNOWN_MAX: usize = 10_000_000;
-/// Bytes of all texts, so that offsets fit 32 bits.
+/// Most bytes of text, so that offsets fit into 32 bits.
 const TEXT_BYTES_MAX: usize = u32::MAX as usize;
 const EMPTY: u32 = u32::MAX;
-/// Slots of the first index.
+/// Slots of an empty index.
 const SLOTS_MIN: usize = 1024;
 
-/// States in one byte: the numbers from [`SKIPPED`] on are reasons.
+/// The status in one byte; numbers from [`SKIPPED`] on are reasons.
 const WAITING: u8 = 0;
 const LEASED: u8 = 1;
 const DONE: u8 = 2;
 const SKIPPED: u8 = 16;
 
-/// Where an address stands.
+/// The status of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UrlStatus {
     Waiting,
@@ -44,12 +45,21 @@ impl UrlStatus {
             DONE => Self::Done,
             skip => {
                 let skip = SkipReason::numbered(skip - SKIPPED);
-                Self::Skipped(skip.expect("only numbers of reasons are stored"))
+                Self::Skipped(skip.expect("every other byte is the number of a reason"))
             }
         }
     }
 
-    /// As it is stored: a page in flight is not done yet.
+    /// The status of a stored URL.
+    pub(super) fn restored(state: UrlState) -> Self {
+        match state {
+            UrlState::Waiting => Self::Waiting,
+            UrlState::Done => Self::Done,
+            UrlState::Skipped(skip) => Self::Skipped(skip),
+        }
+    }
+
+    /// The stored form: a page in flight is still waiting.
     pub(super) fn stored(self) -> UrlState {
         match self {
             Self::Waiting | Self::Leased => UrlState::Waiting,
@@ -59,29 +69,29 @@ impl UrlStatus {
     }
 }
 
-/// One address without its text.
+/// One URL without its text.
 #[derive(Clone, Copy, Debug)]
 struct Meta {
-    /// Where its text begins.
+    /// Where its text starts.
     start: u32,
     depth: u16,
-    standing: u8,
-    /// Whether it stands in the list of changes.
+    status: u8,
+    /// Whether it is in the list of changes.
     is_changed: bool,
 }
 
-/// The addresses, numbered from 0 in the order of finding.
+/// The URLs, numbered from 0 in the order of discovery.
 #[derive(Debug)]
 pub(super) struct Table {
     text: String,
     metas: Vec<Meta>,
-    /// Open addressing with linear probing; a power of two, at most four fifths full.
+    /// Open addressing with linear probing; a power of two, at most 80 % full.
     slots: Vec<u32>,
-    /// Keyed at random, so that no site can choose addresses that collide.
+    /// Randomly keyed, so that a site cannot choose URLs that collide.
     hasher: RandomState,
 }
 
-/// What two addresses of one page have in common: everything but whether it is `http` or `https`.
+/// The key of a URL: without its scheme, because `http` and `https` URLs are the same page.
 fn key(url: &str) -> &str {
     let rest = url
         .strip_prefix("http")
@@ -117,31 +127,31 @@ impl Table {
         self.metas[n as usize].depth
     }
 
-    pub(super) fn standing(&self, n: u32) -> UrlStatus {
-        UrlStatus::of_byte(self.metas[n as usize].standing)
+    pub(super) fn status(&self, n: u32) -> UrlStatus {
+        UrlStatus::of_byte(self.metas[n as usize].status)
     }
 
-    /// Moves an address; `true` when it was not among the changes yet.
-    pub(super) fn set(&mut self, n: u32, depth: u16, standing: UrlStatus) -> bool {
+    /// Sets depth and status; `true` when the URL was unchanged before.
+    pub(super) fn set(&mut self, n: u32, depth: u16, status: UrlStatus) -> bool {
         let meta = &mut self.metas[n as usize];
         meta.depth = depth;
-        meta.standing = standing.to_byte();
+        meta.status = status.to_byte();
         !std::mem::replace(&mut meta.is_changed, true)
     }
 
-    /// The address is written down.
-    pub(super) fn settle(&mut self, n: u32) {
+    /// Marks a URL as unchanged, because it is stored.
+    pub(super) fn clear_change(&mut self, n: u32) {
         self.metas[n as usize].is_changed = false;
     }
 
-    /// The number of the page that this is an address of.
+    /// The number of the page with this URL.
     pub(super) fn find(&self, url: &str) -> Option<u32> {
         let slot = self.slot(url);
         (self.slots[slot] != EMPTY).then(|| self.slots[slot])
     }
 
-    /// Adds an address that is not there yet; `None` when there is no room.
-    pub(super) fn insert(&mut self, url: &str, depth: u16, standing: UrlStatus) -> Option<u32> {
+    /// Adds a URL that is not in the table; `None` when the table is full.
+    pub(super) fn insert(&mut self, url: &str, depth: u16, status: UrlStatus) -> Option<u32> {
         if self.len() >= KNOWN_MAX || self.text.len() + url.len() > TEXT_BYTES_MAX {
             return None;
         }
@@ -156,20 +166,21 @@ impl Table {
         self.metas.push(Meta {
             start,
             depth,
-            standing: standing.to_byte(),
+            status: status.to_byte(),
             is_changed: true,
         });
         Some(n)
     }
 
-    /// Bytes in use, spare room included.
-    pub(super) fn bytes(&self) -> usize {
+    /// Bytes of memory, unused capacity included.
+    #[cfg(test)]
+    fn bytes(&self) -> usize {
         self.text.capacity()
             + self.metas.capacity() * size_of::<Meta>()
             + self.slots.capacity() * size_of::<u32>()
     }
 
-    /// The slot where the address is, or where it would go.
+    /// The slot of a URL, or the empty one where it belongs.
     fn slot(&self, url: &str) -> usize {
         let key = key(url);
         let mask = self.slots.len() - 1;
@@ -181,7 +192,7 @@ impl Table {
     }
 
     fn hash(&self, key: &str) -> usize {
-        // Truncated on small machines only, where it has fewer slots to tell apart.
+        // Truncated only where pointers have 32 bits.
         self.hasher.hash_one(key) as usize
     }
 
@@ -207,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn twins_are_one_page() {
+    fn http_and_https_are_one_page() {
         let mut table = Table::new();
         let n = table.insert("http://a.example/x?b=1", 1, UrlStatus::Waiting);
         assert_eq!(n, Some(0));
@@ -217,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_found_again_after_growing() {
+    fn every_url_is_found_after_growing() {
         let mut table = Table::new();
         for i in 0..10_000_u32 {
             let url = format!("http://a.example/{i}");
@@ -231,12 +242,12 @@ mod tests {
         }
         for skip in SkipReason::ALL {
             table.set(7, 2, UrlStatus::Skipped(skip));
-            assert_eq!(table.standing(7), UrlStatus::Skipped(skip));
+            assert_eq!(table.status(7), UrlStatus::Skipped(skip));
         }
     }
 
     #[test]
-    fn a_million_addresses_take_few_bytes_each() {
+    fn a_million_urls_take_few_bytes_each() {
         let mut table = Table::new();
         for i in 0..1_000_000 {
             let url = format!(
@@ -246,6 +257,6 @@ mod tests {
             table.insert(&url, 3, UrlStatus::Waiting);
         }
         let each = table.bytes() / table.len();
-        assert!(each <= 150, "{each} bytes an address");
+        assert!(each <= 150, "{each} bytes per URL");
     }
 }

@@ -1,16 +1,18 @@
-//! The frontier on made-up sites, in any order of finishing.
+//! The frontier case by case.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
-use proptest::prelude::*;
+use url::Url;
 
-use super::*;
-use trawl_model::{Nanodollars, UrlState};
-use trawl_plan::crawl::{Budget, Pattern, ScopePlan, SitemapPlan};
+use trawl_model::{Discovered, Nanodollars, SkipReason, StopReason, UrlRow, UrlState};
+use trawl_plan::crawl::{Budget, CrawlPlan, External, Pattern, ScopePlan, SitemapPlan};
 use trawl_plan::testing::page_plan;
 
-fn plan(seed: &str) -> CrawlPlan {
+use super::scope::Scope;
+use super::{Frontier, Lease, Leased, seeds};
+
+pub(super) fn plan(seed: &str) -> CrawlPlan {
     CrawlPlan {
         seed: page_plan(seed),
         named: None,
@@ -28,7 +30,7 @@ fn plan(seed: &str) -> CrawlPlan {
     }
 }
 
-fn found(links: &[&str]) -> Discovered {
+pub(super) fn found(links: &[&str]) -> Discovered {
     let mut found = Discovered::default();
     for link in links {
         found.push(link, false);
@@ -36,14 +38,14 @@ fn found(links: &[&str]) -> Discovered {
     found
 }
 
-fn begun(plan: CrawlPlan) -> Frontier {
+fn with_seeds(plan: CrawlPlan) -> Frontier {
     let mut frontier = Frontier::new(Arc::new(plan));
-    frontier.add_seed();
+    frontier.add_seeds();
     frontier
 }
 
 #[test]
-fn under_a_limit_no_more_seeds_are_taken_than_it_and_a_reserve() {
+fn a_limit_bounds_the_seeds_with_a_reserve() {
     let mut named = Discovered::default();
     for n in 0..5_000 {
         named.push(&format!("https://a.com/{n}"), false);
@@ -53,17 +55,20 @@ fn under_a_limit_no_more_seeds_are_taken_than_it_and_a_reserve() {
         named: named.clone(),
         ..plan("https://a.com/0")
     };
-    assert_eq!(begun(unlimited).counts().waiting, 5_000);
+    assert_eq!(with_seeds(unlimited).counts().waiting, 5_000);
     let limited = CrawlPlan {
         named,
         limit: Some(7),
         ..plan("https://a.com/0")
     };
-    assert_eq!(begun(limited).counts().known, 7 + seeds::RESERVE_MAX);
+    assert_eq!(
+        with_seeds(limited).counts().known,
+        7 + seeds::SPARE_SEEDS_MAX
+    );
 }
 
 #[test]
-fn a_seed_that_was_found_in_a_text_is_checked_as_the_others_are() {
+fn a_seed_from_a_text_is_checked_like_the_others() {
     let of_text = |named: &[&str]| CrawlPlan {
         named: Some(Arc::new(found(named))),
         scope: ScopePlan {
@@ -72,14 +77,14 @@ fn a_seed_that_was_found_in_a_text_is_checked_as_the_others_are() {
         },
         ..plan("https://a.com/private/1")
     };
-    let mut frontier = begun(of_text(&["https://a.com/private/1", "https://b.com/2"]));
+    let mut frontier = with_seeds(of_text(&["https://a.com/private/1", "https://b.com/2"]));
     let page = leased(&mut frontier);
     assert_eq!(page.url.as_str(), "https://b.com/2");
     assert!(page.is_seed);
-    let mut none = begun(of_text(&["https://a.com/private/1"]));
+    let mut none = with_seeds(of_text(&["https://a.com/private/1"]));
     assert!(matches!(none.lease(), Lease::Done(_)));
-    // One that the caller named is taken.
-    let mut frontier = begun(of_text(&["https://b.com/2"]));
+    // A seed that the caller named is always added.
+    let mut frontier = with_seeds(of_text(&["https://b.com/2"]));
     assert_eq!(
         leased(&mut frontier).url.as_str(),
         "https://a.com/private/1"
@@ -96,15 +101,15 @@ fn leased(frontier: &mut Frontier) -> Leased {
 fn reason(frontier: &mut Frontier, url: &str) -> Option<UrlState> {
     let mut rows = Vec::new();
     for n in 0..frontier.table.len() as u32 {
-        rows.push((frontier.table.url(n).to_owned(), frontier.table.standing(n)));
+        rows.push((frontier.table.url(n).to_owned(), frontier.table.status(n)));
     }
     let row = rows.iter().find(|(known, _)| known == url)?;
     Some(row.1.stored())
 }
 
 #[test]
-fn reasons_are_told() {
-    let mut frontier = begun(CrawlPlan {
+fn skipped_urls_have_reasons() {
+    let mut frontier = with_seeds(CrawlPlan {
         depth: 1,
         scope: ScopePlan {
             blacklist: vec![Pattern::Text("/private".to_owned())],
@@ -124,7 +129,10 @@ fn reasons_are_told() {
     links.push("http://a.example/hidden", true);
     frontier.complete(seed.n, &links, true);
     let one = leased(&mut frontier);
-    assert_eq!((one.url.as_str(), one.depth), ("http://a.example/one", 1));
+    assert_eq!(
+        (one.url.as_str(), frontier.table.depth(one.n)),
+        ("http://a.example/one", 1)
+    );
     let two = leased(&mut frontier);
     frontier.complete(two.n, &Discovered::default(), true);
     frontier.complete(one.n, &found(&["http://a.example/deep"]), true);
@@ -146,14 +154,14 @@ fn reasons_are_told() {
 }
 
 #[test]
-fn hosts_belong_by_the_plans_switches() {
-    let check = |scope: ScopePlan, url: &str, belongs: bool| {
+fn scope_follows_the_plan() {
+    let check = |scope: ScopePlan, url: &str, is_in_scope: bool| {
         let plan = CrawlPlan {
             scope,
             ..plan("http://docs.example.co.uk/")
         };
         let verdict = Scope::new(Arc::new(plan)).check(url);
-        assert_eq!(verdict.is_ok(), belongs, "{url}");
+        assert_eq!(verdict.is_ok(), is_in_scope, "{url}");
     };
     let subdomains = || ScopePlan {
         subdomains: true,
@@ -179,7 +187,6 @@ fn hosts_belong_by_the_plans_switches() {
         external: vec![external],
         ..ScopePlan::default()
     };
-    use trawl_plan::crawl::External;
     check(external(External::Any), "http://any.test/", true);
     let host = || External::Host("b.test".to_owned());
     check(external(host()), "http://b.test/", true);
@@ -194,11 +201,11 @@ fn hosts_belong_by_the_plans_switches() {
 
 #[test]
 fn redirects_claim_their_targets() {
-    let mut frontier = begun(plan("http://a.example/"));
+    let mut frontier = with_seeds(plan("http://a.example/"));
     let seed = leased(&mut frontier);
-    let home = Url::parse("https://new.example/home").expect("an address");
+    let home = Url::parse("https://new.example/home").expect("a URL");
     assert_eq!(frontier.redirect(seed.n, &home), Ok(()));
-    assert_eq!(frontier.redirect(seed.n, &home), Ok(()), "asked again");
+    assert_eq!(frontier.redirect(seed.n, &home), Ok(()), "a second time");
     let links = found(&[
         "https://new.example/home",
         "https://new.example/one",
@@ -207,27 +214,27 @@ fn redirects_claim_their_targets() {
     ]);
     frontier.complete(seed.n, &links, true);
     let one = leased(&mut frontier);
-    let two = Url::parse("https://new.example/two").expect("an address");
+    let two = Url::parse("https://new.example/two").expect("a URL");
     assert_eq!(frontier.redirect(one.n, &home), Err(SkipReason::Duplicate));
     assert_eq!(frontier.redirect(one.n, &two), Ok(()));
-    let out = Url::parse("https://out.example/").expect("an address");
+    let out = Url::parse("https://out.example/").expect("a URL");
     assert_eq!(frontier.redirect(one.n, &out), Err(SkipReason::Scope));
     let three = leased(&mut frontier);
     assert_eq!(three.url.path(), "/three");
     assert_eq!(frontier.redirect(three.n, &two), Err(SkipReason::Duplicate));
     frontier.skip(three.n, SkipReason::Duplicate);
-    // The page that took the second one over was none: it waits for its own turn again.
+    // The page that was redirected to `two` is skipped: `two` is a page of its own again.
     frontier.skip(one.n, SkipReason::Robots);
     assert_eq!(leased(&mut frontier).url, two);
 }
 
 #[test]
-fn budgets_count_by_prefix_and_come_back() {
+fn budgets_count_by_prefix_and_skipped_pages_do_not_count() {
     let budget = |prefix: &str, pages| Budget {
         prefix: prefix.to_owned(),
         pages,
     };
-    let mut frontier = begun(CrawlPlan {
+    let mut frontier = with_seeds(CrawlPlan {
         budget: vec![budget("/blog", 1), budget("*", 4)],
         ..plan("http://a.example/")
     });
@@ -251,8 +258,8 @@ fn budgets_count_by_prefix_and_come_back() {
 }
 
 #[test]
-fn a_limit_ends_the_crawl_and_tells_what_was_left() {
-    let mut frontier = begun(CrawlPlan {
+fn a_limit_ends_the_crawl_and_skips_the_rest() {
+    let mut frontier = with_seeds(CrawlPlan {
         limit: Some(2),
         ..plan("http://a.example/")
     });
@@ -270,129 +277,6 @@ fn a_limit_ends_the_crawl_and_tells_what_was_left() {
     assert_eq!(left, Some(UrlState::Skipped(SkipReason::Limit)));
 }
 
-/// A site: links of each page, by number.
-type Site = Vec<Vec<usize>>;
-
-fn sites() -> impl Strategy<Value = Site> {
-    (2_usize..24).prop_flat_map(|n| prop::collection::vec(prop::collection::vec(0..n, 0..5), n))
-}
-
-fn address(page: usize) -> String {
-    match page % 3 {
-        0 => format!("http://a.example/x/{page}"),
-        _ => format!("http://a.example/{page}"),
-    }
-}
-
-fn page_of(url: &Url) -> usize {
-    let number = url.path().rsplit('/').next().expect("a last part");
-    number.parse().expect("a number")
-}
-
-fn distances(site: &Site) -> BTreeMap<usize, u16> {
-    let mut known = BTreeMap::from([(0, 0)]);
-    let mut queue = VecDeque::from([0]);
-    while let Some(page) = queue.pop_front() {
-        for &to in &site[page] {
-            if !known.contains_key(&to) {
-                known.insert(to, known[&page] + 1);
-                queue.push_back(to);
-            }
-        }
-    }
-    known
-}
-
-proptest! {
-    #[test]
-    fn caps_hold_depths_are_shortest_and_everything_ends(
-        site in sites(),
-        in_flight in 1_usize..=10,
-        limit in prop::option::of(1_u64..20),
-        depth in 0_u16..6,
-        x_pages in prop::option::of(0_u64..4),
-        picks in prop::collection::vec((0_usize..10, 0_u8..8), 0..200),
-        crash_at in prop::option::of(0_usize..30),
-    ) {
-        let plan = Arc::new(CrawlPlan {
-            limit,
-            depth,
-            in_flight,
-            budget: x_pages.map(|pages| Budget { prefix: "/x".to_owned(), pages }).into_iter().collect(),
-            ..plan(&address(0))
-        });
-        let distances = distances(&site);
-        let mut frontier = Frontier::new(Arc::clone(&plan));
-        frontier.add_seed();
-        let mut stored: BTreeMap<u32, UrlRow> = BTreeMap::new();
-        let mut flying: Vec<Leased> = Vec::new();
-        let mut done: HashMap<usize, u32> = HashMap::new();
-        let mut given_back: BTreeSet<usize> = BTreeSet::new();
-        let mut picks = picks.into_iter();
-        let mut n_steps = 0;
-        let stop = loop {
-            n_steps += 1;
-            prop_assert!(n_steps < 10_000, "the crawl does not end");
-            match frontier.lease() {
-                Lease::Page(page) => {
-                    let number = page_of(&page.url);
-                    prop_assert!(!done.contains_key(&number), "{number} is leased again");
-                    prop_assert!(flying.iter().all(|other| other.n != page.n));
-                    // A page that was left out hides its links, so what it links to is found later.
-                    let is_whole = given_back.is_empty() && x_pages.is_none();
-                    prop_assert!(page.depth >= distances[&number]);
-                    prop_assert!(!is_whole || page.depth == distances[&number]);
-                    prop_assert!(page.depth <= depth);
-                    flying.push(page);
-                    prop_assert!(flying.len() <= in_flight);
-                    let taken = (done.len() + flying.len()) as u64;
-                    prop_assert!(limit.is_none_or(|limit| taken <= limit));
-                    let under_x = |number: &usize| number.is_multiple_of(3);
-                    let of_x = done.keys().filter(|n| under_x(n)).count()
-                        + flying.iter().filter(|page| under_x(&page_of(&page.url))).count();
-                    prop_assert!(x_pages.is_none_or(|pages| of_x as u64 <= pages));
-                    continue;
-                }
-                Lease::Done(stop) => break stop,
-                Lease::Wait => prop_assert!(!flying.is_empty(), "waits for nothing"),
-            }
-            let (pick, fate) = picks.next().unwrap_or((0, 1));
-            let page = flying.swap_remove(pick % flying.len());
-            let number = page_of(&page.url);
-            if fate == 0 && page.depth > 0 {
-                frontier.skip(page.n, SkipReason::Robots);
-                given_back.insert(number);
-            } else {
-                let links: Vec<String> = site[number].iter().map(|&to| address(to)).collect();
-                let links: Vec<&str> = links.iter().map(String::as_str).collect();
-                frontier.complete(page.n, &found(&links), true);
-                done.insert(number, page.n);
-            }
-            for row in frontier.take_changes() {
-                stored.insert(row.n, row);
-            }
-            if crash_at == Some(done.len()) && !flying.is_empty() {
-                flying.clear();
-                frontier = Frontier::restore(Arc::clone(&plan), stored.values().cloned());
-            }
-        };
-        for row in frontier.take_changes() {
-            stored.insert(row.n, row);
-        }
-        for row in stored.values() {
-            prop_assert!(row.state != UrlState::Waiting, "{row:?} was forgotten, {stop:?}");
-            let number = page_of(&Url::parse(&row.url).expect("an address"));
-            prop_assert_eq!(row.state == UrlState::Done, done.contains_key(&number));
-        }
-        // Without caps in the way and no page lost, all that can be reached is fetched.
-        if stop == StopReason::Completed && given_back.is_empty() {
-            prop_assert_eq!(done.len(), distances.len());
-        }
-        let counts = frontier.counts();
-        prop_assert_eq!(counts.done + counts.skipped, counts.known);
-    }
-}
-
 #[test]
 fn many_seeds_are_one_crawl_under_one_limit() {
     let named = Arc::new(found(&[
@@ -402,7 +286,7 @@ fn many_seeds_are_one_crawl_under_one_limit() {
         "https://c.example/private",
         "https://d.example/y",
     ]));
-    let mut frontier = begun(CrawlPlan {
+    let mut frontier = with_seeds(CrawlPlan {
         named: Some(named),
         depth: 0,
         limit: Some(2),
@@ -416,9 +300,9 @@ fn many_seeds_are_one_crawl_under_one_limit() {
     for expected in ["https://a.example/", "https://b.example/x"] {
         let page = leased(&mut frontier);
         assert_eq!(page.url.as_str(), expected);
-        assert!(page.is_seed && page.depth == 0);
-        // A seed's redirect leads where it leads, and to no host more.
-        let elsewhere = Url::parse("https://elsewhere.example/").expect("an address");
+        assert!(page.is_seed && frontier.table.depth(page.n) == 0);
+        // A redirect of a seed is followed, but does not widen the scope.
+        let elsewhere = Url::parse("https://elsewhere.example/").expect("a URL");
         if page.n == 0 {
             assert_eq!(frontier.redirect(page.n, &elsewhere), Ok(()));
         } else {
@@ -437,7 +321,7 @@ fn many_seeds_are_one_crawl_under_one_limit() {
 }
 
 #[test]
-fn seeds_that_were_not_stored_yet_are_added_on_the_way_back() {
+fn missing_seeds_are_added_when_a_crawl_is_restored() {
     let named = [
         "https://a.example/",
         "https://b.example/",
@@ -449,7 +333,7 @@ fn seeds_that_were_not_stored_yet_are_added_on_the_way_back() {
         ..plan(named[0])
     });
     let mut killed = Frontier::new(Arc::clone(&plan));
-    killed.add_seed();
+    killed.add_seeds();
     let mut rows = killed.take_changes();
     rows.truncate(2);
     rows[0].state = UrlState::Done;
@@ -468,24 +352,24 @@ fn seeds_that_were_not_stored_yet_are_added_on_the_way_back() {
     let page = leased(&mut frontier);
     assert_eq!((page.n, page.is_seed), (3, false));
 
-    // With more than the seeds nothing is missing.
-    let mut whole = Frontier::restore(Arc::clone(&plan), killed_rows(&plan));
+    // With more rows than seeds nothing is missing.
+    let mut whole = Frontier::restore(Arc::clone(&plan), stored_rows(&plan));
     assert_eq!(whole.counts().known, 4);
     assert!(whole.take_changes().is_empty());
 }
 
 /// Three seeds and a page that they link to.
-fn killed_rows(plan: &Arc<CrawlPlan>) -> impl Iterator<Item = UrlRow> + use<> {
+fn stored_rows(plan: &Arc<CrawlPlan>) -> impl Iterator<Item = UrlRow> + use<> {
     let mut frontier = Frontier::new(Arc::clone(plan));
-    frontier.add_seed();
+    frontier.add_seeds();
     let page = leased(&mut frontier);
     frontier.complete(page.n, &found(&["https://a.example/found"]), true);
     frontier.take_changes().into_iter()
 }
 
 #[test]
-fn hosts_of_all_seeds_belong_to_a_crawl() {
-    let mut frontier = begun(CrawlPlan {
+fn hosts_of_all_seeds_are_in_scope() {
+    let mut frontier = with_seeds(CrawlPlan {
         named: Some(Arc::new(found(&["https://www.b.com/"]))),
         scope: ScopePlan {
             subdomains: true,

@@ -1,4 +1,5 @@
-//! Joined contacts as they are stored: checked, bounded, and by the domains of the pages they stand on.
+//! Joined contacts in the form in which they are stored: checked, limited in size, and by the
+//! domains of their pages.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +12,14 @@ use trawl_store::{CONTACT_PAGES_MAX, Contact};
 
 /// Most contacts of one crawl that are stored.
 const CONTACTS_MAX: usize = 50_000;
-/// Longest value that a contact is one by, in bytes; longer ones are no contact.
+/// Longest value of a contact, in bytes; contacts with longer ones are dropped.
 const VALUE_BYTES_MAX: usize = 2_048;
-/// Longest word for a kind.
+/// Longest kind of a contact, in bytes.
 const KIND_BYTES_MAX: usize = 64;
-/// Most bytes of what else is known; more is left out.
+/// Most bytes of the details of a contact; larger ones are dropped.
 const DETAILS_BYTES_MAX: usize = 16 << 10;
 
-/// A joined contact, as the analyst wrote it.
+/// A joined contact as the analyst returns it.
 #[derive(Deserialize)]
 struct Joined {
     kind: String,
@@ -29,7 +30,7 @@ struct Joined {
     pages: Vec<String>,
 }
 
-/// The contacts of a joined result; what has another form is left out.
+/// The contacts of a joined result; values of another shape are dropped.
 pub(super) fn read(joined: &Value, now: Timestamp) -> Vec<Contact> {
     let listed = joined["contacts"].as_array().map_or(&[][..], Vec::as_slice);
     let read = listed
@@ -42,7 +43,7 @@ pub(super) fn read(joined: &Value, now: Timestamp) -> Vec<Contact> {
         .collect()
 }
 
-/// One row a domain.
+/// One row for each domain.
 fn by_domain(contact: Joined, now: Timestamp) -> Vec<Contact> {
     let mut pages: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for page in contact.pages {
@@ -71,11 +72,13 @@ fn by_domain(contact: Joined, now: Timestamp) -> Vec<Contact> {
     rows.collect()
 }
 
-/// The registered domain of an address or a host, lower case; the host where there is none. `None` when it is neither.
-pub fn domain_of(place: &str) -> Option<String> {
-    let url = match place.contains("://") {
-        true => Url::parse(place),
-        false => Url::parse(&format!("http://{place}")),
+/// The registered domain of a URL or a host in lower case; the host itself where it has none, such
+/// as an IP address. `None` when the text is neither a URL nor a host.
+pub fn domain_of(text: &str) -> Option<String> {
+    let url = if text.contains("://") {
+        Url::parse(text)
+    } else {
+        Url::parse(&format!("http://{text}"))
     };
     let url = url.ok()?;
     let host = url.host_str().filter(|host| !host.is_empty())?;
@@ -94,8 +97,8 @@ mod tests {
 
     #[test]
     fn domains_are_the_registered_ones() {
-        let check = |place: &str, expected: Option<&str>| {
-            assert_eq!(domain_of(place).as_deref(), expected, "{place}");
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(domain_of(text).as_deref(), expected, "{text}");
         };
         check("https://blog.Example.co.uk/a", Some("example.co.uk"));
         check("www.example.com", Some("example.com"));
@@ -107,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn contacts_are_stored_by_domain_and_within_bounds() {
+    fn contacts_are_split_by_domain_and_limited_in_size() {
         let pages = |host: &str, n: usize| -> Vec<String> {
             (0..n).map(|n| format!("https://{host}/{n}")).collect()
         };

@@ -1,89 +1,69 @@
-//! What an analyst found on the pages of a crawl, gathered from their entries within bounds.
+//! The findings of an analyst on the pages of a crawl, gathered from their entries up to a size
+//! limit.
 
-use std::borrow::Cow;
+use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::{CrawlError, Crawls};
 use trawl_plugins::Finding;
-use trawl_store::AccountId;
+use trawl_store::{CrawlStore, StoreError};
+use trawl_wire::Entry;
 
-/// Most bytes of the findings of one crawl: they are in memory together when they are joined, and the analyst has them in a memory of
-/// its own several times over, which is bounded too.
+use crate::stored_pages;
+
+/// Most bytes of the findings of one crawl: they are joined in memory, and need several times as
+/// much of the analyst's memory, which is limited.
 pub const FINDINGS_BYTES_MAX: usize = 8 << 20;
-/// Most bytes of findings that are joined at once where parts do: a join takes time and memory with its findings.
+/// Bytes of findings that are joined at once where a crawl can be joined in parts.
 const PART_BYTES: usize = 1 << 20;
-/// Entries that are read from the page log at once; each may have ten megabytes of content.
+/// Entries that are read from the page log at once; each may have 10 MB of content.
 const ENTRIES_AT_ONCE: u32 = 8;
 
-/// Findings of one crawl.
+/// The findings of one crawl.
 #[derive(Debug, Default)]
 pub struct Gathered {
     findings: Vec<Finding>,
     n_bytes: usize,
-    /// Pages whose findings were left out because there are too many.
+    /// Pages whose findings were left out because of the size limit.
     pub n_left_out: u64,
-    /// Pages that were good.
+    /// Pages that did not fail.
     pub n_pages: u64,
-    /// The first page that failed: its status and why.
+    /// Status and error of the first page that failed.
     pub failure: Option<(u16, String)>,
-    /// What the model did for the pages; `None` when none is configured.
+    /// Whether the model was used; `None` when none is configured.
     pub model: Option<ModelUse>,
 }
 
 /// Whether a model was used for a crawl's pages.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
 pub struct ModelUse {
     /// For at least one page.
     pub used: bool,
-    /// Why not for the first page where it was not.
+    /// Why it was not used for the first page where it was not.
     pub reason: Option<String>,
 }
 
-/// An entry, as far as it is of interest here.
+/// The part of a finding that says whether the model was used.
 #[derive(Deserialize)]
-struct Entry<'a> {
-    #[serde(borrow)]
-    url: Cow<'a, str>,
-    status: u16,
-    error: Option<String>,
-    #[serde(borrow)]
-    contacts: Option<&'a RawValue>,
-    #[serde(borrow)]
-    labels: Option<&'a RawValue>,
-    #[serde(borrow)]
-    qa: Option<&'a RawValue>,
-    #[serde(borrow)]
-    filter_links: Option<&'a RawValue>,
-}
-
-/// What findings say of the model.
-#[derive(Deserialize)]
-struct Told {
-    model: Option<ToldUse>,
-}
-
-#[derive(Deserialize)]
-struct ToldUse {
-    used: bool,
-    reason: Option<String>,
+struct FindingModel {
+    model: Option<ModelUse>,
 }
 
 impl Gathered {
-    /// The findings of a crawl, from its pages as they are written down.
+    /// The findings of a crawl, read from its stored pages.
     ///
     /// # Errors
-    /// The pages cannot be read.
-    pub async fn of_crawl(
-        crawls: &Crawls,
-        account: &AccountId,
-        id: &str,
-    ) -> Result<Self, CrawlError> {
+    /// The store failed.
+    pub(super) async fn of_crawl(
+        store: &dyn CrawlStore,
+        data: &Path,
+        crawl_id: &str,
+    ) -> Result<Self, StoreError> {
         let mut gathered = Self::default();
         let mut after = 0;
         loop {
-            let pages = crawls.pages(account, id, after, ENTRIES_AT_ONCE).await?;
+            let pages = stored_pages::read(store, data, crawl_id, after, ENTRIES_AT_ONCE).await?;
             let Some((last, _)) = pages.last() else {
                 return Ok(gathered);
             };
@@ -96,48 +76,47 @@ impl Gathered {
 
     /// Adds the finding of one page's entry.
     pub fn add(&mut self, entry: &[u8]) {
-        let Ok(entry) = serde_json::from_slice::<Entry<'_>>(entry) else {
-            tracing::error!("a page's entry could not be read back");
-            return;
+        let entry = match Entry::read(entry) {
+            Ok(entry) => entry,
+            Err(error) => {
+                tracing::error!(error = %error, "could not read the entry of a page");
+                return;
+            }
         };
-        if let Some(error) = entry.error {
-            self.failure.get_or_insert((entry.status, error));
+        if let Some(error) = entry.error() {
+            self.failure
+                .get_or_insert_with(|| (entry.status(), error.to_owned()));
             return;
         }
         self.n_pages += 1;
-        let found = entry
-            .contacts
-            .or(entry.labels)
-            .or(entry.qa)
-            .or(entry.filter_links);
-        let Some(found) = found else {
+        let Some(finding) = entry.finding() else {
             return;
         };
-        self.note_model(found);
-        let bytes = entry.url.len() + found.get().len();
+        self.note_model(finding);
+        let bytes = entry.url().len() + finding.get().len();
         if self.n_bytes + bytes > FINDINGS_BYTES_MAX {
             self.n_left_out += 1;
             return;
         }
         self.n_bytes += bytes;
         self.findings.push(Finding {
-            url: entry.url.into_owned(),
-            value: found.get().to_owned(),
+            url: entry.url().to_owned(),
+            value: finding.get().to_owned(),
         });
     }
 
-    /// Whether nothing was found.
+    /// Whether there are no findings.
     pub fn is_empty(&self) -> bool {
         self.findings.is_empty()
     }
 
-    /// Hands the findings out.
+    /// Takes the findings out.
     pub(super) fn take(&mut self) -> Vec<Finding> {
         self.n_bytes = 0;
         std::mem::take(&mut self.findings)
     }
 
-    /// The same in parts of about [`PART_BYTES`], for what is merged later anyway.
+    /// Takes the findings out in parts of about [`PART_BYTES`].
     pub(super) fn take_parts(&mut self) -> Vec<Vec<Finding>> {
         let mut parts: Vec<Vec<Finding>> = Vec::new();
         let mut room = 0;
@@ -155,15 +134,15 @@ impl Gathered {
         parts
     }
 
-    fn note_model(&mut self, found: &RawValue) {
-        let told = serde_json::from_str::<Told>(found.get()).ok();
-        let Some(told) = told.and_then(|told| told.model) else {
+    fn note_model(&mut self, finding: &RawValue) {
+        let read = serde_json::from_str::<FindingModel>(finding.get()).ok();
+        let Some(noted) = read.and_then(|finding| finding.model) else {
             return;
         };
         let model = self.model.get_or_insert_default();
-        model.used |= told.used;
-        if !told.used && model.reason.is_none() {
-            model.reason = told.reason;
+        model.used |= noted.used;
+        if !noted.used && model.reason.is_none() {
+            model.reason = noted.reason;
         }
     }
 }
@@ -174,16 +153,28 @@ mod tests {
 
     use super::*;
 
+    fn costs() -> serde_json::Value {
+        json!({"ai_cost": 0.0, "compute_cost": 0.0, "file_cost": 0.0, "bytes_transferred_cost": 0.0,
+            "transform_cost": 0.0, "total_cost": 0.0})
+    }
+
     fn entry(n: usize, finding: &serde_json::Value) -> Vec<u8> {
         json!({
-            "url": format!("https://a.example/{n}?\u{1}"), "status": 200, "content": "x", "error": null, "qa": finding, "costs": {},
+            "url": format!("https://a.example/{n}?\u{1}"), "status": 200, "content": "x", "error": null, "qa": finding,
+            "costs": costs(),
         })
         .to_string()
         .into_bytes()
     }
 
+    fn failed(status: u16, error: &str) -> Vec<u8> {
+        json!({"url": "u", "status": status, "content": "", "error": error, "costs": costs()})
+            .to_string()
+            .into_bytes()
+    }
+
     #[test]
-    fn findings_are_gathered_with_what_they_say_of_the_model() {
+    fn findings_are_gathered_with_the_use_of_the_model() {
         let mut gathered = Gathered::default();
         gathered.add(&entry(1, &json!({"pairs": []})));
         assert_eq!(gathered.model, None);
@@ -196,7 +187,7 @@ mod tests {
             4,
             &json!({"model": {"used": false, "reason": "later"}}),
         ));
-        gathered.add(b"{\"url\":\"u\",\"status\":404,\"content\":\"\",\"error\":\"gone\"}");
+        gathered.add(&failed(404, "gone"));
         gathered.add(b"no entry");
         let model = ModelUse {
             used: true,
@@ -213,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_beyond_the_bound_are_left_out_and_counted() {
+    fn findings_beyond_the_size_limit_are_left_out_and_counted() {
         let mut gathered = Gathered::default();
         let large = json!({"passages": "x".repeat(1 << 20)});
         for n in 0..20 {
@@ -221,7 +212,7 @@ mod tests {
         }
         assert_eq!((gathered.n_left_out, gathered.n_pages), (13, 20));
         let parts = gathered.take_parts();
-        assert_eq!(parts.len(), 7, "each is too large to be with another");
+        assert_eq!(parts.len(), 7, "no two fit into one part");
         assert!(gathered.is_empty());
         for n in 0..5 {
             gathered.add(&entry(n, &json!({"pairs": []})));

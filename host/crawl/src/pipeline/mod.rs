@@ -1,53 +1,69 @@
-//! The five deprecated pipelines: what they do beside crawling. The crawl itself, its money and its pages are the crawl room's.
+//! The five deprecated pipelines: what they do on top of a crawl.
 //!
-//! An analyst looks at each page while it is made (`page`); what it found stands in the page's entry. Here findings of a whole crawl
-//! are gathered and joined by the same analyst, and contacts are stored. `addresses` finds the seeds that a text names.
+//! An analyst reads each page while it is extracted, and its finding is part of the page's entry.
+//! Here the findings of a whole crawl are gathered and joined by the same analyst, and contacts are
+//! stored.
 
 mod contacts;
 mod findings;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::{Crawls, Ending};
 use trawl_engine::extract::Analysis;
 use trawl_engine::page::PageEngine;
-use trawl_model::Charge;
 use trawl_model::clock::Clock;
+use trawl_plan::crawl::CrawlPlan;
 use trawl_plan::{AnalystChoice, Pipeline};
 use trawl_plugins::{Finding, Registry};
-use trawl_store::{AccountId, Contact, PageRange, Rows, Store, StoreError};
+use trawl_store::{AccountId, Contact, ContactStore, CrawlStore, PageRange, Rows, StoreError};
 
 pub use contacts::domain_of;
 pub use findings::{FINDINGS_BYTES_MAX, Gathered, ModelUse};
 
-/// How long findings may take to be joined.
+/// How long a join of findings may take.
 const JOIN_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// What findings are joined with and kept in. Clones share it.
+/// Joins findings and stores contacts. Clones share the engine and the store.
 #[derive(Clone)]
 pub struct Pipelines {
-    rooms: Arc<PageEngine>,
-    store: Arc<dyn Store>,
+    engine: Arc<PageEngine>,
+    store: Arc<dyn ContactStore>,
     clock: Clock,
 }
 
+/// A crawl whose pages are all stored.
+pub(crate) struct FinishedCrawl {
+    /// Its id.
+    pub(crate) id: String,
+    /// Its account.
+    pub(crate) account: AccountId,
+    /// `crawl`, `links` or the name of a pipeline.
+    pub(crate) verb: String,
+    /// Its plan.
+    pub(crate) plan: Arc<CrawlPlan>,
+    /// The plugins that it ran with.
+    pub(crate) registry: Arc<Registry>,
+}
+
 impl Pipelines {
-    /// On these rooms.
-    pub fn new(rooms: Arc<PageEngine>, store: Arc<dyn Store>, clock: Clock) -> Self {
+    /// Pipelines on this engine and store.
+    pub fn new(engine: Arc<PageEngine>, store: Arc<dyn ContactStore>, clock: Clock) -> Self {
         Self {
-            rooms,
+            engine,
             store,
             clock,
         }
     }
 
-    /// Joins what an analyst found on the pages of a crawl. No model is asked: what it said is in the findings.
+    /// Joins the findings on the pages of a crawl. Uses no model: its answers are part of the
+    /// findings.
     ///
     /// # Errors
-    /// A sentence for the caller: the analyst failed.
+    /// A text for the caller: the analyst failed.
     pub async fn join(
         &self,
         registry: Arc<Registry>,
@@ -69,26 +85,20 @@ impl Pipelines {
         };
         let deadline = Instant::now() + JOIN_TIME_MAX;
         let joining = self
-            .rooms
+            .engine
             .workers
             .join(registry, choice, findings, deadline);
         match joining.await.0 {
             Ok(Analysis::Done(value)) => Ok(value),
-            // Without a model a question is refused by the plugins room.
-            Ok(Analysis::Asks(_)) => Err("the analyst asks although there is no model".to_owned()),
+            // The plugin host refuses questions when there is no model.
+            Ok(Analysis::Ask(_)) => {
+                Err("the analyst has questions for a model, but joins use none".to_owned())
+            }
             Err(failure) => Err(failure.message),
         }
     }
 
-    /// What a crawl was charged, by its parts.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn charge(&self, crawl: &str) -> Result<Charge, StoreError> {
-        self.store.run_charge(crawl).await
-    }
-
-    /// Part of an account's contacts, those of one domain alone when it is named; the last found first.
+    /// A range of an account's contacts, of one domain or of all; the most recent first.
     ///
     /// # Errors
     /// The store failed.
@@ -96,36 +106,37 @@ impl Pipelines {
         &self,
         account: &AccountId,
         domain: Option<&str>,
-        cut: PageRange,
+        range: PageRange,
     ) -> Result<Rows<Contact>, StoreError> {
-        self.store.contacts(account, domain, cut).await
+        self.store.contacts(account, domain, range).await
     }
 
-    /// Stores the contacts of a crawl that is at its end, if it looked for any. Failures are in the log: the caller has the contacts in
-    /// the entries.
-    pub async fn at_end(&self, crawls: Crawls, ending: Ending) {
-        if Pipeline::named(&ending.verb) != Some(Pipeline::ExtractContacts) {
+    /// Stores the contacts of a finished crawl if it extracted them. `pages` and `data` have the
+    /// entries of the crawl. Failures are logged: the caller has the contacts in the entries.
+    pub(crate) async fn at_end(&self, pages: &dyn CrawlStore, data: &Path, crawl: FinishedCrawl) {
+        if Pipeline::named(&crawl.verb) != Some(Pipeline::ExtractContacts) {
             return;
         }
-        let Some(choice) = ending.plan.seed.output.analyst.clone() else {
+        let Some(choice) = crawl.plan.seed.output.analyst.clone() else {
             return;
         };
-        if let Err(reason) = self.store_contacts(&crawls, &ending, &choice).await {
+        if let Err(reason) = self.store_contacts(pages, data, &crawl, &choice).await {
             tracing::error!(
-                crawl = ending.id,
+                crawl = crawl.id,
                 reason,
-                "the contacts of a crawl could not be stored"
+                "could not store the contacts of a crawl"
             );
         }
     }
 
     async fn store_contacts(
         &self,
-        crawls: &Crawls,
-        ending: &Ending,
+        pages: &dyn CrawlStore,
+        data: &Path,
+        crawl: &FinishedCrawl,
         choice: &AnalystChoice,
     ) -> Result<(), String> {
-        let mut gathered = Gathered::of_crawl(crawls, &ending.account, &ending.id)
+        let mut gathered = Gathered::of_crawl(pages, data, &crawl.id)
             .await
             .map_err(|error| error.to_string())?;
         if gathered.is_empty() {
@@ -134,25 +145,25 @@ impl Pipelines {
         if gathered.n_left_out > 0 {
             let n_left_out = gathered.n_left_out;
             tracing::warn!(
-                crawl = ending.id,
+                crawl = crawl.id,
                 n_left_out,
-                "pages of a crawl found more contacts than are stored at once"
+                "the findings of a crawl are too large, contacts of some pages are not stored"
             );
         }
-        // The store merges them.
+        // The store merges the parts.
         let (now, mut n_left_out, mut failure) = (self.clock.now(), 0, None);
         for part in gathered.take_parts() {
-            let registry = Arc::clone(&ending.registry);
+            let registry = Arc::clone(&crawl.registry);
             let joined = match self.join_findings(registry, choice, part).await {
                 Ok(joined) => joined,
-                // The others may be good.
+                // The other parts may succeed.
                 Err(reason) => {
                     failure = Some(reason);
                     continue;
                 }
             };
             let found = contacts::read(&joined, now);
-            let left_out = self.store.save_contacts(&ending.account, &found).await;
+            let left_out = self.store.save_contacts(&crawl.account, &found).await;
             n_left_out += left_out.map_err(|error| error.to_string())?;
         }
         if let Some(reason) = failure {
@@ -161,7 +172,7 @@ impl Pipelines {
         match n_left_out {
             0 => Ok(()),
             n => Err(format!(
-                "{n} were left out, the account has as many as it may"
+                "{n} contacts were not stored, the account has the maximum number"
             )),
         }
     }

@@ -1,4 +1,4 @@
-//! Delivery: due events, destination by destination, until they are received or too old.
+//! Delivery of due events, destination by destination, until they are acknowledged or too old.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,49 +13,53 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::{AGE_MAX, Webhooks, dropped, signature};
 use trawl_model::clock::Timestamp;
 use trawl_model::secret::Secret;
 use trawl_net::egress::{Egress, Route};
 use trawl_store::{OutboxRow, StoreError};
 
-/// Time for a receiver to answer. Receivers are meant to take an event and work on it later.
+use super::outbox::{AGE_MAX, Webhooks, log_dropped};
+use super::sign::signature;
+
+/// Timeout of a request. Receivers should acknowledge an event first and process it later.
 pub const ANSWER_TIME_MAX: Duration = Duration::from_secs(15);
-/// Destinations that are served at once. A slow one holds up no other, up to this many.
+/// Destinations that are served at once. Up to this many, a slow one does not delay the others.
 const DESTINATIONS_MAX: usize = 32;
-/// Events of one destination in one round.
-const ROUND_EVENTS: u32 = 64;
+/// Events of one destination in one batch.
+const BATCH_EVENTS: u32 = 64;
 /// Requests to one destination at once.
 const REQUESTS_MAX: usize = 4;
-/// Bytes of a receiver's answer that are read before the connection is given up.
-const ANSWER_BYTES_MAX: u64 = 8 * 1024;
-/// Pause after the first failure of a destination; doubles with each further one.
-const PAUSE_FIRST: Duration = Duration::from_secs(5);
-/// Longest pause.
-const PAUSE_MAX: Duration = Duration::from_secs(60 * 60);
-/// Longest sleep without looking: what the wall clock does meanwhile is nobody's promise.
+/// Most bytes of a response that are read before the connection is closed.
+const RESPONSE_BYTES_MAX: u64 = 8 * 1024;
+/// Backoff after the first failure of a destination; it doubles with each further one.
+const BACKOFF_FIRST: Duration = Duration::from_secs(5);
+/// Longest backoff.
+const BACKOFF_MAX: Duration = Duration::from_secs(60 * 60);
+/// Longest sleep between two looks at the outbox: the wall clock may be changed meanwhile.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
-/// Pause after a failure of the store.
-const STORE_PAUSE: Duration = Duration::from_secs(1);
+/// Delay after a failure of the store.
+const STORE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
 const EVENT: HeaderName = HeaderName::from_static("x-trawl-event");
 const EVENT_ID: HeaderName = HeaderName::from_static("x-trawl-event-id");
 const SIGNATURE: HeaderName = HeaderName::from_static("x-trawl-signature");
 
 impl Webhooks {
-    /// Delivers events until `stop`. Events that are on their way then are sent again after the next start.
+    /// Delivers events until `stop`. Events in flight at that time are sent again after the next
+    /// start.
     pub async fn run(self: Arc<Self>, egress: Arc<Egress>, stop: CancellationToken) {
         match self.store.outbox_count().await {
             Ok(count) => self.waiting.store(count, Relaxed),
-            Err(error) => tracing::error!(error = %error, "webhook events cannot be counted"),
+            Err(error) => tracing::error!(error = %error, "could not count webhook events"),
         }
         let delivering = Arc::clone(&self).deliver(egress);
         stop.run_until_cancelled(delivering).await;
     }
 
     async fn deliver(self: Arc<Self>, egress: Arc<Egress>) {
-        // Rounds are tasks of their own: one that waits for the store must not be left alone while the store is asked here.
-        let mut rounds = JoinSet::new();
+        // A batch is a task of its own, so that it makes progress while this loop waits for the
+        // store.
+        let mut batches = JoinSet::new();
         let mut busy: HashMap<task::Id, String> = HashMap::new();
         loop {
             let mut idle = SLEEP_MAX;
@@ -63,7 +67,7 @@ impl Webhooks {
                 let names: Vec<String> = busy.values().cloned().collect();
                 let due = self
                     .store
-                    .outbox_due(self.clock.now(), &names, ROUND_EVENTS);
+                    .outbox_due(self.clock.now(), &names, BATCH_EVENTS);
                 match due.await {
                     Ok(rows) if rows.is_empty() => {
                         idle = self.until_next(&names).await;
@@ -72,22 +76,23 @@ impl Webhooks {
                     Ok(rows) => {
                         let destination = rows[0].destination.clone();
                         let (hooks, egress) = (Arc::clone(&self), Arc::clone(&egress));
-                        let round = rounds.spawn(async move { hooks.round(&egress, rows).await });
-                        busy.insert(round.id(), destination);
+                        let batch =
+                            batches.spawn(async move { hooks.send_batch(&egress, rows).await });
+                        busy.insert(batch.id(), destination);
                     }
                     Err(error) => {
-                        tracing::error!(error = %error, "webhook events cannot be read");
-                        idle = STORE_PAUSE;
+                        tracing::error!(error = %error, "could not read webhook events");
+                        idle = STORE_RETRY_DELAY;
                         break;
                     }
                 }
             }
             tokio::select! {
-                Some(ended) = rounds.join_next_with_id() => {
+                Some(ended) = batches.join_next_with_id() => {
                     let id = match ended {
                         Ok((id, ())) => id,
                         Err(error) => {
-                            tracing::error!(error = %error, "a round of webhook events ended badly");
+                            tracing::error!(error = %error, "the task of a batch of webhook events panicked");
                             error.id()
                         }
                     };
@@ -99,7 +104,7 @@ impl Webhooks {
         }
     }
 
-    /// How long nothing is due.
+    /// How long until the next event is due.
     async fn until_next(&self, busy: &[String]) -> Duration {
         match self.store.outbox_next(busy).await {
             Ok(Some(due)) => {
@@ -107,14 +112,14 @@ impl Webhooks {
                 Duration::from_millis(u64::try_from(millis).unwrap_or(0)).min(SLEEP_MAX)
             }
             Ok(None) => SLEEP_MAX,
-            Err(_) => STORE_PAUSE,
+            Err(_) => STORE_RETRY_DELAY,
         }
     }
 
     /// Sends events of one destination until one fails.
-    async fn round(&self, egress: &Egress, rows: Vec<OutboxRow>) {
+    async fn send_batch(&self, egress: &Egress, rows: Vec<OutboxRow>) {
         let destination = rows[0].destination.clone();
-        let (mut received, mut failed) = (Vec::new(), Vec::new());
+        let (mut delivered, mut failed) = (Vec::new(), Vec::new());
         let mut attempts = 0;
         {
             let mut waiting = rows.into_iter();
@@ -125,12 +130,12 @@ impl Webhooks {
                     sending.push(self.send(egress, row));
                 }
                 match sending.next().await {
-                    Some((row, Ok(()))) => received.push(row.id),
+                    Some((row, Ok(()))) => delivered.push(row.id),
                     Some((row, Err(reason))) => {
                         tracing::debug!(
                             webhook.id = row.id,
                             reason,
-                            "a webhook event was not received"
+                            "a webhook event was not delivered"
                         );
                         attempts = attempts.max(row.n_attempts);
                         failed.push(row.id);
@@ -139,28 +144,30 @@ impl Webhooks {
                 }
             }
         }
-        if let Err(error) = self.note(&destination, &received, &failed, attempts).await {
-            // What was received will be sent again: at least once is what was promised.
-            tracing::error!(error = %error, "what became of webhook events cannot be written");
-            sleep(STORE_PAUSE).await;
+        let stored = self.store_outcome(&destination, &delivered, &failed, attempts);
+        if let Err(error) = stored.await {
+            // Delivered events will be sent again, which at-least-once delivery allows.
+            tracing::error!(error = %error, "could not store the outcome of webhook events");
+            sleep(STORE_RETRY_DELAY).await;
         }
     }
 
-    async fn note(
+    /// Removes delivered events and postpones the others of the destination.
+    async fn store_outcome(
         &self,
         destination: &str,
-        received: &[String],
+        delivered: &[String],
         failed: &[String],
         attempts: u32,
     ) -> Result<(), StoreError> {
-        if !received.is_empty() {
-            let gone = self.store.outbox_done(received).await?;
-            self.forget(gone);
+        if !delivered.is_empty() {
+            let gone = self.store.outbox_done(delivered).await?;
+            self.subtract(gone);
             metrics::counter!("trawl_webhooks_total", "outcome" => "delivered").increment(gone);
         }
         if !failed.is_empty() {
             let now = self.clock.now();
-            let until = after(now, pause(attempts));
+            let until = after(now, backoff(attempts));
             let postponed =
                 self.store
                     .outbox_postpone(destination, failed, until, now.before(AGE_MAX));
@@ -168,15 +175,15 @@ impl Webhooks {
             metrics::counter!("trawl_webhooks_total", "outcome" => "failed")
                 .increment(failed.len() as u64);
             if gone > 0 {
-                self.forget(gone);
-                dropped(gone, "nobody received them for a day");
+                self.subtract(gone);
+                log_dropped(gone, "they could not be delivered for a day");
             }
         }
         Ok(())
     }
 
-    /// Counts events that wait no more. The count is one of about, and stops at zero.
-    fn forget(&self, count: u64) {
+    /// Subtracts from the number of waiting events, which is approximate and stops at zero.
+    fn subtract(&self, count: u64) {
         let less = |waiting: u64| Some(waiting.saturating_sub(count));
         let _ = self.waiting.fetch_update(Relaxed, Relaxed, less);
     }
@@ -190,12 +197,12 @@ impl Webhooks {
             post(egress, &row, &secret, self.clock.now()).await
         };
         let sent = timeout(ANSWER_TIME_MAX, sent).await;
-        let sent = sent.unwrap_or_else(|_| Err("no answer in time".to_owned()));
+        let sent = sent.unwrap_or_else(|_| Err("timed out".to_owned()));
         (row, sent)
     }
 }
 
-/// Sends one event. Redirects are no receipt and are not followed.
+/// Sends one event. Redirects are not followed and count as failures.
 async fn post(
     egress: &Egress,
     row: &OutboxRow,
@@ -215,8 +222,8 @@ async fn post(
     *request.body_mut() = Some(row.body.clone().into());
     let reply = egress.send(request, &Route::default()).await;
     let mut reply = reply.map_err(|error| error.to_string())?;
-    // A small answer is read to its end, so that the connection can be used again.
-    while reply.body_bytes() < ANSWER_BYTES_MAX {
+    // A small response is read to its end, so that the connection can be reused.
+    while reply.body_bytes() < RESPONSE_BYTES_MAX {
         match reply.chunk().await {
             Ok(Some(_)) => {}
             Ok(None) | Err(_) => break,
@@ -224,22 +231,22 @@ async fn post(
     }
     match reply.status() {
         status if status.is_success() => Ok(()),
-        status => Err(format!("the receiver answered {status}")),
+        status => Err(format!("the receiver responded with {status}")),
     }
 }
 
-/// How long a destination is left alone after a failure, with the attempts before it.
-fn pause(attempts: u32) -> Duration {
-    let pause = PAUSE_FIRST
+/// The delay before a destination is tried again, by the failed attempts before, with jitter.
+fn backoff(attempts: u32) -> Duration {
+    let longest = BACKOFF_FIRST
         .saturating_mul(2_u32.saturating_pow(attempts))
-        .min(PAUSE_MAX);
-    // Receivers that went away together are not asked together when they are back.
+        .min(BACKOFF_MAX);
+    // Jitter spreads the retries of receivers that failed together.
     let share = getrandom::u32().unwrap_or(u32::MAX);
-    let half = pause / 2;
+    let half = longest / 2;
     half + half.mul_f64(f64::from(share) / f64::from(u32::MAX))
 }
 
-fn after(now: Timestamp, pause: Duration) -> Timestamp {
-    let millis = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
+fn after(now: Timestamp, delay: Duration) -> Timestamp {
+    let millis = i64::try_from(delay.as_millis()).unwrap_or(i64::MAX);
     Timestamp(now.0.saturating_add(millis))
 }

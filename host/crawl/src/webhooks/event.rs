@@ -1,4 +1,4 @@
-//! What is told, and in which words. Decision D105.
+//! Events and their JSON bodies. Decision D105.
 
 use serde_json::{Map, Value, json};
 use url::Url;
@@ -7,11 +7,11 @@ use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 use trawl_store::{AccountId, OutboxRow};
 
-/// Bytes of one event's content. A longer one is cut at the end of a character: a receiver wants to hear of a page, and can
-/// get all of it by `GET /crawl/{id}/pages`.
+/// Most bytes of content in one event. Longer content is truncated; receivers can get all of it
+/// from `GET /crawl/{id}/pages`.
 pub const CONTENT_BYTES_MAX: usize = 1024 * 1024;
 
-/// Something that happened, to be told.
+/// An event to deliver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     id: String,
@@ -21,40 +21,40 @@ pub struct Event {
     body: Value,
 }
 
-/// What happened.
+/// The kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// A page was found, with its content.
+    /// A page was crawled; has its content.
     Find,
-    /// A page was found, with its headers.
+    /// A page was crawled; has its response headers.
     FindMetadata,
     /// A crawl ended.
     WebsiteStatus,
-    /// The account has nothing left.
+    /// The account has no credits left.
     CreditsDepleted,
-    /// Half of what the account had at the start of the crawl is gone.
+    /// Half of the credits at the start of the crawl are used up.
     CreditsHalfDepleted,
-    /// The account's balance fell below what its owner has chosen.
+    /// The balance fell below the threshold of the account.
     LowBalance,
-    /// The account has nothing left that can be spent.
+    /// The balance is used up.
     EmptyBalance,
 }
 
-/// A page as events tell of it.
+/// A page in events.
 #[derive(Clone, Copy, Debug)]
 pub struct FoundPage<'a> {
-    /// The crawl.
+    /// The crawl's id.
     pub crawl_id: &'a str,
     /// Number of the page in its crawl.
     pub n: u64,
-    /// Its address.
+    /// Its URL.
     pub url: &'a str,
-    /// Its status.
+    /// Its HTTP status.
     pub status: u16,
 }
 
 impl EventKind {
-    /// Its name: the parameter that asks for it.
+    /// Its name, which is also the parameter that turns it on.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Find => "on_find",
@@ -69,7 +69,7 @@ impl EventKind {
 }
 
 impl Event {
-    /// A page was found. `content` is that of its entry.
+    /// A page was crawled. `content` is that of its entry.
     pub fn find(
         account: &AccountId,
         destination: &Url,
@@ -81,14 +81,14 @@ impl Event {
             "crawl_id": page.crawl_id,
             "url": page.url,
             "status_code": page.status,
-            "content": bounded(content),
+            "content": truncated(content),
             "domain": domain,
             "pathname": pathname,
         });
         page.event(EventKind::Find, account, destination, body)
     }
 
-    /// A page was found: its address, status and headers.
+    /// A page was crawled: its URL, status and headers.
     pub fn find_metadata(
         account: &AccountId,
         destination: &Url,
@@ -111,7 +111,7 @@ impl Event {
         page.event(EventKind::FindMetadata, account, destination, body)
     }
 
-    /// A crawl ended: its seed, how many pages it had and how many milliseconds it took.
+    /// A crawl ended: its seed, its number of pages and its duration in milliseconds.
     pub fn website_status(
         account: &AccountId,
         destination: &Url,
@@ -139,7 +139,8 @@ impl Event {
         }
     }
 
-    /// The account's money runs out while this crawl runs: told once a crawl. `kind` is one of the two for credits.
+    /// The account's credits run out during this crawl; once for each crawl. `kind` is one of the
+    /// two for credits.
     pub fn credits(
         kind: EventKind,
         account: &AccountId,
@@ -156,7 +157,8 @@ impl Event {
         }
     }
 
-    /// The account's balance fell below a threshold, for the `number`th time. `kind` is one of the two for balances.
+    /// The balance fell below a threshold for the `number`th time. `kind` is one of the two for
+    /// balances.
     pub fn balance(
         kind: EventKind,
         account: &AccountId,
@@ -199,7 +201,7 @@ impl FoundPage<'_> {
     }
 }
 
-/// Host and path of an address; both empty when it is none.
+/// Host and path of a URL; both empty when it cannot be parsed.
 fn domain_and_path(url: &str) -> (String, String) {
     let Ok(url) = Url::parse(url) else {
         return Default::default();
@@ -208,13 +210,14 @@ fn domain_and_path(url: &str) -> (String, String) {
     (domain, url.path().to_owned())
 }
 
-/// Cut to [`CONTENT_BYTES_MAX`]: a text at its end, a list behind its last whole element, an object to its shorter formats.
-fn bounded(content: Value) -> Value {
+/// Content truncated to [`CONTENT_BYTES_MAX`]: a text at a character, a list after a whole element,
+/// an object format by format.
+fn truncated(content: Value) -> Value {
     let mut room = CONTENT_BYTES_MAX;
-    cut(content, &mut room)
+    truncate(content, &mut room)
 }
 
-fn cut(content: Value, room: &mut usize) -> Value {
+fn truncate(content: Value, room: &mut usize) -> Value {
     match content {
         Value::String(mut text) => {
             text.truncate(text.floor_char_boundary(*room));
@@ -222,26 +225,26 @@ fn cut(content: Value, room: &mut usize) -> Value {
             Value::String(text)
         }
         Value::Array(elements) => {
-            let mut kept = Vec::new();
+            let mut fitting = Vec::new();
             for element in elements {
                 let bytes = match &element {
                     Value::String(text) => text.len(),
-                    // A byte as a number, with its comma.
+                    // A byte as a decimal number with a comma.
                     _ => 4,
                 };
                 if bytes > *room {
                     break;
                 }
                 *room -= bytes;
-                kept.push(element);
+                fitting.push(element);
             }
-            Value::Array(kept)
+            Value::Array(fitting)
         }
         Value::Object(formats) => {
             let formats = formats.into_iter();
             Value::Object(
                 formats
-                    .map(|(name, content)| (name, cut(content, room)))
+                    .map(|(name, content)| (name, truncate(content, room)))
                     .collect(),
             )
         }
@@ -265,14 +268,14 @@ mod tests {
         (row.id, serde_json::from_str(&row.body).expect("JSON"))
     }
 
-    fn ground() -> (AccountId, Url) {
-        let url = Url::parse("http://hook.example/").expect("an address");
+    fn account_and_hook() -> (AccountId, Url) {
+        let url = Url::parse("http://hook.example/").expect("a URL");
         (AccountId::new("acc"), url)
     }
 
     #[test]
-    fn events_of_pages_say_what_was_found() {
-        let (account, hook) = ground();
+    fn page_events_have_content_or_headers() {
+        let (account, hook) = account_and_hook();
         let (id, body) = row(Event::find(&account, &hook, PAGE, "text".into()));
         assert_eq!(id, "c1:7:on_find");
         assert_eq!(
@@ -288,8 +291,8 @@ mod tests {
     }
 
     #[test]
-    fn events_of_crawls_and_money_are_told_once() {
-        let (account, hook) = ground();
+    fn events_of_crawls_and_balances_have_stable_ids() {
+        let (account, hook) = account_and_hook();
         let event = Event::website_status(&account, &hook, "c1", "http://a.example/x", 12, 3_400);
         let (id, body) = row(event);
         assert_eq!(id, "c1:on_website_status");
@@ -310,14 +313,14 @@ mod tests {
     }
 
     #[test]
-    fn long_content_is_cut_at_a_character() {
+    fn long_content_is_truncated_at_a_character() {
         let text = "ü".repeat(CONTENT_BYTES_MAX);
-        let cut = bounded(Value::from(format!("a{text}")));
+        let cut = truncated(Value::from(format!("a{text}")));
         let cut = cut.as_str().expect("text");
         assert_eq!(cut.len(), CONTENT_BYTES_MAX - 1);
-        let list = bounded(json!(["short", text, "short"]));
+        let list = truncated(json!(["short", text, "short"]));
         assert_eq!(list, json!(["short"]));
-        let object = bounded(json!({"first": "short", "second": text}));
+        let object = truncated(json!({"first": "short", "second": text}));
         assert_eq!(object["first"], "short");
     }
 }

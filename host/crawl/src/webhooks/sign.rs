@@ -1,4 +1,4 @@
-//! Signatures.
+//! Signatures of events.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
@@ -6,11 +6,12 @@ use sha2::Sha256;
 use trawl_model::clock::Timestamp;
 use trawl_model::secret::Secret;
 
-/// Value of `X-Trawl-Signature` for this body, sent at this time. The key are the bytes of the secret's text.
+/// Value of `X-Trawl-Signature` for a body sent at this time. The key is the text of the secret as
+/// bytes.
 pub fn signature(secret: &Secret, at: Timestamp, body: &[u8]) -> String {
     let seconds = at.unix_seconds();
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.expose().as_bytes())
-        .expect("a key of any length will do");
+        .expect("HMAC takes keys of any length");
     mac.update(format!("{seconds}.").as_bytes());
     mac.update(body);
     format!("t={seconds},v1={}", hex(&mac.finalize().into_bytes()))
@@ -28,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_signature_is_that_of_other_programs() {
+    fn signatures_match_openssl() {
         // printf '1700000000.{"a":1}' | openssl dgst -sha256 -hmac whsec_test
         let made = signature(
             &Secret::new("whsec_test"),

@@ -1,7 +1,10 @@
+//! Delivery to receivers on the loopback interface.
+
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -9,21 +12,22 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::*;
 use trawl_model::Nanodollars;
-use trawl_model::clock::Timestamp;
+use trawl_model::clock::{Clock, Timestamp};
 use trawl_net::egress::{AllowList, Egress, EgressConfig};
 use trawl_store::sqlite::SqliteStore;
-use trawl_store::{AccountRecord, DataDir, KeyRecord, Notice};
+use trawl_store::{AccountId, AccountRecord, DataDir, KeyRecord, Notice, Store};
 
-/// One request as a receiver got it.
+use super::{AGE_MAX, Event, FoundPage, Webhooks, signature};
+
+/// One request that a receiver got.
 #[derive(Clone, Debug)]
 struct Received {
     headers: HashMap<String, String>,
     body: String,
 }
 
-/// A receiver that answers with these statuses in turn, the last one again and again.
+/// A receiver that responds with these statuses in turn, then with the last one.
 struct Receiver {
     address: SocketAddr,
     received: Arc<Mutex<Vec<Received>>>,
@@ -32,7 +36,7 @@ struct Receiver {
 impl Receiver {
     async fn start(statuses: &[u16]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
+        let address = listener.local_addr().expect("a socket address");
         let received = Arc::new(Mutex::new(Vec::new()));
         let (statuses, log) = (statuses.to_vec(), Arc::clone(&received));
         tokio::spawn(async move {
@@ -41,12 +45,12 @@ impl Receiver {
                 tokio::spawn(async move {
                     let mut socket = BufReader::new(socket);
                     while let Some(request) = read(&mut socket).await {
-                        let place = {
+                        let index = {
                             let mut log = log.lock().expect("no panic");
                             log.push(request);
                             log.len() - 1
                         };
-                        let status = statuses[place.min(statuses.len() - 1)];
+                        let status = statuses[index.min(statuses.len() - 1)];
                         let head = format!(
                             "HTTP/1.1 {status} X\r\nlocation: /elsewhere\r\ncontent-length: 2\r\n\r\nok"
                         );
@@ -59,14 +63,14 @@ impl Receiver {
     }
 
     fn url(&self) -> Url {
-        Url::parse(&format!("http://{}/hook", self.address)).expect("an address")
+        Url::parse(&format!("http://{}/hook", self.address)).expect("a URL")
     }
 
     fn received(&self) -> Vec<Received> {
         self.received.lock().expect("no panic").clone()
     }
 
-    /// Waits until it has got so many requests.
+    /// Waits until it has received this many requests.
     async fn has(&self, count: usize) -> Vec<Received> {
         for _ in 0..3_000 {
             let received = self.received();
@@ -75,7 +79,7 @@ impl Receiver {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("only {} of {count} requests came", self.received().len());
+        panic!("only {} of {count} requests arrived", self.received().len());
     }
 }
 
@@ -100,7 +104,7 @@ async fn read(socket: &mut BufReader<tokio::net::TcpStream>) -> Option<Received>
     Some(Received { headers, body })
 }
 
-/// A store, its webhooks and a clock that stands still.
+/// A store, its webhooks and a fake clock.
 struct World {
     store: Arc<dyn Store>,
     hooks: Arc<Webhooks>,
@@ -118,7 +122,7 @@ async fn world(directory: &Path) -> World {
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await.expect("a store"));
     let record = AccountRecord {
         id: account(),
-        name: "someone".to_owned(),
+        name: "test".to_owned(),
         created: Timestamp(1),
         balance: Nanodollars::ZERO,
         held: Nanodollars::ZERO,
@@ -133,17 +137,17 @@ async fn world(directory: &Path) -> World {
         last_used: None,
         revoked: None,
     };
-    // After a restart it is there already.
+    // After a restart the account exists already.
     let _ = store.create_account(&record, &key, &[]).await;
     let clock = Clock::fake(Timestamp(1_700_000_000_000));
-    let hooks = Webhooks::new(Arc::clone(&store), clock.clone());
+    let hooks = Webhooks::new(store.clone(), clock.clone());
     let loopback = "127.0.0.0/8".parse().expect("a range");
     let egress = Egress::new(EgressConfig {
         allow_private: AllowList::new(vec![loopback]),
         ..EgressConfig::default()
     });
     let stop = CancellationToken::new();
-    let running = Arc::clone(&hooks).run(egress.expect("an open door"), stop.clone());
+    let running = Arc::clone(&hooks).run(egress.expect("egress"), stop.clone());
     World {
         running: tokio::spawn(running),
         store,
@@ -154,13 +158,13 @@ async fn world(directory: &Path) -> World {
 }
 
 impl World {
-    /// Moves the clock and lets the sender look at it.
-    fn later(&self, by: Duration) {
+    /// Advances the clock and wakes the delivery.
+    fn advance(&self, by: Duration) {
         self.clock.advance(by);
         self.hooks.wake.notify_one();
     }
 
-    async fn is_empty(&self) {
+    async fn until_empty(&self) {
         for _ in 0..400 {
             if self.store.outbox_count().await.expect("a store") == 0 {
                 return;
@@ -198,9 +202,9 @@ async fn an_event_is_signed_and_delivered() {
         .hooks
         .push(vec![found(1, &receiver.url())])
         .await
-        .expect("kept");
+        .expect("stored");
     let received = receiver.has(1).await.remove(0);
-    world.is_empty().await;
+    world.until_empty().await;
     let header = |name: &str| {
         received
             .headers
@@ -221,7 +225,7 @@ async fn an_event_is_signed_and_delivered() {
 }
 
 #[tokio::test]
-async fn what_is_not_received_is_sent_again_later() {
+async fn failed_events_are_retried_later() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let world = world(directory.path()).await;
     let receiver = Receiver::start(&[500, 301, 200]).await;
@@ -229,15 +233,15 @@ async fn what_is_not_received_is_sent_again_later() {
         .hooks
         .push(vec![found(1, &receiver.url())])
         .await
-        .expect("kept");
+        .expect("stored");
     for count in 1..3 {
         receiver.has(count).await;
         tokio::time::sleep(Duration::from_millis(200)).await;
-        assert_eq!(receiver.received().len(), count, "not before its time");
-        world.later(HOUR);
+        assert_eq!(receiver.received().len(), count, "not before it is due");
+        world.advance(HOUR);
     }
     let received = receiver.has(3).await;
-    world.is_empty().await;
+    world.until_empty().await;
     assert_eq!(received[0].body, received[2].body);
     assert_ne!(
         received[0].headers["x-trawl-signature"],
@@ -255,7 +259,7 @@ async fn events_survive_a_restart() {
         .hooks
         .push(vec![found(1, &receiver.url())])
         .await
-        .expect("kept");
+        .expect("stored");
     receiver.has(1).await;
     tokio::time::sleep(Duration::from_millis(200)).await;
     let secret = before.hooks.secret(&account()).await.expect("a secret");
@@ -265,14 +269,14 @@ async fn events_survive_a_restart() {
         after.hooks.secret(&account()).await.expect("a secret"),
         secret
     );
-    after.later(HOUR);
+    after.advance(HOUR);
     receiver.has(2).await;
-    after.is_empty().await;
+    after.until_empty().await;
     after.end().await;
 }
 
 #[tokio::test]
-async fn an_event_is_kept_once() {
+async fn an_event_is_stored_once() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let world = world(directory.path()).await;
     let receiver = Receiver::start(&[503, 200]).await;
@@ -281,33 +285,33 @@ async fn an_event_is_kept_once() {
         .hooks
         .push(vec![event.clone(), event.clone()])
         .await
-        .expect("kept");
+        .expect("stored");
     receiver.has(1).await;
     tokio::time::sleep(Duration::from_millis(100)).await;
-    world.hooks.push(vec![event]).await.expect("kept");
+    world.hooks.push(vec![event]).await.expect("stored");
     assert_eq!(world.store.outbox_count().await.expect("a store"), 1);
-    world.later(HOUR);
+    world.advance(HOUR);
     receiver.has(2).await;
-    world.is_empty().await;
+    world.until_empty().await;
     assert_eq!(receiver.received().len(), 2);
     world.end().await;
 }
 
 #[tokio::test]
-async fn a_receiver_that_fails_holds_up_no_other() {
+async fn a_failing_receiver_does_not_delay_others() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let world = world(directory.path()).await;
     let (bad, good) = (Receiver::start(&[500]).await, Receiver::start(&[200]).await);
     let events = (0..300).flat_map(|n| [found(n, &bad.url()), found(1_000 + n, &good.url())]);
-    world.hooks.push(events.collect()).await.expect("kept");
+    world.hooks.push(events.collect()).await.expect("stored");
     assert_eq!(good.has(300).await.len(), 300);
-    // One failure is enough to leave a receiver alone for a while.
+    // After one failure the receiver is not called again until its backoff ends.
     assert!(bad.received().len() <= 8, "{}", bad.received().len());
     world.end().await;
 }
 
 #[tokio::test]
-async fn what_nobody_receives_for_a_day_is_dropped() {
+async fn events_that_fail_for_a_day_are_dropped() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let world = world(directory.path()).await;
     let receiver = Receiver::start(&[500]).await;
@@ -315,24 +319,24 @@ async fn what_nobody_receives_for_a_day_is_dropped() {
         .hooks
         .push(vec![found(1, &receiver.url()), found(2, &receiver.url())])
         .await
-        .expect("kept");
+        .expect("stored");
     receiver.has(1).await;
     tokio::time::sleep(Duration::from_millis(200)).await;
-    world.later(AGE_MAX);
-    world.is_empty().await;
+    world.advance(AGE_MAX);
+    world.until_empty().await;
     world.end().await;
 }
 
 #[tokio::test]
-async fn private_addresses_get_no_events() {
+async fn private_ip_addresses_get_no_events() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let world = world(directory.path()).await;
-    let private = Url::parse("http://10.0.0.1/hook").expect("an address");
+    let private = Url::parse("http://10.0.0.1/hook").expect("a URL");
     world
         .hooks
         .push(vec![found(1, &private)])
         .await
-        .expect("kept");
+        .expect("stored");
     tokio::time::sleep(Duration::from_millis(200)).await;
     let waiting = world
         .store

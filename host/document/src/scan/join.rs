@@ -1,27 +1,28 @@
-//! Resolving links. The usual ones by hand, many times faster than the `url` crate and with the same result.
+//! Resolves links. Common ones are resolved without the `url` crate, many times faster and with the
+//! same result.
 
 use url::{Position, Url};
 
-/// Longest base, in bytes, that links are resolved against by hand: offsets stay small.
+/// Longest base, in bytes, for the fast path: offsets stay small.
 const BASE_BYTES_MAX: usize = 1 << 20;
-/// Longest host, in bytes, that is taken as it is written. Source: RFC 1035, 2.3.4.
+/// Longest host, in bytes, for the fast path. Source: RFC 1035, 2.3.4.
 const HOST_BYTES_MAX: usize = 253;
 
-/// What became of a link.
+/// The result of resolving a link on the fast path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Joined {
-    /// It was written.
+    /// The URL was written.
     Written,
-    /// It leads to no page of the web.
+    /// It is not a link to a web page.
     NoPage,
-    /// Nothing was written: the `url` crate must look at it.
+    /// Nothing was written: the link needs the `url` crate.
     Unusual,
 }
 
 /// Resolves links against one base.
 pub(super) struct Joiner {
     base: Url,
-    /// Where the base's path begins; 0 when every link is unusual.
+    /// Where the base's path starts; 0 disables the fast path.
     origin_end: usize,
     /// One past the last slash of its path.
     folder_end: usize,
@@ -31,7 +32,7 @@ pub(super) struct Joiner {
 
 impl Joiner {
     pub(super) fn new(mut base: Url) -> Self {
-        forget_user(&mut base);
+        strip_userinfo(&mut base);
         let is_web = matches!(base.scheme(), "http" | "https");
         let mut joiner = Self {
             origin_end: 0,
@@ -50,9 +51,10 @@ impl Joiner {
         joiner
     }
 
-    /// Adds the absolute address, without fragment, to `out`.
+    /// Adds the absolute URL, without fragment, to `out`.
     pub(super) fn join(&self, href: &str, out: &mut String) -> Joined {
-        // As the `url` crate does it: white space and control characters around an address do not belong to it.
+        // As in the `url` crate: surrounding white space and control characters are not part of a
+        // URL.
         let href = href.trim_matches(|character| character <= ' ');
         let href = match memchr::memchr(b'#', href.as_bytes()) {
             Some(hash) => &href[..hash],
@@ -79,11 +81,11 @@ impl Joiner {
         }
     }
 
-    /// The same by the `url` crate. Whether the link leads to a page of the web.
+    /// Resolves a link with the `url` crate. Returns whether it links to a web page.
     pub(super) fn join_slowly(&self, href: &str, out: &mut String) -> bool {
         match self.base.join(href) {
             Ok(mut url) if matches!(url.scheme(), "http" | "https") => {
-                forget_user(&mut url);
+                strip_userinfo(&mut url);
                 out.push_str(&url[..Position::AfterQuery]);
                 true
             }
@@ -123,7 +125,7 @@ impl Joiner {
                         break;
                     }
                 }
-                // The slash that ends the folder begins the path.
+                // The slash that ends the folder starts the path.
                 out.push_str(&base[..folder_end]);
                 plain(rest)?;
                 out.push_str(rest);
@@ -132,7 +134,7 @@ impl Joiner {
         }
     }
 
-    /// One past the slash before the last folder; the root has no parent but itself.
+    /// One past the slash before the last folder; the root is its own parent.
     fn parent(&self, folder_end: usize) -> Option<usize> {
         let above = &self.base.as_str()[self.origin_end..folder_end - 1];
         match above.rfind('/') {
@@ -156,20 +158,20 @@ impl Joiner {
     }
 }
 
-/// A page hands out no names and passwords for others.
-fn forget_user(url: &mut Url) {
-    // These fail only for addresses without a host, which have neither.
+/// Removes user name and password.
+fn strip_userinfo(url: &mut Url) {
+    // These fail only for URLs without a host, which have neither.
     let _ = url.set_username("");
     let _ = url.set_password(None);
 }
 
-/// How an address begins.
+/// The scheme of a link.
 enum Scheme<'a> {
-    /// With no scheme: it is relative.
+    /// None: the link is relative.
     None,
-    /// With a scheme of the web, then two slashes, then this.
+    /// `http` or `https`, followed by two slashes and this rest.
     Web(&'a str),
-    /// With some other scheme.
+    /// Any other scheme.
     Other,
 }
 
@@ -189,17 +191,15 @@ fn scheme(href: &str) -> Scheme<'_> {
         Some(end) if bytes[end] == b':' => {
             let name = &href[..end];
             let is_web = name.eq_ignore_ascii_case("http") || name.eq_ignore_ascii_case("https");
-            // Something like `HTTP://` or `http:x`: not taken by hand, and the colon makes the path below refuse it.
-            match is_web {
-                true => Scheme::None,
-                false => Scheme::Other,
-            }
+            // Such as `HTTP://` or `http:x`: not for the fast path, and the colon makes the path
+            // check below reject it.
+            if is_web { Scheme::None } else { Scheme::Other }
         }
         _ => Scheme::None,
     }
 }
 
-/// Checks the host, path and query that were written at the end of `out`; adds the slash that a bare host lacks.
+/// Checks the host, path and query at the end of `out`; adds the slash that a bare host lacks.
 fn host_and_path(written: &str, out: &mut String) -> Option<()> {
     let end = written
         .bytes()
@@ -221,7 +221,8 @@ fn is_host(byte: u8) -> bool {
     matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.')
 }
 
-/// Whether a host is a name that stands for itself: no number, nothing encoded, no empty label.
+/// Whether a host is a plain name that needs no normalization: no number, nothing encoded, no empty
+/// label.
 fn is_usual_host(host: &str) -> bool {
     let last = host.rsplit('.').next().unwrap_or(host);
     last.starts_with(|first: char| first.is_ascii_lowercase())
@@ -231,19 +232,19 @@ fn is_usual_host(host: &str) -> bool {
         && !host.contains("--")
 }
 
-/// Adds a path that begins with a slash, and its query.
+/// Adds a path that starts with a slash, and its query.
 fn path(written: &str, out: &mut String) -> Option<()> {
     check_path(written)?;
     out.push_str(written);
     Some(())
 }
 
-/// Checks a path that begins with a slash, and its query.
+/// Checks a path that starts with a slash, and its query.
 fn check_path(written: &str) -> Option<()> {
     rest_of_path(&written[1..])
 }
 
-/// Checks a path with no scheme that begins with no slash, and its query.
+/// Checks a relative path without a leading slash, and its query.
 fn plain(written: &str) -> Option<()> {
     let end = written
         .bytes()
@@ -255,7 +256,8 @@ fn plain(written: &str) -> Option<()> {
     rest_of_path(written)
 }
 
-/// Checks that a path after its slash stays as it is: nothing to encode, no segment of dots, encoded or not.
+/// Checks that a path after its slash needs no normalization: nothing to encode, no dot segment,
+/// encoded or not.
 fn rest_of_path(written: &str) -> Option<()> {
     let bytes = written.as_bytes();
     let mut at = 0;
@@ -265,9 +267,9 @@ fn rest_of_path(written: &str) -> Option<()> {
     {
         at += length;
         match class(bytes[at]) {
-            // The segment may be one of dots alone.
+            // This may be a dot segment.
             Class::Dot if at == 0 || bytes[at - 1] == b'/' => return None,
-            // An encoded dot may be part of such a segment.
+            // An encoded dot may be part of a dot segment.
             Class::Percent if bytes[at + 1..].starts_with(b"2e") => return None,
             Class::Percent if bytes[at + 1..].starts_with(b"2E") => return None,
             Class::Question => return query(&written[at..]),
@@ -278,7 +280,7 @@ fn rest_of_path(written: &str) -> Option<()> {
     Some(())
 }
 
-/// Checks that a query stays as it is.
+/// Checks that a query needs no normalization.
 fn query(written: &str) -> Option<()> {
     written
         .bytes()
@@ -286,15 +288,15 @@ fn query(written: &str) -> Option<()> {
         .then_some(())
 }
 
-/// What a byte means in a path or query.
+/// The class of a byte in a path or query.
 #[derive(Clone, Copy, PartialEq)]
 enum Class {
-    /// It stands for itself.
+    /// It needs no encoding.
     Plain,
     Dot,
     Percent,
     Question,
-    /// To be encoded, to be left out, or not looked at closely enough to say.
+    /// It needs encoding or removal, or is not handled by the fast path.
     Unusual,
 }
 

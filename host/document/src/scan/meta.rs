@@ -1,13 +1,14 @@
-//! What the attributes of `meta` and `link` say.
+//! Interprets the attributes of `meta` and `link`.
 
-/// Whether a list of words separated by white space has this one, in any case.
+/// Whether a list of words separated by white space contains this one, in any case.
 pub(super) fn has_token(list: &str, wanted: &str) -> bool {
     list.split_ascii_whitespace()
         .any(|token| token.eq_ignore_ascii_case(wanted))
 }
 
-/// Whether a `link` with this `rel` and `type` names a page. Alternates may be feeds and style sheets, too.
-pub(super) fn leads_to_a_page(rel: &str, media_type: Option<&str>) -> bool {
+/// Whether a `link` with this `rel` and `type` links to a page. Alternates may also be feeds and
+/// style sheets.
+pub(super) fn is_page_link(rel: &str, media_type: Option<&str>) -> bool {
     let is_html = media_type.is_none_or(|name| name.trim_ascii().eq_ignore_ascii_case("text/html"));
     ["next", "prev", "canonical"]
         .iter()
@@ -15,7 +16,7 @@ pub(super) fn leads_to_a_page(rel: &str, media_type: Option<&str>) -> bool {
         || is_html && has_token(rel, "alternate") && !has_token(rel, "stylesheet")
 }
 
-/// Whether the content of `meta name=robots` says not to follow the page's links.
+/// Whether the content of `meta name=robots` forbids following the page's links.
 pub(super) fn forbids_following(content: &str) -> bool {
     let is_no = |word: &str| {
         let word = word.trim_ascii();
@@ -24,8 +25,8 @@ pub(super) fn forbids_following(content: &str) -> bool {
     content.split(',').any(is_no)
 }
 
-/// Where the content of `meta http-equiv=refresh` leads; `None` when only the page itself is loaded again.
-/// Source: WHATWG HTML, "Shared declarative refresh steps".
+/// The target of `meta http-equiv=refresh`; `None` when it only reloads the page. Source: WHATWG
+/// HTML, "Shared declarative refresh steps".
 pub(super) fn refresh(content: &str) -> Option<&str> {
     let content = content.trim_ascii_start();
     let time = content.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -41,15 +42,15 @@ pub(super) fn refresh(content: &str) -> Option<&str> {
     let rest = rest.trim_ascii_start();
     let rest = rest.strip_prefix([';', ',']).unwrap_or(rest);
     let rest = rest.trim_ascii_start();
-    let address = after_url_equals(rest).unwrap_or(rest);
-    let address = match address.chars().next() {
+    let url = after_url_equals(rest).unwrap_or(rest);
+    let url = match url.chars().next() {
         Some(quote @ ('"' | '\'')) => {
-            let inner = &address[1..];
+            let inner = &url[1..];
             &inner[..inner.find(quote).unwrap_or(inner.len())]
         }
-        _ => address,
+        _ => url,
     };
-    (!address.is_empty()).then_some(address)
+    (!url.is_empty()).then_some(url)
 }
 
 /// What follows `url =`, in any case.

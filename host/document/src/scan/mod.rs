@@ -1,8 +1,8 @@
-//! The links of a page from its source, without a tree: for crawls whose pages nobody wants parsed.
+//! Finds the links of a page in its source, without a tree: for crawls that need no parsed pages.
 //!
-//! Only tags that may matter are read; of all others no more is looked at than it takes to find where they end. Text that the
-//! tree builder would never see as markup (scripts, comments, titles) is stepped over by the tokenizer's own rules. What is
-//! inside `template` is inert and does not count; what is inside `noscript` does.
+//! Only relevant tags are parsed; all others are skipped to their end. Text that the tree builder
+//! would never see as markup (scripts, comments, titles) is skipped by the tokenizer's own rules.
+//! Links inside `template` are inert and ignored; those inside `noscript` count.
 
 mod join;
 mod links;
@@ -13,47 +13,52 @@ use std::borrow::Cow;
 
 use url::Url;
 
+use trawl_model::Discovered;
+
 use self::join::Joiner;
 use self::links::Links;
 use self::tag_name::{Element, element};
 use super::view::base_of;
 use super::{raw, reference, tag};
-use trawl_model::Discovered;
 
-/// Links taken from one page. Site maps for people have some thousands; the longest lists on the web some ten thousand.
+/// Links of one page. HTML site maps have some thousands; the longest lists on the web some ten
+/// thousand.
 pub const LINKS_MAX: usize = 20_000;
 
-/// Our own name where sites speak to robots.
+/// The crawler's product token in `meta name`.
 const TOKEN: &str = "trawl";
 
-/// Finds where a page leads: `a` and `area`, frames, `link` to the next, previous, alternate and canonical page, and a refresh
-/// by `meta`. `text` is the decoded source, `url` the page's address after redirects.
+/// Finds the links of a page: `a` and `area`, frames, `link` to the next, previous, alternate and
+/// canonical page, and a `meta` refresh. `text` is the decoded source, `url` the page's URL after
+/// redirects.
 ///
-/// A link that is nothing but a fragment leads to no other page and is left out, as is what is not `http` or `https`; names and passwords in links are dropped. A link
-/// says `nofollow` when each of its places on the page does, or the page as a whole.
+/// Links that are only a fragment, or not `http` or `https`, are left out; user names and passwords
+/// in links are removed. A link is `nofollow` if each of its occurrences on the page is, or the
+/// page as a whole.
 ///
-/// The time is linear in the length of `text`, whatever it holds.
+/// The time is linear in the length of `text`, whatever it contains.
 pub fn scan(text: &str, url: &Url) -> Discovered {
     let mut scan = Scan::new(text, url, None);
     if let Some(late) = scan.run() {
-        // A base after the first link counts for the links before it, too.
+        // A base after the first link applies to the links before it, too.
         scan = Scan::new(text, url, Some(late));
         scan.run();
     }
     scan.links.into_discovered()
 }
 
-/// A page's source on its way through the scanner.
+/// A page's source during the scan.
 struct Scan<'a> {
     text: &'a str,
     at: usize,
     url: &'a Url,
     links: Links,
-    /// Whether the first `base` with an address was found.
+    /// Whether the first `base` with an `href` was found.
     has_base: bool,
     /// Open `template` elements.
     templates: usize,
-    /// Open `svg` and `math` elements: inside, tags may close themselves and CDATA sections are text.
+    /// Open `svg` and `math` elements: inside them, tags may be self-closing and CDATA sections are
+    /// text.
     foreign: usize,
 }
 
@@ -79,7 +84,7 @@ impl<'a> Scan<'a> {
     fn run(&mut self) -> Option<Url> {
         loop {
             let rest = &self.bytes()[self.at..];
-            // Tags often stand side by side: then there is nothing to search.
+            // Tags are often adjacent: then no search is needed.
             if rest.first() != Some(&b'<') {
                 self.at += memchr::memchr(b'<', rest)?;
             }
@@ -90,30 +95,30 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Steps over what begins at a `<`.
+    /// Skips or parses the markup that starts at a `<`.
     fn markup(&mut self) -> Option<Url> {
         match &self.bytes()[self.at + 1..] {
             [first, ..] if first.is_ascii_alphabetic() => return self.start_tag(),
             [b'/', first, ..] if first.is_ascii_alphabetic() => self.end_tag(),
             [b'!', b'-', b'-', ..] => {
                 let start = self.at + "<!--".len();
-                self.go(raw::comment_end(self.bytes(), start).map(|comment| comment.next));
+                self.continue_at(raw::comment_end(self.bytes(), start).map(|comment| comment.next));
             }
             [b'!', rest @ ..] if self.foreign > 0 && rest.starts_with(b"[CDATA[") => {
                 let end = memchr::memmem::find(&self.bytes()[self.at..], b"]]>");
-                self.go(end.map(|end| self.at + end + "]]>".len()));
+                self.continue_at(end.map(|end| self.at + end + "]]>".len()));
             }
             [b'!' | b'?' | b'/', ..] => {
                 let end = memchr::memchr(b'>', &self.bytes()[self.at..]);
-                self.go(end.map(|end| self.at + end + 1));
+                self.continue_at(end.map(|end| self.at + end + 1));
             }
             _ => self.at += 1,
         }
         None
     }
 
-    /// Goes on there, or nowhere when the source ends inside what was read.
-    fn go(&mut self, next: Option<usize>) {
+    /// Continues at `next`, or at the end when the source ends inside the markup.
+    fn continue_at(&mut self, next: Option<usize>) {
         self.at = next.unwrap_or(self.text.len());
     }
 
@@ -162,7 +167,7 @@ impl<'a> Scan<'a> {
             }
             Element::Link => {
                 let [href, rel, media_type] = self.attributes(name_end, ["href", "rel", "type"])?;
-                if rel.is_some_and(|rel| meta::leads_to_a_page(&rel, media_type.as_deref())) {
+                if rel.is_some_and(|rel| meta::is_page_link(&rel, media_type.as_deref())) {
                     self.take(href, false);
                 }
             }
@@ -172,18 +177,19 @@ impl<'a> Scan<'a> {
         None
     }
 
-    /// Steps over a tag's attributes. Whether it closes itself.
+    /// Skips a tag's attributes. Returns whether the tag is self-closing.
     fn skip_attributes(&mut self, name_end: usize) -> bool {
         if self.bytes().get(name_end) == Some(&b'>') {
             self.at = name_end + 1;
             return false;
         }
         let extent = tag::attributes(self.text, name_end, |_, _| {});
-        self.go(extent.as_ref().map(|extent| extent.end));
+        self.continue_at(extent.as_ref().map(|extent| extent.end));
         extent.is_some_and(|extent| extent.is_self_closing)
     }
 
-    /// Reads a tag; the values of these attributes. `None` when the source ends inside the tag: then it is no tag.
+    /// Parses a tag and returns the values of these attributes; `None` when the source ends inside
+    /// the tag, which drops it.
     fn attributes<const N: usize>(
         &mut self,
         name_end: usize,
@@ -193,14 +199,14 @@ impl<'a> Scan<'a> {
         let mut found = [None; N];
         let extent = tag::attributes(text, name_end, |name, value| {
             let written = &text.as_bytes()[name.0..name.1];
-            let place = wanted
+            let index = wanted
                 .iter()
                 .position(|wanted| written.eq_ignore_ascii_case(wanted.as_bytes()));
-            if let Some(place) = place {
-                found[place].get_or_insert(value);
+            if let Some(index) = index {
+                found[index].get_or_insert(value);
             }
         });
-        self.go(extent.as_ref().map(|extent| extent.end));
+        self.continue_at(extent.as_ref().map(|extent| extent.end));
         extent.map(|_| found.map(|value| value.map(|(start, end)| read(&text[start..end]))))
     }
 
@@ -237,7 +243,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// The first `base` with an address counts, for every link. Gives it when links were taken before.
+    /// The first `base` with an `href` applies to every link. Returns it when links were found
+    /// before.
     fn base(&mut self, name_end: usize) -> Option<Url> {
         let [href] = self.attributes(name_end, ["href"])?;
         if self.has_base || self.templates > 0 {
@@ -246,7 +253,7 @@ impl<'a> Scan<'a> {
         let base = base_of(self.url, &href?);
         self.has_base = true;
         match base {
-            Some(base) if self.links.is_untouched() => {
+            Some(base) if self.links.is_unused() => {
                 self.links = Links::with_nofollow(Joiner::new(base), self.links.is_nofollow());
                 None
             }
@@ -254,7 +261,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Steps over the text of an element that holds only text.
+    /// Skips the text of a raw text element.
     fn raw_text(&mut self, name: &str, is_empty: bool) {
         if is_empty {
             return;
@@ -267,7 +274,7 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// An attribute's value as it is meant.
+/// An attribute's value with its references decoded.
 fn read(written: &str) -> Cow<'_, str> {
     match memchr::memchr2(b'&', b'\0', written.as_bytes()) {
         None => Cow::Borrowed(written),

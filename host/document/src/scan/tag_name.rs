@@ -1,12 +1,12 @@
-//! Which elements matter to the scanner.
+//! The elements that are relevant to the scanner.
 
-/// What the scanner does with an element.
+/// How the scanner treats an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Element {
     /// `a`, `area`.
     Anchor,
     Base,
-    /// `frame` and, inline, `iframe`, which holds only text.
+    /// `frame` and, inline, `iframe`, which contains only text.
     Frame {
         is_inline: bool,
     },
@@ -15,7 +15,7 @@ pub(super) enum Element {
     Template,
     /// `svg`, `math`.
     Foreign,
-    /// Holds only text.
+    /// A raw text element, with its name.
     Raw(&'static str),
     Other,
 }
@@ -46,8 +46,9 @@ pub(super) fn element(name: &[u8]) -> Element {
         (9, b'p') => ("plaintext", Element::Raw("plaintext")),
         _ => return Element::Other,
     };
-    match name.eq_ignore_ascii_case(wanted.as_bytes()) {
-        true => element,
-        false => Element::Other,
+    if name.eq_ignore_ascii_case(wanted.as_bytes()) {
+        element
+    } else {
+        Element::Other
     }
 }

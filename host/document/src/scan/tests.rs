@@ -1,4 +1,4 @@
-//! The scanner beside the parsed document, and its pieces beside the `url` crate.
+//! The scanner compared with the parsed document, and the fast path compared with the `url` crate.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use super::super::tests::doc_pages;
 use super::super::{ParseLimits, kind, parse};
 use super::*;
 
-fn address() -> Url {
+fn page_url() -> Url {
     Url::parse("https://site.example/a/b?q").expect("a URL")
 }
 
 fn scanned(html: &str) -> Vec<(String, bool)> {
-    let found = scan(html, &address());
+    let found = scan(html, &page_url());
     assert_eq!(found.n_dropped, 0);
     found
         .iter()
@@ -28,12 +28,12 @@ fn check(html: &str, expected: &[&str]) {
     assert_eq!(links, expected, "{html}");
 }
 
-/// The links by the parsed document and the `url` crate.
+/// The links of the parsed document, resolved by the `url` crate.
 fn from_tree(html: &str, url: &Url) -> Vec<(String, bool)> {
     let document = parse(html, url, "text/html", &ParseLimits::default()).expect("within limits");
-    let base = Url::parse(&document.base).expect("a base is an address");
+    let base = Url::parse(&document.base).expect("a base is a URL");
     let mut links: Vec<(String, bool)> = Vec::new();
-    let mut places = HashMap::new();
+    let mut indices = HashMap::new();
     let mut page_nofollow = false;
     let mut node = 0;
     while node < document.kinds.len() {
@@ -73,13 +73,13 @@ fn from_tree(html: &str, url: &Url) -> Vec<(String, bool)> {
                 let Some(link) = href.and_then(|href| resolved(&base, href)) else {
                     continue;
                 };
-                match places.get(&link) {
-                    Some(&place) => {
-                        let entry: &mut (String, bool) = &mut links[place];
+                match indices.get(&link) {
+                    Some(&index) => {
+                        let entry: &mut (String, bool) = &mut links[index];
                         entry.1 &= nofollow;
                     }
                     None => {
-                        places.insert(link.clone(), links.len());
+                        indices.insert(link.clone(), links.len());
                         links.push((link, nofollow));
                     }
                 }
@@ -91,7 +91,7 @@ fn from_tree(html: &str, url: &Url) -> Vec<(String, bool)> {
     links
 }
 
-/// What the `url` crate makes of a link.
+/// A link resolved by the `url` crate.
 fn resolved(base: &Url, href: &str) -> Option<String> {
     let trimmed = href.trim_matches(|character| character <= ' ');
     if trimmed.is_empty() || trimmed.starts_with('#') {
@@ -118,7 +118,7 @@ fn links_are_absolute_in_page_order_each_once() {
 }
 
 #[test]
-fn frames_and_the_head_lead_to_pages_too() {
+fn frames_and_links_in_the_head_count_too() {
     check(
         "<link rel=Canonical href=1><link rel='x next' href=2><link rel=prev href=3><link rel=alternate href=4>\
          <link rel='alternate stylesheet' href=no><link rel=alternate type=application/rss+xml href=no><link rel=icon href=no><meta http-equiv=Refresh content='0; URL=\"5\"'>\
@@ -132,7 +132,7 @@ fn frames_and_the_head_lead_to_pages_too() {
 }
 
 #[test]
-fn what_is_no_markup_holds_no_links() {
+fn text_that_is_no_markup_contains_no_links() {
     for html in [
         "<!-- <a href=no> --><a href=x>",
         "<!-- <a href=no> --!><a href=x>",
@@ -163,12 +163,12 @@ fn what_is_no_markup_holds_no_links() {
         "< a href=no><a href=x>",
     ] {
         check(html, &["https://site.example/a/x"]);
-        assert_eq!(scanned(html), from_tree(html, &address()), "{html}");
+        assert_eq!(scanned(html), from_tree(html, &page_url()), "{html}");
     }
 }
 
 #[test]
-fn the_first_base_counts_wherever_it_stands() {
+fn the_first_base_applies_wherever_it_is() {
     for html in [
         "<base href=/d/><base href=/e/><a href=x>",
         "<a href=x><base href=/d/><base href=/e/>",
@@ -184,7 +184,7 @@ fn the_first_base_counts_wherever_it_stands() {
 }
 
 #[test]
-fn a_link_is_followed_unless_each_of_its_places_forbids_it() {
+fn a_link_is_nofollow_only_if_all_its_occurrences_are() {
     let flags = |html: &str| -> Vec<bool> { scanned(html).iter().map(|link| link.1).collect() };
     assert_eq!(
         flags("<a href=1 rel='noopener NoFollow'><a href=2>"),
@@ -203,7 +203,7 @@ fn a_link_is_followed_unless_each_of_its_places_forbids_it() {
 }
 
 #[test]
-fn refreshes_lead_where_browsers_go() {
+fn refreshes_are_read_as_browsers_read_them() {
     for (content, expected) in [
         ("5", None),
         ("0;url=x", Some("x")),
@@ -224,13 +224,13 @@ fn refreshes_lead_where_browsers_go() {
 }
 
 #[test]
-fn only_the_web_is_linked_and_only_so_much() {
+fn only_web_links_count_and_their_number_is_bounded() {
     check(
         "<a href='mailto:a@b.example'><a href=' java\nscript:x()'><a href=tel:1><a href='http://['><a href='#top'><a href><a>",
         &[],
     );
     let many: String = (0..=LINKS_MAX).map(|n| format!("<a href={n}>")).collect();
-    let found = scan(&many, &address());
+    let found = scan(&many, &page_url());
     assert_eq!((found.len(), found.n_dropped), (LINKS_MAX, 1));
     let long =
         Url::parse(&format!("https://site.example/{}/", "x".repeat(1 << 20))).expect("a URL");
@@ -240,7 +240,7 @@ fn only_the_web_is_linked_and_only_so_much() {
 }
 
 #[test]
-fn hostile_pages_end_soon() {
+fn hostile_pages_are_scanned_in_time() {
     const N: usize = 200_000;
     for part in [
         "<a href=\u{e9}:/>",
@@ -255,14 +255,14 @@ fn hostile_pages_end_soon() {
         "</",
     ] {
         let started = std::time::Instant::now();
-        scan(&part.repeat(N), &address());
+        scan(&part.repeat(N), &page_url());
         assert!(started.elapsed().as_secs() < 10, "{part}");
     }
 }
 
 #[test]
 fn real_pages_have_the_links_of_their_tree() {
-    /// As many as the measurements use.
+    /// As many as the benchmarks use.
     const PAGES: usize = 66;
     let pages = doc_pages(PAGES);
     if pages.is_empty() {
@@ -271,7 +271,7 @@ fn real_pages_have_the_links_of_their_tree() {
         );
     }
     for page in &pages {
-        assert_eq!(scanned(page), from_tree(page, &address()));
+        assert_eq!(scanned(page), from_tree(page, &page_url()));
     }
 }
 
@@ -300,7 +300,7 @@ const PARTS: &[&str] = &[
     "\r\n",
 ];
 
-/// Parts of addresses.
+/// Parts of URLs.
 const REFERENCES: &[&str] = &[
     "a",
     "b.html",
@@ -380,14 +380,14 @@ proptest! {
     #[test]
     fn well_formed_pages_have_the_links_of_their_tree(parts in prop::collection::vec(prop::sample::select(PARTS), 0..20)) {
         let html = parts.concat();
-        prop_assert_eq!(scanned(&html), from_tree(&html, &address()), "{}", html);
+        prop_assert_eq!(scanned(&html), from_tree(&html, &page_url()), "{}", html);
     }
 
     #[test]
     fn no_text_stops_the_scanner(parts in prop::collection::vec(prop::sample::select(PARTS), 0..6), soup in "[<>/!a-c&;#='\" \n\u{e9}-]{0,60}", cut in 0..400usize) {
         let mut html = parts.concat();
         html.truncate(html.floor_char_boundary(cut));
-        let _ = scan(&(html + &soup), &address());
+        let _ = scan(&(html + &soup), &page_url());
     }
 
     #[test]

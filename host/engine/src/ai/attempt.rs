@@ -7,29 +7,30 @@ use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::wire::{self, Format, Line, Reply};
-use super::{Ai, Unavailable};
 use trawl_net::fetch::{ACCEPTED_ENCODING, FetchError};
 use trawl_plugins::Question;
 
-/// Requests for one exchange, the first one included.
+use super::wire::{self, Format, Line, Reply};
+use super::{Ai, Unavailable};
+
+/// Most requests of one exchange, the first one included.
 const TRIES_MAX: u32 = 3;
-/// Pause before the second one; it doubles.
+/// Pause before the first retry; it doubles.
 const PAUSE_FIRST: Duration = Duration::from_millis(250);
-/// Longest `Retry-After` that is waited for: a page waits meanwhile.
+/// Longest `Retry-After` that is obeyed: a page waits meanwhile.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(5);
 /// Largest reply. The longest answers have some hundred kilobytes.
 const REPLY_BYTES_MAX: usize = 4 << 20;
 
-/// A request that brought no answer.
+/// A request without an answer.
 struct Failed {
     why: Unavailable,
-    /// Whether the same may go better a little later, and after how long the server says so.
+    /// Whether a retry can help, and after which `Retry-After`.
     again: Option<Option<Duration>>,
 }
 
 impl Ai {
-    /// One exchange. A server that refuses `response_format` is asked without.
+    /// One exchange. If the server refuses `response_format`, the request is repeated without it.
     pub(super) async fn complete(
         &self,
         lines: &[Line],
@@ -38,29 +39,29 @@ impl Ai {
     ) -> Result<Reply, Unavailable> {
         if self.knows_format() {
             let body = wire::request(self.name(), lines, question, Format::Schema);
-            match self.tried(body, deadline).await {
-                // What servers answer to a parameter that they do not know.
+            match self.with_retries(body, deadline).await {
+                // Servers answer this to an unknown parameter.
                 Err(Unavailable::Status(400 | 422)) => {}
                 decided => return decided,
             }
         }
         let body = wire::request(self.name(), lines, question, Format::Words);
-        let reply = self.tried(body, deadline).await?;
+        let reply = self.with_retries(body, deadline).await?;
         self.is_without_format.store(true, Ordering::Relaxed);
         Ok(reply)
     }
 
-    async fn tried(&self, body: Vec<u8>, deadline: Instant) -> Result<Reply, Unavailable> {
+    async fn with_retries(&self, body: Vec<u8>, deadline: Instant) -> Result<Reply, Unavailable> {
         let mut pause = PAUSE_FIRST;
         for n_try in 1.. {
             let failed = match self.once(body.clone()).await {
                 Ok(reply) => return Ok(reply),
                 Err(failed) => failed,
             };
-            let Some(asked) = failed.again.filter(|_| n_try < TRIES_MAX) else {
+            let Some(retry_after) = failed.again.filter(|_| n_try < TRIES_MAX) else {
                 return Err(failed.why);
             };
-            let wait = asked.unwrap_or(pause);
+            let wait = retry_after.unwrap_or(pause);
             if wait > RETRY_AFTER_MAX || Instant::now() + wait >= deadline {
                 return Err(failed.why);
             }
@@ -91,11 +92,11 @@ impl Ai {
         match status {
             200..300 => {}
             429 | 500.. => {
-                let asked = exchanged
+                let retry_after = exchanged
                     .headers
                     .iter()
                     .find(|(name, _)| name == "retry-after");
-                let seconds = asked.and_then(|(_, value)| value.trim().parse().ok());
+                let seconds = retry_after.and_then(|(_, value)| value.trim().parse().ok());
                 return Err(Failed {
                     why: Unavailable::Status(status),
                     again: Some(seconds.map(Duration::from_secs)),
@@ -107,7 +108,7 @@ impl Ai {
         wire::reply(&body).ok_or_else(|| Failed::for_good(Unavailable::Misfit))
     }
 
-    /// The request as it is sent. Nothing else of the server ever puts the key anywhere.
+    /// The request as it is sent. No other code writes the key anywhere.
     fn sendable(&self, body: Vec<u8>) -> reqwest::Request {
         let mut request = reqwest::Request::new(Method::POST, self.completions.clone());
         let headers = request.headers_mut();

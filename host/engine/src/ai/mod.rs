@@ -1,11 +1,13 @@
-//! A language model behind any server that speaks the OpenAI form of chat completions, as the operator configured it.
+//! A language model behind any server with the OpenAI chat completions API, as configured by the
+//! operator.
 //!
-//! [`Ai::ask`] takes a question that the plugins room has checked and gives back an answer that fits its schema, with its price; or
-//! one sentence why there is none. The server's address has a grant of its own in the egress room that no caller's URL can use.
+//! [`Ai::ask`] takes a question that the plugins crate has checked and returns an answer that fits
+//! its schema, with its price, or the reason why there is none. Egress grants the server's URL to
+//! this module alone; no caller's URL can use the grant.
 
 mod attempt;
+mod cooldown;
 mod price;
-mod rest;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -18,40 +20,40 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
-use crate::providers::{Keys, Scrubber};
 use trawl_model::secret::Secret;
 use trawl_model::{ModelSize, Nanodollars};
 use trawl_net::fetch::Fetcher;
 use trawl_plugins::Question;
 
-pub use price::TokenPrices;
-
-use rest::Cooldown;
+use crate::providers::{Keys, Scrubber};
+use cooldown::Cooldown;
 use wire::{Line, Reply};
 
-/// How many times the time of one request a question may take, its retries included.
+pub use price::TokenPrices;
+
+/// How many request timeouts a question may take, retries included.
 const QUESTION_TIMES: u32 = 2;
-/// Longest part of a model's misfit that is shown to it again, in characters.
+/// Longest reason why an answer does not fit that is sent to the model, in characters.
 const REASON_CHARS_MAX: usize = 300;
-/// Longest part of a misfit itself that goes back to the model, in bytes.
+/// Longest part of such an answer that is sent back to the model, in bytes.
 const MISFIT_BYTES_MAX: usize = 4096;
 
-/// The operator's settings of the room.
+/// The operator's settings.
 #[derive(Clone, Debug)]
 pub struct AiConfig {
-    /// Base address: `http://127.0.0.1:8080/v1`.
+    /// Base URL: `http://127.0.0.1:8080/v1`.
     pub base: Url,
-    /// Name of the model, as the server knows it.
+    /// Name of the model at the server.
     pub model: String,
-    /// What the server wants to see; `None` for one that asks for nothing.
+    /// The server's API key; `None` if it needs none.
     pub key: Option<Secret>,
-    /// What tokens cost the caller.
+    /// What the caller pays for tokens.
     pub prices: TokenPrices,
-    /// How much fits.
+    /// The model's limits.
     pub size: ModelSize,
-    /// Time for one request.
+    /// Timeout of one request.
     pub timeout: Duration,
-    /// Requests at once.
+    /// Requests in flight.
     pub in_flight: usize,
 }
 
@@ -60,11 +62,11 @@ pub struct Ai {
     config: AiConfig,
     completions: Url,
     fetcher: Fetcher,
-    places: Semaphore,
+    permits: Semaphore,
     scrubber: Scrubber,
-    /// Whether the server was seen to refuse `response_format`.
+    /// Whether the server has refused `response_format`.
     is_without_format: AtomicBool,
-    rest: Cooldown,
+    cooldown: Cooldown,
 }
 
 /// An answer that fits its question.
@@ -76,29 +78,29 @@ pub struct Answered {
     pub cost: Nanodollars,
 }
 
-/// Why there is no answer. An unanswered question costs the caller nothing. The texts are for callers: they have neither the server's
-/// address nor a secret.
+/// Why there is no answer. An unanswered question costs the caller nothing. The texts are for
+/// callers: they contain neither the server's URL nor a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unavailable {
-    /// No connection, or it broke.
+    /// The connection failed.
     #[error("the model's server cannot be reached")]
     Unreachable,
-    /// It took too long.
+    /// The server took too long.
     #[error("the model did not answer in time")]
     Late,
-    /// It was not asked: all its places were taken for too long.
+    /// Nothing was sent: no request slot came free in time.
     #[error("the model is busy with other questions")]
     Busy,
-    /// It answered with a status that is none of success.
+    /// The server answered with an error status.
     #[error("the model's server answered {0}")]
     Status(u16),
-    /// It failed so often that it is left alone for a while.
-    #[error("the model failed several times, it is asked again in a while")]
-    Resting,
-    /// What it said is no answer to the question. Nothing of what it said is told: nothing in it was checked.
+    /// Nothing was sent: the server failed repeatedly and has a cooldown.
+    #[error("the model failed several times, try again later")]
+    CoolingDown,
+    /// The answer does not fit the question. Its text is not shown: nothing in it was checked.
     #[error("the model's answer does not fit the question")]
     Misfit,
-    /// Its answer is larger than answers are.
+    /// The answer is too large.
     #[error("the model's answer is too large")]
     TooLarge,
 }
@@ -116,20 +118,20 @@ impl Ai {
         Self {
             completions,
             fetcher,
-            places: Semaphore::new(config.in_flight.max(1)),
+            permits: Semaphore::new(config.in_flight.max(1)),
             scrubber: Scrubber::new(&keys),
             is_without_format: AtomicBool::new(false),
-            rest: Cooldown::default(),
+            cooldown: Cooldown::default(),
             config,
         }
     }
 
-    /// Its name.
+    /// Name of the model.
     pub fn name(&self) -> &str {
         &self.config.model
     }
 
-    /// How much fits into it.
+    /// The model's limits.
     pub fn size(&self) -> ModelSize {
         self.config.size
     }
@@ -146,48 +148,48 @@ impl Ai {
     }
 
     /// The most that this question can cost.
-    pub fn cost_max(&self, question: &Question) -> Nanodollars {
+    pub fn max_cost_of(&self, question: &Question) -> Nanodollars {
         let bounds = self.bounds(question);
         self.config.prices.cost(bounds.question, bounds.answer)
     }
 
-    /// Asks.
+    /// Asks the model.
     ///
     /// # Errors
     /// [`Unavailable`]; then it costs nothing.
     pub async fn ask(&self, question: &Question) -> Result<Answered, Unavailable> {
-        if self.rest.is_on(Instant::now()) {
-            return Err(Unavailable::Resting);
+        if self.cooldown.is_on(Instant::now()) {
+            return Err(Unavailable::CoolingDown);
         }
         let deadline = Instant::now() + self.config.timeout * QUESTION_TIMES;
-        let asked = self.ask_by(question, deadline).await;
-        self.rest.note(&asked, Instant::now());
-        if let Err(reason) = &asked {
+        let answer = self.ask_before(question, deadline).await;
+        self.cooldown.note(&answer, Instant::now());
+        if let Err(reason) = &answer {
             tracing::warn!(reason = %reason, "a question to the model was not answered");
         }
-        metrics::counter!("trawl_ai_questions_total", "outcome" => if asked.is_ok() { "ok" } else { "failed" })
+        metrics::counter!("trawl_ai_questions_total", "outcome" => if answer.is_ok() { "ok" } else { "failed" })
             .increment(1);
-        asked
+        answer
     }
 
-    /// One question as soon as there is a place for it. The time of one request is left then, so that a late answer is the server's
-    /// doing.
-    async fn ask_by(
+    /// Asks once a request slot is free. At least one request timeout is left then, so that a late
+    /// answer is the server's fault.
+    async fn ask_before(
         &self,
         question: &Question,
         deadline: Instant,
     ) -> Result<Answered, Unavailable> {
-        let place = timeout_at(deadline - self.config.timeout, self.places.acquire()).await;
-        let _place = place.map_err(|_| Unavailable::Busy)?;
-        // Others may have found meanwhile that it is down.
-        if self.rest.is_on(Instant::now()) {
-            return Err(Unavailable::Resting);
+        let permit = timeout_at(deadline - self.config.timeout, self.permits.acquire()).await;
+        let _permit = permit.map_err(|_| Unavailable::Busy)?;
+        // Other questions may have started a cooldown meanwhile.
+        if self.cooldown.is_on(Instant::now()) {
+            return Err(Unavailable::CoolingDown);
         }
-        let asked = timeout_at(deadline, self.converse(question, deadline)).await;
-        asked.unwrap_or(Err(Unavailable::Late))
+        let answer = timeout_at(deadline, self.converse(question, deadline)).await;
+        answer.unwrap_or(Err(Unavailable::Late))
     }
 
-    /// One question, and once more with what was wrong about the answer.
+    /// Asks, and asks once more with the reason if the answer does not fit.
     async fn converse(
         &self,
         question: &Question,
@@ -210,7 +212,7 @@ impl Ai {
             .map_err(|_| Unavailable::Misfit)
     }
 
-    /// The answer, when it is JSON that fits the schema; otherwise what is wrong about it.
+    /// The answer, if it is JSON that fits the schema; otherwise what is wrong with it.
     fn fitting(&self, question: &Question, reply: &Reply) -> Result<Answered, String> {
         let Some(content) = &reply.content else {
             return Err("there is no answer in it".to_owned());
@@ -220,10 +222,11 @@ impl Ai {
             .check(&value)
             .map_err(|reason| reason.chars().take(REASON_CHARS_MAX).collect::<String>())?;
         let bounds = self.bounds(question);
-        // A server that counts more than there is room for is not believed: nothing may cost more than was set aside for it.
-        let told = |told: Option<u64>, bytes: usize| told.unwrap_or(price::estimated(bytes));
-        let question_tokens = told(reply.question_tokens, question_bytes(question));
-        let answer_tokens = told(reply.answer_tokens, content.len());
+        // A server's token counts are capped: nothing may cost more than was reserved for it.
+        let counted =
+            |counted: Option<u64>, bytes: usize| counted.unwrap_or(price::estimated(bytes));
+        let question_tokens = counted(reply.question_tokens, question_bytes(question));
+        let answer_tokens = counted(reply.answer_tokens, content.len());
         let cost = self.config.prices.cost(
             question_tokens.min(bounds.question),
             answer_tokens.min(bounds.answer),
@@ -250,7 +253,7 @@ struct Bounds {
     answer: u64,
 }
 
-/// What is sent of a question, without the syntax around it.
+/// Bytes that are sent of a question, without the syntax around it.
 fn question_bytes(question: &Question) -> usize {
     let messages = question.messages.iter().map(|message| message.text.len());
     messages.sum::<usize>() + question.schema.to_string().len()

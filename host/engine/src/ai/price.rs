@@ -2,7 +2,8 @@
 
 use trawl_model::Nanodollars;
 
-/// Bytes of a token where nobody counts: what common tokenisers make of English text.
+/// Bytes of a token if the server does not count: the average of common tokenizers for English
+/// text.
 const BYTES_PER_TOKEN: usize = 4;
 /// Fewest bytes of a token over a whole question, for what must not be exceeded.
 const BYTES_PER_TOKEN_LEAST: usize = 2;
@@ -20,7 +21,7 @@ pub struct TokenPrices {
 }
 
 impl TokenPrices {
-    /// What so many tokens cost: half a nanodollar is rounded up, amounts too large for the type are held at its limit.
+    /// The cost of so many tokens: half a nanodollar is rounded up; the result saturates.
     pub fn cost(&self, question_tokens: u64, answer_tokens: u64) -> Nanodollars {
         let part = |price: Nanodollars, tokens: u64| {
             u128::from(price.0.max(0).unsigned_abs()).saturating_mul(tokens.into())
@@ -32,7 +33,7 @@ impl TokenPrices {
     }
 }
 
-/// Tokens of a text of so many bytes, as far as anybody can tell without counting.
+/// Estimated tokens of a text of so many bytes.
 pub(super) fn estimated(bytes: usize) -> u64 {
     bytes.div_ceil(BYTES_PER_TOKEN) as u64
 }
@@ -64,11 +65,11 @@ mod tests {
             ..prices
         };
         assert_eq!(half.cost(1, 0), Nanodollars(1));
-        let dear = TokenPrices {
+        let expensive = TokenPrices {
             question: Nanodollars::MAX,
             answer: Nanodollars::MAX,
         };
-        assert_eq!(dear.cost(u64::MAX, u64::MAX), Nanodollars::MAX);
+        assert_eq!(expensive.cost(u64::MAX, u64::MAX), Nanodollars::MAX);
         assert!(estimated(1_000) < at_most(1_000));
     }
 }

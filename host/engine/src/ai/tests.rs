@@ -8,13 +8,14 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use super::*;
 use trawl_net::egress::{Egress, EgressConfig};
 use trawl_net::fetch::FetchConfig;
 
+use super::*;
+
 const KEY: &str = "canary-key-7f3a";
 
-/// What the server says next; the last one again and again.
+/// The server's next answers; the last one repeats.
 #[derive(Clone, Debug)]
 enum Says {
     /// A completion with this content and usage.
@@ -29,7 +30,7 @@ enum Says {
 
 struct Server {
     address: SocketAddr,
-    asked: Arc<Mutex<Vec<(String, Value)>>>,
+    requests: Arc<Mutex<Vec<(String, Value)>>>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -43,8 +44,8 @@ impl Server {
     async fn saying(script: &[Says]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("a bound listener");
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let known = Arc::clone(&asked);
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let known = Arc::clone(&requests);
         let mut script: VecDeque<Says> = script.iter().cloned().collect();
         let task = tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
@@ -83,7 +84,7 @@ impl Server {
                     Says::Status(status, headers) => (status, headers, KEY.to_owned()),
                     Says::Body(body) => (200, "", body.to_owned()),
                     Says::Nothing => {
-                        // Held open until the test ends.
+                        // Stays open until the test ends.
                         tokio::spawn(async move {
                             let _held = stream;
                             std::future::pending::<()>().await;
@@ -100,14 +101,14 @@ impl Server {
         });
         Self {
             address,
-            asked,
+            requests,
             task,
         }
     }
 
-    fn asked(&self) -> Vec<(String, Value)> {
-        let asked = self.asked.lock();
-        asked.unwrap_or_else(PoisonError::into_inner).clone()
+    fn requests(&self) -> Vec<(String, Value)> {
+        let requests = self.requests.lock();
+        requests.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn ai(&self) -> Ai {
@@ -118,7 +119,7 @@ impl Server {
 fn ai_at(base: &str) -> Ai {
     let egress = Egress::new(EgressConfig::default()).expect("an open door");
     let config = AiConfig {
-        base: base.parse().expect("an address"),
+        base: base.parse().expect("a URL"),
         model: "small".to_owned(),
         key: Some(Secret::new(KEY)),
         prices: TokenPrices {
@@ -149,15 +150,18 @@ fn good() -> Says {
 }
 
 #[tokio::test]
-async fn a_question_is_asked_in_the_usual_form_and_priced() {
+async fn a_question_is_sent_as_a_chat_completion_and_priced() {
     let server = Server::saying(&[good()]).await;
     let ai = server.ai();
     let answered = ai.ask(&question()).await.expect("an answer");
     assert_eq!(answered.value, json!({"n": 3}));
     assert_eq!(answered.cost, Nanodollars(20 * 1_000 + 5 * 2_000));
-    assert!(answered.cost <= ai.cost_max(&question()) && ai.cost_max(&question()) <= ai.max_cost());
-    let asked = server.asked();
-    let (head, body) = &asked[0];
+    assert!(
+        answered.cost <= ai.max_cost_of(&question())
+            && ai.max_cost_of(&question()) <= ai.max_cost()
+    );
+    let requests = server.requests();
+    let (head, body) = &requests[0];
     assert!(
         head.starts_with("POST /v1/chat/completions HTTP/1.1"),
         "{head}"
@@ -177,16 +181,16 @@ async fn a_question_is_asked_in_the_usual_form_and_priced() {
 }
 
 #[tokio::test]
-async fn a_server_that_refuses_the_format_is_asked_in_words_from_then_on() {
+async fn a_server_that_refuses_the_format_gets_plain_requests_from_then_on() {
     let server = Server::saying(&[Says::Status(400, ""), good()]).await;
     let ai = server.ai();
     for _ in 0..2 {
         let answered = ai.ask(&question()).await.expect("an answer");
         assert_eq!(answered.value, json!({"n": 3}));
     }
-    let asked = server.asked();
-    assert_eq!(asked.len(), 3);
-    for (_, body) in &asked[1..] {
+    let requests = server.requests();
+    assert_eq!(requests.len(), 3);
+    for (_, body) in &requests[1..] {
         assert_eq!(body["response_format"], Value::Null);
         assert_eq!(body["messages"][0]["role"], "system");
         let words = body["messages"][0]["content"].as_str().expect("words");
@@ -204,8 +208,8 @@ async fn a_misfit_is_shown_to_the_model_once() {
         Nanodollars(30_000),
         "the misfit costs nothing"
     );
-    let asked = server.asked();
-    let messages = asked[1].1["messages"].as_array().expect("messages");
+    let requests = server.requests();
+    let messages = requests[1].1["messages"].as_array().expect("messages");
     assert_eq!(messages.len(), 3);
     assert_eq!(messages[1]["role"], "assistant");
     assert!(
@@ -225,7 +229,7 @@ async fn a_misfit_is_shown_to_the_model_once() {
         let server = Server::saying(&[wrong]).await;
         let refused = server.ai().ask(&question()).await.expect_err("a misfit");
         assert_eq!(refused, Unavailable::Misfit);
-        assert_eq!(server.asked().len(), 2);
+        assert_eq!(server.requests().len(), 2);
     }
     let server = Server::saying(&[Says::Body("<html>")]).await;
     let refused = server
@@ -237,7 +241,7 @@ async fn a_misfit_is_shown_to_the_model_once() {
 }
 
 #[tokio::test]
-async fn a_busy_server_is_asked_again_within_bounds() {
+async fn a_busy_server_is_retried_within_bounds() {
     let busy = Says::Status(429, "retry-after: 0\r\n");
     let server = Server::saying(&[
         busy.clone(),
@@ -249,7 +253,7 @@ async fn a_busy_server_is_asked_again_within_bounds() {
     let server = Server::saying(&[busy]).await;
     let refused = server.ai().ask(&question()).await.expect_err("busy");
     assert_eq!(refused, Unavailable::Status(429));
-    assert_eq!(server.asked().len(), 3);
+    assert_eq!(server.requests().len(), 3);
     let server = Server::saying(&[Says::Status(429, "retry-after: 3600\r\n")]).await;
     let refused = server
         .ai()
@@ -257,19 +261,19 @@ async fn a_busy_server_is_asked_again_within_bounds() {
         .await
         .expect_err("busy for long");
     assert_eq!(
-        (refused, server.asked().len()),
+        (refused, server.requests().len()),
         (Unavailable::Status(429), 1)
     );
     let server = Server::saying(&[Says::Status(401, "")]).await;
     let refused = server.ai().ask(&question()).await.expect_err("not ours");
     assert_eq!(
-        (refused, server.asked().len()),
+        (refused, server.requests().len()),
         (Unavailable::Status(401), 1)
     );
 }
 
 #[tokio::test]
-async fn a_server_that_is_down_or_silent_is_told_so_and_rests() {
+async fn a_server_that_is_down_or_silent_is_reported_and_cooled_down() {
     let server = Server::saying(&[Says::Nothing]).await;
     let refused = server.ai().ask(&question()).await.expect_err("silence");
     assert_eq!(refused, Unavailable::Late);
@@ -285,19 +289,19 @@ async fn a_server_that_is_down_or_silent_is_told_so_and_rests() {
         assert!(!text.contains("127.0.0.1") && !text.contains(KEY), "{text}");
     }
     let refused = ai.ask(&question()).await.expect_err("resting");
-    assert_eq!(refused, Unavailable::Resting);
+    assert_eq!(refused, Unavailable::CoolingDown);
 }
 
 #[tokio::test]
-async fn want_of_a_place_is_not_taken_for_a_server_that_is_down() {
+async fn a_missing_permit_is_not_taken_for_a_server_that_is_down() {
     let server = Server::saying(&[good()]).await;
     let ai = server.ai();
-    let taken = ai.places.acquire_many(2).await.expect("all places");
+    let taken = ai.permits.acquire_many(2).await.expect("all permits");
     for _ in 0..4 {
         let refused = ai.ask(&question()).await.expect_err("no place");
         assert_eq!(refused, Unavailable::Busy);
     }
-    assert!(server.asked().is_empty());
+    assert!(server.requests().is_empty());
     drop(taken);
     assert!(ai.ask(&question()).await.is_ok(), "it does not rest");
 }
@@ -308,10 +312,10 @@ async fn what_a_server_says_of_its_work_is_bounded_and_its_key_is_cut_out() {
     let server = Server::saying(&[Says::Content(json!("{\"n\": 1}"), lies)]).await;
     let ai = server.ai();
     let answered = ai.ask(&question()).await.expect("an answer");
-    assert_eq!(answered.cost, ai.cost_max(&question()));
-    let untold = Server::saying(&[Says::Content(json!("{\"n\": 1}"), json!(null))]).await;
-    let answered = untold.ai().ask(&question()).await.expect("an answer");
-    assert!(answered.cost > Nanodollars::ZERO && answered.cost < ai.cost_max(&question()));
+    assert_eq!(answered.cost, ai.max_cost_of(&question()));
+    let uncounted = Server::saying(&[Says::Content(json!("{\"n\": 1}"), json!(null))]).await;
+    let answered = uncounted.ai().ask(&question()).await.expect("an answer");
+    assert!(answered.cost > Nanodollars::ZERO && answered.cost < ai.max_cost_of(&question()));
     let echo = json!(format!("{{\"n\": 1, \"key\": \"{KEY}\"}}"));
     let server = Server::saying(&[Says::Content(echo, json!(null))]).await;
     let answered = server.ai().ask(&question()).await.expect("an answer");

@@ -1,17 +1,18 @@
-//! The JSON of chat completions, as far as every server speaks it. Source: the OpenAI API reference, "Create chat completion".
+//! The JSON of chat completions, as far as every server supports it. Source: the OpenAI API
+//! reference, "Create chat completion".
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use trawl_sdk::analyst::{Message, Role};
 
 use trawl_plugins::Question;
+use trawl_sdk::analyst::{Message, Role};
 
-/// Name of the schema in the request; servers want one.
+/// Name of the schema in the request; servers require one.
 const SCHEMA_NAME: &str = "answer";
 
-/// How a server is told the schema of the answer.
+/// How the schema of the answer is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     /// By `response_format`.
@@ -93,17 +94,17 @@ pub(super) fn request(model: &str, lines: &[Line], question: &Question, format: 
     body.to_string().into_bytes()
 }
 
-/// What a server said.
+/// A server's reply.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reply {
-    /// The model's words; `None` when there are none.
+    /// The model's text; `None` if there is none.
     pub(super) content: Option<String>,
     /// What the server counted.
     pub(super) question_tokens: Option<u64>,
     pub(super) answer_tokens: Option<u64>,
 }
 
-/// Reads a reply; `None` when it is no completion.
+/// Reads a reply; `None` if it is no completion.
 pub(super) fn reply(body: &[u8]) -> Option<Reply> {
     #[derive(Deserialize)]
     struct Completion {
@@ -138,7 +139,8 @@ pub(super) fn reply(body: &[u8]) -> Option<Reply> {
     })
 }
 
-/// The JSON in a model's words: all of them, what stands in a fence, or from the first bracket to the last.
+/// The JSON in a model's text: the whole text, the content of a fence, or from the first bracket to
+/// the last.
 pub(super) fn json_in(content: &str) -> Option<Value> {
     let content = content.trim();
     if let Ok(value) = serde_json::from_str(content) {

@@ -1,4 +1,5 @@
-//! Bodies in files named by their hash, compressed. A file appears whole or not at all, and what is read is checked.
+//! Compressed bodies in files named by their hash. A file appears whole or not at all, and is
+//! checked when it is read.
 
 use std::collections::HashSet;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -19,7 +20,7 @@ const FOLDER_DIGITS: usize = 2;
 /// The fastest ordinary level: HTML shrinks to a fifth at half a gigabyte a second.
 pub(super) const LEVEL: i32 = 1;
 
-/// Makes the folder when it is missing.
+/// Creates the folder if it is missing.
 pub(super) fn make_folder(folder: &Path) -> io::Result<()> {
     DirBuilder::new()
         .recursive(true)
@@ -64,7 +65,7 @@ pub(super) fn remove(folder: &Path, hash: &BodyHash) {
     }
 }
 
-/// Removes the files that are no wanted bodies; the bodies that are there come back.
+/// Removes the files for which `is_wanted` says no; returns the bodies that are left.
 pub(super) fn sweep(
     folder: &Path,
     is_wanted: impl Fn(&BodyHash) -> bool,

@@ -1,4 +1,4 @@
-//! Which pages are kept, where, and which were used last. Pure.
+//! Which pages are stored, where, and which were used last. Pure.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(super) type BodyHash = blake3::Hash;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     /// Its record in the log.
-    pub(super) place: LogPosition,
+    pub(super) position: LogPosition,
     /// Its body.
     pub(super) body: BodyHash,
     used: u64,
@@ -29,7 +29,7 @@ struct Body {
     disk_bytes: u64,
 }
 
-/// All kept pages, in memory.
+/// The index of all stored pages.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     slots: FxHashMap<Key, Slot>,
@@ -45,7 +45,7 @@ impl Index {
     pub(super) fn replay(&mut self, record: Replayed) {
         match record.body {
             Some((body, disk_bytes)) => {
-                self.insert(record.key, record.place, body, disk_bytes);
+                self.insert(record.key, record.position, body, disk_bytes);
             }
             None => {
                 self.remove(&record.key);
@@ -53,11 +53,12 @@ impl Index {
         }
     }
 
-    /// Adds a page, in place of the one with this key. A body that no page has any more comes back: its file is to go.
+    /// Adds a page, replacing the one with this key. Returns a body that no page uses any more: its
+    /// file can be deleted.
     pub(super) fn insert(
         &mut self,
         key: Key,
-        place: LogPosition,
+        position: LogPosition,
         body: BodyHash,
         disk_bytes: u64,
     ) -> Option<BodyHash> {
@@ -72,9 +73,16 @@ impl Index {
         let unused = self.remove(&key);
         self.n_uses += 1;
         self.by_use.insert(self.n_uses, key);
-        self.record_bytes += u64::from(place.len);
+        self.record_bytes += u64::from(position.len);
         let used = self.n_uses;
-        self.slots.insert(key, Slot { place, body, used });
+        self.slots.insert(
+            key,
+            Slot {
+                position,
+                body,
+                used,
+            },
+        );
         unused
     }
 
@@ -82,7 +90,7 @@ impl Index {
     pub(super) fn remove(&mut self, key: &Key) -> Option<BodyHash> {
         let slot = self.slots.remove(key)?;
         self.by_use.remove(&slot.used);
-        self.record_bytes -= u64::from(slot.place.len);
+        self.record_bytes -= u64::from(slot.position.len);
         let body = self.bodies.get_mut(&slot.body)?;
         body.n_pages -= 1;
         if body.n_pages > 0 {
@@ -98,7 +106,7 @@ impl Index {
         self.retain_bodies(|known| known != body);
     }
 
-    /// Removes the pages whose bodies are not wanted.
+    /// Removes the pages whose bodies are missing.
     pub(super) fn retain_bodies(&mut self, is_wanted: impl Fn(&BodyHash) -> bool) {
         let slots = self.slots.iter();
         let unwanted: Vec<Key> = slots
@@ -110,8 +118,8 @@ impl Index {
         }
     }
 
-    /// Removes the pages that were not used for longest until the rest is within both bounds. The bodies that come back are
-    /// to go.
+    /// Evicts the least recently used pages until the rest is within both bounds. The files of the
+    /// returned bodies can be deleted.
     pub(super) fn evict(&mut self, bytes_max: u64, pages_max: usize) -> Vec<BodyHash> {
         let mut unused = Vec::new();
         while self.bytes() > bytes_max || self.slots.len() > pages_max {
@@ -155,15 +163,15 @@ impl Index {
     /// Keys and records, those not used for longest first.
     pub(super) fn records(&self) -> Vec<(Key, LogPosition)> {
         let keys = self.by_use.values();
-        keys.filter_map(|key| Some((*key, self.slots.get(key)?.place)))
+        keys.filter_map(|key| Some((*key, self.slots.get(key)?.position)))
             .collect()
     }
 
     /// Takes where records have moved to.
     pub(super) fn moved(&mut self, records: Vec<(Key, LogPosition)>) {
-        for (key, place) in records {
+        for (key, position) in records {
             if let Some(slot) = self.slots.get_mut(&key) {
-                slot.place = place;
+                slot.position = position;
             }
         }
     }
@@ -201,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_with_one_body_keep_it_once_and_as_long_as_one_is_left() {
+    fn pages_share_a_body_until_the_last_one_is_removed() {
         let mut index = Index::default();
         assert_eq!(add(&mut index, "a", "x"), None);
         assert_eq!(add(&mut index, "b", "x"), None);
@@ -213,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_in_the_place_of_another_frees_its_body_unless_it_is_the_same() {
+    fn a_replaced_page_frees_its_body_unless_it_is_the_same() {
         let mut index = Index::default();
         add(&mut index, "a", "x");
         assert_eq!(add(&mut index, "a", "x"), None);
@@ -236,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_is_gone_takes_its_pages_with_it() {
+    fn a_missing_body_removes_its_pages() {
         let mut index = Index::default();
         add(&mut index, "a", "x");
         add(&mut index, "b", "x");

@@ -1,7 +1,8 @@
-//! The log of records: one for each page that was kept or forgotten, appended, and read at the start.
+//! The append-only log of records, one for each page that was stored or removed; read at start-up.
 //!
-//! A record is its length (four bytes, little endian), eight bytes of the hash of its text, and its text: JSON. What follows
-//! a record that is not whole is cut off. When more than half of the log no longer counts it is written anew.
+//! A record is its length (four bytes, little endian), eight bytes of the hash of its text, and its
+//! text: JSON. An incomplete record at the end is cut off, with everything after it. Once more than
+//! half of the log is garbage it is compacted.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -22,7 +23,8 @@ const NEW_FILE: &str = "pages-1.log.new";
 const PRIVATE_FILE: u32 = 0o600;
 /// Bytes before the text of a record.
 const HEAD_BYTES: usize = 12;
-/// Bytes of a record: ten times the headers that servers accept. A page with more is not kept.
+/// Most bytes of a record: ten times the headers that servers accept. A page with more is not
+/// stored.
 const RECORD_BYTES_MAX: usize = 256 * 1024;
 /// Bytes that do not count before it is worth to write the log anew.
 const GARBAGE_BYTES_MIN: u64 = 4 * 1024 * 1024;
@@ -38,7 +40,7 @@ pub(super) struct LogPosition {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Record {
     key: String,
-    /// Hash of its body; `None` when the page was forgotten.
+    /// Hash of its body; `None` if the page was removed.
     body: Option<String>,
     /// Bytes of the body.
     pub(super) body_bytes: u64,
@@ -52,7 +54,7 @@ pub(super) struct Replayed {
     pub(super) key: Key,
     /// The body and the bytes of its file.
     pub(super) body: Option<(BodyHash, u64)>,
-    pub(super) place: LogPosition,
+    pub(super) position: LogPosition,
 }
 
 /// [`Record`] without what only readers of the page need.
@@ -64,8 +66,8 @@ struct Outline {
 }
 
 impl Record {
-    /// A page that is kept.
-    pub(super) fn kept(
+    /// A stored page.
+    pub(super) fn stored(
         key: &Key,
         body: &BodyHash,
         body_bytes: u64,
@@ -112,7 +114,7 @@ impl LogFile {
         Ok((Self { folder, file, end }, records))
     }
 
-    /// The file to read records from, until [`Self::compact`] says otherwise.
+    /// The file to read records from, until [`Self::compact`] replaces it.
     pub(super) fn reader(&self) -> Arc<File> {
         Arc::clone(&self.file)
     }
@@ -121,12 +123,12 @@ impl LogFile {
     pub(super) fn append(&mut self, record: &Record) -> io::Result<LogPosition> {
         let bytes = framed(record)?;
         self.file.write_all_at(&bytes, self.end)?;
-        let place = LogPosition {
+        let position = LogPosition {
             offset: self.end,
             len: bytes.len() as u32,
         };
         self.end += bytes.len() as u64;
-        Ok(place)
+        Ok(position)
     }
 
     /// Whether more than half of the log no longer counts.
@@ -135,8 +137,8 @@ impl LogFile {
         garbage > GARBAGE_BYTES_MIN.max(counted_bytes)
     }
 
-    /// Writes the log anew with these records only, in this order. They come back with their new places, which count in the
-    /// new [`Self::reader`].
+    /// Rewrites the log with these records only, in this order. Returns their new positions, which
+    /// are valid in the new [`Self::reader`].
     pub(super) fn rewrite(
         &mut self,
         mut records: Vec<(Key, LogPosition)>,
@@ -146,12 +148,12 @@ impl LogFile {
         let new = open(&path)?;
         let mut end = 0;
         let mut out = BufWriter::new(&new);
-        for (_, place) in &mut records {
-            let mut bytes = vec![0; place.len as usize];
-            self.file.read_exact_at(&mut bytes, place.offset)?;
+        for (_, position) in &mut records {
+            let mut bytes = vec![0; position.len as usize];
+            self.file.read_exact_at(&mut bytes, position.offset)?;
             out.write_all(&bytes)?;
-            place.offset = end;
-            end += u64::from(place.len);
+            position.offset = end;
+            end += u64::from(position.len);
         }
         out.flush()?;
         drop(out);
@@ -166,10 +168,10 @@ impl LogFile {
     }
 }
 
-/// Reads the record at a place.
-pub(super) fn read(file: &File, place: LogPosition) -> io::Result<Record> {
-    let mut bytes = vec![0; place.len as usize];
-    file.read_exact_at(&mut bytes, place.offset)?;
+/// Reads the record at a position.
+pub(super) fn read(file: &File, position: LogPosition) -> io::Result<Record> {
+    let mut bytes = vec![0; position.len as usize];
+    file.read_exact_at(&mut bytes, position.offset)?;
     let (head, text) = bytes
         .split_at_checked(HEAD_BYTES)
         .ok_or(io::ErrorKind::InvalidData)?;
@@ -199,7 +201,7 @@ fn replay(file: &File) -> (Vec<Replayed>, u64) {
     let (mut records, mut offset) = (Vec::new(), 0);
     let mut reader = BufReader::with_capacity(1 << 20, file);
     while let Some((outline, len)) = next(&mut reader) {
-        let place = LogPosition { offset, len };
+        let position = LogPosition { offset, len };
         offset += u64::from(len);
         let body = match &outline.body {
             Some(body) => Key::from_hex(body)
@@ -208,7 +210,11 @@ fn replay(file: &File) -> (Vec<Replayed>, u64) {
             None => None,
         };
         if let Ok(key) = Key::from_hex(&outline.key) {
-            records.push(Replayed { key, body, place });
+            records.push(Replayed {
+                key,
+                body,
+                position,
+            });
         }
     }
     (records, offset)

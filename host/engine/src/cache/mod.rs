@@ -1,9 +1,10 @@
-//! Pages that were fetched before, kept on disk for everyone who asks for them in the same way.
+//! The page cache: fetched pages on disk, for every caller whose request looks the same.
 //!
-//! Only what any caller would have got is kept: requests with headers, cookies or passwords of their own never come here,
-//! and neither do answers that set a cookie or say `no-store` or `private`. [`policy`] decides that; this file joins the index
-//! in memory, the log of records and the files of bodies. One thread writes. Readers check a body against its hash, so a crash
-//! or a broken disk costs a page, never serves a wrong one.
+//! Only what every caller would receive is cached: requests with headers, cookies or passwords of
+//! their own bypass the cache, and answers that set a cookie or say `no-store` or `private` are not
+//! stored. [`policy`] decides that; this module joins the index in memory, the log of records and
+//! the files of bodies. One thread writes. Readers check a body against its hash, so a crash or a
+//! broken disk can lose a page but never serve a wrong one.
 
 mod bodies;
 mod index;
@@ -25,35 +26,37 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-pub use policy::{Ask, StoredPage, is_permanent, is_storable, key};
-
-use index::{Index, Slot};
-use log::{LogFile, LogPosition};
 use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::lru::Lru;
 
-/// Name of a page in the cache: a hash of its address and of what its request had of the caller.
+use index::{Index, Slot};
+use log::{LogFile, LogPosition};
+
+pub use policy::{ConditionalRequest, StoredPage, is_permanent, is_storable, key};
+
+/// Key of a page in the cache: a hash of its URL and of what its request had of the caller.
 pub type Key = blake3::Hash;
 
-/// Body bytes that wait for the writer. More than a burst of ten crawls; what does not fit is not kept.
+/// Most body bytes queued for the writer. More than a burst of ten crawls; what exceeds it is not
+/// stored.
 const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Pages that wait for the writer, however small.
+/// Most pages queued for the writer, however small.
 const QUEUE_PAGES_MAX: usize = 4_096;
-/// A body larger than this part of the cache would push out too much for one page.
+/// A body larger than this share of the cache would evict too much for one page.
 const BODY_PART_MAX: u64 = 8;
-/// Pages that are kept, however small: bounds the index to about 250 MiB of memory.
+/// Most pages, however small: bounds the index to about 250 MiB of memory.
 const PAGES_MAX: usize = 1_000_000;
 
-/// Settings of the room.
+/// Settings of the page cache.
 #[derive(Clone, Debug)]
 pub struct CacheConfig {
-    /// Folder of the bodies and of the log; made when it is missing.
+    /// Folder of the bodies and of the log; created if missing.
     pub folder: PathBuf,
     /// Bytes on disk.
     pub bytes_max: u64,
-    /// Bytes of kept pages that are in memory as well; zero is none.
+    /// Bytes of stored pages that stay in memory as well; zero is none.
     pub memory_bytes_max: u64,
-    /// What the age of a page is measured with.
+    /// The clock that ages are measured by.
     pub clock: Clock,
 }
 
@@ -65,7 +68,7 @@ pub struct PageCache {
     clock: Clock,
 }
 
-/// What the callers and the writer's thread share.
+/// Shared by callers and the writer's thread.
 #[derive(Debug)]
 struct Shared {
     folder: PathBuf,
@@ -73,8 +76,8 @@ struct Shared {
     queued_bytes: AtomicUsize,
     queued_pages: AtomicUsize,
     state: Mutex<State>,
-    /// Pages that were read, with the place and the body they were read from: what stands in the index now says whether they
-    /// still are what is kept.
+    /// Pages in memory, with the log position and the body they were read from: comparing these
+    /// with the index shows whether they are still current.
     read: Lru<Key, (LogPosition, Arc<StoredPage>)>,
 }
 
@@ -83,17 +86,17 @@ struct State {
     index: Index,
     /// What the offsets of the index point into. Compaction replaces both together.
     log: Arc<File>,
-    /// What was ordered and is not written: readers see it at once. `None` is a page that is to be forgotten.
+    /// Orders that are not written yet: readers see them at once. `None` removes the page.
     pending: HashMap<Key, (u64, Option<Arc<StoredPage>>)>,
     n_orders: u64,
 }
 
-/// What the writer is told to do.
+/// An order for the writer.
 #[derive(Debug)]
 enum Order {
-    Keep(Key, u64, Arc<StoredPage>),
-    Forget(Key, u64),
-    /// Answer when everything before is done.
+    Store(Key, u64, Arc<StoredPage>),
+    Remove(Key, u64),
+    /// Answers once everything before it is done.
     Flush(oneshot::Sender<()>),
 }
 
@@ -102,7 +105,7 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether an order is still the last word on its page.
+    /// Whether an order is still the latest for its page.
     fn is_current(&self, key: &Key, number: u64) -> bool {
         let state = self.state();
         state
@@ -116,7 +119,7 @@ impl PageCache {
     /// Opens the folder: reads the log, removes what no record names. Blocks.
     ///
     /// # Errors
-    /// When the folder cannot be read or written.
+    /// The folder cannot be read or written.
     pub fn open(config: CacheConfig) -> io::Result<Arc<Self>> {
         bodies::make_folder(&config.folder)?;
         let (mut log, records) = LogFile::open(&config.folder)?;
@@ -154,12 +157,12 @@ impl PageCache {
         }))
     }
 
-    /// The time by which ages are told.
+    /// The current time by the cache's clock.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// The page kept under this key. Its body was checked when it was read from disk.
+    /// The page stored under this key. Its body was checked when it was read from disk.
     pub async fn find(&self, key: &Key) -> Option<Arc<StoredPage>> {
         let (slot, log) = {
             let mut state = self.shared.state();
@@ -178,45 +181,45 @@ impl PageCache {
             .flatten()
     }
 
-    /// Keeps a page, in place of what was kept under this key. It is written later; when too much waits to be written, or the
-    /// page is too large, it is not kept.
-    pub fn keep(&self, key: Key, page: StoredPage) {
+    /// Stores a page, replacing the one under this key. It is written later; if the queue is full
+    /// or the page is too large, it is not stored.
+    pub fn store(&self, key: Key, page: StoredPage) {
         if page.body.len() as u64 > self.shared.bytes_max / BODY_PART_MAX {
-            self.forget(&key);
+            self.remove(&key);
             return;
         }
         let waiting = self.shared.queued_bytes.load(Ordering::Relaxed) + page.body.len();
         if waiting > QUEUE_BYTES_MAX || self.is_queue_full() {
             metrics::counter!("trawl_cache_dropped_total").increment(1);
-            // The kept page is older than the one that finds no room, so it is no longer right.
-            self.forget(&key);
+            // The stored page is older than the one that cannot be queued, so it is outdated.
+            self.remove(&key);
             return;
         }
         let page = Arc::new(page);
         let queued = Some(Arc::clone(&page));
         self.order(key, page.body.len(), queued, |number| {
-            Order::Keep(key, number, page)
+            Order::Store(key, number, page)
         });
     }
 
-    /// Forgets the page kept under this key.
-    pub fn forget(&self, key: &Key) {
+    /// Removes the page stored under this key.
+    pub fn remove(&self, key: &Key) {
         {
             let mut state = self.shared.state();
             if !state.pending.contains_key(key) && !state.index.has(key) {
                 return;
             }
             if self.is_queue_full() {
-                // Its body stays until the next start sweeps it away.
+                // Its body stays until the next start deletes it.
                 state.pending.remove(key);
                 state.index.remove(key);
                 return;
             }
         }
-        self.order(*key, 0, None, |number| Order::Forget(*key, number));
+        self.order(*key, 0, None, |number| Order::Remove(*key, number));
     }
 
-    /// Waits until everything that was kept so far is written.
+    /// Waits until everything stored so far is written.
     pub async fn flush(&self) {
         let (done, is_done) = oneshot::channel();
         if self.orders.send(Order::Flush(done)).is_ok() {
@@ -248,25 +251,25 @@ impl PageCache {
         let number = state.n_orders;
         state.pending.insert(key, (number, page));
         if self.orders.send(order(number)).is_err() {
-            // The writer's thread is gone: nothing is kept any more.
+            // The writer's thread is gone: nothing is stored any more.
             state.pending.remove(&key);
         }
     }
 }
 
 impl Shared {
-    /// A page that was read before and is still what is kept.
+    /// The page in memory, if it is still current.
     fn in_memory(&self, key: &Key, slot: &Slot) -> Option<Arc<StoredPage>> {
         let read = self.read.get(key)?;
-        let (place, page) = &*read;
-        let is_kept = *place == slot.place && page.hash == Some(slot.body);
-        is_kept.then(|| Arc::clone(page))
+        let (position, page) = &*read;
+        let is_current_page = *position == slot.position && page.hash == Some(slot.body);
+        is_current_page.then(|| Arc::clone(page))
     }
 
-    /// Reads a page from disk. One that is not as it was written is removed.
+    /// Reads a page from disk. A corrupt one is removed.
     fn read(&self, key: &Key, slot: Slot, log: &File) -> Option<Arc<StoredPage>> {
         let read = || -> io::Result<StoredPage> {
-            let record = log::read(log, slot.place)?;
+            let record = log::read(log, slot.position)?;
             let meta = record.meta.ok_or(io::ErrorKind::InvalidData)?;
             let body: Bytes = bodies::read(&self.folder, &slot.body, record.body_bytes)?;
             let hash = Some(slot.body);
@@ -275,19 +278,20 @@ impl Shared {
         match read() {
             Ok(page) => {
                 let page = Arc::new(page);
-                let entry = Arc::new((slot.place, Arc::clone(&page)));
+                let entry = Arc::new((slot.position, Arc::clone(&page)));
                 self.read.insert(*key, entry, page.bytes());
                 Some(page)
             }
             Err(error) => {
                 let mut state = self.state();
-                // Evicted or replaced in the meantime is no trouble: then the slot is not the one that was read.
+                // If it was evicted or replaced meanwhile, nothing is wrong: then the slot is not
+                // the one that was read.
                 if state
                     .index
                     .slot(key)
                     .is_some_and(|now| now.body == slot.body)
                 {
-                    tracing::warn!(error = %error, body = %slot.body, "a kept page cannot be read; it is dropped");
+                    tracing::warn!(error = %error, body = %slot.body, "a cached page cannot be read, it is removed");
                     state.index.drop_body(&slot.body);
                     bodies::remove(&self.folder, &slot.body);
                 }

@@ -6,8 +6,9 @@ use http::HeaderMap;
 use tempfile::TempDir;
 use url::Url;
 
-use super::*;
 use trawl_model::FetchedPage;
+
+use super::*;
 
 const MIB: u64 = 1 << 20;
 
@@ -31,7 +32,7 @@ fn hash(name: impl ToString) -> Key {
 }
 
 fn page(body: impl Into<Bytes>) -> StoredPage {
-    let url = Url::parse("http://a/").expect("an address");
+    let url = Url::parse("http://a/").expect("a URL");
     let page = FetchedPage {
         requested_url: url.clone(),
         final_url: url,
@@ -79,16 +80,19 @@ async fn a_page_is_found_at_once_and_after_it_is_written_and_after_a_start() {
     let folder = TempDir::new().expect("a folder");
     let cache = open(folder.path(), MIB);
     assert!(cache.find(&hash("a")).await.is_none());
-    cache.keep(hash("a"), page("one"));
-    cache.keep(hash("b"), page(""));
-    assert_eq!(body(&cache, hash("a")).await.expect("kept"), "one");
+    cache.store(hash("a"), page("one"));
+    cache.store(hash("b"), page(""));
+    assert_eq!(body(&cache, hash("a")).await.expect("stored"), "one");
     cache.flush().await;
     assert!(cache.shared.state().pending.is_empty());
     assert_eq!(body(&cache, hash("a")).await.expect("written"), "one");
     drop(cache);
     let cache = open(folder.path(), MIB);
-    let kept = cache.find(&hash("a")).await.expect("still there");
-    assert_eq!((&*kept.body, &kept.meta), (&b"one"[..], &page("one").meta));
+    let stored = cache.find(&hash("a")).await.expect("still there");
+    assert_eq!(
+        (&*stored.body, &stored.meta),
+        (&b"one"[..], &page("one").meta)
+    );
     assert_eq!(body(&cache, hash("b")).await.expect("empty"), "");
 }
 
@@ -97,10 +101,10 @@ async fn the_last_word_on_a_page_counts_whatever_was_ordered_before() {
     let folder = TempDir::new().expect("a folder");
     let cache = open(folder.path(), MIB);
     for round in 0..50 {
-        cache.keep(hash("a"), page(format!("version {round}")));
-        cache.keep(hash("b"), page(format!("version {round}")));
+        cache.store(hash("a"), page(format!("version {round}")));
+        cache.store(hash("b"), page(format!("version {round}")));
     }
-    cache.forget(&hash("b"));
+    cache.remove(&hash("b"));
     assert!(cache.find(&hash("b")).await.is_none());
     cache.flush().await;
     for cache in [cache, open(folder.path(), MIB)] {
@@ -114,40 +118,40 @@ async fn the_last_word_on_a_page_counts_whatever_was_ordered_before() {
 }
 
 #[tokio::test]
-async fn equal_bodies_are_kept_once() {
+async fn equal_bodies_are_stored_once() {
     let folder = TempDir::new().expect("a folder");
     let cache = open(folder.path(), MIB);
     for key in 0..10 {
-        cache.keep(hash(key), page("the same"));
+        cache.store(hash(key), page("the same"));
     }
     cache.flush().await;
     assert_eq!(files(folder.path()).len(), 1);
     for key in 0..9 {
-        cache.forget(&hash(key));
+        cache.remove(&hash(key));
     }
     cache.flush().await;
     assert_eq!(body(&cache, hash(9)).await.expect("the last"), "the same");
-    cache.forget(&hash(9));
+    cache.remove(&hash(9));
     cache.flush().await;
     assert!(files(folder.path()).is_empty());
     assert_eq!(cache.bytes(), 0);
 }
 
 #[tokio::test]
-async fn a_page_that_was_read_is_in_memory_until_it_is_replaced_or_forgotten() {
+async fn a_page_that_was_read_is_in_memory_until_it_is_replaced_or_removed() {
     let folder = TempDir::new().expect("a folder");
     let cache = open_with(folder.path(), MIB, MIB);
     let body_of = async |key: &str| {
         let page = cache.find(&hash(key)).await?;
-        // What is made of a page is kept under this hash.
+        // The body is stored under this hash.
         assert!(
             page.body_hash()
                 .is_none_or(|known| known == blake3::hash(&page.body))
         );
         Some(page.body.clone())
     };
-    cache.keep(hash("a"), page("one"));
-    cache.keep(hash("b"), page("one"));
+    cache.store(hash("a"), page("one"));
+    cache.store(hash("b"), page("one"));
     cache.flush().await;
     assert_eq!(body_of("a").await.expect("read"), "one");
     for file in files(folder.path()) {
@@ -155,12 +159,12 @@ async fn a_page_that_was_read_is_in_memory_until_it_is_replaced_or_forgotten() {
     }
     assert_eq!(body_of("a").await.expect("in memory"), "one");
     assert_eq!(body_of("b").await, None);
-    cache.keep(hash("a"), page("two"));
+    cache.store(hash("a"), page("two"));
     for _ in 0..2 {
         assert_eq!(body_of("a").await.expect("the new one"), "two");
         cache.flush().await;
     }
-    cache.forget(&hash("a"));
+    cache.remove(&hash("a"));
     assert_eq!(body_of("a").await, None);
     cache.flush().await;
     assert_eq!(body_of("a").await, None);
@@ -187,10 +191,10 @@ async fn a_changed_body_is_never_served_and_does_not_stay() {
         },
     ];
     for harm in harms {
-        cache.keep(hash("a"), page(whole.clone()));
-        cache.keep(hash("b"), page(whole.clone()));
+        cache.store(hash("a"), page(whole.clone()));
+        cache.store(hash("b"), page(whole.clone()));
         cache.flush().await;
-        assert_eq!(body(&cache, hash("a")).await.expect("kept"), whole);
+        assert_eq!(body(&cache, hash("a")).await.expect("stored"), whole);
         harm(&files(folder.path())[0]);
         assert!(cache.find(&hash("a")).await.is_none());
         assert!(cache.find(&hash("b")).await.is_none());
@@ -200,13 +204,13 @@ async fn a_changed_body_is_never_served_and_does_not_stay() {
 }
 
 #[tokio::test]
-async fn a_log_that_was_cut_or_changed_keeps_what_is_whole() {
+async fn a_damaged_log_retains_its_intact_records() {
     let folder = TempDir::new().expect("a folder");
     let path = folder.path().join("pages-1.log");
     let write = async || {
         let cache = open(folder.path(), MIB);
         for key in ["a", "b", "c"] {
-            cache.keep(hash(key), page(key));
+            cache.store(hash(key), page(key));
         }
         cache.flush().await;
     };
@@ -233,8 +237,8 @@ async fn a_log_that_was_cut_or_changed_keeps_what_is_whole() {
 async fn what_no_record_names_is_swept_away_at_the_start() {
     let folder = TempDir::new().expect("a folder");
     let cache = open(folder.path(), MIB);
-    cache.keep(hash("a"), page("a"));
-    cache.keep(hash("b"), page("b"));
+    cache.store(hash("a"), page("a"));
+    cache.store(hash("b"), page("b"));
     cache.flush().await;
     let stray = noise(1, 100);
     bodies::write(folder.path(), &blake3::hash(&stray), &stray).expect("a stray");
@@ -244,7 +248,7 @@ async fn what_no_record_names_is_swept_away_at_the_start() {
     let cache = open(folder.path(), MIB);
     assert!(cache.find(&hash("b")).await.is_none());
     assert_eq!(files(folder.path()).len(), 1);
-    assert_eq!(body(&cache, hash("a")).await.expect("kept"), "a");
+    assert_eq!(body(&cache, hash("a")).await.expect("stored"), "a");
 }
 
 fn is_of(file: &Path, body: &str) -> bool {
@@ -256,9 +260,9 @@ fn is_of(file: &Path, body: &str) -> bool {
 async fn the_bound_holds_and_what_was_used_last_stays() {
     let folder = TempDir::new().expect("a folder");
     let cache = open(folder.path(), MIB);
-    cache.keep(hash("used"), page(noise(1_000, 50_000)));
+    cache.store(hash("used"), page(noise(1_000, 50_000)));
     for key in 0..100 {
-        cache.keep(hash(key), page(noise(key, 50_000)));
+        cache.store(hash(key), page(noise(key, 50_000)));
         cache.flush().await;
         assert!(cache.find(&hash("used")).await.is_some(), "{key}");
         assert!(cache.bytes() <= MIB);
@@ -279,18 +283,18 @@ async fn the_bound_holds_and_what_was_used_last_stays() {
 }
 
 #[tokio::test]
-async fn a_page_too_large_for_the_cache_is_not_kept() {
+async fn a_page_too_large_for_the_cache_is_not_stored() {
     let folder = TempDir::new().expect("a folder");
     let cache = open(folder.path(), MIB);
-    cache.keep(hash("a"), page("small"));
-    cache.keep(hash("a"), page(noise(1, 200_000)));
+    cache.store(hash("a"), page("small"));
+    cache.store(hash("a"), page(noise(1, 200_000)));
     assert!(cache.find(&hash("a")).await.is_none());
     cache.flush().await;
     assert!(cache.find(&hash("a")).await.is_none());
 }
 
 #[tokio::test]
-async fn what_does_not_fit_in_the_queue_is_not_kept_and_holds_nobody_up() {
+async fn a_full_queue_drops_pages_without_blocking() {
     let folder = TempDir::new().expect("a folder");
     let cache = open(folder.path(), 1_000 * MIB);
     let large = Bytes::from(noise(1, 30 * MIB as usize));
@@ -301,10 +305,10 @@ async fn what_does_not_fit_in_the_queue_is_not_kept_and_holds_nobody_up() {
             .fetch_add(bytes, Ordering::Relaxed)
     };
     others(QUEUE_BYTES_MAX);
-    cache.keep(hash("a"), page(large.clone()));
+    cache.store(hash("a"), page(large.clone()));
     assert!(cache.find(&hash("a")).await.is_none());
     others(0_usize.wrapping_sub(QUEUE_BYTES_MAX));
-    cache.keep(hash("a"), page(large.clone()));
+    cache.store(hash("a"), page(large.clone()));
     assert_eq!(body(&cache, hash("a")).await.expect("there is room"), large);
 }
 
@@ -321,10 +325,10 @@ async fn the_log_is_written_anew_and_loses_nothing() {
         page
     };
     for key in 0..20 {
-        cache.keep(hash(key), with_header("first"));
+        cache.store(hash(key), with_header("first"));
     }
     for round in 0..100 {
-        cache.keep(hash("often"), with_header(&round.to_string()));
+        cache.store(hash("often"), with_header(&round.to_string()));
         cache.flush().await;
     }
     let log = folder.path().join("pages-1.log");
@@ -332,9 +336,9 @@ async fn the_log_is_written_anew_and_loses_nothing() {
     assert!(bytes < 10_000_000, "{bytes}");
     for cache in [cache, open(folder.path(), 100 * MIB)] {
         for key in 0..20 {
-            assert_eq!(body(&cache, hash(key)).await.expect("kept"), "first");
+            assert_eq!(body(&cache, hash(key)).await.expect("stored"), "first");
         }
-        assert_eq!(body(&cache, hash("often")).await.expect("kept"), "99");
+        assert_eq!(body(&cache, hash("often")).await.expect("stored"), "99");
     }
 }
 
@@ -350,10 +354,10 @@ async fn many_at_once_get_whole_pages_or_none() {
                 let number = (task * 7 + round * 13) % 40;
                 match cache.find(&hash(number)).await {
                     Some(page) => assert_eq!(page.body, noise(number, 30_000)),
-                    None => cache.keep(hash(number), page(noise(number, 30_000))),
+                    None => cache.store(hash(number), page(noise(number, 30_000))),
                 }
                 if round % 31 == 0 {
-                    cache.forget(&hash(number));
+                    cache.remove(&hash(number));
                 }
             }
         });

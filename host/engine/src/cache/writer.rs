@@ -9,7 +9,7 @@ use super::log::{LogFile, Record};
 use super::policy::StoredPage;
 use super::{Key, Order, PAGES_MAX, Shared, bodies};
 
-/// Bytes the log grows by before it is asked whether to write it anew.
+/// Bytes the log grows by before compaction is considered.
 const COMPACT_STEP_BYTES: u64 = 4 * 1024 * 1024;
 
 struct Writer {
@@ -21,7 +21,7 @@ struct Writer {
     is_failing: bool,
 }
 
-/// Starts the thread. It ends when nobody can give orders any more.
+/// Starts the thread. It ends once the sender of orders is dropped.
 pub(super) fn start(shared: Arc<Shared>, log: LogFile, orders: Receiver<Order>) -> io::Result<()> {
     let mut writer = Writer {
         shared,
@@ -43,8 +43,8 @@ pub(super) fn start(shared: Arc<Shared>, log: LogFile, orders: Receiver<Order>) 
 impl Writer {
     fn obey(&mut self, order: Order) {
         let (key, number, page) = match order {
-            Order::Keep(key, number, page) => (key, number, Some(page)),
-            Order::Forget(key, number) => (key, number, None),
+            Order::Store(key, number, page) => (key, number, Some(page)),
+            Order::Remove(key, number) => (key, number, None),
             Order::Flush(done) => {
                 let _ = done.send(());
                 return;
@@ -53,8 +53,8 @@ impl Writer {
         let bytes = page.as_ref().map_or(0, |page| page.body.len());
         if self.shared.is_current(&key, number) {
             let done = match &page {
-                Some(page) => self.keep(&key, number, page),
-                None => self.forget(&key),
+                Some(page) => self.store(&key, number, page),
+                None => self.remove(&key),
             };
             self.report(done);
             let mut state = self.shared.state();
@@ -70,7 +70,7 @@ impl Writer {
         self.shared.queued_pages.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn keep(&mut self, key: &Key, number: u64, page: &StoredPage) -> io::Result<()> {
+    fn store(&mut self, key: &Key, number: u64, page: &StoredPage) -> io::Result<()> {
         let hash = page.hash.unwrap_or_else(|| blake3::hash(&page.body));
         let known = self.shared.state().index.disk_bytes(&hash);
         let written = match known {
@@ -79,7 +79,7 @@ impl Writer {
         };
         let record = |disk_bytes| {
             let body_bytes = page.body.len() as u64;
-            Record::kept(key, &hash, body_bytes, disk_bytes, page.meta.clone())
+            Record::stored(key, &hash, body_bytes, disk_bytes, page.meta.clone())
         };
         let appended =
             written.and_then(|disk_bytes| Ok((self.log.append(&record(disk_bytes))?, disk_bytes)));
@@ -90,11 +90,12 @@ impl Writer {
             .get(key)
             .is_some_and(|(last, _)| *last == number);
         match &appended {
-            Ok((place, disk_bytes)) if is_current => {
-                unused.extend(state.index.insert(*key, *place, hash, *disk_bytes));
+            Ok((position, disk_bytes)) if is_current => {
+                unused.extend(state.index.insert(*key, *position, hash, *disk_bytes));
                 unused.extend(state.index.evict(self.shared.bytes_max, PAGES_MAX));
             }
-            // What was kept before is older than what could not be written, or was just replaced by a later order.
+            // The stored page is older than the one that could not be written, or was just replaced
+            // by a later order.
             _ => {
                 unused.extend(state.index.remove(key));
                 if !state.index.has_body(&hash) {
@@ -117,7 +118,7 @@ impl Writer {
         Ok(compressed.len() as u64)
     }
 
-    fn forget(&mut self, key: &Key) -> io::Result<()> {
+    fn remove(&mut self, key: &Key) -> io::Result<()> {
         let unused = self.shared.state().index.remove(key);
         if let Some(body) = unused {
             bodies::remove(&self.shared.folder, &body);
@@ -125,7 +126,7 @@ impl Writer {
         self.log.append(&Record::forgotten(key)).map(drop)
     }
 
-    /// Writes the log anew when it is worth it. This thread alone adds pages, so readers need not wait.
+    /// Compacts the log if that is worth it. Only this thread adds pages, so readers need not wait.
     fn compact(&mut self) -> io::Result<()> {
         if self.log.end() < self.compact_at {
             return Ok(());
@@ -152,7 +153,7 @@ impl Writer {
             Err(error) => {
                 metrics::counter!("trawl_cache_errors_total").increment(1);
                 if !self.is_failing {
-                    tracing::warn!(error = %error, "pages cannot be kept in the page cache");
+                    tracing::warn!(error = %error, "the page cache cannot be written");
                 }
                 self.is_failing = true;
             }

@@ -1,12 +1,11 @@
-//! Analyses: an analyst's steps on a page or on a run's findings, and what is kept of the page while a model thinks.
+//! Analyses: an analyst's steps on a page or on the findings of a run, and the page state that
+//! waits for a model.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::Value;
 
-use super::outputs::{failure_of, not_loaded, options_text};
-use super::{Input, Source};
 use trawl_document::Document;
 use trawl_model::{ModelSize, PageFailure};
 use trawl_plan::AnalystChoice;
@@ -15,55 +14,58 @@ use trawl_plugins::{
     PluginError, PluginKind, Question, Registry,
 };
 
+use super::outputs::{failure_of, not_loaded, options_text};
+use super::{Input, Source};
+
 /// Most questions of one task: each costs the caller a request to a model, and a page waits for it.
 const QUESTIONS_MAX: usize = trawl_sdk::analyst::QUESTIONS_MAX;
 
-/// What an analyst came to.
+/// The state of an analysis.
 #[derive(Clone, Debug)]
 pub enum Analysis {
-    /// Its answer.
+    /// The analyst's answer.
     Done(Value),
     /// A question for the model. Its reply goes to [`Workers::resume`](super::Workers::resume).
-    Asks(Asking),
+    Ask(PendingQuestion),
 }
 
-/// A question of an analyst, with all that is needed to go on once there is a reply: nothing of the page has to be made again. It holds
-/// the page's document in memory until it is dropped.
+/// A question of an analyst, with everything needed to resume: no part of the page is made again.
+/// It has the page's document in memory until it is dropped.
 #[derive(Clone, Debug)]
-pub struct Asking {
+pub struct PendingQuestion {
     question: Box<Question>,
     memo: Vec<u8>,
     /// Questions of this task so far, this one included.
     n_asked: usize,
-    task: Arc<Kept>,
+    task: Arc<OwnedTask>,
 }
 
-impl Asking {
-    /// What is asked.
+impl PendingQuestion {
+    /// The question.
     pub fn question(&self) -> &Question {
         &self.question
     }
 }
 
-/// A task that outlives the call it began with.
+/// A task that outlives the call that started it.
 #[derive(Debug)]
-struct Kept {
+struct OwnedTask {
     /// Of the run's snapshot, so that a reload in between changes nothing.
     analyst: Arc<AnalystPlugin>,
     options: String,
     model: Option<ModelSize>,
-    subject: KeptSubject,
+    subject: OwnedSubject,
 }
 
 #[derive(Debug)]
-enum KeptSubject {
-    Page(Box<KeptPage>),
+enum OwnedSubject {
+    Page(Box<OwnedPage>),
     Pages(Vec<Finding>),
 }
 
-/// A page as it was lent to the analyst; text and body only when the analyst reads them.
+/// A page as the analyst saw it; text and body only if the analyst reads them.
 #[derive(Debug)]
-struct KeptPage {
+struct OwnedPage {
     document: Document,
     kept: Vec<u8>,
     text: String,
@@ -72,14 +74,14 @@ struct KeptPage {
     charset: &'static str,
 }
 
-/// The first step on a page whose document is still lent to others.
-pub(super) enum Begun {
+/// The first step on a page whose document is still borrowed.
+pub(super) enum FirstStep {
     Done(Value),
-    Asks(Box<Opening>),
+    Ask(Box<FirstQuestion>),
 }
 
-/// A first question, before the page is kept for its reply.
-pub(super) struct Opening {
+/// A first question, before it owns the page.
+pub(super) struct FirstQuestion {
     analyst: Arc<AnalystPlugin>,
     options: String,
     model: Option<ModelSize>,
@@ -88,12 +90,12 @@ pub(super) struct Opening {
     kept: Vec<u8>,
 }
 
-/// Begins an analysis of a page as filters left it.
+/// Starts an analysis of a page as filters left it.
 pub(super) fn begin(
     registry: &Registry,
     choice: &AnalystChoice,
     view: &PageView<'_>,
-) -> Result<Begun, PageFailure> {
+) -> Result<FirstStep, PageFailure> {
     let analyst = find(registry, choice)?;
     let options = options_text(&choice.options);
     let step = analyst.start(&AnalystTask {
@@ -102,8 +104,8 @@ pub(super) fn begin(
         model: choice.model,
     });
     Ok(match step.map_err(failure_of)? {
-        AnalystStep::Done(answer) => Begun::Done(answer),
-        AnalystStep::Ask(question, memo) => Begun::Asks(Box::new(Opening {
+        AnalystStep::Done(answer) => FirstStep::Done(answer),
+        AnalystStep::Ask(question, memo) => FirstStep::Ask(Box::new(FirstQuestion {
             analyst,
             options,
             model: choice.model,
@@ -114,74 +116,86 @@ pub(super) fn begin(
     })
 }
 
-impl Opening {
-    /// Keeps the page until the reply is there.
-    pub(super) fn on_page(self, document: Document, source: Source<'_>, input: &Input) -> Analysis {
+impl FirstQuestion {
+    /// Takes ownership of the page until the reply arrives.
+    pub(super) fn own_page(
+        self,
+        document: Document,
+        source: Source<'_>,
+        input: &Input,
+    ) -> Analysis {
         let needs = self.analyst.info().needs;
-        let page = KeptPage {
+        let page = OwnedPage {
             document,
             kept: self.kept,
-            text: match needs.source {
-                true => source.text.into_owned(),
-                false => String::new(),
+            text: if needs.source {
+                source.text.into_owned()
+            } else {
+                String::new()
             },
-            body: match needs.body {
-                true => input.body.clone(),
-                false => Bytes::new(),
+            body: if needs.body {
+                input.body.clone()
+            } else {
+                Bytes::new()
             },
             content_type: input.content_type.clone(),
             charset: source.charset,
         };
-        Analysis::Asks(Asking {
+        Analysis::Ask(PendingQuestion {
             question: self.question,
             memo: self.memo,
             n_asked: 1,
-            task: Arc::new(Kept {
+            task: Arc::new(OwnedTask {
                 analyst: self.analyst,
                 options: self.options,
                 model: self.model,
-                subject: KeptSubject::Page(Box::new(page)),
+                subject: OwnedSubject::Page(Box::new(page)),
             }),
         })
     }
 }
 
-/// Begins to join what an analyst found on the pages of a run.
+/// Starts joining what an analyst found on the pages of a run.
 pub(super) fn join(
     registry: &Registry,
     choice: &AnalystChoice,
     findings: Vec<Finding>,
 ) -> Result<Analysis, PageFailure> {
-    let task = Arc::new(Kept {
+    let task = Arc::new(OwnedTask {
         analyst: find(registry, choice)?,
         options: options_text(&choice.options),
         model: choice.model,
-        subject: KeptSubject::Pages(findings),
+        subject: OwnedSubject::Pages(findings),
     });
     let step = task.with(|lent| task.analyst.start(lent));
     after(step, task, 0)
 }
 
-/// Goes on with an analysis.
-pub(super) fn resume(asking: Asking, reply: &ModelReply) -> Result<Analysis, PageFailure> {
-    let Asking { memo, task, .. } = asking;
+/// Resumes an analysis.
+pub(super) fn resume(
+    pending: PendingQuestion,
+    reply: &ModelReply,
+) -> Result<Analysis, PageFailure> {
+    let PendingQuestion { memo, task, .. } = pending;
     let step = task.with(|lent| task.analyst.resume(lent, &memo, reply));
-    after(step, task, asking.n_asked)
+    after(step, task, pending.n_asked)
 }
 
 fn after(
     step: Result<AnalystStep, PluginError>,
-    task: Arc<Kept>,
+    task: Arc<OwnedTask>,
     n_asked: usize,
 ) -> Result<Analysis, PageFailure> {
     match step.map_err(failure_of)? {
         AnalystStep::Done(answer) => Ok(Analysis::Done(answer)),
-        AnalystStep::Ask(question, memo) if n_asked < QUESTIONS_MAX => Ok(Analysis::Asks(Asking {
-            question,
-            memo,
-            n_asked: n_asked + 1,
-            task,
-        })),
+        AnalystStep::Ask(question, memo) if n_asked < QUESTIONS_MAX => {
+            Ok(Analysis::Ask(PendingQuestion {
+                question,
+                memo,
+                n_asked: n_asked + 1,
+                task,
+            }))
+        }
         AnalystStep::Ask(..) => Err(failure_of(PluginError {
             kind: PluginKind::Analyst,
             plugin: task.analyst.info().name.clone(),
@@ -190,8 +204,8 @@ fn after(
     }
 }
 
-impl Kept {
-    /// Lends the task for one call.
+impl OwnedTask {
+    /// Lends the task to one call.
     fn with<R>(&self, call: impl FnOnce(&AnalystTask<'_>) -> R) -> R {
         let lend = |subject| {
             call(&AnalystTask {
@@ -201,8 +215,8 @@ impl Kept {
             })
         };
         match &self.subject {
-            KeptSubject::Pages(findings) => lend(AnalystSubject::Pages(findings)),
-            KeptSubject::Page(page) => lend(AnalystSubject::Page(&PageView {
+            OwnedSubject::Pages(findings) => lend(AnalystSubject::Pages(findings)),
+            OwnedSubject::Page(page) => lend(AnalystSubject::Page(&PageView {
                 document: &page.document,
                 kept: &page.kept,
                 text: &page.text,

@@ -1,12 +1,14 @@
-//! One fetched page through the guests: decode, find links, parse once, filter, format, extract, chunk.
+//! One fetched page through the plugins: decode, find links, parse once, filter, format, extract,
+//! chunk.
 //!
-//! Everything here is synchronous work on the CPU. [`Workers`] puts it on blocking threads, no more at once than cores, so that a
-//! well-behaved guest never runs out of time because it waited for a core.
+//! Everything here is synchronous work on the CPU. [`Workers`] runs it on one thread per core, so
+//! that a well-behaved plugin never runs out of time because it waited for a core.
 
 mod analysis;
 mod cpu;
-mod kept;
+mod output_cache;
 mod outputs;
+mod pool;
 mod workers;
 
 use std::borrow::Cow;
@@ -15,29 +17,30 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use url::Url;
 
-use analysis::Begun;
-pub use analysis::{Analysis, Asking};
-pub use kept::OutputCacheWrite;
-pub use outputs::Outputs;
-pub use workers::{Made, Workers};
-
 use trawl_document::{Document, ParseError, ParseLimits};
 use trawl_model::failure::status;
 use trawl_model::{Discovered, MediaKind, PageFailure};
 use trawl_plan::OutputPlan;
 use trawl_plugins::{PageView, Registry};
 
-/// What is handed to the guests: a body and what is known about it.
+use analysis::FirstStep;
+
+pub use analysis::{Analysis, PendingQuestion};
+pub use output_cache::OutputCacheWrite;
+pub use outputs::Outputs;
+pub use workers::{Extraction, Workers};
+
+/// The input of the plugins: a body and its metadata.
 #[derive(Clone, Debug)]
 pub struct Input {
-    /// Address after redirects.
+    /// URL after redirects.
     pub url: Url,
     /// Body, content-encoding removed, character set untouched.
     pub body: Bytes,
     /// The `Content-Type` header as received; may be empty.
     pub content_type: String,
-    /// A PNG picture of the page, when a browser made one.
-    pub picture: Option<Bytes>,
+    /// A PNG screenshot of the page, if a browser took one.
+    pub screenshot: Option<Bytes>,
 }
 
 /// CPU time one page took here.
@@ -49,9 +52,10 @@ pub struct CpuTime {
     pub transform: Duration,
 }
 
-/// Runs one page through the guests that `plan` names.
+/// Runs one page through the plugins that `plan` names.
 ///
-/// The outputs stand beside an optional failure: what could be made is kept even when one part failed.
+/// The outputs come with an optional failure: what could be made is returned even if one part
+/// failed.
 pub fn run(
     registry: &Registry,
     input: &Input,
@@ -72,7 +76,7 @@ pub fn run(
     (outputs, CpuTime { parse, transform })
 }
 
-/// Every output of a parsed page. The document lives on when an analyst waits for a model.
+/// Makes every output of a parsed page. The document lives on if an analyst waits for a model.
 fn make(
     registry: &Registry,
     input: &Input,
@@ -81,16 +85,16 @@ fn make(
     source: Source<'_>,
 ) -> Outputs {
     let view = source.view(input, &document);
-    let picture = input.picture.as_ref();
-    let (mut outputs, begun) = outputs::make(registry, &view, source.kind, picture, plan);
+    let screenshot = input.screenshot.as_ref();
+    let (mut outputs, begun) = outputs::make(registry, &view, source.kind, screenshot, plan);
     outputs.analysis = begun.map(|begun| match begun {
-        Begun::Done(answer) => Analysis::Done(answer),
-        Begun::Asks(opening) => opening.on_page(document, source, input),
+        FirstStep::Done(answer) => Analysis::Done(answer),
+        FirstStep::Ask(opening) => opening.own_page(document, source, input),
     });
     outputs
 }
 
-/// A page decoded.
+/// A decoded page.
 struct Source<'a> {
     text: Cow<'a, str>,
     charset: &'static str,
@@ -116,7 +120,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Where the page leads. Found in the source, so that it is the same whatever else is made of the page.
+    /// The page's links. Found in the source, so that they do not depend on the other outputs.
     fn discover(&self, url: &Url, plan: &OutputPlan) -> Discovered {
         let found = match self.kind {
             MediaKind::Html => trawl_document::scan(&self.text, url),

@@ -5,30 +5,32 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use super::analysis::{self, Analysis, Begun};
 use trawl_model::failure::status;
 use trawl_model::{Content, Discovered, Fields, MediaKind, PageFailure, Piece};
 use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
 use trawl_plan::{Chunking, Format, FormatChoice, OutputPlan};
 use trawl_plugins::{PageView, PluginError, Registry, Rendered};
 
-/// What was made of a page. `failure` is set when a part could not be made; the other parts are still there.
+use super::analysis::{self, Analysis, FirstStep};
+
+/// The outputs of a page. `failure` is set if a part could not be made; the other parts are
+/// present.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
-    /// Content in the formats asked for; empty strings where a format failed.
+    /// Content in the requested formats; empty strings where a format failed.
     pub content: Content,
-    /// What was read out of the page, as far as it was asked for.
+    /// What was extracted from the page, as far as requested.
     pub fields: Fields,
-    /// Where the page leads, when the plan asks to discover it: nowhere when it is not HTML.
+    /// The page's links, if the plan discovers them; none if it is not HTML.
     pub discovered: Option<Discovered>,
-    /// What the plan's analyst came to: its answer, or a question for a model.
+    /// The state of the plan's analyst: its answer, or a question for a model.
     pub analysis: Option<Analysis>,
     /// The first thing that failed.
     pub failure: Option<PageFailure>,
 }
 
 impl Outputs {
-    /// Nothing but a failure.
+    /// A failure without outputs.
     pub fn failed(failure: PageFailure) -> Self {
         Self {
             failure: Some(failure),
@@ -36,7 +38,7 @@ impl Outputs {
         }
     }
 
-    /// The same, to be shared by many: strings of content as JSON has them.
+    /// The same for sharing: strings of content already written as JSON.
     pub(super) fn written(self) -> Self {
         let content = match self.content {
             Content::One(piece) => Content::One(piece.written()),
@@ -52,7 +54,7 @@ impl Outputs {
         Self { content, ..self }
     }
 
-    /// Bytes that they take in memory, about.
+    /// Approximate bytes in memory.
     pub(super) fn bytes(&self) -> u64 {
         let values = [
             &self.fields.links,
@@ -66,8 +68,8 @@ impl Outputs {
         (content_bytes(&self.content) + fields + maps + discovered + size_of::<Self>()) as u64
     }
 
-    /// Keeps a part that succeeded; remembers the first failure.
-    fn keep<T>(&mut self, made: Result<T, PageFailure>) -> Option<T> {
+    /// The part if it was made; otherwise records the first failure.
+    fn part<T>(&mut self, made: Result<T, PageFailure>) -> Option<T> {
         made.map_err(|failure| self.failure.get_or_insert(failure))
             .ok()
     }
@@ -114,14 +116,15 @@ fn value_bytes(value: &Value) -> usize {
     inner + size_of::<Value>()
 }
 
-/// Makes every output that `plan` names; the first step of an analysis stands apart, because it may want to keep the page.
+/// Makes every output that `plan` names; the first step of an analysis is separate, because it may
+/// need to own the page.
 pub(super) fn make(
     registry: &Registry,
     view: &PageView<'_>,
     kind: MediaKind,
-    picture: Option<&Bytes>,
+    screenshot: Option<&Bytes>,
     plan: &OutputPlan,
-) -> (Outputs, Option<Begun>) {
+) -> (Outputs, Option<FirstStep>) {
     let masks = match Masks::make(registry, view, kind, plan) {
         Ok(masks) => masks,
         Err(failure) => return (Outputs::failed(failure), None),
@@ -131,14 +134,14 @@ pub(super) fn make(
         registry,
         &masks.main(view),
         kind,
-        picture,
+        screenshot,
         plan,
         &mut outputs,
     );
-    read_fields(registry, view, &masks.kept(view), plan, &mut outputs);
+    read_fields(registry, view, &masks.filtered(view), plan, &mut outputs);
     let begun = plan.analyst.as_ref().and_then(|choice| {
-        let begun = analysis::begin(registry, choice, &masks.kept(view));
-        outputs.keep(begun)
+        let begun = analysis::begin(registry, choice, &masks.filtered(view));
+        outputs.part(begun)
     });
     (outputs, begun)
 }
@@ -146,7 +149,7 @@ pub(super) fn make(
 /// What filters left of a page.
 struct Masks {
     /// After the filters that the caller named; empty for everything.
-    kept: Vec<u8>,
+    filtered: Vec<u8>,
     /// After `readability` on top of them; `None` without it.
     main: Option<Vec<u8>>,
 }
@@ -160,19 +163,19 @@ impl Masks {
         plan: &OutputPlan,
     ) -> Result<Self, PageFailure> {
         let mut masks = Self {
-            kept: Vec::new(),
+            filtered: Vec::new(),
             main: None,
         };
         if kind != MediaKind::Html {
             return Ok(masks);
         }
         for (name, options) in &plan.filters {
-            masks.kept = keep(registry, &masks.kept(view), name, options)?;
+            masks.filtered = run_filter(registry, &masks.filtered(view), name, options)?;
         }
         if plan.readability {
-            masks.main = Some(keep(
+            masks.main = Some(run_filter(
                 registry,
-                &masks.kept(view),
+                &masks.filtered(view),
                 READABILITY,
                 &Value::Null,
             )?);
@@ -180,9 +183,9 @@ impl Masks {
         Ok(masks)
     }
 
-    fn kept<'v>(&'v self, view: &PageView<'v>) -> PageView<'v> {
+    fn filtered<'v>(&'v self, view: &PageView<'v>) -> PageView<'v> {
         PageView {
-            kept: &self.kept,
+            kept: &self.filtered,
             ..*view
         }
     }
@@ -190,13 +193,13 @@ impl Masks {
     /// What formats render.
     fn main<'v>(&'v self, view: &PageView<'v>) -> PageView<'v> {
         PageView {
-            kept: self.main.as_ref().unwrap_or(&self.kept),
+            kept: self.main.as_ref().unwrap_or(&self.filtered),
             ..*view
         }
     }
 }
 
-fn keep(
+fn run_filter(
     registry: &Registry,
     view: &PageView<'_>,
     name: &str,
@@ -210,50 +213,53 @@ fn keep(
         .map_err(failure_of)
 }
 
-/// The page in every format asked for.
+/// The page in every requested format.
 fn contents(
     registry: &Registry,
     view: &PageView<'_>,
     kind: MediaKind,
-    picture: Option<&Bytes>,
+    screenshot: Option<&Bytes>,
     plan: &OutputPlan,
     outputs: &mut Outputs,
 ) -> Content {
     let mut pieces = plan.formats.iter().map(|choice| {
         let made = match &choice.format {
-            Format::Screenshot => painted(picture).map(|png| Piece::Text(STANDARD.encode(png))),
-            Format::ScreenshotBytes => painted(picture).map(|png| Piece::Bytes(png.to_vec())),
+            Format::Screenshot => {
+                screenshot_of(screenshot).map(|png| Piece::Text(STANDARD.encode(png)))
+            }
+            Format::ScreenshotBytes => {
+                screenshot_of(screenshot).map(|png| Piece::Bytes(png.to_vec()))
+            }
             Format::Empty => piece(registry, Rendered::Text(String::new()), plan),
             Format::Plugin(name) => content(registry, view, kind, name, choice)
                 .and_then(|rendered| piece(registry, rendered, plan)),
         };
-        outputs.keep(made).unwrap_or(Piece::Text(String::new()))
+        outputs.part(made).unwrap_or(Piece::Text(String::new()))
     });
-    match plan.single_format {
-        true => pieces.next().map_or_else(Content::default, Content::One),
-        false => {
-            let names = plan.formats.iter().map(|choice| choice.name.clone());
-            Content::ByFormat(names.zip(pieces).collect())
-        }
+    if plan.single_format {
+        pieces.next().map_or_else(Content::default, Content::One)
+    } else {
+        let names = plan.formats.iter().map(|choice| choice.name.clone());
+        Content::ByFormat(names.zip(pieces).collect())
     }
 }
 
-/// The fields asked for. Metadata and structured data are the whole page's, whatever filters left of it: they mostly stand
-/// outside of its body.
+/// The requested fields. Metadata and structured data cover the whole page, whatever filters left
+/// of it: they are mostly outside its body.
 fn read_fields(
     registry: &Registry,
     whole: &PageView<'_>,
-    kept: &PageView<'_>,
+    filtered: &PageView<'_>,
     plan: &OutputPlan,
     outputs: &mut Outputs,
 ) {
     let nothing = &Value::Null;
     let mut read = |view: &PageView<'_>, name: &str, options: &Value| {
-        outputs.keep(extract(registry, view, name, options))
+        outputs.part(extract(registry, view, name, options))
     };
     let mut fields = Fields::default();
     if plan.links {
-        let links = read(kept, LINKS, nothing);
+        let links = read(filtered, LINKS, nothing);
         fields.links = links.map(|links| match &plan.link_rewrite {
             Some(rule) => rule.rewrite_list(links),
             None => links,
@@ -265,7 +271,7 @@ fn read_fields(
         fields.metadata = Some(metadata);
     }
     if plan.hidden_text
-        && let Some(hidden) = read(kept, HIDDEN_TEXT, nothing)
+        && let Some(hidden) = read(filtered, HIDDEN_TEXT, nothing)
     {
         let metadata = fields.metadata.get_or_insert_default();
         metadata.insert(HIDDEN_TEXT.to_owned(), hidden);
@@ -274,20 +280,20 @@ fn read_fields(
         fields.json_data = read(whole, JSON_DATA, nothing);
     }
     if let Some(options) = &plan.css_fields {
-        fields.css_extracted = read(kept, SELECTORS, options);
+        fields.css_extracted = read(filtered, SELECTORS, options);
     }
     if !plan.extractors.is_empty() {
         let named = plan.extractors.iter();
-        let results =
-            named.filter_map(|(name, options)| Some((name.clone(), read(kept, name, options)?)));
+        let results = named
+            .filter_map(|(name, options)| Some((name.clone(), read(filtered, name, options)?)));
         fields.extracted = Some(results.collect());
     }
     outputs.fields = fields;
 }
 
-/// The picture that the browser made.
-fn painted(picture: Option<&Bytes>) -> Result<&Bytes, PageFailure> {
-    picture.ok_or_else(|| {
+/// The screenshot that the browser took.
+fn screenshot_of(screenshot: Option<&Bytes>) -> Result<&Bytes, PageFailure> {
+    screenshot.ok_or_else(|| {
         PageFailure::new(
             status::BROWSER_FAILED,
             "a screenshot needs a browser; ask for `request: \"browser\"`, and see GET /health whether there is one",
@@ -322,7 +328,7 @@ fn content(
         .map_err(failure_of)
 }
 
-/// Cuts and splits one format's content as the plan says.
+/// Cuts and splits one format's content by the plan.
 fn piece(registry: &Registry, rendered: Rendered, plan: &OutputPlan) -> Result<Piece, PageFailure> {
     match rendered {
         Rendered::Bytes(mut bytes) => {

@@ -1,55 +1,63 @@
-//! Blocking threads for parsing and guest calls, and the outputs for which none is needed.
+//! The threads that parse pages and call plugins, and the output cache that saves their work.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::sync::Semaphore;
-
-use super::kept::{OutputCache, OutputCacheWrite};
-use super::{Analysis, Asking, CpuTime, Input, Outputs, analysis, cpu, run};
 use trawl_model::PageFailure;
 use trawl_model::failure::status;
 use trawl_plan::{AnalystChoice, OutputPlan};
 use trawl_plugins::{Finding, ModelReply, Registry};
 
-/// As many places as cores: a page waits for one, then runs without being squeezed.
+use super::output_cache::{OutputCache, OutputCacheWrite};
+use super::pool::{Pool, PoolError};
+use super::{Analysis, CpuTime, Input, Outputs, PendingQuestion, analysis, cpu, run};
+
+/// As many threads as cores: a page waits for one, then runs without sharing its core.
 #[derive(Debug)]
 pub struct Workers {
-    places: Arc<Semaphore>,
-    kept: Arc<OutputCache>,
+    pool: Pool,
+    cache: Arc<OutputCache>,
 }
 
-/// What came of a page.
+/// The outputs of a page, and what they took.
 #[derive(Clone, Debug, Default)]
-pub struct Made {
+pub struct Extraction {
     /// Its outputs.
     pub outputs: Outputs,
-    /// What they took: a look-up, when they were made before.
+    /// The CPU time they took; that of a look-up if they were cached.
     pub cpu: CpuTime,
-    /// What is to be kept of them for others, once the page is paid for.
-    pub keeping: Option<OutputCacheWrite>,
+    /// Stores them in the output cache once the page is paid for.
+    pub write: Option<OutputCacheWrite>,
+}
+
+/// One page to extract.
+pub(super) struct ExtractJob {
+    registry: Arc<Registry>,
+    input: Input,
+    plan: Arc<OutputPlan>,
+    deadline: Instant,
 }
 
 impl Workers {
-    /// One place a core. Outputs are made anew for every page.
+    /// One thread per core, without an output cache.
     pub fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
-            places: Arc::new(Semaphore::new(cores)),
-            kept: Arc::new(OutputCache::new(0)),
+            pool: Pool::new(cores),
+            cache: Arc::new(OutputCache::new(0)),
         }
     }
 
-    /// The same, with so many bytes for outputs that may be asked for again.
+    /// The same with an output cache of this size.
     #[must_use]
-    pub fn with_kept_outputs(self, bytes_max: u64) -> Self {
+    pub fn with_output_cache(self, bytes_max: u64) -> Self {
         Self {
-            kept: Arc::new(OutputCache::new(bytes_max)),
+            cache: Arc::new(OutputCache::new(bytes_max)),
             ..self
         }
     }
 
-    /// Runs one page, waiting for a place until `deadline`.
+    /// Extracts one page, waiting for a thread until `deadline`.
     pub async fn run(
         &self,
         registry: Arc<Registry>,
@@ -57,52 +65,64 @@ impl Workers {
         plan: Arc<OutputPlan>,
         deadline: Instant,
     ) -> (Outputs, CpuTime) {
-        let job = move || Made::of(run(&registry, &input, &plan, deadline));
-        let made = self.on_a_thread(job, deadline).await;
+        let job = ExtractJob {
+            registry,
+            input,
+            plan,
+            deadline,
+        };
+        let made = self.extract(deadline, move || job.run()).await;
         (made.outputs, made.cpu)
     }
 
-    /// [`Self::run`] for a page that anyone who asks gets: what was made of it before is not made again. When the hash of its body
-    /// is known, such outputs need neither a place nor a thread.
-    pub async fn run_for_everyone(
+    /// [`Self::run`] for a page that every caller gets: its outputs come from the output cache if
+    /// they are there. With a known hash of the body that needs no thread.
+    pub async fn run_cached(
         &self,
         registry: Arc<Registry>,
         input: Input,
         plan: Arc<OutputPlan>,
         deadline: Instant,
         body_hash: Option<blake3::Hash>,
-    ) -> Made {
-        if !self.kept.may_keep(&plan) {
-            let (outputs, cpu) = self.run(registry, input, plan, deadline).await;
-            return Made::of((outputs, cpu));
+    ) -> Extraction {
+        let job = ExtractJob {
+            registry,
+            input,
+            plan,
+            deadline,
+        };
+        if !self.cache.is_cacheable(&job.plan) {
+            return self.extract(deadline, move || job.run()).await;
         }
         if let Some(body) = body_hash
-            && let Some(made) = find(&self.kept, &registry, &input, &plan, &body).1
+            && let Some(found) = job.find(&self.cache, &body).1
         {
-            return made;
+            return found;
         }
-        let kept = Arc::clone(&self.kept);
-        let job = move || make(&kept, &registry, &input, &plan, deadline, body_hash);
-        self.on_a_thread(job, deadline).await
+        let cache = Arc::clone(&self.cache);
+        let job = move || job.find_or_run(&cache, body_hash);
+        self.extract(deadline, job).await
     }
 
-    /// Goes on with an analysis once the model has replied, waiting for a place until `deadline`. The step is an answer or the next
-    /// question; its time is [`CpuTime::transform`]. An answer of the model must have passed
-    /// [`Question::check`](trawl_plugins::Question::check).
+    /// Resumes an analysis with the model's reply, waiting for a thread until `deadline`. The step
+    /// is an answer or the next question; its time is [`CpuTime::transform`]. An answer of the
+    /// model must have passed [`Question::check`](trawl_plugins::Question::check).
     ///
     /// # Errors
-    /// (In the pair.) No place came free in time, or the analyst failed, misbehaved, exceeded a limit or asked too often.
+    /// (In the pair.) No thread came free in time, or the analyst failed, misbehaved, exceeded a
+    /// limit or asked too often.
     pub async fn resume(
         &self,
-        asking: Asking,
+        pending: PendingQuestion,
         reply: ModelReply,
         deadline: Instant,
     ) -> (Result<Analysis, PageFailure>, CpuTime) {
-        self.step(deadline, move || analysis::resume(asking, &reply))
+        self.step(deadline, move || analysis::resume(pending, &reply))
             .await
     }
 
-    /// Joins what an analyst found on the pages of a run, as [`resume`](Self::resume) goes on with one page.
+    /// Joins what an analyst found on the pages of a run, as [`resume`](Self::resume) resumes an
+    /// analysis of one page.
     ///
     /// # Errors
     /// (In the pair.) As [`resume`](Self::resume), or the analyst is not loaded.
@@ -135,45 +155,43 @@ impl Workers {
             };
             (result, time)
         };
-        self.place(deadline, job)
+        self.on_a_thread(deadline, job)
             .await
             .unwrap_or_else(|failure| (Err(failure), CpuTime::default()))
     }
 
-    async fn on_a_thread(
+    async fn extract(
         &self,
-        job: impl FnOnce() -> Made + Send + 'static,
         deadline: Instant,
-    ) -> Made {
-        let made = self.place(deadline, job).await;
-        made.unwrap_or_else(Made::failed)
+        job: impl FnOnce() -> Extraction + Send + 'static,
+    ) -> Extraction {
+        let made = self.on_a_thread(deadline, job).await;
+        made.unwrap_or_else(|failure| {
+            Extraction::of((Outputs::failed(failure), CpuTime::default()))
+        })
     }
 
-    /// Runs `job` on a blocking thread once a place is free.
-    async fn place<R: Send + 'static>(
+    async fn on_a_thread<R: Send + 'static>(
         &self,
         deadline: Instant,
         job: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, PageFailure> {
-        let place = Arc::clone(&self.places).acquire_owned();
-        let Ok(Ok(place)) = tokio::time::timeout_at(deadline.into(), place).await else {
-            return Err(PageFailure::new(
-                status::TIMED_OUT,
-                "timed out waiting for a core to transform the page",
-            ));
-        };
-        let job = tokio::task::spawn_blocking(move || {
-            let result = job();
-            drop(place);
-            result
-        });
-        job.await.map_err(|panic| {
-            tracing::error!(error = %panic, "a page's transformation panicked");
-            PageFailure::new(
-                status::UNKNOWN,
-                "internal error while transforming the page",
-            )
-        })
+        self.pool
+            .run(deadline, job)
+            .await
+            .map_err(|error| match error {
+                PoolError::TimedOut => PageFailure::new(
+                    status::TIMED_OUT,
+                    "timed out waiting for a core to transform the page",
+                ),
+                PoolError::Panicked(message) => {
+                    tracing::error!(error = message, "a page's transformation panicked");
+                    PageFailure::new(
+                        status::UNKNOWN,
+                        "internal error while transforming the page",
+                    )
+                }
+            })
     }
 }
 
@@ -183,64 +201,62 @@ impl Default for Workers {
     }
 }
 
-impl Made {
+impl Extraction {
     fn of((outputs, cpu): (Outputs, CpuTime)) -> Self {
         Self {
             outputs,
             cpu,
-            keeping: None,
+            write: None,
         }
     }
+}
 
-    fn failed(failure: PageFailure) -> Self {
-        Self::of((Outputs::failed(failure), CpuTime::default()))
+impl ExtractJob {
+    fn run(&self) -> Extraction {
+        let outputs = run(&self.registry, &self.input, &self.plan, self.deadline);
+        Extraction::of(outputs)
     }
-}
 
-/// The name of a page's outputs, and the outputs when they were made before. What they cost then is the look-up.
-fn find(
-    kept: &OutputCache,
-    registry: &Registry,
-    input: &Input,
-    plan: &OutputPlan,
-    body: &blake3::Hash,
-) -> (Option<blake3::Hash>, Option<Made>) {
-    let started = cpu::thread_time();
-    let Some(key) = OutputCache::key(registry, input, plan, body) else {
-        return (None, None);
-    };
-    let made = kept.find(&key).map(|outputs| {
-        let outputs = Outputs::clone(&outputs);
-        let parse = cpu::thread_time().saturating_sub(started);
-        let cpu = CpuTime {
-            parse,
-            ..CpuTime::default()
+    /// The key of the page's outputs, and the outputs if they are cached. Those cost the look-up.
+    fn find(
+        &self,
+        cache: &OutputCache,
+        body: &blake3::Hash,
+    ) -> (Option<blake3::Hash>, Option<Extraction>) {
+        let started = cpu::thread_time();
+        let Some(key) = self.key(body) else {
+            return (None, None);
         };
-        Made::of((outputs, cpu))
-    });
-    (Some(key), made)
-}
+        let found = cache.find(&key).map(|outputs| {
+            let outputs = Outputs::clone(&outputs);
+            let parse = cpu::thread_time().saturating_sub(started);
+            let cpu = CpuTime {
+                parse,
+                ..CpuTime::default()
+            };
+            Extraction::of((outputs, cpu))
+        });
+        (Some(key), found)
+    }
 
-/// Makes outputs, unless only the hash of the body was missing to find them.
-fn make(
-    kept: &OutputCache,
-    registry: &Registry,
-    input: &Input,
-    plan: &OutputPlan,
-    deadline: Instant,
-    body_hash: Option<blake3::Hash>,
-) -> Made {
-    let started = cpu::thread_time();
-    let key = match body_hash {
-        Some(body) => OutputCache::key(registry, input, plan, &body),
-        None => match find(kept, registry, input, plan, &blake3::hash(&input.body)) {
-            (_, Some(made)) => return made,
-            (key, None) => key,
-        },
-    };
-    let looked_up = cpu::thread_time().saturating_sub(started);
-    let mut made = Made::of(run(registry, input, plan, deadline));
-    made.cpu.parse += looked_up;
-    made.keeping = key.and_then(|key| kept.keeping(key, &made.outputs));
-    made
+    /// Makes the outputs, unless only the hash of the body was missing to find them.
+    fn find_or_run(&self, cache: &OutputCache, body_hash: Option<blake3::Hash>) -> Extraction {
+        let started = cpu::thread_time();
+        let key = match body_hash {
+            Some(body) => self.key(&body),
+            None => match self.find(cache, &blake3::hash(&self.input.body)) {
+                (_, Some(found)) => return found,
+                (key, None) => key,
+            },
+        };
+        let looked_up = cpu::thread_time().saturating_sub(started);
+        let mut made = self.run();
+        made.cpu.parse += looked_up;
+        made.write = key.and_then(|key| cache.write(key, &made.outputs));
+        made
+    }
+
+    fn key(&self, body: &blake3::Hash) -> Option<blake3::Hash> {
+        OutputCache::key(&self.registry, &self.input, &self.plan, body)
+    }
 }

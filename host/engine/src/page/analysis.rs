@@ -1,30 +1,33 @@
-//! What a pipeline's analyst finds on a page: its questions to the model, as far as the page's money reaches.
+//! A pipeline's analyst on one page, and its questions to the model within the page's reservation.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::run::{PageEngine, RunContext, Sharing, extract};
-use crate::extract::{Analysis, Asking};
 use trawl_model::{AnalystFinding, FetchedPage, Nanodollars, PageFailure, Usage};
 use trawl_plan::{AnalystChoice, Format, FormatChoice, OutputPlan, PagePlan};
 use trawl_plugins::{ModelReply, Question};
 
-/// Most questions of a page. The extract room refuses one more.
+use super::run::{PageEngine, RunContext, extract};
+use crate::extract::{Analysis, PendingQuestion};
+use crate::routing::CacheOutcome;
+
+/// Most questions of a page. The extract module refuses more.
 const QUESTIONS_MAX: u32 = trawl_sdk::analyst::QUESTIONS_MAX as u32;
 /// How long a step of an analysis may wait for a core and run.
 const STEP_TIME_MAX: Duration = Duration::from_secs(30);
-/// CPU time that a page must still be able to pay when its question is answered: what analysts need to read the answer.
+/// CPU time that the reservation must still cover when a question is answered: what analysts need
+/// to read the answer.
 const RESERVED_CPU: Duration = Duration::from_secs(5);
 
 /// The most that the model's answers about a page of this plan can cost.
-pub(super) fn max_cost(rooms: &PageEngine, output: &OutputPlan) -> Nanodollars {
+pub(super) fn max_cost(engine: &PageEngine, output: &OutputPlan) -> Nanodollars {
     let may_ask = output
         .analyst
         .as_ref()
         .is_some_and(|choice| choice.model.is_some());
-    match &rooms.ai {
+    match &engine.ai {
         Some(ai) if may_ask => {
             let each = ai.max_cost().0.max(0);
             Nanodollars(each.saturating_mul(QUESTIONS_MAX.into()))
@@ -33,7 +36,7 @@ pub(super) fn max_cost(rooms: &PageEngine, output: &OutputPlan) -> Nanodollars {
     }
 }
 
-/// The same plan for a page that nobody analyses.
+/// The same plan without its analyst.
 pub(super) fn without_analyst(output: &Arc<OutputPlan>) -> Arc<OutputPlan> {
     match output.analyst {
         None => Arc::clone(output),
@@ -45,18 +48,17 @@ pub(super) fn without_analyst(output: &Arc<OutputPlan>) -> Arc<OutputPlan> {
 }
 
 /// A page that is being analysed.
-pub(super) struct Analysed<'a> {
-    pub(super) rooms: &'a PageEngine,
+pub(super) struct AnalysedPage<'a> {
     pub(super) run: &'a RunContext,
     pub(super) plan: &'a PagePlan,
     pub(super) page: &'a FetchedPage,
-    /// What was set aside for the page.
+    /// What is reserved for the page.
     pub(super) limit: Nanodollars,
 }
 
-impl Analysed<'_> {
-    /// Brings an analysis to its end. An analyst that breaks down over what a model said is asked again without one: the result that
-    /// needs no model is always there.
+impl AnalysedPage<'_> {
+    /// Runs an analysis to its end. If the analyst fails on a reply of the model, it runs again
+    /// without a model: the result that needs none is always available.
     ///
     /// # Errors
     /// The analyst fails without a model too; then the page has failed.
@@ -67,11 +69,11 @@ impl Analysed<'_> {
     ) -> Result<AnalystFinding, PageFailure> {
         let mut analysis = analysis;
         let value = loop {
-            let asking = match analysis {
+            let pending = match analysis {
                 Analysis::Done(value) => break value,
-                Analysis::Asks(asking) => asking,
+                Analysis::Ask(pending) => pending,
             };
-            match self.step(asking, usage).await {
+            match self.step(pending, usage).await {
                 Ok(next) => analysis = next,
                 Err(failure) => {
                     usage.ai = Nanodollars::ZERO;
@@ -86,27 +88,36 @@ impl Analysed<'_> {
         })
     }
 
-    async fn step(&self, asking: Asking, usage: &mut Usage) -> Result<Analysis, PageFailure> {
-        let reply = self.ask(asking.question(), usage).await;
+    async fn step(
+        &self,
+        pending: PendingQuestion,
+        usage: &mut Usage,
+    ) -> Result<Analysis, PageFailure> {
+        let reply = self.ask(pending.question(), usage).await;
         let deadline = Instant::now() + STEP_TIME_MAX;
-        let (next, cpu) = self.rooms.workers.resume(asking, reply, deadline).await;
+        let (next, cpu) = self
+            .run
+            .engine
+            .workers
+            .resume(pending, reply, deadline)
+            .await;
         usage.transform += cpu.transform;
         next
     }
 
     async fn ask(&self, question: &Question, usage: &mut Usage) -> ModelReply {
         let unavailable = |reason: String| ModelReply::Unavailable(reason);
-        let Some(ai) = &self.rooms.ai else {
+        let Some(ai) = &self.run.engine.ai else {
             return unavailable("no model is configured".to_owned());
         };
         let planned = Usage {
-            ai: usage.ai + ai.cost_max(question),
+            ai: usage.ai + ai.max_cost_of(question),
             transform: usage.transform + RESERVED_CPU,
             ..*usage
         };
         if trawl_billing::price(&planned, &self.run.tariff).total() > self.limit {
             return unavailable(
-                "what is set aside for the page does not pay for the question".to_owned(),
+                "the reservation of the page does not cover the question".to_owned(),
             );
         }
         match ai.ask(question).await {
@@ -136,12 +147,11 @@ impl Analysed<'_> {
         };
         let deadline = Instant::now() + STEP_TIME_MAX;
         let made = extract(
-            self.rooms,
             self.run,
             &Arc::new(output),
             self.page,
             None,
-            Sharing::Private,
+            &CacheOutcome::Private,
             deadline,
         )
         .await;
@@ -154,8 +164,8 @@ impl Analysed<'_> {
                 }
                 Ok(value)
             }
-            // Without a model a question is refused by the plugins room.
-            (Some(Analysis::Asks(_)) | None, None) => Ok(Value::Null),
+            // Without a model the plugins crate refuses questions.
+            (Some(Analysis::Ask(_)) | None, None) => Ok(Value::Null),
         }
     }
 }

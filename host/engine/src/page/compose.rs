@@ -1,18 +1,21 @@
-//! The outcome of a page, put together of what its site sent and what was made of it.
+//! Composes the outcome of a page from what its site sent and what was made of it.
+
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::PageOutcome;
-use crate::extract::Outputs;
 use trawl_model::FetchedPage;
+use trawl_model::outcome::PageOutcome;
 use trawl_plan::OutputPlan;
 
-/// Puts fetched and made parts together. A site's own 4xx or 5xx is a failure that keeps its parts.
+use crate::extract::Outputs;
+
+/// Composes an outcome. A site's own 4xx or 5xx is a failure that still has its content and fields.
 pub(super) fn compose(
     plan: &OutputPlan,
     page: FetchedPage,
     outputs: Outputs,
-    told: Map<String, Value>,
+    added_metadata: Map<String, Value>,
 ) -> PageOutcome {
     let error = site_error(page.status).or(outputs.failure.map(|failure| failure.message));
     let mut fields = outputs.fields;
@@ -21,8 +24,9 @@ pub(super) fn compose(
     {
         add_host_metadata(metadata, &page);
     }
-    if !told.is_empty() {
-        fields.metadata.get_or_insert_default().extend(told);
+    if !added_metadata.is_empty() {
+        let metadata = fields.metadata.get_or_insert_default();
+        metadata.extend(added_metadata);
     }
     PageOutcome {
         url: page.final_url.to_string(),
@@ -37,7 +41,20 @@ pub(super) fn compose(
     }
 }
 
-/// What is told of a page that its site answered with an error; `None` of any other.
+/// The outcome of a page that the caller handed in instead of having it fetched.
+pub fn handed_in(url: String, outputs: Outputs, elapsed: Duration) -> PageOutcome {
+    PageOutcome {
+        url,
+        status: 200,
+        content: outputs.content,
+        fields: outputs.fields,
+        error: outputs.failure.map(|failure| failure.message),
+        elapsed: Some(elapsed),
+        ..PageOutcome::default()
+    }
+}
+
+/// The error message of a page that its site answered with a 4xx or 5xx; `None` for any other.
 pub(super) fn site_error(answered: u16) -> Option<String> {
     (answered >= 400).then(|| {
         match http::StatusCode::from_u16(answered)
@@ -50,7 +67,7 @@ pub(super) fn site_error(answered: u16) -> Option<String> {
     })
 }
 
-/// What only the host knows. Decision D15.
+/// Adds the metadata that only the host knows. Decision D15.
 fn add_host_metadata(metadata: &mut Map<String, Value>, page: &FetchedPage) {
     let redirected = page.final_url != page.requested_url;
     metadata.insert("file_size".into(), page.body.len().into());

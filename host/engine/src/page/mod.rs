@@ -1,9 +1,10 @@
-//! One page from plan to outcome: hold, serve, extract, price, settle.
+//! One page from plan to outcome: reserve, serve, extract, price, settle.
 
 mod analysis;
 mod compose;
-mod outcome;
 mod run;
+mod settle;
 
-pub use outcome::{PageOutcome, VendorPart};
-pub use run::{PageEngine, Payer, RunContext, ceiling, produce, run, settle, transform};
+pub use compose::handed_in;
+pub use run::{PageEngine, Payer, RunContext, ceiling, produce, refused, run, transform};
+pub use settle::{Produced, settle};

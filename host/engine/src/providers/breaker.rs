@@ -1,4 +1,5 @@
-//! Which ways are not worth a try for a while: a key that is wrong or used up, a service that is down or wants to be left alone.
+//! Circuit breakers: which routes are not tried for a while, because their key is wrong or has no
+//! credit left, or because their provider is down or rate-limits us.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,20 +9,22 @@ use trawl_sdk::provider::Class;
 
 use super::{Keys, VendorFailure};
 
-/// How long a wrong or used-up key is not tried again. Keys are replaced and accounts filled up by people.
+/// How long a key that is wrong or without credit is not tried again. People replace keys and top
+/// up accounts.
 const KEY_PAUSE: Duration = Duration::from_secs(10 * 60);
-/// The same for a caller's own key: somebody who has just paid is waiting.
+/// The same for a caller's own key: its owner may just have topped up and be waiting.
 const OWN_KEY_PAUSE: Duration = Duration::from_secs(30);
-/// Pause after the first "too many" that says nothing of its own, and the longest; doubles in between.
+/// Pause after the first rate limit without a `Retry-After`, and the longest; it doubles in
+/// between.
 const RATE_PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
-/// The same for a service that fails.
+/// The same for a provider that fails.
 const FAULT_PAUSE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(300));
-/// Failures in a row after which a service counts as down.
+/// Consecutive failures after which a provider counts as down.
 const FAULTS_MAX: u32 = 5;
-/// Ways that are remembered; beyond that those that are open again go first, then all.
-const WAYS_MAX: usize = 10_000;
+/// Most breakers; beyond that those that are closed again are dropped first, then all.
+const BREAKERS_MAX: usize = 10_000;
 
-/// A way as it is remembered: the provider, and a hash of its credentials under a key of this process.
+/// Names a breaker: the provider, and a hash of the credentials under a key of this process.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BreakerKey {
     provider: String,
@@ -29,37 +32,38 @@ pub(super) struct BreakerKey {
     is_own: bool,
 }
 
-/// What is remembered of ways that failed.
+/// The breakers of routes that failed.
 pub(super) struct Breakers {
     key: [u8; 32],
-    ways: Mutex<HashMap<BreakerKey, BreakerState>>,
+    breakers: Mutex<HashMap<BreakerKey, BreakerState>>,
 }
 
 #[derive(Clone, Debug, Default)]
 struct BreakerState {
-    /// Failures of the service in a row.
+    /// Consecutive failures of the provider.
     faults: u32,
-    /// "Too many" in a row.
-    refusals: u32,
-    closed_until: Option<Instant>,
-    /// When it was closed: tries begun before tell nothing new.
-    closed_at: Option<Instant>,
+    /// Consecutive rate limits.
+    rate_limits: u32,
+    open_until: Option<Instant>,
+    /// When it opened: the outcome of a try that began before is ignored.
+    opened_at: Option<Instant>,
 }
 
 impl Default for Breakers {
     fn default() -> Self {
         let mut key = [0; 32];
-        // Without randomness of the system hashes can be guessed, which tells nobody a key: they stay in this process.
+        // Without the system's randomness the hashes could be guessed, which reveals no key: they
+        // stay in this process.
         let _ = getrandom::fill(&mut key);
         Self {
             key,
-            ways: Mutex::default(),
+            breakers: Mutex::default(),
         }
     }
 }
 
 impl Breakers {
-    /// The key of a way.
+    /// The key of a route's breaker.
     pub(super) fn key(&self, provider: &str, keys: &Keys, is_own: bool) -> BreakerKey {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
         for (name, secret) in keys.iter() {
@@ -75,14 +79,15 @@ impl Breakers {
         }
     }
 
-    /// Whether a way is worth a try now.
-    pub(super) fn is_open(&self, key: &BreakerKey, now: Instant) -> bool {
-        let ways = self.lock();
-        let until = ways.get(key).and_then(|way| way.closed_until);
+    /// Whether the route may be tried now.
+    pub(super) fn is_closed(&self, key: &BreakerKey, now: Instant) -> bool {
+        let breakers = self.lock();
+        let until = breakers.get(key).and_then(|breaker| breaker.open_until);
         until.is_none_or(|until| until <= now)
     }
 
-    /// Remembers how a try ended. A service that was down and fails again when it is tried is down for twice as long.
+    /// Records how a try ended. A provider that was down and fails the next try is paused for twice
+    /// as long.
     pub(super) fn note<T>(
         &self,
         key: &BreakerKey,
@@ -90,64 +95,66 @@ impl Breakers {
         begun: Instant,
         now: Instant,
     ) {
-        let mut ways = self.lock();
-        let closed_at = ways.get(key).and_then(|way| way.closed_at);
-        if closed_at.is_some_and(|closed_at| begun < closed_at) {
+        let mut breakers = self.lock();
+        let opened_at = breakers.get(key).and_then(|breaker| breaker.opened_at);
+        if opened_at.is_some_and(|opened_at| begun < opened_at) {
             return;
         }
         let pause = match outcome {
             Ok(_) => {
-                ways.remove(key);
+                breakers.remove(key);
                 return;
             }
             Err(failure) => {
-                if ways.len() >= WAYS_MAX && !ways.contains_key(key) {
-                    ways.retain(|_, way| way.closed_until.is_some_and(|until| until > now));
-                    if ways.len() >= WAYS_MAX {
-                        ways.clear();
+                if breakers.len() >= BREAKERS_MAX && !breakers.contains_key(key) {
+                    breakers
+                        .retain(|_, breaker| breaker.open_until.is_some_and(|until| until > now));
+                    if breakers.len() >= BREAKERS_MAX {
+                        breakers.clear();
                     }
                 }
-                ways.entry(key.clone())
+                breakers
+                    .entry(key.clone())
                     .or_default()
                     .pause(failure, key.is_own)
             }
         };
-        if let (Some(pause), Some(way)) = (pause, ways.get_mut(key)) {
-            way.closed_until = Some(now + pause);
-            way.closed_at = Some(now);
+        if let (Some(pause), Some(breaker)) = (pause, breakers.get_mut(key)) {
+            breaker.open_until = Some(now + pause);
+            breaker.opened_at = Some(now);
         }
     }
 
-    /// How many ways of a provider are not tried now, and the longest time that is left of it.
+    /// How many routes of a provider are paused now, and the longest time left.
     pub(super) fn paused(&self, provider: &str, now: Instant) -> (usize, Duration) {
-        let ways = self.lock();
-        let closed = ways
+        let breakers = self.lock();
+        let open = breakers
             .iter()
             .filter(|(key, _)| key.provider == provider)
-            .filter_map(|(_, way)| way.closed_until?.checked_duration_since(now));
-        closed.fold((0, Duration::ZERO), |(n, longest), left| {
+            .filter_map(|(_, breaker)| breaker.open_until?.checked_duration_since(now));
+        open.fold((0, Duration::ZERO), |(n, longest), left| {
             (n + 1, longest.max(left))
         })
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<BreakerKey, BreakerState>> {
-        self.ways.lock().unwrap_or_else(PoisonError::into_inner)
+        self.breakers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl BreakerState {
-    /// Counts a failure; how long the way is closed for it.
+    /// Counts a failure; returns how long the route is paused for it.
     fn pause(&mut self, failure: &VendorFailure, is_own: bool) -> Option<Duration> {
         match failure.class {
             Some(Class::BadKey | Class::NoCredit) if is_own => Some(OWN_KEY_PAUSE),
             Some(Class::BadKey | Class::NoCredit) => Some(KEY_PAUSE),
             Some(Class::RateLimited) => {
-                self.refusals += 1;
-                let own = doubled(RATE_PAUSE, self.refusals - 1);
+                self.rate_limits += 1;
+                let own = doubled(RATE_PAUSE, self.rate_limits - 1);
                 Some(
                     failure
                         .retry_after
-                        .map_or(own, |asked| asked.min(KEY_PAUSE)),
+                        .map_or(own, |pause| pause.min(KEY_PAUSE)),
                 )
             }
             None | Some(Class::ProviderError | Class::ProviderTimeout | Class::Drift) => {
@@ -155,7 +162,7 @@ impl BreakerState {
                 let beyond = self.faults.checked_sub(FAULTS_MAX)?;
                 Some(doubled(FAULT_PAUSE, beyond))
             }
-            // The page's trouble, not the service's: it works.
+            // The page failed, not the provider: it works.
             Some(_) => {
                 *self = Self::default();
                 None
@@ -172,8 +179,9 @@ fn doubled((first, longest): (Duration, Duration), times: u32) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use trawl_model::secret::Secret;
+
+    use super::*;
 
     fn key(breakers: &Breakers, secret: &str, is_own: bool) -> BreakerKey {
         let keys = Keys::from_iter([("K".to_owned(), Secret::new(secret))]);
@@ -185,30 +193,30 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_key_is_left_alone_and_no_other() {
+    fn only_the_wrong_key_is_paused() {
         let (breakers, now) = (Breakers::default(), Instant::now());
         let (wrong, right) = (
             key(&breakers, "wrong", false),
             key(&breakers, "right", false),
         );
         breakers.note(&wrong, &failed(Class::BadKey), now, now);
-        assert!(!breakers.is_open(&wrong, now) && breakers.is_open(&right, now));
-        assert!(breakers.is_open(&wrong, now + KEY_PAUSE));
+        assert!(!breakers.is_closed(&wrong, now) && breakers.is_closed(&right, now));
+        assert!(breakers.is_closed(&wrong, now + KEY_PAUSE));
         assert_eq!(breakers.paused("provider_1", now), (1, KEY_PAUSE));
         assert_eq!(breakers.paused("provider_2", now), (0, Duration::ZERO));
         assert!(!format!("{wrong:?}").contains("wrong"));
         let own = key(&breakers, "wrong", true);
         breakers.note(&own, &failed(Class::NoCredit), now, now);
-        assert!(!breakers.is_open(&own, now) && breakers.is_open(&own, now + OWN_KEY_PAUSE));
+        assert!(!breakers.is_closed(&own, now) && breakers.is_closed(&own, now + OWN_KEY_PAUSE));
     }
 
     #[test]
-    fn a_service_that_is_down_is_tried_less_and_less() {
+    fn a_provider_that_is_down_is_tried_less_and_less() {
         let (breakers, mut now) = (Breakers::default(), Instant::now());
         let key = key(&breakers, "a", false);
         for _ in 1..FAULTS_MAX {
             breakers.note(&key, &failed(Class::ProviderError), now, now);
-            assert!(breakers.is_open(&key, now));
+            assert!(breakers.is_closed(&key, now));
         }
         let mut pauses = Vec::new();
         for _ in 0..8 {
@@ -216,16 +224,16 @@ mod tests {
             let (_, pause) = breakers.paused("provider_1", now);
             pauses.push(pause.as_secs());
             now += pause;
-            assert!(breakers.is_open(&key, now));
+            assert!(breakers.is_closed(&key, now));
         }
         assert_eq!(pauses, [5, 10, 20, 40, 80, 160, 300, 300]);
         breakers.note(&key, &Ok(()), now, now);
         breakers.note(&key, &failed(Class::ProviderError), now, now);
-        assert!(breakers.is_open(&key, now), "a success begins anew");
+        assert!(breakers.is_closed(&key, now), "a success resets it");
     }
 
     #[test]
-    fn retry_after_is_obeyed_and_the_pages_trouble_is_not_the_services() {
+    fn retry_after_is_obeyed_and_a_failed_page_is_not_the_providers_fault() {
         let (breakers, now) = (Breakers::default(), Instant::now());
         let key = key(&breakers, "a", false);
         let mut limited = VendorFailure::of(Class::RateLimited, "");
@@ -242,14 +250,14 @@ mod tests {
             for _ in 0..2 * FAULTS_MAX {
                 breakers.note(&key, &failed(class), later, later);
             }
-            assert!(breakers.is_open(&key, later), "{class:?}");
+            assert!(breakers.is_closed(&key, later), "{class:?}");
         }
     }
 
     #[test]
-    fn memory_is_bounded() {
+    fn the_number_of_breakers_is_bounded() {
         let (breakers, now) = (Breakers::default(), Instant::now());
-        for n in 0..WAYS_MAX + 10 {
+        for n in 0..BREAKERS_MAX + 10 {
             breakers.note(
                 &key(&breakers, &n.to_string(), true),
                 &failed(Class::BadKey),
@@ -257,11 +265,11 @@ mod tests {
                 now,
             );
         }
-        assert!(breakers.lock().len() <= WAYS_MAX);
+        assert!(breakers.lock().len() <= BREAKERS_MAX);
     }
 
     #[test]
-    fn tries_begun_before_it_was_closed_tell_nothing_new() {
+    fn tries_that_began_before_it_opened_are_ignored() {
         let (breakers, begun) = (Breakers::default(), Instant::now());
         let key = key(&breakers, "a", false);
         let now = begun + Duration::from_secs(1);
@@ -270,6 +278,9 @@ mod tests {
         }
         assert_eq!(breakers.paused("provider_1", now).1, FAULT_PAUSE.0);
         breakers.note(&key, &Ok(()), begun, now);
-        assert!(!breakers.is_open(&key, now), "a late success opens nothing");
+        assert!(
+            !breakers.is_closed(&key, now),
+            "a late success closes nothing"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! One conversation: the adapter says what to send, we send, it says what the reply means.
+//! One conversation with a provider: the adapter makes a request, the host sends it, the adapter
+//! interprets the reply.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -7,23 +8,25 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout_at};
-use trawl_sdk::provider::{Charged, Class, Content, Cost, Page, Reply, Request, Step, Task};
 use url::Url;
 
-use super::scrub::Scrubber;
-use super::{Keys, Refused, VendorFailure, VendorPage, failed, prepare};
 use trawl_model::{FetchedPage, Nanodollars};
 use trawl_net::fetch::{BODY_BYTES_MAX, Exchanged, FetchError, Fetcher, without_userinfo};
 use trawl_plugins::{Grant, PluginError, ProviderPlugin};
+use trawl_sdk::provider::{Charged, Class, Content, Cost, Page, Reply, Request, Step, Task};
 
-/// Exchanges of one conversation: what the most talkative service needs when each poll comes back early, twice.
+use super::scrub::Scrubber;
+use super::{Keys, Refused, VendorFailure, VendorPage, failed, prepare};
+
+/// Most exchanges of one conversation: twice what the provider with the most polls needs if each
+/// comes back early.
 pub const ROUNDS_MAX: usize = 12;
-/// Time for a request that stops a job of a conversation that was given up.
+/// Time for the request that cancels the job of an abandoned conversation.
 const CANCEL_TIME_MAX: Duration = Duration::from_secs(10);
-/// Time kept back, so that the end of a conversation is told rather than cut off.
+/// Time reserved, so that the end of a conversation is reported rather than cut off.
 const HAND_OVER_TIME: Duration = Duration::from_millis(20);
 
-/// A conversation to be held.
+/// One conversation.
 pub(super) struct Conversation<'a> {
     pub(super) plugin: &'a Arc<ProviderPlugin>,
     pub(super) keys: &'a Keys,
@@ -34,11 +37,11 @@ pub(super) struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
-    /// Holds it to its end.
+    /// Runs it to its end.
     ///
     /// # Errors
     /// [`VendorFailure`], without a secret in its text.
-    pub(super) async fn hold(&self, url: &Url) -> Result<VendorPage, VendorFailure> {
+    pub(super) async fn run(&self, url: &Url) -> Result<VendorPage, VendorFailure> {
         let scrubber = self.keys.scrubber();
         let mut cancel = Cancel {
             request: None,
@@ -48,12 +51,12 @@ impl Conversation<'_> {
             .deadline
             .checked_sub(HAND_OVER_TIME)
             .unwrap_or(self.deadline);
-        let held = timeout_at(until.into(), self.rounds(url, scrubber, &mut cancel)).await;
+        let ended = timeout_at(until.into(), self.rounds(url, scrubber, &mut cancel)).await;
         let late = || {
-            let message = "it did not answer in the time that the page has";
+            let message = "it did not answer before the timeout of the page";
             Err(VendorFailure::of(Class::ProviderTimeout, message))
         };
-        let outcome = held.unwrap_or_else(|_| late());
+        let outcome = ended.unwrap_or_else(|_| late());
         outcome.map_err(|failure| VendorFailure {
             message: scrubber.text(failure.message),
             ..failure
@@ -77,7 +80,8 @@ impl Conversation<'_> {
                     return self.page(*page, last, url, scrubber);
                 }
                 Step::Failed(failure) => {
-                    // A job whose end the adapter has not seen goes on costing; what it says it cost has ended.
+                    // A job that the adapter has not seen end keeps costing; one that it reports as
+                    // charged has ended.
                     if failure.cost.charged == Charged::Yes {
                         cancel.request = None;
                     }
@@ -107,12 +111,12 @@ impl Conversation<'_> {
             if let Step::Failed(failure) = &mut step
                 && failure.class == Class::Unsupported
             {
-                // Something was sent, so it is no answer to "can you do this".
+                // A request was sent, so this is no answer to "can you do this".
                 failure.class = Class::BadRequest;
             }
         }
         Err(VendorFailure::adapter(format!(
-            "its adapter wants more than {ROUNDS_MAX} exchanges"
+            "its adapter needs more than {ROUNDS_MAX} exchanges"
         )))
     }
 
@@ -132,7 +136,7 @@ impl Conversation<'_> {
         match tokio::time::timeout(time, exchange).await {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(FetchError::TooLarge(bytes_max))) => {
-                // The page's doing: another try would only be paid again.
+                // Caused by the page: a retry would only cost again.
                 let message = format!("its reply is larger than {bytes_max} bytes");
                 let failure = VendorFailure::of(Class::TargetFailed, message);
                 Err(VendorFailure {
@@ -141,7 +145,7 @@ impl Conversation<'_> {
                 })
             }
             Ok(Err(error)) => {
-                let message = format!("it cannot be asked: {error}");
+                let message = format!("it cannot be reached: {error}");
                 Err(VendorFailure::of(Class::ProviderError, message))
             }
             Err(_) => {
@@ -162,7 +166,7 @@ impl Conversation<'_> {
         })
     }
 
-    /// The page of the adapter's last step, whose body may be that of the last reply.
+    /// The page of the adapter's last step; its body may be that of the last reply.
     fn page(
         &self,
         page: Page,
@@ -176,28 +180,32 @@ impl Conversation<'_> {
             Content::Text(text) => text.into(),
         };
         let cost = match page.cost.charged {
-            // Nobody told: a page that was served was hardly free, so it is priced as the cheapest that there is.
+            // Unknown cost: a served page was hardly free, so the provider's lowest price is
+            // assumed.
             Charged::Unknown => self.grant().prices.least,
             Charged::Yes | Charged::No => self.dollars(&page.cost),
         };
-        let final_url = match page.url.map(|address| scrubber.text(address)) {
+        let final_url = match page.url.map(|url| scrubber.text(url)) {
             None => without_userinfo(url.clone()),
-            Some(address) => Url::parse(&address)
+            Some(url) => Url::parse(&url)
                 .ok()
                 .filter(|url| matches!(url.scheme(), "http" | "https"))
                 .ok_or_else(|| VendorFailure {
                     cost,
-                    ..VendorFailure::of(Class::Drift, "it tells a final address that is none")
+                    ..VendorFailure::of(
+                        Class::Drift,
+                        "it reports a final URL that is not a web URL",
+                    )
                 })?,
         };
         let headers = scrubber.pairs(page.headers.unwrap_or_default());
         let lower = |(name, value): (String, String)| (name.to_ascii_lowercase(), value);
         let headers: Vec<_> = headers.into_iter().map(lower).collect();
-        let told = headers.iter().find(|(name, _)| name == "content-type");
-        let content_type = told.map(|(_, value)| value.clone()).or(page.content_type);
+        let header = headers.iter().find(|(name, _)| name == "content-type");
+        let content_type = header.map(|(_, value)| value.clone()).or(page.content_type);
         let status = page.status.unwrap_or(200);
         if !(100..1000).contains(&status) {
-            let message = format!("it tells a status {status}, which is none");
+            let message = format!("it reports the invalid status {status}");
             return Err(VendorFailure {
                 cost,
                 ..VendorFailure::of(Class::Drift, message)
@@ -213,7 +221,7 @@ impl Conversation<'_> {
                 body,
                 content_type: scrubber.text(content_type.unwrap_or_default()),
             },
-            picture: page.screenshot.map(Bytes::from),
+            screenshot: page.screenshot.map(Bytes::from),
             rendered: page.rendered,
             variant: variant(&page.variant),
             cost,
@@ -221,20 +229,20 @@ impl Conversation<'_> {
         })
     }
 
-    /// Calls the adapter where blocking harms nobody, no more at once than cores.
+    /// Calls the adapter on a blocking thread, at most as many at once as cores.
     async fn call<R: Send + 'static>(
         &self,
         call: impl FnOnce(&ProviderPlugin) -> Result<R, PluginError> + Send + 'static,
     ) -> Result<R, VendorFailure> {
-        let place = Arc::clone(self.calls).acquire_owned().await;
+        let permit = Arc::clone(self.calls).acquire_owned().await;
         let plugin = Arc::clone(self.plugin);
         let called = tokio::task::spawn_blocking(move || {
-            let said = call(&plugin);
-            drop(place);
-            said
+            let result = call(&plugin);
+            drop(permit);
+            result
         });
         match called.await {
-            Ok(Ok(said)) => Ok(said),
+            Ok(Ok(result)) => Ok(result),
             Ok(Err(error)) => Err(VendorFailure::adapter(format!(
                 "its adapter {}",
                 error.fault
@@ -246,7 +254,7 @@ impl Conversation<'_> {
         }
     }
 
-    /// What a cost is in dollars. A unit that the operator has no price for costs nothing, and is logged.
+    /// The cost in dollars. A unit without a price in the manifest costs nothing, and is logged.
     fn dollars(&self, cost: &Cost) -> Nanodollars {
         let prices = &self.grant().prices;
         if let Some(unit) = prices.unpriced(cost) {
@@ -261,7 +269,7 @@ impl Conversation<'_> {
     }
 }
 
-/// The body of a finished page once more: an adapter may have decoded it.
+/// Scrubs the body of a finished page again: an adapter may have decoded it.
 fn scrubbed_step(mut step: Step, scrubber: &Scrubber) -> Step {
     if let Step::Done(page) = &mut step {
         page.content = match std::mem::replace(&mut page.content, Content::Reply) {
@@ -273,9 +281,9 @@ fn scrubbed_step(mut step: Step, scrubber: &Scrubber) -> Step {
     step
 }
 
-/// A word for `costs.vendor.route`, whatever the adapter says.
-fn variant(said: &str) -> String {
-    let word = said.chars().take(40);
+/// The route's suffix in `costs.vendor.route`, cleaned of what does not belong there.
+fn variant(result: &str) -> String {
+    let word = result.chars().take(40);
     let word: String = word
         .filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-'))
         .collect();
@@ -285,7 +293,8 @@ fn variant(said: &str) -> String {
     word
 }
 
-/// What is sent when a conversation is given up, however that comes: by its deadline, or because nobody waits any more.
+/// The request that cancels a job at the provider, sent if the conversation is abandoned: at its
+/// deadline, or because its future was dropped.
 struct Cancel {
     request: Option<reqwest::Request>,
     fetcher: Fetcher,
@@ -301,7 +310,7 @@ impl Drop for Cancel {
         };
         let fetcher = self.fetcher.clone();
         runtime.spawn(async move {
-            // Its address was checked when it was prepared.
+            // Its URL was checked when it was prepared.
             let sent = fetcher.exchange(request, 64 * 1024, |_| true);
             if !matches!(tokio::time::timeout(CANCEL_TIME_MAX, sent).await, Ok(Ok(_))) {
                 tracing::warn!("a job at a provider could not be cancelled");

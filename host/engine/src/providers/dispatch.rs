@@ -1,5 +1,5 @@
-//! From an adapter's request to one that can be sent: its destination checked, credentials filled in. Nothing else of the server
-//! ever puts a provider's key anywhere.
+//! Turns an adapter's request into one that can be sent: its destination checked, credentials
+//! filled in. No other code writes a provider's key anywhere.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -8,18 +8,19 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION};
 use http::{HeaderMap, HeaderValue, Method};
-use trawl_sdk::provider::{Credential, Request, Task};
 use url::Url;
 
-use super::scrub::Scrubber;
 use trawl_model::header;
 use trawl_model::secret::Secret;
 use trawl_net::fetch::ACCEPTED_ENCODING;
 use trawl_plugins::Grant;
+use trawl_sdk::provider::{Credential, Request, Task};
 
-/// Largest body of a request: what vendors take, and enough for a page's form.
+use super::scrub::Scrubber;
+
+/// Largest body of a request: what providers accept, and enough for a page's form.
 const BODY_BYTES_MAX: usize = 8 << 20;
-/// Methods that vendors pass on to a target.
+/// Methods that providers forward to a target.
 const METHODS: [Method; 7] = [
     Method::GET,
     Method::POST,
@@ -34,7 +35,7 @@ const METHODS: [Method; 7] = [
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
     secrets: BTreeMap<String, Secret>,
-    /// Made when it is first needed: once for a page.
+    /// Built on first use: once per page.
     scrubber: OnceLock<Arc<Scrubber>>,
 }
 
@@ -44,7 +45,7 @@ impl Keys {
         self.secrets.values().map(Secret::expose)
     }
 
-    /// What finds them in what a service answers.
+    /// Finds them in a provider's replies.
     pub(super) fn scrubber(&self) -> &Arc<Scrubber> {
         self.scrubber.get_or_init(|| Arc::new(Scrubber::new(self)))
     }
@@ -72,10 +73,11 @@ impl FromIterator<(String, Secret)> for Keys {
 /// Why a request is not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// The adapter asks for something that it may not have.
+    /// The adapter requests something that it may not have.
     #[error("{0}")]
     Adapter(String),
-    /// What the caller wants of the page cannot be sent: a header that is too long, a credential in the page's own address.
+    /// What the caller requests cannot be sent: a header that is too long, or a credential in the
+    /// page's own URL.
     #[error("{0}")]
     Task(String),
 }
@@ -86,68 +88,72 @@ impl From<String> for Refused {
     }
 }
 
-/// The request as it is sent, credentials filled in.
+/// The request as it is sent, with credentials.
 ///
 /// # Errors
-/// [`Refused`]: what the adapter, or the caller through it, asks for and may not have.
+/// [`Refused`]: the adapter, or the caller through it, requests something it may not have.
 pub fn prepare(
-    asked: &Request,
+    request: &Request,
     task: &Task,
     grant: &Grant,
     keys: &Keys,
 ) -> Result<reqwest::Request, Refused> {
-    let method = Method::from_bytes(asked.method.as_bytes())
+    let method = Method::from_bytes(request.method.as_bytes())
         .ok()
         .filter(|method| METHODS.contains(method))
-        .ok_or_else(|| format!("it asks for the method `{}`", shown(&asked.method)))?;
-    let mut url =
-        Url::parse(&asked.url).map_err(|_| "it asks for an address that is none".to_owned())?;
+        .ok_or_else(|| format!("it requests the method `{}`", shown(&request.method)))?;
+    let mut url = Url::parse(&request.url).map_err(|_| "it requests an invalid URL".to_owned())?;
     if !url.username().is_empty() || url.password().is_some() {
-        let reason =
-            "it puts a user name into the address, credentials are marked under `credentials`";
+        let reason = "it puts a user name into the URL, credentials are marked under `credentials`";
         return Err(reason.to_owned().into());
     }
     if !grant.allows(&url) {
         let origin = shown(&url.origin().ascii_serialization());
-        return Err(format!("it asks for `{origin}`, which its `hosts` do not grant").into());
+        return Err(format!("it requests `{origin}`, which its `hosts` do not grant").into());
     }
-    if asked.body.len() > BODY_BYTES_MAX {
+    if request.body.len() > BODY_BYTES_MAX {
         let reason = format!(
             "it sends {} bytes, the limit is {BODY_BYTES_MAX}",
-            asked.body.len()
+            request.body.len()
         );
-        return Err(match task.body.len() > BODY_BYTES_MAX / 2 {
-            true => Refused::Task(reason),
-            false => Refused::Adapter(reason),
+        return Err(if task.body.len() > BODY_BYTES_MAX / 2 {
+            Refused::Task(reason)
+        } else {
+            Refused::Adapter(reason)
         });
     }
-    refuse_strays(asked, task, grant, keys)?;
+    refuse_strays(request, task, grant, keys)?;
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT_ENCODING, ACCEPTED_ENCODING);
     let of_caller = !task.headers.is_empty() || !task.cookies.is_empty();
-    for (name, value) in &asked.headers {
+    for (name, value) in &request.headers {
         let checked = header::check(name, value).map_err(|reason| match of_caller {
-            // One of the caller's that has become too long by the adapter's prefix.
+            // A header of the caller that the adapter's prefix made too long.
             true => Refused::Task(reason),
             false => Refused::Adapter(reason),
         });
         let (name, value) = checked?;
         headers.append(name, value);
     }
-    for credential in &asked.credentials {
+    for credential in &request.credentials {
         fill_in(credential, grant, keys, &mut url, &mut headers)?;
     }
-    let mut request = reqwest::Request::new(method, url);
-    *request.headers_mut() = headers;
-    if !asked.body.is_empty() {
-        *request.body_mut() = Some(asked.body.clone().into());
+    let mut sent = reqwest::Request::new(method, url);
+    *sent.headers_mut() = headers;
+    if !request.body.is_empty() {
+        *sent.body_mut() = Some(request.body.clone().into());
     }
-    Ok(request)
+    Ok(sent)
 }
 
-/// Refuses a credential anywhere but where one is marked: its value, or its name in braces as if it were filled in there. A name
-/// in braces that the caller wrote is only text.
-fn refuse_strays(asked: &Request, task: &Task, grant: &Grant, keys: &Keys) -> Result<(), Refused> {
+/// Refuses a credential outside `credentials`: its value, or its name in braces as if it were
+/// filled in there. A name in braces that the caller wrote is only text.
+fn refuse_strays(
+    request: &Request,
+    task: &Task,
+    grant: &Grant,
+    keys: &Keys,
+) -> Result<(), Refused> {
     let scrubber = keys.scrubber();
     let names = |bytes: &[u8]| {
         let braced = |name: &String| [format!("{{{name}}}"), format!("%7B{name}%7D")];
@@ -156,15 +162,15 @@ fn refuse_strays(asked: &Request, task: &Task, grant: &Grant, keys: &Keys) -> Re
     };
     let mut of_task = texts(task);
     if of_task.any(|text| scrubber.finds(text)) {
-        let reason = "the page that is wanted has a credential of the provider in it";
+        let reason = "the requested page has a credential of the provider in it";
         return Err(Refused::Task(reason.to_owned()));
     }
     let is_named = texts(task).any(names);
     let is_stray = |bytes: &[u8]| scrubber.finds(bytes) || !is_named && names(bytes);
-    let mut headers = asked.headers.iter();
-    let place = if is_stray(asked.url.as_bytes()) {
-        "address"
-    } else if is_stray(&asked.body) {
+    let mut headers = request.headers.iter();
+    let part = if is_stray(request.url.as_bytes()) {
+        "URL"
+    } else if is_stray(&request.body) {
         "body"
     } else if headers.any(|(name, value)| is_stray(name.as_bytes()) || is_stray(value.as_bytes())) {
         "headers"
@@ -172,12 +178,12 @@ fn refuse_strays(asked: &Request, task: &Task, grant: &Grant, keys: &Keys) -> Re
         return Ok(());
     };
     Err(format!(
-        "it puts a credential into the {place}, credentials are only marked under `credentials`"
+        "it puts a credential into the {part}, credentials are only marked under `credentials`"
     )
     .into())
 }
 
-/// What of a task a caller wrote.
+/// The parts of a task that the caller wrote.
 fn texts(task: &Task) -> impl Iterator<Item = &[u8]> {
     let pairs = task.headers.iter().chain(&task.cookies);
     let pairs = pairs.flat_map(|(name, value)| [name.as_bytes(), value.as_bytes()]);
@@ -200,7 +206,7 @@ fn fill_in(
     let value = |name: &String| {
         if !grant.credentials.contains(name) {
             return Err(format!(
-                "it asks for the credential `{}`, which its `credentials` do not grant",
+                "it requests the credential `{}`, which its `credentials` do not grant",
                 shown(name)
             ));
         }
@@ -213,7 +219,7 @@ fn fill_in(
         }
         Credential::Header(header, name) => {
             let (header, value) = header::check(header, value(name)?)
-                .map_err(|_| format!("the credential `{name}` cannot stand in a header"))?;
+                .map_err(|_| format!("the credential `{name}` is not a valid header value"))?;
             headers.insert(header, sensitive(value));
         }
         Credential::Bearer(name) => {
@@ -232,7 +238,7 @@ fn fill_in(
 
 fn authorize(headers: &mut HeaderMap, text: &str, name: &str) -> Result<(), String> {
     let value = HeaderValue::from_str(text)
-        .map_err(|_| format!("the credential `{name}` cannot stand in a header"))?;
+        .map_err(|_| format!("the credential `{name}` is not a valid header value"))?;
     match headers.insert(AUTHORIZATION, sensitive(value)) {
         Some(_) => Err("it sets `authorization` twice".to_owned()),
         None => Ok(()),
@@ -252,8 +258,9 @@ fn shown(text: &str) -> String {
 mod tests {
     use serde_json::Value;
 
-    use super::*;
     use trawl_plugins::PriceTable;
+
+    use super::*;
 
     fn grant() -> Grant {
         Grant {
@@ -327,7 +334,7 @@ mod tests {
         };
         check(
             Request::get("https://evil.example/"),
-            "asks for `https://evil.example`",
+            "requests `https://evil.example`",
         );
         check(
             Request::get("http://api.acme.example/"),
@@ -338,10 +345,10 @@ mod tests {
             "`hosts` do not grant",
         );
         check(Request::get("file:///etc/passwd"), "`hosts` do not grant");
-        check(Request::get("nonsense"), "an address that is none");
+        check(Request::get("nonsense"), "an invalid URL");
         check(
             Request::get("https://a:b@api.acme.example/"),
-            "a user name into the address",
+            "a user name into the URL",
         );
         check(
             Request::get(AT).bearer("OTHER_KEY"),
@@ -350,19 +357,16 @@ mod tests {
         check(Request::get(AT).bearer("HOME"), "the credential `HOME`");
         check(
             Request::get("https://api.acme.example/{ACME_KEY}/x"),
-            "into the address",
+            "into the URL",
         );
-        check(
-            Request::get(AT).query("k", "{ACME_KEY}"),
-            "into the address",
-        );
+        check(Request::get(AT).query("k", "{ACME_KEY}"), "into the URL");
         check(
             Request::get("https://api.acme.example/canary-user"),
-            "into the address",
+            "into the URL",
         );
         check(
             Request::get(AT).query("k", "canary/key+1=2"),
-            "into the address",
+            "into the URL",
         );
         check(
             Request::post(AT).body("{\"k\":\"{ACME_KEY}\"}"),

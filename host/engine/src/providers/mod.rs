@@ -1,8 +1,10 @@
-//! Third-party scraping services: which may serve a page, the conversation with one, and how each is doing.
+//! Third-party scraping providers: which may serve a page, the conversation with one, and
+//! statistics.
 //!
-//! An adapter (a plugin) says what to send and what a reply means. This room does the rest: it fills credentials in at the moment
-//! of dispatch, sends to granted hosts only, follows no redirect, cuts every credential out of what comes back, and bounds the
-//! conversation in time, size and rounds. See `wit/provider/1`.
+//! An adapter (a plugin) makes requests and interprets replies. This module does the I/O: it fills
+//! in credentials at dispatch, sends to granted hosts only, follows no redirect, removes every
+//! credential from replies, and bounds the conversation in time, size and rounds. See
+//! `wit/provider/1`.
 
 mod breaker;
 mod conversation;
@@ -18,8 +20,16 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tokio::sync::Semaphore;
+
+use trawl_model::{FetchedPage, Nanodollars, VendorUse};
+use trawl_net::fetch::Fetcher;
+use trawl_plan::PagePlan;
+use trawl_plugins::Registry;
 use trawl_sdk::provider::{Charged, Class, Failure};
-use url::Url;
+
+use breaker::Breakers;
+use conversation::Conversation;
+use stats::ProviderStats;
 
 pub use conversation::ROUNDS_MAX;
 pub use dispatch::{Keys, Refused, prepare};
@@ -29,66 +39,59 @@ pub use scrub::Scrubber;
 pub use stats::{ProviderStatus, RouteCounters, RouteStatus, listed};
 pub use task::{AttemptContext, task};
 
-use breaker::Breakers;
-use conversation::Conversation;
-use stats::ProviderStats;
-use trawl_model::{FetchedPage, Nanodollars, VendorUse};
-use trawl_net::fetch::Fetcher;
-use trawl_plan::PagePlan;
-use trawl_plugins::Registry;
-
-/// Pause before a service that broke down is asked once more.
+/// Pause before a retry at a provider that failed.
 const AGAIN_PAUSE: Duration = Duration::from_millis(500);
-/// Longest `Retry-After` that a page waits for when nobody else can serve it.
+/// Longest `Retry-After` that a page waits for if no other route is left.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(20);
-/// Least time that is left for a conversation: less has no chance.
+/// Least time left in which a conversation is started: with less it has no chance.
 pub const TIME_MIN: Duration = Duration::from_millis(200);
-/// Time that a service must have had before its silence counts against it: a page in a hurry says nothing of it.
+/// Time that a provider must have had before a timeout counts as its failure: the timeout of a
+/// hurried page says nothing about it.
 const FAIR_TIME: Duration = Duration::from_secs(10);
-/// Longest text of a failure that is kept, in characters.
+/// Longest message of a failure, in characters.
 const MESSAGE_CHARS_MAX: usize = 500;
 
-/// The services. One for the whole server.
+/// The providers. One for the whole server.
 pub struct Providers {
     fetcher: Fetcher,
     pooled: PooledKeys,
     breakers: Breakers,
-    board: ProviderStats,
+    stats: ProviderStats,
     /// Adapter calls at once: no more than cores.
     calls: Arc<Semaphore>,
 }
 
-/// A page that a service served.
+/// A page that a provider served.
 #[derive(Clone, Debug)]
 pub struct VendorPage {
     /// The page.
     pub page: FetchedPage,
-    /// A PNG picture, when it was asked for.
-    pub picture: Option<Bytes>,
+    /// A PNG screenshot, if requested.
+    pub screenshot: Option<Bytes>,
     /// Whether scripts ran, as far as is known.
     pub rendered: Option<bool>,
-    /// How the service went about it: `plain`, `js`, …
+    /// The provider's variant: `plain`, `js`, …
     pub variant: String,
-    /// What the service charged.
+    /// What the provider charged.
     pub cost: Nanodollars,
-    /// The service's name for the request.
+    /// The provider's id of the request.
     pub request_id: Option<String>,
 }
 
-/// Why a service served no page. Its text holds no secret.
+/// Why a provider served no page. Its text has no secret in it.
 #[derive(Clone, Debug)]
 pub struct VendorFailure {
-    /// Which kind; `None` when the adapter itself is at fault.
+    /// The class; `None` if the adapter itself is at fault.
     pub class: Option<Class>,
     /// For the caller: lower case, no full stop.
     pub message: String,
     /// Status of the target, if known.
     pub target_status: Option<u16>,
-    /// After which time the service may be asked again.
+    /// When the provider may be asked again.
     pub retry_after: Option<Duration>,
-    /// Whether the service says that another try can help.
+    /// Whether the provider says that a retry can help.
     pub retryable: Option<bool>,
-    /// What the service charged nevertheless.
+    /// What the provider charged nevertheless.
     pub cost: Nanodollars,
 }
 
@@ -116,12 +119,12 @@ impl VendorFailure {
         }
     }
 
-    /// Whether nothing was sent at all: the adapter cannot do the page.
+    /// Whether no request was sent at all: the adapter cannot serve the page.
     pub fn is_unsent(&self) -> bool {
         self.class == Some(Class::Unsupported)
     }
 
-    /// Whether the same service may be asked again at once. Contract: failure classes.
+    /// Whether the same provider may be retried at once. Contract: failure classes.
     fn deserves_another_try(&self) -> bool {
         let by_class = matches!(self.class, Some(Class::ProviderError | Class::TargetFailed));
         // What was charged once would be charged again.
@@ -131,7 +134,7 @@ impl VendorFailure {
     }
 }
 
-/// Classes after which another try of the same request can end otherwise.
+/// Classes after which a retry of the same request can succeed.
 fn is_transient(class: Class) -> bool {
     matches!(
         class,
@@ -144,36 +147,36 @@ fn is_transient(class: Class) -> bool {
 }
 
 impl Providers {
-    /// Services reached through this fetcher's door, with these credentials of the operator.
+    /// Providers reached by this fetcher, with these credentials of the operator.
     pub fn new(fetcher: Fetcher, pooled: PooledKeys) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
             fetcher,
             pooled,
             breakers: Breakers::default(),
-            board: ProviderStats::default(),
+            stats: ProviderStats::default(),
             calls: Arc::new(Semaphore::new(cores)),
         }
     }
 
-    /// The ways to have a page served, in the order they are tried.
-    pub fn candidates(&self, registry: &Registry, wish: &ProviderQuery<'_>) -> Vec<Candidate> {
-        let open = |key: &_| self.breakers.is_open(key, Instant::now());
+    /// The provider routes of a page, in the order they are tried.
+    pub fn candidates(&self, registry: &Registry, query: &ProviderQuery<'_>) -> Vec<Candidate> {
+        let is_closed = |key: &_| self.breakers.is_closed(key, Instant::now());
         eligible::candidates(
             registry.providers(),
-            wish,
+            query,
             &self.pooled,
             &self.breakers,
-            &open,
+            &is_closed,
         )
     }
 
-    /// The most that a service can charge for a page, if one can serve it.
-    pub fn max_cost(&self, registry: &Registry, wish: &ProviderQuery<'_>) -> Option<VendorUse> {
+    /// The most that a provider can charge for a page, if one can serve it.
+    pub fn max_cost(&self, registry: &Registry, query: &ProviderQuery<'_>) -> Option<VendorUse> {
         let any = |_: &_| true;
         let candidates = eligible::candidates(
             registry.providers(),
-            wish,
+            query,
             &self.pooled,
             &self.breakers,
             &any,
@@ -186,8 +189,8 @@ impl Providers {
         uses.max_by_key(|used| (!used.byok, used.cost))
     }
 
-    /// Has a page served. Asks the same service a second time where that can help; `is_last` says that nobody else is left, so
-    /// that waiting for it is better than giving up.
+    /// Serves a page, with one retry where that can help. `is_last` means that no other route is
+    /// left, so that waiting is better than giving up.
     ///
     /// # Errors
     /// [`VendorFailure`].
@@ -195,14 +198,11 @@ impl Providers {
         &self,
         candidate: &Candidate,
         plan: &PagePlan,
-        url: &Url,
         javascript: bool,
         deadline: Instant,
         is_last: bool,
     ) -> Result<VendorPage, VendorFailure> {
-        let first = self
-            .attempt(candidate, plan, url, javascript, deadline)
-            .await;
+        let first = self.attempt(candidate, plan, javascript, deadline).await;
         let failure = match first {
             Err(failure) => failure,
             served => return served,
@@ -222,9 +222,7 @@ impl Providers {
             return Err(failure);
         }
         tokio::time::sleep(pause).await;
-        let second = self
-            .attempt(candidate, plan, url, javascript, deadline)
-            .await;
+        let second = self.attempt(candidate, plan, javascript, deadline).await;
         match second {
             Ok(page) => Ok(VendorPage {
                 cost: page.cost.saturating_add(failure.cost),
@@ -237,27 +235,26 @@ impl Providers {
         }
     }
 
-    /// How each service is doing, in the order of the manifest.
+    /// The status of each provider, in the order of the manifest.
     pub fn status(&self, registry: &Registry) -> Vec<ProviderStatus> {
         let now = Instant::now();
         let status = |plugin: &Arc<trawl_plugins::ProviderPlugin>| {
             let has_pooled = self.pooled.keys(plugin).is_some();
             let paused = self.breakers.paused(&plugin.info().name, now);
-            self.board.status(plugin, has_pooled, paused)
+            self.stats.status(plugin, has_pooled, paused)
         };
         registry.providers().map(status).collect()
     }
 
-    /// The counters of a way, for what is billed later.
-    pub fn tally(&self, candidate: &Candidate) -> RouteCounters {
-        self.board.tally(candidate.name(), candidate.payment)
+    /// The counters of a route, for what is billed later.
+    pub fn counters(&self, candidate: &Candidate) -> RouteCounters {
+        self.stats.counters(candidate.name(), candidate.payment)
     }
 
     async fn attempt(
         &self,
         candidate: &Candidate,
         plan: &PagePlan,
-        url: &Url,
         javascript: bool,
         deadline: Instant,
     ) -> Result<VendorPage, VendorFailure> {
@@ -266,10 +263,10 @@ impl Providers {
         let deadline = deadline.min(begun + grant.time_max);
         let left = deadline.saturating_duration_since(begun);
         if left < TIME_MIN {
-            let message = "no time is left to ask it";
+            let message = "no time is left for it";
             return Err(VendorFailure::of(Class::Unsupported, message));
         }
-        let engagement = AttemptContext {
+        let attempt = AttemptContext {
             javascript,
             time: left,
             grant,
@@ -277,17 +274,17 @@ impl Providers {
         let conversation = Conversation {
             plugin: &candidate.plugin,
             keys: &candidate.keys,
-            task: Arc::new(task(plan, url, &engagement)),
+            task: Arc::new(task(plan, &attempt)),
             deadline,
             fetcher: &self.fetcher,
             calls: &self.calls,
         };
-        let outcome = conversation.hold(url).await;
+        let outcome = conversation.run(&plan.url).await;
         let elapsed = begun.elapsed();
         if outcome.as_ref().is_err_and(VendorFailure::is_unsent) {
             return outcome;
         }
-        self.board.count(candidate, &outcome, elapsed);
+        self.stats.count(candidate, &outcome, elapsed);
         let is_hurried = left < FAIR_TIME.min(grant.time_max)
             && matches!(&outcome, Err(failure) if failure.class == Some(Class::ProviderTimeout));
         if !is_hurried {
@@ -307,7 +304,7 @@ impl Providers {
     }
 }
 
-/// A failure of the adapter's words as one of the room's.
+/// Converts a failure of an adapter.
 fn failed(failure: Failure, cost: Nanodollars) -> VendorFailure {
     let code = failure.code.map(|code| format!(" ({code})"));
     VendorFailure {

@@ -1,13 +1,15 @@
-//! The operator's own credentials: from the environment, or from a file of `NAME=value` lines. Never from `plugins.toml`.
+//! The operator's own credentials: from the environment, or from a file of `NAME=value` lines.
+//! Never from `plugins.toml`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use zeroize::Zeroizing;
 
-use super::Keys;
 use trawl_model::secret::Secret;
 use trawl_plugins::ProviderPlugin;
+
+use super::Keys;
 
 /// The operator's credentials by name.
 #[derive(Clone, Debug, Default)]
@@ -27,10 +29,10 @@ pub enum PooledError {
         /// The cause.
         source: std::io::Error,
     },
-    /// Others on the machine can read it.
+    /// Other users of the machine can read it.
     #[error("the credentials file `{}` can be read by others, run `chmod 600` on it", .0.display())]
     Open(PathBuf),
-    /// A line is none.
+    /// A line is malformed.
     #[error("line {line} of the credentials file `{}` is not `NAME=value`", path.display())]
     Line {
         /// The file.
@@ -59,12 +61,12 @@ impl PooledKeys {
         })
     }
 
-    /// One credential of the operator's by its name, for a service that is no provider.
+    /// One credential of the operator by its name, for uses other than providers.
     pub fn one(&self, name: &str) -> Option<Secret> {
         self.environment.get(name).or(self.file.get(name)).cloned()
     }
 
-    /// All credentials of a provider that may run on them; `None` when one is missing or it may not.
+    /// All credentials of a provider that may use them; `None` if one is missing or it may not.
     pub(super) fn keys(&self, plugin: &ProviderPlugin) -> Option<Keys> {
         let grant = plugin.grant();
         if !grant.pooled || grant.credentials.is_empty() {

@@ -1,5 +1,5 @@
-//! Cutting credentials out of what a service answers, in every coding in which it may have repeated
-//! them. Decision D87.
+//! Removes credentials from provider replies, in every encoding in which they may be repeated.
+//! Decision D87.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use base64::Engine;
@@ -9,7 +9,7 @@ use url::form_urlencoded::byte_serialize;
 
 use super::Keys;
 
-/// Shortest secret that is looked for: shorter ones stand in ordinary text by chance.
+/// Shortest secret that is searched for: shorter ones occur in ordinary text by chance.
 const SECRET_BYTES_MIN: usize = 8;
 
 /// Its debug text shows nothing.
@@ -21,7 +21,7 @@ impl std::fmt::Debug for Scrubber {
 
 /// Looks for credentials, in one pass over what it is given.
 pub struct Scrubber {
-    /// `None` when there is nothing to look for.
+    /// `None` if there is nothing to search for.
     needles: Option<AhoCorasick>,
 }
 
@@ -39,7 +39,8 @@ impl Scrubber {
         let mut needles: Vec<String> = long.flat_map(|text| forms(text)).collect();
         needles.sort_unstable();
         needles.dedup();
-        // The longest first, so that a part never hides the whole. Building fails only beyond millions of needles.
+        // The longest first, so that a part never hides the whole. Building fails only beyond
+        // millions of needles.
         let needles = (!needles.is_empty()).then(|| {
             AhoCorasick::builder()
                 .match_kind(MatchKind::LeftmostLongest)
@@ -55,7 +56,8 @@ impl Scrubber {
         needles.any(|needles| needles.is_match(bytes))
     }
 
-    /// The same bytes with asterisks for credentials, so that lengths and the syntax around them stay.
+    /// The same bytes with asterisks for credentials, so that lengths and the surrounding syntax do
+    /// not change.
     pub fn scrub(&self, bytes: Bytes) -> Bytes {
         if !self.finds(&bytes) {
             return bytes;
@@ -65,18 +67,18 @@ impl Scrubber {
         bytes.into()
     }
 
-    /// The same text likewise.
+    /// The same for text.
     pub fn text(&self, text: String) -> String {
         if !self.finds(text.as_bytes()) {
             return text;
         }
         let mut bytes = text.into_bytes();
         self.cover(&mut bytes);
-        // Asterisks in the place of whole characters of ASCII, or of a whole secret, leave it UTF-8.
+        // Replacing whole ASCII characters, or a whole secret, leaves valid UTF-8.
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// The same pairs likewise, names too.
+    /// The same for pairs, names included.
     pub(super) fn pairs(&self, pairs: Vec<(String, String)>) -> Vec<(String, String)> {
         let pairs = pairs.into_iter();
         pairs
@@ -90,18 +92,19 @@ impl Scrubber {
         };
         // Where one secret ends inside another both are found only by looking again.
         while needles.is_match(&*bytes) {
-            let places: Vec<_> = needles
+            let matches: Vec<_> = needles
                 .find_iter(&*bytes)
                 .map(|found| found.range())
                 .collect();
-            for place in places {
+            for place in matches {
                 bytes[place].fill(b'*');
             }
         }
     }
 }
 
-/// A secret as it is, percent-encoded in the usual ways, escaped as in JSON, and in base64 wherever it may begin.
+/// A secret verbatim, percent-encoded in the usual variants, escaped as in JSON, and in base64 at
+/// every offset.
 fn forms(secret: &str) -> Vec<String> {
     let form: String = byte_serialize(secret.as_bytes()).collect();
     let json = secret.replace('\\', "\\\\").replace('"', "\\\"");
@@ -129,13 +132,14 @@ fn forms(secret: &str) -> Vec<String> {
     forms
 }
 
-/// Percent-encoded but for letters, digits and `kept`.
-fn percent_encoded(secret: &str, kept: &str) -> String {
+/// Percent-encoded except letters, digits and `unescaped`.
+fn percent_encoded(secret: &str, unescaped: &str) -> String {
     let mut text = String::new();
     for byte in secret.bytes() {
-        match byte.is_ascii_alphanumeric() || kept.as_bytes().contains(&byte) {
-            true => text.push(char::from(byte)),
-            false => text.push_str(&format!("%{byte:02X}")),
+        if byte.is_ascii_alphanumeric() || unescaped.as_bytes().contains(&byte) {
+            text.push(char::from(byte))
+        } else {
+            text.push_str(&format!("%{byte:02X}"))
         }
     }
     text
@@ -154,8 +158,8 @@ fn lower_hex(encoded: &str) -> String {
     text
 }
 
-/// The part of a base64 text that is the same whatever stands before (`offset` bytes modulo 3) and behind the secret, in both
-/// alphabets.
+/// The part of a base64 text that is the same whatever precedes (`offset` bytes modulo 3) and
+/// follows the secret, in both alphabets.
 fn base64_inside(secret: &str, offset: usize) -> Vec<String> {
     let mut padded = vec![0; offset];
     padded.extend_from_slice(secret.as_bytes());
@@ -170,8 +174,9 @@ fn base64_inside(secret: &str, offset: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use trawl_model::secret::Secret;
+
+    use super::*;
 
     const SECRET: &str = "canary/7f3a+b c=\"ü";
 

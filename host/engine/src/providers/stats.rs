@@ -1,4 +1,4 @@
-//! How each service is doing: for `GET /providers` since the start, and for metrics.
+//! Provider statistics since the start: for `GET /providers` and for metrics.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Candidate, Payment, PooledKeys, VendorFailure, VendorPage};
 use trawl_model::Nanodollars;
 use trawl_plugins::{Grant, ProviderPlugin, Registry};
+
+use super::{Candidate, Payment, PooledKeys, VendorFailure, VendorPage};
 
 /// Counters by provider and payment.
 #[derive(Default)]
 pub(super) struct ProviderStats(Mutex<BTreeMap<(String, Payment), Arc<Counts>>>);
 
-/// The counters of one way. Decision D84.
+/// The counters of one route. Decision D84.
 #[derive(Debug, Default)]
 struct Counts(Mutex<Sums>);
 
@@ -29,7 +30,7 @@ struct Sums {
     billed: Nanodollars,
 }
 
-/// A handle for what is billed once a page is paid.
+/// A handle for counting what is billed once a page is paid.
 #[derive(Clone, Debug)]
 pub struct RouteCounters {
     counts: Arc<Counts>,
@@ -42,15 +43,15 @@ pub struct RouteCounters {
 pub struct ProviderStatus {
     /// Name in requests.
     pub name: String,
-    /// The service.
+    /// The provider's product name.
     pub label: String,
     /// Version of the adapter.
     pub version: String,
     /// What the operator grants.
     pub grant: Grant,
-    /// Whether the operator's credentials for it are there.
+    /// Whether the operator has credentials for it.
     pub has_pooled_credentials: bool,
-    /// Ways (provider and credential) that are not tried now.
+    /// Routes (provider and credential) that are paused.
     pub paused_credentials: usize,
     /// Seconds until the last of them is tried again.
     pub paused_seconds: u64,
@@ -69,7 +70,7 @@ pub struct ProviderStatus {
 pub struct RouteStatus {
     /// Conversations, whatever came of them.
     pub calls: u64,
-    /// Those that gave a page.
+    /// Those that served a page.
     pub served: u64,
     /// The others by class.
     pub failures: BTreeMap<&'static str, u64>,
@@ -77,11 +78,12 @@ pub struct RouteStatus {
     pub mean_ms: u64,
     /// Longest time in milliseconds.
     pub slowest_ms: u64,
-    /// What the service charged, in dollars.
+    /// What the provider charged, in dollars.
     pub vendor_cost: String,
     /// What was billed for its pages, in dollars.
     pub billed: String,
-    /// What was billed above what it cost, in dollars; on keys of callers the service charges the caller.
+    /// What was billed above the provider's charge, in dollars; with callers' keys the provider
+    /// charges the caller.
     pub margin: String,
 }
 
@@ -115,7 +117,7 @@ impl ProviderStats {
             .increment(cost.0.unsigned_abs());
     }
 
-    pub(super) fn tally(&self, provider: &str, payment: Payment) -> RouteCounters {
+    pub(super) fn counters(&self, provider: &str, payment: Payment) -> RouteCounters {
         RouteCounters {
             counts: self.counts(provider, payment),
             provider: provider.to_owned(),
@@ -159,12 +161,12 @@ impl ProviderStats {
     }
 }
 
-/// The providers of a registry, none of them asked yet.
+/// The providers of a registry before any was used.
 pub fn listed(registry: &Registry, pooled: &PooledKeys) -> Vec<ProviderStatus> {
-    let board = ProviderStats::default();
+    let stats = ProviderStats::default();
     let status = |plugin: &Arc<ProviderPlugin>| {
         let has_pooled = pooled.keys(plugin).is_some();
-        board.status(plugin, has_pooled, (0, Duration::ZERO))
+        stats.status(plugin, has_pooled, (0, Duration::ZERO))
     };
     registry.providers().map(status).collect()
 }

@@ -1,15 +1,15 @@
-//! What a page's plan means for a service.
+//! The task of an adapter for a page's plan.
 
 use std::time::Duration;
 
-use trawl_sdk::provider::{Abilities, Pool, Screenshot, Task, WaitFor};
 use url::Url;
 
 use trawl_net::fetch::{basic_authorization, without_userinfo};
 use trawl_plan::PagePlan;
 use trawl_plugins::Grant;
+use trawl_sdk::provider::{Abilities, Pool, Screenshot, Task, WaitFor};
 
-/// How a service is asked for a page.
+/// What a task needs besides the plan.
 pub struct AttemptContext<'a> {
     /// Whether scripts run.
     pub javascript: bool,
@@ -19,8 +19,9 @@ pub struct AttemptContext<'a> {
     pub grant: &'a Grant,
 }
 
-/// The task of an adapter: what the plan asks for, as far as the contract can say it.
-pub fn task(plan: &PagePlan, url: &Url, engagement: &AttemptContext<'_>) -> Task {
+/// The task of an adapter: the page's plan, as far as the contract can express it.
+pub fn task(plan: &PagePlan, attempt: &AttemptContext<'_>) -> Task {
+    let url = &plan.url;
     let fetch = &plan.fetch;
     let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let mut headers: Vec<(String, String)> = Vec::new();
@@ -34,65 +35,67 @@ pub fn task(plan: &PagePlan, url: &Url, engagement: &AttemptContext<'_>) -> Task
     headers.extend(password.map(|value| ("authorization".to_owned(), text(&value))));
     let own = fetch.headers.iter();
     headers.extend(own.map(|(name, value)| (name.as_str().to_owned(), text(value))));
-    let wishes = Wishes::of(plan, url);
+    let browser = BrowserTask::of(plan);
     Task {
         headers,
         cookies: fetch.cookies.clone(),
-        javascript: engagement.javascript,
-        wait_ms: wishes.wait.map(millis),
-        wait_for: wishes.wait_for,
-        script: wishes.script,
+        javascript: attempt.javascript,
+        wait_ms: browser.wait.map(millis),
+        wait_for: browser.wait_for,
+        script: browser.script,
         country: fetch.country_code.clone(),
         pool: match fetch.pool {
             trawl_plan::Pool::Residential | trawl_plan::Pool::Isp => Pool::Residential,
             trawl_plan::Pool::Standard | trawl_plan::Pool::Unlimited => Pool::Standard,
         },
-        screenshot: wishes.screenshot,
-        time_ms: millis(engagement.time),
-        settings: engagement.grant.settings.to_string(),
-        ..Task::new(sendable(url).as_str(), &engagement.grant.base)
+        screenshot: browser.screenshot,
+        time_ms: millis(attempt.time),
+        settings: attempt.grant.settings.to_string(),
+        ..Task::new(sendable(url).as_str(), &attempt.grant.base)
     }
 }
 
-/// What a service must be able to do for a page. Without JavaScript only what needs none is asked.
-pub(super) fn needs(plan: &PagePlan, url: &Url, javascript: bool) -> Abilities {
+/// The abilities a provider needs for a page. Without JavaScript only parameters that need none
+/// count.
+pub(super) fn needs(plan: &PagePlan, javascript: bool) -> Abilities {
     let fetch = &plan.fetch;
-    let wishes = Wishes::of(plan, url);
+    let browser = BrowserTask::of(plan);
     let residential = matches!(
         fetch.pool,
         trawl_plan::Pool::Residential | trawl_plan::Pool::Isp
     );
     let country = match residential {
-        // Through residential addresses either will do; `can` knows.
+        // With residential proxies either will do; `can` decides.
         true => Abilities::NOTHING,
         false => Abilities::COUNTRY,
     };
     let has_headers = !fetch.headers.is_empty()
         || fetch.user_agent.is_some()
         || fetch.locale.is_some()
-        || basic_authorization(url).is_some();
-    // Where a page was redirected to has to be known when not every place is allowed.
+        || basic_authorization(&plan.url).is_some();
+    // The final URL must be known if redirects are restricted.
     let is_bound = fetch.gate.is_some() || fetch.respect_robots;
-    let wanted = [
+    let needed = [
         (true, Abilities::SERVES),
         (has_headers, Abilities::HEADERS),
         (!fetch.cookies.is_empty(), Abilities::COOKIES),
         (fetch.country_code.is_some(), country),
         (residential, Abilities::RESIDENTIAL),
-        (wishes.wait.is_some(), Abilities::FIXED_WAIT),
-        (wishes.wait_for.is_some(), Abilities::WAIT_SELECTOR),
-        (wishes.script.is_some(), Abilities::SCRIPT),
-        (wishes.screenshot.is_some(), Abilities::SCREENSHOT),
-        (wants_bytes(plan) && !javascript, Abilities::BINARY),
+        (browser.wait.is_some(), Abilities::FIXED_WAIT),
+        (browser.wait_for.is_some(), Abilities::WAIT_SELECTOR),
+        (browser.script.is_some(), Abilities::SCRIPT),
+        (browser.screenshot.is_some(), Abilities::SCREENSHOT),
+        (needs_bytes(plan) && !javascript, Abilities::BINARY),
         (plan.output.headers, Abilities::TARGET_HEADERS),
         (plan.output.cookies, Abilities::TARGET_COOKIES),
         (is_bound, Abilities::FINAL_URL),
     ];
-    let wanted = wanted.into_iter().filter(|(wanted, _)| *wanted);
-    wanted.fold(Abilities::NOTHING, |all, (_, ability)| all | ability)
+    let needed = needed.into_iter().filter(|(needed, _)| *needed);
+    needed.fold(Abilities::NOTHING, |all, (_, ability)| all | ability)
 }
 
-/// Whether the plan asks for something that no service can be asked for: steps of a browser, scripts before the page's own.
+/// Whether the plan needs something that no provider can do: browser steps, or scripts before the
+/// page's own.
 pub(super) fn is_beyond(plan: &PagePlan) -> bool {
     let render = &plan.render;
     let wait = &render.wait;
@@ -106,16 +109,16 @@ pub(super) fn is_beyond(plan: &PagePlan) -> bool {
             .is_some_and(|picture| picture.clip.is_some())
 }
 
-/// The parts of a plan that a browser of the service would do.
-struct Wishes {
+/// The parts of a plan for the provider's browser.
+struct BrowserTask {
     wait: Option<Duration>,
     wait_for: Option<WaitFor>,
     script: Option<String>,
     screenshot: Option<Screenshot>,
 }
 
-impl Wishes {
-    fn of(plan: &PagePlan, url: &Url) -> Self {
+impl BrowserTask {
+    fn of(plan: &PagePlan) -> Self {
         let render = &plan.render;
         let wait_for = render.wait.selector.as_ref();
         Self {
@@ -124,22 +127,25 @@ impl Wishes {
                 selector: selector.clone(),
                 time_ms: millis(*time),
             }),
-            script: render.scripts.find(url.path()).cloned(),
-            screenshot: render.screenshot.map(|picture| match picture.full_page {
-                true => Screenshot::FullPage,
-                false => Screenshot::Window,
+            script: render.scripts.find(plan.url.path()).cloned(),
+            screenshot: render.screenshot.map(|picture| {
+                if picture.full_page {
+                    Screenshot::FullPage
+                } else {
+                    Screenshot::Window
+                }
             }),
         }
     }
 }
 
-fn wants_bytes(plan: &PagePlan) -> bool {
+fn needs_bytes(plan: &PagePlan) -> bool {
     let mut formats = plan.output.formats.iter();
     formats
         .any(|choice| matches!(&choice.format, trawl_plan::Format::Plugin(name) if name == "bytes"))
 }
 
-/// The address as servers get it. A password in it is a header of its own.
+/// The URL as servers receive it. A password in it becomes a header.
 fn sendable(url: &Url) -> Url {
     let mut url = without_userinfo(url.clone());
     url.set_fragment(None);

@@ -1,31 +1,30 @@
-//! A headless browser of our own: where robots.txt allows it and at the host's pace, as plain HTTP is.
+//! The headless browser: where robots.txt allows it and at the host's pace, as plain HTTP is.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
-use url::Url;
 
-use super::robots_gate::RobotsGate;
 use trawl_model::PageFailure;
 use trawl_model::failure::status;
 use trawl_net::fetch::FetchError;
 use trawl_net::politeness::Politeness;
-use trawl_net::robots::Robots;
-use trawl_plan::{FetchPlan, PagePlan};
+use trawl_plan::PagePlan;
 use trawl_render::{RenderJob, Rendered, Renderer};
 
-/// The least time that is left for a page to be rendered in: less has no chance.
+use super::admission::Admission;
+
+/// Least time left in which a page is still rendered: with less it has no chance.
 const TIME_MIN: Duration = Duration::from_millis(500);
 
 /// The route.
 pub(super) struct OwnBrowser {
     renderer: Arc<Renderer>,
     politeness: Arc<Politeness>,
-    robots: Arc<Robots>,
+    admission: Admission,
 }
 
-/// A page and how long it waited for its turn.
+/// A rendered page and how long it waited for its host's rate limit.
 pub(super) struct BrowserFetch {
     pub(super) rendered: Rendered,
     pub(super) waited: Duration,
@@ -35,71 +34,59 @@ impl OwnBrowser {
     pub(super) fn new(
         renderer: Arc<Renderer>,
         politeness: Arc<Politeness>,
-        robots: Arc<Robots>,
+        admission: Admission,
     ) -> Self {
         Self {
             renderer,
             politeness,
-            robots,
+            admission,
         }
     }
 
-    /// Whether there is a browser at all.
+    /// Whether a browser is installed at all.
     pub(super) fn is_installed(&self) -> bool {
         self.renderer.is_installed()
     }
 
-    /// Renders a page before `deadline`, which moves by the time that the page may wait for its turn (`plan.fetch.pace`).
+    /// Renders a page before the job's deadline, which moves by the time that the page may wait for
+    /// its host's rate limit (`plan.fetch.pace`).
     ///
     /// # Errors
-    /// Why there is no page. Answers of the site are pages.
+    /// Why there is no page. Error answers of the site are pages.
     pub(super) async fn fetch(
         &self,
         plan: &PagePlan,
-        url: &Url,
-        errand: RenderJob<'_>,
+        job: RenderJob<'_>,
     ) -> Result<BrowserFetch, PageFailure> {
-        let (mut fetch, begun) = (Arc::clone(&plan.fetch), Instant::now());
-        let mut delay = fetch.pace.delay;
-        if fetch.respect_robots {
-            let verdict = self.robots.verdict(url).await;
-            if let Some(refusal) = verdict.refusal(url) {
-                return Err(refusal);
-            }
-            delay = delay.max(verdict.crawl_delay.unwrap_or_default());
-            let gate = RobotsGate::new(Arc::clone(&self.robots), fetch.gate.clone());
-            fetch = Arc::new(FetchPlan {
-                gate: Some(Arc::new(gate)),
-                ..(*fetch).clone()
-            });
-        }
+        let (url, begun) = (&plan.url, Instant::now());
+        let fetch = self.admission.admit(&plan.fetch, url).await?;
         let host = url.host_str().unwrap_or_default();
         let patience = fetch.pace.patience;
-        let own_end = Instant::from_std(errand.deadline);
+        let own_end = Instant::from_std(job.deadline);
         let timed_out = || FetchError::TimedOut(fetch.timeout).failure();
-        let turn = self.politeness.permit_with(host, delay);
-        let permit = timeout_at(own_end + patience, turn)
+        let permit = self.politeness.permit_with(host, fetch.pace.delay);
+        let permit = timeout_at(own_end + patience, permit)
             .await
             .map_err(|_| timed_out())?;
         let waited = begun.elapsed().min(patience);
-        let errand = RenderJob {
-            deadline: errand.deadline + waited,
-            ..errand
+        let job = RenderJob {
+            deadline: job.deadline + waited,
+            ..job
         };
-        if Instant::now() + TIME_MIN > Instant::from_std(errand.deadline) {
+        if Instant::now() + TIME_MIN > Instant::from_std(job.deadline) {
             return Err(timed_out());
         }
         let rendered = self
             .renderer
-            .render(&permit, url, &fetch, &plan.render, errand)
+            .render(&permit, url, &fetch, &plan.render, job)
             .await;
         let rendered = rendered.map_err(|error| error.failure())?;
-        self.tell_pace(host, &rendered);
+        self.report_pace(host, &rendered);
         Ok(BrowserFetch { rendered, waited })
     }
 
-    /// Tells the host's pace what it answered.
-    fn tell_pace(&self, host: &str, rendered: &Rendered) {
+    /// Reports the host's answer to its rate limiter.
+    fn report_pace(&self, host: &str, rendered: &Rendered) {
         let page = &rendered.page;
         let answered = page.final_url.host_str().unwrap_or(host);
         match page.status {
@@ -114,7 +101,7 @@ impl OwnBrowser {
     }
 }
 
-/// The failure of a page that needs a browser where there is none. Decision D57.
+/// The failure of a page that needs a browser where none is installed. Decision D57.
 pub(super) fn not_installed() -> PageFailure {
     PageFailure::new(
         status::BROWSER_FAILED,

@@ -1,25 +1,26 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
+use url::Url;
 
-use super::*;
 use trawl_billing::{Tariff, price};
-use trawl_model::Usage;
 use trawl_net::egress::{Egress, EgressConfig, PoolConfig, UpstreamProxy};
 use trawl_net::fetch::{FetchConfig, PoliteGet};
 use trawl_net::politeness::PolitenessConfig;
 use trawl_plan::testing::page_plan;
 use trawl_plan::{FetchPlan, Pool};
 
+use super::*;
+
 static NO_PLUGINS: LazyLock<Arc<Registry>> = LazyLock::new(Registry::empty);
 
 /// A client without bounds and without plugins.
-pub(super) fn anyone(jar: &CookieJar) -> Client<'_> {
+pub(super) fn unlimited_client(jar: &CookieJar) -> Client<'_> {
     Client {
-        owner: "someone",
+        owner: "test",
         jar,
         bytes_max: u64::MAX,
         registry: &NO_PLUGINS,
@@ -33,7 +34,7 @@ const BODY: &str = "a page of 20 bytes..";
 /// A proxy on loopback that answers every request itself.
 async fn proxy() -> Url {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("an address");
+    let address = listener.local_addr().expect("a URL");
     tokio::spawn(async move {
         while let Ok((mut socket, _)) = listener.accept().await {
             let mut request = [0; 4096];
@@ -45,7 +46,7 @@ async fn proxy() -> Url {
             let _ = socket.write_all(answer.as_bytes()).await;
         }
     });
-    Url::parse(&format!("http://{address}")).expect("an address")
+    Url::parse(&format!("http://{address}")).expect("a URL")
 }
 
 pub(super) fn plan(pool: Pool, url: &Url) -> PagePlan {
@@ -79,7 +80,7 @@ async fn a_page_through_a_pool_carries_its_price_to_the_bill() {
         )]),
         ..EgressConfig::default()
     });
-    let fetcher = Fetcher::new(egress.expect("an open door"), FetchConfig::default());
+    let fetcher = Fetcher::new(egress.expect("egress"), FetchConfig::default());
     let politeness = PolitenessConfig {
         in_flight_per_host: 4,
     };
@@ -87,7 +88,7 @@ async fn a_page_through_a_pool_carries_its_price_to_the_bill() {
     let get = Arc::new(PoliteGet::new(fetcher.clone(), Arc::clone(&politeness)));
     let robots = Arc::new(Robots::new(get, "Trawl"));
     let routing = Routing::new(fetcher, politeness, robots);
-    let url = Url::parse("http://site.example/").expect("an address");
+    let url = Url::parse("http://site.example/").expect("a URL");
 
     let plan_through = plan(Pool::Residential, &url);
     assert_eq!(routing.pool_price_max(&plan_through), max_cost);
@@ -96,15 +97,10 @@ async fn a_page_through_a_pool_carries_its_price_to_the_bill() {
         Nanodollars::ZERO
     );
     let served = routing
-        .serve(&plan_through, &url, anyone(&CookieJar::new()))
+        .serve(&plan_through, unlimited_client(&CookieJar::new()))
         .await
         .expect("served");
     assert_eq!(served.page.body, BODY.as_bytes());
-    let usage = Usage {
-        content_bytes: served.page.body.len() as u64,
-        pool_price: served.pool_price,
-        ..Usage::default()
-    };
-    let charge = price(&usage, &Tariff::default());
+    let charge = price(&served.usage, &Tariff::default());
     assert_eq!(charge.bytes_transferred, Nanodollars(20 * 9));
 }

@@ -1,29 +1,34 @@
-//! Providers as routes: behind our own stack, or ahead of it. Spec S17, Decision D91.
+//! Third-party providers as routes: after our own stack, or before it. Spec S17, Decision D91.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use url::Url;
 
-use super::smart::{self, Clues, Rule, Verdict};
-use super::{Client, Failing, NotServed, Routing, Served};
+use trawl_model::failure::status;
+use trawl_model::{Nanodollars, PageFailure, VendorUse};
+use trawl_net::fetch::{Fetcher, without_userinfo};
+use trawl_plan::{FetchPlan, PagePlan, RouterMode};
+use trawl_plugins::Registry;
+use trawl_sdk::provider::Class;
+
+use super::admission::Admission;
+use super::own_stack::HAND_OVER_TIME;
+use super::smart::{self, Rule, Verdict};
+use super::{NotServed, Served, Visit};
 use crate::providers::{
     Candidate, Payment, ProviderQuery, Providers, RouteCounters, TIME_MIN, VendorFailure,
     VendorPage,
 };
-use trawl_model::failure::status;
-use trawl_model::{Nanodollars, PageFailure};
-use trawl_net::fetch::without_userinfo;
-use trawl_plan::{Engine, FetchPlan, PagePlan, RouterMode};
-use trawl_sdk::provider::Class;
 
-/// Providers asked for one page: bounds what a page can cost the operator.
+/// Providers tried for one page: bounds what a page can cost the operator.
 const ROUTES_MAX: usize = 12;
-/// Statuses with which a site turns somebody away. Decision D91.
-const TURNED_AWAY: [u16; 3] = [403, 429, 503];
-/// Time kept back to hand over the result before the page's deadline.
-const HAND_OVER_TIME: Duration = Duration::from_millis(50);
+/// Statuses with which a site blocks a client. Decision D91.
+const BLOCK_STATUSES: [u16; 3] = [403, 429, 503];
+/// The error of a page that every route was blocked from, whatever its status is: such pages cost
+/// nothing. Spec S3.
+const BLOCKED: &str = "the site blocked every route";
 
 /// The provider that served a page, or tried last. Spec S16.
 #[derive(Clone, Debug)]
@@ -36,304 +41,234 @@ pub struct Vendor {
     pub cost: Nanodollars,
     /// Whether the caller's key paid.
     pub byok: bool,
-    /// Providers asked, this one included.
+    /// Providers tried, this one included.
     pub attempts: u32,
     /// Where to count what is billed for it.
-    pub tally: RouteCounters,
+    pub counters: RouteCounters,
 }
 
-/// What asking the providers came to.
-enum Asked {
-    /// One served the page.
-    Served(Box<Served>),
-    /// None did; all that is known of it.
-    Nobody(Attempts),
+/// The provider routes, and what may be fetched through them.
+pub(super) struct ThirdParty {
+    providers: Option<Arc<Providers>>,
+    fetcher: Fetcher,
+    admission: Admission,
 }
 
-/// The providers asked so far.
+/// The providers tried so far, none of which served the page.
 #[derive(Default)]
-struct Attempts {
-    /// What is told of each in `metadata.provider_attempts`.
-    told: Vec<Value>,
-    /// The last page of a provider at which the site turned it away.
-    refused: Option<Box<Served>>,
+pub(super) struct Attempts {
+    /// One entry each for `metadata.provider_attempts`.
+    log: Vec<Value>,
+    /// The last page of a provider that the site blocked.
+    blocked: Option<Box<Served>>,
     last: Option<(Vendor, VendorFailure)>,
 }
 
-impl Routing {
-    /// `first`: providers, then our own stack.
-    pub(super) async fn providers_first(
-        &self,
-        plan: &PagePlan,
-        url: &Url,
-        client: Client<'_>,
-        deadline: Instant,
-    ) -> Result<Served, NotServed> {
-        self.check_target(plan, url).await?;
-        let javascript = match plan.engine {
-            Engine::Browser => true,
-            Engine::Http => false,
-            Engine::Smart => plan.render.needs_browser(),
-        };
-        let attempts = match self.ask(plan, url, client, javascript, deadline).await {
-            Asked::Served(served) => return Ok(*served),
-            Asked::Nobody(attempts) => attempts,
-        };
-        if plan.router.is_pinned {
-            let message = "it cannot do what is asked, or has no credentials";
-            return attempts.give_up(Err(PageFailure::new(status::UNKNOWN, message)));
+/// How a site blocks a client. Decision D91.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Block {
+    /// By its status.
+    Status,
+    /// By the challenge of a bot wall.
+    BotWall,
+}
+
+impl Block {
+    /// How the site blocked this page; `None` if it did not.
+    pub(super) fn of(served: &Served) -> Option<Self> {
+        if BLOCK_STATUSES.contains(&served.page.status) {
+            return Some(Self::Status);
         }
-        match self.own_until(plan, url, client, deadline).await {
-            Ok(mut served) => {
-                attempts.tell(&mut served);
-                Ok(served)
-            }
-            Err(failing) => attempts.give_up(Err(failing.failure)),
+        match smart::judge(&served.clues()) {
+            Verdict::NeedsBrowser(Rule::BotWall) => Some(Self::BotWall),
+            Verdict::NeedsBrowser(_) | Verdict::Enough => None,
+        }
+    }
+}
+
+/// The failure of a page whose pinned provider cannot serve it.
+pub(super) fn not_able() -> PageFailure {
+    let message = "it cannot serve this request, or has no credentials";
+    PageFailure::new(status::UNKNOWN, message)
+}
+
+impl ThirdParty {
+    pub(super) fn new(fetcher: Fetcher, admission: Admission) -> Self {
+        Self {
+            providers: None,
+            fetcher,
+            admission,
         }
     }
 
-    /// `fallback`: our own stack, then providers when it failed, was turned away or took too long.
-    pub(super) async fn providers_behind(
-        &self,
-        plan: &PagePlan,
-        url: &Url,
-        client: Client<'_>,
-        deadline: Instant,
-    ) -> Result<Served, NotServed> {
-        let has_providers = !self.candidates(plan, url, client, false).is_empty()
-            || !self.candidates(plan, url, client, true).is_empty();
-        // Decision D92: with a provider behind it our own stack has half of the page's time, so
-        // that "timed out" leaves some.
-        let half = plan.fetch.timeout / 2;
-        let hurried = has_providers.then(|| PagePlan {
-            fetch: Arc::new(FetchPlan {
-                timeout: half,
-                ..(*plan.fetch).clone()
-            }),
-            ..plan.clone()
-        });
-        let own = match &hurried {
-            Some(hurried) => {
-                let end = Instant::now() + half;
-                self.own_until(hurried, url, client, end).await
-            }
-            None => self.serve_ourselves(plan, url, client, deadline).await,
-        };
-        // A page that waited for its turn has lost no time of its own.
-        let latest = deadline + plan.fetch.pace.patience;
-        let deadline = deadline.max((Instant::now() + half).min(latest));
-        let (own, needed_browser) = match own {
-            Ok(served) => match is_blocked(&served) {
-                None => return Ok(served),
-                Some(rule) => (Ok(served), rule == Some(Rule::BotWall)),
-            },
-            Err(failing) if !failing.may_fall_back => return Err(failing.failure.into()),
-            Err(failing) => (Err(failing.failure), false),
-        };
-        let javascript = match plan.engine {
-            Engine::Browser => true,
-            Engine::Http => false,
-            Engine::Smart => plan.render.needs_browser() || needed_browser,
-        };
-        if self.check_target(plan, url).await.is_err() {
-            return Ok(own?);
-        }
-        match self.ask(plan, url, client, javascript, deadline).await {
-            Asked::Served(served) => Ok(*served),
-            Asked::Nobody(attempts) => attempts.give_up(own),
+    pub(super) fn with_providers(self, providers: Arc<Providers>) -> Self {
+        Self {
+            providers: Some(providers),
+            ..self
         }
     }
 
-    /// A page by our own stack, given up a little before `end`, so that what is known of providers is told with it.
-    async fn own_until(
-        &self,
-        plan: &PagePlan,
-        url: &Url,
-        client: Client<'_>,
-        end: Instant,
-    ) -> Result<Served, Failing> {
-        let end = end.checked_sub(HAND_OVER_TIME).unwrap_or(end);
-        let own = self.serve_ourselves(plan, url, client, end);
-        let latest = end + plan.fetch.pace.patience;
-        let own = tokio::time::timeout_at(latest.into(), own).await;
-        own.unwrap_or_else(|_| {
-            let message = "timed out";
-            Err(Failing::of(PageFailure::new(status::TIMED_OUT, message)))
-        })
+    pub(super) fn providers(&self) -> Option<&Providers> {
+        self.providers.as_deref()
     }
 
-    /// Whether somebody else may fetch a page for us: what egress and robots.txt refuse us is refused to all.
-    async fn check_target(&self, plan: &PagePlan, url: &Url) -> Result<(), PageFailure> {
+    /// The most that a provider can charge for this page, if one may serve it.
+    pub(super) fn max_cost(
+        &self,
+        plan: &PagePlan,
+        registry: &Registry,
+        may_pool: bool,
+    ) -> Option<VendorUse> {
+        let providers = self.providers()?;
+        if plan.router.mode == RouterMode::Off {
+            return None;
+        }
+        let most = |javascript| {
+            let query = ProviderQuery {
+                plan,
+                javascript,
+                may_pool,
+                affords: &|_| true,
+            };
+            providers.max_cost(registry, &query)
+        };
+        let both = [most(false), most(true)].into_iter().flatten();
+        both.max_by_key(|used| (!used.byok, used.cost))
+    }
+
+    /// Whether a provider may serve the page, with or without JavaScript.
+    pub(super) fn has_candidates(&self, visit: Visit<'_>) -> bool {
+        !self.candidates(visit, false).is_empty() || !self.candidates(visit, true).is_empty()
+    }
+
+    /// Whether a provider may fetch this URL for us: what egress and robots.txt refuse to us, no
+    /// provider may fetch either.
+    pub(super) async fn check_target(
+        &self,
+        plan: &FetchPlan,
+        url: &Url,
+    ) -> Result<(), PageFailure> {
         if let Some(refusal) = self.fetcher.refusal(url).await {
             return Err(refusal);
         }
-        if !plan.fetch.respect_robots {
-            return Ok(());
-        }
-        let verdict = self.robots.verdict(url).await;
-        verdict.refusal(url).map_or(Ok(()), Err)
+        self.admission.check(plan, url).await.map(drop)
     }
 
-    fn candidates(
-        &self,
-        plan: &PagePlan,
-        url: &Url,
-        client: Client<'_>,
-        javascript: bool,
-    ) -> Vec<Candidate> {
-        let Some(providers) = &self.providers else {
+    fn candidates(&self, visit: Visit<'_>, javascript: bool) -> Vec<Candidate> {
+        let Some(providers) = self.providers() else {
             return Vec::new();
         };
-        providers.candidates(client.registry, &wish(plan, url, client, javascript))
+        let query = ProviderQuery {
+            plan: visit.plan,
+            javascript,
+            may_pool: visit.client.may_pool,
+            affords: visit.client.affords,
+        };
+        providers.candidates(visit.client.registry, &query)
     }
 
-    /// Asks one provider after the other until one serves the page.
-    async fn ask(
+    /// Tries one provider after the other until one serves the page.
+    ///
+    /// # Errors
+    /// None did; the attempts.
+    pub(super) async fn serve(
         &self,
-        plan: &PagePlan,
-        url: &Url,
-        client: Client<'_>,
+        visit: Visit<'_>,
         javascript: bool,
-        deadline: Instant,
-    ) -> Asked {
+    ) -> Result<Box<Served>, Attempts> {
         let mut attempts = Attempts::default();
-        let Some(providers) = self.providers.as_deref() else {
-            return Asked::Nobody(attempts);
+        let Some(providers) = self.providers() else {
+            return Err(attempts);
         };
-        let deadline = deadline.checked_sub(HAND_OVER_TIME).unwrap_or(deadline);
-        let candidates = self.candidates(plan, url, client, javascript);
+        let plan = visit.plan;
+        let deadline = visit.deadline.checked_sub(HAND_OVER_TIME);
+        let deadline = deadline.unwrap_or(visit.deadline);
+        let candidates = self.candidates(visit, javascript);
         let n_routes = candidates.len().min(ROUTES_MAX);
-        // Somebody who waits for a busy service could have had our own stack meanwhile.
-        let is_our_last_word = plan.router.mode == RouterMode::Fallback || plan.router.is_pinned;
+        // With our own stack still to come, waiting for a busy provider is not worth it.
+        let is_last_resort = plan.router.mode == RouterMode::Fallback || plan.router.is_pinned;
         let mut n_attempts = 0;
         for (index, candidate) in candidates.iter().take(ROUTES_MAX).enumerate() {
-            let is_last = is_our_last_word && index + 1 == n_routes;
+            let is_last = is_last_resort && index + 1 == n_routes;
             let left = deadline.saturating_duration_since(Instant::now());
             if left < TIME_MIN {
                 break;
             }
-            // One that hangs leaves a third of the time to those behind it.
-            let end = match is_last {
-                true => deadline,
-                false => Instant::now() + left * 2 / 3,
+            // A provider that hangs leaves a third of the time to those after it.
+            let end = if is_last {
+                deadline
+            } else {
+                Instant::now() + left * 2 / 3
             };
-            let asked = providers.serve(candidate, plan, url, javascript, end, is_last);
-            let got = match asked.await {
-                Ok(got) => self.in_scope(plan, url, got).await,
+            let attempt = providers.serve(candidate, plan, javascript, end, is_last);
+            let result = match attempt.await {
+                Ok(page) => self.in_scope(plan, page).await,
                 Err(failure) => Err(failure),
             };
-            let was_asked = !matches!(&got, Err(failure) if failure.is_unsent());
-            n_attempts += u32::from(was_asked);
-            match got {
-                Ok(got) => {
-                    let served = served(providers, candidate, got, n_attempts);
-                    if is_blocked(&served).is_none() {
-                        let mut served = served;
-                        attempts.tell(&mut served);
-                        return Asked::Served(Box::new(served));
+            let was_sent = !matches!(&result, Err(failure) if failure.is_unsent());
+            n_attempts += u32::from(was_sent);
+            match result {
+                Ok(page) => {
+                    let mut served = served(providers, candidate, page, n_attempts);
+                    if Block::of(&served).is_none() {
+                        attempts.add_metadata(&mut served);
+                        return Ok(Box::new(served));
                     }
-                    attempts.note(candidate, "is_blocked", "the site turned it away");
-                    attempts.refused = Some(Box::new(served));
+                    attempts.note(candidate, "turned_away", "the site blocked it");
+                    attempts.blocked = Some(Box::new(served));
                 }
                 Err(failure) => {
                     attempts.note(candidate, failure.name(), &failure.message);
-                    if was_asked {
+                    if was_sent {
                         let vendor = vendor(providers, candidate, None, failure.cost, n_attempts);
                         attempts.last = Some((vendor, failure));
                     }
                 }
             }
         }
-        Asked::Nobody(attempts)
+        Err(attempts)
     }
 
-    /// A page that the service was redirected to must be one that the run may fetch.
+    /// Checks that a page the provider was redirected to is one that the run may fetch.
     async fn in_scope(
         &self,
         plan: &PagePlan,
-        url: &Url,
-        got: VendorPage,
+        page: VendorPage,
     ) -> Result<VendorPage, VendorFailure> {
-        let to = &got.page.final_url;
-        let mut url = without_userinfo(url.clone());
+        let to = &page.page.final_url;
+        let mut url = without_userinfo(plan.url.clone());
         url.set_fragment(None);
-        let url = &url;
-        if to == url {
-            return Ok(got);
+        if *to == url {
+            return Ok(page);
         }
         let may_follow = match &plan.fetch.gate {
-            Some(gate) => gate.may_follow(url, to).await,
+            Some(gate) => gate.may_follow(&url, to).await,
             None => true,
         };
-        if !may_follow || self.check_target(plan, to).await.is_err() {
+        if !may_follow || self.check_target(&plan.fetch, to).await.is_err() {
             return Err(VendorFailure {
                 class: Some(Class::TargetFailed),
                 message: format!("the page redirects to {to}, where this run does not go"),
                 target_status: Some(status::UNREACHABLE_OR_REFUSED),
                 retry_after: None,
                 retryable: Some(false),
-                cost: got.cost,
+                cost: page.cost,
             });
         }
-        Ok(got)
+        Ok(page)
     }
 }
 
-/// What is asked of providers.
-pub(super) fn wish<'a>(
-    plan: &'a PagePlan,
-    url: &'a Url,
-    client: Client<'a>,
-    javascript: bool,
-) -> ProviderQuery<'a> {
-    ProviderQuery {
-        plan,
-        url,
-        javascript,
-        may_pool: client.may_pool,
-        affords: client.affords,
+fn served(providers: &Providers, candidate: &Candidate, page: VendorPage, attempts: u32) -> Served {
+    let variant = Some(page.variant.as_str());
+    let vendor = vendor(providers, candidate, variant, page.cost, attempts);
+    let mut served = Served::new(page.page).with_vendor(Some(vendor));
+    served.screenshot = page.screenshot;
+    if page.rendered == Some(true) {
+        let metadata = &mut served.metadata;
+        metadata.insert("rendered_by".to_owned(), "provider".into());
     }
-}
-
-/// Whether the site turned whoever asked away, and by which rule the page tells it. Decision D91.
-fn is_blocked(served: &Served) -> Option<Option<Rule>> {
-    let page = &served.page;
-    if TURNED_AWAY.contains(&page.status) {
-        return Some(None);
-    }
-    let clues = Clues {
-        status: page.status,
-        headers: &page.headers,
-        content_type: &page.content_type,
-        body: &page.body,
-    };
-    match smart::judge(&clues) {
-        Verdict::NeedsBrowser(Rule::BotWall) => Some(Some(Rule::BotWall)),
-        Verdict::NeedsBrowser(_) | Verdict::Enough => None,
-    }
-}
-
-fn served(providers: &Providers, candidate: &Candidate, got: VendorPage, attempts: u32) -> Served {
-    let vendor = vendor(providers, candidate, Some(&got.variant), got.cost, attempts);
-    let told = match got.rendered {
-        Some(true) => Some(("rendered_by".to_owned(), Value::from("provider"))),
-        Some(false) | None => None,
-    };
-    Served {
-        page: got.page,
-        told: told.into_iter().collect(),
-        cpu: Duration::ZERO,
-        loaded_bytes: None,
-        picture: got.picture,
-        pool_price: Nanodollars::ZERO,
-        waited: Duration::ZERO,
-        is_kept: false,
-        keeping: None,
-        body_hash: None,
-        is_shareable: false,
-        vendor: Some(vendor),
-        error: None,
-    }
+    served
 }
 
 fn vendor(
@@ -353,7 +288,7 @@ fn vendor(
         cost,
         byok: candidate.payment == Payment::Own,
         attempts,
-        tally: providers.tally(candidate),
+        counters: providers.counters(candidate),
     }
 }
 
@@ -363,40 +298,39 @@ impl Attempts {
             Payment::Own => "own",
             Payment::Pooled => "pooled",
         };
-        self.told.push(json!({
+        self.log.push(json!({
             "provider": candidate.name(), "key": key, "outcome": outcome, "reason": reason,
         }));
     }
 
-    /// Tells of the providers that failed before the page was served. Decision D16: as the other
-    /// keys that are told without being asked, since a caller with a wrong key would never learn of
-    /// it otherwise.
-    fn tell(&self, served: &mut Served) {
-        if !self.told.is_empty() {
-            let told = Value::Array(self.told.clone());
-            served.told.insert("provider_attempts".to_owned(), told);
+    /// Adds the providers that failed before the page was served to its metadata. Decision D16:
+    /// like the other keys that are always added, since a caller with a wrong key would never learn
+    /// of it otherwise.
+    pub(super) fn add_metadata(&self, served: &mut Served) {
+        if !self.log.is_empty() {
+            let attempts = Value::Array(self.log.clone());
+            let metadata = &mut served.metadata;
+            metadata.insert("provider_attempts".to_owned(), attempts);
         }
     }
 
-    /// What the page becomes when nobody served it: what our own stack has of it, else what a provider has, else why not.
-    fn give_up(self, own: Result<Served, PageFailure>) -> Result<Served, NotServed> {
+    /// What the page becomes if no provider served it: what our own stack has of it, else the
+    /// blocked page of a provider, else the reason.
+    pub(super) fn give_up(self, own: Result<Served, PageFailure>) -> Result<Served, NotServed> {
         let last = self.last.as_ref().map(|(vendor, _)| vendor.clone());
-        let refused = self
-            .refused
-            .as_ref()
-            .and_then(|served| served.vendor.clone());
-        let vendor = refused.or(last);
-        let blocked = |mut served: Served| {
-            // A status of its own tells it already.
+        let blocked = self.blocked.as_ref();
+        let vendor = blocked.and_then(|served| served.vendor.clone()).or(last);
+        let as_blocked = |mut served: Served| {
+            // A status of 400 or more already makes the page a failed one.
             served.error = (served.page.status < 400).then(|| BLOCKED.to_owned());
-            self.tell(&mut served);
+            self.add_metadata(&mut served);
             served
         };
-        match (own, &self.refused) {
-            // Nobody was asked: the page is what it would be without a router.
-            (Ok(served), _) if self.told.is_empty() => Ok(served),
-            (Ok(served), _) => Ok(blocked(Served { vendor, ..served })),
-            (Err(_), Some(refused)) => Ok(blocked((**refused).clone())),
+        match (own, &self.blocked) {
+            // No provider was tried: the page is what it would be without a router.
+            (Ok(served), _) if self.log.is_empty() => Ok(served),
+            (Ok(served), _) => Ok(as_blocked(served.with_vendor(vendor))),
+            (Err(_), Some(blocked)) => Ok(as_blocked((**blocked).clone())),
             (Err(own), None) => Err(NotServed {
                 failure: match &self.last {
                     None => own,
@@ -413,6 +347,3 @@ impl Attempts {
         }
     }
 }
-
-/// A page that is no page, whatever its status says: such pages cost nothing. Spec S3.
-const BLOCKED: &str = "the site turned every route away: blocked";

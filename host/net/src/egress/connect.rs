@@ -1,4 +1,5 @@
-//! The HTTP clients behind the door. A client dials nothing but the addresses that were checked for the request at hand.
+//! The HTTP clients. A client dials only the IP addresses that were checked for the current
+//! request.
 
 use std::future::ready;
 use std::net::{IpAddr, SocketAddr};
@@ -12,21 +13,23 @@ use tower::util::MapRequestLayer;
 
 use super::EgressError;
 
-/// Idle connections kept for one host: as many as pages of one host are fetched at once, twice over.
+/// Idle connections pooled per host: twice the number of pages fetched from one host at once.
 const IDLE_PER_HOST_MAX: usize = 128;
-/// How long an idle connection is kept: less than the 60 to 75 seconds after which common servers close it.
+/// How long an idle connection stays pooled: less than the 60 to 75 seconds after which common
+/// servers close it.
 const IDLE_TIME_MAX: Duration = Duration::from_secs(45);
-/// Header lines of one answer: browsers take far more than the 100 of an ordinary client, attackers send 10,000.
+/// Header lines of one response: browsers accept far more than the default limit of 100, attackers
+/// send 10,000.
 const HEADERS_MAX: usize = 512;
-/// Bytes of one answer's header block over HTTP/2.
+/// Bytes of one response's header block over HTTP/2.
 const HEADER_BYTES_MAX: u32 = 256 * 1024;
 
 tokio::task_local! {
-    /// What the request that runs in this task may dial.
+    /// The destinations that the request running in this task may dial.
     static DIAL: Arc<Dial>;
 }
 
-/// The addresses checked for one request, and whether a connection was opened for it.
+/// The IP addresses checked for one request, and whether a connection was opened for it.
 #[derive(Debug, Default)]
 pub(super) struct Dial {
     names: Vec<(String, Vec<IpAddr>)>,
@@ -34,7 +37,7 @@ pub(super) struct Dial {
 }
 
 impl Dial {
-    /// Lets these names be dialled at these addresses.
+    /// Allows these host names to be dialled at these IP addresses.
     pub(super) fn new(names: Vec<(String, Vec<IpAddr>)>) -> Arc<Self> {
         Arc::new(Self {
             names,
@@ -42,12 +45,12 @@ impl Dial {
         })
     }
 
-    /// Whether a connection was opened; if not, an idle one was used.
+    /// Whether a connection was opened; if not, a pooled one was reused.
     pub(super) fn opened(&self) -> bool {
         self.opened.load(Ordering::Relaxed)
     }
 
-    /// Runs one request of `client`.
+    /// Sends one request with `client`.
     pub(super) async fn run(
         self: &Arc<Self>,
         client: &Client,
@@ -56,10 +59,10 @@ impl Dial {
         DIAL.scope(Arc::clone(self), client.execute(request)).await
     }
 
-    fn addresses(&self, name: &str) -> Option<Vec<SocketAddr>> {
-        let (_, addresses) = self.names.iter().find(|(known, _)| known == name)?;
+    fn socket_addresses(&self, name: &str) -> Option<Vec<SocketAddr>> {
+        let (_, ip_addresses) = self.names.iter().find(|(known, _)| known == name)?;
         Some(
-            addresses
+            ip_addresses
                 .iter()
                 .map(|address| (*address, 0).into())
                 .collect(),
@@ -67,20 +70,22 @@ impl Dial {
     }
 }
 
-/// Answers the client's own lookups from the checked addresses of the running request, and knows nothing else: there is no
-/// second lookup that could say something else than the first, and a request that went round the check cannot dial.
+/// Resolves the client's lookups from the checked IP addresses of the current request and from
+/// nothing else: no second lookup can return a different answer (DNS rebinding), and a request that
+/// bypassed the check cannot dial.
 struct CheckedOnly;
 
 impl Resolve for CheckedOnly {
     fn resolve(&self, name: Name) -> Resolving {
-        // The client asks when it is first polled, in the task of the request, so the value is there.
+        // The client resolves when it is first polled, in the task of the request, so the value is
+        // there.
         let found = DIAL
-            .try_with(|dial| dial.addresses(name.as_str()))
+            .try_with(|dial| dial.socket_addresses(name.as_str()))
             .ok()
             .flatten();
         Box::pin(ready(match found {
-            Some(addresses) => Ok(Box::new(addresses.into_iter()) as Addrs),
-            None => Err("the host was not checked".into()),
+            Some(sockets) => Ok(Box::new(sockets.into_iter()) as Addrs),
+            None => Err("the host was not checked before it was dialled".into()),
         }))
     }
 }
@@ -88,12 +93,12 @@ impl Resolve for CheckedOnly {
 /// A client that dials directly, or through `proxy`.
 ///
 /// # Errors
-/// [`EgressError::SetUp`] when the proxy's address is none, or TLS cannot be set up.
+/// [`EgressError::SetUp`] when the proxy's URL is invalid or TLS cannot be set up.
 pub(super) fn client(
     connect_time_max: Duration,
     proxy: Option<&url::Url>,
 ) -> Result<Client, EgressError> {
-    // Someone else may have installed one; both are as good.
+    // Another caller may have installed a provider first; it is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let build = || -> Result<ClientBuilder, reqwest::Error> {
         let builder = settings(connect_time_max);
@@ -104,7 +109,7 @@ pub(super) fn client(
     };
     let set_up = |error: reqwest::Error| EgressError::SetUp(error.without_url().to_string());
     build().map_err(set_up)?.build().or_else(|error| {
-        tracing::warn!(%error, "no certificates were found on this machine, so no secure site can be reached");
+        tracing::warn!(%error, "no root certificates were found on this machine, so no `https` site can be reached; install `ca-certificates`");
         let no_certificates = std::iter::empty();
         let builder = build().map_err(set_up)?.tls_certs_only(no_certificates);
         builder.build().map_err(set_up)
@@ -113,7 +118,7 @@ pub(super) fn client(
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the one place that makes clients: everything leaves through this room"
+    reason = "the only place that builds HTTP clients: all traffic leaves through egress"
 )]
 fn settings(connect_time_max: Duration) -> ClientBuilder {
     Client::builder()

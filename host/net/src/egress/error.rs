@@ -1,76 +1,78 @@
-//! Why a connection is not made, or broke. The texts are for callers: no address that the caller did not write.
+//! Why a request is refused, or its connection fails. The texts are for callers: they contain no IP
+//! address that the caller did not write.
 
 use std::error::Error as StdError;
 use std::io;
 
 use trawl_model::failure::status;
 
-/// Why the door stayed shut, or what happened behind it.
+/// Why a request was not sent, or how its connection failed.
 #[derive(Debug, thiserror::Error)]
 pub enum EgressError {
-    /// Only `http` and `https` leave this server.
-    #[error("scheme `{0}` is refused, use http or https")]
+    /// The scheme is not `http` or `https`.
+    #[error("scheme `{0}` is refused: use `http` or `https`")]
     Scheme(String),
-    /// The address has no host, or a port that no server has.
-    #[error("the address has no host to connect to")]
+    /// The URL has no host, or port 0.
+    #[error("the URL has no host to connect to: write it like `https://example.com/`")]
     NoHost,
-    /// The host is, or resolves only to, addresses that are not public.
-    #[error("host `{0}` is refused: it has no public address")]
+    /// The host is, or resolves only to, IP addresses that are not public.
+    #[error("host `{0}` is refused: it has no public IP address")]
     NotPublic(String),
-    /// The host and port are a server of our own.
-    #[error("host `{0}` is refused: it is this service itself")]
+    /// The host and port are a listener of this server.
+    #[error("host `{0}` is refused: it leads to this service itself")]
     OwnListener(String),
-    /// The name has no address.
-    #[error("host `{0}` has no address")]
+    /// The host name has no IP address.
+    #[error("host `{0}` cannot be resolved: it has no IP address, check the spelling")]
     NotResolved(String),
     /// The name servers did not answer in time.
-    #[error("looking up host `{0}` took too long")]
+    #[error("resolving host `{0}` timed out, try again later")]
     ResolveTimedOut(String),
-    /// A request in the operator's name to a host that the configuration does not grant.
-    #[error("host `{0}` is not granted by the configuration")]
+    /// A request on the operator's behalf to a host that the configuration does not allow.
+    #[error("host `{0}` is not allowed: the configuration names no such host")]
     NotGranted(String),
-    /// The connection failed or broke.
-    #[error("{trouble}")]
+    /// The connection failed.
+    #[error("{fault}")]
     Broken {
-        /// In which way.
-        trouble: EgressFault,
+        /// How it failed.
+        fault: EgressFault,
         /// For the log only.
         #[source]
         cause: Box<dyn StdError + Send + Sync>,
     },
-    /// The client could not be built: no name server, no certificate store, or a proxy address that is none.
+    /// The client could not be built: no name server, no certificate store, or an invalid proxy
+    /// URL.
     #[error("outgoing connections cannot be set up: {0}")]
     SetUp(String),
 }
 
-/// In which way a connection failed or broke.
+/// How a connection failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EgressFault {
-    /// Nobody listens there.
+    /// The connection was refused: nothing listens on the port.
     #[error("the connection was refused")]
     Refused,
-    /// The other side reset the connection.
+    /// The peer reset the connection.
     #[error("the connection was reset")]
     Reset,
-    /// The other side closed the connection too early.
-    #[error("the connection was closed before the answer was complete")]
+    /// The peer closed the connection too early.
+    #[error("the connection was closed before the response was complete")]
     Closed,
-    /// Connecting took too long.
-    #[error("the connection could not be opened in time")]
+    /// Connecting, or waiting for data, took too long.
+    #[error("the connection timed out")]
     TimedOut,
-    /// No way to the host.
+    /// There is no route to the host.
     #[error("the host is unreachable")]
     Unreachable,
-    /// The TLS handshake failed, the certificate above all.
-    #[error("a secure connection could not be made: the certificate or the handshake is not valid")]
+    /// The TLS handshake failed, mostly because of the certificate.
+    #[error("the TLS handshake failed: the site's certificate or TLS configuration is not valid")]
     Tls,
-    /// The proxy on the way failed.
-    #[error("the proxy did not make the connection")]
+    /// The upstream proxy failed.
+    #[error("the upstream proxy did not connect to the site")]
     Proxy,
 }
 
 impl EgressError {
-    /// The synthetic status of a page that this kept from being loaded.
+    /// The synthetic status of a page that failed with this error.
     pub fn status(&self) -> u16 {
         match self {
             Self::NotResolved(_) | Self::ResolveTimedOut(_) => status::NAME_NOT_RESOLVED,
@@ -80,7 +82,7 @@ impl EgressError {
             | Self::OwnListener(_)
             | Self::NotGranted(_) => status::UNREACHABLE_OR_REFUSED,
             Self::SetUp(_) => status::UNKNOWN,
-            Self::Broken { trouble, .. } => match trouble {
+            Self::Broken { fault, .. } => match fault {
                 EgressFault::Refused => status::CONNECTION_REFUSED,
                 EgressFault::Closed => status::ABORTED,
                 EgressFault::Reset => status::RESET,
@@ -92,66 +94,69 @@ impl EgressError {
         }
     }
 
-    /// A connection that could not be opened for a tunnel.
+    /// Classifies an error from opening a tunnel's connection.
     pub(super) fn from_dial(cause: Box<dyn StdError + Send + Sync>, through_proxy: bool) -> Self {
-        let trouble = match through_proxy {
-            true => EgressFault::Proxy,
-            false => trouble_among(&*cause).unwrap_or(EgressFault::Unreachable),
+        let fault = if through_proxy {
+            EgressFault::Proxy
+        } else {
+            fault_among(&*cause).unwrap_or(EgressFault::Unreachable)
         };
-        Self::Broken { trouble, cause }
+        Self::Broken { fault, cause }
     }
 
-    /// Reads an error of the HTTP client, whose causes tell more than its own text.
+    /// Classifies an error of the HTTP client by its causes, which say more than its own text.
     pub(super) fn from_client(error: reqwest::Error, through_proxy: bool) -> Self {
-        let trouble = match trouble_of(&error) {
-            // What fails before a proxied request is under way is the proxy's or behind it, and its address is nobody's business.
+        let fault = match fault_of(&error) {
+            // A failure before a proxied request is under way is the proxy's or lies behind it; the
+            // text must not reveal the proxy.
             EgressFault::Refused | EgressFault::Unreachable | EgressFault::Closed
                 if through_proxy && error.is_connect() =>
             {
                 EgressFault::Proxy
             }
-            trouble => trouble,
+            fault => fault,
         };
-        // Without the address: it may carry a secret in its query.
+        // Without the URL: its query may carry a secret.
         Self::Broken {
-            trouble,
+            fault,
             cause: Box::new(error.without_url()),
         }
     }
 }
 
-fn trouble_of(error: &reqwest::Error) -> EgressFault {
-    trouble_among(error).unwrap_or(match error.is_timeout() {
-        true => EgressFault::TimedOut,
-        false => EgressFault::Closed,
+fn fault_of(error: &reqwest::Error) -> EgressFault {
+    fault_among(error).unwrap_or(if error.is_timeout() {
+        EgressFault::TimedOut
+    } else {
+        EgressFault::Closed
     })
 }
 
-/// The trouble that an error or one of its causes names.
-fn trouble_among(error: &(dyn StdError + 'static)) -> Option<EgressFault> {
+/// The fault that an error or one of its causes stands for.
+fn fault_among(error: &(dyn StdError + 'static)) -> Option<EgressFault> {
     let mut cause = Some(error);
     while let Some(current) = cause {
         if current.downcast_ref::<rustls::Error>().is_some() {
             return Some(EgressFault::Tls);
         }
         if let Some(error) = current.downcast_ref::<io::Error>()
-            && let Some(trouble) = trouble_of_io(error)
+            && let Some(fault) = fault_of_io(error)
         {
-            return Some(trouble);
+            return Some(fault);
         }
         cause = current.source();
     }
     None
 }
 
-/// An I/O error may wrap the one that matters, and then leaves it out of its chain of sources.
-fn trouble_of_io(error: &io::Error) -> Option<EgressFault> {
+/// An I/O error may wrap the one that matters without listing it as its source.
+fn fault_of_io(error: &io::Error) -> Option<EgressFault> {
     if let Some(inner) = error.get_ref() {
         if inner.is::<rustls::Error>() {
             return Some(EgressFault::Tls);
         }
         if let Some(inner) = inner.downcast_ref::<io::Error>() {
-            return trouble_of_io(inner);
+            return fault_of_io(inner);
         }
     }
     match error.kind() {

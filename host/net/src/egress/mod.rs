@@ -1,9 +1,10 @@
-//! The one door out. Every outgoing connection goes through [`Egress::send`]: it looks a name up once, refuses what is not
-//! public, dials the address it checked, and counts the bytes. It follows no redirect: each hop comes back and is checked anew.
+//! Egress control. Every outgoing connection goes through [`Egress::send`]: it resolves a name
+//! once, refuses IP addresses that are not public, dials the IP address it checked, and counts the
+//! bytes. It follows no redirect: each hop comes back and is checked anew.
 
-pub mod address;
 mod connect;
 mod error;
+mod ip_filter;
 mod pool;
 mod proxy;
 mod resolve;
@@ -21,40 +22,42 @@ use http::{HeaderMap, Method, StatusCode};
 use reqwest::{Client, Request, Response};
 use url::{Host, Url};
 
-pub use address::AllowList;
 pub use error::{EgressError, EgressFault};
+pub use ip_filter::AllowList;
 pub use pool::{PoolConfig, PoolUse, Route, UpstreamProxy};
 pub use proxy::{ProxyChannel, ProxyLimits, Refusal};
 pub use sample::SAMPLE_HOST;
 
 use connect::Dial;
 use pool::Pools;
-use resolve::Names;
+use resolve::Resolver;
 use trawl_model::Nanodollars;
 
-/// Time for one connection to open, unless the configuration says otherwise.
+/// Time in which one connection must open, unless configured otherwise.
 pub const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
-/// Time for one name to be looked up, unless the configuration says otherwise.
+/// Time in which one name must be resolved, unless configured otherwise.
 pub const LOOKUP_TIME_MAX: Duration = Duration::from_secs(5);
-/// How often a request is sent again because the idle connection it went out on turned out to be closed.
+/// How often a request is sent again because the pooled connection it went out on was already
+/// closed.
 const STALE_RETRIES_MAX: usize = 3;
 
-/// Settings of the room.
+/// Settings of [`Egress`].
 #[derive(Clone, Debug)]
 pub struct EgressConfig {
-    /// Ranges that are open although they are not public.
+    /// IP ranges that may be dialled although they are not public.
     pub allow_private: AllowList,
     /// Pools of upstream proxies by name.
     pub pools: BTreeMap<String, PoolConfig>,
-    /// Addresses that the operator wrote in the configuration: reachable in the operator's name whatever they resolve to.
+    /// URLs that the operator wrote in the configuration: reachable on the operator's behalf
+    /// whatever they resolve to.
     pub grants: Vec<Url>,
-    /// Names with addresses of their own, before any lookup.
+    /// Host names with fixed IP addresses, used before any lookup.
     pub hosts: BTreeMap<String, Vec<IpAddr>>,
-    /// Name servers to ask; the machine's own when empty.
+    /// DNS servers to use; the machine's own when empty.
     pub name_servers: Vec<SocketAddr>,
-    /// Time for one connection to open.
+    /// Time in which one connection must open.
     pub connect_time_max: Duration,
-    /// Time for one name to be looked up.
+    /// Time in which one name must be resolved.
     pub lookup_time_max: Duration,
 }
 
@@ -72,38 +75,38 @@ impl Default for EgressConfig {
     }
 }
 
-/// The door. One for the whole server.
+/// Sends all outgoing requests. One for the whole server.
 pub struct Egress {
     allow_private: AllowList,
     grants: BTreeSet<(String, u16)>,
     own_listeners: ArcSwap<Vec<SocketAddr>>,
-    names: Names,
+    resolver: Resolver,
     pools: Pools,
     connect_time_max: Duration,
-    /// For addresses that callers wrote.
+    /// For URLs that callers wrote.
     direct: Client,
-    /// For granted addresses; apart, so that no caller's request finds an idle connection to one.
+    /// For granted URLs; separate, so that no caller's request reuses a pooled connection to one.
     granted: Client,
     received: Arc<AtomicU64>,
 }
 
-/// In whose name a request is sent.
+/// On whose behalf a request is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trust {
     Caller,
     Operator,
 }
 
-/// A destination and the only addresses it may be dialled at.
+/// A destination and the only IP addresses it may be dialled at.
 struct Checked {
     host: String,
     port: u16,
-    addresses: Vec<IpAddr>,
-    /// Whether the host is a name, not an address.
+    ip_addresses: Vec<IpAddr>,
+    /// Whether the host is a name rather than an IP address.
     is_name: bool,
 }
 
-/// An answer whose body is still on its way.
+/// A response whose body is still arriving.
 #[derive(Debug)]
 pub struct Reply {
     response: Response,
@@ -113,16 +116,16 @@ pub struct Reply {
 }
 
 impl Egress {
-    /// Opens the door. Call it inside the runtime.
+    /// Builds the clients and the resolver. Call it inside the runtime.
     ///
     /// # Errors
-    /// [`EgressError::SetUp`] when name lookup or TLS cannot be set up.
+    /// [`EgressError::SetUp`] when the resolver or TLS cannot be set up.
     pub fn new(config: EgressConfig) -> Result<Arc<Self>, EgressError> {
         let granted = config.grants.iter().filter_map(host_and_port);
         Ok(Arc::new(Self {
             grants: granted.collect(),
             own_listeners: ArcSwap::default(),
-            names: Names::new(config.hosts, &config.name_servers, config.lookup_time_max)?,
+            resolver: Resolver::new(config.hosts, &config.name_servers, config.lookup_time_max)?,
             pools: Pools::new(config.pools),
             connect_time_max: config.connect_time_max,
             direct: connect::client(config.connect_time_max, None)?,
@@ -132,7 +135,8 @@ impl Egress {
         }))
     }
 
-    /// Refuses a server of our own from now on, whatever is allowed or granted: an API listener, a browser's debug port.
+    /// Refuses requests to a listener of this server from now on, whatever is allowed or granted:
+    /// an API listener, a proxy channel.
     pub fn refuse_listener(&self, listener: SocketAddr) {
         self.own_listeners.rcu(|known| {
             let mut known = Vec::clone(known);
@@ -141,41 +145,44 @@ impl Egress {
         });
     }
 
-    /// Takes back one call of [`Egress::refuse_listener`]: the listener is closed.
+    /// Undoes one call of [`Egress::refuse_listener`]: the listener is closed.
     fn forget_listener(&self, listener: SocketAddr) {
         self.own_listeners.rcu(|known| {
             let mut known = Vec::clone(known);
-            if let Some(place) = known.iter().position(|one| *one == listener) {
-                known.swap_remove(place);
+            if let Some(at) = known.iter().position(|one| *one == listener) {
+                known.swap_remove(at);
             }
             known
         });
     }
 
-    /// The way out for a page that asks for this pool of proxies and this country.
+    /// Chooses the route for a page that requests this proxy pool and country.
     pub fn route(&self, pool: &str, country: Option<&str>) -> Route {
         self.pools.route(pool, country)
     }
 
-    /// What a gigabyte (10^9 bytes) costs on top of the ordinary price for a page that asks for this pool.
+    /// Price of a gigabyte (10^9 bytes) through the pool that a page requests, on top of the
+    /// ordinary price.
     pub fn pool_price(&self, pool: &str) -> Nanodollars {
         self.pools.price(pool)
     }
 
-    /// Sends a request that a caller caused and returns the answer's head. Redirects are answers.
+    /// Sends a request on a caller's behalf and returns the head of the response. Redirects are
+    /// returned, not followed.
     ///
     /// # Errors
-    /// [`EgressError`]: refused before anything is sent, or broken on the way.
+    /// [`EgressError`]: refused before anything is sent, or failed on the way.
     pub async fn send(&self, request: Request, route: &Route) -> Result<Reply, EgressError> {
         if sample::is_sample(request.url()) {
-            let page = Response::from(sample::answer(request.url()));
+            let page = Response::from(sample::respond(request.url()));
             return Ok(self.reply(page, false));
         }
         let mut names = self.check(request.url(), Trust::Caller).await?;
         let Some(proxy) = self.pools.proxy(route) else {
             return self.dispatch(&self.direct, request, names, false).await;
         };
-        // The proxy makes its own lookup of the target; ours above has refused what it could, and is used by SOCKS4 and 5.
+        // The proxy resolves the target itself; the check above has refused what it could, and
+        // SOCKS4 and 5 use its result.
         names.extend(self.check(&proxy.upstream.url, Trust::Operator).await?);
         let client = match proxy.client.get() {
             Some(client) => client,
@@ -187,24 +194,25 @@ impl Egress {
         self.dispatch(client, request, names, true).await
     }
 
-    /// Sends a request in the operator's name to an address that the configuration grants. Never pass a caller's address.
+    /// Sends a request on the operator's behalf to a URL that the configuration grants. Never pass
+    /// a URL that a caller wrote.
     ///
     /// # Errors
-    /// [`EgressError::NotGranted`] for any other address, otherwise as [`Egress::send`].
+    /// [`EgressError::NotGranted`] for any other URL, otherwise as [`Egress::send`].
     pub async fn send_granted(&self, request: Request) -> Result<Reply, EgressError> {
-        let place = host_and_port(request.url()).ok_or(EgressError::NoHost)?;
-        if !self.grants.contains(&place) {
-            return Err(EgressError::NotGranted(place.0));
+        let target = host_and_port(request.url()).ok_or(EgressError::NoHost)?;
+        if !self.grants.contains(&target) {
+            return Err(EgressError::NotGranted(target.0));
         }
         let names = self.check(request.url(), Trust::Operator).await?;
         self.dispatch(&self.granted, request, names, false).await
     }
 
-    /// Sends a request in the operator's name to a service that the operator grants: `may` says of its address whether it is one.
-    /// Never pass a caller's address.
+    /// Sends a request on the operator's behalf to a service that the operator allows: `may`
+    /// decides by the URL. Never pass a URL that a caller wrote.
     ///
     /// # Errors
-    /// [`EgressError::NotGranted`] for any other address, otherwise as [`Egress::send`].
+    /// [`EgressError::NotGranted`] for any other URL, otherwise as [`Egress::send`].
     pub async fn send_to_service(
         &self,
         request: Request,
@@ -218,38 +226,40 @@ impl Egress {
         self.dispatch(&self.granted, request, names, false).await
     }
 
-    /// Why a caller may not have this address fetched, whoever fetches it; `None` when nothing is against it. A name that cannot be
-    /// looked up here is nobody's fault.
-    pub async fn refuses(&self, url: &Url) -> Option<EgressError> {
-        let refusal = self.check(url, Trust::Caller).await.err()?;
-        match refusal {
-            EgressError::Scheme(_)
-            | EgressError::NoHost
-            | EgressError::NotPublic(_)
-            | EgressError::OwnListener(_) => Some(refusal),
-            _ => None,
+    /// Checks whether a caller may have this URL fetched, by this server or by a third-party
+    /// provider. A name that cannot be resolved here passes.
+    pub async fn check_target(&self, url: &Url) -> Result<(), EgressError> {
+        match self.check(url, Trust::Caller).await {
+            Err(
+                refusal @ (EgressError::Scheme(_)
+                | EgressError::NoHost
+                | EgressError::NotPublic(_)
+                | EgressError::OwnListener(_)),
+            ) => Err(refusal),
+            _ => Ok(()),
         }
     }
 
-    /// Bytes of bodies received since the start, as they came over the wire.
+    /// Body bytes received since the start, as they came over the wire.
     pub fn received_bytes(&self) -> u64 {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Checks an address and returns the names in it with the only addresses they may be dialled at.
+    /// Checks a URL and returns its host name with the only IP addresses it may be dialled at.
     async fn check(
         &self,
         url: &Url,
         trust: Trust,
     ) -> Result<Vec<(String, Vec<IpAddr>)>, EgressError> {
         let checked = self.checked(url, trust).await?;
-        Ok(match checked.is_name {
-            true => vec![(checked.host, checked.addresses)],
-            false => Vec::new(),
+        Ok(if checked.is_name {
+            vec![(checked.host, checked.ip_addresses)]
+        } else {
+            Vec::new()
         })
     }
 
-    /// Checks an address: its scheme, its host, and each address of the host.
+    /// Checks a URL: its scheme, its host, and each IP address of the host.
     async fn checked(&self, url: &Url, trust: Trust) -> Result<Checked, EgressError> {
         let schemes: &[&str] = match trust {
             Trust::Caller => &["http", "https"],
@@ -261,18 +271,19 @@ impl Egress {
         let (host, port) = host_and_port(url).ok_or(EgressError::NoHost)?;
         let (found, is_name) = match literal(&host) {
             Some(address) => (vec![address], false),
-            None => (self.names.lookup(&host).await?, true),
+            None => (self.resolver.lookup(&host).await?, true),
         };
-        let addresses = self.permitted(&host, port, &found, trust)?;
+        let ip_addresses = self.permitted(&host, port, &found, trust)?;
         Ok(Checked {
             host,
             port,
-            addresses,
+            ip_addresses,
             is_name,
         })
     }
 
-    /// The addresses among `found` that may be dialled: a bad one is dropped, not the whole name.
+    /// The IP addresses among `found` that may be dialled: a refused one is dropped, not the whole
+    /// name.
     fn permitted(
         &self,
         host: &str,
@@ -285,12 +296,12 @@ impl Egress {
             let target = SocketAddr::new(address, port);
             own_listeners
                 .iter()
-                .any(|listener| address::reaches(*listener, target))
+                .any(|listener| ip_filter::reaches(*listener, target))
         };
         let is_open = |address: IpAddr| {
             trust == Trust::Operator
                 || self.allow_private.contains(address)
-                || address::is_global(address)
+                || ip_filter::is_global(address)
         };
         let open: Vec<IpAddr> = found
             .iter()
@@ -309,7 +320,8 @@ impl Egress {
         }
     }
 
-    /// Sends; and sends again when an idle connection had been closed by the other side in the meantime.
+    /// Sends a request, and sends it again when the pooled connection it used had been closed by
+    /// the peer.
     async fn dispatch(
         &self,
         client: &Client,
@@ -354,7 +366,7 @@ impl Reply {
         self.response.status()
     }
 
-    /// Headers in the order received, repeats kept.
+    /// Headers in the order received, with repeats.
     pub fn headers(&self) -> &HeaderMap {
         self.response.headers()
     }
@@ -367,7 +379,8 @@ impl Reply {
     /// The next piece of the body as it came over the wire; `None` at its end.
     ///
     /// # Errors
-    /// [`EgressError::Broken`] when the connection breaks or the body ends before its announced end.
+    /// [`EgressError::Broken`] when the connection breaks or the body ends before its announced
+    /// end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, EgressError> {
         let chunk = self.response.chunk().await;
         let chunk = chunk.map_err(|error| EgressError::from_client(error, self.through_proxy))?;
@@ -378,23 +391,24 @@ impl Reply {
     }
 }
 
-/// Whether sending a request twice does no more than sending it once. RFC 9110 section 9.2.2, as far as we send them.
+/// Whether a request can be repeated safely: RFC 9110 section 9.2.2, for the methods sent here.
 fn is_repeatable(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
 
-/// Host and port of an address; `None` without a host or with port 0, which nobody can listen on.
+/// Host and port of a URL; `None` without a host or with port 0, on which nothing can listen.
 fn host_and_port(url: &Url) -> Option<(String, u16)> {
     let host = url.host_str().filter(|host| !host.is_empty())?;
-    let default_port = match url.scheme().starts_with("socks") {
-        true => Some(1080),
-        false => url.port_or_known_default(),
+    let default_port = if url.scheme().starts_with("socks") {
+        Some(1080)
+    } else {
+        url.port_or_known_default()
     };
     let port = url.port().or(default_port).filter(|port| *port != 0)?;
     Some((host.to_owned(), port))
 }
 
-/// The address that a host is, in any of the spellings that the URL standard reads as one.
+/// The IP address that a host is, in any of the spellings that the URL standard accepts.
 fn literal(host: &str) -> Option<IpAddr> {
     match Host::parse(host).ok()? {
         Host::Ipv4(address) => Some(address.into()),

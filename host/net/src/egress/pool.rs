@@ -1,4 +1,4 @@
-//! Pools of upstream proxies, by name, and the choice among them.
+//! Pools of upstream proxies, by name, and the choice of a proxy.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -12,9 +12,9 @@ use trawl_model::Nanodollars;
 /// A pool of upstream proxies as configured.
 #[derive(Clone, Debug)]
 pub struct PoolConfig {
-    /// The proxies; used in turn.
+    /// The proxies, used round-robin.
     pub proxies: Vec<UpstreamProxy>,
-    /// What a gigabyte (10^9 bytes) through this pool costs, on top of the ordinary price.
+    /// Price of a gigabyte (10^9 bytes) through this pool, on top of the ordinary price.
     pub price_per_gigabyte: Nanodollars,
 }
 
@@ -23,11 +23,11 @@ pub struct PoolConfig {
 pub struct UpstreamProxy {
     /// `http`, `https`, `socks5` or `socks5h`, with user and password if it needs them.
     pub url: Url,
-    /// ISO 3166 code, upper case, of the country its addresses are in.
+    /// ISO 3166 code, upper case, of the country of its exit IP addresses.
     pub country: Option<String>,
 }
 
-/// Without the password.
+/// Omits the password.
 impl std::fmt::Debug for UpstreamProxy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("UpstreamProxy")
@@ -42,39 +42,41 @@ impl std::fmt::Debug for UpstreamProxy {
 pub struct PoolUse {
     /// Its name in the configuration.
     pub name: String,
-    /// What a gigabyte (10^9 bytes) through it costs, on top of the ordinary price.
+    /// Price of a gigabyte (10^9 bytes) through it, on top of the ordinary price.
     pub price_per_gigabyte: Nanodollars,
-    /// ISO 3166 code of the country the page was asked from, if known.
+    /// ISO 3166 code of the country from which the page was requested, if known.
     pub country: Option<String>,
 }
 
-/// How a request leaves: directly or through one upstream proxy. Chosen once a page, so that all its hops come from one address.
+/// How a request leaves: directly or through one upstream proxy. Chosen once per page, so that all
+/// its hops come from one IP address.
 #[derive(Clone, Debug, Default)]
 pub struct Route {
     /// Index of the proxy in its pool; `None` dials directly.
     pub(super) proxy: Option<usize>,
     /// The pool that carries the page; `None` dials directly.
     pub pool: Option<PoolUse>,
-    /// Parameters that could not be honoured as asked, for `X-Ignored-Parameters`.
+    /// Parameters that could not be honoured, for `X-Ignored-Parameters`.
     pub ignored: Vec<String>,
 }
 
-/// The configured pools and whose turn it is.
+/// The configured pools.
 pub(super) struct Pools(BTreeMap<String, Pool>);
 
 struct Pool {
     proxies: Vec<Proxy>,
     price_per_gigabyte: Nanodollars,
-    turn: AtomicUsize,
+    next: AtomicUsize,
 }
 
-/// A proxy and its client, which is built when it is first needed.
+/// A proxy and its client, which is built on first use.
 pub(super) struct Proxy {
     pub(super) upstream: UpstreamProxy,
     pub(super) client: OnceLock<Client>,
 }
 
-/// Pools to use instead, nearest first and never a dearer kind. `standard` without proxies is the direct way.
+/// Pools to fall back to, nearest first and never a more expensive kind. `standard` without proxies
+/// is a direct connection.
 fn fallbacks(pool: &str) -> &'static [&'static str] {
     match pool {
         "residential" => &["isp", "standard"],
@@ -91,8 +93,8 @@ impl Pools {
         Self(pools.map(|(name, pool)| (name, Pool::new(pool))).collect())
     }
 
-    /// The way for a page that asks for this pool and country. A pool or country that is not there
-    /// is never a refusal: the nearest serves and the route says so. Decision D30.
+    /// The route for a page that requests this pool and country. An unconfigured pool or country is
+    /// never an error: the nearest pool serves and the route says so. Decision D30.
     pub(super) fn route(&self, wanted: &str, country: Option<&str>) -> Route {
         let chosen = self.nearest(wanted);
         let name = chosen.map(|(name, _)| name);
@@ -120,13 +122,13 @@ impl Pools {
         route
     }
 
-    /// What a gigabyte costs for a page that asks for this pool.
+    /// Price of a gigabyte for a page that requests this pool.
     pub(super) fn price(&self, wanted: &str) -> Nanodollars {
         self.nearest(wanted)
             .map_or(Nanodollars::ZERO, |(_, pool)| pool.price_per_gigabyte)
     }
 
-    /// The pool that serves when this one is asked for; `None` is the direct way.
+    /// The pool that serves a request for this one; `None` is a direct connection.
     fn nearest<'a>(&'a self, wanted: &'a str) -> Option<(&'a str, &'a Pool)> {
         std::iter::once(&wanted)
             .chain(fallbacks(wanted))
@@ -149,18 +151,18 @@ impl Pool {
         Self {
             proxies: proxies.collect(),
             price_per_gigabyte: config.price_per_gigabyte,
-            turn: AtomicUsize::new(0),
+            next: AtomicUsize::new(0),
         }
     }
 
-    /// Index of the next proxy in turn, of this country if there is one.
+    /// Index of the next proxy, round-robin, among those of this country if there are any.
     fn next(&self, country: Option<&str>) -> usize {
         let of_country: Vec<usize> = (0..self.proxies.len())
             .filter(|index| {
                 country.is_some() && self.proxies[*index].upstream.country.as_deref() == country
             })
             .collect();
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        let turn = self.next.fetch_add(1, Ordering::Relaxed);
         match of_country.as_slice() {
             [] => turn % self.proxies.len(),
             indices => indices[turn % indices.len()],
@@ -172,13 +174,13 @@ impl Pool {
 mod tests {
     use super::*;
 
-    /// A proxy's address and its country.
+    /// A proxy's URL and its country.
     type Listed = (&'static str, Option<&'static str>);
 
     fn pools(configured: &[(&str, &[Listed])]) -> Pools {
         let configured = configured.iter().map(|(name, proxies)| {
             let proxies = proxies.iter().map(|(url, country)| UpstreamProxy {
-                url: url.parse().expect("an address"),
+                url: url.parse().expect("a URL"),
                 country: country.map(str::to_owned),
             });
             let config = PoolConfig {
@@ -199,14 +201,14 @@ mod tests {
     }
 
     #[test]
-    fn without_pools_everything_is_dialled_directly() {
+    fn without_pools_every_connection_is_direct() {
         let pools = pools(&[("isp", &[])]);
         assert_eq!(
             used(&pools, "standard", None),
             ("direct".to_owned(), vec![])
         );
-        let (way, ignored) = used(&pools, "residential", Some("DE"));
-        assert_eq!(way, "direct");
+        let (host, ignored) = used(&pools, "residential", Some("DE"));
+        assert_eq!(host, "direct");
         assert_eq!(
             ignored,
             [
@@ -217,11 +219,11 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_cheaper_pool_stands_in() {
+    fn a_missing_pool_falls_back_to_the_nearest_cheaper_one() {
         let pools = pools(&[("isp", &[("http://i.example", None)])]);
         assert_eq!(used(&pools, "isp", None), ("i.example".to_owned(), vec![]));
-        let (way, ignored) = used(&pools, "residential", None);
-        assert_eq!(way, "i.example");
+        let (host, ignored) = used(&pools, "residential", None);
+        assert_eq!(host, "i.example");
         assert_eq!(
             ignored,
             ["proxy (residential is not configured; isp was used)"]
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn proxies_take_turns_and_countries_are_honoured() {
+    fn proxies_are_used_round_robin_and_countries_are_honoured() {
         let pools = pools(&[(
             "standard",
             &[
@@ -243,8 +245,8 @@ mod tests {
         let all: Vec<_> = (0..4).map(|_| used(&pools, "standard", None).0).collect();
         assert_eq!(all, ["a.example", "b.example", "c.example", "a.example"]);
         for _ in 0..4 {
-            let (way, ignored) = used(&pools, "standard", Some("DE"));
-            assert!(way != "b.example" && ignored.is_empty());
+            let (host, ignored) = used(&pools, "standard", Some("DE"));
+            assert!(host != "b.example" && ignored.is_empty());
         }
         let (_, ignored) = used(&pools, "standard", Some("US"));
         assert_eq!(ignored, ["country_code"]);

@@ -1,4 +1,4 @@
-//! Names to addresses: once a hop, with a time bound and a bounded memory.
+//! DNS: resolves a host name once per hop, within a timeout and with a bounded cache.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -15,28 +15,28 @@ use hickory_resolver::{Hosts, TokioResolver};
 
 use super::EgressError;
 
-/// Answers remembered at once; one is a few hundred bytes.
+/// Cached answers; one takes a few hundred bytes.
 const CACHED_ANSWERS_MAX: u64 = 8_192;
-/// Longest use of an answer, whatever its own time to live: sites move.
+/// Longest time a DNS answer is cached, whatever its own time to live: sites move.
 const CACHED_POSITIVE_MAX: Duration = Duration::from_secs(300);
-/// Longest memory of "there is no such name": a typo's owner may register it.
+/// Longest time a negative answer is cached: the name may be registered meanwhile.
 const CACHED_NEGATIVE_MAX: Duration = Duration::from_secs(30);
-/// Wait for one answer of one name server before it is asked again.
+/// Timeout of one query to one DNS server before it is repeated.
 const ATTEMPT_TIME: Duration = Duration::from_secs(2);
-/// Addresses of one name that are tried: the happy path needs two, a hostile answer has hundreds.
+/// IP addresses of one name that are tried: usually two are enough, a hostile answer has hundreds.
 const ADDRESSES_MAX: usize = 16;
 
-/// Looks names up.
-pub(super) struct Names {
+/// Resolves host names.
+pub(super) struct Resolver {
     fixed: BTreeMap<String, Vec<IpAddr>>,
     system_hosts: Hosts,
     resolver: TokioResolver,
     time_max: Duration,
 }
 
-impl Names {
-    /// A resolver that knows `fixed` first, then the machine's hosts file, then asks `name_servers` (the machine's own when
-    /// empty). `time_max` bounds one lookup as a whole.
+impl Resolver {
+    /// Builds a resolver that looks in `fixed` first, then in the machine's hosts file, then asks
+    /// `name_servers` (the machine's own when empty). `time_max` bounds one lookup as a whole.
     ///
     /// # Errors
     /// [`EgressError::SetUp`] when the resolver cannot be built.
@@ -49,21 +49,22 @@ impl Names {
             fixed,
             system_hosts: Hosts::from_system().unwrap_or_default(),
             resolver: resolver(name_servers)
-                .map_err(|error| EgressError::SetUp(format!("name lookup: {error}")))?,
+                .map_err(|error| EgressError::SetUp(format!("DNS resolver: {error}")))?,
             time_max,
         })
     }
 
-    /// All addresses of a host name, at least one, at most [`ADDRESSES_MAX`].
+    /// Returns all IP addresses of a host name, at least one, at most [`ADDRESSES_MAX`].
     ///
     /// # Errors
-    /// [`EgressError::NotResolved`] when there is none, [`EgressError::ResolveTimedOut`] when nobody could say in time.
+    /// [`EgressError::NotResolved`] when there is none, [`EgressError::ResolveTimedOut`] when no
+    /// server answered in time.
     pub(super) async fn lookup(&self, host: &str) -> Result<Vec<IpAddr>, EgressError> {
         let name = host.trim_end_matches('.');
-        if let Some(addresses) = self.known(name) {
-            return Ok(addresses);
+        if let Some(ip_addresses) = self.local(name) {
+            return Ok(ip_addresses);
         }
-        // The final dot keeps the machine's search domains out: a caller means the name as written.
+        // The final dot bypasses the machine's search domains: the name is fully qualified.
         let lookup = self.resolver.lookup_ip(format!("{name}."));
         let found = match tokio::time::timeout(self.time_max, lookup).await {
             Err(_) => return Err(EgressError::ResolveTimedOut(host.to_owned())),
@@ -71,44 +72,46 @@ impl Names {
                 return Err(EgressError::ResolveTimedOut(host.to_owned()));
             }
             Ok(Err(error)) => {
-                tracing::debug!(host, %error, "name lookup failed");
+                tracing::debug!(host, %error, "DNS lookup failed");
                 return Err(EgressError::NotResolved(host.to_owned()));
             }
             Ok(Ok(found)) => found,
         };
-        let addresses: Vec<IpAddr> = found.iter().take(ADDRESSES_MAX).collect();
-        match addresses.is_empty() {
-            true => Err(EgressError::NotResolved(host.to_owned())),
-            false => Ok(addresses),
+        let ip_addresses: Vec<IpAddr> = found.iter().take(ADDRESSES_MAX).collect();
+        if ip_addresses.is_empty() {
+            Err(EgressError::NotResolved(host.to_owned()))
+        } else {
+            Ok(ip_addresses)
         }
     }
 
-    /// What needs no name server. RFC 6761 section 6.3: `localhost` and all below it are loopback and never looked up.
-    fn known(&self, name: &str) -> Option<Vec<IpAddr>> {
-        if let Some(addresses) = self.fixed.get(name) {
-            return Some(addresses.clone());
+    /// Resolves what needs no DNS server. RFC 6761 section 6.3: `localhost` and all names below it
+    /// are loopback and never looked up.
+    fn local(&self, name: &str) -> Option<Vec<IpAddr>> {
+        if let Some(ip_addresses) = self.fixed.get(name) {
+            return Some(ip_addresses.clone());
         }
         if name == "localhost" || name.ends_with(".localhost") {
             return Some(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
         }
         let name = Name::from_ascii(name).ok()?;
-        let addresses: Vec<IpAddr> = [RecordType::A, RecordType::AAAA]
+        let ip_addresses: Vec<IpAddr> = [RecordType::A, RecordType::AAAA]
             .into_iter()
             .filter_map(|kind| {
                 self.system_hosts
                     .lookup_static_host(&Query::query(name.clone(), kind))
             })
             .flat_map(|found| {
-                let addresses: Vec<_> = found
+                let ip_addresses: Vec<_> = found
                     .answers()
                     .iter()
                     .filter_map(|record| record.data.ip_addr())
                     .collect();
-                addresses
+                ip_addresses
             })
             .take(ADDRESSES_MAX)
             .collect();
-        (!addresses.is_empty()).then_some(addresses)
+        (!ip_addresses.is_empty()).then_some(ip_addresses)
     }
 }
 
@@ -116,10 +119,10 @@ fn resolver(name_servers: &[SocketAddr]) -> Result<TokioResolver, NetError> {
     let provider = TokioRuntimeProvider::default();
     let mut builder = match name_servers {
         [] => TokioResolver::builder_tokio().unwrap_or_else(|error| {
-            tracing::warn!(%error, "no name server is configured on this machine");
+            tracing::warn!(%error, "no DNS server is configured on this machine; set one in `/etc/resolv.conf` or in the configuration");
             TokioResolver::builder_with_config(ResolverConfig::default(), provider)
         }),
-        servers => TokioResolver::builder_with_config(chosen(servers), provider),
+        servers => TokioResolver::builder_with_config(configured(servers), provider),
     };
     let options = builder.options_mut();
     options.cache_size = CACHED_ANSWERS_MAX;
@@ -131,7 +134,7 @@ fn resolver(name_servers: &[SocketAddr]) -> Result<TokioResolver, NetError> {
     builder.build()
 }
 
-fn chosen(servers: &[SocketAddr]) -> ResolverConfig {
+fn configured(servers: &[SocketAddr]) -> ResolverConfig {
     let servers = servers.iter().map(|server| {
         let connections = [ConnectionConfig::udp(), ConnectionConfig::tcp()]
             .map(|mut connection| {

@@ -7,11 +7,11 @@ use http::HeaderMap;
 use http::header::SET_COOKIE;
 use url::Url;
 
-/// Bytes of one `Set-Cookie` header: what browsers take. RFC 6265 section 6.1.
+/// Bytes of one `Set-Cookie` header: what browsers accept. RFC 6265 section 6.1.
 const COOKIE_BYTES_MAX: usize = 4096;
 /// Cookies of one run.
 const COOKIES_MAX: usize = 1000;
-/// Bytes of one `Cookie` header: beyond it common servers refuse the request.
+/// Bytes of one `Cookie` header: common servers refuse larger ones.
 const HEADER_BYTES_MAX: usize = 16 * 1024;
 
 /// The cookies that the sites of one run have set, shared by its pages. RFC 6265.
@@ -24,8 +24,9 @@ impl CookieJar {
         Self::default()
     }
 
-    /// Takes the cookies of an answer and returns what they say, name and value; a cookie that was deleted or refused (a
-    /// foreign domain, a public suffix, too large, one too many) is not among them.
+    /// Stores the cookies of a response and returns their names and values; a cookie that was
+    /// deleted or refused (foreign domain, public suffix, too large, one too many) is not among
+    /// them.
     pub(super) fn store(&self, headers: &HeaderMap, url: &Url) -> Vec<(String, String)> {
         let mut store = None;
         let mut stored: Vec<(String, String)> = Vec::new();
@@ -40,7 +41,7 @@ impl CookieJar {
             let store = store.get_or_insert_with(|| self.locked());
             let named = (cookie.name().to_owned(), cookie.value().to_owned());
             if cookie.is_expired() {
-                // Expiry in the past is how a site deletes a cookie, also from a full jar.
+                // A site deletes a cookie by an expiry date in the past, also in a full jar.
                 let _ = store.insert(cookie, url);
                 stored.retain(|(name, _)| *name != named.0);
             } else if store.iter_any().count() < COOKIES_MAX && store.insert(cookie, url).is_ok() {
@@ -50,7 +51,7 @@ impl CookieJar {
         stored
     }
 
-    /// Cookies for a request to this address, name and value, longest path first.
+    /// Cookies for a request to this URL, name and value, longest path first.
     pub(super) fn matching(&self, url: &Url) -> Vec<(String, String)> {
         let store = self.locked();
         let mut cookies = store.matches(url);
@@ -71,8 +72,8 @@ impl CookieJar {
     }
 }
 
-/// A cookie as it may be stored. One for a whole public suffix is refused, unless the host is that suffix: then it is the
-/// host's own. RFC 6265 section 5.3, step 5.
+/// Parses a cookie that may be stored. One for a whole public suffix is refused, unless the host is
+/// that suffix: then it is host-only. RFC 6265 section 5.3, step 5.
 fn accepted(text: &str, url: &Url) -> Option<Cookie<'static>> {
     let mut cookie = Cookie::parse(text, url).ok()?.into_owned();
     if let CookieDomain::Suffix(domain) = &cookie.domain
@@ -92,7 +93,7 @@ mod tests {
     use http::HeaderValue;
 
     fn url(text: &str) -> Url {
-        text.parse().expect("an address")
+        text.parse().expect("a URL")
     }
 
     fn set(jar: &CookieJar, from: &str, cookies: &[&str]) -> usize {
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deleted_cookie_is_gone_and_a_huge_one_never_comes() {
+    fn deleted_cookies_are_removed_and_oversized_ones_refused() {
         let jar = CookieJar::new();
         assert_eq!(set(&jar, "http://a.com/", &["a=1", "a=2"]), 2);
         assert_eq!(sent(&jar, "http://a.com/"), "a=2");
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jar_and_a_header_have_bounds() {
+    fn the_size_of_a_jar_and_of_a_header_is_bounded() {
         let jar = CookieJar::new();
         let many: Vec<_> = (0..COOKIES_MAX + 50)
             .map(|n| format!("c{n}=some value of a cookie"))

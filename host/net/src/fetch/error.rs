@@ -4,52 +4,53 @@ use std::time::Duration;
 
 use url::Url;
 
+use trawl_model::PageFailure;
+use trawl_model::failure::status;
+
 use super::REDIRECTS_MAX;
 use super::decode::CodingError;
 use crate::egress::{EgressError, EgressFault};
-use trawl_model::PageFailure;
-use trawl_model::failure::status;
 
 /// Why a page could not be fetched. The text is for the caller.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// Refused at the door, or broken behind it.
+    /// Refused by egress, or failed on the network.
     #[error(transparent)]
     Egress(#[from] EgressError),
     /// The page as a whole took longer than its deadline.
-    #[error("the page took longer than {} seconds", .0.as_secs_f64())]
+    #[error("the page did not load within {} seconds", .0.as_secs_f64())]
     TimedOut(Duration),
     /// More redirects than [`REDIRECTS_MAX`].
-    #[error("the page redirects more than {REDIRECTS_MAX} times")]
+    #[error("the page redirects more than {REDIRECTS_MAX} times; it may redirect in a loop")]
     TooManyRedirects,
-    /// A redirect that leads to no address.
-    #[error("the page redirects to `{0}`, which is not an address")]
+    /// The target of a redirect is not a URL.
+    #[error("the page redirects to `{0}`, which is not a valid URL")]
     BadRedirect(String),
-    /// A redirect that the run does not follow.
-    #[error("the page redirects to {0}, where this run does not go")]
+    /// A redirect that the run does not allow: out of scope, or disallowed by robots.txt.
+    #[error("the page redirects to `{0}`, which this run may not fetch")]
     RedirectRefused(Url),
-    /// A rule that the page goes by refuses it: robots.txt.
+    /// A rule refuses the page: robots.txt.
     #[error(transparent)]
     Refused(PageFailure),
-    /// The host wants to be left alone for longer than the page can wait.
-    #[error("the site asked not to be contacted for another {} s, longer than this page may take", .0.as_secs_f64().ceil())]
+    /// The host requested a pause that is longer than the page can wait.
+    #[error("the site asked not to be contacted for another {} s, which exceeds the page's timeout; try again later", .0.as_secs_f64().ceil())]
     Paused(Duration),
-    /// The body is larger than allowed, before it is decoded.
-    #[error("the body is larger than {0} bytes")]
+    /// The body exceeds its limit before it is decoded.
+    #[error("the body is larger than {0} bytes, the most that is fetched")]
     TooLarge(u64),
-    /// The body ended before its end, or its coding is damaged.
-    #[error("the answer was cut off or is damaged")]
-    BrokenOff,
+    /// The body is incomplete, or its coding is corrupt.
+    #[error("the response is incomplete or corrupt")]
+    Incomplete,
     /// The body cannot be decoded.
     #[error(transparent)]
     Coding(#[from] CodingError),
-    /// A value of the request cannot be sent in a header.
-    #[error("the value for header `{0}` has a line break or another control character")]
+    /// A header value of the request is not valid.
+    #[error("the value for header `{0}` has a line break or another control character; remove it")]
     Unsendable(&'static str),
 }
 
 impl FetchError {
-    /// The failure of the page, with the synthetic status that tells its kind.
+    /// The failure of the page, with the synthetic status of its kind.
     pub fn failure(&self) -> PageFailure {
         if let Self::Refused(failure) = self {
             return failure.clone();
@@ -57,7 +58,7 @@ impl FetchError {
         PageFailure::new(self.status(), self.to_string())
     }
 
-    /// Whether another route (another proxy, a browser, a provider) may have more luck.
+    /// Whether another route (another proxy, a browser, a provider) may succeed.
     pub fn retryable(&self) -> bool {
         match self {
             Self::Egress(EgressError::Broken { .. } | EgressError::ResolveTimedOut(_)) => true,
@@ -65,7 +66,7 @@ impl FetchError {
             Self::TimedOut(_)
             | Self::Paused(_)
             | Self::TooManyRedirects
-            | Self::BrokenOff
+            | Self::Incomplete
             | Self::Coding(_) => true,
             Self::BadRedirect(_)
             | Self::RedirectRefused(_)
@@ -75,15 +76,16 @@ impl FetchError {
         }
     }
 
-    /// Whether the connection was refused or reset: a server that restarts does both.
-    pub fn is_turned_away(&self) -> bool {
-        let Self::Egress(EgressError::Broken { trouble, .. }) = self else {
+    /// Whether the connection was refused or reset, as a restarting server does.
+    pub fn is_refused_or_reset(&self) -> bool {
+        let Self::Egress(EgressError::Broken { fault, .. }) = self else {
             return false;
         };
-        matches!(trouble, EgressFault::Refused | EgressFault::Reset)
+        matches!(fault, EgressFault::Refused | EgressFault::Reset)
     }
 
-    /// Whether the site or the network between failed: not the caller, not a rule of ours.
+    /// Whether the site or the network failed, rather than the caller or one of this server's
+    /// rules.
     pub fn is_failure_of_site(&self) -> bool {
         match self {
             Self::Egress(
@@ -94,7 +96,7 @@ impl FetchError {
             Self::TimedOut(_)
             | Self::Paused(_)
             | Self::TooManyRedirects
-            | Self::BrokenOff
+            | Self::Incomplete
             | Self::Coding(_) => true,
             Self::Egress(_)
             | Self::BadRedirect(_)
@@ -112,7 +114,7 @@ impl FetchError {
             Self::TimedOut(_) | Self::Paused(_) => status::TIMED_OUT,
             Self::TooManyRedirects => status::TOO_MANY_REDIRECTS,
             Self::RedirectRefused(_) => status::UNREACHABLE_OR_REFUSED,
-            Self::BadRedirect(_) | Self::TooLarge(_) | Self::BrokenOff | Self::Coding(_) => {
+            Self::BadRedirect(_) | Self::TooLarge(_) | Self::Incomplete | Self::Coding(_) => {
                 status::ABORTED
             }
             Self::Unsendable(_) => status::UNKNOWN,

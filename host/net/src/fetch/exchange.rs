@@ -1,39 +1,42 @@
-//! One exchange in the operator's name, with a service that the configuration grants. No redirect is followed: the request may carry
-//! a credential.
+//! One request on the operator's behalf to a service that the configuration allows. No redirect is
+//! followed: the request may carry a credential.
 
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use url::Url;
 
-use super::get::receive;
-use super::{BodyEnd, FetchError, Fetcher, listed};
 use trawl_model::PageFailure;
 
-/// What a service answered.
+use super::get::receive;
+use super::{BodyEnd, FetchError, Fetcher, listed};
+
+/// The response of a service.
 #[derive(Clone, Debug)]
 pub struct Exchanged {
-    /// HTTP status. A redirect is an answer.
+    /// HTTP status. A redirect is returned as it is.
     pub status: u16,
-    /// Headers in order, names in lower case, repeats kept.
+    /// Headers in order, names in lower case, with repeats.
     pub headers: Vec<(String, String)>,
-    /// Body, content-encoding removed.
+    /// Body, with its content encoding decoded.
     pub body: Bytes,
-    /// From the request's first byte to the body's last.
+    /// Time from sending the request to the last byte of the body.
     pub elapsed: Duration,
 }
 
 impl Fetcher {
-    /// What a page becomes that nobody may be asked for: its address is not public, or a server of our own.
+    /// The failure of a page that may not be fetched by any route: its host is not public, or is
+    /// this server.
     pub async fn refusal(&self, url: &Url) -> Option<PageFailure> {
-        let refused = self.egress.refuses(url).await?;
+        let refused = self.egress.check_target(url).await.err()?;
         Some(FetchError::from(refused).failure())
     }
 
-    /// Sends a request to an address that `may` allows, and takes the whole answer in, at most so many bytes.
+    /// Sends a request to a URL that `may` allows, and reads the whole response, at most
+    /// `bytes_max` bytes.
     ///
     /// # Errors
-    /// [`FetchError`]: not allowed, not reached, cut off, or too large.
+    /// [`FetchError`]: not allowed, not reached, incomplete, or too large.
     pub async fn exchange(
         &self,
         request: reqwest::Request,
@@ -45,14 +48,14 @@ impl Fetcher {
         let (status, headers) = (reply.status().as_u16(), listed(reply.headers()));
         let (body, end) = receive(reply, bytes_max).await?;
         match end {
-            BodyEnd::Whole => Ok(Exchanged {
+            BodyEnd::Complete => Ok(Exchanged {
                 status,
                 headers,
                 body,
                 elapsed: begun.elapsed(),
             }),
-            BodyEnd::PageRange => Err(FetchError::TooLarge(bytes_max as u64)),
-            BodyEnd::Broken => Err(FetchError::BrokenOff),
+            BodyEnd::Truncated => Err(FetchError::TooLarge(bytes_max as u64)),
+            BodyEnd::Broken => Err(FetchError::Incomplete),
         }
     }
 }

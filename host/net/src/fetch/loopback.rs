@@ -1,4 +1,7 @@
-//! A site on loopback for tests: answers each path with what a list says, the last of it again and again.
+//! A test fixture: an HTTP site on loopback that serves a list of responses for each path, and
+//! repeats the last one.
+//! It is always compiled, because unit tests of this crate and of the engine use it; the server
+//! never does.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -12,75 +15,82 @@ use url::Url;
 use super::{FetchConfig, Fetcher};
 use crate::egress::{AllowList, Egress, EgressConfig};
 
-/// One answer of the site.
+/// One response of the site.
 #[derive(Clone)]
 pub enum Answer {
-    /// A complete answer: status, header lines (each with its line end), body.
+    /// A complete response: status, header lines (each with its line end), body.
     Whole(u16, String, Vec<u8>),
-    /// The connection is reset.
+    /// Resets the connection.
     Reset,
-    /// Nothing, for so long; then the end.
+    /// Sends nothing for this long, then closes the connection.
     Silence(Duration),
-    /// This text as it is, then the end.
+    /// Sends these bytes unchanged, then closes the connection.
     Raw(String),
 }
 
-/// The site.
+/// A site on loopback.
 pub struct LoopbackSite {
+    /// The socket address it listens on.
     pub address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
+/// A complete response with a text body.
 pub fn page(status: u16, headers: &str, body: &str) -> Answer {
     Answer::Whole(status, headers.to_owned(), body.as_bytes().to_vec())
 }
 
 impl LoopbackSite {
-    /// A site with these answers by path; any other path is a 404.
+    /// Starts a site with these responses by path; any other path is a 404.
     pub async fn start(paths: &[(&str, Vec<Answer>)]) -> Self {
         let paths = paths
             .iter()
             .map(|(path, answers)| ((*path).to_owned(), answers.clone()));
         let paths: HashMap<String, Vec<Answer>> = paths.collect();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-        let address = listener.local_addr().expect("an address");
+        let address = listener.local_addr().expect("a bound listener");
         let asked = Arc::new(Mutex::new(Vec::new()));
         let (paths, log) = (Arc::new(paths), Arc::clone(&asked));
         tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
-                tokio::spawn(answer(socket, Arc::clone(&paths), Arc::clone(&log)));
+                tokio::spawn(serve(socket, Arc::clone(&paths), Arc::clone(&log)));
             }
         });
         Self { address, asked }
     }
 
+    /// The URL of a path.
+    ///
+    /// # Panics
+    /// When the path is not valid in a URL.
     pub fn url(&self, path: &str) -> Url {
-        Url::parse(&format!("http://{}{path}", self.address)).expect("an address")
+        Url::parse(&format!("http://{}{path}", self.address)).expect("a URL")
     }
 
-    /// Paths in the order they were asked for.
+    /// The requested paths, in order.
     pub fn asked(&self) -> Vec<String> {
         self.asked.lock().expect("no panic").clone()
     }
 }
 
-/// A fetcher that may reach loopback.
+/// Builds a fetcher that may reach loopback.
 pub fn fetcher() -> Fetcher {
     let loopback = "127.0.0.0/8".parse().expect("a range");
     let egress = Egress::new(EgressConfig {
         allow_private: AllowList::new(vec![loopback]),
         ..EgressConfig::default()
     });
-    Fetcher::new(egress.expect("an open door"), FetchConfig::default())
+    Fetcher::new(egress.expect("egress"), FetchConfig::default())
 }
 
-async fn answer(
+async fn serve(
     mut socket: TcpStream,
     paths: Arc<HashMap<String, Vec<Answer>>>,
     log: Arc<Mutex<Vec<String>>>,
 ) {
     let mut request = vec![0; 8192];
-    // Only the first line is read, so that closing with the rest unread resets the connection.
+    // Only the first line is read, so that closing the socket with the rest unread resets the
+    // connection.
     let mut len = 0;
     while !request[..len].contains(&b'\n') && len < 16 * 1024 {
         match socket.read(&mut request[len..len + 64]).await {
@@ -115,7 +125,8 @@ async fn answer(
             let _ = socket.write_all(body).await;
         }
     }
-    // The rest of the request is read, or closing would reset the connection before the answer is.
+    // The rest of the request is drained, or closing would reset the connection before the client
+    // reads the response.
     let _ = socket.shutdown().await;
     let rest = async { while matches!(socket.read(&mut request).await, Ok(read) if read > 0) {} };
     let _ = tokio::time::timeout(Duration::from_secs(5), rest).await;

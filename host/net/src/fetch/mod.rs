@@ -1,5 +1,5 @@
-//! Plain HTTP: one page with its redirects, cookies and content codings, within its caps and its deadline. Everything leaves
-//! through `egress`, and only with a permit of `politeness`.
+//! Plain HTTP: one page with its redirects, cookies and content codings, within its limits and its
+//! deadline. Every request leaves through `egress`, and only with a permit of `politeness`.
 
 mod cookies;
 mod decode;
@@ -22,31 +22,35 @@ pub use cookies::CookieJar;
 pub use decode::{CODINGS_MAX, CodingError};
 pub use error::FetchError;
 pub use exchange::Exchanged;
-pub use get::{BodyEnd, GET_REDIRECTS_MAX, Get, GetLimits, GetResponse, PoliteGet, TURN_TIME_MAX};
+pub use get::{
+    BodyEnd, GET_REDIRECTS_MAX, Get, GetLimits, GetResponse, PERMIT_TIME_MAX, PoliteGet,
+};
 pub use hop::{ACCEPTED_ENCODING, basic_authorization, without_userinfo};
+
+use trawl_model::{FetchedPage, Nanodollars};
+use trawl_plan::FetchPlan;
 
 use crate::egress::{Egress, PoolUse, Reply};
 use crate::politeness::Permit;
 use decode::Decoder;
 use hop::Hop;
-use trawl_model::{FetchedPage, Nanodollars};
-use trawl_plan::FetchPlan;
 
-/// Redirects of one page. Browsers stop at 20, real sites need 3.
+/// Redirects followed for one page. Browsers stop at 20, real sites need 3.
 pub const REDIRECTS_MAX: usize = 10;
-/// Bytes of one body as it comes over the wire, unless the configuration says otherwise: three times the largest pages seen,
-/// and large enough for most documents and images.
+/// Bytes of one body as it comes over the wire, unless configured otherwise: three times the
+/// largest pages seen, and enough for most documents and images.
 pub const WIRE_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// Bytes of one body after decoding, unless the configuration says otherwise: with 64 pages in flight still 4 GiB at worst.
+/// Bytes of one body after decoding, unless configured otherwise: with 64 pages in flight at most 4
+/// GiB.
 pub const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Bytes of wire decoded at once, and bytes of body after which other tasks get their turn.
+/// Bytes decoded at once, and decoded bytes after which the task yields.
 const DECODE_STEP_BYTES: usize = 4 * 1024;
-const DECODE_TURN_BYTES: usize = 1024 * 1024;
+const DECODE_YIELD_BYTES: usize = 1024 * 1024;
 
-/// Settings of the room.
+/// Settings of a [`Fetcher`].
 #[derive(Clone, Debug)]
 pub struct FetchConfig {
-    /// Our own `User-Agent`.
+    /// The default `User-Agent`.
     pub user_agent: String,
     /// Bytes of one body as it comes over the wire.
     pub wire_bytes_max: u64,
@@ -71,49 +75,51 @@ pub struct Fetcher {
     config: Arc<FetchConfig>,
 }
 
-/// A page and what fetching it took.
+/// A page and what fetching it used.
 #[derive(Clone, Debug)]
 pub struct Fetched {
-    /// The page. A 4xx or 5xx answer is a page too.
+    /// The page. A 4xx or 5xx response is a page too.
     pub page: FetchedPage,
-    /// Body bytes of the final answer as they came over the wire.
+    /// Body bytes of the final response as they came over the wire.
     pub wire_bytes: u64,
-    /// CPU time of undoing content codings; part of a page's compute.
+    /// CPU time of decoding content codings; part of a page's compute.
     pub decode_time: Duration,
-    /// The pool of proxies that carried the page, with its price; `None` when it was dialled directly.
+    /// The proxy pool that carried the page, with its price; `None` for a direct connection.
     pub pool: Option<PoolUse>,
-    /// Parameters that could not be honoured as asked, for `X-Ignored-Parameters`.
+    /// Parameters that could not be honoured, for `X-Ignored-Parameters`.
     pub ignored: Vec<String>,
-    /// The redirects on the way.
+    /// The redirects that were followed.
     pub redirects: Vec<Redirect>,
-    /// Headers of the last request, without those of a [`Condition`]; `None` when anything on the way was sent for this
-    /// caller alone: a header, a cookie, a password. Then nobody else may see the page.
+    /// Headers of the last request, without those of a [`Condition`]; `None` when any request of
+    /// the page carried something of this caller: a header, a cookie, a password. Then the page
+    /// must not be shared through the cache.
     pub request: Option<HeaderMap>,
-    /// How long the page waited for its turn without losing time of its own; whoever made it wait says so.
+    /// Time that the page waited without using up its timeout; the caller fills it in.
     pub waited: Duration,
 }
 
 /// A redirect that was followed.
 #[derive(Clone, Debug)]
 pub struct Redirect {
-    /// Where to.
+    /// The target.
     pub to: Url,
-    /// Status of the answer.
+    /// Status of the response.
     pub status: StatusCode,
-    /// Headers of the answer.
+    /// Headers of the response.
     pub headers: HeaderMap,
 }
 
 /// What makes a request conditional. RFC 9110 section 13.
 #[derive(Clone, Copy, Debug)]
 pub struct Condition<'a> {
-    /// The address that it is about, without a fragment: requests on the way to it are ordinary ones.
+    /// The URL that the condition is about, without a fragment: requests redirected towards it are
+    /// ordinary ones.
     pub at: &'a Url,
     /// `If-None-Match` and `If-Modified-Since`.
     pub headers: &'a HeaderMap,
 }
 
-/// The body of the final answer.
+/// The body of the final response.
 struct Received {
     body: Bytes,
     wire_bytes: u64,
@@ -121,7 +127,7 @@ struct Received {
 }
 
 impl Fetcher {
-    /// A fetcher that goes out through this door.
+    /// Builds a fetcher that sends through `egress`.
     pub fn new(egress: Arc<Egress>, config: FetchConfig) -> Self {
         Self {
             egress,
@@ -129,10 +135,11 @@ impl Fetcher {
         }
     }
 
-    /// Fetches one page with GET, following its redirects. `plan.timeout` bounds all of it. The jar is the run's.
+    /// Fetches one page with GET and follows its redirects. `plan.timeout` bounds all of it. The
+    /// jar is the run's.
     ///
     /// # Errors
-    /// [`FetchError`]; its [`failure`](FetchError::failure) is what the page becomes.
+    /// [`FetchError`]; [`failure`](FetchError::failure) turns it into the page's outcome.
     pub async fn fetch(
         &self,
         permit: &Permit,
@@ -143,7 +150,8 @@ impl Fetcher {
         self.fetch_if(permit, url, plan, cookies, None).await
     }
 
-    /// [`Self::fetch`] on a condition. A page that was not modified has the status 304 and no body.
+    /// [`Self::fetch`] with a condition. A page that was not modified has the status 304 and no
+    /// body.
     ///
     /// # Errors
     /// As [`Self::fetch`].
@@ -162,15 +170,17 @@ impl Fetcher {
         }
     }
 
-    /// What a gigabyte (10^9 bytes) through the pool that would carry this page costs, on top of the ordinary price.
+    /// Price of a gigabyte (10^9 bytes) through the pool that would carry this page, on top of the
+    /// ordinary price.
     pub fn pool_price(&self, plan: &FetchPlan) -> Nanodollars {
         self.egress.pool_price(plan.pool.name())
     }
 
-    /// Headers of the first request for a page when nothing of it is sent for this caller alone; `None` when something is.
+    /// Headers of the first request for a page, if the request carries nothing of this caller;
+    /// otherwise `None`.
     pub fn impersonal(&self, url: &Url, plan: &FetchPlan, jar: &CookieJar) -> Option<HeaderMap> {
         let headers = Hop::first(url).headers(plan, &self.config.user_agent, jar.matching(url));
-        headers.ok().filter(|headers| is_impersonal(headers, plan))
+        headers.ok().filter(|headers| is_shareable(headers, plan))
     }
 
     async fn follow(
@@ -184,11 +194,11 @@ impl Fetcher {
             .egress
             .route(plan.pool.name(), plan.country_code.as_deref());
         let mut hop = Hop::first(url);
-        let (mut cookies, mut redirects, mut is_everyones) = (Vec::new(), Vec::new(), true);
+        let (mut cookies, mut redirects, mut is_shared) = (Vec::new(), Vec::new(), true);
         loop {
             let headers = hop.headers(plan, &self.config.user_agent, jar.matching(&hop.url))?;
             let mut request = reqwest::Request::new(Method::GET, hop.url.clone());
-            is_everyones &= is_impersonal(&headers, plan);
+            is_shared &= is_shareable(&headers, plan);
             *request.headers_mut() = headers.clone();
             if let Some(condition) = condition.filter(|condition| hop.is_at(condition.at)) {
                 let wanted = condition.headers.iter();
@@ -201,11 +211,7 @@ impl Fetcher {
                 if hop.redirects == REDIRECTS_MAX {
                     return Err(FetchError::TooManyRedirects);
                 }
-                if let Some(gate) = &plan.gate
-                    && !gate.may_follow(url, &next).await
-                {
-                    return Err(FetchError::RedirectRefused(next));
-                }
+                check_redirect(plan, url, &next).await?;
                 redirects.push(Redirect {
                     to: next.clone(),
                     status: reply.status(),
@@ -214,7 +220,7 @@ impl Fetcher {
                 hop = hop.follow(next);
                 continue;
             }
-            let (status, answered) = (reply.status().as_u16(), listed(reply.headers()));
+            let (status, response_headers) = (reply.status().as_u16(), listed(reply.headers()));
             let content_type = reply.headers().get(CONTENT_TYPE).map(hop::text);
             let received = self.receive(reply).await?;
             return Ok(Fetched {
@@ -222,7 +228,7 @@ impl Fetcher {
                     requested_url: hop::without_userinfo(url.clone()),
                     final_url: hop.url,
                     status,
-                    headers: answered,
+                    headers: response_headers,
                     cookies: last_of_each_name(cookies),
                     body: received.body,
                     content_type: content_type.unwrap_or_default(),
@@ -232,17 +238,17 @@ impl Fetcher {
                 pool: route.pool,
                 ignored: route.ignored,
                 redirects,
-                request: is_everyones.then_some(headers),
+                request: is_shared.then_some(headers),
                 waited: Duration::ZERO,
             });
         }
     }
 
-    /// Takes the body in, within both caps.
+    /// Reads the body, within both limits.
     async fn receive(&self, mut reply: Reply) -> Result<Received, FetchError> {
         let mut decoder = Decoder::new(reply.headers(), self.config.body_bytes_max)?;
         let mut decode_time = Duration::ZERO;
-        let mut turn_ends_at = DECODE_TURN_BYTES;
+        let mut yield_at = DECODE_YIELD_BYTES;
         while let Some(chunk) = reply.chunk().await? {
             if reply.body_bytes() > self.config.wire_bytes_max {
                 return Err(FetchError::TooLarge(self.config.wire_bytes_max));
@@ -256,8 +262,8 @@ impl Fetcher {
                 let decoded = decoder.push(piece);
                 decode_time += cpu_time().saturating_sub(before);
                 decoded?;
-                if decoder.decoded_bytes() >= turn_ends_at {
-                    turn_ends_at = decoder.decoded_bytes() + DECODE_TURN_BYTES;
+                if decoder.decoded_bytes() >= yield_at {
+                    yield_at = decoder.decoded_bytes() + DECODE_YIELD_BYTES;
                     tokio::task::yield_now().await;
                 }
             }
@@ -270,8 +276,18 @@ impl Fetcher {
     }
 }
 
-/// Whether a request looks the same whoever asks for the page.
-fn is_impersonal(headers: &HeaderMap, plan: &FetchPlan) -> bool {
+/// Refuses a redirect that the run does not allow.
+async fn check_redirect(plan: &FetchPlan, from: &Url, to: &Url) -> Result<(), FetchError> {
+    match &plan.gate {
+        Some(gate) if !gate.may_follow(from, to).await => {
+            Err(FetchError::RedirectRefused(to.clone()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a request carries nothing of its caller, so that its response may be shared.
+fn is_shareable(headers: &HeaderMap, plan: &FetchPlan) -> bool {
     plan.headers.is_empty() && !headers.contains_key(COOKIE) && !headers.contains_key(AUTHORIZATION)
 }
 

@@ -1,4 +1,4 @@
-//! What is remembered of one host. Decides, never waits.
+//! The state of one host. It decides and never waits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,75 +8,76 @@ use tokio::time::Instant;
 
 use super::PAUSE_MAX;
 
-/// Pause after the first "too many" without a `Retry-After`; doubles with each further one up to [`PAUSE_MAX`].
+/// Pause after the first 429 or 503 without a `Retry-After`; it doubles with each further one up to
+/// [`PAUSE_MAX`].
 const PAUSE_FIRST: Duration = Duration::from_secs(1);
 /// Doublings after which the pause is [`PAUSE_MAX`] anyway.
 const DOUBLINGS_MAX: u32 = 10;
 
-/// What is remembered of one host.
+/// The state of one host.
 #[derive(Debug)]
 pub(super) struct Host {
-    /// Who contacts it or waits for it.
-    pub(super) visits: usize,
-    pub(super) places: Arc<Semaphore>,
-    /// Where those wait who want a delay: one at a time.
+    /// Tasks that hold a permit or wait for one.
+    pub(super) n_visits: usize,
+    pub(super) slots: Arc<Semaphore>,
+    /// Serialises the tasks that request a delay: one at a time.
     pub(super) lane: Arc<Semaphore>,
-    /// Requests under way.
+    /// Requests in flight.
     in_flight: usize,
-    /// When the last request with a delay began, and its delay.
+    /// When the last request with a delay started, and its delay.
     last_paced: Option<(Instant, Duration)>,
-    /// Until when nobody contacts it.
+    /// No request starts before this moment.
     paused_until: Option<Instant>,
-    /// "Too many" answers in a row.
+    /// Consecutive 429 or 503 responses.
     n_refusals: u32,
-    /// Wakes those who wait while it recovers.
-    rested: Arc<Notify>,
+    /// Wakes tasks that wait while the host recovers.
+    recovered: Arc<Notify>,
 }
 
-/// Whose turn it is.
+/// Whether a request may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turn {
+pub(super) enum Readiness {
     Now,
-    /// Not before this moment; ask again then.
+    /// Not before this moment; check again then.
     At(Instant),
-    /// The host recovers: one request at a time.
-    AfterTheOther,
+    /// The host is recovering: one request at a time.
+    AfterCurrent,
 }
 
 impl Host {
-    pub(super) fn new(places: usize) -> Self {
+    pub(super) fn new(slots: usize) -> Self {
         Self {
-            visits: 0,
-            places: Arc::new(Semaphore::new(places)),
+            n_visits: 0,
+            slots: Arc::new(Semaphore::new(slots)),
             lane: Arc::new(Semaphore::new(1)),
             in_flight: 0,
             last_paced: None,
             paused_until: None,
             n_refusals: 0,
-            rested: Arc::default(),
+            recovered: Arc::default(),
         }
     }
 
-    pub(super) fn rested(&mut self) -> Arc<Notify> {
-        Arc::clone(&self.rested)
+    pub(super) fn recovered(&mut self) -> Arc<Notify> {
+        Arc::clone(&self.recovered)
     }
 
-    /// Whether someone with this delay may begin now.
-    pub(super) fn turn(&mut self, delay: Duration) -> Turn {
+    /// Whether a request with this delay may start now.
+    pub(super) fn readiness(&mut self, delay: Duration) -> Readiness {
         let after_delay = match (delay.is_zero(), self.last_paced) {
-            (false, Some((begun, _))) => Some(begun + delay),
+            (false, Some((started, _))) => Some(started + delay),
             _ => None,
         };
         match after_delay.max(self.paused_until) {
-            Some(instant) if instant > Instant::now() => Turn::At(instant),
-            _ if self.n_refusals > 0 && self.in_flight > 0 => Turn::AfterTheOther,
-            _ => Turn::Now,
+            Some(instant) if instant > Instant::now() => Readiness::At(instant),
+            _ if self.n_refusals > 0 && self.in_flight > 0 => Readiness::AfterCurrent,
+            _ => Readiness::Now,
         }
     }
 
-    /// Begins a request, when it is allowed now.
-    pub(super) fn begin(&mut self, delay: Duration) -> bool {
-        if self.turn(delay) != Turn::Now {
+    /// Starts a request if it is allowed now.
+    pub(super) fn start(&mut self, delay: Duration) -> bool {
+        if self.readiness(delay) != Readiness::Now {
             return false;
         }
         self.in_flight += 1;
@@ -86,30 +87,31 @@ impl Host {
         true
     }
 
-    pub(super) fn end(&mut self) {
+    pub(super) fn finish(&mut self) {
         self.in_flight -= 1;
-        self.rested.notify_waiters();
+        self.recovered.notify_waiters();
     }
 
-    /// Notes a "too many". A pause that was already longer stays.
-    pub(super) fn pause(&mut self, asked: Option<Duration>) -> Duration {
+    /// Records a 429 or 503 response. A longer pause that is already in effect stays.
+    pub(super) fn pause(&mut self, requested: Option<Duration>) -> Duration {
         let now = Instant::now();
-        // Several requests in flight are refused together: that is one refusal, not many in a row.
+        // Several requests in flight are refused together: that is one refusal, not several in a
+        // row.
         if self.paused_until.is_none_or(|until| until <= now) {
             self.n_refusals = self.n_refusals.saturating_add(1);
         }
-        let pause = asked.unwrap_or_else(|| with_jitter(doubled(self.n_refusals)));
+        let pause = requested.unwrap_or_else(|| with_jitter(doubled(self.n_refusals)));
         let until = (now + pause.min(PAUSE_MAX)).max(self.paused_until.unwrap_or(now));
         self.paused_until = Some(until);
         until - now
     }
 
     pub(super) fn recover(&mut self) {
-        // A good answer to a request from before the pause says nothing about the pause.
+        // A success of a request from before the pause says nothing about the pause.
         if self.n_refusals > 0 && self.pause_left().is_zero() {
             self.n_refusals = 0;
             self.paused_until = None;
-            self.rested.notify_waiters();
+            self.recovered.notify_waiters();
         }
     }
 
@@ -120,11 +122,11 @@ impl Host {
         })
     }
 
-    /// Until when the host has to be remembered though nobody wants it. The number of refusals is remembered as long again
-    /// as the longest pause, so that the next one is longer.
-    pub(super) fn rests_until(&self) -> Instant {
+    /// Until when the host's state is needed although no task uses it. The number of refusals is
+    /// remembered for [`PAUSE_MAX`] after the pause, so that the next pause is longer.
+    pub(super) fn needed_until(&self) -> Instant {
         let paused = self.paused_until.map(|until| until + PAUSE_MAX);
-        let paced = self.last_paced.map(|(begun, delay)| begun + delay);
+        let paced = self.last_paced.map(|(started, delay)| started + delay);
         paused.max(paced).unwrap_or_else(Instant::now)
     }
 }
@@ -134,9 +136,10 @@ fn doubled(n_refusals: u32) -> Duration {
     (PAUSE_FIRST * 2_u32.pow(doublings)).min(PAUSE_MAX)
 }
 
-/// Between half of it and all of it, so that those who were refused together do not come back together.
+/// Between half of the pause and all of it, so that requests that were refused together do not
+/// return together.
 fn with_jitter(pause: Duration) -> Duration {
-    // Without randomness the whole pause is as good.
+    // Without randomness the full pause is used.
     let share = getrandom::u32().unwrap_or(u32::MAX);
     let half = pause / 2;
     half + half.mul_f64(f64::from(share) / f64::from(u32::MAX))
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_answer_from_before_the_pause_does_not_end_it() {
+    fn a_success_from_before_the_pause_does_not_end_it() {
         let mut host = Host::new(8);
         host.pause(Some(Duration::from_secs(9)));
         host.recover();
@@ -179,12 +182,12 @@ mod tests {
     }
 
     #[test]
-    fn a_recovering_host_is_asked_by_one_at_a_time() {
+    fn a_recovering_host_gets_one_request_at_a_time() {
         let mut host = Host::new(8);
         host.pause(Some(Duration::ZERO));
-        assert!(host.begin(Duration::ZERO));
-        assert_eq!(host.turn(Duration::ZERO), Turn::AfterTheOther);
+        assert!(host.start(Duration::ZERO));
+        assert_eq!(host.readiness(Duration::ZERO), Readiness::AfterCurrent);
         host.recover();
-        assert_eq!(host.turn(Duration::ZERO), Turn::Now);
+        assert_eq!(host.readiness(Duration::ZERO), Readiness::Now);
     }
 }

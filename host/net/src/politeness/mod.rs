@@ -1,8 +1,10 @@
-//! May we contact this host now? A yes is a [`Permit`], held while the page is fetched. Shared by all runs.
+//! Whether a host may be contacted now. A yes is a [`Permit`], held while the page is fetched.
+//! Shared by all runs.
 //!
-//! A host has a number of places. A run that asks for a delay waits in the host's lane, one request at a time. A host that
-//! said "too many" is left alone by everyone until its pause is over, and then asked by one request at a time until it answers
-//! well again. Whoever waits holds nothing but its place in the line of this one host.
+//! A host has a number of concurrency slots. Tasks that request a delay also queue in the host's
+//! lane, one request at a time. A host that responded with 429 or 503 is not contacted by any run
+//! until its pause is over, and then gets one request at a time until one succeeds. A waiting task
+//! occupies only its position in this one host's queue.
 
 mod host;
 mod retry_after;
@@ -14,20 +16,24 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, sleep_until};
 
-use host::{Host, Turn};
 use trawl_model::clock::Clock;
 
-pub use retry_after::{PAUSE_MAX, pause_asked};
+use host::{Host, Readiness};
+use retry_after::requested_pause;
 
-/// Pages fetched from one host at once, unless the configuration says otherwise. High, because a request of one page
-/// never crawls; a browser opens up to 6 connections a host, and a server answers many browsers.
+pub use retry_after::PAUSE_MAX;
+
+/// Pages fetched from one host at once, unless configured otherwise. High, because a request for
+/// one page is not a crawl; a browser opens up to 6 connections per host, and a server serves many
+/// browsers.
 pub const IN_FLIGHT_PER_HOST: usize = 64;
-/// Hosts remembered although nobody contacts them, because they are to be left alone for now. Some 200 bytes each.
-pub const RESTING_HOSTS_MAX: usize = 50_000;
-/// Known hosts below which nobody looks for ones to forget.
+/// Hosts remembered without any task that uses them, because their pause or delay is not over. Some
+/// 200 bytes each.
+pub const IDLE_HOSTS_MAX: usize = 50_000;
+/// Number of known hosts from which on unneeded ones are removed.
 const SWEEP_FROM: usize = 1_000;
 
-/// The pace of every host, in one place.
+/// The request pace of every host.
 #[derive(Debug)]
 pub struct Politeness {
     in_flight_per_host: usize,
@@ -35,38 +41,38 @@ pub struct Politeness {
     hosts: Mutex<Hosts>,
 }
 
-/// The hosts that are known, and how many may be before it is time to forget some.
+/// The known hosts, and the number at which unneeded ones are removed.
 #[derive(Debug)]
 struct Hosts {
     by_name: HashMap<Arc<str>, Host>,
     sweep_at: usize,
 }
 
-/// The right to contact one host now; given back by drop.
+/// The right to contact one host now; released on drop.
 #[derive(Debug)]
 pub struct Permit {
-    // Field order matters: the places are given back before the host may be forgotten.
-    _place: OwnedSemaphorePermit,
+    // Field order matters: the slots are released before the host may be forgotten.
+    _slot: OwnedSemaphorePermit,
     _lane: Option<OwnedSemaphorePermit>,
-    _contact: Contact,
+    _in_flight: InFlight,
     visit: Visit,
 }
 
-/// Someone who contacts a host or waits for it: as long as there is one, the host is known.
+/// A task that contacts a host or waits for it: while there is one, the host's state is kept.
 #[derive(Debug)]
 struct Visit {
     politeness: Arc<Politeness>,
     name: Arc<str>,
 }
 
-/// One request under way, counted at its host.
+/// One request in flight, counted at its host.
 #[derive(Debug)]
-struct Contact {
+struct InFlight {
     politeness: Arc<Politeness>,
     name: Arc<str>,
 }
 
-/// Settings of the room.
+/// Settings of [`Politeness`].
 #[derive(Clone, Debug)]
 pub struct PolitenessConfig {
     /// Pages fetched from one host at once; at least 1.
@@ -82,12 +88,12 @@ impl Default for PolitenessConfig {
 }
 
 impl Politeness {
-    /// A room without any host yet.
+    /// Starts without any known host.
     pub fn new(config: &PolitenessConfig) -> Arc<Self> {
         Self::with_clock(config, Clock::wall())
     }
 
-    /// A room that reads the dates in `Retry-After` by this clock.
+    /// [`Self::new`] with a clock for the dates in `Retry-After`.
     pub fn with_clock(config: &PolitenessConfig, clock: Clock) -> Arc<Self> {
         let hosts = Hosts {
             by_name: HashMap::new(),
@@ -100,56 +106,58 @@ impl Politeness {
         })
     }
 
-    /// Waits until this host may be contacted, without any delay of one's own.
+    /// Waits until this host may be contacted, without a delay of its own.
     pub async fn permit(self: &Arc<Self>, host: &str) -> Permit {
         self.permit_with(host, Duration::ZERO).await
     }
 
-    /// Waits until this host may be contacted. With a delay, the requests of all who ask for one go out one after the other,
-    /// each begun at least that long after the one before. Permits are given in the order asked for; a caller that stops
-    /// waiting leaves no trace. Case and a trailing dot of the name make no difference.
+    /// Waits until this host may be contacted. Requests with a delay start one after the other,
+    /// each at least its delay after the previous one. Permits are granted in the order of the
+    /// calls; a call can be cancelled at any time. Case and a trailing dot of the name make no
+    /// difference.
     pub async fn permit_with(self: &Arc<Self>, host: &str, delay: Duration) -> Permit {
         let visit = self.visit(host);
-        let (places, lane) = visit.lines();
-        let is_open = "the lines of a host are never closed";
-        let lane = match delay.is_zero() {
-            true => None,
-            false => Some(lane.acquire_owned().await.expect(is_open)),
+        let (slots, lane) = visit.queues();
+        let is_open = "the semaphores of a host are never closed";
+        let lane = if delay.is_zero() {
+            None
+        } else {
+            Some(lane.acquire_owned().await.expect(is_open))
         };
         loop {
-            let rested = visit.at_host(Host::rested);
-            let mut rested = std::pin::pin!(rested.notified_owned());
-            rested.as_mut().enable();
-            match visit.turn(delay) {
-                Turn::Now => {}
-                Turn::At(instant) => {
+            let recovered = visit.with_host(Host::recovered);
+            let mut recovered = std::pin::pin!(recovered.notified_owned());
+            recovered.as_mut().enable();
+            match visit.readiness(delay) {
+                Readiness::Now => {}
+                Readiness::At(instant) => {
                     sleep_until(instant).await;
                     continue;
                 }
-                Turn::AfterTheOther => {
-                    rested.await;
+                Readiness::AfterCurrent => {
+                    recovered.await;
                     continue;
                 }
             }
-            let place = Arc::clone(&places).acquire_owned().await.expect(is_open);
-            // The host may have asked for a pause while we stood in its line.
-            if let Some(contact) = visit.begin(delay) {
+            let slot = Arc::clone(&slots).acquire_owned().await.expect(is_open);
+            // The host may have requested a pause while this task waited for a slot.
+            if let Some(in_flight) = visit.start(delay) {
                 return Permit {
-                    _place: place,
+                    _slot: slot,
                     _lane: lane,
-                    _contact: contact,
+                    _in_flight: in_flight,
                     visit,
                 };
             }
         }
     }
 
-    /// Waits until this host is in no pause. For a request on the way to a page whose permit may be held already (its
-    /// robots.txt): it takes no place, or two of one host could wait for each other.
-    pub async fn errand(self: &Arc<Self>, host: &str) {
+    /// Waits until this host's pause is over. It takes no slot, so that a request on behalf of a
+    /// page that already holds a permit (its robots.txt) cannot deadlock with it.
+    pub async fn wait_out_pause(self: &Arc<Self>, host: &str) {
         let visit = self.visit(host);
         loop {
-            let pause = visit.at_host(|host| host.pause_left());
+            let pause = visit.with_host(|host| host.pause_left());
             if pause.is_zero() {
                 return;
             }
@@ -157,24 +165,25 @@ impl Politeness {
         }
     }
 
-    /// The host said "too many" or "not now" (429, 503): nobody contacts it for as long as its `Retry-After` says, at most
-    /// [`PAUSE_MAX`], or without one for a time that doubles with each such answer in a row. Returns how long that is.
+    /// Records a 429 or 503 response: the host is not contacted for as long as its `Retry-After`
+    /// says, at most [`PAUSE_MAX`], or without one for a time that doubles with each such response
+    /// in a row. Returns the length of the pause.
     pub fn backoff(self: &Arc<Self>, host: &str, retry_after: Option<&str>) -> Duration {
-        let asked = retry_after.and_then(|value| pause_asked(value, self.clock.now()));
-        self.visit(host).at_host(|host| host.pause(asked))
+        let requested = retry_after.and_then(|value| requested_pause(value, self.clock.now()));
+        self.visit(host).with_host(|host| host.pause(requested))
     }
 
-    /// The host answered well: what it said before is forgotten.
+    /// Records a success: earlier refusals of the host are forgotten.
     pub fn succeeded(self: &Arc<Self>, host: &str) {
-        let name = plain(host);
+        let name = normalized(host);
         if let Some(host) = self.locked().by_name.get_mut(name.as_str()) {
             host.recover();
         }
     }
 
-    /// For how long from now nobody may contact this host; zero when it asked for no pause.
+    /// How long this host may not be contacted from now; zero when it is in no pause.
     pub fn pause(&self, host: &str) -> Duration {
-        let name = plain(host);
+        let name = normalized(host);
         let hosts = self.locked();
         hosts
             .by_name
@@ -182,20 +191,21 @@ impl Politeness {
             .map_or(Duration::ZERO, Host::pause_left)
     }
 
-    /// Hosts that are remembered: someone holds or awaits a permit, or they are to be left alone for now.
+    /// Number of known hosts: those with a permit held or awaited, and those whose pause or delay
+    /// is not over.
     pub fn hosts_known(&self) -> usize {
         self.locked().by_name.len()
     }
 
     fn visit(self: &Arc<Self>, host: &str) -> Visit {
-        let name: Arc<str> = plain(host).into();
+        let name: Arc<str> = normalized(host).into();
         let mut hosts = self.locked();
         if !hosts.by_name.contains_key(&name) {
             hosts.sweep();
         }
         let host = hosts.by_name.entry(Arc::clone(&name));
         host.or_insert_with(|| Host::new(self.in_flight_per_host))
-            .visits += 1;
+            .n_visits += 1;
         Visit {
             politeness: Arc::clone(self),
             name,
@@ -208,29 +218,30 @@ impl Politeness {
 }
 
 impl Hosts {
-    /// Forgets hosts that nobody wants and that need no rest any more; and when too many need rest, those that need it least.
+    /// Removes hosts that no task uses and whose pause and delay are over; if too many remain, also
+    /// those needed for the shortest time.
     fn sweep(&mut self) {
         if self.by_name.len() < self.sweep_at {
             return;
         }
         let now = Instant::now();
         self.by_name
-            .retain(|_, host| host.visits > 0 || host.rests_until() > now);
-        let resting = self.by_name.values().filter(|host| host.visits == 0);
-        let mut ends: Vec<Instant> = resting.map(Host::rests_until).collect();
-        if ends.len() >= RESTING_HOSTS_MAX {
+            .retain(|_, host| host.n_visits > 0 || host.needed_until() > now);
+        let idle = self.by_name.values().filter(|host| host.n_visits == 0);
+        let mut ends: Vec<Instant> = idle.map(Host::needed_until).collect();
+        if ends.len() >= IDLE_HOSTS_MAX {
             let middle = ends.len() / 2;
-            let (_, kept_from, _) = ends.select_nth_unstable(middle);
-            let kept_from = *kept_from;
+            let (_, cutoff, _) = ends.select_nth_unstable(middle);
+            let cutoff = *cutoff;
             self.by_name
-                .retain(|_, host| host.visits > 0 || host.rests_until() > kept_from);
+                .retain(|_, host| host.n_visits > 0 || host.needed_until() > cutoff);
         }
         self.sweep_at = (self.by_name.len() * 2).max(SWEEP_FROM);
     }
 }
 
 impl Visit {
-    fn at_host<T>(&self, act: impl FnOnce(&mut Host) -> T) -> T {
+    fn with_host<T>(&self, act: impl FnOnce(&mut Host) -> T) -> T {
         let mut hosts = self.politeness.locked();
         act(hosts
             .by_name
@@ -238,17 +249,17 @@ impl Visit {
             .expect("a visited host is known"))
     }
 
-    fn lines(&self) -> (Arc<tokio::sync::Semaphore>, Arc<tokio::sync::Semaphore>) {
-        self.at_host(|host| (Arc::clone(&host.places), Arc::clone(&host.lane)))
+    fn queues(&self) -> (Arc<tokio::sync::Semaphore>, Arc<tokio::sync::Semaphore>) {
+        self.with_host(|host| (Arc::clone(&host.slots), Arc::clone(&host.lane)))
     }
 
-    fn turn(&self, delay: Duration) -> Turn {
-        self.at_host(|host| host.turn(delay))
+    fn readiness(&self, delay: Duration) -> Readiness {
+        self.with_host(|host| host.readiness(delay))
     }
 
-    /// Begins a request, when it is still allowed now.
-    fn begin(&self, delay: Duration) -> Option<Contact> {
-        self.at_host(|host| host.begin(delay)).then(|| Contact {
+    /// Starts a request if it is still allowed now.
+    fn start(&self, delay: Duration) -> Option<InFlight> {
+        self.with_host(|host| host.start(delay)).then(|| InFlight {
             politeness: Arc::clone(&self.politeness),
             name: Arc::clone(&self.name),
         })
@@ -262,10 +273,10 @@ impl Permit {
     }
 }
 
-impl Drop for Contact {
+impl Drop for InFlight {
     fn drop(&mut self) {
         if let Some(host) = self.politeness.locked().by_name.get_mut(&self.name) {
-            host.end();
+            host.finish();
         }
     }
 }
@@ -276,14 +287,14 @@ impl Drop for Visit {
         let Some(host) = hosts.by_name.get_mut(&self.name) else {
             return;
         };
-        host.visits -= 1;
-        if host.visits == 0 && host.rests_until() <= Instant::now() {
+        host.n_visits -= 1;
+        if host.n_visits == 0 && host.needed_until() <= Instant::now() {
             hosts.by_name.remove(&self.name);
         }
     }
 }
 
-fn plain(host: &str) -> String {
+fn normalized(host: &str) -> String {
     host.trim_end_matches('.').to_ascii_lowercase()
 }
 

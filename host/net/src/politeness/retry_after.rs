@@ -4,15 +4,16 @@ use std::time::Duration;
 
 use trawl_model::clock::Timestamp;
 
-/// Longest pause that a host can ask for. A longer wish is cut: by then a person has looked, or the crawl is over.
+/// Longest pause that a host can request. A longer one is shortened: by then the operator has
+/// looked, or the crawl is over.
 pub const PAUSE_MAX: Duration = Duration::from_secs(5 * 60);
 
-/// The pause that a `Retry-After` asks for at this moment, at most [`PAUSE_MAX`]; `None` when it is neither a number of
-/// seconds nor a date. A date in the past is no pause.
-pub fn pause_asked(value: &str, now: Timestamp) -> Option<Duration> {
+/// The pause that a `Retry-After` requests at this moment, at most [`PAUSE_MAX`]; `None` when it is
+/// neither a number of seconds nor a date. A date in the past is no pause.
+pub(super) fn requested_pause(value: &str, now: Timestamp) -> Option<Duration> {
     let value = value.trim();
     let pause = if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
-        // More digits than a number can hold are a long time too.
+        // More digits than the type holds are a long time too.
         Duration::from_secs(value.parse().unwrap_or(u64::MAX))
     } else {
         let date = Timestamp::from(httpdate::parse_http_date(value).ok()?);
@@ -31,7 +32,7 @@ mod tests {
         let now = Timestamp::parse("2026-03-01T10:00:00Z").expect("a moment");
         let check = |value: &str, expected: Option<u64>| {
             assert_eq!(
-                pause_asked(value, now),
+                requested_pause(value, now),
                 expected.map(Duration::from_secs),
                 "{value}"
             );

@@ -11,7 +11,7 @@ fn politeness(in_flight_per_host: usize) -> Arc<Politeness> {
 }
 
 #[tokio::test]
-async fn a_host_is_contacted_by_no_more_than_its_places() {
+async fn requests_to_a_host_are_limited_by_its_slots() {
     let politeness = politeness(2);
     let first = politeness.permit("a.example").await;
     let _second = politeness.permit("A.example.").await;
@@ -22,7 +22,7 @@ async fn a_host_is_contacted_by_no_more_than_its_places() {
 }
 
 #[tokio::test]
-async fn hosts_are_forgotten_when_nobody_wants_them() {
+async fn unused_hosts_are_forgotten() {
     let politeness = politeness(1);
     for number in 0..100 {
         let permit = politeness.permit(&format!("h{number}.example")).await;
@@ -33,22 +33,22 @@ async fn hosts_are_forgotten_when_nobody_wants_them() {
 }
 
 #[tokio::test]
-async fn requests_with_a_delay_begin_one_after_the_other() {
+async fn requests_with_a_delay_start_one_after_the_other() {
     const DELAY: Duration = Duration::from_millis(50);
     let politeness = politeness(64);
     let in_flight = AtomicUsize::new(0);
-    let begun = Mutex::new(Vec::new());
+    let starts = Mutex::new(Vec::new());
     let request = async || {
         let _permit = politeness.permit_with("a.example", DELAY).await;
         assert_eq!(in_flight.fetch_add(1, Ordering::SeqCst), 0);
-        begun.lock().expect("no panic").push(Instant::now());
+        starts.lock().expect("no panic").push(Instant::now());
         tokio::time::sleep(Duration::from_millis(5)).await;
         in_flight.fetch_sub(1, Ordering::SeqCst);
     };
     tokio::join!(request(), request(), request(), request());
-    let begun = begun.into_inner().expect("no panic");
-    assert_eq!(begun.len(), 4);
-    for pair in begun.windows(2) {
+    let starts = starts.into_inner().expect("no panic");
+    assert_eq!(starts.len(), 4);
+    for pair in starts.windows(2) {
         assert!(pair[1] - pair[0] >= DELAY, "{:?}", pair[1] - pair[0]);
     }
 }
@@ -65,7 +65,7 @@ async fn a_delay_holds_between_runs_that_do_not_overlap() {
 }
 
 #[tokio::test]
-async fn a_delay_is_nobody_elses() {
+async fn a_delay_does_not_slow_other_tasks() {
     let politeness = politeness(64);
     let long = Duration::from_secs(60);
     let _one = politeness.permit_with("a.example", long).await;
@@ -83,7 +83,7 @@ async fn a_delay_is_nobody_elses() {
 }
 
 #[tokio::test]
-async fn a_host_in_pause_is_contacted_by_nobody() {
+async fn a_paused_host_is_not_contacted() {
     let politeness = politeness(64);
     assert_eq!(
         politeness.backoff("a.example", Some("1")),
@@ -97,7 +97,7 @@ async fn a_host_in_pause_is_contacted_by_nobody() {
 }
 
 #[tokio::test]
-async fn who_stands_in_line_when_the_pause_begins_waits_too() {
+async fn a_pause_also_delays_queued_requests() {
     let politeness = politeness(1);
     let holder = politeness.permit("a.example").await;
     let waiter = tokio::spawn({
@@ -113,7 +113,7 @@ async fn who_stands_in_line_when_the_pause_begins_waits_too() {
 }
 
 #[tokio::test]
-async fn after_a_pause_one_asks_first_and_then_all() {
+async fn after_a_pause_one_request_is_tried_before_the_others() {
     let politeness = politeness(64);
     politeness.backoff("a.example", Some("0"));
     let first = politeness.permit("a.example").await;
@@ -126,7 +126,7 @@ async fn after_a_pause_one_asks_first_and_then_all() {
 }
 
 #[tokio::test]
-async fn the_next_is_let_in_when_the_first_after_a_pause_gives_up() {
+async fn the_next_request_starts_when_the_first_after_a_pause_is_dropped() {
     let politeness = politeness(64);
     politeness.backoff("a.example", Some("0"));
     let first = politeness.permit("a.example").await;
@@ -140,10 +140,10 @@ async fn the_next_is_let_in_when_the_first_after_a_pause_gives_up() {
 }
 
 #[tokio::test]
-async fn hosts_in_pause_are_remembered_up_to_a_number() {
+async fn the_number_of_paused_hosts_is_bounded() {
     let politeness = politeness(1);
-    for number in 0..RESTING_HOSTS_MAX * 3 {
+    for number in 0..IDLE_HOSTS_MAX * 3 {
         politeness.backoff(&format!("h{number}.example"), Some("60"));
     }
-    assert!(politeness.hosts_known() <= RESTING_HOSTS_MAX * 2 + SWEEP_FROM);
+    assert!(politeness.hosts_known() <= IDLE_HOSTS_MAX * 2 + SWEEP_FROM);
 }

@@ -1,17 +1,18 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::*;
-use crate::fetch::{FetchError, GetResponse};
+use crate::fetch::FetchError;
 
-/// A network with one robots.txt.
+/// A site with one robots.txt.
 struct Site {
     status: u16,
     body: String,
     end: BodyEnd,
-    asked: AtomicUsize,
+    requests: AtomicUsize,
 }
 
 impl Site {
@@ -19,8 +20,8 @@ impl Site {
         Arc::new(Self {
             status,
             body: body.to_owned(),
-            end: BodyEnd::Whole,
-            asked: AtomicUsize::new(0),
+            end: BodyEnd::Complete,
+            requests: AtomicUsize::new(0),
         })
     }
 }
@@ -32,7 +33,7 @@ impl Get for Site {
         limits: GetLimits,
     ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
         Box::pin(async move {
-            self.asked.fetch_add(1, Ordering::SeqCst);
+            self.requests.fetch_add(1, Ordering::SeqCst);
             tokio::time::sleep(Duration::from_millis(5)).await;
             assert_eq!(url.path(), "/robots.txt");
             assert_eq!(limits.bytes_max, ROBOTS_BYTES_MAX);
@@ -50,24 +51,24 @@ impl Get for Site {
 }
 
 fn url(text: &str) -> Url {
-    Url::parse(text).expect("an address")
+    Url::parse(text).expect("a URL")
 }
 
 fn robots(site: &Arc<Site>) -> Robots {
     Robots::new(Arc::clone(site) as Arc<dyn Get>, TOKEN_DEFAULT)
 }
 
-/// Makes the one remembered answer too old.
+/// Makes the cached entry expire.
 fn expire(robots: &Robots) {
     for origin in robots.locked().values_mut() {
-        let answer = origin.answer.get().expect("an answer").clone();
+        let entry = origin.entry.get().expect("an entry").clone();
         let expires = Instant::now();
-        origin.answer = Arc::new(OnceCell::from(Answer { expires, ..answer }));
+        origin.entry = Arc::new(OnceCell::from(Entry { expires, ..entry }));
     }
 }
 
 #[tokio::test]
-async fn a_site_is_asked_once_for_all_its_addresses() {
+async fn robots_txt_is_fetched_once_for_all_urls_of_a_site() {
     let site = Site::new(
         200,
         "User-agent: trawl\nDisallow: /a\nCrawl-delay: 2\nSitemap: /s.xml\n",
@@ -78,12 +79,12 @@ async fn a_site_is_asked_once_for_all_its_addresses() {
     assert!(!first.is_allowed && second.is_allowed);
     assert_eq!(first.crawl_delay, Some(Duration::from_secs(2)));
     assert_eq!(robots.sitemaps(&a).await, [url("http://a.example/s.xml")]);
-    assert_eq!(site.asked.load(Ordering::SeqCst), 1);
+    assert_eq!(site.requests.load(Ordering::SeqCst), 1);
     let refusal = first.refusal(&a).expect("a refusal");
     assert_eq!(refusal.status, 526);
     assert_eq!(
         refusal.message,
-        "the robots.txt of `a.example` forbids this page"
+        "the robots.txt of `a.example` disallows this page"
     );
     assert_eq!(second.refusal(&b), None);
 }
@@ -92,19 +93,19 @@ async fn a_site_is_asked_once_for_all_its_addresses() {
 async fn scheme_and_port_make_another_site() {
     let site = Site::new(200, "");
     let robots = robots(&site);
-    for address in [
+    for page in [
         "http://a.example/",
         "https://a.example/",
         "http://a.example:81/",
         "http://u:p@a.example:80/",
     ] {
-        robots.verdict(&url(address)).await;
+        robots.verdict(&url(page)).await;
     }
-    assert_eq!(site.asked.load(Ordering::SeqCst), 3);
+    assert_eq!(site.requests.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]
-async fn the_status_decides_when_there_are_no_rules() {
+async fn without_rules_the_status_decides() {
     for (status, is_allowed) in [
         (200, false),
         (204, false),
@@ -129,14 +130,17 @@ async fn the_status_decides_when_there_are_no_rules() {
 }
 
 #[tokio::test]
-async fn why_it_cannot_be_read_is_told() {
+async fn the_reason_of_a_failed_fetch_is_reported() {
     let page = url("http://a.example/x");
     let refusal = robots(&Site::new(503, ""))
         .verdict(&page)
         .await
         .refusal(&page);
     let message = refusal.expect("a refusal").message;
-    assert_eq!(message, "robots.txt cannot be read: the site answered 503");
+    assert_eq!(
+        message,
+        "robots.txt cannot be fetched: the site answered 503"
+    );
     let refusal = robots(&Site::new(0, ""))
         .verdict(&page)
         .await
@@ -145,29 +149,29 @@ async fn why_it_cannot_be_read_is_told() {
 }
 
 #[tokio::test]
-async fn half_a_file_allows_nothing_and_a_cut_one_what_its_beginning_says() {
-    for (end, is_allowed) in [(BodyEnd::Broken, false), (BodyEnd::PageRange, true)] {
+async fn an_incomplete_file_allows_nothing_and_a_truncated_one_applies() {
+    for (end, is_allowed) in [(BodyEnd::Broken, false), (BodyEnd::Truncated, true)] {
         let mut site = Site::new(200, "User-agent: *\nDisallow: /a\n");
-        Arc::get_mut(&mut site).expect("nobody else has it").end = end;
+        Arc::get_mut(&mut site).expect("the only reference").end = end;
         let verdict = robots(&site).verdict(&url("http://a.example/x")).await;
         assert_eq!(verdict.is_allowed, is_allowed, "{end:?}");
     }
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_old_is_asked_for_again() {
+async fn an_expired_robots_txt_is_fetched_again() {
     let site = Site::new(200, "");
     let robots = robots(&site);
     for _ in 0..3 {
         robots.verdict(&url("http://a.example/")).await;
         expire(&robots);
     }
-    assert_eq!(site.asked.load(Ordering::SeqCst), 3);
+    assert_eq!(site.requests.load(Ordering::SeqCst), 3);
     assert_eq!(robots.origins_known(), 1);
 }
 
 #[tokio::test]
-async fn what_was_known_holds_while_the_file_is_unreachable() {
+async fn cached_rules_apply_while_the_file_is_unreachable() {
     let good = Site::new(200, "User-agent: *\nDisallow: /a\n");
     let mut robots = robots(&good);
     robots.verdict(&url("http://a.example/")).await;
@@ -179,22 +183,18 @@ async fn what_was_known_holds_while_the_file_is_unreachable() {
 }
 
 #[tokio::test]
-async fn a_reader_that_goes_away_leaves_the_reading_to_the_next() {
+async fn the_next_call_takes_over_a_cancelled_fetch() {
     let site = Site::new(200, "");
     let robots = robots(&site);
     let page = url("http://a.example/");
-    let soon = Duration::from_millis(1);
-    assert!(
-        tokio::time::timeout(soon, robots.verdict(&page))
-            .await
-            .is_err()
-    );
+    let cancelled = robots.verdict(&page).now_or_never();
+    assert!(cancelled.is_none(), "the fetch takes a while");
     assert!(robots.verdict(&page).await.is_allowed);
-    assert_eq!(site.asked.load(Ordering::SeqCst), 2);
+    assert_eq!(site.requests.load(Ordering::SeqCst), 2);
 }
 
 #[tokio::test]
-async fn origins_are_remembered_up_to_a_number() {
+async fn the_number_of_cached_origins_is_bounded() {
     let robots = robots(&Site::new(200, ""));
     for number in 0..ORIGINS_MAX + 10 {
         robots.cell(&url(&format!("http://h{number}.example/")));

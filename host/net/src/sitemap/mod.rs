@@ -1,5 +1,5 @@
-//! The addresses that a site's sitemaps name (sitemaps.org, version 0.9), read one file after the other, in batches. However
-//! many there are, memory holds one file and one batch. Nobody pays for them.
+//! The URLs in a site's sitemaps (sitemaps.org, version 0.9), read one file after the other, in
+//! batches. However many there are, memory holds one file and one batch. They are not charged.
 
 mod file;
 mod utf8;
@@ -8,27 +8,28 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::sync::mpsc::Sender;
 use tokio::task::spawn_blocking;
 use url::Url;
 
-pub use file::{ADDRESS_BYTES_MAX, FILE_BYTES_MAX};
+pub use file::{FILE_BYTES_MAX, URL_BYTES_MAX};
 
 use crate::fetch::{Get, GetLimits};
 use crate::robots::Robots;
 use file::{Entry, File};
 
-/// Addresses that one reading gives at most.
+/// Maximum number of URLs of one run.
 pub const ENTRIES_MAX: usize = 1_000_000;
-/// Files that one reading opens at most: a million addresses in the small files that some sites make.
+/// Maximum number of files of one run: a million URLs in the small files that some sites make.
 pub const FILES_MAX: usize = 2_000;
-/// How deep an index may be inside another. The protocol allows none, some sites have one.
+/// How deeply indexes may nest. The protocol allows no nesting, some sites have one level.
 pub const DEPTH_MAX: usize = 3;
-/// Addresses in one batch.
+/// URLs in one batch.
 pub const BATCH_ENTRIES: usize = 1_000;
-/// Time for getting one file.
+/// Time limit of fetching one file.
 const FILE_TIME_MAX: Duration = Duration::from_secs(60);
-/// Faults that are told by name; more are counted.
+/// Failed files that are listed.
 const FAULTS_MAX: usize = 100;
 
 /// Reads sitemaps. One for the whole server.
@@ -37,45 +38,47 @@ pub struct Sitemaps {
     robots: Arc<Robots>,
 }
 
-/// What a reading came to.
+/// The result of reading sitemaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Files that were read.
     pub n_files: usize,
-    /// Addresses that were given.
+    /// URLs that were sent.
     pub n_entries: usize,
-    /// Whether a bound of this room ended the reading.
+    /// Whether a limit ended it early.
     pub is_cut: bool,
-    /// Files that could not be got, with the reason; at most a hundred.
+    /// Files that could not be fetched, with the reason; at most a hundred.
     pub faults: Vec<(Url, String)>,
 }
 
-/// A file that waits for its turn, and how deep it is.
-struct Waiting {
+/// A queued file, and its nesting depth.
+struct Queued {
     url: Url,
     depth: usize,
 }
 
 impl Sitemaps {
-    /// Reads files through `get`; `robots` tells where a site keeps them.
+    /// Fetches files through `get`; `robots` knows where a site's sitemaps are.
     pub fn new(get: Arc<dyn Get>, robots: Arc<Robots>) -> Self {
         Self { get, robots }
     }
 
-    /// Where the sitemaps of this address's site are: what its robots.txt names, or else `/sitemap.xml`.
+    /// The sitemaps of this URL's site: those that its robots.txt names, or else `/sitemap.xml`.
     pub async fn starts(&self, site: &Url) -> Vec<Url> {
         let named = self.robots.sitemaps(site).await;
-        match named.is_empty() {
-            true => site.join("/sitemap.xml").into_iter().collect(),
-            false => named,
+        if named.is_empty() {
+            site.join("/sitemap.xml").into_iter().collect()
+        } else {
+            named
         }
     }
 
-    /// Reads these sitemaps and those that they name, and gives the addresses in batches, in the order of the files. Requests
-    /// to one host are at least `delay` apart. Ends early when nobody takes the batches any more.
+    /// Reads these sitemaps and those that they name, and sends their URLs in batches, in the order
+    /// of the files. Requests to one host are at least `delay` apart. Ends early when the receiver
+    /// is dropped.
     ///
-    /// A sitemap that another one names is read when it is on a host of `starts` (with or without `www.`), so that nobody
-    /// sends us to strangers.
+    /// A nested sitemap is read only if it is on a host of `starts` (with or without `www.`), so
+    /// that a site cannot direct requests to other hosts.
     pub async fn read(
         &self,
         starts: Vec<Url>,
@@ -85,31 +88,27 @@ impl Sitemaps {
         let mut summary = Summary::default();
         let hosts: HashSet<String> = starts.iter().filter_map(host).collect();
         let mut seen = HashSet::new();
-        let mut waiting = VecDeque::new();
+        let mut queue = VecDeque::new();
         for url in starts {
-            enqueue(&mut waiting, &mut seen, url, 0, &mut summary);
+            enqueue(&mut queue, &mut seen, url, 0, &mut summary);
         }
         let limits = GetLimits {
             bytes_max: FILE_BYTES_MAX as usize,
             time_max: FILE_TIME_MAX,
             delay: Some(delay),
         };
-        while let Some(Waiting { url, depth }) = waiting.pop_front() {
-            let body = match self.get.get(&url, limits).await {
-                Ok(got) if (200..300).contains(&got.status) => got.body,
-                Ok(got) => {
-                    summary.fault(url, format!("the site answered {}", got.status));
-                    continue;
-                }
-                Err(error) => {
-                    summary.fault(url, error.to_string());
+        while let Some(Queued { url, depth }) = queue.pop_front() {
+            let body = match self.fetch(&url, limits).await {
+                Ok(body) => body,
+                Err(reason) => {
+                    summary.add_fault(url, reason);
                     continue;
                 }
             };
             summary.n_files += 1;
             let mut file = Some(File::new(body));
             while let Some(current) = file.take() {
-                // Parsing keeps a thread busy, so it has one of its own; waiting for room in the channel holds none.
+                // Parsing blocks its thread; waiting for room in the channel does not.
                 let step = spawn_blocking(move || step(current)).await;
                 let Ok(Some((next, entries))) = step else {
                     break;
@@ -118,25 +117,19 @@ impl Sitemaps {
                 let mut batch = Vec::with_capacity(entries.len());
                 for entry in entries {
                     match entry {
-                        Entry::Page(address) => {
-                            batch.extend(absolute(&url, &address).map(String::from))
-                        }
-                        Entry::Sitemap(address) => {
-                            let child = absolute(&url, &address);
+                        Entry::Page(page) => batch.extend(absolute(&url, &page).map(String::from)),
+                        Entry::Sitemap(child) => {
+                            let child = absolute(&url, &child);
                             let child = child.filter(|child| {
                                 host(child).is_some_and(|host| hosts.contains(&host))
                             });
                             if let Some(child) = child {
-                                enqueue(&mut waiting, &mut seen, child, depth + 1, &mut summary);
+                                enqueue(&mut queue, &mut seen, child, depth + 1, &mut summary);
                             }
                         }
                     }
                 }
-                if summary.n_entries + batch.len() > ENTRIES_MAX {
-                    batch.truncate(ENTRIES_MAX - summary.n_entries);
-                    summary.is_cut = true;
-                }
-                summary.n_entries += batch.len();
+                summary.count(&mut batch);
                 if !batch.is_empty() && batches.send(batch).await.is_err() {
                     return summary;
                 }
@@ -148,11 +141,28 @@ impl Sitemaps {
         }
         summary
     }
+
+    /// The body of one file, or why there is none.
+    async fn fetch(&self, url: &Url, limits: GetLimits) -> Result<Bytes, String> {
+        match self.get.get(url, limits).await {
+            Ok(response) if (200..300).contains(&response.status) => Ok(response.body),
+            Ok(response) => Err(format!("the site answered {}", response.status)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
 }
 
 impl Summary {
-    fn fault(&mut self, url: Url, reason: String) {
-        tracing::debug!(sitemap.url = %url, reason, "a sitemap could not be read");
+    /// Counts the URLs of a batch, and cuts it at the limit.
+    fn count(&mut self, batch: &mut Vec<String>) {
+        let room = ENTRIES_MAX - self.n_entries;
+        self.is_cut |= batch.len() > room;
+        batch.truncate(room);
+        self.n_entries += batch.len();
+    }
+
+    fn add_fault(&mut self, url: Url, reason: String) {
+        tracing::debug!(sitemap.url = %url, reason, "a sitemap could not be fetched");
         if self.faults.len() < FAULTS_MAX {
             self.faults.push((url, reason));
         }
@@ -164,9 +174,9 @@ fn step(mut file: File) -> Option<(File, Vec<Entry>)> {
     Some((file, entries))
 }
 
-/// Lets a file wait for its turn, once, when it is not too deep and there are not too many.
+/// Queues a file once, unless it is nested too deeply or there are too many.
 fn enqueue(
-    waiting: &mut VecDeque<Waiting>,
+    queue: &mut VecDeque<Queued>,
     seen: &mut HashSet<Url>,
     mut url: Url,
     depth: usize,
@@ -181,12 +191,13 @@ fn enqueue(
         return;
     }
     seen.insert(url.clone());
-    waiting.push_back(Waiting { url, depth });
+    queue.push_back(Queued { url, depth });
 }
 
-/// An address as the file says it. The protocol wants whole ones; the others are seen from the file.
-fn absolute(file: &Url, address: &str) -> Option<Url> {
-    let url = file.join(address).ok()?;
+/// A URL as written in a file. The protocol requires absolute URLs; relative ones are resolved
+/// against the file.
+fn absolute(file: &Url, written: &str) -> Option<Url> {
+    let url = file.join(written).ok()?;
     matches!(url.scheme(), "http" | "https").then_some(url)
 }
 

@@ -8,11 +8,11 @@ use tokio::sync::mpsc;
 use super::*;
 use crate::fetch::{BodyEnd, FetchError, GetResponse};
 
-/// A network of files by address.
+/// A network of files by URL.
 #[derive(Default)]
 struct Web {
     files: HashMap<String, Vec<u8>>,
-    asked: Mutex<Vec<String>>,
+    requested: Mutex<Vec<String>>,
 }
 
 impl Web {
@@ -22,12 +22,12 @@ impl Web {
             .map(|(url, body)| ((*url).to_owned(), body.clone().into_bytes()));
         Arc::new(Self {
             files: files.collect(),
-            asked: Mutex::default(),
+            requested: Mutex::default(),
         })
     }
 
-    fn asked(&self) -> Vec<String> {
-        self.asked.lock().expect("no panic").clone()
+    fn requested(&self) -> Vec<String> {
+        self.requested.lock().expect("no panic").clone()
     }
 }
 
@@ -37,15 +37,18 @@ impl Get for Web {
         url: &'a Url,
         _: GetLimits,
     ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
-        self.asked.lock().expect("no panic").push(url.to_string());
+        self.requested
+            .lock()
+            .expect("no panic")
+            .push(url.to_string());
         let file = self.files.get(url.as_str());
-        let got = GetResponse {
+        let response = GetResponse {
             status: if file.is_some() { 200 } else { 404 },
             final_url: url.clone(),
             body: file.cloned().map(Bytes::from).unwrap_or_default(),
-            end: BodyEnd::Whole,
+            end: BodyEnd::Complete,
         };
-        Box::pin(async move { Ok(got) })
+        Box::pin(async move { Ok(response) })
     }
 }
 
@@ -55,7 +58,7 @@ fn sitemaps(web: &Arc<Web>) -> Sitemaps {
 }
 
 fn url(text: &str) -> Url {
-    Url::parse(text).expect("an address")
+    Url::parse(text).expect("a URL")
 }
 
 fn set(pages: &[&str]) -> String {
@@ -72,7 +75,7 @@ fn index(files: &[&str]) -> String {
     format!("<sitemapindex>{}</sitemapindex>", files.collect::<String>())
 }
 
-/// Everything that is read from these starts.
+/// The summary and all URLs of these sitemaps.
 async fn read(web: &Arc<Web>, starts: &[&str]) -> (Summary, Vec<String>) {
     let (sender, mut batches) = mpsc::channel::<Vec<String>>(2);
     let sitemaps = sitemaps(web);
@@ -89,7 +92,7 @@ async fn read(web: &Arc<Web>, starts: &[&str]) -> (Summary, Vec<String>) {
 }
 
 #[tokio::test]
-async fn robots_txt_tells_where_they_are_and_otherwise_there_is_a_usual_place() {
+async fn sitemaps_are_named_by_robots_txt_or_at_the_usual_path() {
     let robots =
         "Sitemap: http://a.example/one.xml\nSitemap: http://cdn.example/two.xml\n".to_owned();
     let web = Web::new(&[("http://a.example/robots.txt", robots)]);
@@ -149,11 +152,11 @@ async fn an_index_is_followed_in_its_order_and_each_file_read_once() {
         "the site answered 404".to_owned(),
     );
     assert_eq!(summary.faults, [gone]);
-    assert_eq!(web.asked().len(), 4);
+    assert_eq!(web.requested().len(), 4);
 }
 
 #[tokio::test]
-async fn sitemaps_on_hosts_that_nobody_named_are_not_read() {
+async fn nested_sitemaps_on_other_hosts_are_not_read() {
     let files = [
         "http://evil.example/1.xml",
         "http://www.a.example/2.xml",
@@ -165,9 +168,9 @@ async fn sitemaps_on_hosts_that_nobody_named_are_not_read() {
         &["http://a.example/i.xml", "http://cdn.example/i.xml"],
     )
     .await;
-    let asked = web.asked();
+    let requested = web.requested();
     assert_eq!(
-        asked,
+        requested,
         [
             "http://a.example/i.xml",
             "http://cdn.example/i.xml",
@@ -178,7 +181,7 @@ async fn sitemaps_on_hosts_that_nobody_named_are_not_read() {
 }
 
 #[tokio::test]
-async fn loops_and_depths_end() {
+async fn loops_and_deep_nesting_end() {
     let name = |depth: usize| format!("http://a.example/{depth}.xml");
     let files: Vec<(String, String)> = (0..10)
         .map(|depth| (name(depth), index(&[&name(depth + 1), &name(0)])))
@@ -194,14 +197,14 @@ async fn loops_and_depths_end() {
 }
 
 #[tokio::test]
-async fn files_and_entries_have_a_bound() {
+async fn the_number_of_files_and_entries_is_bounded() {
     let names: Vec<String> = (0..FILES_MAX * 2)
         .map(|number| format!("/{number}.xml"))
         .collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let web = Web::new(&[("http://a.example/i.xml", index(&names))]);
     let (summary, _) = read(&web, &["http://a.example/i.xml"]).await;
-    assert_eq!(web.asked().len(), FILES_MAX);
+    assert_eq!(web.requested().len(), FILES_MAX);
     assert_eq!(summary.faults.len(), FAULTS_MAX);
     assert!(summary.is_cut);
 
@@ -236,7 +239,7 @@ async fn files_and_entries_have_a_bound() {
 }
 
 #[tokio::test]
-async fn a_reading_that_nobody_takes_ends() {
+async fn reading_ends_when_the_receiver_is_dropped() {
     let text = "http://a.example/x\n".repeat(100_000);
     let web = Web::new(&[
         ("http://a.example/1.txt", text),
@@ -249,5 +252,5 @@ async fn a_reading_that_nobody_takes_ends() {
     let (summary, first) = tokio::join!(sitemaps.read(starts, Duration::ZERO, sender), take_one);
     assert_eq!(first, Some(BATCH_ENTRIES));
     assert!(summary.n_entries <= 3 * BATCH_ENTRIES);
-    assert_eq!(web.asked().len(), 1);
+    assert_eq!(web.requested().len(), 1);
 }

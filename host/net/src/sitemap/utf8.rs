@@ -1,4 +1,5 @@
-//! Bytes in any character set, read as UTF-8: what is none becomes a replacement character and spoils nothing else.
+//! Decodes bytes in any character set to UTF-8. Invalid bytes become replacement characters and
+//! affect nothing else.
 
 use std::io::{BufRead, Read};
 
@@ -6,21 +7,22 @@ use encoding_rs::{Decoder, Encoding, UTF_8};
 
 /// Bytes decoded in one step.
 const STEP_BYTES: usize = 16 * 1024;
-/// Where an XML declaration ends at the latest.
+/// Bytes in which an XML declaration must end.
 const DECLARATION_BYTES_MAX: usize = 256;
 
-/// A reader of UTF-8 over a reader of anything.
+/// A UTF-8 reader over a reader of any character set.
 pub(super) struct Utf8<R> {
     source: R,
     decoder: Decoder,
     step: Vec<u8>,
-    /// How much of the step has been read.
+    /// Bytes of the step that have been read.
     read: usize,
     is_over: bool,
 }
 
 impl<R: BufRead> Utf8<R> {
-    /// Finds the character set by the byte order mark or the XML declaration; UTF-8 without either.
+    /// Detects the character set by the byte order mark or the XML declaration; UTF-8 without
+    /// either.
     pub(super) fn new(mut source: R) -> std::io::Result<Self> {
         let start = source.fill_buf()?;
         let (encoding, mark_bytes) = match Encoding::for_bom(start) {
@@ -62,13 +64,14 @@ impl<R: BufRead> Read for Utf8<R> {
     }
 }
 
-/// The character set of `<?xml … encoding="…"?>`. One that does not look like ASCII cannot be declared in ASCII.
+/// The character set of `<?xml … encoding="…"?>`. An encoding that is not ASCII-compatible cannot
+/// be declared this way.
 fn declared(start: &[u8]) -> Option<&'static Encoding> {
     let start = &start[..start.len().min(DECLARATION_BYTES_MAX)];
     let declaration = start.strip_prefix(b"<?xml")?;
     let declaration = &declaration[..memchr::memmem::find(declaration, b"?>")?];
-    let place = memchr::memmem::find(declaration, b"encoding")?;
-    let mut parts = declaration[place..].split(|byte| matches!(byte, b'"' | b'\''));
+    let at = memchr::memmem::find(declaration, b"encoding")?;
+    let mut parts = declaration[at..].split(|byte| matches!(byte, b'"' | b'\''));
     let encoding = Encoding::for_label(parts.nth(1)?)?;
     encoding.is_ascii_compatible().then_some(encoding)
 }

@@ -19,10 +19,10 @@ pub const STEPS_MAX: usize = 1_000;
 pub const PATHS_MAX: usize = 100;
 /// CSS pixels along one side of the window: four times a large screen.
 pub const WINDOW_SIDE_MAX: u32 = 7_680;
-/// Pixels of the window in all, `device_scale_factor` counted on both sides: what a picture may have.
+/// Most pixels of the window, `device_scale_factor` applied to both sides: bounds a screenshot.
 pub const WINDOW_PIXELS_MAX: f64 = 40_000_000.0;
 
-/// What a browser does with a page. Without wishes: load it and wait until it is quiet.
+/// What a browser does with a page. By default: load it and wait until it is idle.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RenderPlan {
     /// Script run in every document before the page's own.
@@ -33,13 +33,13 @@ pub struct RenderPlan {
     pub automation: ByPath<Vec<Step>>,
     /// What to wait for.
     pub wait: WaitPlan,
-    /// How long to keep scrolling down.
+    /// How long to scroll down.
     pub scroll: Option<Duration>,
     /// The window.
     pub window: Window,
     /// What is loaded.
     pub load: LoadPlan,
-    /// Whether a picture is wanted.
+    /// The screenshot to take, if any.
     pub screenshot: Option<Picture>,
 }
 
@@ -77,7 +77,7 @@ impl<T> ByPath<T> {
 /// One step of `automation_scripts`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Runs JavaScript; its result is told.
+    /// Runs JavaScript; its result is reported.
     Evaluate(String),
     /// Clicks the first element of a selector.
     Click(String),
@@ -92,11 +92,11 @@ pub enum Step {
     },
     /// Types where the cursor is.
     Type(String),
-    /// Sets what a field holds.
+    /// Sets the value of a field.
     Fill {
         /// The field.
         selector: String,
-        /// What it is to hold.
+        /// Its new value.
         value: String,
     },
     /// Waits.
@@ -128,7 +128,7 @@ pub enum Step {
     },
     /// Scrolls to the end so many times, each time waiting for the page to grow.
     InfiniteScroll(u32),
-    /// Takes a picture, which is told.
+    /// Takes a screenshot, which is reported.
     Screenshot(Picture),
 }
 
@@ -154,7 +154,7 @@ impl Step {
     }
 }
 
-/// `wait_for`: conditions that must all hold, each up to its own time.
+/// `wait_for`: conditions that must all be met, each within its own time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WaitPlan {
     /// No request in flight.
@@ -167,7 +167,7 @@ pub struct WaitPlan {
     pub dom: Option<(Option<String>, Duration)>,
     /// Time.
     pub delay: Option<Duration>,
-    /// Another page that the page goes to by itself.
+    /// A navigation of the page itself.
     pub navigation: bool,
 }
 
@@ -182,7 +182,7 @@ pub struct Window {
     pub scale: f64,
     /// A telephone: the `viewport` of the page counts, scroll bars lie above it.
     pub mobile: bool,
-    /// Held so that the longer side is the width.
+    /// Rotated so that the longer side is the width.
     pub landscape: bool,
     /// A screen that is touched.
     pub touch: bool,
@@ -215,7 +215,7 @@ pub struct LoadPlan {
     pub full: bool,
 }
 
-/// A picture of the page.
+/// A screenshot of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// The whole page rather than the window.
@@ -239,7 +239,7 @@ pub struct Clip {
     pub height: u32,
 }
 
-/// The wishes of one request as JSON, before they are checked.
+/// The rendering parameters of one request as JSON, before they are checked.
 #[derive(Debug, Default)]
 pub struct RenderWish {
     /// The parameter of this name: JavaScript.
@@ -256,12 +256,12 @@ pub struct RenderWish {
     pub viewport: Option<Map<String, Value>>,
     /// What is not loaded.
     pub load: LoadPlan,
-    /// A picture that is returned.
+    /// The screenshot to return.
     pub screenshot: Option<Picture>,
 }
 
 impl RenderPlan {
-    /// Whether a wish can only be met by a browser: then `smart` uses one at once. Decision D56.
+    /// Whether a parameter needs a browser: then `smart` uses one at once. Decision D56.
     pub fn needs_browser(&self) -> bool {
         self.before_load.is_some()
             || !self.scripts.is_empty()
@@ -271,21 +271,21 @@ impl RenderPlan {
             || self.screenshot.is_some()
     }
 
-    /// Checks the wishes.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// [`PlanError`] naming the field and the reason.
-    pub fn new(wish: RenderWish) -> Result<Self, PlanError> {
-        let scripts = by_path("execution_scripts", wish.execution_scripts, |value| {
+    pub fn new(fields: RenderWish) -> Result<Self, PlanError> {
+        let scripts = by_path("execution_scripts", fields.execution_scripts, |value| {
             let text = value.as_str().map(str::to_owned);
             text.ok_or_else(|| "a script is not a string".to_owned())
         })?;
-        let automation = by_path("automation_scripts", wish.automation_scripts, steps)?;
-        let wait = wish.wait_for.map(wait).transpose();
-        let scroll = wish.scroll.filter(|&millis| millis > 0);
-        let window = wish.viewport.map(window).transpose();
+        let automation = by_path("automation_scripts", fields.automation_scripts, steps)?;
+        let wait = fields.wait_for.map(wait).transpose();
+        let scroll = fields.scroll.filter(|&millis| millis > 0);
+        let window = fields.viewport.map(window).transpose();
         Ok(Self {
-            before_load: wish
+            before_load: fields
                 .evaluate_on_new_document
                 .filter(|script| !script.trim().is_empty()),
             scripts,
@@ -297,8 +297,8 @@ impl RenderPlan {
             window: window
                 .map_err(|reason| PlanError::new("viewport", reason))?
                 .unwrap_or_default(),
-            load: wish.load,
-            screenshot: wish.screenshot,
+            load: fields.load,
+            screenshot: fields.screenshot,
         })
     }
 }

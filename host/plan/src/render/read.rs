@@ -1,4 +1,4 @@
-//! Reads the wishes from JSON: every form they may have, and why one is refused.
+//! Reads rendering parameters from JSON in every accepted form, and explains refusals.
 
 use std::time::Duration;
 
@@ -42,7 +42,8 @@ pub(super) fn steps(list: &Value) -> Result<Vec<Step>, String> {
         .collect()
 }
 
-/// A step in any of its forms: `"WaitForNavigation"`, `{"Click": "#a"}`, `{"type": "Click", "selector": "#a"}`.
+/// A step in any of its forms: `"WaitForNavigation"`, `{"Click": "#a"}`, `{"type": "Click",
+/// "selector": "#a"}`.
 fn step(value: &Value) -> Result<Step, String> {
     match value {
         Value::String(name) => named_step(name, &Value::Bool(true)),
@@ -112,7 +113,7 @@ fn named_step(name: &str, body: &Value) -> Result<Step, String> {
     })
 }
 
-/// The body itself when it is text, else the first of its fields.
+/// The body itself if it is text, else the first of its fields.
 fn text(body: &Value, fields: &[&str]) -> Result<String, String> {
     let found = fields.iter().find_map(|field| body.get(field)?.as_str());
     let found = body.as_str().or(found);

@@ -161,8 +161,8 @@ fn a_window_has_bounds() {
 }
 
 #[test]
-fn only_some_wishes_need_a_browser() {
-    let plan = |wish| RenderPlan::new(wish).expect("a plan").needs_browser();
+fn only_some_parameters_need_a_browser() {
+    let plan = |fields| RenderPlan::new(fields).expect("a plan").needs_browser();
     assert!(!plan(RenderWish::default()));
     let load = LoadPlan {
         block_ads: true,

@@ -1,27 +1,27 @@
-//! Where an address ends: at what no address has, at a bracket or quote that was opened before it, before the punctuation of the
-//! sentence around it.
+//! Where a URL ends: at a character that no URL has, at a bracket or quote that was opened before
+//! it, or before the punctuation of the surrounding sentence.
 
 use std::borrow::Cow;
 
 use super::host;
 
-/// Marks of sentences and quotes of other scripts, which stand right behind an address where no blank does.
+/// Sentence marks and quotes of scripts without spaces, which follow a URL directly.
 const MARKS: &[char] = &[
     '。', '，', '、', '；', '：', '！', '？', '「', '」', '『', '』', '（', '）', '《', '》', '〈',
     '〉', '【', '】', '〔', '〕', '“', '”', '‘', '’', '„', '‚', '«', '»', '‹', '›', '…', '․', '·',
     '｡', '､', '｢', '｣', '\u{feff}', '\u{200b}', '\u{200e}', '\u{200f}', '।', '۔', '،', '؛',
 ];
-/// Punctuation that belongs to the sentence when it stands at the end.
+/// Punctuation that belongs to the sentence if it is at the end.
 const TRAILING: &[char] = &['.', ',', ';', ':', '!', '?', '\'', '*'];
-/// Characters that markdown escapes with a backslash, as far as they stand in addresses.
+/// Characters that markdown escapes with a backslash, as far as they occur in URLs.
 const ESCAPED: &[u8] = b"_*()[]~#&-.!";
-/// References that are read where HTML stands in the text. Longest name with its semicolon, in bytes.
+/// HTML character references that are decoded. Longest name with its semicolon, in bytes.
 const REFERENCE_BYTES_MAX: usize = 10;
 
 /// Most bytes of a host in other scripts, with user and password before it.
 const AUTHORITY_BYTES_MAX: usize = 512;
 
-/// What stands right before an address.
+/// What directly precedes a URL.
 #[derive(Clone, Copy)]
 pub(super) struct Around(Option<char>);
 
@@ -31,13 +31,13 @@ impl Around {
     }
 }
 
-/// An address as it stands in the text, and without the escapes of HTML and markdown.
+/// A URL as written in the text, and without the escapes of HTML and markdown.
 pub(super) struct Extent<'a> {
     pub(super) end: usize,
-    pub(super) address: Cow<'a, str>,
+    pub(super) url: Cow<'a, str>,
 }
 
-/// Where the run of characters of one address ends that is not wanted: at a blank, a quote or an angle bracket.
+/// Where the characters of a discarded URL end: at white space, a quote or an angle bracket.
 pub(super) fn raw_end(text: &str, start: usize, around: Around) -> usize {
     let rest = &text[start..];
     let ends = |character: char| {
@@ -49,19 +49,18 @@ pub(super) fn raw_end(text: &str, start: usize, around: Around) -> usize {
 }
 
 fn is_end(character: char) -> bool {
-    match character.is_ascii() {
-        true => {
-            character <= ' '
-                || matches!(
-                    character,
-                    '<' | '>' | '"' | '`' | '{' | '}' | '|' | '^' | '\u{7f}'
-                )
-        }
-        false => character.is_whitespace() || MARKS.contains(&character),
+    if character.is_ascii() {
+        character <= ' '
+            || matches!(
+                character,
+                '<' | '>' | '"' | '`' | '{' | '}' | '|' | '^' | '\u{7f}'
+            )
+    } else {
+        character.is_whitespace() || MARKS.contains(&character)
     }
 }
 
-/// Reads the address that begins at `start` and whose host begins at `authority`.
+/// Reads the URL that begins at `start` and whose host begins at `authority`.
 pub(super) fn read(text: &str, start: usize, authority: usize, around: Around) -> Extent<'_> {
     let mut reader = Reader {
         text,
@@ -77,18 +76,18 @@ pub(super) fn read(text: &str, start: usize, authority: usize, around: Around) -
     let Reader { at, pieces, .. } = reader;
     let end = authority + trimmed(&text[authority..at], around).len();
     let end = without_prose(text, authority, end);
-    // Punctuation that was written as a reference or with a backslash goes as a whole.
+    // Punctuation written as a reference or with a backslash is removed as a whole.
     let cut = pieces
         .iter()
         .find(|piece| piece.start < end && end < piece.end);
     let end = cut.map_or(end, |piece| piece.start);
     Extent {
         end,
-        address: decoded(text, start, end, &pieces),
+        url: decoded(text, start, end, &pieces),
     }
 }
 
-/// Bytes that go on with an address whatever stands around them.
+/// Bytes that continue a URL in any context.
 const PLAIN: [bool; 256] = {
     let mut plain = [false; 256];
     let mut byte = 0;
@@ -100,7 +99,7 @@ const PLAIN: [bool; 256] = {
     plain
 };
 
-/// A part of the text that stands for one character.
+/// A part of the text that encodes one character.
 struct Piece {
     start: usize,
     end: usize,
@@ -111,7 +110,7 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     authority: usize,
-    /// Brackets that were opened within the address.
+    /// Brackets opened within the URL.
     round: u32,
     square: u32,
     in_authority: bool,
@@ -171,8 +170,9 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether a character ends the host: one of a script without blanks right behind Latin letters, or one of a host that is
-    /// longer than hosts are, which would be read again for each part of it.
+    /// Whether a character ends the host: one of a script without spaces directly after Latin
+    /// letters, or one of a host that exceeds the length limit, which would otherwise be read again
+    /// for each part of it.
     fn is_prose(&self, character: char) -> bool {
         let before = self.text.as_bytes()[..self.at].last();
         let is_behind_latin = before.is_some_and(u8::is_ascii_alphanumeric);
@@ -180,7 +180,7 @@ impl Reader<'_> {
             || self.at - self.authority > AUTHORITY_BYTES_MAX
     }
 
-    /// Whether a comma or semicolon separates this address from the next one.
+    /// Whether a comma or semicolon separates this URL from the next one.
     fn another_follows(&self) -> bool {
         let rest = &self.text.as_bytes()[self.at + 1..];
         let begins = |known: &[u8]| {
@@ -189,7 +189,7 @@ impl Reader<'_> {
         begins(b"http://") || begins(b"https://") || begins(b"www.")
     }
 
-    /// Steps over a character reference that stands for a character of an address.
+    /// Skips a character reference for a character of a URL.
     fn reference(&mut self) -> bool {
         let Some((length, character)) = reference(&self.text[self.at..]) else {
             return false;
@@ -207,7 +207,7 @@ impl Reader<'_> {
         true
     }
 
-    /// Whether a reference stands here that ends the address: a quote, an angle bracket or a blank.
+    /// Whether a reference here ends the URL: a quote, an angle bracket or white space.
     fn closing_reference(&self) -> bool {
         reference(&self.text[self.at..]).is_some()
     }
@@ -242,8 +242,8 @@ fn drop_one(depth: &mut u32) -> bool {
     }
 }
 
-/// A character reference with its semicolon at the front of a text: its length and the character. Only those that stand in and
-/// around addresses. Source: WHATWG HTML, "Named character references".
+/// A character reference with its semicolon at the front of a text: its length and the character.
+/// Only those that occur in and around URLs. Source: WHATWG HTML, "Named character references".
 fn reference(text: &str) -> Option<(usize, char)> {
     let head = &text.as_bytes()[1..text.len().min(1 + REFERENCE_BYTES_MAX)];
     let semicolon = memchr::memchr(b';', head)?;
@@ -274,23 +274,24 @@ fn reference(text: &str) -> Option<(usize, char)> {
     Some((semicolon + 2, character))
 }
 
-/// Without the punctuation of the sentence around it. A bracket at the end is balanced: the reader stopped before any other, but
-/// one that was opened last is not closed.
-fn trimmed(address: &str, around: Around) -> &str {
+/// Removes the punctuation of the surrounding sentence. A bracket at the end is balanced: the
+/// reader stopped before any other, but the last one opened may be unclosed.
+fn trimmed(url: &str, around: Around) -> &str {
     let is_trailing = |last: char| {
         TRAILING.contains(&last)
             || matches!(last, '(' | '[')
             || matches!(last, '_' | '~') && around.0 == Some(last)
     };
-    address.trim_end_matches(is_trailing)
+    url.trim_end_matches(is_trailing)
 }
 
-/// Cuts prose that stands behind the host without a blank, where no path follows the host.
+/// Cuts prose that follows the host without a space if the host has no path.
 fn without_prose(text: &str, authority: usize, end: usize) -> usize {
-    let address = &text[authority..end];
-    match address.is_ascii() || address.contains(['/', '?', '#']) {
-        true => end,
-        false => authority + host::without_prose(address).len(),
+    let url = &text[authority..end];
+    if url.is_ascii() || url.contains(['/', '?', '#']) {
+        end
+    } else {
+        authority + host::without_prose(url).len()
     }
 }
 
@@ -299,13 +300,13 @@ fn decoded<'a>(text: &'a str, start: usize, end: usize, pieces: &[Piece]) -> Cow
     if within == 0 {
         return Cow::Borrowed(&text[start..end]);
     }
-    let mut address = String::with_capacity(end - start);
+    let mut url = String::with_capacity(end - start);
     let mut at = start;
     for piece in &pieces[..within] {
-        address.push_str(&text[at..piece.start]);
-        address.push(piece.character);
+        url.push_str(&text[at..piece.start]);
+        url.push(piece.character);
         at = piece.end;
     }
-    address.push_str(&text[at..end]);
-    Cow::Owned(address)
+    url.push_str(&text[at..end]);
+    Cow::Owned(url)
 }

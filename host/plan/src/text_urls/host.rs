@@ -1,19 +1,22 @@
-//! Host names that stand in a text without a scheme.
+//! Host names in a text without a scheme.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Longest host name, in bytes. RFC 1035 section 2.3.4; in letters of other scripts its text may be longer than its code.
+/// Longest host name, in bytes. RFC 1035 section 2.3.4; in other scripts its text may be longer
+/// than its encoding.
 const HOST_BYTES_MAX: usize = 253;
-/// Most bytes of a run that are looked at before and behind a dot: more than a name has, so that a longer run is never taken for one.
+/// Most bytes of a run that are examined before and after a dot: more than a name has, so that a
+/// longer run is never taken for one.
 const RUN_BYTES_MAX: usize = HOST_BYTES_MAX + 64;
-/// The first character of the scripts that are written without blanks (CJK radicals; then kana, ideographs, Hangul).
+/// The first character of the scripts written without spaces (CJK radicals; then kana, ideographs,
+/// Hangul).
 pub(super) const FIRST_IDEOGRAPH: char = '\u{2e80}';
 /// Longest label. RFC 1035 section 2.3.4.
 const LABEL_BYTES_MAX: usize = 63;
 
-/// Public suffixes of many registered names that are hardly ever anything else in a text. Other generic ones are words of
-/// programs and sentences (`event.target`, `user.name`): with them a path must follow.
+/// Common public suffixes that are hardly ever anything else in a text. Other generic ones are
+/// words of programs and sentences (`event.target`, `user.name`): those need a path.
 const CLEAR_GENERIC: [&str; 30] = [
     "com", "org", "net", "edu", "gov", "mil", "int", "info", "biz", "dev", "io", "co", "online",
     "shop", "store", "tech", "cloud", "blog", "news", "wiki", "museum", "agency", "digital", "xyz",
@@ -26,9 +29,10 @@ const UNCLEAR_COUNTRIES: [&str; 46] = [
     "pa", "pl", "pm", "ps", "py", "rs", "sc", "sh", "so", "st", "tf", "to", "us", "vi",
 ];
 
-/// The run of letters, digits, hyphens and dots around a dot, not before `floor`; `None` when the dot is within no name.
+/// The run of letters, digits, hyphens and dots around a dot, not before `floor`; `None` if the dot
+/// is in no name.
 pub(super) fn around(text: &str, floor: usize, dot: usize) -> Option<Range<usize>> {
-    // Asked first: of a long row of dots none is looked at twice, and most dots end a sentence.
+    // Checked first: no dot of a long row is examined twice, and most dots end a sentence.
     let bytes = text.as_bytes();
     let is_of_word = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
     bytes[floor..dot].last().filter(|byte| is_of_word(byte))?;
@@ -57,8 +61,9 @@ fn begin(text: &str, floor: usize, end: usize) -> usize {
     start
 }
 
-/// Where the run of such characters from `start` on ends; runs that are too long for a name are not followed to their end.
-/// Prose in a script without blanks that follows Latin letters at once is no part of it.
+/// Where the run of such characters from `start` ends; runs that are too long for a name are not
+/// followed to their end. Prose in a script without spaces directly after Latin letters is
+/// excluded.
 pub(super) fn end(text: &str, start: usize) -> usize {
     let start = start.min(text.len());
     let rest = &text[start..];
@@ -82,7 +87,8 @@ fn is_ascii_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.')
 }
 
-/// Bytes of prose in a script without blanks that stand right before a name in Latin letters: `访问www.example.com`.
+/// Bytes of prose in a script without spaces directly before a name in Latin letters:
+/// `访问www.example.com`.
 fn prose_before(name: &str) -> usize {
     if name.is_ascii() {
         return 0;
@@ -96,10 +102,7 @@ fn prose_before(name: &str) -> usize {
         return 0;
     };
     let rest = last + character.len_utf8();
-    match rest < label.len() {
-        true => rest,
-        false => 0,
-    }
+    if rest < label.len() { rest } else { 0 }
 }
 
 fn is_part(character: char) -> bool {
@@ -110,7 +113,8 @@ fn is_part(character: char) -> bool {
     }
 }
 
-/// The name when it is clearly a host; the part of it that is when prose in another script follows at once.
+/// The name if it is clearly a host; the part that is one if prose in another script follows
+/// directly.
 pub(super) fn clear(name: &str, has_path: bool) -> Option<&str> {
     if is_clear(name, has_path) {
         return Some(name);
@@ -122,7 +126,8 @@ pub(super) fn clear(name: &str, has_path: bool) -> Option<&str> {
 
 fn is_clear(name: &str, has_path: bool) -> bool {
     let (_, last) = name.rsplit_once('.').unwrap_or_default();
-    // Asked first: the endings of most words with a dot in them are none. No public suffix has one letter, none begins with a digit.
+    // Checked first: most words with a dot have no such ending. No public suffix has one letter,
+    // none begins with a digit.
     let may_be_suffix = last.len() > 1 && !last.as_bytes()[0].is_ascii_digit();
     if !may_be_suffix || name.len() > HOST_BYTES_MAX {
         return false;
@@ -131,7 +136,8 @@ fn is_clear(name: &str, has_path: bool) -> bool {
         .get(..4)
         .is_some_and(|begin| begin.eq_ignore_ascii_case("www."));
     let has_one_dot = last.len() + 1 + name.find('.').unwrap_or_default() == name.len();
-    // Two labels of which the last is unclear: asked before the list of public suffixes, which takes longer.
+    // Two labels of which the last is ambiguous: checked before the list of public suffixes, which
+    // is slower.
     if !has_path && !is_www && has_one_dot && UNCLEAR_COUNTRIES.contains(&last) {
         return false;
     }
@@ -142,9 +148,10 @@ fn is_clear(name: &str, has_path: bool) -> bool {
     if has_capitals(last) && name.chars().any(char::is_lowercase) {
         return false;
     }
-    let lower: Cow<'_, str> = match has_capitals(name) {
-        true => name.to_lowercase().into(),
-        false => name.into(),
+    let lower: Cow<'_, str> = if has_capitals(name) {
+        name.to_lowercase().into()
+    } else {
+        name.into()
     };
     let Some(suffix) = psl::suffix(lower.as_bytes()).filter(|suffix| suffix.is_known()) else {
         return false;
@@ -156,9 +163,10 @@ fn is_clear(name: &str, has_path: bool) -> bool {
 }
 
 fn has_capitals(text: &str) -> bool {
-    match text.is_ascii() {
-        true => text.bytes().any(|byte| byte.is_ascii_uppercase()),
-        false => text.chars().any(char::is_uppercase),
+    if text.is_ascii() {
+        text.bytes().any(|byte| byte.is_ascii_uppercase())
+    } else {
+        text.chars().any(char::is_uppercase)
     }
 }
 
@@ -177,7 +185,8 @@ fn is_label(label: &str) -> bool {
         && !label.ends_with('-')
 }
 
-/// The part of an authority that is a host when what follows it at once is prose in another script; all of it otherwise.
+/// The part of an authority that is a host if prose in another script follows directly; all of it
+/// otherwise.
 pub(super) fn without_prose(authority: &str) -> &str {
     let Some(cut) = authority.find(|character: char| !character.is_ascii()) else {
         return authority;
@@ -195,8 +204,9 @@ pub(super) fn without_prose(authority: &str) -> &str {
             && psl::suffix(host.as_bytes())
                 .is_some_and(|suffix| suffix.is_known() && suffix.as_bytes().len() < host.len())
     };
-    match !is_known && is_host(ascii) {
-        true => ascii,
-        false => authority,
+    if !is_known && is_host(ascii) {
+        ascii
+    } else {
+        authority
     }
 }

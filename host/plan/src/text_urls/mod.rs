@@ -1,8 +1,8 @@
-//! The addresses in a text: bare ones with a scheme or without, in angle brackets, in markdown links, in HTML attributes.
+//! Finds the URLs in a text: bare ones with a scheme or without, in angle brackets, in markdown
+//! links, in HTML attributes.
 //!
-//! The text is read once from front to back, whatever form it has: markdown and HTML put an address
-//! between characters that no address has, so finding where one begins and where it ends is enough.
-//! Spec S22.
+//! The text is read once, whatever its format: markdown and HTML surround a URL with characters
+//! that no URL has, so finding its begin and end is enough. Spec S22.
 
 mod extent;
 mod host;
@@ -18,24 +18,26 @@ use url::Url;
 
 use trawl_model::Discovered;
 
-/// Most addresses that are taken from one text: each is a row in the store before the first page is fetched, and a request that costs
-/// nothing yet must not keep the store busy for long.
+/// Most URLs of one text: each is a row in the store before the first page is fetched, and a
+/// request that costs nothing yet must not occupy the store for long.
 pub const ADDRESSES_MAX: usize = 100_000;
-/// Longest address that is taken, in bytes; longer ones are no page of a site.
+/// Longest URL, in bytes; longer ones are not pages of a site.
 const ADDRESS_BYTES_MAX: usize = 16 * 1024;
 
-/// Every address of a page in a text: absolute, normalised as the `url` crate writes it, without user, password and fragment,
-/// each once in the order of its first occurrence. Addresses that differ in `http` and `https` alone are one, as in a crawl.
+/// Every page URL in a text: absolute, normalised by the `url` crate, without user, password and
+/// fragment, each once in the order of first occurrence. URLs that differ only in `http` and
+/// `https` are one, as in a crawl.
 ///
-/// Other schemes (`mailto:`, `javascript:`, `data:`, `ftp:`) and addresses of mail are left out. A host without a scheme is taken
-/// when it is clearly one: it begins with `www.`, a path follows, or its public suffix is hardly anything else.
+/// Other schemes (`mailto:`, `javascript:`, `data:`, `ftp:`) and e-mail addresses are skipped. A
+/// host without a scheme counts if it is clearly one: it begins with `www.`, a path follows, or its
+/// public suffix is hardly ever anything else.
 pub fn find(text: &str) -> Discovered {
     let mut found = Found::default();
     scan::scan(text, |candidate| found.add(candidate));
     found.list
 }
 
-/// Addresses as text that [`listed`] reads, a line each; the first ones that have room in `bytes_max`.
+/// URLs as text that [`listed`] reads, one per line; the first ones that fit into `bytes_max`.
 pub fn written(addresses: &Discovered, bytes_max: usize) -> String {
     let mut text = String::new();
     for (url, _) in addresses.iter() {
@@ -47,7 +49,7 @@ pub fn written(addresses: &Discovered, bytes_max: usize) -> String {
     text
 }
 
-/// The addresses of a text that has one a line, as [`find`] would take them.
+/// The URLs of a text with one per line, as [`find`] returns them.
 pub fn listed(text: &str) -> Discovered {
     let mut found = Found::default();
     let pages = |line: &&str| line.starts_with("https://") || line.starts_with("http://");
@@ -55,10 +57,10 @@ pub fn listed(text: &str) -> Discovered {
     found.list
 }
 
-/// An address as a crawl compares it.
+/// A URL as a crawl compares it.
 pub fn without_fragment(mut url: Url) -> String {
     url.set_fragment(None);
-    // These fail only for addresses without a host, which have neither.
+    // These fail only for URLs without a host, which have neither.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.into()
@@ -68,14 +70,15 @@ pub fn without_fragment(mut url: Url) -> String {
 #[derive(Default)]
 struct Found {
     list: Discovered,
-    /// Keyed at random, so that no text can choose addresses that collide.
+    /// Keyed at random, so that no text can be written to make URLs collide.
     hasher: RandomState,
-    /// Hashes of the addresses in the list. Two of a hundred thousand have the same one in one text of many millions.
+    /// Hashes of the URLs in the list. Two of a hundred thousand collide in one text of many
+    /// millions.
     known: FxHashSet<u64>,
 }
 
 impl Found {
-    /// `false` when no more are taken.
+    /// `false` once the list is full.
     fn add(&mut self, candidate: &str) -> bool {
         if candidate.len() > ADDRESS_BYTES_MAX {
             return true;
@@ -95,15 +98,15 @@ impl Found {
     }
 }
 
-/// An address as a crawl knows it; `None` when it is none.
+/// A URL as a crawl knows it; `None` if it is none.
 fn normal(candidate: &str) -> Option<Cow<'static, str>> {
     let url = Url::parse(candidate).ok()?;
     url.host_str().filter(|host| !host.is_empty())?;
     Some(without_fragment(url).into())
 }
 
-/// The same for an address that is written as it would be read back, as nearly all are: parsing is the dear part. `None` when
-/// anything in it might be written otherwise.
+/// The same for a URL that is already normalised, as nearly all are: parsing is the slow part.
+/// `None` if anything in it might be normalised.
 fn plain(candidate: &str) -> Option<Cow<'_, str>> {
     let authority = candidate
         .strip_prefix("https://")
@@ -113,7 +116,8 @@ fn plain(candidate: &str) -> Option<Cow<'_, str>> {
         .iter()
         .take_while(|byte| PLAIN[usize::from(**byte)] & OF_HOST != 0)
         .count();
-    // A last label that begins with a digit may be an address of version 4; `xn--` is checked by its own rules.
+    // A last label that begins with a digit may be an IPv4 address; `xn--` is checked by its own
+    // rules.
     let last = bytes[..host].rsplit(|byte| *byte == b'.').next()?;
     let is_name = last.first()?.is_ascii_lowercase()
         && bytes[0] != b'.'
@@ -143,7 +147,8 @@ fn plain(candidate: &str) -> Option<Cow<'_, str>> {
 const OF_HOST: u8 = 1;
 const OF_PATH: u8 = 2;
 
-/// Bytes that stay as they are in a host, and in a path or query. `%` is not among them: `%2e` is a dot.
+/// Bytes that stay unchanged in a host, and in a path or query. `%` is not among them: `%2e` is a
+/// dot.
 const PLAIN: [u8; 256] = {
     let mut plain = [0; 256];
     let mut byte = 0;
@@ -165,7 +170,7 @@ const PLAIN: [u8; 256] = {
     plain
 };
 
-/// What two addresses of one page have in common: everything but whether it is `http` or `https`.
+/// The part that two URLs of one page share: everything except `http` or `https`.
 fn page(url: &str) -> &str {
     url.split_once("://").map_or(url, |(_, rest)| rest)
 }

@@ -1,7 +1,7 @@
-//! Where addresses begin.
+//! Finds where URLs begin.
 //!
-//! Two marks are looked for: the colon of a scheme, and the dot of a host. What was looked at is never looked at again, so the
-//! time is that of one pass.
+//! Two marks are searched for: the colon of a scheme, and the dot of a host. No byte is examined
+//! again, so the time is that of one pass.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,8 @@ const OTHER_SCHEMES: [&str; 10] = [
     "magnet",
 ];
 
-/// Hands every candidate to `take`, as an absolute address with its scheme, until that says `false`.
+/// Passes every candidate to `take`, as an absolute URL with its scheme, until that returns
+/// `false`.
 pub(super) fn scan(text: &str, mut take: impl FnMut(&str) -> bool) {
     let bytes = text.as_bytes();
     let mut floor = 0;
@@ -41,19 +42,19 @@ pub(super) fn scan(text: &str, mut take: impl FnMut(&str) -> bool) {
             return;
         }
         at = seen.end.max(mark + 1);
-        // A colon that means nothing may still stand right behind a host: only what was taken is out of reach.
+        // A colon without meaning may still follow a host: only what was taken is excluded.
         if seen.is_taken {
             floor = at;
         }
     }
 }
 
-/// What stands around a mark.
+/// The context of a mark.
 struct Seen<'a> {
     candidate: Option<Cow<'a, str>>,
     /// Where to go on.
     end: usize,
-    /// Whether nothing before `end` may belong to another address.
+    /// Whether no byte before `end` can belong to another URL.
     is_taken: bool,
 }
 
@@ -90,7 +91,7 @@ fn at_colon(text: &str, floor: usize, colon: usize) -> Seen<'_> {
         return Seen::nothing(colon + 3);
     }
     let around = Around::before(text, start);
-    let Extent { end, address } = extent::read(text, start, colon + 3, around);
+    let Extent { end, url } = extent::read(text, start, colon + 3, around);
     if end <= colon + 3 {
         return Seen::nothing(colon + 3);
     }
@@ -98,13 +99,13 @@ fn at_colon(text: &str, floor: usize, colon: usize) -> Seen<'_> {
         return Seen::passed_over(end);
     }
     Seen {
-        candidate: Some(address),
+        candidate: Some(url),
         end,
         is_taken: true,
     }
 }
 
-/// The scheme that ends at a colon. A word that only ends in `http` is read as if it did not belong: `sourcehttps://`.
+/// The scheme that ends at a colon. A word that merely ends in `http` is split: `sourcehttps://`.
 fn scheme_before(text: &str, floor: usize, colon: usize) -> &str {
     let from = colon.saturating_sub(SCHEME_BYTES_MAX).max(floor);
     let bytes = &text.as_bytes()[from..colon];
@@ -129,7 +130,7 @@ fn at_dot(text: &str, floor: usize, dot: usize) -> Seen<'_> {
         return Seen::nothing(dot + 1);
     };
     let bytes = text.as_bytes();
-    // An address of mail, or the user of one: the whole of it is passed over.
+    // An e-mail address, or the user part of one: skipped as a whole.
     let follows = bytes.get(name.end).copied();
     if follows == Some(b'@') {
         return Seen::passed_over(host::end(text, name.end + 1));
@@ -143,24 +144,24 @@ fn at_dot(text: &str, floor: usize, dot: usize) -> Seen<'_> {
     };
     if host.len() < name.len() {
         // What follows without a blank is prose in another script.
-        let address = Cow::Owned(format!("https://{host}"));
+        let url = Cow::Owned(format!("https://{host}"));
         return Seen {
-            candidate: Some(address),
+            candidate: Some(url),
             end: name.start + host.len(),
             is_taken: true,
         };
     }
-    let Extent { end, address } =
+    let Extent { end, url } =
         extent::read(text, name.start, name.start, Around::before(text, start));
     Seen {
-        candidate: Some(Cow::Owned(format!("https://{address}"))),
+        candidate: Some(Cow::Owned(format!("https://{url}"))),
         end: end.max(name.end),
         is_taken: true,
     }
 }
 
-/// Where a host without scheme begins, two slashes included, if it may begin here: not within a path, a word or an address of
-/// mail.
+/// Where a host without scheme begins, two slashes included, if it may begin here: not within a
+/// path, a word or an e-mail address.
 fn may_begin(text: &str, start: usize) -> Option<usize> {
     let before = text[..start].chars().next_back();
     if before == Some('/') {

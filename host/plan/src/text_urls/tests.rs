@@ -1,4 +1,4 @@
-//! Tables of texts and the addresses in them, and what holds for every text.
+//! Tables of texts and the URLs in them, and properties of every text.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ fn check(text: &str, expected: &[&str]) {
 }
 
 #[test]
-fn addresses_with_a_scheme_are_found_where_they_stand() {
+fn urls_with_a_scheme_are_found() {
     let a = &["https://a.example/x"];
     for text in [
         "https://a.example/x",
@@ -55,7 +55,7 @@ fn addresses_with_a_scheme_are_found_where_they_stand() {
 }
 
 #[test]
-fn brackets_belong_to_an_address_as_long_as_they_are_balanced() {
+fn brackets_belong_to_a_url_as_long_as_they_are_balanced() {
     check(
         "(see https://a.example/b_(c))",
         &["https://a.example/b_(c)"],
@@ -165,7 +165,7 @@ fn hosts_without_a_scheme_are_taken_when_they_are_clear() {
 }
 
 #[test]
-fn scripts_without_blanks_end_an_address() {
+fn scripts_without_spaces_end_a_url() {
     check("访问https://example.com查看", &["https://example.com/"]);
     check(
         "请访问www.example.com吧，或example.org。",
@@ -199,7 +199,7 @@ fn other_schemes_are_left_out_with_all_that_belongs_to_them() {
 }
 
 #[test]
-fn one_page_is_one_address() {
+fn one_page_is_one_url() {
     check(
         "http://a.example/x https://a.example/x#y https://A.example:443/x a.example/x https://a.example/X",
         &["http://a.example/x", "https://a.example/X"],
@@ -249,7 +249,7 @@ fn hostile_texts_take_one_pass() {
 }
 
 #[test]
-fn a_list_is_read_as_it_was_written_as_far_as_there_is_room() {
+fn a_list_is_read_as_it_was_written_within_its_size() {
     let found = find("https://a.example/x. http://b.example/(y), https://c.example/?z=1;");
     let text = written(&found, usize::MAX);
     assert_eq!(
@@ -271,7 +271,7 @@ fn a_list_is_read_as_it_was_written_as_far_as_there_is_room() {
 
 proptest! {
     #[test]
-    fn a_plain_address_is_its_own_normal_form(address in "https?://[a-z0-9.-]{1,12}(/[A-Za-z0-9_~=&+?!$*,;:@()./-]{0,16})?") {
+    fn a_plain_url_is_its_own_normal_form(address in "https?://[a-z0-9.-]{1,12}(/[A-Za-z0-9_~=&+?!$*,;:@()./-]{0,16})?") {
         if let Some(plain) = plain(&address) {
             prop_assert_eq!(Some(plain), normal(&address));
         }
@@ -280,14 +280,14 @@ proptest! {
     #[test]
     fn any_text_is_read(text in any::<String>()) {
         for (url, _) in find(&text).iter() {
-            let parsed = Url::parse(url).expect("an address");
+            let parsed = Url::parse(url).expect("a URL");
             prop_assert!(matches!(parsed.scheme(), "http" | "https"));
             prop_assert!(parsed.has_host() && parsed.fragment().is_none() && parsed.username().is_empty());
         }
     }
 
     #[test]
-    fn texts_of_telling_pieces_are_read(pieces in prop::collection::vec(prop::sample::select(vec![
+    fn texts_of_significant_pieces_are_read(pieces in prop::collection::vec(prop::sample::select(vec![
         "https://", "http:", "//", "www.", "a.com", ".", "/", "(", ")", "[", "]", "<", ">", "\"", "'", "&amp;", "&quot;", "&#x2f;", "\\_", "\\",
         "@", ":", "mailto:", "例", "。", "é", " ", "\n", "#", "?", "=", "-", ",", ";", "%", "\u{0}", "x",
     ]), 0..40)) {

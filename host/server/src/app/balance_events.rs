@@ -32,7 +32,7 @@ pub(super) async fn forward(billing: Billing, webhooks: Arc<Webhooks>, closed: C
 async fn forward_one(billing: &Billing, webhooks: &Webhooks, crossing: &Crossing) {
     let forward = async || -> anyhow::Result<()> {
         webhooks.push(event(crossing).into_iter().collect()).await?;
-        Ok(billing.note_told(crossing).await?)
+        Ok(billing.record_notice(crossing).await?)
     };
     for _ in 0..ATTEMPTS_MAX {
         match forward().await {

@@ -71,7 +71,7 @@ impl Engine {
         let output_cache_bytes = config.cache.outputs_mib.saturating_mul(1 << 20);
         let pages = Arc::new(PageEngine {
             routing,
-            workers: Workers::new().with_kept_outputs(output_cache_bytes),
+            workers: Workers::new().with_output_cache(output_cache_bytes),
             ai,
         });
         Ok(Self {

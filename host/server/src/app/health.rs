@@ -11,7 +11,6 @@ use trawl_billing::Tariff;
 use trawl_engine::page::{self, RunContext};
 use trawl_model::{Content, Nanodollars};
 use trawl_net::egress::SAMPLE_HOST;
-use trawl_net::fetch::CookieJar;
 use trawl_plan::{
     CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool,
 };
@@ -42,12 +41,8 @@ impl App {
     }
 
     async fn check_health(&self) -> Health {
-        let context = RunContext {
-            registry: self.plugins.snapshot(),
-            jar: Arc::new(CookieJar::new()),
-            owner: String::new(),
-            tariff: Tariff::FlatRate,
-        };
+        let (engine, registry) = (Arc::clone(&self.page_engine), self.plugins.snapshot());
+        let context = RunContext::new(engine, registry, String::new(), Tariff::FlatRate);
         let http = self.fetch_sample(&context, Engine::Http).await;
         let browser = self.browser_health(&context).await;
         let is_healthy = http["ok"] == true;
@@ -85,13 +80,8 @@ impl App {
     /// Fetches the sample page with one engine and reports the result.
     async fn fetch_sample(&self, context: &RunContext, engine: Engine) -> Value {
         let started = Instant::now();
-        let (outcome, _) = page::produce(
-            &self.page_engine,
-            context,
-            &sample_plan(engine),
-            Nanodollars::ZERO,
-        )
-        .await;
+        let produced = page::produce(context, &sample_plan(engine), Nanodollars::ZERO).await;
+        let outcome = produced.outcome;
         let error = outcome.error.or_else(|| match outcome.content {
             Content::One(piece) if piece.text().is_some_and(|text| !text.is_empty()) => None,
             _ => Some("the sample page is empty".to_owned()),
@@ -105,7 +95,7 @@ fn sample_plan(engine: Engine) -> PagePlan {
     let requested = format!("http://{SAMPLE_HOST}/");
     let url = Url::parse(&requested).expect("the sample site has a valid URL");
     PagePlan {
-        url: Ok(url),
+        url,
         requested,
         engine,
         fetch: Arc::new(FetchPlan {

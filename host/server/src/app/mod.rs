@@ -33,7 +33,7 @@ use trawl_plugins::Plugins;
 use trawl_render::Renderer;
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Store};
-use trawl_wire::KnownModel;
+use trawl_wire::{ConfiguredDefaults, KnownModel};
 
 use crate::config::Config;
 use admin_key::AdminKey;
@@ -95,41 +95,28 @@ impl App {
         let compiled = paths.data.join("compiled");
         let engine = Engine::build(&config, &paths.plugins, compiled, page_cache.clone()).await?;
         let billing = start_billing(&config, &store, &tasks).await?;
-        let webhooks = Webhooks::new(Arc::clone(&store), Clock::wall());
+        let webhooks = Webhooks::new(store.clone(), Clock::wall());
         let (stop, last_call) = (CancellationToken::new(), CancellationToken::new());
         let pools = settings::pools(&config)?;
-        let pipelines =
-            Pipelines::new(Arc::clone(&engine.pages), Arc::clone(&store), Clock::wall());
-        let known_pools = pools.clone();
-        let router = settings::router_default(&config);
+        let pipelines = Pipelines::new(Arc::clone(&engine.pages), store.clone(), Clock::wall());
         let plugins = Arc::clone(&engine.plugins);
-        let page_engine = Arc::clone(&engine.pages);
-        let at_end = pipelines.clone();
         let crawls = Crawls::new(CrawlsParts {
-            rooms: Arc::clone(&engine.pages),
+            engine: Arc::clone(&engine.pages),
             robots: engine.robots,
             sitemaps: engine.sitemaps,
-            store: Arc::clone(&store),
+            store: store.clone(),
             webhooks: Arc::clone(&webhooks),
             billing: billing.clone(),
             tariff: Tariff::PayAsYouGo(prices),
             clock: Clock::wall(),
             data: paths.data.clone(),
             snapshot: Arc::new(move || plugins.snapshot()),
-            write_entry: trawl_wire::write_entry,
-            replan: Arc::new(move |request, record, registry| {
-                let ways = trawl_wire::RequestDefaults {
-                    pools: &known_pools,
-                    router,
-                    terms: record.terms,
-                    model: known_model(&page_engine),
-                };
-                trawl_wire::crawl_plan(request, &record.verb, registry, ways)
-            }),
-            at_end: Arc::new(move |crawls, ending| {
-                let pipelines = at_end.clone();
-                Box::pin(async move { pipelines.at_end(crawls, ending).await })
-            }),
+            defaults: ConfiguredDefaults {
+                pools: pools.clone(),
+                router: settings::router_default(&config),
+                model: known_model(&engine.pages).map(Into::into),
+            },
+            pipelines: pipelines.clone(),
             tasks: tasks.clone(),
             stop: stop.clone(),
             last_call: last_call.clone(),
@@ -183,10 +170,12 @@ async fn start_billing(
     store: &Arc<dyn Store>,
     tasks: &TaskTracker,
 ) -> anyhow::Result<Billing> {
-    let billing = Billing::start(Arc::clone(store), Clock::wall(), tasks)
+    let billing = Billing::start(store.clone(), Clock::wall(), tasks)
         .await?
         .with_seat_prices(seat_prices(config)?);
-    billing.keep_prices(&settings::price_list(config)?).await?;
+    billing
+        .record_prices(&settings::price_list(config)?)
+        .await?;
     Ok(billing)
 }
 

@@ -31,7 +31,7 @@ impl App {
             .recover()
             .await
             .context("cannot resume the crawls of the last run of the server")?;
-        self.spawn_until_stop(trawl_telemetry::keep_up());
+        self.spawn_until_stop(trawl_telemetry::run_upkeep());
         self.serve_http(listener).await?;
         self.close().await;
         Ok(())
@@ -59,11 +59,11 @@ impl App {
             self.settled.clone(),
         ));
         let billing = self.billing.clone();
-        self.spawn_until_stop(async move { billing.keep_key_uses().await });
+        self.spawn_until_stop(async move { billing.write_key_uses_periodically().await });
         // Before crawls resume: those under the Unlimited plan need its slots.
         self.billing.renew_due().await;
         let billing = self.billing.clone();
-        self.spawn_until_stop(async move { billing.keep_seats().await });
+        self.spawn_until_stop(async move { billing.renew_periodically().await });
     }
 
     /// Runs a task that is cancelled when the server stops.

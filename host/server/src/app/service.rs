@@ -10,7 +10,8 @@ use trawl_api::{Health, Run, Service};
 use trawl_billing::{Account, Billing, Tariff};
 use trawl_crawl::Crawls;
 use trawl_crawl::pipeline::Pipelines;
-use trawl_engine::page::Payer;
+use trawl_engine::page::{Payer, RunContext};
+use trawl_engine::scrape;
 use trawl_model::Terms;
 use trawl_plan::{ConfiguredPool, RouterMode};
 use trawl_store::Store;
@@ -58,14 +59,14 @@ impl Service for App {
             billing: self.billing.clone(),
             account: account.id.clone(),
             run_id: request_id.to_owned(),
-            tariff,
         };
-        Arc::new(AppRun::new(
-            Arc::clone(&self.page_engine),
-            self.plugins.snapshot(),
+        let (engine, registry) = (Arc::clone(&self.page_engine), self.plugins.snapshot());
+        let context = RunContext::new(engine, registry, account.id.to_string(), tariff);
+        Arc::new(AppRun(Arc::new(scrape::Run {
+            context,
             payer,
             in_flight,
-        ))
+        })))
     }
 
     fn crawls(&self) -> &Crawls {

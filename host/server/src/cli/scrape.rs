@@ -7,7 +7,6 @@ use clap::Args;
 
 use trawl_billing::Tariff;
 use trawl_engine::page::{self, RunContext};
-use trawl_net::fetch::CookieJar;
 
 use super::engine_args::{EngineArgs, RequestMode};
 use super::output_args::OutputArgs;
@@ -36,13 +35,12 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     let (Some(plan), true) = (plans.pop(), plans.is_empty()) else {
         bail!("give one URL")
     };
-    let context = RunContext {
-        registry,
-        jar: Arc::new(CookieJar::new()),
-        owner: String::new(),
-        tariff: Tariff::FlatRate,
+    let rooms = Arc::clone(&engine.pages);
+    let context = RunContext::new(rooms, registry, String::new(), Tariff::FlatRate);
+    let outcome = match plan {
+        Ok(plan) => page::produce(&context, &plan, plan.ceiling).await.outcome,
+        Err(refused) => page::refused(refused),
     };
-    let (outcome, _) = page::produce(&engine.pages, &context, &plan, plan.ceiling).await;
     engine.close().await;
     args.output.print(outcome)
 }

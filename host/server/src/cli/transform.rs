@@ -10,7 +10,7 @@ use clap::Args;
 use url::Url;
 
 use trawl_engine::extract::{self, Input};
-use trawl_engine::page::PageOutcome;
+use trawl_engine::page;
 use trawl_plan::address;
 use trawl_plugins::{Plugins, PluginsConfig};
 
@@ -56,17 +56,18 @@ pub(super) fn run(args: TransformArgs) -> anyhow::Result<()> {
     request["url"] = "page.invalid".into();
     let plan = trawl_wire::plan(&request, &*registry)?
         .pop()
+        .and_then(Result::ok)
         .context("one page")?;
     let input = Input {
         url,
         body: page(&args.file)?.into(),
         content_type: args.content_type,
-        picture: None,
+        screenshot: None,
     };
     let started = Instant::now();
     let (outputs, _) = extract::run(&registry, &input, &plan.output, started + TIMEOUT);
     let url = input.url.to_string();
-    let outcome = PageOutcome::handed_in(url, outputs, started.elapsed());
+    let outcome = page::handed_in(url, outputs, started.elapsed());
     args.output.print(outcome)
 }
 

@@ -1,14 +1,17 @@
-//! Accounts and keys.
+//! Accounts, keys and balance notices.
 
 use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
-use super::{bytes_column, column, failed_to, ledger};
-use crate::{
-    AccountId, AccountRecord, Entry, KeyRecord, KeyUse, Notice, StoreError, Told, Written,
-};
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
+
+use super::entries;
+use super::row::{bytes_column, column, failed_to, signed};
+use crate::{
+    AccountId, AccountRecord, Entry, KeyRecord, KeyUse, Notice, NoticeState, StoreError, Threshold,
+    Written,
+};
 
 pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<AccountRecord>, StoreError> {
     let rows = sqlx::query("SELECT * FROM accounts")
@@ -38,22 +41,22 @@ pub(super) async fn keys_of(
     rows.iter().map(key).collect()
 }
 
-/// A time that is earlier than the one that is noted changes nothing.
-pub(super) async fn note_uses(
+/// An earlier time than the stored one changes nothing.
+pub(super) async fn record_key_uses(
     connection: &mut SqliteConnection,
     uses: &[KeyUse],
 ) -> Result<(), StoreError> {
-    let failed = failed_to("note when keys were used");
+    let failed = failed_to("record the uses of keys");
     let mut transaction = connection
         .begin_with("BEGIN IMMEDIATE")
         .await
         .map_err(&failed)?;
-    for used in uses {
+    for key_use in uses {
         sqlx::query(
             "UPDATE keys SET last_used = MAX(COALESCE(last_used, ?1), ?1) WHERE prefix = ?2",
         )
-        .bind(used.at.0)
-        .bind(used.prefix.as_str())
+        .bind(key_use.at.0)
+        .bind(key_use.prefix.as_str())
         .execute(&mut *transaction)
         .await
         .map_err(&failed)?;
@@ -72,7 +75,7 @@ pub(super) async fn create(
         .begin_with("BEGIN IMMEDIATE")
         .await
         .map_err(&failed)?;
-    // The sums begin at zero; the opening entries move them.
+    // The balance starts at zero; the trigger on the opening entries updates it.
     sqlx::query("INSERT INTO accounts (id, name, created) VALUES (?, ?, ?)")
         .bind(account.id.as_str())
         .bind(account.name.as_str())
@@ -82,7 +85,7 @@ pub(super) async fn create(
         .map_err(taken_or("an account of this name", &failed))?;
     insert_key(&mut transaction, key).await?;
     for entry in opening {
-        match ledger::insert_one(&mut transaction, entry).await? {
+        match entries::insert_one(&mut transaction, entry).await? {
             Written::New => {}
             _ => return Err(StoreError::Taken { what: "an entry" }),
         }
@@ -124,6 +127,48 @@ pub(super) async fn revoke_key(
     Ok(done.rows_affected() > 0)
 }
 
+pub(super) async fn save_notice(
+    connection: &mut SqliteConnection,
+    account: &AccountId,
+    notice: &Notice,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE accounts SET notice_to = ?, notice_below = ?, low_count = ?, low_told = ?, empty_count = ?, empty_told = ?
+         WHERE id = ?",
+    )
+    .bind(notice.destination.as_deref())
+    .bind(notice.below.0)
+    .bind(signed(notice.low.count))
+    .bind(notice.low.is_sent)
+    .bind(signed(notice.empty.count))
+    .bind(notice.empty.is_sent)
+    .bind(account.as_str())
+    .execute(connection)
+    .await
+    .map_err(failed_to("write a balance notice"))
+    .map(drop)
+}
+
+pub(super) async fn record_notice(
+    connection: &mut SqliteConnection,
+    account: &AccountId,
+    threshold: Threshold,
+    state: NoticeState,
+) -> Result<(), StoreError> {
+    let sql = match threshold {
+        Threshold::Low => "UPDATE accounts SET low_count = ?, low_told = ? WHERE id = ?",
+        Threshold::Empty => "UPDATE accounts SET empty_count = ?, empty_told = ? WHERE id = ?",
+    };
+    sqlx::query(sql)
+        .bind(signed(state.count))
+        .bind(state.is_sent)
+        .bind(account.as_str())
+        .execute(connection)
+        .await
+        .map_err(failed_to("record a balance notice"))
+        .map(drop)
+}
+
 fn taken_or(
     what: &'static str,
     failed: &impl Fn(sqlx::Error) -> StoreError,
@@ -144,16 +189,20 @@ fn account(row: &SqliteRow) -> Result<AccountRecord, StoreError> {
         notice: Notice {
             destination: column(row, "notice_to")?,
             below: Nanodollars(column(row, "notice_below")?),
-            low: told(row, "low_count", "low_told")?,
-            empty: told(row, "empty_count", "empty_told")?,
+            low: notice_state(row, "low_count", "low_told")?,
+            empty: notice_state(row, "empty_count", "empty_told")?,
         },
     })
 }
 
-fn told(row: &SqliteRow, count: &'static str, is_told: &'static str) -> Result<Told, StoreError> {
-    Ok(Told {
+fn notice_state(
+    row: &SqliteRow,
+    count: &'static str,
+    is_sent: &'static str,
+) -> Result<NoticeState, StoreError> {
+    Ok(NoticeState {
         count: column::<i64>(row, count)?.unsigned_abs(),
-        is_told: column(row, is_told)?,
+        is_sent: column(row, is_sent)?,
     })
 }
 

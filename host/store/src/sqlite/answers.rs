@@ -1,21 +1,22 @@
-//! Answers to repeated requests.
+//! Stored answers to repeated requests.
 
 use bytes::Bytes;
 use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
-use super::{bytes_column, column, failed_to};
-use crate::{Answer, AnswerKey, KeptAnswer, StoreError};
 use trawl_model::clock::Timestamp;
 
-/// Expired answers that go with each new one: more than one, so that they do not pile up; few, so that it is quick.
-const FORGET: &str = "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM answers WHERE at < ? ORDER BY at LIMIT 16)";
+use super::row::{bytes_column, column, failed_to};
+use crate::{Answer, AnswerKey, StoreError, StoredAnswer};
+
+/// Deletes expired answers, a few with each new one: more than one, so that they do not accumulate.
+const DELETE_EXPIRED: &str = "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM answers WHERE at < ? ORDER BY at LIMIT 16)";
 
 pub(super) async fn find(
     readers: &SqlitePool,
     key: &AnswerKey,
     since: Timestamp,
-) -> Result<Option<KeptAnswer>, StoreError> {
+) -> Result<Option<StoredAnswer>, StoreError> {
     let row = sqlx::query(
         "SELECT body_hash, status, content_type, body, at FROM answers WHERE account = ? AND key = ? AND at >= ?",
     )
@@ -25,43 +26,43 @@ pub(super) async fn find(
     .fetch_optional(readers)
     .await
     .map_err(failed_to("read an answer"))?;
-    row.as_ref().map(kept_answer).transpose()
+    row.as_ref().map(stored_answer).transpose()
 }
 
-pub(super) async fn keep(
+pub(super) async fn store(
     connection: &mut SqliteConnection,
     key: &AnswerKey,
-    kept: &KeptAnswer,
+    stored: &StoredAnswer,
     expired: Timestamp,
 ) -> Result<(), StoreError> {
-    let failed = failed_to("keep an answer");
+    let failed = failed_to("store an answer");
     let mut transaction = connection
         .begin_with("BEGIN IMMEDIATE")
         .await
         .map_err(&failed)?;
-    sqlx::query(FORGET)
+    sqlx::query(DELETE_EXPIRED)
         .bind(expired.0)
         .execute(&mut *transaction)
         .await
         .map_err(&failed)?;
-    let answer = kept.answer.as_ref();
+    let answer = stored.answer.as_ref();
     sqlx::query(
         "INSERT OR REPLACE INTO answers (account, key, body_hash, status, content_type, body, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(key.account.as_str())
     .bind(key.key.as_str())
-    .bind(&kept.body_hash[..])
+    .bind(&stored.body_hash[..])
     .bind(answer.map(|answer| i64::from(answer.status)))
     .bind(answer.map(|answer| answer.content_type.as_str()))
     .bind(answer.map(|answer| &answer.body[..]))
-    .bind(kept.at.0)
+    .bind(stored.at.0)
     .execute(&mut *transaction)
     .await
     .map_err(&failed)?;
     transaction.commit().await.map_err(&failed)
 }
 
-fn kept_answer(row: &SqliteRow) -> Result<KeptAnswer, StoreError> {
+fn stored_answer(row: &SqliteRow) -> Result<StoredAnswer, StoreError> {
     let status: Option<i64> = column(row, "status")?;
     let answer = match status {
         None => None,
@@ -71,7 +72,7 @@ fn kept_answer(row: &SqliteRow) -> Result<KeptAnswer, StoreError> {
             body: Bytes::from(column::<Vec<u8>>(row, "body")?),
         }),
     };
-    Ok(KeptAnswer {
+    Ok(StoredAnswer {
         body_hash: bytes_column(row, "body_hash")?,
         answer,
         at: Timestamp(column(row, "at")?),

@@ -1,44 +1,76 @@
-//! Contacts: written by merging, read newest first.
+//! Contacts: merged on write, listed by last sighting.
 
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{Connection, Row};
 
-use super::{column, failed_to};
-use crate::contact::{CONTACT_PAGES_MAX, CONTACTS_MAX};
-use crate::{AccountId, Contact, PageRange, Rows, StoreError};
 use trawl_model::clock::Timestamp;
 
-const DOING: &str = "write contacts";
+use super::SqliteStore;
+use super::row::{column, failed_to, signed};
+use crate::contacts::CONTACTS_MAX;
+use crate::{
+    AccountId, CONTACT_PAGES_MAX, Contact, ContactStore, PageRange, Rows, StoreError, StoreFuture,
+};
 
-/// Contacts that are written in one transaction; each is two statements, and the ledger waits meanwhile.
-pub(super) const SAVED_AT_ONCE: usize = 500;
+const WRITING: &str = "write contacts";
 
-/// Writes a part of an account's contacts, all or nothing: what is new of one that is known goes to what is there, so that a part may
-/// be written again. `room` is how many more the account may have; it is counted with the first part.
-pub(super) async fn save(
+/// Contacts per transaction. Each takes two statements, during which billing cannot write.
+const BATCH_CONTACTS: usize = 500;
+
+impl ContactStore for SqliteStore {
+    fn save_contacts<'a>(
+        &'a self,
+        account: &'a AccountId,
+        contacts: &'a [Contact],
+    ) -> StoreFuture<'a, u64> {
+        Box::pin(async move {
+            let (mut free, mut n_dropped) = (None, 0);
+            for batch in contacts.chunks(BATCH_CONTACTS) {
+                // Released after each batch, so that billing can write in between.
+                let mut writer = self.writer().await?;
+                n_dropped += save(writer.connection(), account, batch, &mut free).await?;
+            }
+            Ok(n_dropped)
+        })
+    }
+
+    fn contacts<'a>(
+        &'a self,
+        account: &'a AccountId,
+        domain: Option<&'a str>,
+        range: PageRange,
+    ) -> StoreFuture<'a, Rows<Contact>> {
+        Box::pin(list(&self.readers, account, domain, range))
+    }
+}
+
+/// Writes a batch of an account's contacts in one transaction, merging into existing ones;
+/// repeating it is safe. `free_slots` is the number of contacts that the account may still add; it
+/// is counted with the first batch.
+async fn save(
     connection: &mut SqliteConnection,
     account: &AccountId,
     contacts: &[Contact],
-    room: &mut Option<u64>,
+    free_slots: &mut Option<u64>,
 ) -> Result<u64, StoreError> {
-    let failed = failed_to(DOING);
+    let failed = failed_to(WRITING);
     let mut transaction = connection
         .begin_with("BEGIN IMMEDIATE")
         .await
         .map_err(&failed)?;
-    let mut free = match *room {
+    let mut free = match *free_slots {
         Some(free) => free,
         None => {
-            let known = sqlx::query("SELECT COUNT(*) FROM contacts WHERE account = ?")
+            let existing = sqlx::query("SELECT COUNT(*) FROM contacts WHERE account = ?")
                 .bind(account.as_str())
                 .fetch_one(&mut *transaction)
                 .await
                 .and_then(|row| row.try_get::<i64, _>(0))
                 .map_err(&failed)?;
-            CONTACTS_MAX.saturating_sub(known.unsigned_abs())
+            CONTACTS_MAX.saturating_sub(existing.unsigned_abs())
         }
     };
-    let mut left_out = 0;
+    let mut n_dropped = 0;
     for contact in contacts {
         let row = sqlx::query(
             "SELECT seq, pages FROM contacts WHERE account = ? AND domain = ? AND kind = ? AND value = ?",
@@ -56,12 +88,12 @@ pub(super) async fn save(
                 insert(&mut transaction, account, contact).await?;
                 free -= 1;
             }
-            None => left_out += 1,
+            None => n_dropped += 1,
         }
     }
     transaction.commit().await.map_err(&failed)?;
-    *room = Some(free);
-    Ok(left_out)
+    *free_slots = Some(free);
+    Ok(n_dropped)
 }
 
 async fn insert(
@@ -78,12 +110,12 @@ async fn insert(
     .bind(contact.kind.as_str())
     .bind(contact.value.as_str())
     .bind(contact.details.as_str())
-    .bind(written(&contact.pages))
+    .bind(pages_json(&contact.pages))
     .bind(contact.first_seen.0)
     .bind(contact.last_seen.0)
     .execute(connection)
     .await
-    .map_err(failed_to(DOING))?;
+    .map_err(failed_to(WRITING))?;
     Ok(())
 }
 
@@ -103,21 +135,21 @@ async fn update(
         "UPDATE contacts SET details = ?, pages = ?, first_seen = min(first_seen, ?), last_seen = max(last_seen, ?) WHERE seq = ?",
     )
     .bind(contact.details.as_str())
-    .bind(written(&pages))
+    .bind(pages_json(&pages))
     .bind(contact.first_seen.0)
     .bind(contact.last_seen.0)
     .bind(seq)
     .execute(connection)
     .await
-    .map_err(failed_to(DOING))?;
+    .map_err(failed_to(WRITING))?;
     Ok(())
 }
 
-pub(super) async fn list(
+async fn list(
     readers: &SqlitePool,
     account: &AccountId,
     domain: Option<&str>,
-    cut: PageRange,
+    range: PageRange,
 ) -> Result<Rows<Contact>, StoreError> {
     let failed = failed_to("read contacts");
     let rows = sqlx::query(
@@ -126,8 +158,8 @@ pub(super) async fn list(
     )
     .bind(account.as_str())
     .bind(domain)
-    .bind(cut.limit)
-    .bind(i64::try_from(cut.offset).unwrap_or(i64::MAX))
+    .bind(range.limit)
+    .bind(signed(range.offset))
     .fetch_all(readers)
     .await
     .map_err(&failed)?;
@@ -163,6 +195,6 @@ fn read_pages(row: &SqliteRow) -> Result<Vec<String>, StoreError> {
     serde_json::from_str(text).map_err(|_| StoreError::Unreadable { what: "pages" })
 }
 
-fn written(pages: &[String]) -> String {
+fn pages_json(pages: &[String]) -> String {
     serde_json::json!(&pages[..pages.len().min(CONTACT_PAGES_MAX)]).to_string()
 }

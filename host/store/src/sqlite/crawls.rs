@@ -1,33 +1,148 @@
-//! Crawls: their records, addresses and pages.
+//! Crawls: their records, lists and deletion.
 
-use std::fmt::Write as _;
+use sqlx::Connection;
+use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
-use sqlx::query::Query;
-use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
-use sqlx::{AssertSqlSafe, Connection};
-
-use super::{column, failed_to};
-use crate::{
-    AccountId, CrawlCounts, CrawlRecord, CrawlState, LogPosition, PageRow, Progress, StoreError,
-};
 use trawl_model::clock::Timestamp;
-use trawl_model::{Nanodollars, SkipReason, StopReason, Terms, UrlRow, UrlState};
+use trawl_model::{Nanodollars, StopReason, Terms, UrlRow};
 
-const DOING: &str = "write a crawl";
+use super::row::{column, count_column, failed_to, signed};
+use super::{SqliteStore, crawl_progress};
+use crate::{
+    AccountId, CrawlCounts, CrawlRecord, CrawlState, CrawlStore, CrawledPage, PageRange, PageRow,
+    Progress, Rows, StoreError, StoreFuture,
+};
+
+const WRITING: &str = "write a crawl";
 const READING: &str = "read a crawl";
-/// Rows of one insert, larger ones first. A few fixed sizes, so that each statement is prepared once.
-const ROWS: [usize; 4] = [128, 32, 8, 1];
-/// States of addresses in one number: those from here on are reasons.
-const WAITING: i64 = 0;
-const DONE: i64 = 1;
-const SKIPPED: i64 = 16;
-/// Rows of each table that one step of forgetting removes: some milliseconds, in which the ledger waits.
+/// Rows of each table that one step of an expiry deletes: the write connection is busy for a few
+/// milliseconds.
 const EXPIRED_ROWS_MAX: u32 = 4_096;
 
-pub(super) async fn create(
-    connection: &mut SqliteConnection,
-    record: &CrawlRecord,
-) -> Result<(), StoreError> {
+impl CrawlStore for SqliteStore {
+    fn create_crawl<'a>(&'a self, record: &'a CrawlRecord) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            create(writer.connection(), record).await
+        })
+    }
+
+    fn crawl<'a>(
+        &'a self,
+        account: &'a AccountId,
+        id: &'a str,
+    ) -> StoreFuture<'a, Option<CrawlRecord>> {
+        Box::pin(find(&self.readers, account, id))
+    }
+
+    fn crawls<'a>(
+        &'a self,
+        account: &'a AccountId,
+        before: Timestamp,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<CrawlRecord>> {
+        Box::pin(of_account(&self.readers, account, before, count_max))
+    }
+
+    fn unfinished_crawls(&self) -> StoreFuture<'_, Vec<CrawlRecord>> {
+        Box::pin(unfinished(&self.readers))
+    }
+
+    fn set_crawl_state<'a>(&'a self, id: &'a str, state: CrawlState) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            set_state(writer.connection(), id, state).await
+        })
+    }
+
+    fn end_crawl<'a>(
+        &'a self,
+        id: &'a str,
+        stop: StopReason,
+        at: Timestamp,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            end(writer.connection(), id, stop, at).await
+        })
+    }
+
+    fn save_crawl_progress<'a>(
+        &'a self,
+        id: &'a str,
+        progress: &'a Progress,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            crawl_progress::save(writer.connection(), id, progress).await
+        })
+    }
+
+    fn crawl_urls<'a>(
+        &'a self,
+        id: &'a str,
+        after: Option<u32>,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<UrlRow>> {
+        Box::pin(crawl_progress::urls(&self.readers, id, after, count_max))
+    }
+
+    fn crawl_skipped<'a>(
+        &'a self,
+        id: &'a str,
+        after: Option<u32>,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<UrlRow>> {
+        Box::pin(crawl_progress::skipped(&self.readers, id, after, count_max))
+    }
+
+    fn crawl_pages<'a>(
+        &'a self,
+        id: &'a str,
+        after: u64,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<PageRow>> {
+        Box::pin(crawl_progress::pages(&self.readers, id, after, count_max))
+    }
+
+    fn last_crawl_page<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<PageRow>> {
+        Box::pin(crawl_progress::last_page(&self.readers, id))
+    }
+
+    fn expire_crawls(&self, before: Timestamp) -> StoreFuture<'_, Vec<String>> {
+        Box::pin(async move {
+            let mut ids = Vec::new();
+            loop {
+                // Released after each step, so that billing can write in between.
+                let mut writer = self.writer().await?;
+                match expire_step(writer.connection(), before).await? {
+                    Expiry::Partial => {}
+                    Expiry::Complete(id) => ids.push(id),
+                    Expiry::NothingLeft => return Ok(ids),
+                }
+            }
+        })
+    }
+
+    fn crawl_rows<'a>(
+        &'a self,
+        account: &'a AccountId,
+        range: PageRange,
+    ) -> StoreFuture<'a, Rows<CrawlRecord>> {
+        Box::pin(crawl_rows(&self.readers, account, range))
+    }
+
+    fn page_rows<'a>(
+        &'a self,
+        account: &'a AccountId,
+        in_background: bool,
+        range: PageRange,
+    ) -> StoreFuture<'a, Rows<CrawledPage>> {
+        Box::pin(page_rows(&self.readers, account, in_background, range))
+    }
+}
+
+async fn create(connection: &mut SqliteConnection, record: &CrawlRecord) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO crawls (id, account, request, verb, terms, needs_secrets, in_background, state, stop, created, ended,
          n_pages, n_failed, n_bytes, spent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -43,17 +158,17 @@ pub(super) async fn create(
     .bind(record.stop.map(StopReason::name))
     .bind(record.created.0)
     .bind(record.ended.map(|at| at.0))
-    .bind(number(record.counts.n_pages))
-    .bind(number(record.counts.n_failed))
-    .bind(number(record.counts.n_bytes))
+    .bind(signed(record.counts.n_pages))
+    .bind(signed(record.counts.n_failed))
+    .bind(signed(record.counts.n_bytes))
     .bind(record.counts.spent.0)
     .execute(connection)
     .await
-    .map_err(failed_to(DOING))
+    .map_err(failed_to(WRITING))
     .map(drop)
 }
 
-pub(super) async fn find(
+async fn find(
     readers: &SqlitePool,
     account: &AccountId,
     id: &str,
@@ -67,7 +182,7 @@ pub(super) async fn find(
     row.as_ref().map(record).transpose()
 }
 
-pub(super) async fn of_account(
+async fn of_account(
     readers: &SqlitePool,
     account: &AccountId,
     before: Timestamp,
@@ -85,7 +200,7 @@ pub(super) async fn of_account(
     rows.iter().map(record).collect()
 }
 
-pub(super) async fn unfinished(readers: &SqlitePool) -> Result<Vec<CrawlRecord>, StoreError> {
+async fn unfinished(readers: &SqlitePool) -> Result<Vec<CrawlRecord>, StoreError> {
     let rows = sqlx::query("SELECT * FROM crawls WHERE state <> 'ended' ORDER BY number")
         .fetch_all(readers)
         .await
@@ -93,7 +208,7 @@ pub(super) async fn unfinished(readers: &SqlitePool) -> Result<Vec<CrawlRecord>,
     rows.iter().map(record).collect()
 }
 
-pub(super) async fn set_state(
+async fn set_state(
     connection: &mut SqliteConnection,
     id: &str,
     state: CrawlState,
@@ -103,11 +218,11 @@ pub(super) async fn set_state(
         .bind(id)
         .execute(connection)
         .await
-        .map_err(failed_to(DOING))
+        .map_err(failed_to(WRITING))
         .map(drop)
 }
 
-pub(super) async fn end(
+async fn end(
     connection: &mut SqliteConnection,
     id: &str,
     stop: StopReason,
@@ -119,233 +234,110 @@ pub(super) async fn end(
         .bind(id)
         .execute(connection)
         .await
-        .map_err(failed_to(DOING))
+        .map_err(failed_to(WRITING))
         .map(drop)
 }
 
-/// Writes addresses, pages and counts in one transaction.
-pub(super) async fn save(
-    connection: &mut SqliteConnection,
-    id: &str,
-    progress: &Progress,
-) -> Result<(), StoreError> {
-    let failed = failed_to(DOING);
-    let mut transaction = connection
-        .begin_with("BEGIN IMMEDIATE")
+async fn crawl_rows(
+    readers: &SqlitePool,
+    account: &AccountId,
+    range: PageRange,
+) -> Result<Rows<CrawlRecord>, StoreError> {
+    let failed = failed_to(READING);
+    let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM crawls WHERE account = ?")
+        .bind(account.as_str())
+        .fetch_one(readers)
         .await
         .map_err(&failed)?;
-    let counts = &progress.counts;
-    let crawl: Option<(i64,)> = sqlx::query_as(
-        "UPDATE crawls SET n_pages = ?, n_failed = ?, n_bytes = ?, spent = ? WHERE id = ? RETURNING number",
+    let rows = sqlx::query(
+        "SELECT * FROM crawls WHERE account = ? ORDER BY created DESC, number DESC LIMIT ? OFFSET ?",
     )
-    .bind(number(counts.n_pages))
-    .bind(number(counts.n_failed))
-    .bind(number(counts.n_bytes))
-    .bind(counts.spent.0)
-    .bind(id)
-    .fetch_optional(&mut *transaction)
+    .bind(account.as_str())
+    .bind(range.limit)
+    .bind(signed(range.offset))
+    .fetch_all(readers)
     .await
     .map_err(&failed)?;
-    let Some((crawl,)) = crawl else {
-        return Err(failed(sqlx::Error::RowNotFound));
-    };
-    insert(&mut transaction, &URLS, &progress.urls, |query, row| {
-        query
-            .bind(crawl)
-            .bind(row.n)
-            .bind(row.url.as_str())
-            .bind(row.depth)
-            .bind(state_number(row.state))
-    })
-    .await?;
-    insert(&mut transaction, &PAGES, &progress.pages, |query, row| {
-        query
-            .bind(crawl)
-            .bind(number(row.seq))
-            .bind(row.n)
-            .bind(row.status)
-            .bind(row.is_failed)
-            .bind(number(row.place.offset))
-            .bind(row.place.length)
-            .bind(row.at.map(|at| at.0))
-            .bind(row.cost.0)
-            .bind(row.error.as_deref())
-    })
-    .await?;
-    transaction.commit().await.map_err(&failed)
+    let count = count.unsigned_abs();
+    let rows = rows.iter().map(record).collect::<Result<_, _>>()?;
+    Ok(Rows { rows, count })
 }
 
-/// An insert of many rows.
-struct Insert {
-    into: &'static str,
-    n_columns: usize,
-    then: &'static str,
-}
-
-const URLS: Insert = Insert {
-    into: "INSERT INTO crawl_urls (crawl, n, url, depth, state) VALUES ",
-    n_columns: 5,
-    then: " ON CONFLICT (crawl, n) DO UPDATE SET depth = excluded.depth, state = excluded.state",
-};
-
-const PAGES: Insert = Insert {
-    into: "INSERT INTO crawl_pages (crawl, seq, n, status, is_failed, place, length, at, cost, error) VALUES ",
-    n_columns: 10,
-    // The same group again, after a commit that was reported as failed had reached the disk.
-    then: " ON CONFLICT (crawl, seq) DO UPDATE SET n = excluded.n, status = excluded.status,
-        is_failed = excluded.is_failed, place = excluded.place, length = excluded.length,
-        at = excluded.at, cost = excluded.cost, error = excluded.error",
-};
-
-impl Insert {
-    fn sql(&self, n_rows: usize) -> String {
-        let row = format!("({})", vec!["?"; self.n_columns].join(", "));
-        let mut sql = String::from(self.into);
-        sql.push_str(&vec![row; n_rows].join(", "));
-        // Writing to a string does not fail.
-        let _ = write!(sql, "{}", self.then);
-        sql
-    }
-}
-
-type Values<'q> = Query<'q, Sqlite, SqliteArguments>;
-
-async fn insert<'q, T>(
-    connection: &mut SqliteConnection,
-    insert: &Insert,
-    rows: &'q [T],
-    bind: impl Fn(Values<'q>, &'q T) -> Values<'q>,
-) -> Result<(), StoreError> {
-    let mut left = rows;
-    for n_rows in ROWS {
-        if left.len() < n_rows {
-            continue;
-        }
-        let sql: std::sync::Arc<str> = insert.sql(n_rows).into();
-        while left.len() >= n_rows {
-            let (now, later) = left.split_at(n_rows);
-            let query = sqlx::query(AssertSqlSafe(std::sync::Arc::clone(&sql)));
-            now.iter()
-                .fold(query, &bind)
-                .execute(&mut *connection)
-                .await
-                .map_err(failed_to(DOING))?;
-            left = later;
-        }
-    }
-    Ok(())
-}
-
-pub(super) async fn urls(
+async fn page_rows(
     readers: &SqlitePool,
-    id: &str,
-    after: Option<u32>,
-    count_max: u32,
-) -> Result<Vec<UrlRow>, StoreError> {
-    select_urls(readers, id, after, count_max, WAITING).await
-}
-
-pub(super) async fn skipped(
-    readers: &SqlitePool,
-    id: &str,
-    after: Option<u32>,
-    count_max: u32,
-) -> Result<Vec<UrlRow>, StoreError> {
-    select_urls(readers, id, after, count_max, SKIPPED).await
-}
-
-async fn select_urls(
-    readers: &SqlitePool,
-    id: &str,
-    after: Option<u32>,
-    count_max: u32,
-    state_min: i64,
-) -> Result<Vec<UrlRow>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT n, url, depth, crawl_urls.state AS state FROM crawl_urls
-         WHERE crawl = (SELECT number FROM crawls WHERE id = ?) AND n > ? AND crawl_urls.state >= ? ORDER BY n LIMIT ?",
+    account: &AccountId,
+    in_background: bool,
+    range: PageRange,
+) -> Result<Rows<CrawledPage>, StoreError> {
+    let failed = failed_to(READING);
+    let count: i64 = sqlx::query_scalar(
+        "SELECT COUNT(*) FROM crawls JOIN crawl_pages ON crawl = number WHERE account = ? AND in_background >= ?",
     )
-    .bind(id)
-    .bind(after.map_or(-1, i64::from))
-    .bind(state_min)
-    .bind(count_max)
+    .bind(account.as_str())
+    .bind(in_background)
+    .fetch_one(readers)
+    .await
+    .map_err(&failed)?;
+    let rows = sqlx::query(
+        "SELECT crawls.id AS id, seq, url, status, error, cost, at
+         FROM crawls JOIN crawl_pages AS page ON page.crawl = number
+         JOIN crawl_urls AS address ON address.crawl = number AND address.n = page.n
+         WHERE account = ? AND in_background >= ? ORDER BY created DESC, number DESC, seq DESC LIMIT ? OFFSET ?",
+    )
+    .bind(account.as_str())
+    .bind(in_background)
+    .bind(range.limit)
+    .bind(signed(range.offset))
     .fetch_all(readers)
     .await
-    .map_err(failed_to(READING))?;
-    rows.iter()
-        .map(|row| {
-            Ok(UrlRow {
-                n: column(row, "n")?,
-                url: column(row, "url")?,
-                depth: column(row, "depth")?,
-                state: state_of(column(row, "state")?)?,
-            })
-        })
-        .collect()
+    .map_err(&failed)?;
+    let count = count.unsigned_abs();
+    let rows = rows.iter().map(crawled_page).collect::<Result<_, _>>()?;
+    Ok(Rows { rows, count })
 }
 
-pub(super) async fn pages(
-    readers: &SqlitePool,
-    id: &str,
-    after: u64,
-    count_max: u32,
-) -> Result<Vec<PageRow>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT * FROM crawl_pages WHERE crawl = (SELECT number FROM crawls WHERE id = ?) AND seq > ? ORDER BY seq LIMIT ?",
-    )
-    .bind(id)
-    .bind(number(after))
-    .bind(count_max)
-    .fetch_all(readers)
-    .await
-    .map_err(failed_to(READING))?;
-    rows.iter().map(page).collect()
+fn crawled_page(row: &SqliteRow) -> Result<CrawledPage, StoreError> {
+    Ok(CrawledPage {
+        crawl: column(row, "id")?,
+        seq: count_column(row, "seq")?,
+        url: column(row, "url")?,
+        status: column(row, "status")?,
+        error: column(row, "error")?,
+        cost: Nanodollars(column(row, "cost")?),
+        at: column::<Option<i64>>(row, "at")?.map(Timestamp),
+    })
 }
 
-pub(super) async fn last_page(
-    readers: &SqlitePool,
-    id: &str,
-) -> Result<Option<PageRow>, StoreError> {
-    let row = sqlx::query(
-        "SELECT * FROM crawl_pages WHERE crawl = (SELECT number FROM crawls WHERE id = ?) ORDER BY seq DESC LIMIT 1",
-    )
-    .bind(id)
-    .fetch_optional(readers)
-    .await
-    .map_err(failed_to(READING))?;
-    row.as_ref().map(page).transpose()
+/// The result of one step of an expiry.
+enum Expiry {
+    /// Some rows of a crawl were deleted.
+    Partial,
+    /// The crawl with this id was deleted.
+    Complete(String),
+    /// No crawl has expired.
+    NothingLeft,
 }
 
-/// How far one step of forgetting came.
-pub(super) enum Expiry {
-    /// A crawl is smaller by some rows.
-    Part,
-    /// The crawl with this id is gone.
-    Whole(String),
-    /// There is no crawl to forget.
-    Nothing,
-}
-
-/// Forgets some rows of the crawl that ended first, if it ended before a time.
-pub(super) async fn expire_part(
+/// Deletes some rows of the crawl that ended first, if it ended before a time.
+async fn expire_step(
     connection: &mut SqliteConnection,
     before: Timestamp,
 ) -> Result<Expiry, StoreError> {
-    let failed = failed_to("forget old crawls");
+    let failed = failed_to("delete old crawls");
     let mut transaction = connection
         .begin_with("BEGIN IMMEDIATE")
         .await
         .map_err(&failed)?;
-    let old: Option<(i64, String)> =
+    let expired: Option<(i64, String)> =
         sqlx::query_as("SELECT number, id FROM crawls WHERE ended < ? ORDER BY ended LIMIT 1")
             .bind(before.0)
             .fetch_optional(&mut *transaction)
             .await
             .map_err(&failed)?;
-    let Some((number, id)) = old else {
-        return Ok(Expiry::Nothing);
+    let Some((number, id)) = expired else {
+        return Ok(Expiry::NothingLeft);
     };
-    let mut is_whole = true;
+    let mut is_complete = true;
     for sql in [
         "DELETE FROM crawl_urls WHERE crawl = ?1 AND n IN
          (SELECT n FROM crawl_urls WHERE crawl = ?1 ORDER BY n LIMIT ?2)",
@@ -358,9 +350,9 @@ pub(super) async fn expire_part(
             .execute(&mut *transaction)
             .await
             .map_err(&failed)?;
-        is_whole &= done.rows_affected() < u64::from(EXPIRED_ROWS_MAX);
+        is_complete &= done.rows_affected() < u64::from(EXPIRED_ROWS_MAX);
     }
-    if is_whole {
+    if is_complete {
         sqlx::query("DELETE FROM crawls WHERE number = ?")
             .bind(number)
             .execute(&mut *transaction)
@@ -368,14 +360,14 @@ pub(super) async fn expire_part(
             .map_err(&failed)?;
     }
     transaction.commit().await.map_err(&failed)?;
-    Ok(if is_whole {
-        Expiry::Whole(id)
+    Ok(if is_complete {
+        Expiry::Complete(id)
     } else {
-        Expiry::Part
+        Expiry::Partial
     })
 }
 
-pub(super) fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
+fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
     let state: &str = column(row, "state")?;
     let stop: Option<&str> = column(row, "stop")?;
     let terms: &str = column(row, "terms")?;
@@ -394,56 +386,10 @@ pub(super) fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
         created: Timestamp(column(row, "created")?),
         ended: column::<Option<i64>>(row, "ended")?.map(Timestamp),
         counts: CrawlCounts {
-            n_pages: count(row, "n_pages")?,
-            n_failed: count(row, "n_failed")?,
-            n_bytes: count(row, "n_bytes")?,
+            n_pages: count_column(row, "n_pages")?,
+            n_failed: count_column(row, "n_failed")?,
+            n_bytes: count_column(row, "n_bytes")?,
             spent: Nanodollars(column(row, "spent")?),
         },
     })
-}
-
-fn page(row: &SqliteRow) -> Result<PageRow, StoreError> {
-    Ok(PageRow {
-        seq: count(row, "seq")?,
-        n: column(row, "n")?,
-        status: column(row, "status")?,
-        is_failed: column(row, "is_failed")?,
-        place: LogPosition {
-            offset: count(row, "place")?,
-            length: column(row, "length")?,
-        },
-        at: column::<Option<i64>>(row, "at")?.map(Timestamp),
-        cost: Nanodollars(column(row, "cost")?),
-        error: column(row, "error")?,
-    })
-}
-
-fn count(row: &SqliteRow, name: &'static str) -> Result<u64, StoreError> {
-    let value: i64 = column(row, name)?;
-    u64::try_from(value).map_err(|_| StoreError::Unreadable { what: name })
-}
-
-/// Counts and offsets stay far below the largest signed number.
-fn number(count: u64) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX)
-}
-
-fn state_number(state: UrlState) -> i64 {
-    match state {
-        UrlState::Waiting => WAITING,
-        UrlState::Done => DONE,
-        UrlState::Skipped(skip) => SKIPPED + i64::from(skip.number()),
-    }
-}
-
-fn state_of(number: i64) -> Result<UrlState, StoreError> {
-    let skipped = || {
-        let skip = u8::try_from(number - SKIPPED).ok();
-        skip.and_then(SkipReason::numbered).map(UrlState::Skipped)
-    };
-    match number {
-        WAITING => Ok(UrlState::Waiting),
-        DONE => Ok(UrlState::Done),
-        _ => skipped().ok_or(StoreError::Unreadable { what: "state" }),
-    }
 }

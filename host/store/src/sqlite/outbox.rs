@@ -1,20 +1,96 @@
-//! Events that wait for their delivery, and the secrets they are signed with.
+//! Undelivered webhook events, and the secrets that sign them.
 
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{Connection, Row};
 
-use super::{column, failed_to};
-use crate::{AccountId, OutboxRow, StoreError};
 use trawl_model::clock::Timestamp;
 use trawl_model::secret::Secret;
 
+use super::SqliteStore;
+use super::row::{column, failed_to, signed};
+use crate::outbox::new_webhook_secret;
+use crate::{
+    AccountId, OutboxRow, OutboxStore, PageRange, Rows, StoreError, StoreFuture, WebhookSecrets,
+};
+
 const WRITING: &str = "write webhook events";
 const READING: &str = "read webhook events";
+const WRITING_SECRET: &str = "write a webhook secret";
 
-pub(super) async fn push(
-    connection: &mut SqliteConnection,
-    rows: &[OutboxRow],
-) -> Result<u64, StoreError> {
+impl OutboxStore for SqliteStore {
+    fn outbox_push<'a>(&'a self, rows: &'a [OutboxRow]) -> StoreFuture<'a, u64> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            push(writer.connection(), rows).await
+        })
+    }
+
+    fn outbox_due<'a>(
+        &'a self,
+        now: Timestamp,
+        busy: &'a [String],
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<OutboxRow>> {
+        Box::pin(due(&self.readers, now, busy, count_max))
+    }
+
+    fn outbox_next<'a>(&'a self, busy: &'a [String]) -> StoreFuture<'a, Option<Timestamp>> {
+        Box::pin(next(&self.readers, busy))
+    }
+
+    fn outbox_count(&self) -> StoreFuture<'_, u64> {
+        Box::pin(count(&self.readers))
+    }
+
+    fn outbox_done<'a>(&'a self, ids: &'a [String]) -> StoreFuture<'a, u64> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            done(writer.connection(), ids).await
+        })
+    }
+
+    fn outbox_postpone<'a>(
+        &'a self,
+        destination: &'a str,
+        tried: &'a [String],
+        until: Timestamp,
+        expired: Timestamp,
+    ) -> StoreFuture<'a, u64> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            postpone(writer.connection(), destination, tried, until, expired).await
+        })
+    }
+
+    fn outbox_rows<'a>(
+        &'a self,
+        account: &'a AccountId,
+        range: PageRange,
+    ) -> StoreFuture<'a, Rows<OutboxRow>> {
+        Box::pin(list(&self.readers, account, range))
+    }
+}
+
+impl WebhookSecrets for SqliteStore {
+    fn webhook_secret<'a>(&'a self, account: &'a AccountId) -> StoreFuture<'a, Secret> {
+        Box::pin(async move {
+            if let Some(stored) = secret(&self.readers, account).await? {
+                return Ok(stored);
+            }
+            let mut writer = self.writer().await?;
+            insert_secret(writer.connection(), account, &new_webhook_secret()).await
+        })
+    }
+
+    fn renew_webhook_secret<'a>(&'a self, account: &'a AccountId) -> StoreFuture<'a, Secret> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            replace_secret(writer.connection(), account, &new_webhook_secret()).await
+        })
+    }
+}
+
+async fn push(connection: &mut SqliteConnection, rows: &[OutboxRow]) -> Result<u64, StoreError> {
     let failed = failed_to(WRITING);
     let mut transaction = connection
         .begin_with("BEGIN IMMEDIATE")
@@ -43,7 +119,7 @@ pub(super) async fn push(
     Ok(count)
 }
 
-pub(super) async fn due(
+async fn due(
     readers: &SqlitePool,
     now: Timestamp,
     busy: &[String],
@@ -57,7 +133,7 @@ pub(super) async fn due(
          ORDER BY due, seq LIMIT ?3",
     )
     .bind(now.0)
-    .bind(listed(busy))
+    .bind(json_list(busy))
     .bind(count_max)
     .fetch_all(readers)
     .await
@@ -65,15 +141,12 @@ pub(super) async fn due(
     rows.iter().map(event).collect()
 }
 
-pub(super) async fn next(
-    readers: &SqlitePool,
-    busy: &[String],
-) -> Result<Option<Timestamp>, StoreError> {
+async fn next(readers: &SqlitePool, busy: &[String]) -> Result<Option<Timestamp>, StoreError> {
     let row = sqlx::query(
         "SELECT due FROM outbox WHERE destination NOT IN (SELECT value FROM json_each(?))
          ORDER BY due LIMIT 1",
     )
-    .bind(listed(busy))
+    .bind(json_list(busy))
     .fetch_optional(readers)
     .await
     .map_err(failed_to(READING))?;
@@ -81,7 +154,7 @@ pub(super) async fn next(
         .transpose()
 }
 
-pub(super) async fn count(readers: &SqlitePool) -> Result<u64, StoreError> {
+async fn count(readers: &SqlitePool) -> Result<u64, StoreError> {
     let row = sqlx::query("SELECT COUNT(*) FROM outbox")
         .fetch_one(readers)
         .await;
@@ -91,19 +164,16 @@ pub(super) async fn count(readers: &SqlitePool) -> Result<u64, StoreError> {
     Ok(count.unsigned_abs())
 }
 
-pub(super) async fn done(
-    connection: &mut SqliteConnection,
-    ids: &[String],
-) -> Result<u64, StoreError> {
+async fn done(connection: &mut SqliteConnection, ids: &[String]) -> Result<u64, StoreError> {
     let done = sqlx::query("DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(?))")
-        .bind(listed(ids))
+        .bind(json_list(ids))
         .execute(connection)
         .await
         .map_err(failed_to(WRITING))?;
     Ok(done.rows_affected())
 }
 
-pub(super) async fn postpone(
+async fn postpone(
     connection: &mut SqliteConnection,
     destination: &str,
     tried: &[String],
@@ -115,7 +185,7 @@ pub(super) async fn postpone(
         .begin_with("BEGIN IMMEDIATE")
         .await
         .map_err(&failed)?;
-    let gone = sqlx::query("DELETE FROM outbox WHERE destination = ? AND created <= ?")
+    let deleted = sqlx::query("DELETE FROM outbox WHERE destination = ? AND created <= ?")
         .bind(destination)
         .bind(expired.0)
         .execute(&mut *transaction)
@@ -125,7 +195,7 @@ pub(super) async fn postpone(
         "UPDATE outbox SET n_attempts = n_attempts + 1
          WHERE id IN (SELECT value FROM json_each(?))",
     )
-    .bind(listed(tried))
+    .bind(json_list(tried))
     .execute(&mut *transaction)
     .await
     .map_err(&failed)?;
@@ -136,13 +206,33 @@ pub(super) async fn postpone(
         .await
         .map_err(&failed)?;
     transaction.commit().await.map_err(&failed)?;
-    Ok(gone.rows_affected())
+    Ok(deleted.rows_affected())
 }
 
-pub(super) async fn secret(
+async fn list(
     readers: &SqlitePool,
     account: &AccountId,
-) -> Result<Option<Secret>, StoreError> {
+    range: PageRange,
+) -> Result<Rows<OutboxRow>, StoreError> {
+    let failed = failed_to(READING);
+    let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM outbox WHERE account = ?")
+        .bind(account.as_str())
+        .fetch_one(readers)
+        .await
+        .map_err(&failed)?;
+    let rows = sqlx::query("SELECT * FROM outbox WHERE account = ? ORDER BY seq LIMIT ? OFFSET ?")
+        .bind(account.as_str())
+        .bind(range.limit)
+        .bind(signed(range.offset))
+        .fetch_all(readers)
+        .await
+        .map_err(&failed)?;
+    let count = count.unsigned_abs();
+    let rows = rows.iter().map(event).collect::<Result<_, _>>()?;
+    Ok(Rows { rows, count })
+}
+
+async fn secret(readers: &SqlitePool, account: &AccountId) -> Result<Option<Secret>, StoreError> {
     let row = sqlx::query("SELECT secret FROM webhook_secrets WHERE account = ?")
         .bind(account.as_str())
         .fetch_optional(readers)
@@ -152,8 +242,8 @@ pub(super) async fn secret(
         .transpose()
 }
 
-/// Keeps a secret unless there is one; returns the one that is kept.
-pub(super) async fn keep_secret(
+/// Inserts a secret unless one exists; returns the stored one.
+async fn insert_secret(
     connection: &mut SqliteConnection,
     account: &AccountId,
     fresh: &Secret,
@@ -166,12 +256,12 @@ pub(super) async fn keep_secret(
     .bind(fresh.expose())
     .fetch_one(connection)
     .await
-    .map_err(failed_to("keep a webhook secret"))?;
+    .map_err(failed_to(WRITING_SECRET))?;
     column::<String>(&row, "secret").map(Secret::from)
 }
 
-/// Puts a secret in place of the one there was.
-pub(super) async fn renew_secret(
+/// Replaces the stored secret.
+async fn replace_secret(
     connection: &mut SqliteConnection,
     account: &AccountId,
     fresh: &Secret,
@@ -184,16 +274,16 @@ pub(super) async fn renew_secret(
     .bind(fresh.expose())
     .fetch_one(connection)
     .await
-    .map_err(failed_to("keep a webhook secret"))?;
+    .map_err(failed_to(WRITING_SECRET))?;
     column::<String>(&row, "secret").map(Secret::from)
 }
 
-/// Texts as a JSON list, which SQLite takes as one value.
-fn listed(texts: &[String]) -> String {
+/// Strings as a JSON array, which can be bound as one value.
+fn json_list(texts: &[String]) -> String {
     serde_json::Value::from(texts).to_string()
 }
 
-pub(super) fn event(row: &SqliteRow) -> Result<OutboxRow, StoreError> {
+fn event(row: &SqliteRow) -> Result<OutboxRow, StoreError> {
     Ok(OutboxRow {
         id: column(row, "id")?,
         account: AccountId::new(column::<&str>(row, "account")?),

@@ -1,12 +1,14 @@
-//! Subscriptions: a row an account, written together with its charge.
+//! Subscriptions: one row per account, written in one transaction with its charge.
 
 use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
-use super::{column, failed_to, ledger};
-use crate::{AccountId, Entry, StoreError, Subscription, SubscriptionState, Written};
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
+
+use super::entries;
+use super::row::{column, failed_to};
+use crate::{AccountId, Entry, StoreError, Subscription, SubscriptionState, Written};
 
 const DOING: &str = "write a subscription";
 
@@ -18,7 +20,8 @@ pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<Subscription>, Store
     rows.iter().map(subscription).collect()
 }
 
-/// Writes the row and its charge, or neither: a charge that stands already or is refused leaves the row as it is.
+/// Writes the row and its charge, or neither: if the charge exists or is refused, the row stays
+/// unchanged.
 pub(super) async fn save(
     connection: &mut SqliteConnection,
     row: &Subscription,
@@ -30,7 +33,7 @@ pub(super) async fn save(
         .await
         .map_err(&failed)?;
     if let Some(charge) = charge {
-        match ledger::insert_one(&mut transaction, charge).await? {
+        match entries::insert_one(&mut transaction, charge).await? {
             Written::New => {}
             unchanged => {
                 transaction.rollback().await.map_err(&failed)?;

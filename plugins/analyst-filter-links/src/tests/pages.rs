@@ -1,9 +1,10 @@
-//! Links with what a person says of them. The first half of each list was looked at while the rules were made; the second was not.
+//! Manually labelled links. The first half of each list was used while developing the rules; the
+//! second half was held out.
 
-/// An address under `https://site.example`, the text of the link, the type.
-pub(super) type Typed = (&'static str, &'static str, &'static str);
+/// A path under `https://site.example`, the anchor text, and the expected type.
+pub(super) type TypeCase = (&'static str, &'static str, &'static str);
 
-pub(super) const TYPES_SEEN: &[Typed] = &[
+pub(super) const TYPES_SEEN: &[TypeCase] = &[
     ("/blog/why-we-moved", "Why we moved", "article"),
     ("/blog", "Blog", "listing"),
     (
@@ -46,7 +47,7 @@ pub(super) const TYPES_SEEN: &[Typed] = &[
     ("/x81", "Something", "other"),
 ];
 
-pub(super) const TYPES_UNSEEN: &[Typed] = &[
+pub(super) const TYPES_UNSEEN: &[TypeCase] = &[
     ("/stories/a-day-at-the-mill", "A day at the mill", "article"),
     ("/actualites/le-nouveau-tram", "Le nouveau tram", "article"),
     ("/noticias/2023/09/el-puerto", "El puerto crece", "article"),
@@ -91,15 +92,15 @@ pub(super) const TYPES_UNSEEN: &[Typed] = &[
     ("/gallery", "Gallery", "media"),
 ];
 
-/// A page: what is asked, its links by address and text (those that begin with `!` stand in the footer, with `^` in the navigation),
-/// and the addresses that are relevant.
-pub(super) type Asked = (
+/// A page: the prompt, its links by path and text (prefix `!` puts a link in the footer, `^` in the
+/// navigation), and the relevant paths.
+pub(super) type RelevanceCase = (
     &'static str,
     &'static [(&'static str, &'static str)],
     &'static [&'static str],
 );
 
-pub(super) const ASKED_SEEN: &[Asked] = &[
+pub(super) const RELEVANCE_SEEN: &[RelevanceCase] = &[
     (
         "solar panels",
         &[
@@ -218,7 +219,7 @@ pub(super) const ASKED_SEEN: &[Asked] = &[
     ),
 ];
 
-pub(super) const ASKED_UNSEEN: &[Asked] = &[
+pub(super) const RELEVANCE_UNSEEN: &[RelevanceCase] = &[
     (
         "electric cars",
         &[

@@ -1,7 +1,7 @@
-//! Small pages with the labels that a person gives them. The first half was looked at while the taxonomy was made; the second
-//! was not.
+//! Small manually labelled pages. The first half was used while developing the taxonomy; the second
+//! half was held out.
 
-/// A page: what it is called, its HTML, the topics of which one must come first, and its industry, or nothing when a page has none.
+/// A page: its name, its HTML, the topics of which one must come first, and its industry, if any.
 pub(super) type Case = (
     &'static str,
     &'static str,

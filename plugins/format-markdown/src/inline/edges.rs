@@ -1,25 +1,28 @@
-//! The edges of a mark, where markdown's delimiters are not read as such: next to blanks, and between punctuation and a letter.
+//! The edges of marks, where Markdown delimiters are not recognized: next to blanks, and between
+//! punctuation and a letter.
 //!
-//! What stands at the edge is moved outside, blanks and punctuation; where that does not do, a tag stands in for the delimiter.
+//! Blanks and punctuation at the edge are moved outside; if that is not enough, an HTML tag
+//! replaces the delimiter.
 
 use super::Writer;
 use super::marks::{Mark, Open};
 use crate::flanking::can_close;
 
-/// The blank that does not end a line.
+/// The no-break space, which does not end a line.
 const HARD_BLANK: char = '\u{a0}';
-/// Punctuation that may stand before a mark instead of in it.
+/// Punctuation that may be moved before a mark.
 const OPENING: &[char] = &[
     '"', '\'', '«', '„', '“', '‘', '「', '『', '（', '《', '〈', '【', '〔',
 ];
-/// Punctuation that may stand behind a mark instead of in it.
+/// Punctuation that may be moved after a mark.
 const CLOSING: &[char] = &[
     '"', '\'', '.', ',', ':', ';', '!', '?', '»', '”', '’', '…', '」', '』', '）', '》', '〉',
     '】', '〕', '。', '，', '、', '：', '；', '！', '？', '،', '؛', '؟',
 ];
 
 impl<'a> Writer<'a> {
-    /// Writes what a text begins with and what belongs before the marks that are about to begin; gives its bytes.
+    /// Writes the start of a text that belongs before the pending marks; returns its number of
+    /// bytes.
     pub(super) fn write_before_marks(&mut self, text: &str) -> usize {
         let blanks = text.len() - text.trim_start_matches(HARD_BLANK).len();
         match blanks {
@@ -31,9 +34,9 @@ impl<'a> Writer<'a> {
     fn blanks_before_marks(&mut self, text: &str, n_bytes: usize) -> usize {
         self.flush_code();
         let n_same = self.n_same();
-        let begins_mark = n_same < self.wanted.len();
+        let begins_mark = n_same < self.enclosing.len();
         if self.leaf.is_none() || self.is_cell_empty() {
-            // Nothing but blanks is no content, and a mark does not begin with them.
+            // Blanks alone are not content, and a mark does not start with them.
             return if begins_mark || n_bytes == text.len() {
                 n_bytes
             } else {
@@ -49,7 +52,7 @@ impl<'a> Writer<'a> {
         n_bytes
     }
 
-    /// After a letter, a delimiter before punctuation begins nothing.
+    /// After a letter, a delimiter before punctuation does not open a mark.
     fn punctuation_before_marks(&mut self, text: &str) -> usize {
         let rest = text.trim_start_matches(OPENING);
         let n_bytes = text.len() - rest.len();
@@ -65,8 +68,10 @@ impl<'a> Writer<'a> {
         }
         let n_same = self.n_same();
         let begins_mark = self.open.len() == n_same
-            && n_same < self.wanted.len()
-            && self.wanted[n_same..].iter().all(|wanted| !wanted.is_link());
+            && n_same < self.enclosing.len()
+            && self.enclosing[n_same..]
+                .iter()
+                .all(|enclosing| !enclosing.is_link());
         if !begins_mark {
             return 0;
         }
@@ -74,7 +79,7 @@ impl<'a> Writer<'a> {
         n_bytes
     }
 
-    /// Ends a mark that is no link.
+    /// Closes a mark other than a link.
     pub(super) fn close_delimited(&mut self, open: Open<'a>, next: Option<char>) {
         let mark = open.mark;
         let punctuation = self.take_punctuation(open, next);
@@ -88,7 +93,8 @@ impl<'a> Writer<'a> {
         self.lines.out.push_str(&punctuation);
     }
 
-    /// Takes the punctuation from the end of a mark where a delimiter after it would end nothing.
+    /// Removes the punctuation at the end of a mark if a delimiter after it would not close the
+    /// mark.
     fn take_punctuation(&mut self, open: Open<'_>, next: Option<char>) -> String {
         let start = open.at + open.mark.delimiter().len();
         if open.as_tag || can_close(self.last_char(open.mark), next) {
@@ -106,8 +112,8 @@ impl<'a> Writer<'a> {
         String::new()
     }
 
-    /// Takes the tag away from a mark that has no letter in it: a full stop need not be bold.
-    pub(super) fn says_nothing(&mut self, open: Open<'_>) -> bool {
+    /// Drops the tag of a mark without letters: a full stop need not be bold.
+    pub(super) fn drop_empty_tag(&mut self, open: Open<'_>) -> bool {
         let start = open.at + open.mark.tag().len() + "<>".len();
         if self.lines.out[start..].contains(char::is_alphanumeric) {
             return false;
@@ -120,19 +126,20 @@ impl<'a> Writer<'a> {
         true
     }
 
-    /// Takes the hard blanks from the end of a mark: they stand outside of it.
+    /// Removes the no-break spaces at the end of a mark; they are written after it.
     pub(super) fn take_blanks(&mut self, open: Open<'_>) -> String {
         if open.mark == Mark::Nothing {
             return String::new();
         }
         let end = self.lines.out.trim_end_matches(HARD_BLANK).len();
-        match end <= open.at + 1 {
-            true => String::new(),
-            false => self.lines.out.split_off(end),
+        if end <= open.at + 1 {
+            String::new()
+        } else {
+            self.lines.out.split_off(end)
         }
     }
 
-    /// Where the closing delimiter would not be read as one, the opening one is replaced by a tag.
+    /// Replaces the opening delimiter by a tag if the closing one would not be recognized.
     fn turn_into_tag(&mut self, open: Open<'a>, next: Option<char>) -> bool {
         if can_close(self.last_char(open.mark), next) {
             return false;

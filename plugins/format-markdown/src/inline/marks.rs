@@ -1,23 +1,23 @@
 //! Marks and links around text.
 
 use super::{Mode, Writer};
-use crate::address;
 use crate::flanking::can_open;
+use crate::url;
 
-/// Marks and links that can stand in one another; deeper ones are left out.
+/// Maximum nesting of marks and links; deeper ones are dropped.
 const NESTING_MAX: usize = 16;
 
-/// An element that encloses text.
+/// An element around inline text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark<'a> {
-    /// Counted, but written as nothing.
+    /// Counted, but not written.
     Nothing,
     Strong,
     Emphasis,
     Strike,
     Sub,
     Sup,
-    /// A link with its address as the page has it and its title.
+    /// A link with its unresolved URL and its title.
     Link(&'a str, &'a str),
 }
 
@@ -31,7 +31,7 @@ impl Mark<'_> {
         }
     }
 
-    /// Tag name for the cases that markdown's delimiters cannot express.
+    /// Tag name for cases that Markdown delimiters cannot express.
     pub(super) fn tag(self) -> &'static str {
         match self {
             Self::Strong => "strong",
@@ -49,12 +49,12 @@ impl Mark<'_> {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted<'a> {
+pub(super) struct EnclosingMark<'a> {
     mark: Mark<'a>,
     id: u32,
 }
 
-impl Wanted<'_> {
+impl EnclosingMark<'_> {
     pub(super) fn is_link(&self) -> bool {
         matches!(self.mark, Mark::Link(..))
     }
@@ -64,23 +64,23 @@ impl Wanted<'_> {
 pub(super) struct Open<'a> {
     pub(super) mark: Mark<'a>,
     id: u32,
-    /// Where its first mark stands in the output.
+    /// Start of its delimiter in the output.
     pub(super) at: usize,
-    /// Begun as a tag, so ended as one.
+    /// Opened as a tag, so closed as one.
     pub(super) as_tag: bool,
 }
 
 impl<'a> Writer<'a> {
-    /// A mark or link begins.
+    /// Starts a mark or link.
     pub(crate) fn enter_mark(&mut self, mark: Mark<'a>) {
         self.flush_code();
-        if self.wanted.len() >= NESTING_MAX {
+        if self.enclosing.len() >= NESTING_MAX {
             self.n_ignored += 1;
             return;
         }
         let is_header = matches!(self.mode, Mode::Heading(_) | Mode::Cell(true));
         let is_within_own = self
-            .wanted
+            .enclosing
             .iter()
             .any(|outer| std::mem::discriminant(&outer.mark) == std::mem::discriminant(&mark));
         let mark = match mark {
@@ -92,7 +92,7 @@ impl<'a> Writer<'a> {
             mark => mark,
         };
         self.next_id += 1;
-        self.wanted.push(Wanted {
+        self.enclosing.push(EnclosingMark {
             mark,
             id: self.next_id,
         });
@@ -100,61 +100,64 @@ impl<'a> Writer<'a> {
         self.in_link |= matches!(mark, Mark::Link(..));
     }
 
-    /// The innermost mark or link ends.
+    /// Ends the innermost mark or link.
     pub(crate) fn leave_mark(&mut self) {
         self.flush_code();
         if self.n_ignored > 0 {
             self.n_ignored -= 1;
             return;
         }
-        if let Some(Wanted {
+        if let Some(EnclosingMark {
             mark: Mark::Link(..),
             ..
-        }) = self.wanted.pop()
+        }) = self.enclosing.pop()
         {
             self.in_link = false;
         }
         self.in_sync = false;
     }
 
-    /// Ends the marks that are no longer wanted, then writes the white space, then begins the new ones.
+    /// Closes marks that have ended, then writes white space, then opens new marks.
     pub(super) fn sync(&mut self, first: char) {
         let has_gap = self.has_gap();
         let n_same = self.n_same();
-        let next = match has_gap {
-            true => None,
-            false => Some(self.first_but_stars(n_same, first)),
+        let next = if has_gap {
+            None
+        } else {
+            Some(self.first_but_stars(n_same, first))
         };
         self.close_down_to(n_same, next);
         self.write_pending();
-        for at in n_same..self.wanted.len() {
+        for at in n_same..self.enclosing.len() {
             let next = self.first_but_stars(at + 1, first);
-            self.open_mark(self.wanted[at], next);
+            self.open_mark(self.enclosing[at], next);
         }
         self.in_sync = true;
     }
 
-    /// How many of the marks that are open are still wanted.
+    /// Number of open marks that have not ended.
     pub(super) fn n_same(&mut self) -> usize {
         let has_gap = self.has_gap();
         let mut n_same = 0;
-        while let (Some(open), Some(wanted)) = (self.open.get_mut(n_same), self.wanted.get(n_same))
+        while let (Some(open), Some(enclosing)) =
+            (self.open.get_mut(n_same), self.enclosing.get(n_same))
         {
-            // Two marks of a kind that touch become one: their delimiters would run together.
-            let joins = !has_gap && open.mark == wanted.mark && !open.mark.delimiter().is_empty();
-            if open.id != wanted.id && !joins {
+            // Two adjacent marks of the same kind are merged: their delimiters would run together.
+            let joins =
+                !has_gap && open.mark == enclosing.mark && !open.mark.delimiter().is_empty();
+            if open.id != enclosing.id && !joins {
                 break;
             }
-            open.id = wanted.id;
+            open.id = enclosing.id;
             n_same += 1;
         }
         n_same
     }
 
-    /// The first character that is not a star from the `at`th wanted mark on.
+    /// The first character that is not an asterisk, from the pending mark `at` on.
     fn first_but_stars(&self, at: usize, first: char) -> char {
-        for wanted in &self.wanted[at..] {
-            match wanted.mark {
+        for enclosing in &self.enclosing[at..] {
+            match enclosing.mark {
                 Mark::Nothing | Mark::Strong | Mark::Emphasis => {}
                 Mark::Strike => return '~',
                 Mark::Sub | Mark::Sup => return '<',
@@ -164,10 +167,10 @@ impl<'a> Writer<'a> {
         first
     }
 
-    fn open_mark(&mut self, wanted: Wanted<'a>, next: char) {
+    fn open_mark(&mut self, enclosing: EnclosingMark<'a>, next: char) {
         let at = self.lines.out.len();
-        // A heading is bold by itself, also when what makes it bold began around it.
-        let mark = match wanted.mark {
+        // A heading is bold anyway, even if the bold mark started outside of it.
+        let mark = match enclosing.mark {
             Mark::Strong if matches!(self.mode, Mode::Heading(_)) => Mark::Nothing,
             mark => mark,
         };
@@ -184,23 +187,23 @@ impl<'a> Writer<'a> {
             _ => as_tag = !can_open(self.last_char(mark), next),
         }
         let at = self.lines.out.len() - usize::from(matches!(mark, Mark::Link(..)));
-        match as_tag {
-            true => {
-                self.lines.out.push('<');
-                self.lines.out.push_str(mark.tag());
-                self.lines.out.push('>');
-            }
-            false => self.lines.out.push_str(mark.delimiter()),
+        if as_tag {
+            self.lines.out.push('<');
+            self.lines.out.push_str(mark.tag());
+            self.lines.out.push('>');
+        } else {
+            self.lines.out.push_str(mark.delimiter());
         }
         self.open.push(Open {
             mark,
-            id: wanted.id,
+            id: enclosing.id,
             at,
             as_tag,
         });
     }
 
-    /// The last character of the line, not counting stars that delimit: a run of them is judged as one.
+    /// The last character of the line, skipping delimiter asterisks: a run of them is judged as a
+    /// whole.
     pub(super) fn last_char(&self, mark: Mark<'_>) -> Option<char> {
         let start = self.lines.line_start.max(match self.mode {
             Mode::Cell(_) => self.leaf.unwrap_or(0),
@@ -216,7 +219,8 @@ impl<'a> Writer<'a> {
         line[..line.len() - n_stars].chars().next_back()
     }
 
-    /// Ends the innermost marks until `n` are left; `next` is what follows them, `None` for white space or the end of a line.
+    /// Closes the innermost marks until `n` are open; `next` is the character that follows, `None`
+    /// for white space or the end of a line.
     pub(super) fn close_down_to(&mut self, n: usize, next: Option<char>) {
         while self.open.len() > n {
             let Some(open) = self.open.pop() else { return };
@@ -234,7 +238,7 @@ impl<'a> Writer<'a> {
     }
 
     fn close_mark(&mut self, open: Open<'a>, next: Option<char>) {
-        if open.as_tag && !matches!(open.mark, Mark::Sub | Mark::Sup) && self.says_nothing(open) {
+        if open.as_tag && !matches!(open.mark, Mark::Sub | Mark::Sup) && self.drop_empty_tag(open) {
             return;
         }
         let blanks = self.take_blanks(open);
@@ -250,8 +254,8 @@ impl<'a> Writer<'a> {
     fn close_link(&mut self, at: usize, href: &str, title: &str) {
         let text = &self.lines.out[at + 1..];
         if title.is_empty() && text.contains([':', '@']) && !text.contains(['|', '\\', ' ']) {
-            let address = address::absolute(self.document, href);
-            if address::is_autolink(text, &address) {
+            let destination = url::absolute(self.document, href);
+            if url::is_autolink(text, &destination) {
                 let text = text.to_owned();
                 self.lines.out.truncate(at);
                 self.lines.out.push('<');

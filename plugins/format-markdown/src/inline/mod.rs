@@ -1,7 +1,8 @@
 //! Text, marks, links and code within a block.
 //!
-//! What is around the text (`wanted`) and what has been begun in the output (`open`) are kept apart, and joined only when content
-//! comes. So marks never stand next to blanks, never enclose nothing, and are begun again after a block boundary within them.
+//! The marks around the text (`enclosing`) and the marks opened in the output (`open`) are
+//! separate, and synchronized only when content is written. So delimiters are never next to blanks,
+//! never empty, and are reopened after a block boundary.
 
 mod edges;
 mod marks;
@@ -9,26 +10,26 @@ mod spans;
 
 use trawl_sdk::Document;
 
-use crate::address;
 use crate::escape::{self, CLASSES, Class, Place};
 use crate::lines::{Gap, Lines};
-use marks::{Open, Wanted};
+use crate::url;
+use marks::{EnclosingMark, Open};
 
 pub(crate) use marks::Mark;
 pub(crate) use spans::longest_run;
 
-/// What kind of block the text goes into.
+/// Kind of block that the text is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Paragraphs; a line break stays one.
+    /// Paragraphs; line breaks are preserved.
     Flow,
-    /// A heading of this level: one line.
+    /// A heading of this level: a single line.
     Heading(u8),
-    /// A table's cell: one line, with tags for breaks. The flag says that it is a header.
+    /// A table cell: a single line, with tags for line breaks. The flag marks a header cell.
     Cell(bool),
 }
 
-/// White space that is written when content follows it.
+/// White space to be written before the next content.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pending {
     space: bool,
@@ -40,26 +41,26 @@ pub(crate) struct Writer<'a> {
     pub(crate) lines: Lines,
     pub(crate) mode: Mode,
     document: &'a Document<'a>,
-    /// Where the content of the block at hand begins; `None` between blocks.
+    /// Start of the current block's content; `None` between blocks.
     leaf: Option<usize>,
     pending: Pending,
-    wanted: Vec<Wanted<'a>>,
+    enclosing: Vec<EnclosingMark<'a>>,
     n_ignored: usize,
     next_id: u32,
     open: Vec<Open<'a>>,
     in_sync: bool,
     in_link: bool,
-    in_address: bool,
-    /// Elements of code around.
+    in_url: bool,
+    /// Depth of code elements.
     code_depth: usize,
-    /// Code that waits for more of it.
+    /// Code that may still be extended.
     code: String,
-    /// Where the last code span ended.
+    /// End of the last code span.
     code_end: usize,
-    /// Links around that part their blocks by line breaks.
+    /// Depth of links that separate their blocks by line breaks.
     pub(crate) n_joined: usize,
-    /// Elements around that keep line breaks.
-    pub(crate) kept_breaks: usize,
+    /// Depth of elements that preserve line breaks.
+    pub(crate) preserved_breaks: usize,
 }
 
 impl<'a> Writer<'a> {
@@ -70,46 +71,46 @@ impl<'a> Writer<'a> {
             document,
             leaf: None,
             pending: Pending::default(),
-            wanted: Vec::new(),
+            enclosing: Vec::new(),
             n_ignored: 0,
             next_id: 0,
             open: Vec::new(),
             in_sync: true,
             in_link: false,
-            in_address: false,
+            in_url: false,
             code_depth: 0,
             code: String::new(),
             code_end: 0,
             n_joined: 0,
-            kept_breaks: 0,
+            preserved_breaks: 0,
         }
     }
 
-    /// Whether blocks are boundaries only, because the text goes into one line.
+    /// Whether blocks are only boundaries, because the text goes into a single line.
     pub(crate) fn is_one_line(&self) -> bool {
         self.mode != Mode::Flow || self.n_joined > 0
     }
 
-    /// Whether the text goes into inline code.
+    /// Whether the text is inline code.
     pub(crate) fn is_in_code(&self) -> bool {
         self.code_depth > 0
     }
 
-    /// Whether the text goes into a link.
+    /// Whether the text is in a link.
     pub(crate) fn is_in_link(&self) -> bool {
         self.in_link
     }
 
-    /// Whether the block at hand has content.
+    /// Whether the current block has content.
     pub(crate) fn has_content(&self) -> bool {
         self.leaf.is_some() || !self.code.is_empty()
     }
 
-    /// Text of the page, white space folded as a browser would.
+    /// Writes text of the page, collapsing white space like a browser.
     pub(crate) fn text(&mut self, text: &str) {
         if self.code_depth > 0 {
             self.code.push_str(text);
-        } else if self.kept_breaks > 0 && text.contains('\n') {
+        } else if self.preserved_breaks > 0 && text.contains('\n') {
             for (i, line) in text.split('\n').enumerate() {
                 if i > 0 {
                     self.line_break();
@@ -147,12 +148,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether white space is owed before the next content.
+    /// Whether white space is pending.
     fn has_gap(&self) -> bool {
         self.pending.space || self.pending.breaks > 0
     }
 
-    /// Writes text that begins with content; white space at its end is left to the caller.
+    /// Writes text that starts with content; trailing white space is left to the caller.
     fn escaped(&mut self, text: &str) {
         let bytes = text.as_bytes();
         let (mut copied, mut at) = (0, 0);
@@ -167,7 +168,7 @@ impl<'a> Writer<'a> {
                     if at < bytes.len() {
                         self.lines.out.push(' ');
                     }
-                    self.in_address = false;
+                    self.in_url = false;
                 }
                 Class::Special => {
                     self.lines.out.push_str(&text[copied..at]);
@@ -188,7 +189,7 @@ impl<'a> Writer<'a> {
             after_break: self.lines.line_start > leaf,
             in_brackets: self.in_link,
             in_cell: matches!(self.mode, Mode::Cell(_)),
-            in_address: self.in_address,
+            in_url: self.in_url,
         };
         if escape::needs_backslash(place, text, at) {
             self.lines.out.push('\\');
@@ -197,32 +198,32 @@ impl<'a> Writer<'a> {
             && text[at..].starts_with("://")
             && self.lines.out.ends_with(|c: char| c.is_alphabetic())
         {
-            self.in_address = true;
+            self.in_url = true;
         }
     }
 
-    /// White space, or something like it.
+    /// Adds white space.
     pub(crate) fn space(&mut self) {
         if self.code_depth > 0 {
             self.code.push(' ');
         } else {
             self.flush_code();
             self.pending.space = true;
-            self.in_address = false;
+            self.in_url = false;
         }
     }
 
-    /// A line break; in a heading a space.
+    /// Adds a line break; a space in a heading.
     pub(crate) fn line_break(&mut self) {
         self.flush_code();
-        self.in_address = false;
+        self.in_url = false;
         match self.mode {
             Mode::Heading(_) => self.pending.space = true,
             _ => self.pending.breaks = self.pending.breaks.saturating_add(1),
         }
     }
 
-    /// A boundary of blocks: ends the block at hand, or parts the text where it is all one line.
+    /// A block boundary: ends the current block, or separates the text in a single line.
     pub(crate) fn boundary(&mut self) {
         match self.mode {
             Mode::Flow if self.n_joined == 0 => self.end_leaf(),
@@ -232,13 +233,13 @@ impl<'a> Writer<'a> {
             }
             Mode::Flow | Mode::Cell(_) => {
                 self.flush_code();
-                self.in_address = false;
+                self.in_url = false;
                 self.pending.breaks = self.pending.breaks.max(1);
             }
         }
     }
 
-    /// Ends the block at hand.
+    /// Ends the current block.
     pub(crate) fn end_leaf(&mut self) {
         self.flush_code();
         if let Some(start) = self.leaf.take() {
@@ -249,10 +250,10 @@ impl<'a> Writer<'a> {
             self.lines.gap = Gap::Blank;
         }
         self.pending = Pending::default();
-        self.in_address = false;
+        self.in_url = false;
     }
 
-    /// A heading's last `#`s would be taken for its closing marks.
+    /// Escapes trailing `#`s of a heading, which would be parsed as its closing sequence.
     fn guard_heading_end(&mut self, start: usize) {
         let content = &self.lines.out[start..];
         let rest = content.trim_end_matches('#');
@@ -261,7 +262,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes markdown as it is, as content of the block at hand.
+    /// Writes Markdown verbatim, as content of the current block.
     pub(crate) fn raw(&mut self, markdown: &str) {
         if let Some(first) = markdown.chars().next() {
             self.begin_content(first);
@@ -276,16 +277,16 @@ impl<'a> Writer<'a> {
         let was_in_link = std::mem::replace(&mut self.in_link, true);
         self.escaped(alt.trim_ascii());
         self.in_link = was_in_link;
-        self.in_address = false;
+        self.in_url = false;
         self.destination(src, title);
     }
 
     fn destination(&mut self, href: &str, title: &str) {
-        let address = address::absolute(self.document, href);
+        let destination = url::absolute(self.document, href);
         let in_cell = matches!(self.mode, Mode::Cell(_));
         self.lines.out.push_str("](");
-        address::write(&mut self.lines.out, &address, in_cell);
-        address::write_title(&mut self.lines.out, title, in_cell);
+        url::write(&mut self.lines.out, &destination, in_cell);
+        url::write_title(&mut self.lines.out, title, in_cell);
         self.lines.out.push(')');
     }
 
@@ -294,7 +295,7 @@ impl<'a> Writer<'a> {
         self.content_begins(first);
     }
 
-    /// Makes the output ready for content that begins with `first`.
+    /// Prepares the output for content that starts with `first`.
     fn content_begins(&mut self, first: char) {
         if self.pending.breaks > 1 && self.mode == Mode::Flow && self.leaf.is_some() {
             self.close_down_to(0, None);
@@ -305,7 +306,7 @@ impl<'a> Writer<'a> {
         } else if self.is_cell_empty() {
             self.pending = Pending::default();
         }
-        if !self.in_sync || self.open.len() != self.wanted.len() {
+        if !self.in_sync || self.open.len() != self.enclosing.len() {
             self.sync(first);
         } else {
             self.write_pending();
@@ -328,7 +329,7 @@ impl<'a> Writer<'a> {
         self.leaf = Some(self.lines.out.len());
     }
 
-    /// Begins the content of a cell; nothing of it has been written.
+    /// Starts a cell; nothing of it has been written.
     pub(crate) fn begin_cell(&mut self, is_header: bool) {
         self.mode = Mode::Cell(is_header);
         self.pending = Pending::default();
@@ -336,7 +337,7 @@ impl<'a> Writer<'a> {
         self.leaf = Some(self.lines.out.len());
     }
 
-    /// Ends the content of a cell; gives whether there was any.
+    /// Ends a cell; returns whether it had content.
     pub(crate) fn end_cell(&mut self) -> bool {
         let is_empty = self.is_cell_empty() && self.code.trim_ascii().is_empty();
         self.end_leaf();

@@ -1,19 +1,19 @@
-//! Code within a line.
+//! Code spans.
 
 use super::{Mode, Writer};
 
 impl Writer<'_> {
-    /// Inline code begins.
+    /// Starts inline code.
     pub(crate) fn enter_code(&mut self) {
         self.code_depth += 1;
     }
 
-    /// Inline code ends. It is written with the next content, so that neighbouring code becomes one.
+    /// Ends inline code. It is written with the next content, so that adjacent code is merged.
     pub(crate) fn leave_code(&mut self) {
         self.code_depth -= 1;
     }
 
-    /// Writes the code that has been gathered.
+    /// Writes the collected code.
     pub(super) fn flush_code(&mut self) {
         if self.code.is_empty() {
             return;
@@ -32,7 +32,7 @@ impl Writer<'_> {
         self.code.clear();
     }
 
-    /// Writes a code span; white space is folded.
+    /// Writes a code span with collapsed white space.
     pub(crate) fn code_span(&mut self, code: &str) {
         self.content_begins('`');
         if self.code_end == self.lines.out.len() && self.lines.out.ends_with('`') {
@@ -48,9 +48,10 @@ impl Writer<'_> {
         out.push_str(if pad { " " } else { "" });
         for (i, word) in trimmed.split_ascii_whitespace().enumerate() {
             out.push_str(if i > 0 { " " } else { "" });
-            match in_cell {
-                true => out.push_str(&word.replace('|', "\\|")),
-                false => out.push_str(word),
+            if in_cell {
+                out.push_str(&word.replace('|', "\\|"));
+            } else {
+                out.push_str(word);
             }
         }
         out.push_str(if pad { " " } else { "" });

@@ -81,7 +81,7 @@ impl<'a> Renderer<'a> {
         self.writer.boundary();
         if !self.writer.is_one_line() {
             self.writer.lines.begin_block();
-            // After a bullet, dashes would be read as part of one long rule.
+            // After a bullet, dashes would be parsed as part of a thematic break.
             let rule = if self.writer.lines.is_contained() {
                 "***"
             } else {
@@ -110,12 +110,11 @@ impl<'a> Renderer<'a> {
         lines.out.push_str(&fence);
         lines.out.push_str(code::language(pre).unwrap_or_default());
         for line in text.split('\n') {
-            match line.is_empty() {
-                true => lines.empty_line(),
-                false => {
-                    lines.next_line();
-                    lines.out.push_str(line);
-                }
+            if line.is_empty() {
+                lines.empty_line();
+            } else {
+                lines.next_line();
+                lines.out.push_str(line);
             }
         }
         lines.next_line();

@@ -1,21 +1,23 @@
-//! Code within a line.
+//! Inline code.
 
 use trawl_sdk::{Element, Node, Step, Tag};
 
 use super::{After, Renderer};
-use crate::address::is_followable;
 use crate::inline::Mark;
 use crate::options::Links;
+use crate::url::is_followable;
 
-/// Nodes of a piece of code that are looked at.
+/// Maximum number of nodes examined in inline code.
 const NODES_MAX: usize = 100;
 
 impl<'a> Renderer<'a> {
-    /// Code begins. A mark or link that holds all of it is written around it, where markdown can have it.
+    /// Starts inline code. A mark or link around all of its content is written outside of it, since
+    /// Markdown has no markup inside code.
     pub(super) fn enter_code(&mut self, code: Element<'a>) -> After {
-        let around = match self.writer.is_in_code() {
-            true => None,
-            false => self.mark_of_all(code),
+        let around = if self.writer.is_in_code() {
+            None
+        } else {
+            self.mark_of_all(code)
         };
         if let Some(mark) = around {
             self.writer.enter_mark(mark);
@@ -31,7 +33,8 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// The mark or link in a piece of code that encloses all of its text, or all of its letters in the case of a link.
+    /// The mark or link inside inline code that encloses all of its text, or all of its letters for
+    /// a link.
     fn mark_of_all(&self, code: Element<'a>) -> Option<Mark<'a>> {
         let mut inside = code.descendants();
         let mut found: Option<(Mark<'a>, Element<'a>)> = None;
@@ -78,7 +81,8 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// Whether the marks in a piece of code stand apart by blanks, so that it falls into words and not into letters where they begin and end.
+/// Whether the marks inside inline code are separated by blanks, so that it is split between words,
+/// not letters.
 fn are_words(code: Element<'_>) -> bool {
     let is_blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
     let (mut n_nodes, mut last, mut has_ended) = (0, None, false);

@@ -1,5 +1,6 @@
-//! Definition lists. GFM has none: a term is a paragraph, and what is said of it stands below, three blanks in, which changes nothing
-//! for programs and shows readers what belongs together.
+//! Definition lists. GFM has none: a term is a paragraph, and its definition follows below,
+//! indented by three blanks. Parsers ignore the indentation; readers of the source see what belongs
+//! together.
 
 use super::{After, Renderer};
 use crate::lines::Marker;
@@ -14,7 +15,8 @@ impl<'a> Renderer<'a> {
         After::Definition
     }
 
-    /// Whether blanks before a line would be read as nothing but blanks: not as the rest of a list, not as code.
+    /// Whether blanks before a line would be ignored by a parser: not a continuation of a list, not
+    /// code.
     fn can_indent(&self) -> bool {
         let written = self.writer.lines.out.len();
         let follows_list = self.last_list.is_some_and(|(.., at)| at == written);

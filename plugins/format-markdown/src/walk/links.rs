@@ -1,20 +1,21 @@
-//! Links: what they enclose decides how they are written.
+//! Links: their content decides how they are written.
 
 use trawl_sdk::{Element, Namespace, Node, Tag};
 
 use super::{After, Renderer};
-use crate::address::is_followable;
 use crate::inline::Mark;
 use crate::options::Links;
+use crate::url::is_followable;
 use crate::visible::is_left_out;
 
-/// Texts that a link may have over several lines, and their bytes.
+/// Maximum number of texts in a link over several lines, and their size in bytes.
 const JOINED_TEXTS_MAX: usize = 3;
 const JOINED_BYTES_MAX: usize = 200;
-/// Nodes of the largest link that is looked through for its parts.
+/// Maximum number of nodes of a link that is examined for its parts.
 const CARD_NODES_MAX: usize = 500;
 
-/// A link around blocks, which markdown does not have: it is written once, on the part of it that says most.
+/// A link around blocks, which Markdown does not have: it is written once, on its most informative
+/// part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Card<'a> {
     /// The element whose text is linked.
@@ -28,7 +29,7 @@ enum Shape<'a> {
     Plain,
     /// Around its text, with line breaks between its blocks.
     Joined,
-    /// On the text of one element in it.
+    /// On the text of one of its elements.
     Card(Element<'a>),
 }
 
@@ -45,9 +46,10 @@ impl<'a> Renderer<'a> {
             return Some(After::Nothing);
         }
         let mark = Mark::Link(href, link.attr("title").unwrap_or_default());
-        let shape = match self.writer.is_one_line() {
-            true => Shape::Plain,
-            false => shape(link, self.options.hidden),
+        let shape = if self.writer.is_one_line() {
+            Shape::Plain
+        } else {
+            shape(link, self.options.hidden)
         };
         match shape {
             Shape::Plain => {
@@ -68,14 +70,14 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// Begins the link of a card within the element that has just begun, when it is the one.
+    /// Starts the link of a card if its target element has just started.
     pub(super) fn enter_card(&mut self, element: Element<'a>) {
         if let Some(card) = self.card.filter(|card| card.target == element) {
             self.writer.enter_mark(card.link);
         }
     }
 
-    /// Ends the link of a card within the node that is about to end.
+    /// Ends the link of a card before its target element ends.
     pub(super) fn leave_card(&mut self, node: Node<'a>) {
         if self.card.is_some_and(|card| card.target.node() == node) {
             self.writer.leave_mark();
@@ -116,16 +118,17 @@ fn shape(link: Element<'_>, with_hidden: bool) -> Shape<'_> {
     }
 }
 
-/// What a link has in it.
+/// The content of a link.
 #[derive(Default)]
 struct Parts<'a> {
     has_block: bool,
     /// Whether a block is more than lines of text.
     has_structure: bool,
-    /// Texts that are not blank, and their bytes.
+    /// Number of non-blank texts, and their bytes.
     n_texts: usize,
     n_bytes: usize,
-    /// The first heading, the first element that calls itself a title, the first with a text of its own.
+    /// The first heading, the first element with a title class, and the first element with text of
+    /// its own.
     heading: Option<Element<'a>>,
     title: Option<Element<'a>>,
     first: Option<Element<'a>>,
@@ -153,7 +156,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Whether no link can stand within an element: it is not written, or as it is.
+/// Whether an element cannot contain a link: it is omitted or written verbatim.
 fn cannot_be_linked(element: Element<'_>, with_hidden: bool) -> bool {
     let tag = element.tag();
     tag.is_never_shown()
@@ -162,7 +165,7 @@ fn cannot_be_linked(element: Element<'_>, with_hidden: bool) -> bool {
         || is_left_out(element, with_hidden)
 }
 
-/// Whether an element calls itself a title, or is set apart like one.
+/// Whether an element has a title class or is emphasized like one.
 fn is_title(element: Element<'_>) -> bool {
     const NAMES: &[&str] = &["title", "headline", "heading", "name"];
     matches!(element.tag(), Tag::Strong | Tag::B)
@@ -190,7 +193,7 @@ fn is_structure(tag: Tag) -> bool {
     )
 }
 
-/// Whether a link is only a mark to copy the address of its own heading.
+/// Whether a link is only a permalink to its own heading.
 fn is_permalink(link: Element<'_>, href: &str) -> bool {
     const NODES_MAX: usize = 3;
     if !href.contains('#') {

@@ -1,4 +1,4 @@
-//! One walk over the page: what each element means in markdown.
+//! Walks over the page and maps each element to Markdown.
 
 mod blocks;
 mod code;
@@ -17,7 +17,7 @@ use crate::table::Grid;
 use crate::visible::{is_left_out, keeps_breaks};
 use links::Card;
 
-/// What to do where an element ends.
+/// What to do at the end of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     Nothing,
@@ -47,14 +47,14 @@ struct Renderer<'a> {
     options: Options,
     show_noscript: bool,
     lists: Vec<List>,
-    /// Items around, to tell a list in an item from a list right in a list.
+    /// Enclosing containers, to distinguish a list in an item from a list directly in a list.
     containers: Vec<Place>,
-    /// The list that ended last: its kind, its marker and where the output was.
+    /// The last list that ended: its kind, its marker, and the output position.
     last_list: Option<(bool, bool, usize)>,
     table: Option<Grid>,
-    /// The link around blocks at hand.
+    /// The current link around blocks.
     card: Option<Card<'a>>,
-    /// Whether the marks in the piece of code at hand are written.
+    /// Whether marks inside the current inline code are written.
     marks_in_code: bool,
 }
 
@@ -64,7 +64,7 @@ enum Place {
     Item,
 }
 
-/// The page as markdown; empty or ending with one line feed.
+/// Renders the page as Markdown; empty, or ending with one line feed.
 pub(crate) fn render(document: &Document<'_>, options: Options, show_noscript: bool) -> String {
     let mut renderer = Renderer {
         writer: Writer::new(document, Lines::with_capacity(16 * 1024)),
@@ -122,7 +122,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// An element begins. `None` leaves out what is in it.
+    /// Starts an element. `None` skips its content.
     fn enter(&mut self, element: Element<'a>) -> Option<After> {
         let tag = element.tag();
         if is_left_out(element, self.options.hidden) {
@@ -176,7 +176,7 @@ impl<'a> Renderer<'a> {
                 After::Heading
             }
             _ if keeps_breaks(element) => {
-                self.writer.kept_breaks += 1;
+                self.writer.preserved_breaks += 1;
                 After::Breaks
             }
             _ => After::Boundary,
@@ -218,7 +218,7 @@ impl<'a> Renderer<'a> {
             Tag::Wbr => return None,
             _ => return Some(self.plain(element)),
         };
-        // Within code nothing is marked: a piece of code stays in one piece.
+        // Marks inside code are dropped, so that the code stays in one piece.
         if self.writer.is_in_code() && !self.marks_in_code {
             return Some(After::Nothing);
         }
@@ -231,13 +231,13 @@ impl<'a> Renderer<'a> {
             return self.enter_block(element);
         }
         if keeps_breaks(element) {
-            self.writer.kept_breaks += 1;
+            self.writer.preserved_breaks += 1;
             return After::Breaks;
         }
         After::Nothing
     }
 
-    /// The reading of a ruby text stands in brackets, the page's own or ours.
+    /// The reading of a ruby text is written in brackets, unless the page has them.
     fn enter_reading(&mut self, reading: Element<'a>) -> After {
         let parent = reading.parent_element();
         let has_brackets =
@@ -260,7 +260,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// The box of a task list.
+    /// The checkbox of a task list.
     fn checkbox(&mut self, input: Element<'a>) {
         let is_box = input
             .attr("type")
@@ -278,7 +278,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// A formula in the form that GFM shows as one: its source as code between dollars.
+    /// A formula in GFM syntax: its source as code between dollar signs.
     fn formula(&mut self, math: Element<'a>) {
         let is_source = |element: &Element<'a>| {
             element.name() == "annotation"
@@ -301,7 +301,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// An element ends.
+    /// Ends an element.
     fn leave(&mut self, after: After) {
         match after {
             After::Nothing => {}
@@ -339,14 +339,14 @@ impl<'a> Renderer<'a> {
             }
             After::Row => self.leave_row(),
             After::Cell => self.leave_cell(),
-            After::Breaks => self.writer.kept_breaks -= 1,
+            After::Breaks => self.writer.preserved_breaks -= 1,
             After::Space => self.writer.space(),
             After::Text(text) => self.writer.text(text),
         }
     }
 }
 
-/// Controls that have a state but nothing to read.
+/// Controls that have a state but no text.
 fn is_control(tag: Tag) -> bool {
     matches!(
         tag,

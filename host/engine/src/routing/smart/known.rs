@@ -1,14 +1,15 @@
-//! Verdicts on kept pages, so that a page which is asked for again is not looked at again.
+//! Cached verdicts on cached pages, so that a page is judged once.
 
 use std::sync::Arc;
 
-use super::{Clues, Verdict, judge};
 use trawl_model::lru::Lru;
+
+use super::{Clues, Verdict, judge};
 
 /// Bytes of all: about 16,000 pages.
 const BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// What [`judge`] said of pages whose body is known by its hash. One for the whole server.
+/// Verdicts of [`judge`] by the hash of the body. One for the whole server.
 #[derive(Debug)]
 pub(crate) struct KnownVerdicts(Lru<blake3::Hash, Verdict>);
 

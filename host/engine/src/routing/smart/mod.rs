@@ -1,8 +1,10 @@
-//! Smart mode's eye: whether a page that plain HTTP fetched needs a browser, told from its source alone.
+//! Smart mode's detector: whether a page that plain HTTP fetched needs a browser, judged by its
+//! source alone.
 //!
-//! Most pages carry their text, so the source is read only until there is plenty of it. Only a page with little text
-//! is looked at closely, by small rules with names. In doubt a page is [`Verdict::Enough`]: a browser costs a hundred
-//! times more than plain HTTP. Pure functions; [`HostMemory`] and [`KnownVerdicts`] are all that is remembered.
+//! Most pages contain their text, so the source is read only until there is enough of it. Only a
+//! page with little text is examined closely, by small named rules. In doubt a page is
+//! [`Verdict::Enough`]: a browser costs a hundred times more than plain HTTP. Pure functions; only
+//! [`HostMemory`] and [`KnownVerdicts`] have state.
 
 mod known;
 mod memory;
@@ -14,14 +16,15 @@ mod shape;
 mod text;
 mod walls;
 
-pub(crate) use known::KnownVerdicts;
-pub(crate) use memory::HostMemory;
 use shape::Shape;
 
-/// Visible characters from which on a page is taken to carry its text. Above what any rule allows: shells show a header,
-/// a cookie line and a footer at most.
+pub(crate) use known::KnownVerdicts;
+pub(crate) use memory::HostMemory;
+
+/// Visible characters from which a page counts as containing its text. More than any rule allows:
+/// empty shells show at most a header, a cookie banner and a footer.
 pub(crate) const TEXT_PLENTY: usize = 250;
-/// The same for a refusal (403, 429, ...): bot walls explain themselves at some length.
+/// The same for a refusal (403, 429, …): bot walls explain themselves at some length.
 pub(crate) const REFUSAL_TEXT_PLENTY: usize = 1_500;
 
 /// What the verdict is based on: one answer of plain HTTP.
@@ -31,35 +34,36 @@ pub(crate) struct Clues<'a> {
     pub(crate) status: u16,
     /// Headers of the final answer, names in lower case.
     pub(crate) headers: &'a [(String, String)],
-    /// The `Content-Type` header as received, or only its media type; empty when there is none.
+    /// The `Content-Type` header as received, or only its media type; empty if there is none.
     pub(crate) content_type: &'a str,
     /// The body, content coding removed, character set untouched.
     pub(crate) body: &'a [u8],
 }
 
-/// What is to be done about a page.
+/// What to do with a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The answer is the page, or a browser could add nothing to it.
     Enough,
-    /// The page has to be got again by a browser, for this reason.
+    /// The page must be fetched again by a browser, for this reason.
     NeedsBrowser(Rule),
 }
 
 /// Why a page needs a browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Rule {
-    /// Little text, and an element with nothing in it where applications are mounted (`<div id="root"></div>`).
+    /// Little text, and an empty element in which applications are mounted (`<div
+    /// id="root"></div>`).
     EmptyShell,
-    /// Little text, and a request to turn JavaScript on, mostly in a `noscript`.
+    /// Little text, and a request to enable JavaScript, usually in a `noscript`.
     NoscriptAppeal,
     /// No text and no other content, only scripts.
     ScriptOnlyBody,
-    /// No text, but the data from which a framework makes it.
+    /// No text, but the data from which a framework renders it.
     HydrationWithoutText,
-    /// No text, and a short script that goes to another address or loads the page again.
+    /// No text, and a short script that redirects or reloads.
     ScriptRedirect,
-    /// A challenge that the scripts of a bot wall pass by themselves.
+    /// A challenge of a bot wall that a browser passes by running its scripts.
     BotWall,
 }
 
@@ -80,26 +84,27 @@ impl Rule {
     pub(crate) fn reason(self) -> &'static str {
         match self {
             Self::EmptyShell => "the page is an empty shell that a script fills",
-            Self::NoscriptAppeal => "the page has next to no text and asks for JavaScript",
+            Self::NoscriptAppeal => "the page has hardly any text and asks for JavaScript",
             Self::ScriptOnlyBody => "the page has no content but scripts",
             Self::HydrationWithoutText => {
                 "the page carries a framework's data but none of its text"
             }
-            Self::ScriptRedirect => "the page has no content but a script that goes elsewhere",
+            Self::ScriptRedirect => "the page has no content but a script that redirects",
             Self::BotWall => "the site answered with a challenge that only a browser passes",
         }
     }
 
-    /// Whether it tells something of the other pages of its host. One that only points elsewhere does not.
+    /// Whether it suggests something about other pages of the host. A redirect does not.
     pub(crate) fn speaks_for_host(self) -> bool {
         self != Self::ScriptRedirect
     }
 }
 
-/// Whether a page needs a browser. Takes time linear in the body at most, and when it carries its text no more than the
-/// way to the first of it: 10 to 20 microseconds for most pages.
+/// Whether a page needs a browser. Takes time linear in the body at most, and only up to the end of
+/// enough text if there is some: 10 to 20 microseconds for most pages.
 ///
-/// A body in UTF-16 is always enough: its markup cannot be told from its text without decoding it.
+/// A body in UTF-16 is always enough: without decoding, its markup cannot be distinguished from
+/// text.
 pub(crate) fn judge(clues: &Clues<'_>) -> Verdict {
     if !is_html(clues) {
         return Verdict::Enough;
@@ -107,9 +112,10 @@ pub(crate) fn judge(clues: &Clues<'_>) -> Verdict {
     if walls::is_announced(clues) {
         return Verdict::NeedsBrowser(Rule::BotWall);
     }
-    let plenty = match walls::is_refusal(clues.status) {
-        true => REFUSAL_TEXT_PLENTY,
-        false => TEXT_PLENTY,
+    let plenty = if walls::is_refusal(clues.status) {
+        REFUSAL_TEXT_PLENTY
+    } else {
+        TEXT_PLENTY
     };
     if text::visible_chars(clues.body, plenty) >= plenty {
         return Verdict::Enough;
@@ -120,7 +126,8 @@ pub(crate) fn judge(clues: &Clues<'_>) -> Verdict {
     }
 }
 
-/// By the stated type; an untyped body is HTML when it begins with a tag, a comment or a document type.
+/// By the stated type; without one, a body is HTML if it begins with a tag, a comment or a document
+/// type.
 fn is_html(clues: &Clues<'_>) -> bool {
     let media_type = clues.content_type.split(';').next().unwrap_or_default();
     match media_type.trim() {
@@ -140,10 +147,4 @@ fn begins_like_html(body: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod hostile_tests;
-#[cfg(test)]
-mod memory_tests;
-#[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod walls_tests;

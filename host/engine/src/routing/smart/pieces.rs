@@ -1,7 +1,8 @@
-//! A page's source cut into pieces: text, tags, and elements whose content is not shown. No tree and no copies.
+//! Splits a page's source into pieces: text, tags, and elements whose content is not displayed.
+//! Builds no tree and copies nothing.
 //!
-//! Follows the tokenizer of the HTML standard where it matters for what is seen (section 13.2.5). Linear in the source,
-//! whatever is in it: each byte is looked at a bounded number of times.
+//! Follows the tokenizer of the HTML standard where it affects what is displayed (section 13.2.5).
+//! Linear for any source: each byte is visited a bounded number of times.
 
 use memchr::memmem::Finder;
 use memchr::{memchr, memchr_iter, memchr3};
@@ -34,7 +35,7 @@ impl<'a> Tag<'a> {
         self.name.eq_ignore_ascii_case(name.as_bytes())
     }
 
-    /// Names and values as written, the quotes removed; a value is empty when there is none.
+    /// Names and values as written, without quotes; a missing value is empty.
     pub(super) fn attributes(&self) -> Attributes<'a> {
         Attributes {
             rest: self.attributes,
@@ -85,7 +86,7 @@ impl Seal {
         }
     }
 
-    /// Whether browsers take everything as its content when the end tag is missing.
+    /// Whether browsers treat everything as its content if the end tag is missing.
     fn holds_to_the_end(self) -> bool {
         !matches!(self, Self::Noscript | Self::Template | Self::Drawing)
     }
@@ -96,7 +97,7 @@ pub(super) struct Pieces<'a> {
     source: &'a [u8],
     at: usize,
     end_tags: Finder<'static>,
-    /// Seals without a further end tag, a bit each: looked for only once, so that time stays linear.
+    /// Seals without a further end tag, one bit each: searched for once, so that time stays linear.
     unclosed: u8,
 }
 
@@ -141,7 +142,8 @@ impl<'a> Pieces<'a> {
         self.tag(2).map(|tag| Piece::Close(tag.name))
     }
 
-    /// The tag here, its name `before` bytes away; passes it. Nothing when it does not end: browsers drop it then.
+    /// The tag here, whose name begins after `before` bytes; moves past it. `None` if it does not
+    /// end: browsers drop it then.
     fn tag(&mut self, before: usize) -> Option<Tag<'a>> {
         let rest = &self.rest()[before..];
         let ends_name = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>');
@@ -160,7 +162,8 @@ impl<'a> Pieces<'a> {
         })
     }
 
-    /// What is up to the end tag; passes it. Nothing when the element is as good as not there without one.
+    /// The content up to the end tag; moves past it. `None` if the element has no effect without
+    /// one.
     fn content(&mut self, seal: Seal, name: &[u8]) -> Option<&'a [u8]> {
         let bit = 1 << seal as u8;
         let rest = self.rest();
@@ -207,9 +210,10 @@ impl<'a> Pieces<'a> {
     /// Passes a comment, a document type or a processing instruction.
     fn skip_declaration(&mut self) {
         let rest = self.rest();
-        let end = match rest.starts_with(b"<!--") {
-            true => comment_end(rest),
-            false => memchr(b'>', rest),
+        let end = if rest.starts_with(b"<!--") {
+            comment_end(rest)
+        } else {
+            memchr(b'>', rest)
         };
         self.at += end.map_or(rest.len(), |end| end + 1);
     }
@@ -242,9 +246,10 @@ fn tag_end(source: &[u8], from: usize) -> Option<usize> {
     // Counting quotes takes a fraction of going from one to the next, and settles nearly all tags.
     let tag = &source[from..end];
     let is_even = |quote| memchr_iter(quote, tag).count().is_multiple_of(2);
-    match is_even(b'"') && is_even(b'\'') {
-        true => Some(end),
-        false => quoted_tag_end(source, from),
+    if is_even(b'"') && is_even(b'\'') {
+        Some(end)
+    } else {
+        quoted_tag_end(source, from)
     }
 }
 

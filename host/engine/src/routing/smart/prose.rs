@@ -6,10 +6,11 @@ use super::text::{char_length, is_space};
 
 /// Bytes that are collected: more than a refusal's plenty in any script, and a bound all the same.
 const PROSE_BYTES_MAX: usize = 8 * 1024;
-/// Longest text that may be one that only asks to wait: `If nothing happens, click here.` and the like included.
+/// Longest text that can be a mere waiting message, `If nothing happens, click here.` and similar
+/// included.
 const WAITING_BYTES_MAX: usize = 100;
 
-/// Said by pages whose content is still to come.
+/// Phrases of pages whose content is still loading.
 const WAITING: [&str; 18] = [
     "loading",
     "please wait",
@@ -31,7 +32,7 @@ const WAITING: [&str; 18] = [
     "加载",
 ];
 
-/// Said by pages that do nothing without scripts.
+/// Phrases of pages that do nothing without scripts.
 const APPEALS: [&str; 14] = [
     "enable javascript",
     "enable js",
@@ -49,8 +50,8 @@ const APPEALS: [&str; 14] = [
     "javascript aktivieren",
 ];
 
-/// Visible words: letters of ASCII in lower case, white space as single spaces, unfilled templates (`{{ name }}`) left
-/// out.
+/// Visible words: ASCII letters in lower case, white space as single spaces, template placeholders
+/// (`{{ name }}`) left out.
 #[derive(Default)]
 pub(super) struct Prose {
     bytes: Vec<u8>,
@@ -111,12 +112,12 @@ pub(super) fn is_silent(words: &[u8]) -> bool {
         .any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
 }
 
-/// Whether it says nothing, or no more than that something is to come.
+/// Whether it is empty or a mere loading message.
 pub(super) fn is_waiting(words: &[u8]) -> bool {
     is_silent(words) || (words.len() <= WAITING_BYTES_MAX && has_any(words, &WAITING))
 }
 
-/// Whether it asks for JavaScript.
+/// Whether it asks the reader to enable JavaScript.
 pub(super) fn is_appeal(words: &[u8]) -> bool {
     has_any(words, &APPEALS)
 }

@@ -1,24 +1,25 @@
-//! The rules: when a page with little text needs a browser. The first that holds gives the reason.
+//! The rules: when a page with little text needs a browser. The first that applies is the reason.
 
 use super::prose::is_waiting;
 use super::shape::{Shape, THINGS_MAX};
 use super::{Clues, Rule, walls};
 
-/// Text that may stand around an empty mount or in a redirect: a header, a footer, a cookie line.
+/// Text allowed around an empty mount or in a redirect: a header, a footer, a cookie banner.
 const SHELL_BYTES_MAX: usize = 200;
-/// Text beside a `noscript` that asks for JavaScript. Pages that speak for themselves may ask for it too, for comments.
+/// Text allowed beside a `noscript` that asks for JavaScript. Complete pages may ask for it too,
+/// for comments.
 const APPEAL_BYTES_MAX: usize = 100;
 /// Links and images of a page without text that has a framework's data: a logo, an icon or two.
 const HYDRATION_THINGS_MAX: usize = 3;
 /// Content of a page that has nothing but scripts: a logo, or the link of a redirect.
 const BARE_THINGS_MAX: usize = 1;
-/// Code of a page that only goes elsewhere. Applications name `location` too, but are longer.
+/// Code of a page that only redirects. Applications use `location` too, but are longer.
 const STUB_BYTES_MAX: usize = 8 * 1024;
 
-/// Whether a rule holds for a page.
+/// Whether a rule applies to a page.
 type Holds = fn(&Clues<'_>, &Shape) -> bool;
 
-/// In the order of what they tell: from challenges and redirects to the bare absence of content.
+/// From the most specific (challenges and redirects) to the bare absence of content.
 const RULES: [(Rule, Holds); 6] = [
     (Rule::BotWall, walls::is_challenge),
     (Rule::ScriptRedirect, is_script_redirect),
@@ -28,14 +29,15 @@ const RULES: [(Rule, Holds); 6] = [
     (Rule::ScriptOnlyBody, is_script_only),
 ];
 
-/// The first rule that holds for a page with little text.
+/// The first rule that applies to a page with little text.
 pub(super) fn first(clues: &Clues<'_>, shape: &Shape) -> Option<Rule> {
     if shape.n_things > THINGS_MAX {
         return None;
     }
     let held = RULES.iter().find(|(_, holds)| holds(clues, shape));
     let rule = held.map(|(rule, _)| *rule);
-    // A page that sends its reader on by its markup has a link there, which a caller or a crawl follows for less.
+    // A page that redirects by its markup has a link to its target, which a caller or a crawl
+    // follows at a lower price.
     rule.filter(|&rule| rule == Rule::BotWall || !shape.has_refresh)
 }
 

@@ -5,10 +5,11 @@ use memchr::memmem;
 use super::pieces::Tag;
 use super::prose::has_any;
 
-/// How much of an inline script is looked at. What it is shows at its beginning; the rest is data or a library.
+/// How much of an inline script is examined. Its purpose shows at its beginning; the rest is data
+/// or a library.
 const LOOK_BYTES_MAX: usize = 4 * 1024;
 
-/// Addresses of scripts that measure or ask for consent, and never make a page's content.
+/// URLs of analytics and consent scripts, which never make a page's content.
 const BYSTANDER_ADDRESSES: [&str; 12] = [
     "googletagmanager.com",
     "google-analytics.com",
@@ -35,7 +36,8 @@ const BYSTANDER_CODE: [&str; 7] = [
     "clarity.ms",
 ];
 
-/// Names under which frameworks leave the data that their pages are made from; all begin with two underscores.
+/// Names under which frameworks store the data that they render pages from; all begin with two
+/// underscores.
 const HYDRATION_NAMES: [&str; 14] = [
     "__NEXT_DATA__",
     "__next_f",
@@ -56,15 +58,15 @@ const HYDRATION_NAMES: [&str; 14] = [
 /// The scripts of a page that could make its content.
 #[derive(Debug, Default)]
 pub(super) struct Scripts {
-    /// Scripts with an address.
+    /// Scripts with a `src`.
     pub(super) n_external: usize,
     /// Scripts with code of their own.
     pub(super) n_inline: usize,
     /// Bytes of the latter.
     pub(super) inline_bytes: usize,
-    /// Whether one goes to another address or loads the page again.
+    /// Whether one redirects or reloads.
     pub(super) goes_elsewhere: bool,
-    /// Whether one holds the data from which a framework makes the page.
+    /// Whether one contains the data from which a framework renders the page.
     pub(super) has_hydration: bool,
 }
 
@@ -96,8 +98,8 @@ impl Scripts {
     }
 }
 
-/// Whether a browser runs it: no type, `module`, or a name of the language. Loaders that defer scripts put a prefix
-/// before the latter.
+/// Whether a browser runs it: no type, `module`, or a JavaScript type. Loaders that defer scripts
+/// prefix the latter.
 fn is_run(tag: &Tag<'_>) -> bool {
     let Some(stated) = tag.attribute("type") else {
         return true;

@@ -1,4 +1,4 @@
-//! What a page with little text is made of, for the rules to judge.
+//! The structure of a page with little text, for the rules to judge.
 
 use memchr::memmem;
 
@@ -6,16 +6,16 @@ use super::pieces::{Piece, Pieces, Seal, Tag};
 use super::prose::{Prose, has_any, is_appeal, is_waiting};
 use super::scripts::Scripts;
 
-/// Links, images and fields that a page may have and still need a browser: some hosts want a copy of every form in the
-/// shell. No rule holds for a page with more.
+/// Most links, images and fields of a page that needs a browser: some hosts need a copy of every
+/// form in the shell. No rule applies to a page with more.
 pub(super) const THINGS_MAX: usize = 10;
-/// How much of a `noscript` is looked at: those that ask for scripts do so at once.
+/// How much of a `noscript` is examined: those that ask for scripts do so at once.
 const NOSCRIPT_BYTES_MAX: usize = 4 * 1024;
-/// Seconds after which a refresh is no longer a redirect but a page that keeps itself fresh.
+/// Seconds after which a refresh is no longer a redirect but a periodic reload.
 const REFRESH_SECONDS_MAX: u64 = 10;
-/// Text that may stand beside a spinner: the name of the application.
+/// Text allowed beside a spinner: the name of the application.
 const SPLASH_BYTES_MAX: usize = 60;
-/// Other content that an empty mount may hold: a logo.
+/// Other content allowed in an empty mount: a logo.
 const SPLASH_THINGS_MAX: usize = 1;
 
 /// Ids of elements that applications are mounted in, by habit or by a framework's template.
@@ -48,10 +48,10 @@ const MOUNT_IDS: [&str; 26] = [
     "single-spa",
 ];
 
-/// Elements without an end tag or made for other things, whatever their id.
+/// Elements without an end tag or with other purposes, whatever their id.
 const NO_MOUNTS: [&str; 6] = ["input", "img", "meta", "link", "a", "button"];
 
-/// Names of elements and attributes that stand for the place where a page is put in.
+/// Names of elements and attributes that mark where an application is mounted.
 const MOUNT_NAMES: [&str; 8] = [
     "ng-app",
     "data-ng-app",
@@ -74,7 +74,7 @@ const THINGS: [&str; 6] = ["img", "video", "audio", "object", "embed", "frame"];
 /// Elements that are filled in or pressed.
 const FIELDS: [&str; 3] = ["input", "button", "select"];
 
-/// Attributes by which frameworks find the elements that the server made, or their data.
+/// Attributes by which frameworks find server-rendered elements or their data.
 const HYDRATION_ATTRIBUTES: [&str; 5] = [
     "data-reactroot",
     "data-server-rendered",
@@ -94,20 +94,21 @@ pub(super) struct Shape {
     pub(super) n_things: usize,
     /// The fields among them.
     pub(super) n_fields: usize,
-    /// Whether an element that an application is mounted in holds nothing, or only what is shown until it is there.
+    /// Whether a mount element is empty, or contains only what is displayed until the application
+    /// has loaded.
     pub(super) has_empty_mount: bool,
     /// Whether a framework left the data from which it makes the page.
     pub(super) has_hydration: bool,
     /// Whether a `noscript` asks for JavaScript.
     pub(super) has_noscript_appeal: bool,
-    /// Whether a `meta` goes to another address soon.
+    /// Whether a `meta` redirects soon.
     pub(super) has_refresh: bool,
 }
 
 /// A mount that is not closed yet.
 struct Mount<'a> {
     name: &'a [u8],
-    /// Elements of the same name that are open, itself included. Other names say nothing in broken HTML.
+    /// Open elements of the same name, itself included. Other names mean nothing in broken HTML.
     depth: usize,
     text_from: usize,
     things_from: usize,
@@ -115,7 +116,7 @@ struct Mount<'a> {
 }
 
 impl Shape {
-    /// The shape of a source. Ends early when there is more in it than any rule allows.
+    /// The shape of a source. Stops early once it has more than any rule allows.
     pub(super) fn of(source: &[u8]) -> Self {
         let mut shape = Self::default();
         let mut mount = None;
@@ -205,7 +206,7 @@ impl Shape {
         }
     }
 
-    /// Sees what a mount holds, now that it has ended.
+    /// Judges the content of a mount that has ended.
     fn settle(&mut self, mount: Option<Mount<'_>>) {
         let Some(mount) = mount else {
             return;
@@ -270,7 +271,7 @@ fn asks_for_scripts(inner: &[u8]) -> bool {
     is_appeal(prose.bytes()) || has_any(prose.bytes(), &["javascript", "java script"])
 }
 
-/// Whether it is a `meta` that goes to an address within [`REFRESH_SECONDS_MAX`].
+/// Whether it is a `meta` that redirects within [`REFRESH_SECONDS_MAX`].
 fn is_refresh(tag: &Tag<'_>) -> bool {
     let is_meta = tag.is("meta")
         && tag
@@ -279,7 +280,7 @@ fn is_refresh(tag: &Tag<'_>) -> bool {
     is_meta && tag.attribute("content").is_some_and(is_soon_elsewhere)
 }
 
-/// `0; url=/start`: seconds, a separator, an address.
+/// `0; url=/start`: seconds, a separator, a URL.
 fn is_soon_elsewhere(content: &[u8]) -> bool {
     let content = content.trim_ascii().to_ascii_lowercase();
     let n_digits = content
@@ -291,6 +292,6 @@ fn is_soon_elsewhere(content: &[u8]) -> bool {
         || seconds
             .parse()
             .is_ok_and(|seconds: u64| seconds <= REFRESH_SECONDS_MAX);
-    let address = memmem::find(&content, b"url").map(|at| content[at + 3..].trim_ascii_start());
-    is_soon && matches!(address, Some([b'=', rest @ ..]) if !rest.trim_ascii().is_empty())
+    let target = memmem::find(&content, b"url").map(|at| content[at + 3..].trim_ascii_start());
+    is_soon && matches!(target, Some([b'=', rest @ ..]) if !rest.trim_ascii().is_empty())
 }

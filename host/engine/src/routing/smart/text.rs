@@ -2,13 +2,13 @@
 
 use super::pieces::{Piece, Pieces};
 
-/// Longest character reference that is counted as one character (`&CounterClockwiseContourIntegral;`).
+/// Longest character reference that counts as one character (`&CounterClockwiseContourIntegral;`).
 const REFERENCE_BYTES_MAX: usize = 34;
 
 /// Visible characters of a page, counted no further than `limit`.
 ///
-/// White space counts once a run, a character reference as one. In character sets other than UTF-8 a character may
-/// count as several: more text than there is never makes a page a case for a browser.
+/// A run of white space counts once, a character reference as one. In character sets other than
+/// UTF-8 a character may count as several: overestimated text never makes a page need a browser.
 pub(super) fn visible_chars(source: &[u8], limit: usize) -> usize {
     let mut counter = Counter::default();
     for piece in Pieces::new(source) {
@@ -50,7 +50,7 @@ pub(super) fn is_space(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == 0
 }
 
-/// Bytes of the first character of a text that is not empty: a reference, a UTF-8 sequence, or one byte.
+/// Bytes of the first character of a non-empty text: a reference, a UTF-8 sequence, or one byte.
 pub(super) fn char_length(text: &[u8]) -> usize {
     match text[0] {
         b'&' => reference_length(text),

@@ -1,4 +1,5 @@
-//! The way of a tunnel: dialled directly at the checked addresses, or through the route's upstream proxy.
+//! Opens a tunnel's connection: directly to the checked IP addresses, or through the route's
+//! upstream proxy.
 
 use std::convert::Infallible;
 use std::error::Error as StdError;
@@ -21,12 +22,12 @@ use url::Url;
 
 use crate::egress::{Checked, Egress, EgressError, EgressFault, Route, Trust};
 
-/// Stands for the host of a connection: its addresses are those of the check and no others.
+/// Stands for the host of a connection: it resolves to the checked IP addresses only.
 const CHECKED_HOST: &str = "checked.invalid";
 
 type Cause = Box<dyn StdError + Send + Sync>;
 
-/// Says no to a route whose tunnels cannot be opened.
+/// Refuses a route whose tunnels cannot be opened.
 ///
 /// # Errors
 /// [`io::ErrorKind::Unsupported`] when the upstream proxy is itself reached over TLS.
@@ -34,7 +35,7 @@ pub(super) fn supports(egress: &Egress, route: &Route) -> io::Result<()> {
     match egress.pools.proxy(route) {
         Some(proxy) if proxy.upstream.url.scheme() == "https" => Err(io::Error::new(
             io::ErrorKind::Unsupported,
-            "a browser's tunnels cannot go through an upstream proxy of scheme `https`, use `http` or `socks5`",
+            "a browser's tunnels cannot use an upstream proxy with scheme `https`: use `http` or `socks5`",
         )),
         _ => Ok(()),
     }
@@ -69,14 +70,15 @@ async fn in_time(
     match tokio::time::timeout(time_max, opening).await {
         Ok(opened) => {
             let stream = opened.map_err(|cause| EgressError::from_dial(cause, through_proxy))?;
-            // Small pieces of a handshake or a WebSocket are not to wait for one another.
+            // Small packets of a handshake or a WebSocket must not wait for one another (Nagle's
+            // algorithm).
             if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "a tunnel's connection stays with delays");
+                tracing::debug!(%error, "TCP_NODELAY could not be set on a tunnel's connection");
             }
             Ok(stream)
         }
         Err(elapsed) => Err(EgressError::Broken {
-            trouble: EgressFault::TimedOut,
+            fault: EgressFault::TimedOut,
             cause: Box::new(elapsed),
         }),
     }
@@ -88,33 +90,37 @@ async fn direct(target: Checked, time_max: Duration) -> Result<TcpStream, Cause>
     Ok(stream.into_inner())
 }
 
-/// The upstream proxy makes its own lookup of a name, except where its scheme leaves that to us: then it gets the address.
+/// The upstream proxy resolves the name itself, except where its scheme leaves that to the client:
+/// then it gets the IP address.
 async fn through(
     upstream: &Url,
     via: Checked,
     target: Checked,
     time_max: Duration,
 ) -> Result<TcpStream, Cause> {
-    let place = checked_uri(via.port);
+    let proxy = checked_uri(via.port);
     let connector = connector(&via, time_max);
     let named = destination(&target.host, target.port)?;
-    let first = target.addresses.first().expect("a checked host has one");
+    let first = target
+        .ip_addresses
+        .first()
+        .expect("a checked host has an IP address");
     let resolved = destination(&bracketed(SocketAddr::new(*first, 0)), target.port)?;
     let login = login(upstream);
     let stream: TokioIo<TcpStream> = match upstream.scheme() {
         "socks5" | "socks5h" => {
             let is_local = upstream.scheme() == "socks5";
-            let socks = SocksV5::new(place, connector);
+            let socks = SocksV5::new(proxy, connector);
             let mut socks = match login {
                 Some((user, password)) => socks.with_auth(user, password),
                 None => socks,
             };
             socks.call(if is_local { resolved } else { named }).await?
         }
-        "socks4" => SocksV4::new(place, connector).call(resolved).await?,
-        "socks4a" => SocksV4::new(place, connector).call(named).await?,
+        "socks4" => SocksV4::new(proxy, connector).call(resolved).await?,
+        "socks4a" => SocksV4::new(proxy, connector).call(named).await?,
         _ => {
-            let tunnel = Tunnel::new(place, connector);
+            let tunnel = Tunnel::new(proxy, connector);
             let mut tunnel = match login {
                 Some((user, password)) => {
                     let pair = STANDARD.encode(format!("{user}:{password}"));
@@ -128,11 +134,11 @@ async fn through(
     Ok(stream.into_inner())
 }
 
-/// User and password in an upstream proxy's address, undone of their percent-encoding.
+/// User and password in an upstream proxy's URL, percent-decoded.
 fn login(upstream: &Url) -> Option<(String, String)> {
-    let is_open = upstream.username().is_empty() && upstream.password().is_none();
+    let has_none = upstream.username().is_empty() && upstream.password().is_none();
     let decoded = |text: &str| {
-        // A form's rules are those of percent-encoding, but for three signs.
+        // Form decoding is percent-decoding except for three characters.
         let text = text
             .replace('+', "%2B")
             .replace('&', "%26")
@@ -142,7 +148,7 @@ fn login(upstream: &Url) -> Option<(String, String)> {
             .next()
             .map_or_else(String::new, |(key, _)| key.into_owned())
     };
-    (!is_open).then(|| {
+    (!has_none).then(|| {
         let password = upstream.password().unwrap_or_default();
         (decoded(upstream.username()), decoded(password))
     })
@@ -150,17 +156,18 @@ fn login(upstream: &Url) -> Option<(String, String)> {
 
 type Resolved = Ready<Result<std::vec::IntoIter<SocketAddr>, Infallible>>;
 
-/// A connector that dials these addresses, both families in turn (RFC 8305), and none besides.
+/// A connector that dials these IP addresses only, both families in turn (RFC 8305).
 fn connector(
     checked: &Checked,
     time_max: Duration,
 ) -> HttpConnector<ServiceFn<impl Fn(Name) -> Resolved + Clone + use<>>> {
-    let addresses: Vec<SocketAddr> = checked
-        .addresses
+    let socket_addresses: Vec<SocketAddr> = checked
+        .ip_addresses
         .iter()
         .map(|address| SocketAddr::new(*address, 0))
         .collect();
-    let resolver = tower::service_fn(move |_: Name| ready(Ok(addresses.clone().into_iter())));
+    let resolver =
+        tower::service_fn(move |_: Name| ready(Ok(socket_addresses.clone().into_iter())));
     let mut connector = HttpConnector::new_with_resolver(resolver);
     connector.set_connect_timeout(Some(time_max));
     connector

@@ -1,4 +1,5 @@
-//! Plain HTTP: a request goes out as the fetcher's do and its answer comes back piece by piece. WebSocket upgrades become tunnels.
+//! Plain HTTP: forwards a request like the fetcher's own and streams the response back. WebSocket
+//! upgrades become tunnels.
 
 use std::io;
 use std::sync::Arc;
@@ -16,11 +17,11 @@ use hyper::body::{Body as _, Frame, Incoming};
 use url::Url;
 
 use super::Channel;
-use super::connection::{PassageSlot, Problem, ProxyBody, empty, leave, may_go_on};
 use super::meter::{Denial, Meter};
+use super::response::{ProxyBody, ProxyError, TunnelSlot, empty, switch_to};
 use crate::egress::{EgressError, EgressFault, Reply};
 
-/// Header lines that are for the next hop alone (RFC 9110 section 7.6.1), beside those that `Connection` names.
+/// Hop-by-hop headers (RFC 9110 section 7.6.1), besides those that `Connection` names.
 const HOP_BY_HOP: [HeaderName; 9] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -35,45 +36,45 @@ const HOP_BY_HOP: [HeaderName; 9] = [
 
 const WEBSOCKET: HeaderValue = HeaderValue::from_static("websocket");
 
-/// Sends a request on and answers with what comes back.
+/// Forwards a request and returns the response for the browser.
 pub(super) async fn forward(
     channel: &Channel,
-    slot: &PassageSlot,
+    slot: &TunnelSlot,
     mut request: Request<Incoming>,
-) -> Result<Response<ProxyBody>, Problem> {
-    let url = target(request.uri()).ok_or(Problem::Malformed(
-        "a proxy wants the whole address, and CONNECT for anything but http",
+) -> Result<Response<ProxyBody>, ProxyError> {
+    let url = target(request.uri()).ok_or(ProxyError::Malformed(
+        "a proxy needs the absolute URL, and CONNECT for anything but `http`",
     ))?;
-    may_go_on(channel, &url)?;
+    channel.meter.check_limit(&url)?;
     let near = is_websocket(&request).then(|| hyper::upgrade::on(&mut request));
-    let onward = onward(channel, request, &url, near.is_some());
+    let outgoing = outgoing(channel, request, &url, near.is_some());
     let idle = channel.limits.idle_time_max;
-    let sent = in_time(idle, channel.egress.send(onward, &channel.route)).await;
+    let sent = in_time(idle, channel.egress.send(outgoing, &channel.route)).await;
     let reply = sent.map_err(|error| Denial::by_egress(&url, &error))?;
     match (reply.status(), near) {
         (StatusCode::SWITCHING_PROTOCOLS, Some(near)) => {
-            let mut answer = head(&reply, empty());
-            let headers = answer.headers_mut();
+            let mut response = head(&reply, empty());
+            let headers = response.headers_mut();
             headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
             headers.insert(UPGRADE, WEBSOCKET);
             let far = reply.response.upgrade().await;
             let far = far.map_err(|error| {
                 Denial::by_egress(&url, &EgressError::from_client(error, reply.through_proxy))
             })?;
-            leave(slot, near, Box::new(far));
-            Ok(answer)
+            switch_to(slot, near, Box::new(far));
+            Ok(response)
         }
         (StatusCode::SWITCHING_PROTOCOLS, None) => {
-            let reason = "the site changes to a protocol that nobody asked for";
+            let reason = "the site switched to a protocol that was not requested";
             let mut denial = Denial::by_rule(&url, reason);
-            denial.answer = StatusCode::BAD_GATEWAY;
+            denial.status = StatusCode::BAD_GATEWAY;
             Err(denial.into())
         }
         _ => Ok(relayed(reply, Arc::clone(&channel.meter), idle)),
     }
 }
 
-/// The address of a request in absolute form (RFC 9112 section 3.2.2), without a user's name in it.
+/// The URL of a request in absolute form (RFC 9112 section 3.2.2), without user information.
 fn target(uri: &http::Uri) -> Option<Url> {
     uri.authority()?;
     let mut url = Url::parse(&uri.to_string()).ok()?;
@@ -82,7 +83,7 @@ fn target(uri: &http::Uri) -> Option<Url> {
     is_plain.then_some(url)
 }
 
-/// The only upgrade that a page can ask for. RFC 6455 section 4.1.
+/// Whether it is a WebSocket upgrade, the only one a page can request. RFC 6455 section 4.1.
 fn is_websocket(request: &Request<Incoming>) -> bool {
     let upgrade = request.headers().get(UPGRADE);
     *request.method() == Method::GET
@@ -90,8 +91,8 @@ fn is_websocket(request: &Request<Incoming>) -> bool {
         && connection_options(request.headers()).any(|option| option == UPGRADE)
 }
 
-/// The request as it leaves.
-fn onward(
+/// Builds the outgoing request.
+fn outgoing(
     channel: &Channel,
     request: Request<Incoming>,
     url: &Url,
@@ -99,26 +100,27 @@ fn onward(
 ) -> reqwest::Request {
     let (mut head, body) = request.into_parts();
     strip(&mut head.headers);
-    // The address alone says whom the request is for. RFC 9112 section 3.2.2.
+    // In absolute form the URL alone names the host. RFC 9112 section 3.2.2.
     head.headers.remove(HOST);
-    // Our own server has already told the browser to go on.
+    // The proxy's HTTP server has already sent `100 Continue`.
     head.headers.remove(EXPECT);
     if is_upgrade {
         let option = HeaderValue::from_static("Upgrade");
         head.headers.insert(CONNECTION, option);
         head.headers.insert(UPGRADE, WEBSOCKET);
     }
-    let mut onward = reqwest::Request::new(head.method, url.clone());
-    *onward.headers_mut() = head.headers;
-    // Without a body a request can be repeated when an idle connection turns out to be closed.
+    let mut outgoing = reqwest::Request::new(head.method, url.clone());
+    *outgoing.headers_mut() = head.headers;
+    // A request without a body can be repeated when its pooled connection turns out to be closed.
     if !body.is_end_stream() {
         let (meter, idle) = (Arc::clone(&channel.meter), channel.limits.idle_time_max);
-        *onward.body_mut() = Some(uploaded(body, meter, idle));
+        *outgoing.body_mut() = Some(uploaded(body, meter, idle));
     }
-    onward
+    outgoing
 }
 
-/// The browser's body, counted on its way. `Content-Length`, if there was one, goes with the headers.
+/// The browser's request body, counted while it is sent. `Content-Length`, if any, is among the
+/// headers.
 fn uploaded(body: Incoming, meter: Arc<Meter>, idle: Duration) -> reqwest::Body {
     let pieces = stream::unfold((body, meter), move |(mut body, meter)| async move {
         let piece = loop {
@@ -128,7 +130,7 @@ fn uploaded(body: Incoming, meter: Arc<Meter>, idle: Duration) -> reqwest::Body 
                 Ok(None) => return None,
                 Err(elapsed) => break Err(elapsed.into()),
             };
-            // Trailers are for the next hop to drop. RFC 9110 section 6.5.1.
+            // Trailers may be dropped. RFC 9110 section 6.5.1.
             if let Ok(data) = frame.into_data() {
                 break meter.send(data.len()).map(|()| data);
             }
@@ -138,20 +140,20 @@ fn uploaded(body: Incoming, meter: Arc<Meter>, idle: Duration) -> reqwest::Body 
     reqwest::Body::wrap_stream(pieces)
 }
 
-/// An answer with its body still on its way.
+/// A response whose body is streamed.
 fn relayed(reply: Reply, meter: Arc<Meter>, idle: Duration) -> Response<ProxyBody> {
-    let answer = head(&reply, ());
+    let response = head(&reply, ());
     let pieces = stream::unfold(Some((reply, meter)), move |state| async move {
         let (mut reply, meter) = state?;
         match next_piece(&mut reply, &meter, idle).await {
             Ok(None) => None,
             Ok(Some(piece)) => Some((Ok(Frame::data(piece)), Some((reply, meter)))),
-            // The connection breaks, so that the browser sees that something is missing.
+            // The connection is aborted, so that the browser sees an incomplete body.
             Err(error) => Some((Err(error), None)),
         }
     });
     let body = StreamBody::new(pieces).boxed_unsync();
-    answer.map(|()| body)
+    response.map(|()| body)
 }
 
 async fn next_piece(
@@ -166,17 +168,17 @@ async fn next_piece(
     Ok(piece)
 }
 
-/// Status and headers of an answer for the browser.
+/// Status and headers of a response for the browser.
 fn head<B>(reply: &Reply, body: B) -> Response<B> {
-    let mut answer = Response::new(body);
-    *answer.status_mut() = reply.status();
+    let mut response = Response::new(body);
+    *response.status_mut() = reply.status();
     let mut headers = reply.headers().clone();
     strip(&mut headers);
-    *answer.headers_mut() = headers;
-    answer
+    *response.headers_mut() = headers;
+    response
 }
 
-/// Takes out what is for one hop alone.
+/// Removes hop-by-hop headers.
 fn strip(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = connection_options(headers).collect();
     for name in named.iter().chain(&HOP_BY_HOP) {
@@ -194,7 +196,7 @@ fn connection_options(headers: &HeaderMap) -> impl Iterator<Item = HeaderName> {
         .filter_map(|option| HeaderName::try_from(option.trim()).ok())
 }
 
-/// The same within a time.
+/// Limits the time of a request or of a piece of its body.
 async fn in_time<T>(
     time: Duration,
     waiting: impl Future<Output = Result<T, EgressError>>,
@@ -202,7 +204,7 @@ async fn in_time<T>(
     match tokio::time::timeout(time, waiting).await {
         Ok(done) => done,
         Err(elapsed) => Err(EgressError::Broken {
-            trouble: EgressFault::TimedOut,
+            fault: EgressFault::TimedOut,
             cause: Box::new(elapsed),
         }),
     }

@@ -1,4 +1,5 @@
-//! What went through a channel and what did not.
+//! Counts the bytes of a channel, enforces its limit, and records the destinations that were not
+//! reached.
 
 use std::collections::VecDeque;
 use std::io;
@@ -8,48 +9,50 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::StatusCode;
 use url::Url;
 
-use crate::egress::{EgressError, EgressFault, host_and_port};
-use trawl_model::failure::status;
+use trawl_model::failure::status as page_status;
 
-/// Destinations kept that were not reached: what a page's developer would read, not what a scanning script makes.
+use crate::egress::{EgressError, EgressFault, host_and_port};
+
+/// Recorded destinations that were not reached: what a page's developer would read, not what a
+/// port-scanning script produces.
 const REFUSALS_MAX: usize = 64;
 
-/// A destination that was not reached: refused, or broken before it answered.
+/// A destination that was not reached: refused, or failed before it responded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// Host and port, the host as the URL standard writes it.
     pub destination: String,
-    /// Synthetic status of a page that lives there.
+    /// Synthetic status of a page at that destination.
     pub status: u16,
     /// Why, for the caller: lower case, no full stop.
     pub reason: String,
 }
 
-/// A refusal and the status that the browser gets for it.
+/// A refusal and the HTTP status that the browser gets for it.
 #[derive(Clone, Debug)]
 pub(super) struct Denial {
-    /// What is told.
+    /// What is reported to the caller.
     pub(super) refusal: Refusal,
     /// 403 when a rule refused it, 502 or 504 when the network did.
-    pub(super) answer: StatusCode,
+    pub(super) status: StatusCode,
 }
 
 impl Denial {
-    /// By a rule of the channel itself.
+    /// Refused by a rule of the channel itself.
     pub(super) fn by_rule(url: &Url, reason: impl Into<String>) -> Self {
         Self {
             refusal: Refusal {
                 destination: destination(url),
-                status: status::UNREACHABLE_OR_REFUSED,
+                status: page_status::UNREACHABLE_OR_REFUSED,
                 reason: reason.into(),
             },
-            answer: StatusCode::FORBIDDEN,
+            status: StatusCode::FORBIDDEN,
         }
     }
 
-    /// By the door, or by what is behind it.
+    /// Refused by egress, or failed on the network.
     pub(super) fn by_egress(url: &Url, error: &EgressError) -> Self {
-        let answer = match error {
+        let status = match error {
             EgressError::Scheme(_)
             | EgressError::NoHost
             | EgressError::NotPublic(_)
@@ -57,7 +60,7 @@ impl Denial {
             | EgressError::NotGranted(_) => StatusCode::FORBIDDEN,
             EgressError::ResolveTimedOut(_)
             | EgressError::Broken {
-                trouble: EgressFault::TimedOut,
+                fault: EgressFault::TimedOut,
                 ..
             } => StatusCode::GATEWAY_TIMEOUT,
             EgressError::NotResolved(_) | EgressError::Broken { .. } | EgressError::SetUp(_) => {
@@ -70,12 +73,12 @@ impl Denial {
                 status: error.status(),
                 reason: error.to_string(),
             },
-            answer,
+            status,
         }
     }
 }
 
-/// Host and port as they are told.
+/// Host and port as they are reported.
 fn destination(url: &Url) -> String {
     match host_and_port(url) {
         Some((host, port)) => format!("{host}:{port}"),
@@ -88,7 +91,7 @@ pub(super) struct Meter {
     received: AtomicU64,
     sent: AtomicU64,
     total_max: u64,
-    /// The whole server's count of what was received.
+    /// The count of received bytes of the whole server.
     received_by_all: Arc<AtomicU64>,
     refused: Mutex<VecDeque<Refusal>>,
 }
@@ -112,16 +115,16 @@ impl Meter {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// Counts bytes of a body that the door has already counted for the server as a whole.
+    /// Counts bytes of a body that egress has already counted for the whole server.
     ///
     /// # Errors
-    /// The channel has carried more than it may.
+    /// The channel has reached its byte limit.
     pub(super) fn receive(&self, bytes: usize) -> io::Result<()> {
         self.received.fetch_add(bytes as u64, Ordering::Relaxed);
         self.within()
     }
 
-    /// Counts bytes that came out of a tunnel.
+    /// Counts bytes that arrived through a tunnel.
     ///
     /// # Errors
     /// As [`Meter::receive`].
@@ -131,7 +134,7 @@ impl Meter {
         self.receive(bytes)
     }
 
-    /// Counts bytes of a request's body or into a tunnel.
+    /// Counts bytes of a request body, or sent into a tunnel.
     ///
     /// # Errors
     /// As [`Meter::receive`].
@@ -140,21 +143,23 @@ impl Meter {
         self.within()
     }
 
-    /// Says no when the channel has carried more than it may.
-    ///
-    /// # Errors
-    /// The sentence for whoever is refused.
-    pub(super) fn within(&self) -> io::Result<()> {
-        match self.received() + self.sent() > self.total_max {
-            true => Err(io::Error::other(format!(
-                "the page has moved more than {} bytes",
-                self.total_max
-            ))),
-            false => Ok(()),
-        }
+    /// Refuses a request for `url` once the channel has reached its byte limit.
+    pub(super) fn check_limit(&self, url: &Url) -> Result<(), Denial> {
+        self.within()
+            .map_err(|error| Denial::by_rule(url, error.to_string()))
     }
 
-    /// Keeps what was not reached. The same again is kept once, as the newest.
+    fn within(&self) -> io::Result<()> {
+        if self.received() + self.sent() <= self.total_max {
+            return Ok(());
+        }
+        let bytes_max = self.total_max;
+        Err(io::Error::other(format!(
+            "the page has transferred more than {bytes_max} bytes, the most one page may"
+        )))
+    }
+
+    /// Records a destination that was not reached. A repeated one is recorded once, as the newest.
     pub(super) fn refuse(&self, refusal: &Refusal) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         refused.retain(|known| known != refusal);

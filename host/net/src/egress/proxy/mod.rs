@@ -1,14 +1,16 @@
-//! The proxy through which a browser reaches the network: HTTP and CONNECT (RFC 9110 sections 7 and 9.3.6), with the same rules
-//! for each destination as everything else that leaves.
+//! The proxy through which a browser reaches the network: HTTP and CONNECT (RFC 9110 sections 7 and
+//! 9.3.6), with the same egress rules for each destination as any other request.
 //!
-//! A channel is a listener on loopback for one browser context, with a password of its own. `connection` serves what the
-//! browser opens, `forward` carries plain HTTP (WebSocket upgrades among it) through [`Egress::send`], `dial` opens the way of
-//! a tunnel, `tunnel` carries its bytes, `meter` counts them and keeps what was not reached.
+//! A channel is a listener on loopback for one browser context, with a password of its own.
+//! `connection` serves what the browser opens, `forward` carries plain HTTP (WebSocket upgrades
+//! included) through [`Egress::send`], `dial` opens the connection of a tunnel, `tunnel` carries
+//! its bytes, `meter` counts them and records destinations that were not reached.
 
 mod connection;
 mod dial;
 mod forward;
 mod meter;
+mod response;
 mod tunnel;
 
 #[cfg(test)]
@@ -27,40 +29,47 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Egress, Route};
 use trawl_model::secret::Secret;
 
+use super::{Egress, Route};
 use meter::Meter;
+
 pub use meter::Refusal;
 
-/// Bytes of one request's line and headers: browsers keep up to 180 cookies of 4 KiB for a site, sites take some 16 KiB.
+/// Bytes of one request's line and headers: browsers store up to 180 cookies of 4 KiB for a site,
+/// sites take some 16 KiB.
 const HEADER_BYTES_MAX: usize = 128 * 1024;
-/// Connections of one channel at once: Chromium opens 32 to one proxy for requests and as many for WebSockets.
+/// Connections of one channel at once: Chromium opens 32 to one proxy for requests and as many for
+/// WebSockets.
 const CONNECTIONS_MAX: usize = 80;
-/// Bytes of one channel in both directions: a very heavy page has some 50 MB, a film has no end.
+/// Bytes of one channel in both directions: a very heavy page has some 50 MB, a video has no end.
 const CHANNEL_BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// Time in which nothing moves: sites that keep a connection open for news send a sign of life every 15 to 55 seconds.
+/// Longest idle time of a connection: sites that hold one open for updates send a heartbeat every
+/// 15 to 55 seconds.
 const IDLE_TIME_MAX: Duration = Duration::from_secs(60);
-/// Life of a channel: more than the longest deadline of a page, so that only a forgotten one gets there.
+/// Longest life of a channel: more than the longest deadline of a page, so that only a leaked
+/// channel reaches it.
 const CHANNEL_TIME_MAX: Duration = Duration::from_secs(900);
 
-/// User name of every channel; what opens it is the password.
+/// User name of every channel; the password is what authenticates.
 const USER: &str = "page";
-/// Bytes of a password: nobody guesses 128 bits.
+/// Bytes of a password: 128 bits cannot be guessed.
 const PASSWORD_BYTES: usize = 16;
-/// Wait after a connection could not be accepted, for want of file descriptors above all.
+/// Pause after a connection could not be accepted, mostly because file descriptors ran out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Bounds of one channel.
+/// Limits of one channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProxyLimits {
     /// Bytes of one request's line and headers; at least 8192.
     pub header_bytes_max: usize,
     /// Connections open at once; more wait until one is closed.
     pub connections_max: usize,
-    /// Bytes of bodies and tunnels, both directions together. Beyond, everything open breaks and nothing more is let through.
+    /// Bytes of bodies and tunnels, both directions together. Beyond them every open connection is
+    /// aborted and further requests are refused.
     pub total_bytes_max: u64,
-    /// Time for a request's headers, for an answer's, and between two pieces of a body or tunnel.
+    /// Longest wait for a request's headers, for a response's, and between two pieces of a body or
+    /// tunnel.
     pub idle_time_max: Duration,
     /// Life of the channel, after which it is closed.
     pub total_time_max: Duration,
@@ -78,7 +87,7 @@ impl Default for ProxyLimits {
     }
 }
 
-/// A proxy on loopback for one browser context. Dropped, it ends at once with all that goes through it.
+/// A proxy on loopback for one browser context. Dropping it closes all of its connections at once.
 pub struct ProxyChannel {
     address: SocketAddr,
     password: Secret,
@@ -92,17 +101,17 @@ struct Channel {
     egress: Arc<Egress>,
     route: Route,
     limits: ProxyLimits,
-    /// What `Proxy-Authorization` says behind `Basic`.
+    /// The expected value of `Proxy-Authorization` after `Basic`.
     expected: Secret,
     meter: Arc<Meter>,
 }
 
 impl Egress {
-    /// Opens a proxy of its own for one browser context, whose requests leave by `route`.
+    /// Opens a proxy for one browser context, whose requests leave by `route`.
     ///
     /// # Errors
-    /// No port or no randomness is to be had, or [`io::ErrorKind::Unsupported`]: tunnels cannot go through an upstream proxy
-    /// that is itself reached over TLS.
+    /// No port or no randomness is available, or [`io::ErrorKind::Unsupported`]: tunnels cannot go
+    /// through an upstream proxy that is itself reached over TLS.
     pub async fn open_proxy(
         self: &Arc<Self>,
         route: Route,
@@ -141,22 +150,22 @@ impl Egress {
 }
 
 impl ProxyChannel {
-    /// Where it listens: 127.0.0.1 at a port of its own.
+    /// The socket address it listens on: 127.0.0.1 and a port of its own.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// User name and password for its `Basic` challenge (RFC 7617). Without them nobody gets through.
+    /// User name and password for its `Basic` challenge (RFC 7617). No request passes without them.
     pub fn credentials(&self) -> (&str, &str) {
         (USER, self.password.expose())
     }
 
-    /// Bytes received so far: bodies as they came over the wire, and what came out of tunnels.
+    /// Bytes received so far: bodies as they came over the wire, and what arrived through tunnels.
     pub fn received_bytes(&self) -> u64 {
         self.meter.received()
     }
 
-    /// Bytes sent so far: bodies of requests, and what went into tunnels.
+    /// Bytes sent so far: request bodies, and what was sent into tunnels.
     pub fn sent_bytes(&self) -> u64 {
         self.meter.sent()
     }
@@ -166,16 +175,16 @@ impl ProxyChannel {
         self.meter.refused()
     }
 
-    /// Ends it and waits until every connection is closed.
+    /// Closes it and waits until every connection is closed.
     pub async fn close(self) {
         self.closing.cancel();
         if let Err(error) = self.listening.await {
-            tracing::error!(%error, "a browser's proxy channel ended with a panic");
+            tracing::error!(%error, "a browser's proxy channel panicked");
         }
     }
 }
 
-/// Without the password.
+/// Omits the password.
 impl std::fmt::Debug for ProxyChannel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ProxyChannel")
@@ -184,7 +193,7 @@ impl std::fmt::Debug for ProxyChannel {
     }
 }
 
-/// Keeps pages away from a channel's own listener for as long as it is open.
+/// Refuses requests to a channel's own listener for as long as it is open.
 struct RefusedListener {
     egress: Arc<Egress>,
     address: SocketAddr,
@@ -209,7 +218,8 @@ fn password() -> io::Result<Secret> {
     Ok(Secret::new(format!("{:032x}", u128::from_ne_bytes(bytes))))
 }
 
-/// Accepts connections until the channel is closed or too old. Its connections are its own: they end with it.
+/// Accepts connections until the channel is closed or too old. It owns its connections: they end
+/// with it.
 async fn listen(
     listener: TcpListener,
     channel: Arc<Channel>,

@@ -1,4 +1,5 @@
-//! Bytes between the browser and a destination, both ways, until one side is silent for too long.
+//! Copies bytes between the browser and a destination, both ways, until one side is idle for too
+//! long.
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,15 +10,15 @@ use tokio::time::Instant;
 
 use super::meter::Meter;
 
-/// Bytes moved at once: the largest TLS record.
+/// Bytes copied at once: the largest TLS record.
 const PIECE_BYTES: usize = 16 * 1024;
 
 /// A connection in both directions.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// Carries bytes between `near`, the browser, and `far` until both have ended, one of them breaks, nothing has moved for
-/// `idle_time_max` or the channel has carried more than it may.
+/// Copies bytes between `near`, the browser, and `far` until both sides have closed, one fails,
+/// nothing was transferred for `idle_time_max`, or the channel reaches its byte limit.
 pub(super) async fn carry(
     near: impl Stream,
     far: impl Stream,
@@ -26,26 +27,26 @@ pub(super) async fn carry(
 ) {
     let (near_in, near_out) = tokio::io::split(near);
     let (far_in, far_out) = tokio::io::split(far);
-    let pulse = Pulse::new();
-    let up = pump(near_in, far_out, &pulse, |bytes| meter.send(bytes));
-    let down = pump(far_in, near_out, &pulse, |bytes| {
+    let activity = Activity::new();
+    let up = copy(near_in, far_out, &activity, |bytes| meter.send(bytes));
+    let down = copy(far_in, near_out, &activity, |bytes| {
         meter.receive_from_tunnel(bytes)
     });
     tokio::select! {
         ended = async { tokio::try_join!(up, down) } => {
             if let Err(error) = ended {
-                tracing::debug!(%error, "a browser's tunnel broke");
+                tracing::debug!(%error, "a browser's tunnel failed");
             }
         }
-        () = pulse.stopped(idle_time_max) => tracing::debug!("a browser's tunnel was idle"),
+        () = activity.stopped(idle_time_max) => tracing::debug!("a browser's tunnel was idle for too long"),
     }
 }
 
-/// Moves bytes one way until their end, which it passes on.
-async fn pump(
+/// Copies bytes in one direction until their end, which it passes on.
+async fn copy(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
-    pulse: &Pulse,
+    activity: &Activity,
     count: impl Fn(usize) -> io::Result<()>,
 ) -> io::Result<()> {
     let mut piece = vec![0; PIECE_BYTES];
@@ -54,21 +55,21 @@ async fn pump(
         if length == 0 {
             return to.shutdown().await;
         }
-        pulse.beat();
+        activity.record();
         count(length)?;
         to.write_all(&piece[..length]).await?;
         to.flush().await?;
-        pulse.beat();
+        activity.record();
     }
 }
 
-/// When something moved last.
-struct Pulse {
+/// When bytes were last transferred.
+struct Activity {
     start: Instant,
     last_ms: AtomicU64,
 }
 
-impl Pulse {
+impl Activity {
     fn new() -> Self {
         Self {
             start: Instant::now(),
@@ -76,12 +77,12 @@ impl Pulse {
         }
     }
 
-    fn beat(&self) {
+    fn record(&self) {
         let now_ms = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.last_ms.store(now_ms, Ordering::Relaxed);
     }
 
-    /// Ends once nothing has moved for this long.
+    /// Returns once nothing was transferred for this long.
     async fn stopped(&self, time: Duration) {
         loop {
             let last = Duration::from_millis(self.last_ms.load(Ordering::Relaxed));

@@ -211,7 +211,7 @@ async fn seats_are_bought_suspended_and_resumed() {
     let statement = run("statement alice").await.expect("a statement").text();
     assert!(statement.contains("seats  "), "{statement}");
     for (line, expected) in [
-        ("seats alice 200", "they cost $"),
+        ("seats alice 200", "the seats cost $"),
         ("seats alice 10001", "at most 10000"),
         ("seats alice", "required"),
         ("seats alice 3 --suspend", "cannot be used with"),
@@ -237,8 +237,8 @@ async fn bad_input_is_explained() {
     check("create a --top-up 2000000", "more than a million dollars").await;
     run_line(data.path(), "create a").await.expect("created");
     check("create a", "an account of this name exists already").await;
-    check("top-up a -5", "it is not more than zero").await;
-    check("top-up a 0", "it is not more than zero").await;
+    check("top-up a -5", "it is not positive").await;
+    check("top-up a 0", "it is not positive").await;
     check("statement a --from yesterday", "write a time like").await;
 }
 

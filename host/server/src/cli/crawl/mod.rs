@@ -123,7 +123,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     }
     app.close().await;
     let (view, written) = result?;
-    if view.tally.state == CrawlState::Ended || written == Written::PipeClosed {
+    if view.progress.state == CrawlState::Ended || written == Written::PipeClosed {
         state.remove();
     } else {
         eprintln!("stopped; run the command again with `--resume` to continue");
@@ -131,7 +131,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     if was_interrupted && !args.resume {
         eprintln!("an interrupted crawl of this URL was restarted from the beginning");
     }
-    let tally = &view.tally;
+    let tally = &view.progress;
     if tally.n_pages > 0 && tally.n_pages == tally.n_failed && written == Written::Complete {
         bail!("no page could be fetched, see the errors of the entries");
     }
@@ -261,7 +261,7 @@ impl Follower<'_> {
                     self.progress.print_stopping();
                     self.app.stop();
                 }
-                _ = ticks.tick() => self.progress.show(&self.view().await?.tally),
+                _ = ticks.tick() => self.progress.show(&self.view().await?.progress),
             }
         }
         if written == Written::PipeClosed {
@@ -270,7 +270,7 @@ impl Follower<'_> {
                 .await?;
         }
         let view = self.view().await?;
-        self.progress.finish(&view.tally);
+        self.progress.finish(&view.progress);
         Ok((view, written))
     }
 
@@ -290,7 +290,7 @@ impl Follower<'_> {
         if !pages.is_empty() {
             self.checkpoint.bytes = self.output.flush().context("cannot write the output")?;
             self.state.set_checkpoint(&self.checkpoint)?;
-            self.progress.show(&self.view().await?.tally);
+            self.progress.show(&self.view().await?.progress);
         }
         Ok(pages.len())
     }

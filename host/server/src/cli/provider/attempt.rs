@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde_json::json;
 
 use trawl_billing::Tariff;
-use trawl_engine::page::{self, RunContext, VendorPart};
-use trawl_net::fetch::CookieJar;
+use trawl_engine::page::{self, Produced, RunContext};
+use trawl_model::outcome::VendorPart;
 use trawl_plan::{RouterMode, RouterPlan};
 
 use super::PageArgs;
@@ -43,7 +43,8 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
     let registry = engine.plugins.snapshot();
     let plugin = super::named(&registry, &args.page.name)?;
     let mut plans = trawl_wire::plan(&request(&args)?, &*registry)?;
-    let mut plan = plans.pop().context("give one URL")?;
+    let plan = plans.pop().context("give one URL")?;
+    let mut plan = plan.map_err(|refused| anyhow!("{}", refused.failure))?;
     plan.router = Arc::new(RouterPlan {
         mode: RouterMode::First,
         provider: Some(plugin.info().name.clone()),
@@ -55,13 +56,11 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
         ..RouterPlan::default()
     });
     let tariff = Tariff::PayAsYouGo(app::prices(&config)?);
-    let context = RunContext {
-        registry,
-        jar: Arc::new(CookieJar::new()),
-        owner: String::new(),
-        tariff,
-    };
-    let (mut outcome, usage) = page::produce(&engine.pages, &context, &plan, plan.ceiling).await;
+    let context = RunContext::new(Arc::clone(&engine.pages), registry, String::new(), tariff);
+    let produced = page::produce(&context, &plan, plan.ceiling).await;
+    let Produced {
+        mut outcome, usage, ..
+    } = produced;
     engine.close().await;
     let Some(part) = outcome.vendor.take() else {
         bail!(

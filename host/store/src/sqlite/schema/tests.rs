@@ -1,10 +1,10 @@
-//! Databases of earlier and later versions.
+//! Databases of earlier and later schema versions.
 
 use std::path::Path;
 
 use super::*;
 use crate::sqlite::SqliteStore;
-use crate::{DataDir, Store};
+use crate::{CrawlStore as _, DataDir, LedgerStore as _, Store as _};
 
 async fn open(directory: &Path) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(DataDir::create(directory).expect("a data directory")).await
@@ -20,7 +20,7 @@ async fn execute(directory: &Path, sql: &'static str) -> Result<(), sqlx::Error>
 }
 
 #[tokio::test]
-async fn a_newer_schema_is_refused_untouched() {
+async fn a_newer_schema_is_refused_without_changes() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     drop(open(directory.path()).await.expect("a new store"));
     let newer = execute(directory.path(), "PRAGMA user_version = 99").await;
@@ -33,7 +33,7 @@ async fn a_newer_schema_is_refused_untouched() {
 }
 
 #[tokio::test]
-async fn a_database_of_the_first_version_goes_on() {
+async fn version_1_is_migrated() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     execute(directory.path(), VERSION_1).await.expect("tables");
     let rows = "PRAGMA user_version = 1; PRAGMA application_id = 0x7472776c;
@@ -41,7 +41,7 @@ async fn a_database_of_the_first_version_goes_on() {
         INSERT INTO entries VALUES (1, 't', 'a', 'top_up', 5, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 0)";
     execute(directory.path(), rows).await.expect("an account");
     for _ in 0..2 {
-        let store = open(directory.path()).await.expect("brought up to date");
+        let store = open(directory.path()).await.expect("migrated");
         let accounts = store.accounts().await.expect("accounts");
         assert_eq!(accounts[0].balance.0, 5);
         assert_eq!(store.unfinished_crawls().await.expect("none"), []);
@@ -50,7 +50,7 @@ async fn a_database_of_the_first_version_goes_on() {
 }
 
 #[tokio::test]
-async fn a_ledger_of_the_third_version_moves_whole() {
+async fn the_ledger_of_version_3_is_migrated() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     for tables in [VERSION_1, VERSION_2, VERSION_3] {
         execute(directory.path(), tables).await.expect("tables");
@@ -64,7 +64,7 @@ async fn a_ledger_of_the_third_version_moves_whole() {
         INSERT INTO crawls VALUES (1, 'c', 'a', '{}', 'crawl', 0, 1, 'queued', NULL, 0, NULL, 0, 0, 0, 0)";
     execute(directory.path(), rows).await.expect("an account");
     for _ in 0..2 {
-        let store = open(directory.path()).await.expect("brought up to date");
+        let store = open(directory.path()).await.expect("migrated");
         let accounts = store.accounts().await.expect("accounts");
         let sums: Vec<_> = accounts
             .iter()
@@ -90,14 +90,14 @@ async fn a_ledger_of_the_third_version_moves_whole() {
     execute(directory.path(), seats).await.expect("a new kind");
     let too_much = "INSERT INTO entries VALUES (7, 'seats:b', 'a', 'seats', -1, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 4, 0, 0)";
     let refusal = execute(directory.path(), too_much).await;
-    refusal.expect_err("what is set aside is not spent");
+    refusal.expect_err("reserved money is not spent");
     let store = open(directory.path()).await.expect("the same");
     let audit = store.audit().await.expect("an audit");
     assert_eq!(audit.disagreements, []);
 }
 
 #[tokio::test]
-async fn keys_and_pages_of_the_fourth_version_are_kept() {
+async fn keys_and_pages_of_version_4_are_migrated() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     for tables in [VERSION_1, VERSION_2, VERSION_3, VERSION_4] {
         execute(directory.path(), tables).await.expect("tables");
@@ -111,20 +111,20 @@ async fn keys_and_pages_of_the_fourth_version_are_kept() {
         INSERT INTO crawl_pages VALUES (1, 1, 0, 200, 0, 0, 9)";
     execute(directory.path(), rows).await.expect("an account");
     for _ in 0..2 {
-        let store = open(directory.path()).await.expect("brought up to date");
+        let store = open(directory.path()).await.expect("migrated");
         let keys = store.keys().await.expect("keys");
         assert_eq!(
             (keys.len(), keys[0].name.as_str(), keys[0].last_used),
             (1, "", None)
         );
         let account = keys[0].account.clone();
-        let all = store.records().all_keys(&account).await.expect("keys");
+        let all = store.all_keys(&account).await.expect("keys");
         assert_eq!(all[1].revoked, Some(trawl_model::clock::Timestamp(3)));
         let accounts = store.accounts().await.expect("accounts");
         assert_eq!(accounts[0].notice, crate::Notice::default());
         let pages = store.crawl_pages("c", 0, 9).await.expect("pages");
         assert_eq!((pages.len(), pages[0].at, pages[0].cost.0), (1, None, 0));
-        assert_eq!(store.records().prices().await.expect("none"), []);
+        assert_eq!(store.prices().await.expect("none"), []);
         let audit = store.audit().await.expect("an audit");
         assert_eq!((audit.disagreements, audit.n_entries), (Vec::new(), 1));
         store.close().await;
@@ -141,7 +141,7 @@ async fn keys_and_pages_of_the_fourth_version_are_kept() {
 }
 
 #[tokio::test]
-async fn a_file_of_another_program_is_refused() {
+async fn a_database_of_another_program_is_refused() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let other = execute(directory.path(), "CREATE TABLE bookmarks (url TEXT)").await;
     other.expect("a database of another program");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn a_page_behind_permanent_redirects_is_kept_under_both_addresses() {
+async fn a_page_behind_permanent_redirects_is_stored_under_both_urls() {
     let world = World::start(|head| match head.split(' ').nth(1) {
         Some("/a") => answer("301 Moved Permanently", "Location: /b\r\nETag: \"r\"\r\n"),
         Some("/b") => answer("308 Permanent Redirect", "Location: /c#there\r\n"),
@@ -13,11 +13,11 @@ async fn a_page_behind_permanent_redirects_is_kept_under_both_addresses() {
     .await;
     world.get("/a").await.expect("fetched");
     assert_eq!(world.seen().len(), 3);
-    let again = world.get("/a").await.expect("kept");
+    let again = world.get("/a").await.expect("cached");
     assert_eq!(again.page.requested_url, world.url("/a"));
     assert_eq!(again.page.final_url, world.url("/c#there"));
     assert_eq!(status_of(&again), Some("hit"));
-    let direct = world.get("/c").await.expect("kept");
+    let direct = world.get("/c").await.expect("cached");
     assert_eq!(direct.page.final_url, world.url("/c"));
     assert_eq!(status_of(&direct), Some("hit"));
     assert!(world.seen().is_empty());
@@ -26,16 +26,16 @@ async fn a_page_behind_permanent_redirects_is_kept_under_both_addresses() {
     let renewed = world.get("/a").await.expect("valid");
     assert_eq!(status_of(&renewed), Some("revalidated"));
     assert_eq!(renewed.page.final_url, world.url("/c#there"));
-    let asked: Vec<_> = world
+    let hits: Vec<_> = world
         .seen()
         .iter()
         .map(|head| head.contains("if-none-match"))
         .collect();
-    assert_eq!(asked, [false, false, true]);
+    assert_eq!(hits, [false, false, true]);
 }
 
 #[tokio::test]
-async fn a_page_behind_a_passing_redirect_is_kept_where_it_was_found_only() {
+async fn a_page_behind_a_temporary_redirect_is_stored_under_its_final_url_only() {
     let world = World::start(|head| match head.split(' ').nth(1) {
         Some("/a") => answer("302 Found", "Location: /c\r\n"),
         Some("/cookie") => answer("301 Moved", "Location: /d\r\nSet-Cookie: a=1; Path=/x\r\n"),
@@ -45,7 +45,7 @@ async fn a_page_behind_a_passing_redirect_is_kept_where_it_was_found_only() {
     world.get("/a").await.expect("fetched");
     let again = world.get("/a").await.expect("fetched");
     assert_eq!(status_of(&again), None);
-    let direct = world.get("/c").await.expect("kept");
+    let direct = world.get("/c").await.expect("cached");
     assert_eq!(status_of(&direct), Some("hit"));
     world.get("/cookie").await.expect("fetched");
     let direct = world.get("/d").await.expect("fetched");
@@ -53,7 +53,7 @@ async fn a_page_behind_a_passing_redirect_is_kept_where_it_was_found_only() {
 }
 
 #[tokio::test]
-async fn a_redirect_that_leads_elsewhere_now_is_not_taken_for_the_kept_page() {
+async fn a_changed_redirect_is_not_taken_for_the_cached_page() {
     let world = World::start(|head| match head.split(' ').nth(1) {
         Some("/a") => answer("301 Moved Permanently", "Location: /b\r\n"),
         _ => ok("ETag: \"1\"\r\n", "old"),
@@ -73,7 +73,7 @@ async fn a_redirect_that_leads_elsewhere_now_is_not_taken_for_the_kept_page() {
     );
 }
 
-/// Notes what it is asked and says no to addresses that contain `refused`.
+/// Records what it is seen and refuses URLs that contain `refused`.
 struct Gate(Mutex<Vec<Url>>);
 
 impl RedirectGate for Gate {
@@ -84,7 +84,7 @@ impl RedirectGate for Gate {
 }
 
 #[tokio::test]
-async fn a_run_is_asked_about_the_redirects_of_a_kept_page() {
+async fn the_gate_decides_about_the_redirects_of_a_cached_page() {
     let world = World::start(|head| match head.split(' ').nth(1) {
         Some("/a") => answer("301 Moved Permanently", "Location: /b\r\n"),
         Some("/b") => answer("301 Moved Permanently", "Location: /refused\r\n"),
@@ -93,11 +93,11 @@ async fn a_run_is_asked_about_the_redirects_of_a_kept_page() {
     .await;
     world.get("/a").await.expect("fetched");
     let gate = Arc::new(Gate(Mutex::default()));
-    let asked = Arc::clone(&gate);
+    let seen = Arc::clone(&gate);
     let refused = world.get_with("/a", |plan| plan.gate = Some(gate)).await;
     let failure = refused.expect_err("not followed");
     assert_eq!(failure.status, status::UNREACHABLE_OR_REFUSED);
-    let asked = asked.0.lock().expect("addresses").clone();
-    assert_eq!(asked, [world.url("/b"), world.url("/refused")]);
+    let seen = seen.0.lock().expect("addresses").clone();
+    assert_eq!(seen, [world.url("/b"), world.url("/refused")]);
     assert_eq!(world.seen().len(), 3);
 }

@@ -1,10 +1,10 @@
-//! Bombs, slow ones, and the end.
+//! Limits: oversized headers, slow peers, byte limits, and closing.
 
 use tokio::io::AsyncWriteExt;
 
 use super::*;
 
-fn quick() -> ProxyLimits {
+fn impatient() -> ProxyLimits {
     ProxyLimits {
         idle_time_max: Duration::from_millis(200),
         ..ProxyLimits::default()
@@ -12,7 +12,7 @@ fn quick() -> ProxyLimits {
 }
 
 #[tokio::test]
-async fn bombs_of_headers_are_refused() {
+async fn oversized_headers_are_refused() {
     let site = Site::echo().await;
     let limits = ProxyLimits {
         header_bytes_max: 16 * 1024,
@@ -20,32 +20,35 @@ async fn bombs_of_headers_are_refused() {
     };
     let channel = open(loopback(), limits).await;
     let line = format!("GET {}", site.url("/"));
-    let long_address = format!("GET {}", site.url(&format!("/{}", "a".repeat(20_000))));
+    let long_url = format!("GET {}", site.url(&format!("/{}", "a".repeat(20_000))));
     for (line, headers) in [
         (&line, format!("X-Long: {}\r\n", "a".repeat(20_000))),
         (&line, "X-Many: a\r\n".repeat(300)),
         (&line, format!("X-Endless: {}", "a".repeat(1_000_000))),
-        (&long_address, String::new()),
+        (&long_url, String::new()),
     ] {
         let mut stream = dial(&channel).await;
-        let request = format!("{line} HTTP/1.1\r\n{}{headers}\r\n", pass(&channel));
+        let request = format!(
+            "{line} HTTP/1.1\r\n{}{headers}\r\n",
+            authorization(&channel)
+        );
         let (mut from, mut to) = stream.split();
         let write = async {
             let _ = to.write_all(request.as_bytes()).await;
         };
-        let (answer, ()) = tokio::join!(read_all(&mut from), write);
-        // A peer that is still sending may see the connection reset before it reads the answer.
+        let (response, ()) = tokio::join!(read_all(&mut from), write);
+        // A peer that is still sending may see the connection reset before it reads the response.
         let is_refused = ["HTTP/1.1 431", "HTTP/1.1 414"]
             .iter()
-            .any(|start| answer.starts_with(start));
-        assert!(is_refused || answer.is_empty(), "{answer}");
+            .any(|start| response.starts_with(start));
+        assert!(is_refused || response.is_empty(), "{response}");
     }
     assert_eq!(site.connections(), 0);
 }
 
 #[tokio::test]
-async fn a_client_that_drips_its_headers_is_cut_off() {
-    let channel = open(loopback(), quick()).await;
+async fn a_client_that_sends_its_headers_too_slowly_is_disconnected() {
+    let channel = open(loopback(), impatient()).await;
     let mut stream = dial(&channel).await;
     let (mut from, mut to) = stream.split();
     let drip = async {
@@ -63,12 +66,12 @@ async fn a_client_that_drips_its_headers_is_cut_off() {
 }
 
 #[tokio::test]
-async fn a_tunnel_in_which_nothing_moves_is_closed() {
+async fn an_idle_tunnel_is_closed() {
     let (echo, _task) = plain_echo().await;
-    let channel = open(loopback(), quick()).await;
+    let channel = open(loopback(), impatient()).await;
     let (mut stream, head) = connect(&channel, &echo.to_string()).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
-    // As long as something moves it stays, for longer than it may be idle.
+    // While bytes are transferred it stays open, for longer than it may be idle.
     for _ in 0..8 {
         stream.write_all(b"x").await.expect("sent");
         assert_eq!(stream.read_u8().await.expect("sent back"), b'x');
@@ -79,51 +82,57 @@ async fn a_tunnel_in_which_nothing_moves_is_closed() {
 }
 
 #[tokio::test]
-async fn a_site_that_never_answers_is_given_up() {
+async fn a_site_that_never_responds_times_out() {
     let site = Site::start(|_| Vec::new()).await;
-    let channel = open(loopback(), quick()).await;
-    let answer = exchange(&channel, &format!("GET {}", site.url("/")), "").await;
-    assert!(answer.starts_with("HTTP/1.1 504"), "{answer}");
+    let channel = open(loopback(), impatient()).await;
+    let response = exchange(&channel, &format!("GET {}", site.url("/")), "").await;
+    assert!(response.starts_with("HTTP/1.1 504"), "{response}");
     assert_eq!(channel.refused()[0].status, 524);
 }
 
 #[tokio::test]
-async fn a_body_that_stops_moving_is_given_up() {
+async fn a_stalled_response_body_times_out() {
     let site = Site::start(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc".to_vec()).await;
-    let channel = open(loopback(), quick()).await;
-    let answer = exchange(&channel, &format!("GET {}", site.url("/")), "").await;
-    assert!(answer.ends_with("\r\n\r\nabc"), "{answer}");
+    let channel = open(loopback(), impatient()).await;
+    let response = exchange(&channel, &format!("GET {}", site.url("/")), "").await;
+    assert!(response.ends_with("\r\n\r\nabc"), "{response}");
 }
 
 #[tokio::test]
-async fn a_request_body_that_stops_moving_is_given_up() {
+async fn a_stalled_request_body_times_out() {
     let site = Site::start(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".to_vec()).await;
-    let channel = open(loopback(), quick()).await;
+    let channel = open(loopback(), impatient()).await;
     let line = format!("POST {}", site.url("/"));
-    let answer = exchange(&channel, &line, "Content-Length: 10\r\n").await;
-    assert!(!answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let response = exchange(&channel, &line, "Content-Length: 10\r\n").await;
+    assert!(!response.starts_with("HTTP/1.1 200"), "{response}");
 }
 
 #[tokio::test]
-async fn an_endless_body_ends_at_the_channels_bound() {
+async fn an_endless_body_ends_at_the_channels_limit() {
     let site = Site::start(|_| b"HTTP/1.1 200 OK\r\n\r\n".to_vec()).await;
     let limits = ProxyLimits {
         total_bytes_max: 1_000_000,
         ..ProxyLimits::default()
     };
     let channel = open(loopback(), limits).await;
-    let answer = exchange(&channel, &format!("GET {}", site.url("/endless")), "").await;
-    assert!(answer.starts_with("HTTP/1.1 200"), "{}", answer.len());
-    assert!(answer.len() < 1_200_000, "{}", answer.len());
-    assert!(!answer.ends_with("0\r\n\r\n"), "it does not look complete");
+    let response = exchange(&channel, &format!("GET {}", site.url("/endless")), "").await;
+    assert!(response.starts_with("HTTP/1.1 200"), "{}", response.len());
+    assert!(response.len() < 1_200_000, "{}", response.len());
+    assert!(
+        !response.ends_with("0\r\n\r\n"),
+        "it does not look complete"
+    );
     let (_, head) = connect(&channel, &site.address.to_string()).await;
     assert!(head.starts_with("HTTP/1.1 403"), "{head}");
-    let told = channel.refused();
-    assert_eq!(told[0].reason, "the page has moved more than 1000000 bytes");
+    let refused = channel.refused();
+    assert_eq!(
+        refused[0].reason,
+        "the page has transferred more than 1000000 bytes, the most one page may"
+    );
 }
 
 #[tokio::test]
-async fn a_tunnel_ends_at_the_channels_bound() {
+async fn a_tunnel_ends_at_the_channels_limit() {
     let (echo, _task) = plain_echo().await;
     let limits = ProxyLimits {
         total_bytes_max: 100_000,
@@ -157,7 +166,7 @@ async fn more_connections_than_allowed_wait_for_one_to_close() {
 }
 
 #[tokio::test]
-async fn closing_ends_everything_that_goes_through() {
+async fn closing_a_channel_closes_its_connections() {
     let (echo, _task) = plain_echo().await;
     for is_dropped in [false, true] {
         let channel = open(loopback(), ProxyLimits::default()).await;
@@ -165,9 +174,10 @@ async fn closing_ends_everything_that_goes_through() {
         let (mut stream, head) = connect(&channel, &echo.to_string()).await;
         assert!(head.starts_with("HTTP/1.1 200"), "{head}");
         let mut idle = dial(&channel).await;
-        match is_dropped {
-            true => drop(channel),
-            false => channel.close().await,
+        if is_dropped {
+            drop(channel)
+        } else {
+            channel.close().await
         }
         assert_eq!(read_all(&mut stream).await, "");
         assert_eq!(read_all(&mut idle).await, "");
@@ -176,7 +186,7 @@ async fn closing_ends_everything_that_goes_through() {
 }
 
 #[tokio::test]
-async fn a_forgotten_channel_ends_by_itself() {
+async fn a_leaked_channel_closes_by_itself() {
     let (echo, _task) = plain_echo().await;
     let limits = ProxyLimits {
         total_time_max: Duration::from_millis(300),

@@ -1,4 +1,4 @@
-//! What goes through.
+//! What the proxy carries.
 
 use reqwest::{Client, Proxy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -7,12 +7,12 @@ use super::*;
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "stands for the browser, on the other side of the door"
+    reason = "stands for the browser, on the other side of the proxy"
 )]
 fn browser(channel: &ProxyChannel) -> Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let (user, password) = channel.credentials();
-    let proxy = Proxy::all(format!("http://{}", channel.address())).expect("an address");
+    let proxy = Proxy::all(format!("http://{}", channel.address())).expect("a URL");
     Client::builder()
         .proxy(proxy.basic_auth(user, password))
         .tls_certs_only(std::iter::empty())
@@ -35,26 +35,30 @@ fn page(head: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn plain_pages_come_through_and_their_bodies_are_counted() {
+async fn plain_pages_are_carried_and_their_bodies_are_counted() {
     let site = Site::start(page).await;
     let channel = open(loopback(), ProxyLimits::default()).await;
     let browser = browser(&channel);
     for (path, text) in [("/page", "some text"), ("/chunked", "hello, world")] {
-        let got = browser.get(site.url(path)).send().await.expect("an answer");
+        let got = browser
+            .get(site.url(path))
+            .send()
+            .await
+            .expect("a response");
         assert_eq!(got.status(), 200, "{path}");
         assert_eq!(got.text().await.expect("a body"), text);
     }
     assert_eq!(channel.received_bytes(), 9 + 12);
     assert_eq!(channel.sent_bytes(), 0);
     let got = browser.post(site.url("/form")).body("name=value").send();
-    assert_eq!(got.await.expect("an answer").status(), 200);
+    assert_eq!(got.await.expect("a response").status(), 200);
     assert_eq!(channel.sent_bytes(), 10);
     let form = site.heads().pop().expect("three requests").to_lowercase();
     assert!(form.contains("content-length: 10"), "{form}");
     let head = browser.head(site.url("/page")).send().await;
-    let head = head.expect("an answer");
+    let head = head.expect("a response");
     assert_eq!(head.headers()["content-length"], "1234");
-    assert_eq!(site.connections(), 1, "connections are kept and used again");
+    assert_eq!(site.connections(), 1, "connections are pooled and reused");
     assert!(channel.refused().is_empty());
 }
 
@@ -67,7 +71,7 @@ async fn several_requests_share_one_connection_of_the_browser() {
         let request = format!(
             "GET {} HTTP/1.1\r\n{}\r\n",
             site.url("/page"),
-            pass(&channel)
+            authorization(&channel)
         );
         stream.write_all(request.as_bytes()).await.expect("sent");
         let head = read_head(&mut stream).await;
@@ -79,18 +83,18 @@ async fn several_requests_share_one_connection_of_the_browser() {
 }
 
 #[tokio::test]
-async fn what_is_for_one_hop_alone_stays_there_and_repeats_are_kept() {
+async fn hop_by_hop_headers_are_removed_and_repeats_stay() {
     let site = Site::start(page).await;
     let channel = open(loopback(), ProxyLimits::default()).await;
     let headers = "Connection: X-Mine, keep-alive\r\nX-Mine: 1\r\nProxy-Connection: keep-alive\r\nTE: trailers\r\nUpgrade: h2c\r\nX-Yours: a\r\nX-Yours: b\r\n";
     let line = format!("GET {}", site.url("/repeated?q=a%20b"));
-    let answer = exchange(&channel, &line, headers).await.to_lowercase();
-    assert!(answer.starts_with("http/1.1 404"), "{answer}");
+    let response = exchange(&channel, &line, headers).await.to_lowercase();
+    assert!(response.starts_with("http/1.1 404"), "{response}");
     assert!(
-        answer.contains("set-cookie: a=1\r\nset-cookie: b=2\r\n"),
-        "{answer}"
+        response.contains("set-cookie: a=1\r\nset-cookie: b=2\r\n"),
+        "{response}"
     );
-    assert!(!answer.contains("x-hop"), "{answer}");
+    assert!(!response.contains("x-hop"), "{response}");
     let seen = site.heads().remove(0).to_lowercase();
     assert!(
         seen.starts_with("get /repeated?q=a%20b http/1.1\r\n"),
@@ -109,7 +113,7 @@ async fn what_is_for_one_hop_alone_stays_there_and_repeats_are_kept() {
 #[tokio::test]
 async fn a_tunnel_carries_every_byte_both_ways_and_counts_it() {
     let (echo, _task) = plain_echo().await;
-    let egress = Egress::new(loopback()).expect("a door");
+    let egress = Egress::new(loopback()).expect("egress");
     let channel = open_at(&egress, ProxyLimits::default()).await;
     let (mut stream, head) = connect(&channel, &echo.to_string()).await;
     assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
@@ -123,17 +127,20 @@ async fn a_tunnel_carries_every_byte_both_ways_and_counts_it() {
     assert_eq!(channel.sent_bytes(), 300_000);
     assert_eq!(channel.received_bytes(), 300_000);
     assert_eq!(egress.received_bytes(), 300_000);
-    // Half closed, it still brings the rest: here, nothing but the end.
+    // Half closed, it still delivers the rest: here, only the end.
     to.shutdown().await.expect("closed");
     assert_eq!(read_all(&mut from).await, "");
 }
 
 #[tokio::test]
-async fn bytes_that_come_with_the_request_for_a_tunnel_are_not_lost() {
+async fn bytes_sent_along_with_connect_are_not_lost() {
     let (echo, _task) = plain_echo().await;
     let channel = open(loopback(), ProxyLimits::default()).await;
     let mut stream = dial(&channel).await;
-    let request = format!("CONNECT {echo} HTTP/1.1\r\n{}\r\nearly", pass(&channel));
+    let request = format!(
+        "CONNECT {echo} HTTP/1.1\r\n{}\r\nearly",
+        authorization(&channel)
+    );
     stream.write_all(request.as_bytes()).await.expect("sent");
     read_head(&mut stream).await;
     let mut back = [0; 5];
@@ -151,7 +158,7 @@ async fn a_web_socket_over_plain_http_becomes_a_tunnel() {
         "GET {} HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: k\r\nSec-WebSocket-Version: 13\r\n{}\r\n",
         site.url("/socket"),
         site.address,
-        pass(&channel)
+        authorization(&channel)
     );
     stream.write_all(request.as_bytes()).await.expect("sent");
     let head = read_head(&mut stream).await.to_lowercase();
@@ -180,7 +187,7 @@ async fn a_web_socket_over_plain_http_becomes_a_tunnel() {
 }
 
 #[tokio::test]
-async fn a_body_that_ends_too_early_breaks_the_connection() {
+async fn a_truncated_body_aborts_the_connection() {
     let site =
         Site::start(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf".to_vec()).await;
     let channel = open(loopback(), ProxyLimits::default()).await;
@@ -190,11 +197,11 @@ async fn a_body_that_ends_too_early_breaks_the_connection() {
 }
 
 #[tokio::test]
-async fn the_sample_site_is_answered_from_inside() {
+async fn the_sample_site_is_served_without_network() {
     let channel = open(EgressConfig::default(), ProxyLimits::default()).await;
-    let answer = exchange(&channel, "GET http://sample.trawl.test/", "").await;
-    assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
-    assert!(answer.contains("<!DOCTYPE html>"), "{answer}");
+    let response = exchange(&channel, "GET http://sample.trawl.test/", "").await;
+    assert!(response.starts_with("HTTP/1.1 200 OK"), "{response}");
+    assert!(response.contains("<!DOCTYPE html>"), "{response}");
     assert!(channel.received_bytes() > 0);
     let (_, head) = connect(&channel, "sample.trawl.test:443").await;
     assert!(head.starts_with("HTTP/1.1 403"), "{head}");

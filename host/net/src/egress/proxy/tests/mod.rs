@@ -19,10 +19,10 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{ProxyChannel, ProxyLimits};
 use crate::egress::{AllowList, Egress, EgressConfig, Route};
 
-/// Longest wait of a test for anything.
+/// Longest time a test waits for anything.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A door through which this machine's own sites are reached.
+/// A configuration that allows sites on loopback.
 fn loopback() -> EgressConfig {
     EgressConfig {
         allow_private: AllowList::parse(["127.0.0.1/32"]).expect("a range"),
@@ -31,7 +31,7 @@ fn loopback() -> EgressConfig {
 }
 
 async fn open(config: EgressConfig, limits: ProxyLimits) -> ProxyChannel {
-    let egress = Egress::new(config).expect("a door");
+    let egress = Egress::new(config).expect("egress");
     open_at(&egress, limits).await
 }
 
@@ -40,8 +40,8 @@ async fn open_at(egress: &Arc<Egress>, limits: ProxyLimits) -> ProxyChannel {
     opened.expect("a channel")
 }
 
-/// The header line that lets a request through.
-fn pass(channel: &ProxyChannel) -> String {
+/// The header line that authenticates a request.
+fn authorization(channel: &ProxyChannel) -> String {
     let (user, password) = channel.credentials();
     let pair = STANDARD.encode(format!("{user}:{password}"));
     format!("Proxy-Authorization: Basic {pair}\r\n")
@@ -53,24 +53,24 @@ async fn dial(channel: &ProxyChannel) -> TcpStream {
     stream.expect("a channel that listens")
 }
 
-/// A connection to the channel that has asked for a tunnel, and the head of the answer.
+/// A connection to the channel that has requested a tunnel, and the head of the response.
 async fn connect(channel: &ProxyChannel, target: &str) -> (TcpStream, String) {
     let mut stream = dial(channel).await;
     let request = format!(
         "CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n{}\r\n",
-        pass(channel)
+        authorization(channel)
     );
     stream.write_all(request.as_bytes()).await.expect("sent");
     let head = read_head(&mut stream).await;
     (stream, head)
 }
 
-/// The answer's whole text to one request, whose connection is closed after it.
+/// The whole response to one request, whose connection is closed after it.
 async fn exchange(channel: &ProxyChannel, request_line: &str, headers: &str) -> String {
     let mut stream = dial(channel).await;
     let request = format!(
         "{request_line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n{}{headers}\r\n",
-        pass(channel)
+        authorization(channel)
     );
     stream.write_all(request.as_bytes()).await.expect("sent");
     read_all(&mut stream).await
@@ -91,7 +91,7 @@ async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> String {
     String::from_utf8(head).expect("ASCII")
 }
 
-/// What comes until the other side closes or breaks.
+/// Reads until the other side closes or fails.
 async fn read_all(stream: &mut (impl AsyncRead + Unpin)) -> String {
     let mut text = Vec::new();
     let reading = stream.read_to_end(&mut text);
@@ -100,8 +100,8 @@ async fn read_all(stream: &mut (impl AsyncRead + Unpin)) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// What a site does with a request's head: bytes to answer with. Nothing means that it stays silent.
-type Answer = fn(&str) -> Vec<u8>;
+/// What a site responds to a request's head; no bytes means that it stays silent.
+type Responder = fn(&str) -> Vec<u8>;
 
 /// A site on loopback.
 struct Site {
@@ -112,18 +112,18 @@ struct Site {
 }
 
 impl Site {
-    /// Answers each request of a connection; after `101` it echoes.
-    async fn start(answer: Answer) -> Self {
+    /// Responds to each request of a connection; after `101` it echoes.
+    async fn start(response: Responder) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("a bound listener");
         let connections = Arc::new(AtomicUsize::new(0));
         let heads = Arc::new(Mutex::new(Vec::new()));
-        let (counted, kept) = (Arc::clone(&connections), Arc::clone(&heads));
+        let (counted, recorded) = (Arc::clone(&connections), Arc::clone(&heads));
         let task = tokio::spawn(async move {
             let mut visits = tokio::task::JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
                 counted.fetch_add(1, Ordering::SeqCst);
-                visits.spawn(visit(stream, answer, Arc::clone(&kept)));
+                visits.spawn(visit(stream, response, Arc::clone(&recorded)));
             }
         });
         Self {
@@ -134,7 +134,7 @@ impl Site {
         }
     }
 
-    /// Sends everything back.
+    /// Echoes every byte after an upgrade.
     async fn echo() -> Self {
         Self::start(|_| b"HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\n".to_vec()).await
     }
@@ -152,7 +152,7 @@ impl Site {
     }
 }
 
-async fn visit(mut stream: TcpStream, answer: Answer, heads: Arc<Mutex<Vec<String>>>) {
+async fn visit(mut stream: TcpStream, response: Responder, heads: Arc<Mutex<Vec<String>>>) {
     loop {
         let head = read_head(&mut stream).await;
         if head.is_empty() {
@@ -167,7 +167,7 @@ async fn visit(mut stream: TcpStream, answer: Answer, heads: Arc<Mutex<Vec<Strin
             }
         }
         heads.lock().expect("no panic").push(head.clone());
-        let bytes = answer(&head);
+        let bytes = response(&head);
         if stream.write_all(&bytes).await.is_err() {
             return;
         }
@@ -186,7 +186,7 @@ async fn visit(mut stream: TcpStream, answer: Answer, heads: Arc<Mutex<Vec<Strin
     }
 }
 
-/// Sends back every byte, without a word of HTTP.
+/// Echoes every byte, without HTTP.
 async fn plain_echo() -> (SocketAddr, AbortOnDropHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("a bound listener");

@@ -1,4 +1,4 @@
-//! Who and what does not get through.
+//! What the proxy refuses.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -7,59 +7,68 @@ use tokio::io::AsyncWriteExt;
 
 use super::*;
 
+/// Spellings of IP addresses that are not public, and names of loopback.
+const PRIVATE_HOSTS: &[&str] = &[
+    "127.0.0.1",
+    "127.1",
+    "2130706433",
+    "0x7f000001",
+    "0x7f.0.0.1",
+    "0177.0.0.1",
+    "017700000001",
+    "127.0.0.1.",
+    "0",
+    "0.0.0.0",
+    "[::]",
+    "[::1]",
+    "[::ffff:127.0.0.1]",
+    "[::FFFF:7F00:1]",
+    "[::127.0.0.1]",
+    "[64:ff9b::127.0.0.1]",
+    "[64:ff9b:1::127.0.0.1]",
+    "[2002:7f00:1::]",
+    "[2001::1]",
+    "[fd00:ec2::254]",
+    "[fe80::1]",
+    "[ff02::1]",
+    "169.254.169.254",
+    "0xa9fea9fe",
+    "100.100.100.200",
+    "168.63.129.16",
+    "10.0.0.1",
+    "172.16.0.1",
+    "192.168.1.1",
+    "224.0.0.1",
+    "255.255.255.255",
+    "localhost",
+    "LOCALHOST",
+    "localhost.",
+    "a.localhost",
+];
+
 #[tokio::test]
-async fn every_spelling_of_a_private_address_is_refused() {
+async fn every_spelling_of_a_private_ip_address_is_refused() {
     let site = Site::echo().await;
     let channel = open(EgressConfig::default(), ProxyLimits::default()).await;
     let port = site.address.port();
-    for host in [
-        "127.0.0.1",
-        "127.1",
-        "2130706433",
-        "0x7f000001",
-        "0x7f.0.0.1",
-        "0177.0.0.1",
-        "017700000001",
-        "127.0.0.1.",
-        "0",
-        "0.0.0.0",
-        "[::]",
-        "[::1]",
-        "[::ffff:127.0.0.1]",
-        "[::FFFF:7F00:1]",
-        "[::127.0.0.1]",
-        "[64:ff9b::127.0.0.1]",
-        "[64:ff9b:1::127.0.0.1]",
-        "[2002:7f00:1::]",
-        "[2001::1]",
-        "[fd00:ec2::254]",
-        "[fe80::1]",
-        "[ff02::1]",
-        "169.254.169.254",
-        "0xa9fea9fe",
-        "100.100.100.200",
-        "168.63.129.16",
-        "10.0.0.1",
-        "172.16.0.1",
-        "192.168.1.1",
-        "224.0.0.1",
-        "255.255.255.255",
-        "localhost",
-        "LOCALHOST",
-        "localhost.",
-        "a.localhost",
-    ] {
+    for host in PRIVATE_HOSTS {
         let (_, head) = connect(&channel, &format!("{host}:{port}")).await;
         assert!(head.starts_with("HTTP/1.1 403"), "{host}: {head}");
         let line = format!("GET http://{host}:{port}/");
-        let answer = exchange(&channel, &line, "").await;
-        assert!(answer.starts_with("HTTP/1.1 403"), "{host}: {answer}");
-        assert!(answer.contains("it has no public address"), "{answer}");
-        let told = channel.refused().pop().expect("a refusal");
-        assert_eq!(told.status, 526, "{host}");
-        assert!(told.destination.ends_with(&format!(":{port}")), "{told:?}");
+        let response = exchange(&channel, &line, "").await;
+        assert!(response.starts_with("HTTP/1.1 403"), "{host}: {response}");
+        assert!(
+            response.contains("it has no public IP address"),
+            "{response}"
+        );
+        let refused = channel.refused().pop().expect("a refusal");
+        assert_eq!(refused.status, 526, "{host}");
+        assert!(
+            refused.destination.ends_with(&format!(":{port}")),
+            "{refused:?}"
+        );
     }
-    // Spellings that are no address in a request line at all, and addresses with a user's name before them.
+    // Spellings that are not valid in a request line, and hosts with user information.
     for host in [
         "%31%32%37.0.0.1",
         "１２７.０.０.１",
@@ -71,11 +80,11 @@ async fn every_spelling_of_a_private_address_is_refused() {
             format!("CONNECT {host}:{port}"),
             format!("GET http://{host}:{port}/"),
         ] {
-            let answer = exchange(&channel, &line, "").await;
+            let response = exchange(&channel, &line, "").await;
             let is_refused = ["HTTP/1.1 400", "HTTP/1.1 403"]
                 .iter()
-                .any(|start| answer.starts_with(start));
-            assert!(is_refused, "{line}: {answer}");
+                .any(|start| response.starts_with(start));
+            assert!(is_refused, "{line}: {response}");
         }
     }
     assert_eq!(site.connections(), 0);
@@ -83,7 +92,7 @@ async fn every_spelling_of_a_private_address_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_to_a_proxy_is_refused() {
+async fn invalid_proxy_requests_are_refused() {
     let site = Site::echo().await;
     let channel = open(loopback(), ProxyLimits::default()).await;
     let at = site.address;
@@ -101,23 +110,23 @@ async fn what_is_no_request_to_a_proxy_is_refused() {
         "CONNECT 127.0.0.1:99999".to_owned(),
         "CONNECT :80".to_owned(),
     ] {
-        let answer = exchange(&channel, &line, "").await;
+        let response = exchange(&channel, &line, "").await;
         let is_refused = ["HTTP/1.1 400", "HTTP/1.1 403"]
             .iter()
-            .any(|start| answer.starts_with(start));
-        assert!(is_refused, "{line}: {answer}");
+            .any(|start| response.starts_with(start));
+        assert!(is_refused, "{line}: {response}");
     }
     assert_eq!(site.connections(), 0);
 }
 
 #[tokio::test]
-async fn a_stranger_on_the_machine_gets_nothing() {
+async fn requests_without_the_password_are_refused() {
     let site = Site::echo().await;
-    let egress = Egress::new(loopback()).expect("a door");
+    let egress = Egress::new(loopback()).expect("egress");
     let channel = open_at(&egress, ProxyLimits::default()).await;
     let other = open_at(&egress, ProxyLimits::default()).await;
     assert_ne!(channel.credentials(), other.credentials());
-    let bearer = pass(&channel).replace("Basic", "Bearer");
+    let bearer = authorization(&channel).replace("Basic", "Bearer");
     for proof in [
         "",
         "Proxy-Authorization: Basic\r\n",
@@ -125,7 +134,7 @@ async fn a_stranger_on_the_machine_gets_nothing() {
         "Proxy-Authorization: Basic \u{0}\r\n",
         "Authorization: Basic cGFnZTo=\r\n",
         bearer.as_str(),
-        pass(&other).as_str(),
+        authorization(&other).as_str(),
     ] {
         for line in [
             format!("CONNECT {}", site.address),
@@ -135,19 +144,22 @@ async fn a_stranger_on_the_machine_gets_nothing() {
             let mut stream = dial(&channel).await;
             let request = format!("{line} HTTP/1.1\r\nConnection: close\r\n{proof}\r\n");
             stream.write_all(request.as_bytes()).await.expect("sent");
-            let answer = read_all(&mut stream).await;
-            let is_shut = ["HTTP/1.1 407", "HTTP/1.1 400"]
+            let response = read_all(&mut stream).await;
+            let is_refused = ["HTTP/1.1 407", "HTTP/1.1 400"]
                 .iter()
-                .any(|start| answer.starts_with(start));
-            assert!(is_shut, "{line} {proof}: {answer}");
+                .any(|start| response.starts_with(start));
+            assert!(is_refused, "{line} {proof}: {response}");
         }
     }
     assert_eq!(site.connections(), 0);
-    assert!(channel.refused().is_empty(), "strangers are not the page");
+    assert!(
+        channel.refused().is_empty(),
+        "unauthenticated requests are not the page's"
+    );
 }
 
 #[tokio::test]
-async fn a_browser_answers_the_challenge_on_the_same_connection() {
+async fn a_browser_authenticates_on_the_same_connection() {
     let (echo, _task) = plain_echo().await;
     let channel = open(loopback(), ProxyLimits::default()).await;
     let mut stream = dial(&channel).await;
@@ -171,20 +183,20 @@ async fn a_browser_answers_the_challenge_on_the_same_connection() {
         .expect("a number");
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await.expect("a body");
-    let request = format!("{ask}{}\r\n", pass(&channel));
+    let request = format!("{ask}{}\r\n", authorization(&channel));
     stream.write_all(request.as_bytes()).await.expect("sent");
     let head = read_head(&mut stream).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
 }
 
 #[tokio::test]
-async fn servers_of_our_own_are_refused_and_the_channel_is_one() {
+async fn own_listeners_are_refused_and_so_is_the_channel() {
     let site = Site::echo().await;
     let egress = Egress::new(EgressConfig {
         allow_private: AllowList::parse(["0.0.0.0/0", "::/0"]).expect("ranges"),
         ..EgressConfig::default()
     })
-    .expect("a door");
+    .expect("egress");
     egress.refuse_listener(site.address);
     let channel = open_at(&egress, ProxyLimits::default()).await;
     let other = open_at(&egress, ProxyLimits::default()).await;
@@ -194,8 +206,11 @@ async fn servers_of_our_own_are_refused_and_the_channel_is_one() {
             assert!(head.starts_with("HTTP/1.1 403"), "{host}: {head}");
         }
     }
-    let told = channel.refused().pop().expect("a refusal");
-    assert!(told.reason.contains("this service itself"), "{told:?}");
+    let refused = channel.refused().pop().expect("a refusal");
+    assert!(
+        refused.reason.contains("this service itself"),
+        "{refused:?}"
+    );
     assert_eq!(site.connections(), 0);
     channel.close().await;
     drop(other);
@@ -205,11 +220,11 @@ async fn servers_of_our_own_are_refused_and_the_channel_is_one() {
         }
     })
     .await
-    .expect("closed channels are forgotten");
+    .expect("the listeners of closed channels are removed");
 }
 
 #[tokio::test]
-async fn a_bad_address_among_good_ones_is_dropped_alone() {
+async fn only_the_private_ip_address_of_a_name_is_dropped() {
     let (echo, _task) = plain_echo().await;
     let v4 = |a, b, c, d| IpAddr::from(Ipv4Addr::new(a, b, c, d));
     let hosts = [
@@ -226,41 +241,48 @@ async fn a_bad_address_among_good_ones_is_dropped_alone() {
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
     let (_, head) = connect(&channel, "BAD.example:443").await;
     assert!(head.starts_with("HTTP/1.1 403"), "{head}");
-    let told = channel.refused();
-    assert_eq!(told.len(), 1);
-    assert_eq!(told[0].destination, "bad.example:443");
+    let refused = channel.refused();
+    assert_eq!(refused.len(), 1);
+    assert_eq!(refused[0].destination, "bad.example:443");
     assert_eq!(
-        told[0].reason,
-        "host `bad.example` is refused: it has no public address"
+        refused[0].reason,
+        "host `bad.example` is refused: it has no public IP address"
     );
 }
 
 #[tokio::test]
-async fn what_is_not_reached_is_told_with_its_reason() {
+async fn unreached_destinations_are_reported_with_their_reason() {
     let closed = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let nobody = closed.local_addr().expect("a bound listener");
+    let closed_port = closed.local_addr().expect("a bound listener");
     drop(closed);
     let channel = open(loopback(), ProxyLimits::default()).await;
-    let (_, head) = connect(&channel, &nobody.to_string()).await;
+    let (_, head) = connect(&channel, &closed_port.to_string()).await;
     assert!(head.starts_with("HTTP/1.1 502"), "{head}");
-    let answer = exchange(&channel, &format!("GET http://{nobody}/"), "").await;
-    assert!(answer.starts_with("HTTP/1.1 502"), "{answer}");
-    let told = channel.refused();
-    assert_eq!(told.len(), 1, "the same again is told once: {told:?}");
+    let response = exchange(&channel, &format!("GET http://{closed_port}/"), "").await;
+    assert!(response.starts_with("HTTP/1.1 502"), "{response}");
+    let refused = channel.refused();
     assert_eq!(
-        (told[0].status, told[0].reason.as_str()),
+        refused.len(),
+        1,
+        "a repeated destination is reported once: {refused:?}"
+    );
+    assert_eq!(
+        (refused[0].status, refused[0].reason.as_str()),
         (521, "the connection was refused")
     );
 }
 
 #[tokio::test]
-async fn refusals_are_bounded() {
+async fn the_number_of_refusals_is_bounded() {
     let channel = open(EgressConfig::default(), ProxyLimits::default()).await;
     for port in 1..=70 {
         let (_, head) = connect(&channel, &format!("127.0.0.1:{port}")).await;
         assert!(head.starts_with("HTTP/1.1 403"), "{head}");
     }
-    let told = channel.refused();
-    assert_eq!(told.len(), 64);
-    assert_eq!(told[63].destination, "127.0.0.1:70", "the newest is kept");
+    let refused = channel.refused();
+    assert_eq!(refused.len(), 64);
+    assert_eq!(
+        refused[63].destination, "127.0.0.1:70",
+        "the newest is reported"
+    );
 }

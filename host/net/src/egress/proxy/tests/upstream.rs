@@ -6,16 +6,17 @@ use std::net::IpAddr;
 
 use tokio::io::AsyncWriteExt;
 
+use trawl_model::Nanodollars;
+
 use super::*;
 use crate::egress::{PoolConfig, UpstreamProxy};
-use trawl_model::Nanodollars;
 
 const TARGET: &str = "shop.example:443";
 
 /// A channel whose route goes through this upstream proxy.
 async fn through(upstream: &str) -> io::Result<ProxyChannel> {
     let upstream = UpstreamProxy {
-        url: upstream.parse().expect("an address"),
+        url: upstream.parse().expect("a URL"),
         country: None,
     };
     let pool = PoolConfig {
@@ -28,12 +29,13 @@ async fn through(upstream: &str) -> io::Result<ProxyChannel> {
         hosts: BTreeMap::from([("shop.example".to_owned(), vec![public])]),
         ..EgressConfig::default()
     })
-    .expect("a door");
+    .expect("egress");
     let route = egress.route("isp", None);
     egress.open_proxy(route, ProxyLimits::default()).await
 }
 
-/// An upstream proxy for one connection: reads and writes by script, then echoes. It gives what it read.
+/// An upstream proxy for one connection: reads and writes by script, then echoes. Returns what it
+/// read.
 async fn scripted(
     script: &'static [(usize, &'static [u8])],
 ) -> (SocketAddr, AbortOnDropHandle<Vec<u8>>) {
@@ -42,11 +44,11 @@ async fn scripted(
     let task = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.expect("a connection");
         let mut seen = Vec::new();
-        for (length, answer) in script {
+        for (length, response) in script {
             let mut piece = vec![0; *length];
             stream.read_exact(&mut piece).await.expect("a piece");
             seen.extend(piece);
-            stream.write_all(answer).await.expect("sent");
+            stream.write_all(response).await.expect("sent");
         }
         let mut word = [0; 4];
         stream.read_exact(&mut word).await.expect("a word");
@@ -56,7 +58,7 @@ async fn scripted(
     (address, AbortOnDropHandle::new(task))
 }
 
-async fn says_ping(channel: &ProxyChannel) {
+async fn check_ping(channel: &ProxyChannel) {
     let (mut stream, head) = connect(channel, TARGET).await;
     assert!(
         head.starts_with("HTTP/1.1 200"),
@@ -65,7 +67,7 @@ async fn says_ping(channel: &ProxyChannel) {
     );
     stream.write_all(b"ping").await.expect("sent");
     let mut back = [0; 4];
-    stream.read_exact(&mut back).await.expect("sent back");
+    stream.read_exact(&mut back).await.expect("an echo");
     assert_eq!(&back, b"ping");
     assert_eq!((channel.sent_bytes(), channel.received_bytes()), (4, 4));
 }
@@ -80,7 +82,7 @@ async fn a_tunnel_goes_through_an_http_proxy_with_its_password() {
     let channel = through(&format!("http://u:p%3D&@{proxy}"))
         .await
         .expect("a channel");
-    says_ping(&channel).await;
+    check_ping(&channel).await;
     assert_eq!(
         String::from_utf8_lossy(&seen.await.expect("no panic")),
         String::from_utf8_lossy(HEAD)
@@ -88,13 +90,13 @@ async fn a_tunnel_goes_through_an_http_proxy_with_its_password() {
 }
 
 #[tokio::test]
-async fn socks_gets_the_name_or_the_checked_address_as_its_scheme_says() {
+async fn socks_gets_the_name_or_the_checked_ip_address_depending_on_its_scheme() {
     const DONE: &[u8] = &[5, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     let (proxy, seen) = scripted(&[(3, &[5, 0]), (4 + 1 + 12 + 2, DONE)]).await;
     let channel = through(&format!("socks5h://{proxy}"))
         .await
         .expect("a channel");
-    says_ping(&channel).await;
+    check_ping(&channel).await;
     let seen = seen.await.expect("no panic");
     assert!(
         seen.windows(12).any(|piece| piece == b"shop.example"),
@@ -105,7 +107,7 @@ async fn socks_gets_the_name_or_the_checked_address_as_its_scheme_says() {
     let channel = through(&format!("socks5://{proxy}"))
         .await
         .expect("a channel");
-    says_ping(&channel).await;
+    check_ping(&channel).await;
     let seen = seen.await.expect("no panic");
     assert!(seen.ends_with(&[1, 93, 184, 216, 34, 1, 187]), "{seen:?}");
 }
@@ -115,8 +117,8 @@ async fn plain_pages_go_through_the_pool_too() {
     let proxy = Site::start(|_| b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi".to_vec()).await;
     let upstream = format!("http://u:p@{}", proxy.address);
     let channel = through(&upstream).await.expect("a channel");
-    let answer = exchange(&channel, "GET http://shop.example/a?b", "").await;
-    assert!(answer.ends_with("\r\n\r\nhi"), "{answer}");
+    let response = exchange(&channel, "GET http://shop.example/a?b", "").await;
+    assert!(response.ends_with("\r\n\r\nhi"), "{response}");
     let head = proxy.heads().remove(0);
     assert!(
         head.starts_with("GET http://shop.example/a?b HTTP/1.1\r\n"),
@@ -126,11 +128,11 @@ async fn plain_pages_go_through_the_pool_too() {
         head.contains("proxy-authorization: Basic dTpw\r\n"),
         "{head}"
     );
-    assert!(!head.contains(pass(&channel).trim_end()), "{head}");
+    assert!(!head.contains(authorization(&channel).trim_end()), "{head}");
 }
 
 #[tokio::test]
-async fn a_private_target_is_refused_before_the_proxy_hears_of_it() {
+async fn a_private_target_is_refused_before_the_proxy_is_contacted() {
     let proxy = Site::echo().await;
     let upstream = format!("http://{}", proxy.address);
     let channel = through(&upstream).await.expect("a channel");
@@ -142,14 +144,17 @@ async fn a_private_target_is_refused_before_the_proxy_hears_of_it() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_says_no_is_named_and_its_address_is_not() {
+async fn a_refusing_proxy_is_reported_without_its_ip_address() {
     let proxy = Site::start(|_| b"HTTP/1.1 403 Forbidden\r\n\r\n".to_vec()).await;
     let upstream = format!("http://{}", proxy.address);
     let channel = through(&upstream).await.expect("a channel");
     let (_, head) = connect(&channel, TARGET).await;
     assert!(head.starts_with("HTTP/1.1 502"), "{head}");
-    let told = &channel.refused()[0];
-    assert_eq!(told.reason, "the proxy did not make the connection");
+    let refused = &channel.refused()[0];
+    assert_eq!(
+        refused.reason,
+        "the upstream proxy did not connect to the site"
+    );
 }
 
 #[tokio::test]

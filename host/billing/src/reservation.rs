@@ -1,0 +1,287 @@
+//! Money reserved for one page. It is either posted, or voided with a reason.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use trawl_model::clock::Clock;
+use trawl_model::{Charge, Nanodollars};
+use trawl_store::{Consumed, Entry, EntryKind};
+
+use crate::allotment::{Allotment, Portion, Shortage};
+use crate::error::BillingError;
+use crate::funds::{Funds, FundsError};
+use crate::queue::{ChargeSource, Effect, Item, Queue};
+use crate::wallet::Wallet;
+
+/// URLs are truncated to this length in the ledger, in bytes.
+const URL_BYTES_MAX: usize = 2048;
+/// Reasons are truncated to this length in the ledger, in bytes.
+const REASON_BYTES_MAX: usize = 512;
+/// Reason in the void of a dropped reservation.
+const ABANDONED: &str = "abandoned";
+
+/// Money reserved for one page. Dropping it voids it with the reason `abandoned`.
+#[derive(Debug)]
+#[must_use = "a dropped reservation is voided"]
+pub struct Reservation {
+    id: String,
+    amount: Nanodollars,
+    wallet: Arc<Wallet>,
+    queue: Arc<Queue>,
+    clock: Clock,
+    run: Arc<str>,
+    url: Arc<str>,
+    /// The allotment that it is a portion of, for a page of a run with a budget.
+    source: Option<Source>,
+    consumed: Consumed,
+    is_open: bool,
+}
+
+#[derive(Debug)]
+struct Source {
+    allotment: Arc<Allotment>,
+    post_id: String,
+    shortage: Option<Shortage>,
+}
+
+impl Reservation {
+    /// Reserves money in an account.
+    pub(crate) fn of_account(
+        wallet: Arc<Wallet>,
+        queue: &Arc<Queue>,
+        clock: &Clock,
+        ceiling: Nanodollars,
+        url: &str,
+        run: &str,
+    ) -> Result<Self, FundsError> {
+        let id = queue.acquire().ok_or(FundsError::Busy)?;
+        let mut reservation = Self {
+            id,
+            amount: Nanodollars::ZERO,
+            wallet: Arc::clone(&wallet),
+            queue: Arc::clone(queue),
+            clock: clock.clone(),
+            run: Arc::from(run),
+            url: Arc::from(truncated(url, URL_BYTES_MAX)),
+            source: None,
+            consumed: Consumed::default(),
+            is_open: false,
+        };
+        // Queued under the lock, so that the ledger has the decisions in their order.
+        let reserved = wallet.change(|funds| {
+            reservation.amount = reservable(funds, ceiling)?;
+            funds.held += reservation.amount;
+            if reservation.amount > Nanodollars::ZERO {
+                queue.push(Item::one(reservation.reserve(), Effect::Reserve));
+            }
+            Ok(())
+        });
+        match reserved {
+            Ok(()) => {
+                reservation.is_open = true;
+                Ok(reservation)
+            }
+            Err(error) => {
+                queue.release();
+                Err(error)
+            }
+        }
+    }
+
+    /// A page's portion of an allotment. Its capacity in the queue was acquired before.
+    pub(crate) fn within(
+        allotment: Arc<Allotment>,
+        id: String,
+        portion: Portion,
+        url: &str,
+        post_id: String,
+    ) -> Self {
+        Self {
+            id,
+            amount: portion.amount,
+            wallet: Arc::clone(&allotment.wallet),
+            queue: Arc::clone(&allotment.queue),
+            clock: allotment.clock.clone(),
+            run: Arc::clone(&allotment.run),
+            url: Arc::from(truncated(url, URL_BYTES_MAX)),
+            source: Some(Source {
+                allotment,
+                post_id,
+                shortage: portion.shortage,
+            }),
+            consumed: Consumed::default(),
+            is_open: true,
+        }
+    }
+
+    /// Why less is reserved than the page requested; `None` if it got all, or has no run budget.
+    pub fn shortage(&self) -> Option<Shortage> {
+        self.source.as_ref()?.shortage
+    }
+
+    /// The id that its reserve, post and void share in the ledger.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The reserved amount, which is the most that the page may cost.
+    pub fn ceiling(&self) -> Nanodollars {
+        self.amount
+    }
+
+    /// Sets the resources that the page consumed. The ledger records them beside the cost, also for
+    /// a failed page.
+    pub fn with_consumed(mut self, consumed: Consumed) -> Self {
+        self.consumed = consumed;
+        self
+    }
+
+    /// Charges the page and releases the rest. Returns once the post is durable; deliver the
+    /// content only after that.
+    ///
+    /// Returns the charge in the ledger. It differs from `charge` if a page of a run was charged
+    /// before; then nothing is charged again. A page without reserved money costs nothing and does
+    /// not wait.
+    ///
+    /// If the future is dropped after it was polled, the page may still be charged.
+    ///
+    /// # Errors
+    /// [`BillingError::OutgrewCeiling`] if the charge exceeds the reserved amount,
+    /// [`BillingError::Unavailable`] if the ledger did not accept it. Then nothing is charged, and
+    /// the reservation is voided.
+    pub async fn post(mut self, charge: &Charge) -> Result<Charge, BillingError> {
+        let total = charge.total();
+        if total > self.amount || total < Nanodollars::ZERO {
+            let error = BillingError::OutgrewCeiling {
+                charge: total,
+                ceiling: self.amount,
+            };
+            self.release(&error.to_string());
+            return Err(error);
+        }
+        if self.amount == Nanodollars::ZERO {
+            self.post_free(charge);
+            return Ok(*charge);
+        }
+        let (done, outcome) = oneshot::channel();
+        let source = self.source.as_ref().map(|source| {
+            let allotment: Arc<dyn ChargeSource> = source.allotment.clone();
+            allotment
+        });
+        let effect = Effect::Post {
+            wallet: Arc::clone(&self.wallet),
+            source,
+            done,
+        };
+        let entry = Entry {
+            charge: *charge,
+            ..self.settlement(EntryKind::Post, -total, String::new())
+        };
+        self.is_open = false;
+        self.queue.push(Item::one(entry, effect));
+        if let Some(source) = &self.source {
+            source.allotment.end_page(self.amount, total);
+        }
+        outcome.await.unwrap_or(Err(BillingError::Unavailable))
+    }
+
+    /// Records a page without reserved money. No money moves, so nothing waits for the disk: a
+    /// crash may lose the last of these entries.
+    fn post_free(&mut self, charge: &Charge) {
+        self.is_open = false;
+        let entry = Entry {
+            charge: *charge,
+            ..self.settlement(EntryKind::Post, Nanodollars::ZERO, String::new())
+        };
+        self.queue
+            .push(Item::one(entry, Effect::Void { undone_post: None }));
+        if let Some(source) = &self.source {
+            source.allotment.end_page(self.amount, Nanodollars::ZERO);
+        }
+    }
+
+    /// Releases the whole amount, for a page that failed. Does not wait for the ledger.
+    pub fn void(mut self, reason: &str) {
+        self.release(reason);
+    }
+
+    fn release(&mut self, reason: &str) {
+        self.is_open = false;
+        let reason = truncated(reason, REASON_BYTES_MAX).to_owned();
+        let void = self.settlement(EntryKind::Void, Nanodollars::ZERO, reason);
+        // Queued before the money is available, so that the ledger has its next reserve later.
+        self.queue
+            .push(Item::one(void, Effect::Void { undone_post: None }));
+        match &self.source {
+            Some(source) => source.allotment.end_page(self.amount, Nanodollars::ZERO),
+            None => self
+                .wallet
+                .change(|funds| funds.held = funds.held - self.amount),
+        }
+    }
+
+    fn reserve(&self) -> Entry {
+        Entry {
+            id: format!("r:{}", self.id),
+            held: self.amount,
+            consumed: Consumed::default(),
+            ..self.settlement(EntryKind::Reserve, Nanodollars::ZERO, String::new())
+        }
+    }
+
+    fn settlement(&self, kind: EntryKind, amount: Nanodollars, reason: String) -> Entry {
+        let (id, held, reservation) = match &self.source {
+            None => (settlement_id(&self.id), -self.amount, self.id.clone()),
+            // The allotment is reduced by the charge only and retains the rest; a void does not
+            // change it.
+            Some(source) => {
+                let id = match kind {
+                    EntryKind::Post => source.post_id.clone(),
+                    _ => format!("v:{}", self.id),
+                };
+                (id, amount, source.allotment.name.clone())
+            }
+        };
+        Entry {
+            id,
+            account: self.wallet.account.id.clone(),
+            kind,
+            amount,
+            held,
+            reservation,
+            run: Arc::clone(&self.run),
+            url: Arc::clone(&self.url),
+            charge: Charge::default(),
+            consumed: self.consumed,
+            reason,
+            at: self.clock.now(),
+        }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        if self.is_open {
+            self.release(ABANDONED);
+        }
+    }
+}
+
+/// The id that post and void of a reservation share, so that the ledger accepts only one of them.
+pub(crate) fn settlement_id(reservation: &str) -> String {
+    format!("s:{reservation}")
+}
+
+fn reservable(funds: &Funds, ceiling: Nanodollars) -> Result<Nanodollars, FundsError> {
+    let ceiling = ceiling.max(Nanodollars::ZERO);
+    match funds.available() {
+        left if left > Nanodollars::ZERO || ceiling == Nanodollars::ZERO => Ok(ceiling.min(left)),
+        _ if funds.held > Nanodollars::ZERO => Err(FundsError::AllHeld),
+        _ => Err(FundsError::Empty),
+    }
+}
+
+fn truncated(text: &str, bytes_max: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes_max)]
+}

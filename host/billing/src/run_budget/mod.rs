@@ -1,0 +1,177 @@
+//! The budget of a run of many pages, such as a crawl.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::{Arc, Weak};
+
+use tokio::time::Instant;
+
+use trawl_model::{Charge, Nanodollars};
+use trawl_store::{AccountId, EntryKind, StoreError};
+
+use crate::allotment::Allotment;
+use crate::error::BillingError;
+use crate::funds::FundsError;
+use crate::reservation::Reservation;
+use crate::wallet::ReturnUnused;
+use crate::{Billing, key};
+
+/// The budget of one run. Dropping it returns the money that is reserved for no page.
+#[derive(Debug)]
+pub struct RunBudget(Arc<Allotment>);
+
+impl Drop for RunBudget {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Billing {
+    /// A budget for a run that may cost `ceiling` and was charged `spent` before.
+    ///
+    /// # Errors
+    /// [`FundsError::UnknownAccount`], or [`FundsError::Busy`] if the operating system provides no
+    /// random numbers.
+    pub fn run_budget(
+        &self,
+        account: &AccountId,
+        run: &str,
+        ceiling: Nanodollars,
+        spent: Nanodollars,
+    ) -> Result<RunBudget, FundsError> {
+        let wallet = self
+            .accounts
+            .wallet(account)
+            .ok_or(FundsError::UnknownAccount)?;
+        let unique = key::unique().map_err(|_| FundsError::Busy)?;
+        let allotment = Arc::new(Allotment::new(
+            Arc::clone(&wallet),
+            Arc::clone(&self.queue),
+            self.clock.clone(),
+            run,
+            &unique,
+            (ceiling, spent),
+        ));
+        let reclaimable: Weak<Allotment> = Arc::downgrade(&allotment);
+        wallet.add_allotment(reclaimable);
+        Ok(RunBudget(allotment))
+    }
+
+    /// What the pages of a run were charged according to the ledger: the `spent` of a budget for
+    /// the rest of the run.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn spent_by_run(&self, run: &str) -> Result<Nanodollars, StoreError> {
+        self.store.run_spent(run).await
+    }
+
+    /// What the pages of a run were charged, by component.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn run_charge(&self, run: &str) -> Result<Charge, StoreError> {
+        self.store.run_charge(run).await
+    }
+
+    /// What a page of a run was charged before, by this or an earlier process.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn charged(&self, run: &str, page_id: &str) -> Result<Option<Charge>, BillingError> {
+        let entry = self.store.entry(&page_post_id(run, page_id)).await?;
+        let post = entry.filter(|posted| posted.entry.kind == EntryKind::Post);
+        Ok(post.map(|posted| posted.entry.charge))
+    }
+}
+
+impl RunBudget {
+    /// Reserves `ceiling` for a page, or what is left if that is less. Waits while all that is left
+    /// is reserved for other pages in flight.
+    ///
+    /// `page_id` identifies the page within the run, across restarts: a page is charged only once.
+    ///
+    /// # Errors
+    /// [`FundsError::CeilingReached`] if the run has reached its ceiling, otherwise as
+    /// [`Billing::reserve_when_available`].
+    pub async fn reserve(
+        &self,
+        ceiling: Nanodollars,
+        page_url: &str,
+        page_id: &str,
+        deadline: Instant,
+    ) -> Result<Reservation, FundsError> {
+        let allotment = &self.0;
+        let mut waiting = None;
+        loop {
+            // Created before the decision, so that no release in between is missed.
+            let (released, released_elsewhere) =
+                (allotment.released(), allotment.wallet.released());
+            match self.try_reserve(ceiling, page_url, page_id) {
+                Err(FundsError::AllHeld) => {}
+                decided => return decided,
+            }
+            if waiting.is_none() {
+                // Retries once other runs know that they must return unused money.
+                waiting = Some(allotment.wallet.wait());
+                continue;
+            }
+            let released = async {
+                tokio::select! {
+                    () = released => {}
+                    () = released_elsewhere => {}
+                }
+            };
+            if tokio::time::timeout_at(deadline, released).await.is_err() {
+                return Err(FundsError::AllHeld);
+            }
+        }
+    }
+
+    fn try_reserve(
+        &self,
+        ceiling: Nanodollars,
+        page_url: &str,
+        page_id: &str,
+    ) -> Result<Reservation, FundsError> {
+        let allotment = &self.0;
+        let requested = ceiling.max(Nanodollars::ZERO);
+        // Capacity first: without it nothing may change, or reserves would pile up in front of a
+        // ledger that fails for long.
+        let id = allotment.queue.acquire().ok_or(FundsError::Busy)?;
+        if allotment.is_short_of(requested) {
+            let own: &dyn ReturnUnused = &**allotment;
+            allotment.wallet.reclaim(Some(own));
+        }
+        match allotment.reserve(requested) {
+            Ok(portion) => Ok(Reservation::within(
+                Arc::clone(allotment),
+                id,
+                portion,
+                page_url,
+                page_post_id(&allotment.run, page_id),
+            )),
+            Err(error) => {
+                allotment.queue.release();
+                Err(error)
+            }
+        }
+    }
+
+    /// What the run has been charged so far.
+    pub fn spent(&self) -> Nanodollars {
+        self.0.spent()
+    }
+
+    /// Returns the unused money and accepts no more pages. Pages in flight return theirs when they
+    /// end.
+    pub fn close(&self) {
+        self.0.close();
+    }
+}
+
+/// Id of the only post of a page of a run.
+fn page_post_id(run: &str, page_id: &str) -> String {
+    format!("c:{run}:{page_id}")
+}

@@ -1,0 +1,131 @@
+//! Accounts, keys, top-ups, idempotency.
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use trawl_model::{Nanodollars, money::PER_CENT};
+
+use super::world::world;
+use crate::{ANSWER_BYTES_MAX, Answer, Begun, BillingError};
+
+#[tokio::test]
+async fn a_repeated_top_up_is_paid_in_once() {
+    let world = world(Nanodollars::ZERO).await;
+    let dollars = |n: i64| Nanodollars(n * 1_000_000_000);
+    let top_up = |amount, id| world.billing.top_up(&world.account, amount, id);
+    let first = top_up(dollars(500), Some("invoice-7")).await.expect("paid");
+    assert_eq!((first.bonus, first.is_repeat), (dollars(25), false));
+    let again = top_up(dollars(500), Some("invoice-7"))
+        .await
+        .expect("known");
+    assert!(again.is_repeat);
+    let other = top_up(dollars(2), Some("invoice-7")).await;
+    assert!(matches!(other, Err(BillingError::IdTaken { .. })));
+    assert_eq!(world.billing.balance(&world.account), dollars(525));
+    top_up(dollars(2), None).await.expect("paid");
+    assert_eq!(world.billing.balance(&world.account), dollars(527));
+    for amount in [Nanodollars::ZERO, dollars(-1), Nanodollars::MAX] {
+        let refusal = top_up(amount, None).await;
+        assert!(matches!(refusal, Err(BillingError::BadAmount { .. })));
+    }
+    world.check_sums().await;
+}
+
+#[tokio::test]
+async fn keys_are_valid_immediately_until_they_are_revoked() {
+    let world = world(Nanodollars::ZERO).await;
+    let billing = &world.billing;
+    assert_eq!(billing.authenticate("tr_wrong"), None);
+    let key = billing.create_key(&world.account, "").await.expect("a key");
+    assert!(billing.authenticate(key.expose()).is_some());
+    let keys = billing.keys(&world.account);
+    assert_eq!(keys.len(), 2);
+    let shown = key.expose().get(..11).expect("a key is longer");
+    let revoked = billing.revoke_key(&world.account, shown).await;
+    assert!(revoked.expect("the store works"));
+    assert_eq!(billing.authenticate(key.expose()), None);
+    let again = billing.revoke_key(&world.account, shown).await;
+    assert!(!again.expect("the store works"));
+    let world = world.restarted().await;
+    assert_eq!(world.billing.authenticate(key.expose()), None);
+}
+
+#[tokio::test]
+async fn every_file_is_private_and_contains_no_key() {
+    let world = world(Nanodollars(PER_CENT)).await;
+    let key = world.billing.create_key(&world.account, "").await;
+    let key = key.expect("a key");
+    let hidden = key.expose().get(11..).expect("a key is longer").as_bytes();
+    for file in std::fs::read_dir(world.directory.path()).expect("a directory") {
+        let path = file.expect("a file").path();
+        let mode = std::fs::metadata(&path)
+            .expect("a file")
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", path.display());
+        let content = std::fs::read(&path).expect("readable");
+        let found = content.windows(hidden.len()).any(|part| part == hidden);
+        assert!(!found, "{}", path.display());
+    }
+}
+
+#[tokio::test]
+async fn names_are_checked() {
+    let world = world(Nanodollars::ZERO).await;
+    for name in ["", " bob", "acc_bob", "a\nb", &"x".repeat(101)] {
+        let refusal = world.billing.create_account(name, Nanodollars::ZERO).await;
+        assert!(
+            matches!(refusal, Err(BillingError::BadName { .. })),
+            "{name}"
+        );
+    }
+    let taken = world.billing.create_account("alice", Nanodollars::ZERO);
+    assert!(matches!(taken.await, Err(BillingError::NameTaken { .. })));
+    assert!(world.billing.find("alice").is_some());
+    assert!(world.billing.find(world.account.as_str()).is_some());
+    assert!(world.billing.known("nobody").is_err());
+}
+
+#[tokio::test]
+async fn a_repeated_request_gets_the_stored_answer() {
+    let world = world(Nanodollars::ZERO).await;
+    let begin = |key: &'static str, hash: u8| {
+        let begun = world.billing.begin(&world.account, key, [hash; 32]);
+        async move { begun.await.expect("the store works") }
+    };
+    let Begun::New(first) = begin("k", 1).await else {
+        panic!("the first of its key")
+    };
+    assert!(matches!(begin("k", 1).await, Begun::InFlight));
+    assert!(matches!(begin("k", 2).await, Begun::Mismatch));
+    drop(first);
+    let Begun::New(first) = begin("k", 2).await else {
+        panic!("the key was released")
+    };
+    let answer = Answer {
+        status: 200,
+        content_type: "application/json".to_owned(),
+        body: "[]".into(),
+    };
+    first.finish(answer.clone()).await.expect("stored");
+    assert!(matches!(begin("k", 2).await, Begun::Replay(stored) if stored == answer));
+    assert!(matches!(begin("k", 1).await, Begun::Mismatch));
+    let Begun::New(large) = begin("large", 1).await else {
+        panic!("another key")
+    };
+    let body = vec![b' '; ANSWER_BYTES_MAX + 1].into();
+    large
+        .finish(Answer { body, ..answer })
+        .await
+        .expect("stored");
+    assert!(matches!(begin("large", 1).await, Begun::TooLarge));
+    world.clock.advance(Duration::from_secs(24 * 60 * 60 + 1));
+    assert!(matches!(begin("k", 1).await, Begun::New(_)));
+    assert!(
+        world
+            .billing
+            .begin(&world.account, "", [0; 32])
+            .await
+            .is_err()
+    );
+}

@@ -1,0 +1,7 @@
+//! Tests of the whole crate: invariants, a store that fails, a process that is killed.
+
+mod accounts;
+mod crash;
+mod faults;
+mod properties;
+mod world;

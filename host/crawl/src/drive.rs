@@ -1,0 +1,161 @@
+//! The loop of one crawl: leases URLs until a limit, the caller, the server or an empty frontier
+//! ends it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use trawl_model::StopReason;
+use trawl_net::sitemap::Sitemaps;
+
+use super::frontier::Lease;
+use super::lock;
+use super::page;
+use super::run::Run;
+
+/// Pages that may be between fetched and delivered. They wait for the ledger's flush and for a slow
+/// reader, and keep their content in memory meanwhile.
+const DELIVERING_MAX: usize = 64;
+/// Batches of sitemap URLs that wait for the frontier.
+const BATCHES_MAX: usize = 4;
+/// Longest time between two looks at the frontier, in case a notification is missed.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How the loop ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// The crawl is over.
+    Stopped(StopReason),
+    /// The server stops: the crawl continues at the next start.
+    Paused,
+}
+
+/// Crawls to the end.
+pub(super) async fn drive(
+    run: &Arc<Run>,
+    sitemaps: Option<Arc<Sitemaps>>,
+    server_stops: &CancellationToken,
+) -> Ended {
+    let mut pages = JoinSet::new();
+    let mut batches = sitemaps.map(|sitemaps| read_sitemaps(run, sitemaps));
+    lock(&run.frontier).set_sitemaps_pending(batches.is_some());
+    let deadline = run.plan.timeout.map(|time| Instant::now() + time);
+    let is_streaming = run.listener.is_some();
+    let mut is_stopped = false;
+    let mut is_paused = false;
+    loop {
+        let stop = if is_paused {
+            if pages.is_empty() {
+                return Ended::Paused;
+            }
+            None
+        } else {
+            fill(run, &mut pages)
+        };
+        run.job
+            .update(|progress| progress.urls = lock(&run.frontier).counts());
+        if let Some(stop) = stop
+            && pages.is_empty()
+        {
+            return Ended::Stopped(stop);
+        }
+        tokio::select! {
+            Some(page) = pages.join_next() => {
+                if let Err(error) = page && error.is_panic() {
+                    tracing::error!(crawl = run.job.id, "the task of a page panicked");
+                }
+            }
+            () = run.frontier_changed.notified() => {}
+            batch = next_batch(&mut batches) => match batch {
+                Some(batch) => lock(&run.frontier).add_sitemap(batch.iter().map(String::as_str)),
+                None => {
+                    batches = None;
+                    lock(&run.frontier).set_sitemaps_pending(false);
+                }
+            },
+            () = run.job.cancel.cancelled(), if !is_stopped => {
+                is_stopped = true;
+                run.stop(StopReason::Cancelled);
+            }
+            () = hung_up(run), if is_streaming && !is_stopped => {
+                is_stopped = true;
+                run.stop(StopReason::HungUp);
+                // These pages have no receiver; their reservations are released.
+                pages.abort_all();
+            }
+            () = timed_out(deadline), if !is_stopped => {
+                is_stopped = true;
+                run.stop(StopReason::Timeout);
+            }
+            () = server_stops.cancelled(), if !is_stopped && !is_paused => {
+                if is_streaming {
+                    is_stopped = true;
+                    run.stop(StopReason::ServerStopped);
+                } else {
+                    is_paused = true;
+                }
+            }
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
+        }
+        if is_stopped {
+            batches = None;
+            lock(&run.frontier).set_sitemaps_pending(false);
+        }
+    }
+}
+
+/// Spawns pages up to the limit. Returns the stop reason when the frontier has one.
+fn fill(run: &Arc<Run>, pages: &mut JoinSet<()>) -> Option<StopReason> {
+    while pages.len() < run.plan.in_flight + DELIVERING_MAX {
+        match lock(&run.frontier).lease() {
+            Lease::Page(leased) => {
+                pages.spawn(page::crawl(Arc::clone(run), leased));
+            }
+            Lease::Wait => return None,
+            Lease::Done(stop) => return Some(stop),
+        }
+    }
+    None
+}
+
+/// Reads the sitemaps in a task; the channel closes after the last file.
+fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> mpsc::Receiver<Vec<String>> {
+    let (sender, batches) = mpsc::channel(BATCHES_MAX);
+    let named = run.plan.sitemap.addresses.clone();
+    let (seed, delay) = (run.seed.clone(), run.plan.delay);
+    tokio::spawn(async move {
+        let starts = if named.is_empty() {
+            sitemaps.starts(&seed).await
+        } else {
+            named
+        };
+        // Ends early when the receiver is dropped.
+        let _summary = sitemaps.read(starts, delay, sender).await;
+    });
+    batches
+}
+
+async fn next_batch(batches: &mut Option<mpsc::Receiver<Vec<String>>>) -> Option<Vec<String>> {
+    match batches {
+        Some(batches) => batches.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn hung_up(run: &Run) {
+    match &run.listener {
+        Some(listener) => listener.closed().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn timed_out(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}

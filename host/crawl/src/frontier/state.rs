@@ -1,0 +1,439 @@
+//! The URLs of a crawl: leasing, completing and skipping them.
+
+use std::sync::Arc;
+
+use url::Url;
+
+use trawl_model::{Discovered, SkipReason, StopReason, UrlRow};
+use trawl_plan::crawl::CrawlPlan;
+
+use super::caps::Caps;
+use super::lease::{Counts, Lease, Leased};
+use super::levels::{Levels, OpenDepth};
+use super::scope::{Scope, normal};
+use super::table::{Table, UrlStatus};
+
+/// The URLs of one crawl and their status.
+#[derive(Debug)]
+pub(crate) struct Frontier {
+    pub(super) plan: Arc<CrawlPlan>,
+    pub(super) scope: Scope,
+    pub(super) table: Table,
+    pub(super) levels: Levels,
+    caps: Caps,
+    /// URLs skipped by `budget`; they wait again when a page is taken out of the count.
+    over_budget: Vec<u32>,
+    /// Redirects: the page and the target that belongs to it.
+    claims: Vec<(u32, u32)>,
+    changed: Vec<u32>,
+    n_skipped: [u64; SkipReason::ALL.len()],
+    n_done: u64,
+    /// Number of seeds; they have the lowest numbers.
+    pub(super) n_seeds: u32,
+    are_sitemaps_pending: bool,
+    stop: Option<StopReason>,
+}
+
+impl Frontier {
+    /// A frontier without URLs.
+    pub(crate) fn new(plan: Arc<CrawlPlan>) -> Self {
+        Self {
+            scope: Scope::new(Arc::clone(&plan)),
+            table: Table::new(),
+            levels: Levels::default(),
+            caps: Caps::new(Arc::clone(&plan)),
+            over_budget: Vec::new(),
+            claims: Vec::new(),
+            changed: Vec::new(),
+            n_skipped: [0; SkipReason::ALL.len()],
+            n_done: 0,
+            n_seeds: 0,
+            are_sitemaps_pending: false,
+            stop: None,
+            plan,
+        }
+    }
+
+    /// Adds URLs of sitemaps, at depth 1, or at depth 0 when the crawl is of sitemaps only.
+    pub(crate) fn add_sitemap<'a>(&mut self, urls: impl Iterator<Item = &'a str>) {
+        let depth = u16::from(!self.plan.sitemap.only);
+        for url in urls {
+            match Url::parse(url) {
+                Ok(url) => self.find(&normal(&url), depth, false),
+                Err(_) => self.find(url, depth, false),
+            }
+        }
+    }
+
+    /// Sets whether sitemaps are still being read: then an empty frontier waits.
+    pub(crate) fn set_sitemaps_pending(&mut self, pending: bool) {
+        self.are_sitemaps_pending = pending;
+    }
+
+    /// Leases the next page that all caps allow.
+    pub(crate) fn lease(&mut self) -> Lease {
+        let in_flight = self.levels.in_flight();
+        loop {
+            if let Some(stop) = self.stop {
+                return match in_flight {
+                    0 => Lease::Done(stop),
+                    _ => Lease::Wait,
+                };
+            }
+            if in_flight >= self.plan.in_flight as u64 {
+                return Lease::Wait;
+            }
+            let depth = match self.levels.open_depth() {
+                OpenDepth::At(depth) => depth,
+                OpenDepth::Blocked => return Lease::Wait,
+                OpenDepth::Empty if in_flight > 0 || self.are_sitemaps_pending => {
+                    return Lease::Wait;
+                }
+                OpenDepth::Empty => {
+                    self.stop = Some(self.natural_stop());
+                    continue;
+                }
+            };
+            if let Some(stop) = self.caps.used_up() {
+                // A page in flight may be skipped and taken out of the count.
+                if in_flight > 0 {
+                    return Lease::Wait;
+                }
+                self.stop(stop);
+                continue;
+            }
+            let Some(n) = self.next_at(depth) else {
+                continue;
+            };
+            if self.caps.is_over(self.table.url(n)) {
+                self.move_to(n, UrlStatus::Skipped(SkipReason::Budget));
+                self.over_budget.push(n);
+                continue;
+            }
+            self.move_to(n, UrlStatus::Leased);
+            self.caps.take(self.table.url(n));
+            match Url::parse(self.table.url(n)) {
+                Ok(url) => {
+                    return Lease::Page(Leased {
+                        n,
+                        url,
+                        is_seed: n < self.n_seeds,
+                    });
+                }
+                Err(_) => self.skip(n, SkipReason::Scheme),
+            }
+        }
+    }
+
+    /// Records a redirect. The target becomes another URL of this page; a redirect is not a hop. A
+    /// redirect of the seed adds the target's host to the scope.
+    ///
+    /// # Errors
+    /// Why the redirect must not be followed: the target is another page already, or it is out of
+    /// scope.
+    pub(crate) fn redirect(&mut self, n: u32, to: &Url) -> Result<(), SkipReason> {
+        let to = normal(to);
+        let known = self.table.find(&to);
+        if known == Some(n) {
+            return Ok(());
+        }
+        if let Err(skip) = self.scope.check(&to) {
+            let is_of_seed = n < self.n_seeds && skip == SkipReason::Scope;
+            if !is_of_seed {
+                if known.is_none() {
+                    self.insert(&to, self.table.depth(n), UrlStatus::Skipped(skip));
+                }
+                return Err(skip);
+            }
+            // With many seeds the scope stays: checking all known URLs again for each of them would
+            // take too long.
+            if self.plan.named.is_none()
+                && let Ok(to) = Url::parse(&to)
+            {
+                self.widen(&to);
+            }
+        }
+        let Some(target) = known else {
+            let depth = self.table.depth(n);
+            if let Some(target) = self.insert(&to, depth, UrlStatus::Skipped(SkipReason::Duplicate))
+            {
+                self.claims.push((n, target));
+            }
+            return Ok(());
+        };
+        match self.table.status(target) {
+            UrlStatus::Leased | UrlStatus::Done => Err(SkipReason::Duplicate),
+            UrlStatus::Skipped(SkipReason::Duplicate) if self.claims.contains(&(n, target)) => {
+                Ok(())
+            }
+            UrlStatus::Skipped(SkipReason::Duplicate) => Err(SkipReason::Duplicate),
+            UrlStatus::Waiting | UrlStatus::Skipped(_) => {
+                self.move_to(target, UrlStatus::Skipped(SkipReason::Duplicate));
+                self.claims.push((n, target));
+                Ok(())
+            }
+        }
+    }
+
+    /// Completes a page that was fetched, even if that failed, and adds its links. With
+    /// `obeys_nofollow`, links with `nofollow` are skipped unless another page links to the same
+    /// URL without it.
+    pub(crate) fn complete(&mut self, n: u32, found: &Discovered, obeys_nofollow: bool) {
+        if self.table.status(n) != UrlStatus::Leased {
+            return;
+        }
+        self.claims.retain(|(by, _)| *by != n);
+        self.move_to(n, UrlStatus::Done);
+        if self.plan.sitemap.only {
+            return;
+        }
+        let depth = self.table.depth(n).saturating_add(1);
+        for (url, nofollow) in found.iter() {
+            self.find(url, depth, nofollow && obeys_nofollow);
+        }
+    }
+
+    /// Skips a leased page. It no longer counts, and the targets of its redirects are pages of
+    /// their own again.
+    pub(crate) fn skip(&mut self, n: u32, reason: SkipReason) {
+        if self.table.status(n) != UrlStatus::Leased {
+            return;
+        }
+        self.caps.give_back(self.table.url(n));
+        self.move_to(n, UrlStatus::Skipped(reason));
+        let claims = std::mem::take(&mut self.claims);
+        for (by, target) in claims {
+            if by != n {
+                self.claims.push((by, target));
+            } else if self.table.status(target) == UrlStatus::Skipped(SkipReason::Duplicate) {
+                let depth = self.table.depth(target);
+                self.revive(target, depth);
+            }
+        }
+        for n in std::mem::take(&mut self.over_budget) {
+            self.revive(n, self.table.depth(n));
+        }
+    }
+
+    /// Stops leasing and skips all waiting URLs. The first reason wins.
+    pub(crate) fn stop(&mut self, reason: StopReason) {
+        if self.stop.is_some() {
+            return;
+        }
+        self.stop = Some(reason);
+        let skip = match reason {
+            StopReason::Limit => SkipReason::Limit,
+            StopReason::Budget => SkipReason::Budget,
+            StopReason::Depth => SkipReason::Depth,
+            StopReason::Spend | StopReason::Balance => SkipReason::Spend,
+            StopReason::Completed
+            | StopReason::Timeout
+            | StopReason::Cancelled
+            | StopReason::HungUp
+            | StopReason::ServerStopped
+            | StopReason::Failed => SkipReason::Stopped,
+        };
+        self.skip_waiting(skip);
+    }
+
+    /// Rows that are new or have changed since the last call.
+    pub(crate) fn take_changes(&mut self) -> Vec<UrlRow> {
+        let changed = std::mem::take(&mut self.changed);
+        let rows = changed.into_iter().map(|n| {
+            self.table.clear_change(n);
+            UrlRow {
+                n,
+                url: self.table.url(n).to_owned(),
+                depth: self.table.depth(n),
+                state: self.table.status(n).stored(),
+            }
+        });
+        rows.collect()
+    }
+
+    /// Numbers of URLs by status.
+    pub(crate) fn counts(&self) -> Counts {
+        Counts {
+            known: self.table.len() as u64,
+            waiting: self.levels.waiting(),
+            in_flight: self.levels.in_flight(),
+            done: self.n_done,
+            skipped: self.n_skipped.iter().sum(),
+        }
+    }
+
+    /// Adds a link to a URL in the form of the `url` crate.
+    fn find(&mut self, url: &str, depth: u16, is_nofollow: bool) {
+        let beyond = depth > self.plan.depth;
+        let Some(n) = self.table.find(url) else {
+            let status = match self.scope.check(url) {
+                Err(skip) => UrlStatus::Skipped(skip),
+                Ok(()) if is_nofollow => UrlStatus::Skipped(SkipReason::Nofollow),
+                Ok(()) if beyond => UrlStatus::Skipped(SkipReason::Depth),
+                Ok(()) => UrlStatus::Waiting,
+            };
+            self.insert(url, depth, status);
+            return;
+        };
+        if is_nofollow {
+            return;
+        }
+        match self.table.status(n) {
+            UrlStatus::Skipped(SkipReason::Depth | SkipReason::Nofollow) if !beyond => {
+                self.revive(n, depth)
+            }
+            UrlStatus::Skipped(SkipReason::Nofollow) => {
+                self.move_to(n, UrlStatus::Skipped(SkipReason::Depth))
+            }
+            UrlStatus::Waiting if depth < self.table.depth(n) => {
+                self.unqueue(n);
+                self.set(n, depth, UrlStatus::Waiting);
+                self.queue(n);
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds a URL that is not known; `None` when the table is full.
+    pub(super) fn insert(&mut self, url: &str, depth: u16, status: UrlStatus) -> Option<u32> {
+        let status = match status {
+            UrlStatus::Waiting if self.stop.is_some() => UrlStatus::Skipped(SkipReason::Stopped),
+            status => status,
+        };
+        let Some(n) = self.table.insert(url, depth, status) else {
+            self.n_skipped[usize::from(SkipReason::Full.number())] += 1;
+            return None;
+        };
+        self.changed.push(n);
+        match status {
+            UrlStatus::Skipped(skip) => self.n_skipped[usize::from(skip.number())] += 1,
+            _ => self.queue(n),
+        }
+        Some(n)
+    }
+
+    /// Moves a skipped URL back to waiting.
+    fn revive(&mut self, n: u32, depth: u16) {
+        if self.stop.is_some() {
+            return;
+        }
+        if let UrlStatus::Skipped(skip) = self.table.status(n) {
+            self.n_skipped[usize::from(skip.number())] -= 1;
+            self.set(n, depth, UrlStatus::Waiting);
+            self.queue(n);
+        }
+    }
+
+    /// Why the crawl ends when nothing waits any more: the first cap that skipped a URL.
+    fn natural_stop(&self) -> StopReason {
+        let has_skipped = |skip: SkipReason| self.n_skipped[usize::from(skip.number())] > 0;
+        if has_skipped(SkipReason::Depth) {
+            StopReason::Depth
+        } else if has_skipped(SkipReason::Budget) {
+            StopReason::Budget
+        } else {
+            StopReason::Completed
+        }
+    }
+
+    /// Adds a stored URL as unchanged; `false` when the table is full. A page that was in flight
+    /// waits again.
+    pub(super) fn restore_row(&mut self, row: &UrlRow) -> bool {
+        let status = UrlStatus::restored(row.state);
+        let Some(n) = self.table.insert(&row.url, row.depth, status) else {
+            return false;
+        };
+        self.table.clear_change(n);
+        match status {
+            UrlStatus::Done => {
+                self.n_done += 1;
+                self.caps.take(&row.url);
+            }
+            UrlStatus::Skipped(skip) => {
+                self.n_skipped[usize::from(skip.number())] += 1;
+                if skip == SkipReason::Budget {
+                    self.over_budget.push(n);
+                }
+            }
+            UrlStatus::Waiting | UrlStatus::Leased => self.queue(n),
+        }
+        true
+    }
+
+    fn move_to(&mut self, n: u32, status: UrlStatus) {
+        let depth = self.table.depth(n);
+        match self.table.status(n) {
+            UrlStatus::Waiting => self.unqueue(n),
+            UrlStatus::Leased => {
+                let level = self.levels.reach(depth);
+                self.levels.n_in_flight[level] -= 1;
+            }
+            UrlStatus::Skipped(skip) => self.n_skipped[usize::from(skip.number())] -= 1,
+            UrlStatus::Done => self.n_done -= 1,
+        }
+        self.set(n, depth, status);
+        match status {
+            UrlStatus::Waiting => self.queue(n),
+            UrlStatus::Leased => {
+                let level = self.levels.reach(depth);
+                self.levels.n_in_flight[level] += 1;
+            }
+            UrlStatus::Skipped(skip) => self.n_skipped[usize::from(skip.number())] += 1,
+            UrlStatus::Done => self.n_done += 1,
+        }
+    }
+
+    fn set(&mut self, n: u32, depth: u16, status: UrlStatus) {
+        if self.table.set(n, depth, status) {
+            self.changed.push(n);
+        }
+    }
+
+    fn queue(&mut self, n: u32) {
+        let level = self.levels.reach(self.table.depth(n));
+        self.levels.queues[level].push_back(n);
+        self.levels.n_waiting[level] += 1;
+    }
+
+    /// The number stays in its queue, and is ignored when it comes up.
+    fn unqueue(&mut self, n: u32) {
+        let level = self.levels.reach(self.table.depth(n));
+        self.levels.n_waiting[level] -= 1;
+    }
+
+    /// The first waiting URL of this depth.
+    fn next_at(&mut self, depth: usize) -> Option<u32> {
+        while let Some(n) = self.levels.queues[depth].pop_front() {
+            let waits = self.table.status(n) == UrlStatus::Waiting;
+            if waits && usize::from(self.table.depth(n)) == depth {
+                return Some(n);
+            }
+        }
+        None
+    }
+
+    fn skip_waiting(&mut self, skip: SkipReason) {
+        for depth in 0..self.levels.queues.len() {
+            while let Some(n) = self.next_at(depth) {
+                self.move_to(n, UrlStatus::Skipped(skip));
+            }
+        }
+    }
+
+    /// Adds a host to the scope and checks the URLs again that were out of scope.
+    fn widen(&mut self, to: &Url) {
+        self.scope.widen(to);
+        for n in 0..self.table.len() as u32 {
+            if self.table.status(n) != UrlStatus::Skipped(SkipReason::Scope) {
+                continue;
+            }
+            let depth = self.table.depth(n);
+            match self.scope.check(self.table.url(n)) {
+                Ok(()) if depth <= self.plan.depth => self.revive(n, depth),
+                Ok(()) => self.move_to(n, UrlStatus::Skipped(SkipReason::Depth)),
+                Err(SkipReason::Scope) => {}
+                Err(skip) => self.move_to(n, UrlStatus::Skipped(skip)),
+            }
+        }
+    }
+}

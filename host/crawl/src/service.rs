@@ -1,0 +1,438 @@
+//! Starting, showing, cancelling, resuming and recovering crawls.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::{Semaphore, mpsc};
+
+use trawl_billing::{AccountId, FundsError, Slot};
+use trawl_model::{StopReason, Terms, UrlRow};
+use trawl_plan::crawl::CrawlPlan;
+use trawl_plugins::Registry;
+use trawl_store::{CrawlCounts, CrawlRecord, CrawlState, PageLog, StoreError};
+
+use super::drive::Ended;
+use super::job::{CrawlProgress, Job};
+use super::lock;
+use super::parts::CrawlsParts;
+use super::pipeline::FinishedCrawl;
+use super::start::{self, CrawlTask};
+use super::stored_pages;
+
+/// Background crawls that run at once; more are queued. Each has up to 10 pages in flight.
+const RUNNING_MAX: usize = 64;
+/// Background crawls of one account that are queued or running.
+const PER_ACCOUNT_MAX: usize = 1_000;
+/// Entries that are buffered for a slow reader of a streaming crawl.
+const BUFFERED_ENTRIES_MAX: usize = 16;
+/// How long a cancellation waits for the pages in flight before it responds.
+const CANCEL_TIME_MAX: Duration = Duration::from_millis(900);
+/// How long an ended crawl is stored. Decision D50.
+const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Why a crawl cannot be started, shown or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum CrawlError {
+    /// The account has no crawl with this id.
+    #[error("there is no crawl with this id")]
+    Unknown,
+    /// The account cannot pay.
+    #[error(transparent)]
+    Funds(#[from] FundsError),
+    /// The account has too many background crawls.
+    #[error(
+        "the account has {PER_ACCOUNT_MAX} crawls queued or running, wait until one of them ends"
+    )]
+    TooMany,
+    /// Only a parked crawl can be resumed.
+    #[error("the crawl is {}, only a parked one can be resumed", .0.name())]
+    NotParked(CrawlState),
+    /// The stored request is no longer valid, perhaps because a plugin is not loaded any more.
+    #[error("{0}")]
+    Plan(String),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The operating system returned no random numbers.
+    #[error("the operating system returned no random numbers")]
+    Random,
+}
+
+/// All crawls of the server. Clones share them.
+#[derive(Clone)]
+pub struct Crawls {
+    parts: Arc<CrawlsParts>,
+    jobs: Arc<Mutex<HashMap<String, Arc<Job>>>>,
+    permits: Arc<Semaphore>,
+}
+
+/// A crawl to start.
+pub struct NewCrawl {
+    /// The account that pays.
+    pub account: AccountId,
+    /// What to crawl.
+    pub plan: CrawlPlan,
+    /// The request object without the caller's secrets, to continue the crawl after a restart.
+    pub request: String,
+    /// Whether the request needs the caller's secrets.
+    pub needs_secrets: bool,
+    /// `crawl`, `links` or the name of a pipeline.
+    pub verb: &'static str,
+    /// What its pages cost and what they may use.
+    pub terms: Terms,
+    /// The slot under the Unlimited plan. A background crawl holds it until it ends.
+    pub slot: Option<Arc<Slot>>,
+    /// The plugins that the plan was made with.
+    pub registry: Arc<Registry>,
+}
+
+/// A crawl that was started.
+pub struct CrawlHandle {
+    /// Its id.
+    pub id: String,
+    /// The stream of entries of a streaming crawl. Dropping it stops the crawl.
+    pub entries: Option<mpsc::Receiver<Bytes>>,
+}
+
+/// A crawl's record and progress.
+#[derive(Clone, Debug)]
+pub struct CrawlView {
+    /// The stored record.
+    pub record: CrawlRecord,
+    /// The current progress.
+    pub progress: CrawlProgress,
+}
+
+impl Crawls {
+    /// A service without crawls. [`Self::recover`] continues those of the last process.
+    pub fn new(parts: CrawlsParts) -> Self {
+        Self {
+            parts: Arc::new(parts),
+            jobs: Arc::default(),
+            permits: Arc::new(Semaphore::new(RUNNING_MAX)),
+        }
+    }
+
+    /// Starts a crawl.
+    ///
+    /// # Errors
+    /// [`CrawlError::Funds`] when the account cannot pay, [`CrawlError::TooMany`], or the store
+    /// failed.
+    pub async fn begin(&self, new: NewCrawl) -> Result<CrawlHandle, CrawlError> {
+        self.parts.billing.admit(&new.account, new.terms)?;
+        let in_background = new.plan.in_background;
+        if in_background && self.of_account(&new.account) >= PER_ACCOUNT_MAX {
+            return Err(CrawlError::TooMany);
+        }
+        let record = CrawlRecord {
+            id: new_id()?,
+            account: new.account,
+            request: new.request,
+            verb: new.verb.to_owned(),
+            terms: new.terms,
+            needs_secrets: new.needs_secrets,
+            in_background,
+            state: first_state(in_background),
+            stop: None,
+            created: self.parts.clock.now(),
+            ended: None,
+            counts: CrawlCounts::default(),
+        };
+        self.parts.store.create_crawl(&record).await?;
+        let (listener, entries) = if in_background {
+            (None, None)
+        } else {
+            let (listener, entries) = mpsc::channel(BUFFERED_ENTRIES_MAX);
+            (Some(listener), Some(entries))
+        };
+        // A streaming crawl's slot is part of its response body.
+        let slot = new.slot.filter(|_| in_background);
+        self.spawn(&record, new.plan, new.registry, listener, slot);
+        Ok(CrawlHandle {
+            id: record.id,
+            entries,
+        })
+    }
+
+    /// The record and progress of an account's crawl.
+    ///
+    /// # Errors
+    /// [`CrawlError::Unknown`], or the store failed.
+    pub async fn show(&self, account: &AccountId, id: &str) -> Result<CrawlView, CrawlError> {
+        // The job first: if the crawl ends in between, the record that is read next has its end.
+        let job = self.job(account, id);
+        let record = self.record(account, id).await?;
+        let progress = match job {
+            Some(job) if !job.ended.is_cancelled() => job.progress(),
+            _ => CrawlProgress::stored(&record),
+        };
+        Ok(CrawlView { record, progress })
+    }
+
+    /// Cancels a crawl: nothing more is leased, pages in flight finish. Returns its record and
+    /// progress.
+    ///
+    /// # Errors
+    /// [`CrawlError::Unknown`], or the store failed.
+    pub async fn cancel(&self, account: &AccountId, id: &str) -> Result<CrawlView, CrawlError> {
+        let record = self.record(account, id).await?;
+        match self.job(account, id) {
+            Some(job) => {
+                job.update(|progress| {
+                    progress.stop = progress.stop.or(Some(StopReason::Cancelled));
+                });
+                job.cancel.cancel();
+                // Pages in flight may take longer; then the response shows a crawl that is about to
+                // end.
+                let _in_time = tokio::time::timeout(CANCEL_TIME_MAX, job.ended.cancelled()).await;
+            }
+            None if record.state != CrawlState::Ended => {
+                self.store_end(id, StopReason::Cancelled).await?;
+            }
+            None => {}
+        }
+        self.show(account, id).await
+    }
+
+    /// Resumes a parked crawl. `request` is the stored request object with the secrets that it
+    /// lacks.
+    ///
+    /// # Errors
+    /// [`CrawlError::NotParked`], [`CrawlError::Plan`], [`CrawlError::Unknown`], or the store
+    /// failed.
+    pub async fn resume(
+        &self,
+        account: &AccountId,
+        id: &str,
+        request: &str,
+    ) -> Result<CrawlView, CrawlError> {
+        let record = self.record(account, id).await?;
+        if record.state != CrawlState::Parked || self.job(account, id).is_some() {
+            return Err(CrawlError::NotParked(record.state));
+        }
+        self.parts.billing.admit(account, record.terms)?;
+        let registry = (self.parts.snapshot)();
+        let plan = self
+            .replan(request, &record, &registry)
+            .map_err(CrawlError::Plan)?;
+        self.parts
+            .store
+            .set_crawl_state(id, CrawlState::Queued)
+            .await?;
+        self.spawn(&record, plan, registry, None, None);
+        self.show(account, id).await
+    }
+
+    /// Recovers the unfinished crawls of the last process. Background crawls continue, or are
+    /// parked when they need secrets, which are never stored. Streaming crawls end, because their
+    /// connections are gone. Crawls that ended longer than the retention period ago are deleted.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn recover(&self) -> Result<(), CrawlError> {
+        let parts = &self.parts;
+        let now = parts.clock.now();
+        for id in parts.store.expire_crawls(now.before(RETENTION)).await? {
+            PageLog::remove(&parts.data, &id)?;
+        }
+        for record in parts.store.unfinished_crawls().await? {
+            if !record.in_background {
+                self.store_end(&record.id, StopReason::ServerStopped)
+                    .await?;
+            } else if record.needs_secrets {
+                parts
+                    .store
+                    .set_crawl_state(&record.id, CrawlState::Parked)
+                    .await?;
+            } else {
+                self.recover_one(&record).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn recover_one(&self, record: &CrawlRecord) -> Result<(), StoreError> {
+        let registry = (self.parts.snapshot)();
+        match self.replan(&record.request, record, &registry) {
+            Ok(plan) => {
+                tracing::info!(crawl = record.id, "a crawl of the last process continues");
+                // Taken before the first request is served. Decision D98: several crawls of one
+                // request continue with a slot each; one that finds none free waits for it.
+                let slot = match record.terms {
+                    Terms::PayAsYouGo => None,
+                    Terms::Unlimited => self.parts.billing.take_slot(&record.account).ok(),
+                };
+                self.spawn(record, plan, registry, None, slot.map(Arc::new));
+                Ok(())
+            }
+            Err(reason) => {
+                tracing::error!(crawl = record.id, reason, "a crawl cannot continue");
+                self.store_end(&record.id, StopReason::Failed).await
+            }
+        }
+    }
+
+    /// Waits until no crawl runs, at most `time_max`: after the server was stopped, before its
+    /// ledger closes.
+    pub async fn finish(&self, time_max: Duration) {
+        let running: Vec<_> = lock(&self.jobs).values().map(Arc::clone).collect();
+        let all = futures_util::future::join_all(running.iter().map(|job| job.ended.cancelled()));
+        if tokio::time::timeout(time_max, all).await.is_err() {
+            tracing::warn!("crawls were still running at the end of the drain period");
+        }
+    }
+
+    /// Stored entries by number, from 1 in the order of finishing: those after `after`, at most
+    /// `count_max`.
+    ///
+    /// # Errors
+    /// [`CrawlError::Unknown`], or the store failed.
+    pub async fn pages(
+        &self,
+        account: &AccountId,
+        id: &str,
+        after: u64,
+        count_max: u32,
+    ) -> Result<Vec<(u64, Bytes)>, CrawlError> {
+        self.record(account, id).await?;
+        let parts = &self.parts;
+        Ok(stored_pages::read(&*parts.store, &parts.data, id, after, count_max).await?)
+    }
+
+    /// Waits until a crawl has stored pages after `after`; `false` when it has ended without more.
+    pub async fn wait_for_pages(&self, account: &AccountId, id: &str, after: u64) -> bool {
+        let Some(job) = self.job(account, id) else {
+            return false;
+        };
+        let mut recorded = job.recorded.subscribe();
+        tokio::select! {
+            grown = recorded.wait_for(|last| *last > after) => grown.is_ok(),
+            () = job.ended.cancelled() => *job.recorded.borrow() > after,
+        }
+    }
+
+    /// Skipped URLs with their reasons: those after number `after`, at most `count_max`.
+    ///
+    /// # Errors
+    /// [`CrawlError::Unknown`], or the store failed.
+    pub async fn skipped(
+        &self,
+        account: &AccountId,
+        id: &str,
+        after: Option<u32>,
+        count_max: u32,
+    ) -> Result<Vec<UrlRow>, CrawlError> {
+        self.record(account, id).await?;
+        Ok(self.parts.store.crawl_skipped(id, after, count_max).await?)
+    }
+
+    async fn record(&self, account: &AccountId, id: &str) -> Result<CrawlRecord, CrawlError> {
+        self.parts
+            .store
+            .crawl(account, id)
+            .await?
+            .ok_or(CrawlError::Unknown)
+    }
+
+    /// Plans a stored request again, with the configuration and the plugins of this process.
+    fn replan(
+        &self,
+        request: &str,
+        record: &CrawlRecord,
+        registry: &Registry,
+    ) -> Result<CrawlPlan, String> {
+        let defaults = self.parts.defaults.with_terms(record.terms);
+        trawl_wire::crawl_plan(request, &record.verb, registry, defaults)
+    }
+
+    fn spawn(
+        &self,
+        record: &CrawlRecord,
+        plan: CrawlPlan,
+        registry: Arc<Registry>,
+        listener: Option<mpsc::Sender<Bytes>>,
+        slot: Option<Arc<Slot>>,
+    ) {
+        let progress = CrawlProgress {
+            state: first_state(record.in_background),
+            stop: None,
+            ..CrawlProgress::stored(record)
+        };
+        let task = CrawlTask {
+            job: Arc::new(Job::new(record, progress)),
+            plan: Arc::new(plan),
+            registry,
+            listener,
+            slot,
+        };
+        lock(&self.jobs).insert(record.id.clone(), Arc::clone(&task.job));
+        let run = self.clone().run(task, record.verb.clone());
+        self.parts.tasks.spawn(run);
+    }
+
+    /// Runs a crawl and stores its end.
+    async fn run(self, task: CrawlTask, verb: String) {
+        let job = Arc::clone(&task.job);
+        // The response ends after the crawl's end is stored, so a caller who has read all of it can
+        // see how the crawl ended.
+        let _open_response = task.listener.clone();
+        let finished = FinishedCrawl {
+            id: job.id.clone(),
+            account: job.account.clone(),
+            verb,
+            plan: Arc::clone(&task.plan),
+            registry: Arc::clone(&task.registry),
+        };
+        if let Ended::Stopped(stop) = start::run(&self.parts, &self.permits, task).await {
+            // Before the end is stored: after a crash in between it is repeated.
+            let parts = &self.parts;
+            let (pipelines, data) = (&parts.pipelines, &parts.data);
+            pipelines.at_end(&*parts.store, data, finished).await;
+            job.update(|progress| {
+                progress.state = CrawlState::Ended;
+                progress.stop = Some(stop);
+            });
+            if let Err(error) = self.store_end(&job.id, stop).await {
+                tracing::error!(crawl = job.id, error = %error, "could not store the end of a crawl");
+            }
+        }
+        lock(&self.jobs).remove(&job.id);
+        job.ended.cancel();
+    }
+
+    async fn store_end(&self, id: &str, stop: StopReason) -> Result<(), StoreError> {
+        let now = self.parts.clock.now();
+        self.parts.store.end_crawl(id, stop, now).await
+    }
+
+    fn job(&self, account: &AccountId, id: &str) -> Option<Arc<Job>> {
+        let jobs = lock(&self.jobs);
+        jobs.get(id)
+            .filter(|job| job.account == *account)
+            .map(Arc::clone)
+    }
+
+    fn of_account(&self, account: &AccountId) -> usize {
+        let jobs = lock(&self.jobs);
+        jobs.values()
+            .filter(|job| job.in_background && job.account == *account)
+            .count()
+    }
+}
+
+fn first_state(in_background: bool) -> CrawlState {
+    if in_background {
+        CrawlState::Queued
+    } else {
+        CrawlState::Running
+    }
+}
+
+/// 128 random bits, so that ids cannot be guessed.
+fn new_id() -> Result<String, CrawlError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|_| CrawlError::Random)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

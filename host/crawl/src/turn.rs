@@ -1,0 +1,58 @@
+//! Waiting for a background crawl's turn: a slot of its account, and a permit of the server.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use trawl_billing::Slot;
+use trawl_model::Terms;
+
+use super::job::Job;
+use super::parts::CrawlsParts;
+
+/// What a background crawl holds while it runs.
+pub(super) struct CrawlPermit {
+    _permit: Option<OwnedSemaphorePermit>,
+    _slot: Option<Arc<Slot>>,
+}
+
+/// How the wait ended.
+pub(super) enum Turn {
+    /// The crawl may run, holding this permit; a streaming crawl needs none.
+    Granted(Option<CrawlPermit>),
+    /// The caller cancelled the crawl.
+    Cancelled,
+    /// The server stops.
+    ServerStops,
+}
+
+/// Waits for a permit. A streaming crawl has a caller who waits, so it runs at once.
+pub(super) async fn wait(
+    parts: &CrawlsParts,
+    permits: &Arc<Semaphore>,
+    job: &Job,
+    slot: Option<Arc<Slot>>,
+) -> Turn {
+    if !job.in_background {
+        return Turn::Granted(None);
+    }
+    let permit = async {
+        // The slot first, so that no permit is held while waiting for it.
+        let slot = match (job.terms, slot) {
+            (Terms::Unlimited, None) => {
+                let slot = parts.billing.slot_when_free(&job.account).await;
+                Some(Arc::new(slot))
+            }
+            (_, slot) => slot,
+        };
+        CrawlPermit {
+            _permit: Arc::clone(permits).acquire_owned().await.ok(),
+            _slot: slot,
+        }
+    };
+    tokio::select! {
+        permit = permit => Turn::Granted(Some(permit)),
+        () = job.cancel.cancelled() => Turn::Cancelled,
+        () = parts.stop.cancelled() => Turn::ServerStops,
+    }
+}

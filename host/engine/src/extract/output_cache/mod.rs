@@ -1,0 +1,204 @@
+//! The output cache: outputs of shareable pages in memory, for every caller with the same request.
+//!
+//! Outputs are a pure function of what [`OutputCache::key`] hashes: the body, its URL and type, the
+//! plan, and the files and limits of the plugins that the plan names. So they are never out of
+//! date: a reloaded plugin has another hash, and unused entries are evicted. Not cached are
+//! - pages that the page cache may not store, pages of browsers and providers, and pages handed in:
+//!   what was made for one caller, with headers, cookies or credentials of its own, must not be
+//!   visible to another, not even that it was made;
+//! - screenshots, which no two pages share, and native plugins, which need not be pure;
+//! - everything that failed, in whole or in part: the next try may have more time.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::sync::Arc;
+
+use trawl_model::lru::Lru;
+use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
+use trawl_plan::{Format, OutputPlan};
+use trawl_plugins::{PluginKind, Registry};
+
+use crate::extract::{Input, Outputs};
+
+/// Outputs larger than this share of the cache would evict too much for one page.
+const OUTPUTS_PART_MAX: u64 = 32;
+
+/// Bytes hashed for most keys: a hash, a URL, a plan, a plugin or two.
+const KEYED_BYTES: usize = 1024;
+
+/// Key of outputs: a hash of everything they depend on.
+type Key = blake3::Hash;
+
+/// The most recently used outputs.
+#[derive(Debug)]
+pub(super) struct OutputCache {
+    outputs: Arc<Lru<Key, Outputs>>,
+    is_on: bool,
+}
+
+/// A write of outputs to the cache, committed once their page is paid for: what one caller did not
+/// pay for must not be free for another. Dropping it stores nothing.
+#[derive(Clone)]
+pub struct OutputCacheWrite {
+    cache: Arc<Lru<Key, Outputs>>,
+    key: Key,
+    outputs: Arc<Outputs>,
+    bytes: u64,
+}
+
+impl OutputCache {
+    /// A cache of so many bytes; zero stores nothing.
+    pub(super) fn new(bytes_max: u64) -> Self {
+        Self {
+            outputs: Arc::new(Lru::new(bytes_max, OUTPUTS_PART_MAX)),
+            is_on: bytes_max > 0,
+        }
+    }
+
+    /// Whether outputs of this plan may be cached at all. Those that need no plugin are made as
+    /// fast as they are found.
+    pub(super) fn is_cacheable(&self, plan: &OutputPlan) -> bool {
+        let is_screenshot =
+            |format: &Format| matches!(format, Format::Screenshot | Format::ScreenshotBytes);
+        self.is_on
+            && plan.analyst.is_none()
+            && plan.needs_document()
+            && !plan
+                .formats
+                .iter()
+                .any(|choice| is_screenshot(&choice.format))
+    }
+
+    /// The hash of everything that outputs of a page with this body depend on, each part prefixed
+    /// with its length. `None` if a plugin is not loaded, or native: such outputs are not cached.
+    pub(super) fn key(
+        registry: &Registry,
+        input: &Input,
+        plan: &OutputPlan,
+        body: &blake3::Hash,
+    ) -> Option<Key> {
+        let mut hashed = Vec::with_capacity(KEYED_BYTES);
+        let mut part = |bytes: &[u8]| {
+            hashed.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+            hashed.extend_from_slice(bytes);
+        };
+        part(body.as_bytes());
+        part(input.url.as_str().as_bytes());
+        part(input.content_type.as_bytes());
+        part(&plan.canonical());
+        for (kind, name) in plugins(plan) {
+            let info = registry.info(kind, name).filter(|info| !info.native)?;
+            let limits = serde_json::to_vec(&info.limits).ok()?;
+            for of_plugin in [
+                kind.name().as_bytes(),
+                name.as_bytes(),
+                info.hash.as_bytes(),
+                &limits,
+            ] {
+                part(of_plugin);
+            }
+        }
+        Some(blake3::hash(&hashed))
+    }
+
+    /// Cached outputs.
+    pub(super) fn find(&self, key: &Key) -> Option<Arc<Outputs>> {
+        let found = self.outputs.get(key);
+        count(if found.is_some() { "hit" } else { "miss" });
+        found
+    }
+
+    /// The write for outputs that were just made; `None` if they may not be cached.
+    pub(super) fn write(&self, key: Key, outputs: &Outputs) -> Option<OutputCacheWrite> {
+        if outputs.failure.is_some() || !self.outputs.has_room_for(outputs.bytes()) {
+            return None;
+        }
+        let outputs = outputs.clone().written();
+        let bytes = outputs.bytes();
+        Some(OutputCacheWrite {
+            cache: Arc::clone(&self.outputs),
+            key,
+            outputs: Arc::new(outputs),
+            bytes,
+        })
+    }
+}
+
+impl OutputCacheWrite {
+    /// Stores them.
+    pub fn commit(self) {
+        self.cache.insert(self.key, self.outputs, self.bytes);
+        metrics::gauge!("trawl_outputs_bytes").set(self.cache.bytes() as f64);
+    }
+}
+
+impl fmt::Debug for OutputCacheWrite {
+    /// Without the outputs and the rest of the cache.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutputCacheWrite")
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The plugins that a plan calls. Every field is named, so that a new one must be considered here.
+fn plugins(plan: &OutputPlan) -> Vec<(PluginKind, &str)> {
+    let OutputPlan {
+        formats,
+        single_format: _,
+        filters,
+        readability,
+        extractors,
+        metadata,
+        links,
+        json_data,
+        css_fields,
+        hidden_text,
+        link_rewrite: _,
+        discover: _,
+        headers: _,
+        cookies: _,
+        chunking,
+        max_size: _,
+        // Outputs with an analyst are not cached.
+        analyst: _,
+    } = plan;
+    let mut plugins = Vec::with_capacity(4);
+    for choice in formats {
+        if let Format::Plugin(name) = &choice.format {
+            plugins.push((PluginKind::Format, name.as_str()));
+        }
+    }
+    plugins.extend(
+        filters
+            .iter()
+            .map(|(name, _)| (PluginKind::Filter, name.as_str())),
+    );
+    if *readability {
+        plugins.push((PluginKind::Filter, READABILITY));
+    }
+    plugins.extend(
+        extractors
+            .keys()
+            .map(|name| (PluginKind::Extractor, name.as_str())),
+    );
+    let built_in = [
+        (*metadata, METADATA),
+        (*links, LINKS),
+        (*json_data, JSON_DATA),
+        (css_fields.is_some(), SELECTORS),
+        (*hidden_text, HIDDEN_TEXT),
+    ];
+    let wanted = built_in.into_iter().filter(|(is_wanted, _)| *is_wanted);
+    plugins.extend(wanted.map(|(_, name)| (PluginKind::Extractor, name)));
+    if let Some(chunking) = chunking {
+        plugins.push((PluginKind::Chunker, &chunking.chunker));
+    }
+    plugins
+}
+
+fn count(outcome: &'static str) {
+    metrics::counter!("trawl_outputs_total", "outcome" => outcome).increment(1);
+}

@@ -1,0 +1,121 @@
+//! Settling a page: its charge is posted or voided, and only a page that was paid for is cached.
+
+use trawl_billing::{Consumed, Reservation, Tariff};
+use trawl_model::outcome::{PageOutcome, VendorPart};
+use trawl_model::{Charge, Nanodollars, Usage};
+
+use crate::extract::OutputCacheWrite;
+use crate::providers::RouteCounters;
+use crate::routing::{CacheWrite, Vendor};
+
+/// A page that was served and extracted, but not paid for yet.
+#[derive(Debug)]
+pub struct Produced {
+    /// The page as the caller will see it, but for its charge.
+    pub outcome: PageOutcome,
+    /// What it consumed.
+    pub usage: Usage,
+    on_paid: OnPaid,
+}
+
+/// What happens once the page is paid for. Dropping it does nothing.
+#[derive(Debug, Default)]
+pub(super) struct OnPaid {
+    /// Stores the page in the page cache.
+    pub(super) page: Option<CacheWrite>,
+    /// Stores its outputs in the output cache.
+    pub(super) outputs: Option<OutputCacheWrite>,
+    /// Where to count what is billed for a provider's work.
+    pub(super) provider: Option<RouteCounters>,
+}
+
+impl Produced {
+    pub(super) fn new(outcome: PageOutcome, usage: Usage, on_paid: OnPaid) -> Self {
+        Self {
+            outcome,
+            usage,
+            on_paid,
+        }
+    }
+
+    /// The same with the provider that served the page or tried last. Its charge is known once the
+    /// page is settled.
+    pub(super) fn with_vendor(mut self, vendor: Option<Vendor>) -> Self {
+        if let Some(vendor) = vendor {
+            self.outcome.vendor = Some(VendorPart {
+                provider: vendor.provider,
+                route: vendor.route,
+                vendor_cost: vendor.cost,
+                billed_cost: Nanodollars::ZERO,
+                byok: vendor.byok,
+                attempts: vendor.attempts,
+            });
+            self.on_paid.provider = Some(vendor.counters);
+        }
+        self
+    }
+}
+
+impl OnPaid {
+    fn run(self, charge: &Charge) {
+        if let Some(write) = self.page {
+            write.commit();
+        }
+        if let Some(write) = self.outputs {
+            write.commit();
+        }
+        if let Some(provider) = self.provider {
+            provider.billed(charge.vendor_billed);
+        }
+    }
+}
+
+/// Posts the charge of a good page, voids that of a failed one. Content leaves here only once its
+/// charge is durable: to the caller, to the page cache and to the output cache.
+pub async fn settle(hold: Reservation, tariff: &Tariff, produced: Produced) -> PageOutcome {
+    let Produced {
+        outcome,
+        usage,
+        on_paid,
+    } = produced;
+    let hold = hold.with_consumed(Consumed {
+        n_bytes: usage.content_bytes,
+        cpu: usage.compute + usage.transform,
+    });
+    if let Some(error) = &outcome.error {
+        hold.void(error);
+        count("failed", &usage);
+        return outcome;
+    }
+    let charge = trawl_billing::price(&usage, tariff);
+    let posted = hold.post(&charge).await;
+    count(if posted.is_ok() { "ok" } else { "failed" }, &usage);
+    match posted {
+        Ok(charge) => {
+            on_paid.run(&charge);
+            let vendor = outcome.vendor.map(|part| VendorPart {
+                billed_cost: charge.vendor_billed,
+                ..part
+            });
+            PageOutcome {
+                charge,
+                vendor,
+                ..outcome
+            }
+        }
+        Err(error) => PageOutcome {
+            url: outcome.url,
+            status: outcome.status,
+            elapsed: outcome.elapsed,
+            error: Some(error.to_string()),
+            vendor: outcome.vendor,
+            ..PageOutcome::default()
+        },
+    }
+}
+
+/// Counts a page and the bytes of its decoded body.
+pub(super) fn count(outcome: &'static str, usage: &Usage) {
+    metrics::counter!("trawl_pages_total", "outcome" => outcome).increment(1);
+    metrics::counter!("trawl_page_bytes_total").increment(usage.content_bytes);
+}

@@ -1,0 +1,343 @@
+//! The page cache before the plain HTTP route. Spec S10, Decision D51, Decision D52.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::SET_COOKIE;
+use http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+use url::Url;
+
+use trawl_model::clock::Timestamp;
+use trawl_net::fetch::{Condition, CookieJar, FetchError, Fetched, Redirect};
+use trawl_plan::{FetchPlan, PagePlan};
+
+use super::CacheOutcome;
+use super::own_http::HttpRequest;
+use super::own_stack::OwnStack;
+use crate::cache::{self, Key, PageCache, StoredPage};
+
+/// Name of the route in a page's key: a rendered page would be another page.
+const ROUTE: &str = "http";
+/// The share of a page's timeout that is left for a stale page if its site does not answer: a
+/// tenth.
+const TIME_FOR_STALE: u32 = 10;
+
+/// A page, and what the cache had to do with it.
+pub(super) struct CachedFetch {
+    pub(super) fetched: Fetched,
+    /// `metadata.cache`, of a page from the cache.
+    pub(super) metadata: Option<Value>,
+    /// Whether it came from the cache, or may be written to it.
+    pub(super) cache: CacheOutcome,
+}
+
+/// A write of a fetched page to the cache, committed once the page is paid for: a page that failed
+/// or outgrew its ceiling cost nothing and must not be free the next time. Dropping it stores
+/// nothing.
+#[derive(Clone)]
+pub struct CacheWrite {
+    cache: Arc<PageCache>,
+    pages: Vec<(Key, StoredPage)>,
+}
+
+/// One page and its key in the cache.
+struct CacheLookup<'a> {
+    cache: &'a Arc<PageCache>,
+    plan: &'a Arc<FetchPlan>,
+    url: &'a Url,
+    /// Headers of the request, which are the same for every caller.
+    request: HeaderMap,
+    key: Key,
+}
+
+impl OwnStack {
+    /// Gets a page from the cache if it is young enough or its site confirms it, otherwise by plain
+    /// HTTP. A request with headers, cookies or a password of its own, or with `cache: false`,
+    /// bypasses the cache.
+    pub(super) async fn cached_or_http(
+        &self,
+        plan: &PagePlan,
+        jar: &CookieJar,
+    ) -> Result<CachedFetch, FetchError> {
+        let request = HttpRequest {
+            plan: &plan.fetch,
+            url: &plan.url,
+            jar,
+            condition: None,
+        };
+        let Some(lookup) = self.lookup(request) else {
+            let fetched = Box::pin(self.http.fetch(request)).await?;
+            return Ok(CachedFetch::fresh(fetched, None));
+        };
+        let stored = lookup.cache.find(&lookup.key).await;
+        let Some(stored) = stored.filter(|stored| stored.matches(&lookup.request)) else {
+            let fetched = Box::pin(self.http.fetch(request)).await?;
+            count("miss");
+            return Ok(lookup.fresh(fetched));
+        };
+        if stored.age(lookup.cache.now()) < plan.fetch.cache.max_age {
+            return self.serve_cached(&lookup, &stored, "hit", None).await;
+        }
+        match Box::pin(self.revalidate(request, &lookup, &stored)).await {
+            Err(error) if plan.fetch.cache.allow_stale && error.is_failure_of_site() => {
+                self.serve_cached(&lookup, &stored, "stale", Some(error.to_string()))
+                    .await
+            }
+            Ok(fetch) if plan.fetch.cache.allow_stale && fetch.fetched.page.status >= 500 => {
+                let reason = format!("the site answered {}", fetch.fetched.page.status);
+                self.serve_cached(&lookup, &stored, "stale", Some(reason))
+                    .await
+            }
+            answer => {
+                if answer.as_ref().is_ok_and(|fetch| !fetch.cache.is_hit()) {
+                    count("changed");
+                }
+                answer
+            }
+        }
+    }
+
+    /// Asks the site whether a stored page is still valid; returns the current page.
+    async fn revalidate(
+        &self,
+        request: HttpRequest<'_>,
+        lookup: &CacheLookup<'_>,
+        stored: &StoredPage,
+    ) -> Result<CachedFetch, FetchError> {
+        let conditional =
+            stored.conditional_request(lookup.url, &lookup.request, lookup.cache.now());
+        let condition = conditional.as_ref().map(|request| Condition {
+            at: &request.at,
+            headers: &request.headers,
+        });
+        let mut plan = Arc::clone(request.plan);
+        if plan.cache.allow_stale {
+            // Leaves time for the stale page if the site does not answer.
+            plan = Arc::new(FetchPlan {
+                timeout: plan.timeout - plan.timeout / TIME_FOR_STALE,
+                ..(*plan).clone()
+            });
+        }
+        let request = HttpRequest {
+            plan: &plan,
+            condition,
+            ..request
+        };
+        let mut fetched = self.http.fetch(request).await?;
+        let conditional = conditional.as_ref();
+        if conditional.is_some_and(|request| is_not_modified(&fetched, &request.at)) {
+            if let Some(valid) = lookup.validated(stored, &fetched) {
+                return Ok(valid);
+            }
+            let condition = None;
+            let request = HttpRequest {
+                condition,
+                ..request
+            };
+            fetched = self.http.fetch(request).await?;
+        }
+        Ok(lookup.fresh(fetched))
+    }
+
+    /// The stored page without contacting its site. robots.txt and the run's gate decide as they
+    /// would if it were fetched.
+    async fn serve_cached(
+        &self,
+        lookup: &CacheLookup<'_>,
+        stored: &StoredPage,
+        status: &'static str,
+        reason: Option<String>,
+    ) -> Result<CachedFetch, FetchError> {
+        let (plan, url) = (lookup.plan, lookup.url);
+        if plan.respect_robots || plan.gate.is_some() {
+            let redirects = stored.redirects(url);
+            let checked = self.admission.may_serve_cached(plan, url, &redirects);
+            Box::pin(checked).await?;
+        }
+        Ok(lookup.served(stored, status, reason))
+    }
+
+    /// `None` if this request may neither be answered from the cache nor written to it.
+    fn lookup<'a>(&'a self, request: HttpRequest<'a>) -> Option<CacheLookup<'a>> {
+        let (plan, url) = (request.plan, request.url);
+        let cache = self.cache.as_ref().filter(|_| plan.cache.enabled)?;
+        let Some(headers) = self.fetcher.impersonal(url, plan, request.jar) else {
+            count("bypass");
+            return None;
+        };
+        let key = key(url, &headers, plan);
+        Some(CacheLookup {
+            cache,
+            plan,
+            url,
+            request: headers,
+            key,
+        })
+    }
+}
+
+impl CacheLookup<'_> {
+    /// The stored page, with its metadata.
+    fn served(
+        &self,
+        stored: &StoredPage,
+        status: &'static str,
+        reason: Option<String>,
+    ) -> CachedFetch {
+        count(status);
+        let fetched = Fetched {
+            page: stored.page(self.url),
+            wire_bytes: 0,
+            decode_time: Duration::ZERO,
+            pool: None,
+            ignored: Vec::new(),
+            redirects: Vec::new(),
+            request: Some(self.request.clone()),
+            waited: Duration::ZERO,
+        };
+        CachedFetch {
+            fetched,
+            metadata: Some(metadata(stored, status, reason, self.cache.now())),
+            cache: CacheOutcome::Hit {
+                body_hash: stored.body_hash(),
+                is_shareable: true,
+            },
+        }
+    }
+
+    /// The stored page after its site answered 304; `None` if the answer is about another version.
+    fn validated(&self, stored: &StoredPage, answer: &Fetched) -> Option<CachedFetch> {
+        let now = self.cache.now();
+        let valid = stored.validated(&answer.page.headers, &self.request, now)?;
+        // A redirect, or the answer itself, may now be for one caller only.
+        let is_shareable = answer.request.is_some()
+            && are_permanent(&answer.redirects, now)
+            && cache::is_storable(&valid.page(self.url), &self.request, now);
+        let mut fetch = self.served(&valid, "revalidated", None);
+        fetch.fetched.page.cookies.clone_from(&answer.page.cookies);
+        fetch.cache = CacheOutcome::Hit {
+            body_hash: valid.body_hash(),
+            is_shareable,
+        };
+        if is_shareable {
+            self.cache.store(self.key, valid);
+        } else {
+            self.cache.remove(&self.key);
+        }
+        Some(fetch)
+    }
+
+    /// A page that was just fetched. A stored page that is known to be gone is removed.
+    fn fresh(&self, fetched: Fetched) -> CachedFetch {
+        let pages = self.storable(&fetched);
+        if pages.iter().all(|(key, _)| *key != self.key) && is_final(fetched.page.status) {
+            self.cache.remove(&self.key);
+        }
+        let write = (!pages.is_empty()).then(|| CacheWrite {
+            cache: Arc::clone(self.cache),
+            pages,
+        });
+        CachedFetch::fresh(fetched, write)
+    }
+
+    /// What may be stored of a page: it is stored under its final URL and, if every redirect is
+    /// permanent, under the requested URL.
+    fn storable(&self, fetched: &Fetched) -> Vec<(Key, StoredPage)> {
+        let (page, now) = (&fetched.page, self.cache.now());
+        let sets_cookie = |redirect: &Redirect| redirect.headers.contains_key(SET_COOKIE);
+        let Some(request) = fetched.request.as_ref().filter(|request| {
+            cache::is_storable(page, request, now) && !fetched.redirects.iter().any(sets_cookie)
+        }) else {
+            return Vec::new();
+        };
+        let way = fetched.redirects.iter().map(|redirect| &redirect.to);
+        let stored = StoredPage::new(page, request, way, now);
+        let found_key = key(&page.final_url, request, self.plan);
+        let mut pages = Vec::new();
+        if found_key != self.key {
+            pages.push((found_key, stored.at_its_final_url()));
+        }
+        if are_permanent(&fetched.redirects, now) {
+            pages.push((self.key, stored));
+        }
+        pages
+    }
+}
+
+impl CachedFetch {
+    fn fresh(fetched: Fetched, write: Option<CacheWrite>) -> Self {
+        Self {
+            fetched,
+            metadata: None,
+            cache: write.map_or(CacheOutcome::Private, CacheOutcome::Fresh),
+        }
+    }
+}
+
+impl CacheWrite {
+    /// Stores the page. Another thread writes it to disk, so this does not wait.
+    pub fn commit(self) {
+        for (key, page) in self.pages {
+            self.cache.store(key, page);
+        }
+    }
+}
+
+impl fmt::Debug for CacheWrite {
+    /// Without the pages and the whole cache.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CacheWrite")
+            .field("n_pages", &self.pages.len())
+            .finish_non_exhaustive()
+    }
+}
+
+fn key(url: &Url, request: &HeaderMap, plan: &FetchPlan) -> Key {
+    let country = plan.country_code.as_deref();
+    cache::key(url, request, plan.pool.name(), country, ROUTE)
+}
+
+fn are_permanent(redirects: &[Redirect], now: Timestamp) -> bool {
+    redirects
+        .iter()
+        .all(|redirect| cache::is_permanent(redirect.status, &redirect.headers, now))
+}
+
+/// `metadata.cache`. `age_ms` is the time since the site last confirmed the page, `stored_at` when
+/// its content was fetched.
+fn metadata(
+    stored: &StoredPage,
+    status: &'static str,
+    reason: Option<String>,
+    now: Timestamp,
+) -> Value {
+    let age_ms = u64::try_from(stored.age(now).as_millis()).unwrap_or(u64::MAX);
+    let stored_at = stored.fetched_at().to_string();
+    let mut metadata = json!({"status": status, "age_ms": age_ms, "stored_at": stored_at});
+    if let Some(reason) = reason {
+        metadata["reason"] = reason.into();
+    }
+    metadata
+}
+
+/// Whether this answers the conditional request: after a redirect the answer may come from another
+/// URL, for which no condition was sent.
+fn is_not_modified(fetched: &Fetched, at: &Url) -> bool {
+    let mut found = fetched.page.final_url.clone();
+    found.set_fragment(None);
+    fetched.page.status == StatusCode::NOT_MODIFIED.as_u16() && found == *at
+}
+
+/// Whether a status describes the page itself. Others describe a fault of the site, or a block.
+fn is_final(status: u16) -> bool {
+    matches!(status, 200..=299 | 404 | 410)
+}
+
+fn count(outcome: &'static str) {
+    metrics::counter!("trawl_cache_total", "outcome" => outcome).increment(1);
+}
+
+#[cfg(test)]
+mod tests;

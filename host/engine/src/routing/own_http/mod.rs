@@ -1,0 +1,202 @@
+//! Plain HTTP: where robots.txt allows it, at the host's pace, and with retries after a 429 or 503.
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout};
+use url::Url;
+
+use trawl_net::fetch::{Condition, CookieJar, FetchError, Fetched, Fetcher};
+use trawl_net::politeness::Politeness;
+use trawl_plan::FetchPlan;
+
+use super::admission::Admission;
+
+/// Most retries after a 429 or 503. A host that is still not ready after two pauses of its own
+/// choice will not be ready soon.
+pub const RETRIES_MAX: usize = 2;
+/// Most retries after a refused or reset connection: a server that restarts causes both.
+const RECONNECTS_MAX: usize = 1;
+/// Pause before such a retry.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(250);
+/// Time reserved to hand over the last answer if a retry takes too long.
+const HAND_OVER_TIME: Duration = Duration::from_millis(20);
+
+/// The route.
+pub(super) struct OwnHttp {
+    fetcher: Fetcher,
+    politeness: Arc<Politeness>,
+    admission: Admission,
+}
+
+/// One page to fetch.
+#[derive(Clone, Copy)]
+pub(super) struct HttpRequest<'a> {
+    pub(super) plan: &'a Arc<FetchPlan>,
+    pub(super) url: &'a Url,
+    pub(super) jar: &'a CookieJar,
+    /// Makes the request conditional.
+    pub(super) condition: Option<Condition<'a>>,
+}
+
+/// The time budget of one page: its own timeout, and how long it may wait for the host's rate
+/// limit besides.
+struct TimeBudget {
+    begun: Instant,
+    timeout: Duration,
+    patience: Duration,
+    waited: Duration,
+}
+
+impl OwnHttp {
+    pub(super) fn new(fetcher: Fetcher, politeness: Arc<Politeness>, admission: Admission) -> Self {
+        Self {
+            fetcher,
+            politeness,
+            admission,
+        }
+    }
+
+    /// Fetches a page.
+    ///
+    /// # Errors
+    /// Why there is no page. Error answers of the site are pages, the last 429 or 503 too.
+    pub(super) async fn fetch(&self, request: HttpRequest<'_>) -> Result<Fetched, FetchError> {
+        let mut time = TimeBudget::of(request.plan);
+        let admitted = self.admission.admit(request.plan, request.url).await;
+        if request.plan.respect_robots {
+            time.add_wait_since(time.begun);
+        }
+        let plan = &admitted.map_err(FetchError::Refused)?;
+        self.attempt(HttpRequest { plan, ..request }, &mut time)
+            .await
+    }
+
+    /// Retries until there is a final answer, or no time for another try.
+    async fn attempt(
+        &self,
+        request: HttpRequest<'_>,
+        time: &mut TimeBudget,
+    ) -> Result<Fetched, FetchError> {
+        let host = request.url.host_str().unwrap_or_default();
+        let (mut retries, mut reconnects) = (0, 0);
+        let mut last: Option<Fetched> = None;
+        loop {
+            let tried = self.once(request, time, last.is_some()).await;
+            match (tried, last.take()) {
+                (Ok(fetched), _) if is_rate_limit(&fetched) => {
+                    let final_url = &fetched.page.final_url;
+                    let answered = final_url.host_str().unwrap_or_default().to_owned();
+                    let pause = self.politeness.backoff(&answered, retry_after(&fetched));
+                    if retries == RETRIES_MAX || pause >= time.left_for_waiting() {
+                        return Ok(time.with_wait(fetched));
+                    }
+                    retries += 1;
+                    last = Some(fetched);
+                    if answered != host {
+                        // The permit is for the host that redirects; another one backed us off.
+                        let since = Instant::now();
+                        sleep(pause).await;
+                        time.add_wait_since(since);
+                    }
+                }
+                (Ok(fetched), _) => {
+                    self.politeness.succeeded(host);
+                    if let Some(answered) = fetched.page.final_url.host_str() {
+                        self.politeness.succeeded(answered);
+                    }
+                    return Ok(time.with_wait(fetched));
+                }
+                // A failed retry does not take away the answer before it.
+                (Err(_), Some(before)) => return Ok(time.with_wait(before)),
+                (Err(error), None)
+                    if reconnects < RECONNECTS_MAX && error.is_refused_or_reset() =>
+                {
+                    reconnects += 1;
+                    sleep(RECONNECT_PAUSE).await;
+                }
+                (Err(error), None) => return Err(error),
+            }
+        }
+    }
+
+    /// Waits for a permit of the page's host and fetches it.
+    async fn once(
+        &self,
+        request: HttpRequest<'_>,
+        time: &mut TimeBudget,
+        has_answer: bool,
+    ) -> Result<Fetched, FetchError> {
+        let HttpRequest {
+            plan,
+            url,
+            jar,
+            condition,
+        } = request;
+        let host = url.host_str().unwrap_or_default();
+        let pause = self.politeness.pause(host);
+        if pause >= time.left_for_waiting() {
+            return Err(FetchError::Paused(pause));
+        }
+        let since = Instant::now();
+        let permit = self.politeness.permit_with(host, plan.pace.delay);
+        let permit = timeout(time.left_for_waiting(), permit).await;
+        time.add_wait_since(since);
+        let permit = permit.map_err(|_| FetchError::TimedOut(plan.timeout))?;
+        let left = if has_answer {
+            time.left().saturating_sub(HAND_OVER_TIME)
+        } else {
+            time.left()
+        };
+        let fetched = self.fetcher.fetch_if(&permit, url, plan, jar, condition);
+        let fetched = timeout(left, fetched).await;
+        fetched.unwrap_or(Err(FetchError::TimedOut(plan.timeout)))
+    }
+}
+
+impl TimeBudget {
+    fn of(plan: &FetchPlan) -> Self {
+        Self {
+            begun: Instant::now(),
+            timeout: plan.timeout,
+            patience: plan.pace.patience,
+            waited: Duration::ZERO,
+        }
+    }
+
+    /// Adds a wait. What exceeds the patience counts towards the page's own timeout.
+    fn add_wait_since(&mut self, since: Instant) {
+        self.waited = (self.waited + since.elapsed()).min(self.patience);
+    }
+
+    /// The page with the time it waited.
+    fn with_wait(&self, fetched: Fetched) -> Fetched {
+        Fetched {
+            waited: self.waited,
+            ..fetched
+        }
+    }
+
+    /// What is left of the page's own timeout.
+    fn left(&self) -> Duration {
+        (self.timeout + self.waited).saturating_sub(self.begun.elapsed())
+    }
+
+    fn left_for_waiting(&self) -> Duration {
+        self.left() + (self.patience - self.waited)
+    }
+}
+
+/// Whether the host asks for a pause.
+fn is_rate_limit(fetched: &Fetched) -> bool {
+    matches!(fetched.page.status, 429 | 503)
+}
+
+fn retry_after(fetched: &Fetched) -> Option<&str> {
+    let mut headers = fetched.page.headers.iter();
+    let header = headers.find(|(name, _)| name == "retry-after");
+    header.map(|(_, value)| value.as_str())
+}

@@ -1,0 +1,246 @@
+use std::time::UNIX_EPOCH;
+
+use trawl_model::PageFailure;
+use trawl_model::clock::Clock;
+use trawl_model::failure::status;
+use trawl_net::fetch::PoliteGet;
+use trawl_net::fetch::loopback::{Answer, LoopbackSite, fetcher, page};
+use trawl_net::politeness::PolitenessConfig;
+use trawl_net::robots::Robots;
+use trawl_plan::Pace;
+use trawl_plan::testing::page_plan;
+
+use super::*;
+
+fn route() -> OwnHttp {
+    let politeness = Politeness::new(&PolitenessConfig::default());
+    let get = PoliteGet::new(fetcher(), Arc::clone(&politeness));
+    OwnHttp::new(
+        fetcher(),
+        politeness,
+        Admission::new(Arc::new(Robots::new(Arc::new(get), "Trawl"))),
+    )
+}
+
+fn plan(timeout: Duration) -> FetchPlan {
+    FetchPlan {
+        timeout,
+        user_agent: Some("Someone/1.0".to_owned()),
+        ..(*page_plan("http://site.example/").fetch).clone()
+    }
+}
+
+async fn fetch(
+    route: &OwnHttp,
+    plan: &FetchPlan,
+    url: &Url,
+) -> Result<(Fetched, Duration), PageFailure> {
+    let request = HttpRequest {
+        plan: &Arc::new(plan.clone()),
+        url,
+        jar: &CookieJar::new(),
+        condition: None,
+    };
+    let fetched = route.fetch(request).await;
+    let fetched = fetched.map_err(|error| error.failure())?;
+    let waited = fetched.waited;
+    Ok((fetched, waited))
+}
+
+const TEN: Duration = Duration::from_secs(10);
+
+#[tokio::test]
+async fn a_page_is_retried_after_the_pause_that_its_host_requests() {
+    // A date has whole seconds, so two from now is more than one away.
+    let date = Clock::wall().now().unix_seconds() + 2;
+    let date = UNIX_EPOCH + Duration::from_secs(u64::try_from(date).expect("after 1970"));
+    let date = httpdate::fmt_http_date(date);
+    for (retry_after, least) in [(date.as_str(), 900), ("1", 990)] {
+        let refusal = page(429, &format!("retry-after: {retry_after}\r\n"), "too many");
+        let site = LoopbackSite::start(&[("/", vec![refusal, page(200, "", "good")])]).await;
+        let begun = Instant::now();
+        let (fetched, waited) = fetch(&route(), &plan(TEN), &site.url("/"))
+            .await
+            .expect("a page");
+        assert_eq!(
+            (fetched.page.status, &fetched.page.body[..]),
+            (200, &b"good"[..])
+        );
+        assert!(
+            begun.elapsed() >= Duration::from_millis(least),
+            "{retry_after}: {:?}",
+            begun.elapsed()
+        );
+        assert_eq!(waited, Duration::ZERO);
+        assert_eq!(site.asked().len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn the_last_refusal_is_the_page() {
+    let refusals: Vec<Answer> = (0..5)
+        .map(|number| page(503, "retry-after: 0\r\n", &number.to_string()))
+        .collect();
+    let site = LoopbackSite::start(&[("/", refusals)]).await;
+    let (fetched, _) = fetch(&route(), &plan(TEN), &site.url("/"))
+        .await
+        .expect("a page");
+    assert_eq!(
+        (fetched.page.status, &fetched.page.body[..]),
+        (503, &b"2"[..])
+    );
+    assert_eq!(site.asked().len(), 1 + RETRIES_MAX);
+}
+
+#[tokio::test]
+async fn a_pause_longer_than_the_page_may_take_is_not_waited_for() {
+    let site = LoopbackSite::start(&[("/", vec![page(429, "retry-after: 3600\r\n", "")])]).await;
+    let (route, begun) = (route(), Instant::now());
+    let (fetched, _) = fetch(&route, &plan(TEN), &site.url("/"))
+        .await
+        .expect("a page");
+    assert_eq!(fetched.page.status, 429);
+    let failure = fetch(&route, &plan(TEN), &site.url("/other"))
+        .await
+        .expect_err("a pause");
+    assert_eq!(failure.status, status::TIMED_OUT);
+    assert!(
+        failure
+            .message
+            .contains("asked not to be contacted for another"),
+        "{failure}"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(3));
+    assert_eq!(site.asked(), ["/"]);
+}
+
+#[tokio::test]
+async fn a_failed_retry_leaves_the_answer_before_it() {
+    let second = Answer::Silence(Duration::from_secs(4));
+    let site =
+        LoopbackSite::start(&[("/", vec![page(503, "retry-after: 0\r\n", "first"), second])]).await;
+    let (fetched, _) = fetch(&route(), &plan(Duration::from_secs(1)), &site.url("/"))
+        .await
+        .expect("a page");
+    assert_eq!(&fetched.page.body[..], b"first");
+}
+
+#[tokio::test]
+async fn waiting_within_the_patience_uses_no_timeout() {
+    let refusal = page(503, "retry-after: 2\r\n", "");
+    let site = LoopbackSite::start(&[("/", vec![refusal, page(200, "", "good")])]).await;
+    let plan = FetchPlan {
+        pace: Pace {
+            delay: Duration::ZERO,
+            patience: TEN,
+        },
+        ..plan(Duration::from_secs(1))
+    };
+    let (fetched, waited) = fetch(&route(), &plan, &site.url("/"))
+        .await
+        .expect("a page");
+    assert_eq!(fetched.page.status, 200);
+    assert!(waited >= Duration::from_millis(1_900), "{waited:?}");
+}
+
+#[tokio::test]
+async fn a_rate_limit_delays_its_host_only() {
+    let refusing = LoopbackSite::start(&[("/", vec![page(503, "retry-after: 60\r\n", "")])]).await;
+    let other = LoopbackSite::start(&[("/", vec![page(200, "", "good")])]).await;
+    let route = route();
+    fetch(&route, &plan(TEN), &refusing.url("/"))
+        .await
+        .expect("a refusal");
+    let url = Url::parse(&format!("http://127.0.0.2:{}/", other.address.port())).expect("a URL");
+    // The second IP address has no listener, but it was contacted.
+    let failure = fetch(&route, &plan(TEN), &url)
+        .await
+        .expect_err("nobody listens");
+    assert_eq!(failure.status, status::CONNECTION_REFUSED);
+}
+
+#[tokio::test]
+async fn a_reset_connection_is_tried_once_more() {
+    let site = LoopbackSite::start(&[
+        ("/once", vec![Answer::Reset, page(200, "", "good")]),
+        ("/always", vec![Answer::Reset]),
+    ])
+    .await;
+    let route = route();
+    let (fetched, _) = fetch(&route, &plan(TEN), &site.url("/once"))
+        .await
+        .expect("a page");
+    assert_eq!(&fetched.page.body[..], b"good");
+    fetch(&route, &plan(TEN), &site.url("/always"))
+        .await
+        .expect_err("a reset");
+    let n_always = site
+        .asked()
+        .iter()
+        .filter(|path| *path == "/always")
+        .count();
+    assert_eq!(n_always, 1 + RECONNECTS_MAX);
+}
+
+#[tokio::test]
+async fn robots_txt_is_obeyed_by_plans_that_respect_it() {
+    let robots = "User-agent: Someone\nAllow: /\nUser-agent: *\nDisallow: /secret\n";
+    let site = LoopbackSite::start(&[
+        ("/robots.txt", vec![page(200, "", robots)]),
+        ("/secret", vec![page(200, "", "secret")]),
+        ("/open", vec![page(200, "", "open")]),
+        ("/away", vec![page(302, "location: /secret\r\n", "")]),
+    ])
+    .await;
+    let route = route();
+    let polite = FetchPlan {
+        respect_robots: true,
+        ..plan(TEN)
+    };
+    let failure = fetch(&route, &polite, &site.url("/secret"))
+        .await
+        .expect_err("forbidden");
+    assert_eq!(failure.status, status::UNREACHABLE_OR_REFUSED);
+    assert_eq!(
+        failure.message,
+        "the robots.txt of `127.0.0.1` disallows this page"
+    );
+    fetch(&route, &polite, &site.url("/away"))
+        .await
+        .expect_err("forbidden");
+    assert_eq!(site.asked(), ["/robots.txt", "/away"]);
+    fetch(&route, &polite, &site.url("/open"))
+        .await
+        .expect("a page");
+    let (fetched, _) = fetch(&route, &plan(TEN), &site.url("/secret"))
+        .await
+        .expect("a page");
+    assert_eq!(&fetched.page.body[..], b"secret");
+}
+
+#[tokio::test]
+async fn a_crawl_delay_is_observed_between_pages() {
+    let robots = "User-agent: *\nCrawl-delay: 0.3\n";
+    let site = LoopbackSite::start(&[
+        ("/robots.txt", vec![page(200, "", robots)]),
+        ("/", vec![page(200, "", "")]),
+    ])
+    .await;
+    let (route, begun) = (route(), Instant::now());
+    let polite = FetchPlan {
+        respect_robots: true,
+        ..plan(TEN)
+    };
+    let url = site.url("/");
+    let (a, b, c) = tokio::join!(
+        fetch(&route, &polite, &url),
+        fetch(&route, &polite, &url),
+        fetch(&route, &polite, &url)
+    );
+    assert!(a.is_ok() && b.is_ok() && c.is_ok());
+    assert!(
+        begun.elapsed() >= Duration::from_millis(600),
+        "{:?}",
+        begun.elapsed()
+    );
+}

@@ -1,0 +1,310 @@
+//! Our own stack: the page cache, plain HTTP and the browser, and smart mode's choice between them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio::time::timeout_at;
+
+use trawl_model::failure::status;
+use trawl_model::{Nanodollars, PageFailure, Usage};
+use trawl_net::fetch::{FetchError, Fetcher};
+use trawl_net::politeness::Politeness;
+use trawl_plan::{Engine, PagePlan};
+use trawl_render::{LOADED_BYTES_MAX, RenderJob, Renderer};
+
+use super::admission::Admission;
+use super::own_browser::{self, OwnBrowser};
+use super::own_http::OwnHttp;
+use super::smart::{self, HostMemory, KnownVerdicts, Verdict};
+use super::{Served, Visit};
+use crate::cache::PageCache;
+
+/// Why `smart` did not use a browser that the page needs. Decision D57.
+const NO_BROWSER: &str = "no browser is installed, so this is the plain HTTP result";
+/// Time reserved to hand over the result before the page's deadline.
+pub(super) const HAND_OVER_TIME: Duration = Duration::from_millis(50);
+
+/// The routes that need no third party.
+pub(super) struct OwnStack {
+    pub(super) fetcher: Fetcher,
+    pub(super) admission: Admission,
+    pub(super) http: OwnHttp,
+    pub(super) cache: Option<Arc<PageCache>>,
+    politeness: Arc<Politeness>,
+    browser: Option<OwnBrowser>,
+    hosts: HostMemory,
+    verdicts: KnownVerdicts,
+}
+
+/// Why our own stack has no page, and whether a provider may try.
+#[derive(Debug)]
+pub(super) struct OwnFailure {
+    pub(super) failure: PageFailure,
+    /// `false` if a rule of ours or of the site refuses the page.
+    pub(super) may_fall_back: bool,
+}
+
+/// One way to get a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Route {
+    /// Plain HTTP, or a cached page.
+    Http,
+    /// A headless browser.
+    Browser,
+}
+
+impl Route {
+    /// `metadata.rendered_by`.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Browser => "browser",
+        }
+    }
+}
+
+/// Routes of a page in the order they are tried, with the reason for the first. Spec S4,
+/// Decision D56.
+struct RouteOrder {
+    routes: &'static [Route],
+    reason: Option<String>,
+}
+
+impl RouteOrder {
+    fn new(routes: &'static [Route], reason: Option<&str>) -> Self {
+        Self {
+            routes,
+            reason: reason.map(str::to_owned),
+        }
+    }
+}
+
+impl OwnStack {
+    pub(super) fn new(fetcher: Fetcher, politeness: Arc<Politeness>, admission: Admission) -> Self {
+        let http = OwnHttp::new(fetcher.clone(), Arc::clone(&politeness), admission.clone());
+        Self {
+            fetcher,
+            admission,
+            http,
+            cache: None,
+            politeness,
+            browser: None,
+            hosts: HostMemory::default(),
+            verdicts: KnownVerdicts::default(),
+        }
+    }
+
+    pub(super) fn with_cache(self, cache: Option<Arc<PageCache>>) -> Self {
+        Self { cache, ..self }
+    }
+
+    pub(super) fn with_browser(self, renderer: Arc<Renderer>) -> Self {
+        let (politeness, admission) = (Arc::clone(&self.politeness), self.admission.clone());
+        Self {
+            browser: Some(OwnBrowser::new(renderer, politeness, admission)),
+            ..self
+        }
+    }
+
+    /// The most that a gigabyte of this page can cost on top of the ordinary price.
+    pub(super) fn pool_price_max(&self, plan: &PagePlan) -> Nanodollars {
+        self.fetcher.pool_price(&plan.fetch)
+    }
+
+    /// Gets a page by the first route that serves it. If plain HTTP served a page that needs the
+    /// browser and the browser fails, the plain page is returned.
+    pub(super) async fn serve(&self, visit: Visit<'_>) -> Result<Served, OwnFailure> {
+        let order = self.route_order(visit.plan);
+        let mut reason = order.reason;
+        let mut spare: Option<Served> = None;
+        let mut last = OwnFailure::of(PageFailure::new(
+            status::UNKNOWN,
+            "no route may serve this page",
+        ));
+        for &route in order.routes {
+            let served = match route {
+                Route::Http => self.by_http(visit).await,
+                Route::Browser => {
+                    let waited = spare.as_ref().map_or(Duration::ZERO, |page| page.waited);
+                    let deadline = visit.deadline + waited;
+                    let rendered = self.by_browser(Visit { deadline, ..visit });
+                    Box::pin(rendered).await.map_err(OwnFailure::of)
+                }
+            };
+            match served {
+                Ok(mut served) => {
+                    if let Some(need) = self.browser_need(visit.plan, route, &served) {
+                        reason = Some(need);
+                        spare = Some(served);
+                        continue;
+                    }
+                    add_metadata(visit.plan.engine, route, reason, &mut served);
+                    return Ok(served);
+                }
+                // A browser cannot reach a host that plain HTTP cannot reach.
+                Err(error) if route == Route::Http => return Err(error),
+                Err(error) => last = error,
+            }
+        }
+        let Some(mut served) = spare else {
+            return Err(last);
+        };
+        let why = match self.browser() {
+            Some(_) => format!("the browser failed: {}", last.failure.message),
+            None => NO_BROWSER.to_owned(),
+        };
+        let reason = reason.map_or_else(|| why.clone(), |need| format!("{need}; {why}"));
+        add_metadata(visit.plan.engine, Route::Http, Some(reason), &mut served);
+        Ok(served)
+    }
+
+    /// [`Self::serve`], given up shortly before the deadline, so that the report on providers can
+    /// still be added.
+    pub(super) async fn serve_until(&self, visit: Visit<'_>) -> Result<Served, OwnFailure> {
+        let end = visit.deadline.checked_sub(HAND_OVER_TIME);
+        let deadline = end.unwrap_or(visit.deadline);
+        let latest = deadline + visit.plan.fetch.pace.patience;
+        let served = self.serve(Visit { deadline, ..visit });
+        timeout_at(latest.into(), served).await.unwrap_or_else(|_| {
+            let message = "timed out";
+            Err(OwnFailure::of(PageFailure::new(status::TIMED_OUT, message)))
+        })
+    }
+
+    fn browser(&self) -> Option<&OwnBrowser> {
+        let browser = self.browser.as_ref();
+        browser.filter(|browser| browser.is_installed())
+    }
+
+    fn route_order(&self, plan: &PagePlan) -> RouteOrder {
+        use Route::{Browser, Http};
+        match plan.engine {
+            Engine::Http => RouteOrder::new(&[Http], None),
+            Engine::Browser => RouteOrder::new(&[Browser], None),
+            Engine::Smart if self.browser().is_none() => {
+                let reason = plan.render.needs_browser().then_some(NO_BROWSER);
+                RouteOrder::new(&[Http], reason)
+            }
+            Engine::Smart if plan.render.needs_browser() => {
+                let reason = "requested: a parameter needs a browser";
+                RouteOrder::new(&[Browser], Some(reason))
+            }
+            Engine::Smart => match self.expected_need(plan) {
+                Some(rule) => {
+                    let reason = format!("{}: as other pages of this host were", rule.name());
+                    RouteOrder::new(&[Browser, Http], Some(&reason))
+                }
+                None => RouteOrder::new(&[Http, Browser], None),
+            },
+        }
+    }
+
+    /// Why the page is expected to need a browser, judging by the last pages of its host.
+    fn expected_need(&self, plan: &PagePlan) -> Option<smart::Rule> {
+        let host = plan.url.host_str()?;
+        self.hosts.expects_browser(host, Instant::now())
+    }
+
+    /// Why a page that plain HTTP served needs a browser, if `smart` decides and it does.
+    fn browser_need(&self, plan: &PagePlan, route: Route, served: &Served) -> Option<String> {
+        let is_smart = plan.engine == Engine::Smart && route == Route::Http;
+        let may_replace_browser = served.cache.is_hit() && plan.fetch.cache.skip_browser;
+        if !is_smart || may_replace_browser {
+            return None;
+        }
+        let clues = served.clues();
+        let verdict = match &served.cache.body_hash() {
+            Some(body) => self.verdicts.judge(&clues, body),
+            None => smart::judge(&clues),
+        };
+        if let Some(host) = plan.url.host_str() {
+            self.hosts.note(host, verdict, Instant::now());
+        }
+        match verdict {
+            Verdict::Enough => None,
+            Verdict::NeedsBrowser(rule) => {
+                metrics::counter!("trawl_smart_total", "rule" => rule.name()).increment(1);
+                Some(format!("{}: {}", rule.name(), rule.reason()))
+            }
+        }
+    }
+
+    async fn by_http(&self, visit: Visit<'_>) -> Result<Served, OwnFailure> {
+        let cached = self.cached_or_http(visit.plan, visit.client.jar).await?;
+        let fetched = cached.fetched;
+        let mut served = Served::new(fetched.page);
+        served.usage.compute = fetched.decode_time;
+        if let Some(pool) = fetched.pool {
+            served.usage.pool_price = pool.price_per_gigabyte;
+        }
+        if cached.cache.is_hit() {
+            // Decision D54: a page of the cache was paid for when it was fetched.
+            served.usage.content_bytes = 0;
+        }
+        let metadata = cached.metadata.map(|value| ("cache".to_owned(), value));
+        Ok(Served {
+            metadata: metadata.into_iter().collect(),
+            cache: cached.cache,
+            waited: fetched.waited,
+            ..served
+        })
+    }
+
+    async fn by_browser(&self, visit: Visit<'_>) -> Result<Served, PageFailure> {
+        let browser = self.browser().ok_or_else(own_browser::not_installed)?;
+        let job = RenderJob {
+            owner: visit.client.owner,
+            bytes_max: visit.client.bytes_max.min(LOADED_BYTES_MAX),
+            deadline: visit.deadline,
+        };
+        let fetched = browser.fetch(visit.plan, job).await?;
+        let rendered = fetched.rendered;
+        Ok(Served {
+            metadata: rendered.metadata,
+            usage: Usage {
+                content_bytes: rendered.loaded_bytes,
+                compute: rendered.cpu,
+                pool_price: self.pool_price_max(visit.plan),
+                ..Usage::default()
+            },
+            screenshot: rendered.screenshot,
+            waited: fetched.waited,
+            ..Served::new(rendered.page)
+        })
+    }
+}
+
+impl OwnFailure {
+    /// A failure known by its status alone: a refusal by a rule has its own.
+    fn of(failure: PageFailure) -> Self {
+        Self {
+            may_fall_back: failure.status != status::UNREACHABLE_OR_REFUSED,
+            failure,
+        }
+    }
+}
+
+impl From<FetchError> for OwnFailure {
+    fn from(error: FetchError) -> Self {
+        Self {
+            may_fall_back: error.is_failure_of_site(),
+            failure: error.failure(),
+        }
+    }
+}
+
+/// Adds which route made the page, and why, to its metadata. Decision D16.
+fn add_metadata(engine: Engine, route: Route, reason: Option<String>, served: &mut Served) {
+    if engine == Engine::Http {
+        return;
+    }
+    let reason = match (reason, engine, route) {
+        (Some(reason), ..) => reason,
+        (None, Engine::Browser, _) => "requested: every page of this mode".to_owned(),
+        (None, ..) => "enough: the page carries its content".to_owned(),
+    };
+    let metadata = &mut served.metadata;
+    metadata.insert("rendered_by".into(), Value::from(route.name()));
+    metadata.insert("render_reason".into(), reason.into());
+}

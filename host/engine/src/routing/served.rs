@@ -1,0 +1,141 @@
+//! A page as a route served it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::{Map, Value};
+
+use trawl_model::{FetchedPage, PageFailure, Usage, VendorUse};
+
+use super::cached::CacheWrite;
+use super::smart::Clues;
+use super::third_party::Vendor;
+
+/// A page, how it was served and what that consumed.
+#[derive(Clone, Debug)]
+pub struct Served {
+    /// The page.
+    pub page: FetchedPage,
+    /// Metadata about serving, added to every entry: `rendered_by`, `render_reason`, `cache`,
+    /// `automation_data`, `provider_attempts`.
+    pub metadata: Map<String, Value>,
+    /// What serving consumed. Extraction and the model add theirs.
+    pub usage: Usage,
+    /// What the page cache had to do with it.
+    pub cache: CacheOutcome,
+    /// The provider that served it, if one did.
+    pub vendor: Option<Vendor>,
+    /// A PNG screenshot, if the plan has one taken.
+    pub screenshot: Option<Bytes>,
+    /// How long the page waited for its host's rate limit outside its own timeout; at most the
+    /// `patience` of its plan.
+    pub waited: Duration,
+    /// Why the page counts as failed although its status does not say so.
+    pub error: Option<String>,
+}
+
+/// What the page cache had to do with a page.
+#[derive(Clone, Debug)]
+pub enum CacheOutcome {
+    /// The page is for this caller only: it may not be cached, and neither may its outputs.
+    Private,
+    /// The page was just fetched and may be cached once it is paid for.
+    Fresh(CacheWrite),
+    /// The page came from the cache, so no content was transferred.
+    Hit {
+        /// Hash of the body, as the cache stored it.
+        body_hash: Option<blake3::Hash>,
+        /// Whether its outputs may be cached too; not if the site's last answer forbids it.
+        is_shareable: bool,
+    },
+}
+
+/// Why no page was served, and the provider that tried last.
+#[derive(Clone, Debug)]
+pub struct NotServed {
+    /// What the page becomes.
+    pub failure: PageFailure,
+    /// The provider that tried last, if one did.
+    pub vendor: Option<Box<Vendor>>,
+}
+
+impl Served {
+    /// A page that was transferred whole and is for this caller only.
+    pub(super) fn new(page: FetchedPage) -> Self {
+        Self {
+            metadata: Map::new(),
+            usage: Usage {
+                content_bytes: page.body.len() as u64,
+                ..Usage::default()
+            },
+            page,
+            cache: CacheOutcome::Private,
+            vendor: None,
+            screenshot: None,
+            waited: Duration::ZERO,
+            error: None,
+        }
+    }
+
+    /// The same, billed for this provider's work.
+    pub(super) fn with_vendor(mut self, vendor: Option<Vendor>) -> Self {
+        self.usage.vendor = vendor.as_ref().map(|vendor| VendorUse {
+            cost: vendor.cost,
+            byok: vendor.byok,
+        });
+        Self { vendor, ..self }
+    }
+
+    /// The page as smart mode judges it.
+    pub(super) fn clues(&self) -> Clues<'_> {
+        let page = &self.page;
+        Clues {
+            status: page.status,
+            headers: &page.headers,
+            content_type: &page.content_type,
+            body: &page.body,
+        }
+    }
+}
+
+impl CacheOutcome {
+    /// Whether the page came from the cache.
+    pub const fn is_hit(&self) -> bool {
+        matches!(self, Self::Hit { .. })
+    }
+
+    /// Whether every caller with the same request gets this page, so that its outputs may be
+    /// cached.
+    pub const fn is_shareable(&self) -> bool {
+        match self {
+            Self::Private => false,
+            Self::Fresh(_) => true,
+            Self::Hit { is_shareable, .. } => *is_shareable,
+        }
+    }
+
+    /// Hash of the body, if the cache knows it.
+    pub const fn body_hash(&self) -> Option<blake3::Hash> {
+        match self {
+            Self::Hit { body_hash, .. } => *body_hash,
+            Self::Private | Self::Fresh(_) => None,
+        }
+    }
+
+    /// The write that stores the page in the cache, once it is paid for.
+    pub fn into_write(self) -> Option<CacheWrite> {
+        match self {
+            Self::Fresh(write) => Some(write),
+            Self::Private | Self::Hit { .. } => None,
+        }
+    }
+}
+
+impl From<PageFailure> for NotServed {
+    fn from(failure: PageFailure) -> Self {
+        Self {
+            failure,
+            vendor: None,
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Which hosts recently needed a browser, so that their next pages are rendered at once.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::{Rule, Verdict};
+
+/// How long a host is remembered. Afterwards plain HTTP is tried again: sites change, and walls are
+/// removed.
+pub(crate) const MEMORY_AGE_MAX: Duration = Duration::from_secs(10 * 60);
+/// Consecutive pages of a host that must have needed a browser. A single one may be a login page of
+/// a static site.
+pub(crate) const PAGES_IN_A_ROW: u32 = 3;
+/// Most hosts: about 2 MiB, and more than one machine crawls within [`MEMORY_AGE_MAX`].
+pub(crate) const HOSTS_MAX: usize = 10_000;
+/// Longest host name that is stored: the longest that DNS allows (RFC 1035 section 2.3.4).
+const HOST_BYTES_MAX: usize = 255;
+
+/// What plain HTTP returned for recently seen hosts. One for the whole server.
+///
+/// Hosts are stored in two generations. A full young generation replaces the old one, so that each
+/// step costs the same for any number of hosts.
+#[derive(Debug, Default)]
+pub(crate) struct HostMemory {
+    halves: Mutex<Halves>,
+}
+
+#[derive(Debug, Default)]
+struct Halves {
+    young: HashMap<Box<str>, Host>,
+    old: HashMap<Box<str>, Host>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Host {
+    seen: Seen,
+    noted: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Seen {
+    /// A page was enough without a browser, within the host's age.
+    Enough,
+    /// Every page needed a browser: how many, and the last one's rule.
+    Needed(u32, Rule),
+}
+
+impl HostMemory {
+    /// The rule by which a page of this host is expected to need a browser, if it is.
+    ///
+    /// It is after [`PAGES_IN_A_ROW`] consecutive pages that needed one within [`MEMORY_AGE_MAX`].
+    pub(crate) fn expects_browser(&self, host: &str, now: Instant) -> Option<Rule> {
+        match self.lock().find(host, now)?.seen {
+            Seen::Needed(pages, rule) if pages >= PAGES_IN_A_ROW => Some(rule),
+            Seen::Needed(..) | Seen::Enough => None,
+        }
+    }
+
+    /// Records the verdict of [`judge`](super::judge) on a page of this host.
+    ///
+    /// Pages that are rendered at once are not judged and so not recorded: they do not extend the
+    /// memory.
+    pub(crate) fn note(&self, host: &str, verdict: Verdict, now: Instant) {
+        if host.len() > HOST_BYTES_MAX {
+            return;
+        }
+        let mut halves = self.lock();
+        let before = halves.find(host, now);
+        let after = match (verdict, before) {
+            (Verdict::Enough, _) => Some(Seen::Enough),
+            (Verdict::NeedsBrowser(rule), _) if !rule.speaks_for_host() => None,
+            (Verdict::NeedsBrowser(rule), None) => Some(Seen::Needed(1, rule)),
+            (Verdict::NeedsBrowser(rule), Some(host)) => match host.seen {
+                Seen::Needed(pages, _) => Some(Seen::Needed(pages.saturating_add(1), rule)),
+                Seen::Enough => None,
+            },
+        };
+        if let Some(seen) = after {
+            halves.put(host, Host { seen, noted: now });
+        }
+    }
+
+    /// How many hosts are remembered.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        let halves = self.lock();
+        halves.young.len() + halves.old.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Halves> {
+        // No update is half done if a thread panics while it has the lock.
+        self.halves.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Halves {
+    fn find(&self, host: &str, now: Instant) -> Option<Host> {
+        let found = self.young.get(host).or_else(|| self.old.get(host))?;
+        let is_fresh = now.saturating_duration_since(found.noted) < MEMORY_AGE_MAX;
+        is_fresh.then_some(*found)
+    }
+
+    fn put(&mut self, host: &str, what: Host) {
+        if let Some(known) = self.young.get_mut(host) {
+            *known = what;
+            return;
+        }
+        if self.young.len() >= HOSTS_MAX / 2 {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(host.into(), what);
+    }
+}

@@ -1,0 +1,130 @@
+use super::super::tests::{enough, prose, verdict};
+use super::super::{Rule, Verdict};
+
+#[track_caller]
+fn wall(status: u16, headers: &[(&str, &str)], body: &str) {
+    let expected = Verdict::NeedsBrowser(Rule::BotWall);
+    assert_eq!(verdict(status, headers, body), expected, "{body}");
+}
+
+#[test]
+fn a_challenge_that_a_header_announces_is_a_wall() {
+    wall(403, &[("cf-mitigated", "challenge")], "<p>Wait");
+    wall(429, &[("x-vercel-mitigated", "challenge")], "");
+    wall(202, &[("x-amzn-waf-action", "challenge")], "<html>");
+    assert_eq!(
+        verdict(200, &[("cf-mitigated", "none")], "<p>Hi"),
+        Verdict::Enough
+    );
+}
+
+#[test]
+fn challenges_of_the_large_networks_are_walls() {
+    // Cloudflare
+    wall(
+        503,
+        &[("server", "cloudflare")],
+        r#"<html><head><title>Just a moment...</title></head><body><h1>site.example</h1><p>Checking the connection before
+        you go on.</p><noscript>Enable JavaScript and cookies</noscript><script>window._cf_chl_opt={cType:'managed'};
+        var a=document.createElement('script');a.src='/cdn-cgi/challenge-platform/h/b/orchestrate/chl_page/v1?ray=8';
+        document.head.appendChild(a)</script></body></html>"#,
+    );
+    // Akamai
+    wall(
+        200,
+        &[],
+        r#"<html><head><meta http-equiv="refresh" content="5; URL='/?bm-verify=AAQ'"></head><body><script>
+        var i=1;xhr.open("POST","/_sec/verify?provider=interstitial")</script></body></html>"#,
+    );
+    wall(
+        403,
+        &[("set-cookie", "ak_bmsc=5D; Path=/"), ("server", "x")],
+        r#"<html><body><h1>One step before the page</h1><script src="/Zk3/9sQ/a1"></script></body></html>"#,
+    );
+    // DataDome
+    wall(
+        403,
+        &[("x-datadome", "protected")],
+        r#"<html><head><title>shop.example</title></head><body><p id="cmsg">Please enable JS and disable any ad blocker</p>
+        <script>var dd={'rt':'c','cid':'A','host':'geo.captcha-delivery.com'}</script></body></html>"#,
+    );
+    // Imperva
+    wall(
+        200,
+        &[],
+        r#"<html><head><META NAME="ROBOTS" CONTENT="NOINDEX, NOFOLLOW"></head><body><iframe id="main-iframe"
+        src="/_Incapsula_Resource?SWUDNSAI=31&xinfo=1" height="100%">Request unsuccessful. Incident ID: 4</iframe></body>"#,
+    );
+    wall(
+        200,
+        &[],
+        r#"<html><head><script src="/_Incapsula_Resource?SWJIYLWA=71"></script></head><body></body></html>"#,
+    );
+    // HUMAN
+    wall(
+        403,
+        &[],
+        &format!(
+            r#"<body><h1>Access denied</h1><p>{}</p><div id="px-captcha"></div>
+            <script>window._pxAppId='PX1';</script></body>"#,
+            prose(800)
+        ),
+    );
+    // AWS
+    wall(
+        202,
+        &[],
+        r#"<html><head><script>window.awsWafCookieDomainList = [];window.gokuProps = {"key":"A"};</script>
+        <script src="https://a1.token.awswaf.com/a1/challenge.js"></script></head><body><div id="challenge-container"></div>
+        </body></html>"#,
+    );
+    // Kasada
+    wall(
+        429,
+        &[("x-kpsdk-ct", "0a")],
+        r#"<html><body><script>window.KPSDK={};</script><script src="/149/ips.js?x=1"></script></body></html>"#,
+    );
+}
+
+#[test]
+fn a_challenge_that_explains_itself_at_length_is_a_wall() {
+    let body = format!(
+        r#"<main><h1>Making sure you're not a bot!</h1><img src="/.within.website/x/cmd/anubis/static/img/wait.webp">
+        <p>{}</p></main>"#,
+        prose(2_000)
+    );
+    wall(
+        200,
+        &[("set-cookie", "techaro.lol-anubis-auth=; Max-Age=0")],
+        &body,
+    );
+    assert_eq!(verdict(200, &[], &body), Verdict::Enough);
+}
+
+#[test]
+fn pages_of_a_vendors_customers_are_enough() {
+    let sensor = r#"<script>(function(){var a=document.createElement('script');window.__CF$cv$params={r:'8'};
+        a.src='/cdn-cgi/challenge-platform/scripts/jsd/main.js';document.head.appendChild(a)})();</script>"#;
+    enough(&format!("<h1>Coming soon</h1>{sensor}"));
+    assert_eq!(
+        verdict(
+            403,
+            &[("server", "cloudflare")],
+            &format!("<h1>403 Forbidden</h1>{sensor}")
+        ),
+        Verdict::Enough
+    );
+    enough(r#"<p>Open at nine.</p><script src="/_Incapsula_Resource?SWJIYLWA=71" async></script>"#);
+    enough(
+        r#"<p>What is px-captcha?</p><p>It is in the source: <code>px-captcha</code>.</p><script src=a.js></script>"#,
+    );
+}
+
+#[test]
+fn a_refusal_without_a_challenge_is_enough() {
+    let body = "<html><body><h1>Access Denied</h1>You don't have permission.</body></html>";
+    assert_eq!(
+        verdict(403, &[("set-cookie", "ak_bmsc=5D; Path=/")], body),
+        Verdict::Enough
+    );
+}

@@ -1,0 +1,49 @@
+//! The result of one page, before it has a wire form.
+
+use std::time::Duration;
+
+use crate::{Charge, Content, Discovered, Fields, Nanodollars};
+
+/// The result of one page, good or failed. A failed page has `error` set and a charge of zero.
+#[derive(Clone, Debug, Default)]
+pub struct PageOutcome {
+    /// Final URL after redirects, or the URL as the caller wrote it if nothing was fetched.
+    pub url: String,
+    /// The site's status, or a synthetic one ([`status`](crate::failure::status)).
+    pub status: u16,
+    /// Content in the requested formats.
+    pub content: Content,
+    /// Why the page failed; `None` if it succeeded.
+    pub error: Option<String>,
+    /// Time from start to finish, for every page that was fetched.
+    pub elapsed: Option<Duration>,
+    /// What was extracted from the page.
+    pub fields: Fields,
+    /// Response headers, if requested: name and value, repeats joined with `, `.
+    pub headers: Option<Vec<(String, String)>>,
+    /// Cookies, if requested: name and value.
+    pub cookies: Option<Vec<(String, String)>>,
+    /// Links for a crawl, if its plan needs them.
+    pub discovered: Option<Box<Discovered>>,
+    /// What the page costs.
+    pub charge: Charge,
+    /// Set when a provider served the page.
+    pub vendor: Option<VendorPart>,
+}
+
+/// `costs.vendor`: the provider that served the page. Spec S16.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VendorPart {
+    /// Name of the provider.
+    pub provider: String,
+    /// Route that ran: `provider_2.js`.
+    pub route: String,
+    /// What the provider charged.
+    pub vendor_cost: Nanodollars,
+    /// What the service charged for the page.
+    pub billed_cost: Nanodollars,
+    /// Whether the caller's own key paid.
+    pub byok: bool,
+    /// Providers tried, the last one included.
+    pub attempts: u32,
+}

@@ -1,0 +1,64 @@
+//! What a handler of the proxy returns: a response for the browser, a connection to switch to, or
+//! an error.
+
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Response, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::upgrade::OnUpgrade;
+
+use super::meter::Denial;
+use super::tunnel::Stream;
+
+/// A response body for the browser.
+pub(super) type ProxyBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
+
+/// The tunnel that a connection becomes once the response is written.
+pub(super) struct Tunnel {
+    /// The browser's side, once its response is written.
+    pub(super) near: OnUpgrade,
+    /// The connection to the destination.
+    pub(super) far: Box<dyn Stream>,
+}
+
+/// Where a handler stores a tunnel for the connection to continue with.
+pub(super) type TunnelSlot = Mutex<Option<Tunnel>>;
+
+/// Why a request gets an error response.
+pub(super) enum ProxyError {
+    /// It is not a valid request to a proxy.
+    Malformed(&'static str),
+    /// Its destination was not reached.
+    Denied(Denial),
+}
+
+impl From<Denial> for ProxyError {
+    fn from(denial: Denial) -> Self {
+        Self::Denied(denial)
+    }
+}
+
+/// Stores a tunnel for the connection to continue with.
+pub(super) fn switch_to(slot: &TunnelSlot, near: OnUpgrade, far: Box<dyn Stream>) {
+    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(Tunnel { near, far });
+}
+
+/// A short response of the proxy itself.
+pub(super) fn text(status: StatusCode, message: impl Into<Bytes>) -> Response<ProxyBody> {
+    let body = Full::new(message.into()).map_err(|never| match never {});
+    let mut response = Response::new(body.boxed_unsync());
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
+
+/// An empty body.
+pub(super) fn empty() -> ProxyBody {
+    Full::default()
+        .map_err(|never| match never {})
+        .boxed_unsync()
+}

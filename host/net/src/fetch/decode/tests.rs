@@ -1,0 +1,196 @@
+use std::io::Read;
+
+use http::HeaderValue;
+
+use super::*;
+
+const TEXT: &[u8] = b"It was a bright cold day in April, and the clocks were striking thirteen. ";
+
+fn text() -> Vec<u8> {
+    TEXT.repeat(3000)
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoded = Vec::new();
+    let level = flate2::Compression::default();
+    flate2::read::GzEncoder::new(bytes, level)
+        .read_to_end(&mut encoded)
+        .expect("memory to memory");
+    encoded
+}
+
+fn deflate(bytes: &[u8], is_zlib: bool) -> Vec<u8> {
+    let mut encoded = Vec::new();
+    let level = flate2::Compression::default();
+    if is_zlib {
+        flate2::read::ZlibEncoder::new(bytes, level).read_to_end(&mut encoded)
+    } else {
+        flate2::read::DeflateEncoder::new(bytes, level).read_to_end(&mut encoded)
+    }
+    .expect("memory to memory");
+    encoded
+}
+
+fn br(bytes: &[u8]) -> Vec<u8> {
+    let mut encoded = Vec::new();
+    brotli::CompressorReader::new(bytes, 4096, 5, 22)
+        .read_to_end(&mut encoded)
+        .expect("memory to memory");
+    encoded
+}
+
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    zstd::encode_all(bytes, 3).expect("memory to memory")
+}
+
+fn decode_in(
+    pieces: usize,
+    coding: &str,
+    encoded: &[u8],
+    max: usize,
+) -> Result<Vec<u8>, CodingError> {
+    let mut headers = HeaderMap::new();
+    headers.insert(
+        CONTENT_ENCODING,
+        HeaderValue::from_str(coding).expect("a header value"),
+    );
+    let mut decoder = Decoder::new(&headers, max)?;
+    for piece in encoded.chunks(pieces) {
+        decoder.push(piece)?;
+    }
+    decoder.finish()
+}
+
+fn decode(coding: &str, encoded: &[u8]) -> Result<Vec<u8>, CodingError> {
+    decode_in(1000, coding, encoded, 1 << 20)
+}
+
+fn every_coding() -> Vec<(&'static str, Vec<u8>)> {
+    vec![
+        ("gzip", gzip(&text())),
+        ("x-gzip", gzip(&text())),
+        ("GZip", gzip(&text())),
+        ("deflate", deflate(&text(), true)),
+        ("deflate", deflate(&text(), false)),
+        ("br", br(&text())),
+        ("zstd", zstd(&text())),
+        ("identity", text()),
+        ("gzip, br", br(&gzip(&text()))),
+        ("br,zstd,gzip", gzip(&zstd(&br(&text())))),
+        ("identity, deflate, ", deflate(&text(), true)),
+    ]
+}
+
+#[test]
+fn every_coding_and_chain_is_decoded_in_pieces_of_any_size() {
+    for (coding, encoded) in every_coding() {
+        for pieces in [1, 2, 7, 1000, usize::MAX] {
+            let decoded = decode_in(pieces, coding, &encoded, 1 << 20);
+            assert!(decoded == Ok(text()), "{coding} in {pieces}");
+        }
+    }
+}
+
+#[test]
+fn a_truncated_body_is_an_error_and_never_a_shorter_page() {
+    for (coding, encoded) in every_coding() {
+        if coding == "identity" {
+            continue;
+        }
+        for cut in [1, encoded.len() / 2, encoded.len() - 1] {
+            let decoded = decode(coding, &encoded[..cut]);
+            assert!(
+                matches!(decoded, Err(CodingError::Truncated(_))),
+                "{coding} at {cut}: {:?}",
+                decoded.map(|body| body.len())
+            );
+        }
+        assert_eq!(decode(coding, b""), Ok(Vec::new()), "{coding}");
+    }
+}
+
+#[test]
+fn bytes_that_are_not_what_the_header_says_are_an_error() {
+    for coding in ["gzip", "br", "zstd", "deflate"] {
+        let decoded = decode(
+            coding,
+            b"<html><body>not compressed at all, whatever it says</body></html>",
+        );
+        assert!(
+            matches!(
+                decoded,
+                Err(CodingError::Corrupt(_) | CodingError::Truncated(_))
+            ),
+            "{coding}: {decoded:?}"
+        );
+    }
+    let mut wrong_sum = gzip(&text());
+    let at = wrong_sum.len() - 6;
+    wrong_sum[at] ^= 1;
+    assert_eq!(
+        decode("gzip", &wrong_sum),
+        Err(CodingError::Truncated("gzip"))
+    );
+}
+
+#[test]
+fn unknown_and_too_many_codings_are_refused() {
+    assert_eq!(
+        decode("compress", b"x"),
+        Err(CodingError::Unknown("compress".to_owned()))
+    );
+    assert_eq!(
+        decode("gzip,gzip,gzip,gzip", b"x"),
+        Err(CodingError::TooMany)
+    );
+}
+
+#[test]
+fn decompression_bombs_end_at_the_limit() {
+    const MAX: usize = 1 << 20;
+    let zeros = vec![0; 8 << 20];
+    let bombs = [
+        ("gzip", gzip(&zeros)),
+        ("deflate", deflate(&zeros, true)),
+        ("br", br(&zeros)),
+        ("zstd", zstd(&zeros)),
+        ("gzip, gzip", gzip(&gzip(&zeros))),
+        ("zstd, br, gzip", gzip(&br(&zstd(&zeros)))),
+    ];
+    for (coding, bomb) in bombs {
+        assert_eq!(
+            decode_in(4096, coding, &bomb, MAX),
+            Err(CodingError::TooLarge(MAX)),
+            "{coding}"
+        );
+    }
+    let plain = decode_in(4096, "identity", &zeros[..MAX + 1], MAX);
+    assert_eq!(plain, Err(CodingError::TooLarge(MAX)));
+    assert_eq!(
+        decode_in(4096, "gzip", &gzip(&zeros[..MAX]), MAX).map(|body| body.len()),
+        Ok(MAX)
+    );
+}
+
+#[test]
+fn a_zstd_window_beyond_what_the_web_allows_is_refused() {
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).expect("an encoder");
+    encoder.window_log(27).expect("a window");
+    encoder.write_all(&text()).expect("memory to memory");
+    let encoded = encoder.finish().expect("memory to memory");
+    assert_eq!(decode("zstd", &encoded), Err(CodingError::Corrupt("zstd")));
+}
+
+#[test]
+fn several_members_are_one_body_and_padding_after_them_is_dropped() {
+    let mut encoded = gzip(b"one ");
+    encoded.extend(gzip(b"two"));
+    encoded.extend([0; 100]);
+    for pieces in [1, 50, 1000] {
+        let decoded = decode_in(pieces, "gzip", &encoded, 100);
+        assert_eq!(decoded, Ok(b"one two".to_vec()));
+    }
+    let mut frames = zstd(b"one ");
+    frames.extend(zstd(b"two"));
+    assert_eq!(decode("zstd", &frames), Ok(b"one two".to_vec()));
+}

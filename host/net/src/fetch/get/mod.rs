@@ -1,0 +1,240 @@
+//! Small files that the server fetches for itself: robots.txt and sitemaps. They are not charged.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use http::header::{ACCEPT, ACCEPT_ENCODING, RETRY_AFTER, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Method};
+use tokio::time::{Instant, timeout};
+use url::Url;
+
+use trawl_plan::Pool;
+
+use super::decode::{CodingError, Decoder};
+use super::{ACCEPTED_ENCODING, DECODE_STEP_BYTES, DECODE_YIELD_BYTES, FetchError, Fetcher, hop};
+use crate::egress::{Reply, Route};
+use crate::politeness::{Permit, Politeness};
+
+/// Redirects that are followed: RFC 9309 section 2.3.1.2 requires at least five.
+pub const GET_REDIRECTS_MAX: usize = 5;
+/// How often a file is requested again after a 429 or 503.
+const RETRIES_MAX: usize = 2;
+/// Longest wait of one request for its permit at a host: longer than the longest pause that a host
+/// can request. It does not count towards the time limit of the fetch.
+pub const PERMIT_TIME_MAX: Duration = Duration::from_secs(10 * 60);
+
+const ACCEPTED: HeaderValue = HeaderValue::from_static("*/*");
+
+/// Fetches a file by its URL.
+pub trait Get: Send + Sync {
+    /// Fetches a file and follows its redirects. A response with any status counts, and so does the
+    /// redirect after the last one allowed.
+    ///
+    /// # Errors
+    /// [`FetchError`] when there was no response.
+    fn get<'a>(
+        &'a self,
+        url: &'a Url,
+        limits: GetLimits,
+    ) -> BoxFuture<'a, Result<GetResponse, FetchError>>;
+}
+
+/// Limits of fetching a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GetLimits {
+    /// Bytes of the body, before and after decoding; longer bodies are truncated.
+    pub bytes_max: usize,
+    /// Time limit without the wait for a permit.
+    pub time_max: Duration,
+    /// Minimum time since the last request to the host that had a delay too; zero is no delay.
+    /// `None` takes no permit and waits only for a pause that the host requested: for a fetch on
+    /// behalf of a page that may hold the permit itself.
+    pub delay: Option<Duration>,
+}
+
+/// A fetched file.
+#[derive(Clone, Debug)]
+pub struct GetResponse {
+    /// HTTP status of the final response.
+    pub status: u16,
+    /// URL of the final response.
+    pub final_url: Url,
+    /// The decoded body, up to its limit.
+    pub body: Bytes,
+    /// How the body ended.
+    pub end: BodyEnd,
+}
+
+/// How a body ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyEnd {
+    /// The body is complete.
+    Complete,
+    /// It was cut at the limit.
+    Truncated,
+    /// The connection failed, or the coding is corrupt.
+    Broken,
+}
+
+/// Fetches files like pages: through egress, at the pace of their hosts.
+pub struct PoliteGet {
+    fetcher: Fetcher,
+    politeness: Arc<Politeness>,
+}
+
+impl PoliteGet {
+    /// Uses this fetcher's egress and `User-Agent`, at this pace.
+    pub fn new(fetcher: Fetcher, politeness: Arc<Politeness>) -> Self {
+        Self {
+            fetcher,
+            politeness,
+        }
+    }
+
+    async fn follow(&self, url: &Url, limits: GetLimits) -> Result<GetResponse, FetchError> {
+        let route = self.fetcher.egress.route(Pool::Standard.name(), None);
+        let mut url = hop::without_userinfo(url.clone());
+        let (mut redirects, mut retries) = (0, 0);
+        let mut time_left = limits.time_max;
+        loop {
+            let host = url.host_str().unwrap_or_default();
+            let _permit = self.permit(host, limits.delay).await?;
+            let started = Instant::now();
+            let request = self.request(&url, &route, limits.bytes_max);
+            let result = timeout(time_left, request).await;
+            let (headers, response) =
+                result.map_err(|_| FetchError::TimedOut(limits.time_max))??;
+            time_left = time_left.saturating_sub(started.elapsed());
+            if matches!(response.status, 429 | 503) {
+                let retry_after = headers
+                    .get(RETRY_AFTER)
+                    .and_then(|value| value.to_str().ok());
+                self.politeness.backoff(host, retry_after);
+                if retries < RETRIES_MAX {
+                    retries += 1;
+                    continue;
+                }
+            } else {
+                self.politeness.succeeded(host);
+            }
+            let status = http::StatusCode::from_u16(response.status).unwrap_or_default();
+            match hop::redirect(status, &headers, &url)? {
+                Some(next) if redirects < GET_REDIRECTS_MAX => {
+                    redirects += 1;
+                    url = next;
+                }
+                _ => return Ok(response),
+            }
+        }
+    }
+
+    /// Waits for a permit, or without a delay for the end of a pause.
+    async fn permit(
+        &self,
+        host: &str,
+        delay: Option<Duration>,
+    ) -> Result<Option<Permit>, FetchError> {
+        let permit = async {
+            match delay {
+                Some(delay) => Some(self.politeness.permit_with(host, delay).await),
+                None => {
+                    self.politeness.wait_out_pause(host).await;
+                    None
+                }
+            }
+        };
+        let permit = timeout(PERMIT_TIME_MAX, permit).await;
+        permit.map_err(|_| FetchError::TimedOut(PERMIT_TIME_MAX))
+    }
+
+    async fn request(
+        &self,
+        url: &Url,
+        route: &Route,
+        bytes_max: usize,
+    ) -> Result<(HeaderMap, GetResponse), FetchError> {
+        let mut request = reqwest::Request::new(Method::GET, url.clone());
+        let user_agent = HeaderValue::from_str(&self.fetcher.config.user_agent);
+        let headers = request.headers_mut();
+        headers.insert(
+            USER_AGENT,
+            user_agent.map_err(|_| FetchError::Unsendable("user-agent"))?,
+        );
+        headers.insert(ACCEPT, ACCEPTED);
+        headers.insert(ACCEPT_ENCODING, ACCEPTED_ENCODING);
+        let reply = self.fetcher.egress.send(request, route).await?;
+        let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
+        let (body, end) = receive(reply, bytes_max).await?;
+        let response = GetResponse {
+            status,
+            final_url: url.clone(),
+            body,
+            end,
+        };
+        Ok((headers, response))
+    }
+}
+
+impl Get for PoliteGet {
+    fn get<'a>(
+        &'a self,
+        url: &'a Url,
+        limits: GetLimits,
+    ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
+        Box::pin(self.follow(url, limits))
+    }
+}
+
+/// Reads as much of a body as arrives, up to its limit.
+pub(super) async fn receive(
+    mut reply: Reply,
+    bytes_max: usize,
+) -> Result<(Bytes, BodyEnd), FetchError> {
+    let mut decoder = Decoder::new(reply.headers(), bytes_max)?;
+    let mut yield_at = DECODE_YIELD_BYTES;
+    let mut end = BodyEnd::Complete;
+    'body: loop {
+        let chunk = match reply.chunk().await {
+            Ok(Some(chunk)) => chunk,
+            Ok(None) => break,
+            Err(_) => {
+                end = BodyEnd::Broken;
+                break;
+            }
+        };
+        for piece in chunk.chunks(DECODE_STEP_BYTES) {
+            if let Err(error) = decoder.push(piece) {
+                end = end_of(&error);
+                break 'body;
+            }
+            if decoder.decoded_bytes() >= yield_at {
+                yield_at = decoder.decoded_bytes() + DECODE_YIELD_BYTES;
+                tokio::task::yield_now().await;
+            }
+        }
+        if reply.body_bytes() > bytes_max as u64 {
+            end = BodyEnd::Truncated;
+            break;
+        }
+    }
+    let (body, ended) = decoder.end();
+    if let (BodyEnd::Complete, Err(error)) = (end, ended) {
+        end = end_of(&error);
+    }
+    Ok((body.into(), end))
+}
+
+fn end_of(error: &CodingError) -> BodyEnd {
+    match error {
+        CodingError::TooLarge(_) => BodyEnd::Truncated,
+        CodingError::Unknown(_)
+        | CodingError::TooMany
+        | CodingError::Corrupt(_)
+        | CodingError::Truncated(_) => BodyEnd::Broken,
+    }
+}
+
+#[cfg(test)]
+mod tests;

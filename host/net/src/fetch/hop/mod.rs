@@ -1,0 +1,239 @@
+//! One request towards a page: its headers, and where its response redirects. Pure.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, AUTHORIZATION, COOKIE, LOCATION, USER_AGENT,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use url::Url;
+
+use trawl_plan::FetchPlan;
+
+use super::FetchError;
+
+const ACCEPTED: HeaderValue =
+    HeaderValue::from_static("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
+const ACCEPTED_LANGUAGE: &str = "en-US,en;q=0.9";
+/// The content codings that are decoded here.
+pub const ACCEPTED_ENCODING: HeaderValue = HeaderValue::from_static("gzip, deflate, br, zstd");
+
+/// One request towards a page.
+pub(super) struct Hop {
+    /// Its URL, without user and password.
+    pub(super) url: Url,
+    /// Redirects followed so far.
+    pub(super) redirects: usize,
+    /// Whether every hop so far was on the origin of the requested URL: only then the caller's
+    /// headers, cookies and password are sent. Once lost it stays lost, or another origin could
+    /// redirect them to a URL of its choice.
+    is_original_origin: bool,
+    /// `Authorization` from the user information of the requested URL.
+    password: Option<HeaderValue>,
+}
+
+impl Hop {
+    /// The first request for a URL.
+    pub(super) fn first(url: &Url) -> Self {
+        Self {
+            url: without_userinfo(url.clone()),
+            redirects: 0,
+            is_original_origin: true,
+            password: basic_authorization(url),
+        }
+    }
+
+    /// The next request, to where a redirect points.
+    pub(super) fn follow(self, url: Url) -> Self {
+        Self {
+            is_original_origin: self.is_original_origin
+                && is_same_origin_or_upgrade(&self.url, &url),
+            url,
+            redirects: self.redirects + 1,
+            password: self.password,
+        }
+    }
+
+    /// Whether this request is for `target`, a URL without a fragment.
+    pub(super) fn is_at(&self, target: &Url) -> bool {
+        match self.url.fragment() {
+            None => self.url == *target,
+            Some(_) => {
+                let mut url = self.url.clone();
+                url.set_fragment(None);
+                url == *target
+            }
+        }
+    }
+
+    /// Headers of the request. The caller's headers replace the defaults.
+    ///
+    /// # Errors
+    /// [`FetchError::Unsendable`] when a value of the plan is not a valid header value.
+    pub(super) fn headers(
+        &self,
+        plan: &FetchPlan,
+        own_user_agent: &str,
+        jar: Vec<(String, String)>,
+    ) -> Result<HeaderMap, FetchError> {
+        let mut headers = HeaderMap::with_capacity(8);
+        let user_agent = plan.user_agent.as_deref().unwrap_or(own_user_agent);
+        let language = plan.locale.as_deref().unwrap_or(ACCEPTED_LANGUAGE);
+        headers.insert(USER_AGENT, sendable(user_agent, "user-agent")?);
+        headers.insert(ACCEPT, ACCEPTED);
+        headers.insert(ACCEPT_LANGUAGE, sendable(language, "accept-language")?);
+        headers.insert(ACCEPT_ENCODING, ACCEPTED_ENCODING);
+        if self.is_original_origin {
+            if let Some(password) = &self.password {
+                headers.insert(AUTHORIZATION, password.clone());
+            }
+            set_all(&mut headers, &plan.headers);
+        }
+        if let Some(cookie) = self.cookie(plan, jar, headers.remove(COOKIE))? {
+            headers.insert(COOKIE, cookie);
+        }
+        Ok(headers)
+    }
+
+    /// The `Cookie` header: the jar's cookies, then those of the caller that the site has not set
+    /// itself meanwhile.
+    fn cookie(
+        &self,
+        plan: &FetchPlan,
+        jar: Vec<(String, String)>,
+        header: Option<HeaderValue>,
+    ) -> Result<Option<HeaderValue>, FetchError> {
+        let callers: &[(String, String)] = if self.is_original_origin {
+            &plan.cookies
+        } else {
+            &[]
+        };
+        let callers = callers
+            .iter()
+            .filter(|(name, _)| jar.iter().all(|(known, _)| known != name));
+        let mut pairs: Vec<String> = jar
+            .iter()
+            .chain(callers)
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        if let Some(header) = header {
+            pairs.push(String::from_utf8_lossy(header.as_bytes()).into_owned());
+        }
+        if pairs.is_empty() {
+            Ok(None)
+        } else {
+            sendable(&pairs.join("; "), "cookie").map(Some)
+        }
+    }
+}
+
+/// Where a response redirects to; `None` when it is the page.
+///
+/// # Errors
+/// [`FetchError::BadRedirect`] when its `Location` is not a URL.
+pub(super) fn redirect(
+    status: StatusCode,
+    headers: &HeaderMap,
+    from: &Url,
+) -> Result<Option<Url>, FetchError> {
+    let Some(location) = headers.get(LOCATION).filter(|_| is_redirect(status)) else {
+        return Ok(None);
+    };
+    let location = text(location);
+    let mut url = from
+        .join(&location)
+        .map_err(|_| FetchError::BadRedirect(location.chars().take(200).collect()))?;
+    // RFC 9110 section 10.2.2: a target without a fragment inherits that of the requested URL.
+    if url.fragment().is_none() {
+        url.set_fragment(from.fragment());
+    }
+    Ok(Some(without_userinfo(url)))
+}
+
+/// A header value as text: UTF-8 if it is valid, otherwise Latin-1.
+pub(super) fn text(value: &HeaderValue) -> String {
+    match std::str::from_utf8(value.as_bytes()) {
+        Ok(text) => text.to_owned(),
+        Err(_) => value.as_bytes().iter().copied().map(char::from).collect(),
+    }
+}
+
+/// A URL without user and password.
+pub fn without_userinfo(mut url: Url) -> Url {
+    // These fail only for URLs without a host, which have neither.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url
+}
+
+fn is_redirect(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+}
+
+/// Same origin, or an upgrade of the same host from `http` to `https` on the default ports, which
+/// exposes nothing more.
+fn is_same_origin_or_upgrade(from: &Url, to: &Url) -> bool {
+    let is_upgrade = (from.scheme(), to.scheme()) == ("http", "https")
+        && from.host() == to.host()
+        && from.port().is_none()
+        && to.port().is_none();
+    is_upgrade || from.origin() == to.origin()
+}
+
+fn set_all(headers: &mut HeaderMap, callers: &[(HeaderName, HeaderValue)]) {
+    for (name, _) in callers {
+        headers.remove(name);
+    }
+    for (name, value) in callers {
+        headers.append(name, value.clone());
+    }
+}
+
+fn sendable(value: &str, header: &'static str) -> Result<HeaderValue, FetchError> {
+    HeaderValue::from_bytes(value.as_bytes()).map_err(|_| FetchError::Unsendable(header))
+}
+
+/// `Authorization` for `https://user:password@host/`. RFC 7617.
+pub fn basic_authorization(url: &Url) -> Option<HeaderValue> {
+    if url.username().is_empty() && url.password().is_none() {
+        return None;
+    }
+    let mut pair = percent_decoded(url.username());
+    pair.push(b':');
+    pair.extend(percent_decoded(url.password().unwrap_or_default()));
+    let mut value =
+        HeaderValue::try_from(format!("Basic {}", BASE64_STANDARD.encode(pair))).ok()?;
+    value.set_sensitive(true);
+    Some(value)
+}
+
+fn percent_decoded(text: &str) -> Vec<u8> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let escaped = match (first, tail) {
+            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)),
+            _ => None,
+        };
+        rest = match escaped {
+            Some((high, low)) => {
+                decoded.push(high * 16 + low);
+                &tail[2..]
+            }
+            None => {
+                decoded.push(*first);
+                tail
+            }
+        };
+    }
+    decoded
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit)
+        .to_digit(16)
+        .and_then(|value| value.try_into().ok())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+use std::time::Duration;
+
+use trawl_plan::{CachePlan, Pace, Pool};
+
+use super::*;
+
+fn plan() -> FetchPlan {
+    FetchPlan {
+        timeout: Duration::from_secs(30),
+        headers: vec![
+            (AUTHORIZATION, HeaderValue::from_static("Bearer x")),
+            (
+                HeaderName::from_static("x-token"),
+                HeaderValue::from_static("t"),
+            ),
+        ],
+        cookies: vec![("sid".to_owned(), "1".to_owned())],
+        user_agent: None,
+        locale: Some("de-DE".to_owned()),
+        country_code: None,
+        pool: Pool::Standard,
+        respect_robots: false,
+        cache: CachePlan {
+            enabled: false,
+            max_age: Duration::ZERO,
+            allow_stale: false,
+            skip_browser: false,
+        },
+        pace: Pace::default(),
+        gate: None,
+    }
+}
+
+fn url(text: &str) -> Url {
+    text.parse().expect("a URL")
+}
+
+fn sent(hop: &Hop) -> HeaderMap {
+    hop.headers(&plan(), "Own/1", Vec::new())
+        .expect("sendable headers")
+}
+
+fn location(from: &str, to: &str) -> Option<String> {
+    let mut headers = HeaderMap::new();
+    headers.insert(
+        LOCATION,
+        HeaderValue::from_bytes(to.as_bytes()).expect("a header value"),
+    );
+    redirect(StatusCode::FOUND, &headers, &url(from))
+        .ok()
+        .flatten()
+        .map(Into::into)
+}
+
+#[test]
+fn the_callers_headers_stay_on_the_requested_origin() {
+    let first = Hop::first(&url("http://a.example/"));
+    assert_eq!(sent(&first)["authorization"], "Bearer x");
+    assert_eq!(sent(&first)["cookie"], "sid=1");
+    let within = first.follow(url("http://a.example/next"));
+    assert_eq!(sent(&within)["x-token"], "t");
+    let upgraded = within.follow(url("https://a.example/next"));
+    assert_eq!(sent(&upgraded)["x-token"], "t");
+    let away = upgraded.follow(url("https://b.example/"));
+    let back = away.follow(url("https://a.example/"));
+    for name in ["authorization", "cookie", "x-token"] {
+        assert!(!sent(&back).contains_key(name), "{name}");
+    }
+    assert_eq!(sent(&back)["accept-language"], "de-DE");
+}
+
+#[test]
+fn a_change_of_host_port_or_to_plain_http_is_another_origin() {
+    for (from, to) in [
+        ("https://a.example/", "http://a.example/"),
+        ("http://a.example/", "http://a.example:8080/"),
+        ("http://a.example:8080/", "https://a.example:8443/"),
+        ("http://a.example/", "http://www.a.example/"),
+        ("http://a.example/", "https://www.a.example/"),
+    ] {
+        let hop = Hop::first(&url(from)).follow(url(to));
+        assert!(!sent(&hop).contains_key("authorization"), "{from} {to}");
+    }
+}
+
+#[test]
+fn the_sites_own_cookies_win_over_the_callers() {
+    let hop = Hop::first(&url("http://a.example/"));
+    let jar = vec![
+        ("sid".to_owned(), "2".to_owned()),
+        ("b".to_owned(), "3".to_owned()),
+    ];
+    let headers = hop
+        .headers(&plan(), "Own/1", jar)
+        .expect("sendable headers");
+    assert_eq!(headers["cookie"], "sid=2; b=3");
+    assert_eq!(headers["user-agent"], "Own/1");
+}
+
+#[test]
+fn a_password_in_the_url_becomes_basic_authorization() {
+    let mut plan = plan();
+    plan.headers.clear();
+    let hop = Hop::first(&url("http://us%40er:p%3Ass@a.example/"));
+    assert_eq!(hop.url.as_str(), "http://a.example/");
+    let headers = hop
+        .headers(&plan, "Own/1", Vec::new())
+        .expect("sendable headers");
+    assert_eq!(
+        headers["authorization"],
+        format!("Basic {}", BASE64_STANDARD.encode("us@er:p:ss"))
+    );
+}
+
+#[test]
+fn values_that_break_a_header_are_refused() {
+    let mut plan = plan();
+    plan.user_agent = Some("a\r\nX-Evil: 1".to_owned());
+    let hop = Hop::first(&url("http://a.example/"));
+    let refused = hop.headers(&plan, "Own/1", Vec::new());
+    assert!(matches!(refused, Err(FetchError::Unsendable("user-agent"))));
+}
+
+#[test]
+fn redirects_are_read_as_browsers_read_them() {
+    for (from, to, expected) in [
+        (
+            "http://a.example/x/y#frag",
+            "z",
+            Some("http://a.example/x/z#frag"),
+        ),
+        (
+            "http://a.example/#frag",
+            "/z#own",
+            Some("http://a.example/z#own"),
+        ),
+        (
+            "http://a.example/",
+            "//b.example/",
+            Some("http://b.example/"),
+        ),
+        (
+            "http://a.example/",
+            "http://u:p@b.example/",
+            Some("http://b.example/"),
+        ),
+        (
+            "http://a.example/",
+            "/caf\u{e9}",
+            Some("http://a.example/caf%C3%A9"),
+        ),
+        ("http://a.example/", "http://[::1", None),
+    ] {
+        assert_eq!(location(from, to).as_deref(), expected, "{from} {to}");
+    }
+    let none = redirect(StatusCode::OK, &HeaderMap::new(), &url("http://a.example/"));
+    assert!(matches!(none, Ok(None)));
+}

@@ -1,0 +1,352 @@
+//! The rules of one robots.txt for one crawler. RFC 9309; where it is silent, Google's published
+//! parser is followed. Pure.
+//!
+//! The crate `texting_robots` is the oracle of a test but cannot be the matcher: it compares a
+//! whole `User-agent` line with the token, takes an empty `Disallow` for an `Allow`, treats `$` in
+//! the middle of a pattern as an end, never compares percent-encodings, and compiles one regular
+//! expression for each pattern with a `$`, so that a hostile file of 500 KiB costs seconds.
+
+use std::time::Duration;
+
+use memchr::memmem;
+
+/// Bytes of a robots.txt that are read. RFC 9309 section 2.5 requires at least 500 KiB.
+pub const ROBOTS_BYTES_MAX: usize = 500 * 1024;
+/// Bytes of one line that are read, as in Google's parser: eight times the longest URL of old
+/// browsers, less the terminator.
+const LINE_BYTES_MAX: usize = 8 * 2083 - 1;
+/// Longest `Crawl-delay` that is obeyed. A longer one would keep a crawl from ever finishing, and
+/// is usually a typing error.
+pub const CRAWL_DELAY_MAX: Duration = Duration::from_secs(30);
+/// `Sitemap` lines that are read: large sites have a few dozen.
+pub const SITEMAPS_MAX: usize = 500;
+
+/// The rules of one robots.txt for one crawler.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rules {
+    /// The most specific first, and of two equally specific ones the `Allow`: the first match
+    /// decides.
+    rules: Vec<Rule>,
+    /// Minimum time between two requests, as it is obeyed.
+    pub crawl_delay: Option<Duration>,
+    /// URLs of sitemaps, as they are written.
+    pub sitemaps: Vec<String>,
+}
+
+/// One `Allow` or `Disallow`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rule {
+    is_allow: bool,
+    /// How specific it is. RFC 9309 section 2.2.2: "the match that has the most octets".
+    octets: usize,
+    /// The parts of the normalized pattern between its `*`.
+    parts: Vec<String>,
+    /// Whether the pattern ends with `$`.
+    is_whole: bool,
+}
+
+/// A recognised line.
+enum Line<'a> {
+    UserAgent(&'a str),
+    Rule(bool, &'a str),
+    CrawlDelay(&'a str),
+    Sitemap(&'a str),
+}
+
+/// The lines of one group: that of the crawler's token, or the one for `*`.
+#[derive(Default)]
+struct Group {
+    /// Whether the file has such a group.
+    is_present: bool,
+    /// Whether the lines being read belong to it.
+    is_open: bool,
+    rules: Vec<Rule>,
+    crawl_delay: Option<Duration>,
+}
+
+impl Rules {
+    /// Parses the first [`ROBOTS_BYTES_MAX`] bytes of a robots.txt for the crawler with this
+    /// product token. Parsing never fails.
+    pub fn read(text: &[u8], token: &str) -> Self {
+        let text = &text[..text.len().min(ROBOTS_BYTES_MAX)];
+        let text = String::from_utf8_lossy(without_mark(text));
+        let (mut own, mut default) = (Group::default(), Group::default());
+        let mut is_naming = false;
+        let mut sitemaps = Vec::new();
+        for line in text.split(['\n', '\r']).filter_map(line) {
+            match line {
+                Line::UserAgent(name) => {
+                    if !is_naming {
+                        (own.is_open, default.is_open, is_naming) = (false, false, true);
+                    }
+                    if is_wildcard(name) {
+                        default.is_open = true;
+                    } else if product_token(name).eq_ignore_ascii_case(token) {
+                        (own.is_open, own.is_present) = (true, true);
+                    }
+                }
+                Line::Rule(is_allow, pattern) => {
+                    is_naming = false;
+                    own.add(is_allow, pattern);
+                    default.add(is_allow, pattern);
+                }
+                // Other lines may stand anywhere and end no list of names: RFC 9309 section 2.2.4.
+                Line::CrawlDelay(value) => {
+                    own.delay(value);
+                    default.delay(value);
+                }
+                Line::Sitemap(url) if sitemaps.len() < SITEMAPS_MAX => {
+                    sitemaps.push(url.to_owned());
+                }
+                Line::Sitemap(_) => {}
+            }
+        }
+        let Group {
+            mut rules,
+            crawl_delay,
+            ..
+        } = if own.is_present { own } else { default };
+        rules.sort_by(|a, b| {
+            let by_length = b.octets.cmp(&a.octets);
+            by_length.then(b.is_allow.cmp(&a.is_allow))
+        });
+        Self {
+            rules,
+            crawl_delay,
+            sitemaps,
+        }
+    }
+
+    /// Whether this path with its query (`/a?b`) may be fetched.
+    pub fn allows(&self, path_and_query: &str) -> bool {
+        if path_and_query == "/robots.txt" || self.rules.is_empty() {
+            return true;
+        }
+        let path = normalize(path_and_query, Text::Path);
+        let decisive = self.rules.iter().find(|rule| rule.matches(&path));
+        decisive.is_none_or(|rule| rule.is_allow)
+    }
+
+    /// Approximate bytes that it takes in memory.
+    pub fn bytes(&self) -> usize {
+        let of_rule = |rule: &Rule| {
+            let parts = rule
+                .parts
+                .iter()
+                .map(|part| part.capacity() + size_of::<String>());
+            size_of::<Rule>() + parts.sum::<usize>()
+        };
+        let of_sitemap = |url: &String| url.capacity() + size_of::<String>();
+        self.rules.iter().map(of_rule).sum::<usize>()
+            + self.sitemaps.iter().map(of_sitemap).sum::<usize>()
+    }
+}
+
+impl Group {
+    /// Adds a rule if the group is open.
+    fn add(&mut self, is_allow: bool, pattern: &str) {
+        // An empty pattern matches no path.
+        if !self.is_open || pattern.is_empty() {
+            return;
+        }
+        self.rules.push(Rule::new(is_allow, pattern));
+        // As in Google's parser: allowing the index page of a folder allows the folder.
+        let folder = pattern.rfind('/').map(|slash| pattern.split_at(slash + 1));
+        if let Some((folder, file)) = folder
+            && is_allow
+            && (file == "index.html" || file == "index.htm")
+        {
+            self.rules.push(Rule::new(true, &format!("{folder}$")));
+        }
+    }
+
+    /// Takes the first delay of the group.
+    fn delay(&mut self, value: &str) {
+        if self.is_open && self.crawl_delay.is_none() {
+            self.crawl_delay = crawl_delay(value);
+        }
+    }
+}
+
+impl Rule {
+    fn new(is_allow: bool, pattern: &str) -> Self {
+        let (pattern, is_whole) = match pattern.strip_suffix('$') {
+            Some(pattern) => (pattern, true),
+            None => (pattern, false),
+        };
+        let pattern = normalize(pattern, Text::Pattern);
+        let octets = pattern.len() + usize::from(is_whole);
+        // `**` is `*`.
+        let parts = pattern.split('*').map(|part| part.replace('$', "%24"));
+        let mut parts: Vec<String> = parts.collect();
+        parts.dedup_by(|next, part| next.is_empty() && part.is_empty());
+        if parts.len() == 1 && pattern.contains('*') {
+            parts.push(String::new());
+        }
+        Self {
+            is_allow,
+            octets,
+            parts,
+            is_whole,
+        }
+    }
+
+    /// Whether it matches a normalized path. Linear: each part is matched where it occurs first.
+    fn matches(&self, path: &str) -> bool {
+        let Some((first, rest)) = self.parts.split_first() else {
+            return true;
+        };
+        let Some(mut left) = path.as_bytes().strip_prefix(first.as_bytes()) else {
+            return false;
+        };
+        let (middle, last) = match (self.is_whole, rest.split_last()) {
+            (true, None) => return left.is_empty(),
+            (true, Some((last, middle))) => (middle, Some(last)),
+            (false, _) => (rest, None),
+        };
+        for part in middle {
+            match memmem::find(left, part.as_bytes()) {
+                Some(at) => left = &left[at + part.len()..],
+                None => return false,
+            }
+        }
+        last.is_none_or(|last| left.ends_with(last.as_bytes()))
+    }
+}
+
+/// Without the byte order mark, or the part of one that is there.
+fn without_mark(text: &[u8]) -> &[u8] {
+    let mark = b"\xef\xbb\xbf";
+    let len = text
+        .iter()
+        .zip(mark)
+        .take_while(|(byte, expected)| byte == expected);
+    &text[len.count()..]
+}
+
+fn line(text: &str) -> Option<Line<'_>> {
+    let mut end = text.len().min(LINE_BYTES_MAX);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let text = text[..end].split('#').next().unwrap_or_default();
+    let text = text.trim_matches(is_blank);
+    let (name, value) = match text.split_once(':') {
+        Some((name, value)) => (name.trim_matches(is_blank), value.trim_matches(is_blank)),
+        // `Disallow /a`: a missing colon, accepted when there are exactly two words.
+        None => {
+            let (name, value) = text.split_once(is_blank)?;
+            let value = value.trim_matches(is_blank);
+            (!value.contains(is_blank)).then_some((name, value))?
+        }
+    };
+    let is_one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+    // The misspellings are those that Google's parser accepts.
+    if is_one_of(&["user-agent", "useragent", "user agent"]) {
+        Some(Line::UserAgent(value))
+    } else if is_one_of(&["allow"]) {
+        Some(Line::Rule(true, value))
+    } else if is_one_of(&[
+        "disallow",
+        "dissallow",
+        "dissalow",
+        "disalow",
+        "diasllow",
+        "disallaw",
+    ]) {
+        Some(Line::Rule(false, value))
+    } else if is_one_of(&["sitemap", "site-map"]) {
+        Some(Line::Sitemap(value)).filter(|_| !value.is_empty())
+    } else if is_one_of(&["crawl-delay", "crawldelay", "crawl delay"]) {
+        Some(Line::CrawlDelay(value))
+    } else {
+        None
+    }
+}
+
+fn is_blank(character: char) -> bool {
+    character.is_ascii_whitespace() || character == '\0'
+}
+
+/// Whether a name is `*`, also with words after it.
+fn is_wildcard(name: &str) -> bool {
+    let rest = name.strip_prefix('*');
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(is_blank))
+}
+
+/// The product token at the start of a name: `Trawl` in `Trawl/1.0`. RFC 9309 section 2.2.1.
+fn product_token(name: &str) -> &str {
+    let is_part =
+        |character: char| character.is_ascii_alphabetic() || character == '-' || character == '_';
+    let end = name.find(|character| !is_part(character));
+    &name[..end.unwrap_or(name.len())]
+}
+
+fn crawl_delay(value: &str) -> Option<Duration> {
+    let seconds: f64 = value.parse().ok()?;
+    if !seconds.is_finite() || seconds < 0.0 {
+        return None;
+    }
+    Some(Duration::from_secs_f64(
+        seconds.min(CRAWL_DELAY_MAX.as_secs_f64()),
+    ))
+}
+
+/// What is normalized.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Text {
+    /// A path: `*` and `$` are ordinary characters.
+    Path,
+    /// A pattern: `*` matches anything.
+    Pattern,
+}
+
+/// Normalizes patterns and paths for comparison, RFC 9309 section 2.2.2: octets that never need an
+/// escape are unescaped, all others that may need one are escaped with upper case digits.
+fn normalize(text: &str, kind: Text) -> String {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    let mut normalized = String::with_capacity(text.len() + 8);
+    let escape = |normalized: &mut String, byte: u8| {
+        normalized.push('%');
+        normalized.push(char::from(HEX[usize::from(byte >> 4)]));
+        normalized.push(char::from(HEX[usize::from(byte & 15)]));
+    };
+    let mut rest = text.as_bytes();
+    while let [byte, tail @ ..] = rest {
+        rest = tail;
+        match (*byte, tail) {
+            (b'%', [high, low, after @ ..])
+                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+            {
+                let value = digit(*high) * 16 + digit(*low);
+                if is_unreserved(value) {
+                    normalized.push(char::from(value))
+                } else {
+                    escape(&mut normalized, value)
+                }
+                rest = after;
+            }
+            (b'*' | b'$', _) if kind == Text::Path => escape(&mut normalized, *byte),
+            (byte, _) if is_unreserved(byte) || b"%:/?#[]@!$&()*+,;=".contains(&byte) => {
+                normalized.push(char::from(byte));
+            }
+            (byte, _) => escape(&mut normalized, byte),
+        }
+    }
+    normalized
+}
+
+/// RFC 3986 section 2.3.
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+}
+
+fn digit(hex: u8) -> u8 {
+    match hex {
+        b'0'..=b'9' => hex - b'0',
+        _ => (hex | 0x20) - b'a' + 10,
+    }
+}
+
+#[cfg(test)]
+mod tests;

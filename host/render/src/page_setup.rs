@@ -1,0 +1,112 @@
+//! The browser settings of one page: what it may load, its window, and its headers.
+
+use chromiumoxide::cdp::browser_protocol::emulation::SetDeviceMetricsOverrideParams;
+use chromiumoxide::cdp::browser_protocol::fetch::{self, RequestPattern};
+use chromiumoxide::cdp::browser_protocol::network::ResourceType;
+
+use trawl_plan::{FetchPlan, RenderPlan};
+
+/// URL patterns of widely used advertising and tracking services.
+pub(super) const ADS: &[&str] = &[
+    "*://*.doubleclick.net/*",
+    "*://*.googlesyndication.com/*",
+    "*://*.googleadservices.com/*",
+    "*://*.google-analytics.com/*",
+    "*://*.googletagmanager.com/*",
+    "*://*.googletagservices.com/*",
+    "*://*.adnxs.com/*",
+    "*://*.amazon-adsystem.com/*",
+    "*://*.criteo.com/*",
+    "*://*.criteo.net/*",
+    "*://*.taboola.com/*",
+    "*://*.outbrain.com/*",
+    "*://*.scorecardresearch.com/*",
+    "*://*.quantserve.com/*",
+    "*://*.rubiconproject.com/*",
+    "*://*.pubmatic.com/*",
+    "*://*.openx.net/*",
+    "*://*.casalemedia.com/*",
+    "*://*.moatads.com/*",
+    "*://*.adsrvr.org/*",
+    "*://*.hotjar.com/*",
+    "*://*.mixpanel.com/*",
+    "*://*.segment.io/*",
+    "*://connect.facebook.net/*",
+    "*://bat.bing.com/*",
+];
+
+/// The requests that are intercepted: all of them if headers are added, otherwise documents and
+/// blocked resource types.
+pub(super) fn intercepted(fetch: &FetchPlan, plan: &RenderPlan) -> fetch::EnableParams {
+    let of = |kind: ResourceType| RequestPattern {
+        url_pattern: None,
+        resource_type: Some(kind),
+        request_stage: None,
+    };
+    let patterns = if fetch.headers.is_empty() {
+        // Documents are always intercepted: with the first one the proxy requests its password.
+        let blocked = blocked(plan);
+        let kinds = [
+            (ResourceType::Image, "Image"),
+            (ResourceType::Stylesheet, "Stylesheet"),
+            (ResourceType::Media, "Media"),
+            (ResourceType::Font, "Font"),
+        ];
+        let kinds = kinds.into_iter().filter(|(_, name)| blocked.contains(name));
+        kinds
+            .map(|(kind, _)| of(kind))
+            .chain([of(ResourceType::Document)])
+            .collect()
+    } else {
+        vec![RequestPattern {
+            url_pattern: Some("*".to_owned()),
+            resource_type: None,
+            request_stage: None,
+        }]
+    };
+    fetch::EnableParams {
+        patterns: Some(patterns),
+        handle_auth_requests: Some(true),
+    }
+}
+
+/// The resource types that are blocked. Decision D60: audio, video and fonts are loaded only with
+/// `full_resources`, fonts also for a screenshot.
+pub(super) fn blocked(plan: &RenderPlan) -> Vec<&'static str> {
+    let load = plan.load;
+    let kinds = [
+        ("Image", load.block_images),
+        ("Stylesheet", load.block_stylesheets),
+        ("Media", !load.full),
+        ("Font", !load.full && plan.screenshot.is_none()),
+    ];
+    kinds
+        .into_iter()
+        .filter(|(_, is_blocked)| *is_blocked)
+        .map(|(kind, _)| kind)
+        .collect()
+}
+
+/// The size and pixel density of the page's window.
+pub(super) fn metrics(plan: &RenderPlan) -> SetDeviceMetricsOverrideParams {
+    let window = plan.window;
+    let (width, height) = if window.landscape && window.height > window.width {
+        (window.height, window.width)
+    } else {
+        (window.width, window.height)
+    };
+    SetDeviceMetricsOverrideParams::new(
+        i64::from(width),
+        i64::from(height),
+        window.scale,
+        window.mobile,
+    )
+}
+
+/// The caller's headers whose values are text.
+pub(super) fn text_headers(fetch: &FetchPlan) -> Vec<(String, String)> {
+    let headers = fetch.headers.iter();
+    let headers = headers
+        .filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
+    headers.collect()
+}

@@ -1,0 +1,86 @@
+//! Screenshots of a page.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use chromiumoxide::cdp::browser_protocol::dom::Rgba;
+use chromiumoxide::cdp::browser_protocol::emulation::SetDefaultBackgroundColorOverrideParams;
+use chromiumoxide::cdp::browser_protocol::page::{
+    CaptureScreenshotFormat, CaptureScreenshotParams, GetLayoutMetricsParams,
+    GetLayoutMetricsReturns, Viewport,
+};
+
+use trawl_plan::Picture;
+
+use super::RenderError;
+use super::tab::Tab;
+
+/// Pixels of a screenshot along each side: the most that the browser can paint.
+const SIDE_MAX: f64 = 16_384.0;
+/// Pixels of a screenshot in all: 160 MB before compression.
+const PIXELS_MAX: f64 = 40_000_000.0;
+
+impl Tab<'_> {
+    /// Takes a screenshot of the page as PNG, cut at the most that may be painted.
+    pub(super) async fn screenshot(&self, plan: Picture) -> Result<Bytes, RenderError> {
+        let layout = self.call(GetLayoutMetricsParams::default()).await?;
+        let is_beyond_viewport = plan.full_page || plan.clip.is_some();
+        let clip = self.clip(plan, &layout);
+        let params = CaptureScreenshotParams {
+            format: Some(CaptureScreenshotFormat::Png),
+            capture_beyond_viewport: Some(is_beyond_viewport),
+            clip: is_beyond_viewport.then_some(clip),
+            ..CaptureScreenshotParams::default()
+        };
+        if plan.omit_background {
+            let transparent = Rgba {
+                r: 0,
+                g: 0,
+                b: 0,
+                a: Some(0.0),
+            };
+            let background = SetDefaultBackgroundColorOverrideParams {
+                color: Some(transparent),
+            };
+            self.call(background).await?;
+        }
+        let png = self.call(params).await?.data;
+        let text: &[u8] = png.as_ref();
+        let png = STANDARD
+            .decode(text)
+            .map_err(|error| RenderError::Protocol(error.to_string()))?;
+        Ok(Bytes::from(png))
+    }
+
+    /// The part of the page that the screenshot shows, in CSS pixels.
+    fn clip(&self, plan: Picture, layout: &GetLayoutMetricsReturns) -> Viewport {
+        let side = |pixels: i64| f64::from(i32::try_from(pixels).unwrap_or(i32::MAX));
+        let (x, y, width, height) = match plan.clip {
+            Some(clip) => (
+                f64::from(clip.x),
+                f64::from(clip.y),
+                f64::from(clip.width),
+                f64::from(clip.height),
+            ),
+            None if plan.full_page => {
+                let content = &layout.css_content_size;
+                (0.0, 0.0, content.width, content.height)
+            }
+            None => {
+                let viewport = &layout.css_layout_viewport;
+                let (width, height) = (viewport.client_width, viewport.client_height);
+                (0.0, 0.0, side(width), side(height))
+            }
+        };
+        let side_max = SIDE_MAX / self.scale;
+        let pixels_max = PIXELS_MAX / (self.scale * self.scale);
+        let width = width.clamp(1.0, side_max);
+        Viewport {
+            x,
+            y,
+            width,
+            height: height.clamp(1.0, side_max.min(pixels_max / width)),
+            scale: 1.0,
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! The suite of [`CrawlStore`], on a store with the accounts `acc_1` and `acc_2`.
+
+use trawl_model::clock::Timestamp;
+use trawl_model::{Nanodollars, SkipReason, StopReason, Terms, UrlRow, UrlState};
+
+use super::fixtures::account;
+use crate::{
+    AccountId, CrawlCounts, CrawlRecord, CrawlState, CrawlStore, CrawledPage, LogPosition,
+    PageRange, PageRow, Progress,
+};
+
+fn crawl(id: &str, created: i64) -> CrawlRecord {
+    CrawlRecord {
+        id: id.to_owned(),
+        account: account(1).id,
+        request: r#"{"url":"https://example.com"}"#.to_owned(),
+        verb: "links".to_owned(),
+        terms: Terms::Unlimited,
+        needs_secrets: true,
+        in_background: true,
+        state: CrawlState::Queued,
+        stop: None,
+        created: Timestamp(created),
+        ended: None,
+        counts: CrawlCounts::default(),
+    }
+}
+
+fn url(n: u32, state: UrlState) -> UrlRow {
+    UrlRow {
+        n,
+        url: format!("https://example.com/{n}"),
+        depth: 3,
+        state,
+    }
+}
+
+fn page(seq: u64) -> PageRow {
+    PageRow {
+        seq,
+        n: u32::try_from(seq).expect("a small number"),
+        status: 404,
+        is_failed: true,
+        place: LogPosition {
+            offset: seq << 33,
+            length: u32::MAX,
+        },
+        at: Some(Timestamp(30)),
+        cost: Nanodollars(4),
+        error: Some("404".to_owned()),
+    }
+}
+
+fn ids(crawls: &[CrawlRecord]) -> Vec<&str> {
+    crawls.iter().map(|crawl| crawl.id.as_str()).collect()
+}
+
+async fn with_crawls(store: &dyn CrawlStore, crawls: &[CrawlRecord]) {
+    for crawl in crawls {
+        store.create_crawl(crawl).await.expect("a new crawl");
+    }
+}
+
+async fn found(store: &dyn CrawlStore, id: &str) -> Option<CrawlRecord> {
+    let found = store.crawl(&account(1).id, id).await;
+    found.expect("the store works")
+}
+
+pub(crate) async fn a_crawl_is_read_back_in_every_state(store: &dyn CrawlStore) {
+    let (first, second) = (crawl("a", 10), crawl("b", 20));
+    with_crawls(store, &[first.clone(), second.clone()]).await;
+    assert!(store.create_crawl(&first).await.is_err(), "the id is taken");
+    assert_eq!(found(store, "a").await, Some(first.clone()));
+    assert_eq!(found(store, "c").await, None);
+    let stranger = store.crawl(&account(2).id, "a").await;
+    assert_eq!(stranger.expect("the store works"), None);
+
+    let id = account(1).id;
+    let all = store.crawls(&id, Timestamp::MAX, 9).await.expect("crawls");
+    assert_eq!(all, [second.clone(), first.clone()], "newest first");
+    let older = store.crawls(&id, Timestamp(20), 9).await.expect("crawls");
+    assert_eq!(ids(&older), ["a"]);
+    let newest = store.crawls(&id, Timestamp::MAX, 1).await.expect("crawls");
+    assert_eq!(ids(&newest), ["b"]);
+
+    let parked = store.set_crawl_state("a", CrawlState::Parked).await;
+    parked.expect("parked");
+    let ended = store.end_crawl("b", StopReason::Spend, Timestamp(30)).await;
+    ended.expect("ended");
+    let unfinished = store.unfinished_crawls().await.expect("crawls");
+    let parked = CrawlRecord {
+        state: CrawlState::Parked,
+        ..first
+    };
+    assert_eq!(unfinished, [parked]);
+    let ended = CrawlRecord {
+        state: CrawlState::Ended,
+        stop: Some(StopReason::Spend),
+        ended: Some(Timestamp(30)),
+        ..second
+    };
+    assert_eq!(found(store, "b").await, Some(ended));
+}
+
+pub(crate) async fn progress_is_atomic_and_idempotent(store: &dyn CrawlStore) {
+    with_crawls(store, &[crawl("a", 10), crawl("b", 20)]).await;
+    let counts = CrawlCounts {
+        n_pages: 2,
+        n_failed: 2,
+        n_bytes: 1 << 40,
+        spent: Nanodollars(7),
+    };
+    // More rows than the largest batch, and not a multiple of it.
+    let waiting: Vec<UrlRow> = (0..1_001).map(|n| url(n, UrlState::Waiting)).collect();
+    let progress = Progress {
+        urls: waiting.clone(),
+        pages: (1..=301).map(page).collect(),
+        counts,
+    };
+    for _ in 0..2 {
+        let saved = store.save_crawl_progress("a", &progress).await;
+        saved.expect("saved twice");
+    }
+    assert!(store.save_crawl_progress("none", &progress).await.is_err());
+    assert_eq!(
+        found(store, "a").await.map(|crawl| crawl.counts),
+        Some(counts)
+    );
+    let urls = store.crawl_urls("a", None, 9_999).await.expect("URLs");
+    assert_eq!(urls, waiting);
+    let urls = store.crawl_urls("a", Some(4), 2).await.expect("URLs");
+    assert_eq!(urls, waiting[5..7]);
+    assert_eq!(store.crawl_urls("b", None, 9).await.expect("none"), []);
+
+    let pages = store.crawl_pages("a", 0, 9_999).await.expect("pages");
+    assert_eq!(pages, progress.pages);
+    let pages = store.crawl_pages("a", 300, 9).await.expect("pages");
+    assert_eq!(pages, [page(301)]);
+    let last = store.last_crawl_page("a").await.expect("the last");
+    assert_eq!(last, Some(page(301)));
+    assert_eq!(store.last_crawl_page("b").await.expect("none"), None);
+}
+
+pub(crate) async fn every_url_state_is_read_back(store: &dyn CrawlStore) {
+    with_crawls(store, &[crawl("a", 10)]).await;
+    let reasons = SkipReason::ALL.map(UrlState::Skipped);
+    let states = [UrlState::Waiting, UrlState::Done]
+        .into_iter()
+        .chain(reasons);
+    let rows: Vec<UrlRow> = (0..).zip(states).map(|(n, state)| url(n, state)).collect();
+    let save = |urls: Vec<UrlRow>| async move {
+        let progress = Progress {
+            urls,
+            ..Progress::default()
+        };
+        let saved = store.save_crawl_progress("a", &progress).await;
+        saved.expect("saved");
+    };
+    let waiting = rows.iter().map(|row| url(row.n, UrlState::Waiting));
+    save(waiting.collect()).await;
+    save(rows.clone()).await;
+    let urls = store.crawl_urls("a", None, 99).await.expect("URLs");
+    assert_eq!(urls, rows);
+    let skipped = store.crawl_skipped("a", None, 99).await.expect("URLs");
+    assert_eq!(skipped, rows[2..]);
+    let skipped = store.crawl_skipped("a", Some(4), 3).await;
+    assert_eq!(skipped.expect("URLs"), rows[5..8]);
+}
+
+pub(crate) async fn expired_crawls_are_deleted_completely(store: &dyn CrawlStore) {
+    with_crawls(store, &["a", "b", "c"].map(|id| crawl(id, 10))).await;
+    // More rows than one step of an expiry deletes.
+    let large = Progress {
+        urls: (0..10_000).map(|n| url(n, UrlState::Done)).collect(),
+        pages: (1..=5_000).map(page).collect(),
+        counts: CrawlCounts::default(),
+    };
+    for id in ["a", "b", "c"] {
+        let saved = store.save_crawl_progress(id, &large).await;
+        saved.expect("saved");
+    }
+    for (id, at) in [("a", 100), ("b", 200)] {
+        let ended = store
+            .end_crawl(id, StopReason::Completed, Timestamp(at))
+            .await;
+        ended.expect("ended");
+    }
+    let expire = |before| store.expire_crawls(Timestamp(before));
+    assert_eq!(expire(100).await.expect("none is old"), [""; 0]);
+    assert_eq!(expire(200).await.expect("one is old"), ["a"]);
+    assert_eq!(found(store, "a").await, None);
+    let all = store.crawls(&account(1).id, Timestamp::MAX, 9).await;
+    assert_eq!(all.expect("crawls").len(), 2);
+    // A crawl with the id of a deleted one has none of its rows.
+    assert_eq!(expire(i64::MAX).await.expect("both that ended"), ["b"]);
+    store.create_crawl(&crawl("a", 300)).await.expect("a crawl");
+    assert_eq!(store.crawl_urls("a", None, 9).await.expect("none"), []);
+    assert_eq!(store.crawl_pages("a", 0, 9).await.expect("none"), []);
+    let other = store.crawl_urls("c", None, 99_999).await;
+    assert_eq!(other.expect("URLs").len(), 10_000);
+}
+
+/// A page that fails if it is the second.
+fn listed_page(seq: u64) -> PageRow {
+    let is_failed = seq == 2;
+    PageRow {
+        seq,
+        n: u32::try_from(seq).expect("a small number"),
+        status: if is_failed { 404 } else { 200 },
+        is_failed,
+        place: LogPosition {
+            offset: 0,
+            length: 1,
+        },
+        at: Some(Timestamp(100)),
+        cost: Nanodollars(3),
+        error: is_failed.then(|| "not found".to_owned()),
+    }
+}
+
+pub(crate) async fn lists_are_paged(store: &dyn CrawlStore) {
+    for (n, in_background) in [(1, true), (2, false)] {
+        let record = CrawlRecord {
+            in_background,
+            ..crawl(&format!("c{n}"), n)
+        };
+        store.create_crawl(&record).await.expect("a crawl");
+        let progress = Progress {
+            urls: (1..=3)
+                .map(|page| UrlRow {
+                    n: page,
+                    url: format!("http://a.example/{n}/{page}"),
+                    depth: 0,
+                    state: UrlState::Done,
+                })
+                .collect(),
+            pages: (1..=3).map(listed_page).collect(),
+            counts: CrawlCounts::default(),
+        };
+        let saved = store.save_crawl_progress(&record.id, &progress).await;
+        saved.expect("pages");
+    }
+    let (id, other) = (account(1).id, AccountId::new("acc_9"));
+    let range = |limit, offset| PageRange { limit, offset };
+    let pages = async |in_background, range| {
+        let found = store.page_rows(&id, in_background, range).await;
+        let found = found.expect("pages");
+        let urls: Vec<String> = found.rows.into_iter().map(|page| page.url).collect();
+        (urls.join(" ").replace("http://a.example", ""), found.count)
+    };
+    assert_eq!(pages(false, range(2, 0)).await, ("/2/3 /2/2".to_owned(), 6));
+    assert_eq!(pages(false, range(2, 2)).await, ("/2/1 /1/3".to_owned(), 6));
+    assert_eq!(pages(false, range(9, u64::MAX)).await, (String::new(), 6));
+    assert_eq!(pages(true, range(9, 1)).await, ("/1/2 /1/1".to_owned(), 3));
+    let failed = store.page_rows(&id, true, range(1, 1)).await.expect("one");
+    let expected = CrawledPage {
+        crawl: "c1".to_owned(),
+        seq: 2,
+        url: "http://a.example/1/2".to_owned(),
+        status: 404,
+        error: Some("not found".to_owned()),
+        cost: Nanodollars(3),
+        at: Some(Timestamp(100)),
+    };
+    assert_eq!(failed.rows, [expected]);
+
+    let crawls = store.crawl_rows(&id, range(1, 1)).await.expect("crawls");
+    assert_eq!((crawls.rows[0].id.as_str(), crawls.count), ("c1", 2));
+    let none = store.page_rows(&other, false, range(9, 0)).await;
+    assert_eq!(none.expect("none").count, 0);
+    let none = store.crawl_rows(&other, range(9, 0)).await;
+    assert_eq!(none.expect("none").rows, []);
+}

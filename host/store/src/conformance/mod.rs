@@ -1,0 +1,97 @@
+//! Conformance suites: one per store trait, for every back end.
+//!
+//! A case takes the trait that it tests, so it runs on any implementation. `conformance!` declares
+//! one test per case and back end, each on a fresh store. To test another back end, write a
+//! function that opens an empty store of it, and add a line at the end.
+
+mod contacts;
+mod crawls;
+mod fixtures;
+mod ledger;
+mod outbox;
+
+use std::sync::Arc;
+
+use crate::sqlite::SqliteStore;
+use crate::{DataDir, Store};
+
+/// An empty store, and whatever must outlive it.
+struct Fresh<T> {
+    store: Arc<dyn Store>,
+    _guard: T,
+}
+
+macro_rules! conformance {
+    ($backend:ident: $open:path) => {
+        mod $backend {
+            conformance! { ledger::accounts as accounts on $open, without accounts:
+                an_account_is_created_atomically,
+                a_revoked_key_is_gone,
+                keys_are_listed_with_uses_and_revocation,
+                notices_are_read_back,
+                answers_are_stored_until_they_expire,
+                a_subscription_and_its_charge_are_written_together,
+                prices_are_appended,
+            }
+            conformance! { ledger::entries as entries on $open, without accounts:
+                a_repeated_entry_is_skipped,
+                only_the_entry_that_overdraws_is_refused,
+                open_reserves_are_found_anywhere_in_the_ledger,
+                the_outstanding_allotment_of_a_run_is_open,
+                a_statement_is_paged_within_its_window,
+                usage_is_summed_by_account,
+            }
+            conformance! { crawls as crawls on $open, with accounts:
+                a_crawl_is_read_back_in_every_state,
+                progress_is_atomic_and_idempotent,
+                every_url_state_is_read_back,
+                expired_crawls_are_deleted_completely,
+                lists_are_paged,
+            }
+            conformance! { outbox as outbox on $open, with accounts:
+                events_are_stored_until_they_are_delivered,
+                lists_are_paged,
+                a_secret_is_generated_once_and_renewed,
+            }
+            conformance! { contacts as contacts on $open, with accounts:
+                contacts_are_merged_and_listed,
+            }
+        }
+    };
+    ($($suite:ident)::+ as $name:ident on $open:path, without accounts: $($case:ident,)*) => {
+        mod $name {
+            use $crate::conformance::$($suite)::+ as suite;
+            $(#[tokio::test]
+            async fn $case() {
+                let fresh = $open().await;
+                suite::$case(&*fresh.store).await;
+                fresh.store.close().await;
+            })*
+        }
+    };
+    ($($suite:ident)::+ as $name:ident on $open:path, with accounts: $($case:ident,)*) => {
+        mod $name {
+            use $crate::conformance::$($suite)::+ as suite;
+            use $crate::conformance::fixtures::with_accounts;
+            $(#[tokio::test]
+            async fn $case() {
+                let fresh = $open().await;
+                with_accounts(&*fresh.store).await;
+                suite::$case(&*fresh.store).await;
+                fresh.store.close().await;
+            })*
+        }
+    };
+}
+
+async fn open_sqlite() -> Fresh<tempfile::TempDir> {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let data = DataDir::create(directory.path()).expect("a data directory");
+    let store = SqliteStore::open(data).await.expect("a store");
+    Fresh {
+        store: Arc::new(store),
+        _guard: directory,
+    }
+}
+
+conformance! { sqlite: crate::conformance::open_sqlite }

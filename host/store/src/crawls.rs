@@ -1,0 +1,233 @@
+//! The store behind crawls: requests, URLs, and where the entry of each page is.
+
+use std::fmt;
+
+use trawl_model::clock::Timestamp;
+use trawl_model::{Nanodollars, StopReason, Terms, UrlRow};
+
+use crate::account::AccountId;
+use crate::future::StoreFuture;
+use crate::paging::{PageRange, Rows};
+
+/// Crawls. Every operation is durable once its future returns `Ok`, and atomic unless it says
+/// otherwise.
+pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
+    /// Adds a crawl.
+    fn create_crawl<'a>(&'a self, record: &'a CrawlRecord) -> StoreFuture<'a, ()>;
+
+    /// The crawl of this account with this id.
+    fn crawl<'a>(
+        &'a self,
+        account: &'a AccountId,
+        id: &'a str,
+    ) -> StoreFuture<'a, Option<CrawlRecord>>;
+
+    /// Crawls of an account that were created before a time, newest first.
+    fn crawls<'a>(
+        &'a self,
+        account: &'a AccountId,
+        before: Timestamp,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<CrawlRecord>>;
+
+    /// Every crawl that has not ended, oldest first.
+    fn unfinished_crawls(&self) -> StoreFuture<'_, Vec<CrawlRecord>>;
+
+    /// Sets the state of a crawl that goes on. To end one, use [`Self::end_crawl`].
+    fn set_crawl_state<'a>(&'a self, id: &'a str, state: CrawlState) -> StoreFuture<'a, ()>;
+
+    /// Ends a crawl.
+    fn end_crawl<'a>(&'a self, id: &'a str, stop: StopReason, at: Timestamp)
+    -> StoreFuture<'a, ()>;
+
+    /// Writes a batch of a crawl's progress in one transaction. Idempotent.
+    fn save_crawl_progress<'a>(
+        &'a self,
+        id: &'a str,
+        progress: &'a Progress,
+    ) -> StoreFuture<'a, ()>;
+
+    /// URLs of a crawl by number, after `after`.
+    fn crawl_urls<'a>(
+        &'a self,
+        id: &'a str,
+        after: Option<u32>,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<UrlRow>>;
+
+    /// Skipped URLs of a crawl by number, after `after`.
+    fn crawl_skipped<'a>(
+        &'a self,
+        id: &'a str,
+        after: Option<u32>,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<UrlRow>>;
+
+    /// Pages of a crawl in order of completion, after `after`.
+    fn crawl_pages<'a>(
+        &'a self,
+        id: &'a str,
+        after: u64,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<PageRow>>;
+
+    /// The last page of a crawl.
+    fn last_crawl_page<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<PageRow>>;
+
+    /// Deletes crawls that ended before a time, and returns their ids. Their ledger entries stay.
+    ///
+    /// Not atomic: a large crawl is deleted in batches, so that no writer waits long. One that was
+    /// deleted only in part is finished by the next call.
+    fn expire_crawls(&self, before: Timestamp) -> StoreFuture<'_, Vec<String>>;
+
+    /// Crawls of an account, newest first.
+    fn crawl_rows<'a>(
+        &'a self,
+        account: &'a AccountId,
+        range: PageRange,
+    ) -> StoreFuture<'a, Rows<CrawlRecord>>;
+
+    /// Pages of an account's crawls, newest crawl and page first; with `in_background` those of
+    /// background crawls only.
+    fn page_rows<'a>(
+        &'a self,
+        account: &'a AccountId,
+        in_background: bool,
+        range: PageRange,
+    ) -> StoreFuture<'a, Rows<CrawledPage>>;
+}
+
+/// The state of a crawl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CrawlState {
+    /// Waiting to start.
+    Queued,
+    /// Running.
+    Running,
+    /// Waiting for secrets that were lost in a restart.
+    Parked,
+    /// Ended.
+    Ended,
+}
+
+impl CrawlState {
+    /// Every state.
+    pub const ALL: [Self; 4] = [Self::Queued, Self::Running, Self::Parked, Self::Ended];
+
+    /// Name on the wire and in the store.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Parked => "parked",
+            Self::Ended => "ended",
+        }
+    }
+
+    /// The state with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
+}
+
+/// One crawl.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrawlRecord {
+    /// Id, lower-case hexadecimal.
+    pub id: String,
+    /// Account that requested the crawl and pays for it.
+    pub account: AccountId,
+    /// The request as JSON, without the caller's secrets.
+    pub request: String,
+    /// `crawl` or `links`.
+    pub verb: String,
+    /// Billing terms of its pages.
+    pub terms: Terms,
+    /// Whether it needs secrets that are not stored.
+    pub needs_secrets: bool,
+    /// Whether it continues when the client disconnects.
+    pub in_background: bool,
+    /// Current state.
+    pub state: CrawlState,
+    /// Why it ended.
+    pub stop: Option<StopReason>,
+    /// When it was requested.
+    pub created: Timestamp,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// Totals over its pages.
+    pub counts: CrawlCounts,
+}
+
+/// Totals over the pages of a crawl.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CrawlCounts {
+    /// Pages, including failed ones.
+    pub n_pages: u64,
+    /// Failed pages.
+    pub n_failed: u64,
+    /// Decoded bytes.
+    pub n_bytes: u64,
+    /// Total charged.
+    pub spent: Nanodollars,
+}
+
+/// A page of a crawl: the position of its entry in the page log, and the columns that lists show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageRow {
+    /// Sequence number in order of completion, from 1.
+    pub seq: u64,
+    /// Number of its URL.
+    pub n: u32,
+    /// Status of the entry.
+    pub status: u16,
+    /// Whether the page failed.
+    pub is_failed: bool,
+    /// Position of the entry.
+    pub place: LogPosition,
+    /// Completion time; `None` in rows written before schema version 5.
+    pub at: Option<Timestamp>,
+    /// Cost of the page.
+    pub cost: Nanodollars,
+    /// Why it failed.
+    pub error: Option<String>,
+}
+
+/// Position of an entry in a page log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogPosition {
+    /// Offset in bytes.
+    pub offset: u64,
+    /// Stored length in bytes.
+    pub length: u32,
+}
+
+/// A batch of a crawl's progress that is written in one transaction.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// New and changed URLs, each once.
+    pub urls: Vec<UrlRow>,
+    /// New pages.
+    pub pages: Vec<PageRow>,
+    /// New totals over all pages.
+    pub counts: CrawlCounts,
+}
+
+/// A page of a crawl as lists show it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrawledPage {
+    /// Id of the crawl.
+    pub crawl: String,
+    /// Sequence number in order of completion, from 1.
+    pub seq: u64,
+    /// URL as the crawl requested it.
+    pub url: String,
+    /// Status of the entry.
+    pub status: u16,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// Cost of the page.
+    pub cost: Nanodollars,
+    /// Completion time; `None` in rows written before schema version 5.
+    pub at: Option<Timestamp>,
+}

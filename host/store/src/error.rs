@@ -1,0 +1,56 @@
+//! Why an operation on the store failed.
+
+use crate::data_dir::DataDirError;
+
+/// Why the store could not carry out an operation.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The data directory could not be opened or is in use.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// The database was written by a later version of the program.
+    #[error(
+        "the database has schema version {found}, this program knows versions up to {known}: use the newer program that wrote it"
+    )]
+    SchemaTooNew {
+        /// Schema version of the database.
+        found: i64,
+        /// Latest version that this program knows.
+        known: i64,
+    },
+    /// The file is not a database of this program.
+    #[error(
+        "the database was not written by this program: choose another data directory, or move the file away"
+    )]
+    NotOurs,
+    /// A record with this name or id exists.
+    #[error("{what} exists already")]
+    Taken {
+        /// Which kind of record.
+        what: &'static str,
+    },
+    /// A stored value cannot be decoded.
+    #[error("the database has an unreadable {what}")]
+    Unreadable {
+        /// The column or value.
+        what: &'static str,
+    },
+    /// I/O on the page log of a crawl failed.
+    #[error("the page log of a crawl failed to {doing}")]
+    PageLog {
+        /// The operation.
+        doing: &'static str,
+        /// The cause.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The database failed.
+    #[error("the database failed to {doing}")]
+    Database {
+        /// The operation.
+        doing: &'static str,
+        /// The cause.
+        #[source]
+        source: sqlx::Error,
+    },
+}

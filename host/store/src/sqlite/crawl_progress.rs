@@ -1,0 +1,249 @@
+//! The progress of a crawl: its URLs, the positions of its pages, its totals.
+
+use std::sync::Arc;
+
+use sqlx::query::Query;
+use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::{AssertSqlSafe, Connection};
+
+use trawl_model::clock::Timestamp;
+use trawl_model::{Nanodollars, SkipReason, UrlRow, UrlState};
+
+use super::row::{column, count_column, failed_to, signed};
+use crate::{LogPosition, PageRow, Progress, StoreError};
+
+const WRITING: &str = "write a crawl";
+const READING: &str = "read a crawl";
+/// Batch sizes of an insert, largest first. Fixed sizes, so that each statement is prepared once.
+const BATCH_ROWS: [usize; 4] = [128, 32, 8, 1];
+/// Stored states of URLs. From `SKIPPED` on, the number of the skip reason is added.
+const WAITING: i64 = 0;
+const DONE: i64 = 1;
+const SKIPPED: i64 = 16;
+
+/// Writes URLs, pages and totals in one transaction.
+pub(super) async fn save(
+    connection: &mut SqliteConnection,
+    id: &str,
+    progress: &Progress,
+) -> Result<(), StoreError> {
+    let failed = failed_to(WRITING);
+    let mut transaction = connection
+        .begin_with("BEGIN IMMEDIATE")
+        .await
+        .map_err(&failed)?;
+    let counts = &progress.counts;
+    let crawl: Option<(i64,)> = sqlx::query_as(
+        "UPDATE crawls SET n_pages = ?, n_failed = ?, n_bytes = ?, spent = ? WHERE id = ? RETURNING number",
+    )
+    .bind(signed(counts.n_pages))
+    .bind(signed(counts.n_failed))
+    .bind(signed(counts.n_bytes))
+    .bind(counts.spent.0)
+    .bind(id)
+    .fetch_optional(&mut *transaction)
+    .await
+    .map_err(&failed)?;
+    let Some((crawl,)) = crawl else {
+        return Err(failed(sqlx::Error::RowNotFound));
+    };
+    insert(&mut transaction, &URLS, &progress.urls, |query, row| {
+        query
+            .bind(crawl)
+            .bind(row.n)
+            .bind(row.url.as_str())
+            .bind(row.depth)
+            .bind(state_number(row.state))
+    })
+    .await?;
+    insert(&mut transaction, &PAGES, &progress.pages, |query, row| {
+        query
+            .bind(crawl)
+            .bind(signed(row.seq))
+            .bind(row.n)
+            .bind(row.status)
+            .bind(row.is_failed)
+            .bind(signed(row.place.offset))
+            .bind(row.place.length)
+            .bind(row.at.map(|at| at.0))
+            .bind(row.cost.0)
+            .bind(row.error.as_deref())
+    })
+    .await?;
+    transaction.commit().await.map_err(&failed)
+}
+
+/// An insert of several rows.
+struct Insert {
+    into: &'static str,
+    n_columns: usize,
+    on_conflict: &'static str,
+}
+
+const URLS: Insert = Insert {
+    into: "INSERT INTO crawl_urls (crawl, n, url, depth, state) VALUES ",
+    n_columns: 5,
+    on_conflict: " ON CONFLICT (crawl, n) DO UPDATE SET depth = excluded.depth, state = excluded.state",
+};
+
+const PAGES: Insert = Insert {
+    into: "INSERT INTO crawl_pages (crawl, seq, n, status, is_failed, place, length, at, cost, error) VALUES ",
+    n_columns: 10,
+    // Repeats the same batch when a commit was reported as failed but had reached the disk.
+    on_conflict: " ON CONFLICT (crawl, seq) DO UPDATE SET n = excluded.n, status = excluded.status,
+        is_failed = excluded.is_failed, place = excluded.place, length = excluded.length,
+        at = excluded.at, cost = excluded.cost, error = excluded.error",
+};
+
+impl Insert {
+    fn sql(&self, n_rows: usize) -> String {
+        let row = format!("({})", vec!["?"; self.n_columns].join(", "));
+        let rows = vec![row; n_rows].join(", ");
+        format!("{}{rows}{}", self.into, self.on_conflict)
+    }
+}
+
+type Values<'q> = Query<'q, Sqlite, SqliteArguments>;
+
+async fn insert<'q, T>(
+    connection: &mut SqliteConnection,
+    insert: &Insert,
+    rows: &'q [T],
+    bind: impl Fn(Values<'q>, &'q T) -> Values<'q>,
+) -> Result<(), StoreError> {
+    let mut remaining = rows;
+    for n_rows in BATCH_ROWS {
+        if remaining.len() < n_rows {
+            continue;
+        }
+        let sql: Arc<str> = insert.sql(n_rows).into();
+        while remaining.len() >= n_rows {
+            let (batch, rest) = remaining.split_at(n_rows);
+            let query = sqlx::query(AssertSqlSafe(Arc::clone(&sql)));
+            batch
+                .iter()
+                .fold(query, &bind)
+                .execute(&mut *connection)
+                .await
+                .map_err(failed_to(WRITING))?;
+            remaining = rest;
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn urls(
+    readers: &SqlitePool,
+    id: &str,
+    after: Option<u32>,
+    count_max: u32,
+) -> Result<Vec<UrlRow>, StoreError> {
+    select_urls(readers, id, after, count_max, WAITING).await
+}
+
+pub(super) async fn skipped(
+    readers: &SqlitePool,
+    id: &str,
+    after: Option<u32>,
+    count_max: u32,
+) -> Result<Vec<UrlRow>, StoreError> {
+    select_urls(readers, id, after, count_max, SKIPPED).await
+}
+
+async fn select_urls(
+    readers: &SqlitePool,
+    id: &str,
+    after: Option<u32>,
+    count_max: u32,
+    state_min: i64,
+) -> Result<Vec<UrlRow>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT n, url, depth, crawl_urls.state AS state FROM crawl_urls
+         WHERE crawl = (SELECT number FROM crawls WHERE id = ?) AND n > ? AND crawl_urls.state >= ? ORDER BY n LIMIT ?",
+    )
+    .bind(id)
+    .bind(after.map_or(-1, i64::from))
+    .bind(state_min)
+    .bind(count_max)
+    .fetch_all(readers)
+    .await
+    .map_err(failed_to(READING))?;
+    rows.iter()
+        .map(|row| {
+            Ok(UrlRow {
+                n: column(row, "n")?,
+                url: column(row, "url")?,
+                depth: column(row, "depth")?,
+                state: state_of(column(row, "state")?)?,
+            })
+        })
+        .collect()
+}
+
+pub(super) async fn pages(
+    readers: &SqlitePool,
+    id: &str,
+    after: u64,
+    count_max: u32,
+) -> Result<Vec<PageRow>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT * FROM crawl_pages WHERE crawl = (SELECT number FROM crawls WHERE id = ?) AND seq > ? ORDER BY seq LIMIT ?",
+    )
+    .bind(id)
+    .bind(signed(after))
+    .bind(count_max)
+    .fetch_all(readers)
+    .await
+    .map_err(failed_to(READING))?;
+    rows.iter().map(page).collect()
+}
+
+pub(super) async fn last_page(
+    readers: &SqlitePool,
+    id: &str,
+) -> Result<Option<PageRow>, StoreError> {
+    let row = sqlx::query(
+        "SELECT * FROM crawl_pages WHERE crawl = (SELECT number FROM crawls WHERE id = ?) ORDER BY seq DESC LIMIT 1",
+    )
+    .bind(id)
+    .fetch_optional(readers)
+    .await
+    .map_err(failed_to(READING))?;
+    row.as_ref().map(page).transpose()
+}
+
+fn page(row: &SqliteRow) -> Result<PageRow, StoreError> {
+    Ok(PageRow {
+        seq: count_column(row, "seq")?,
+        n: column(row, "n")?,
+        status: column(row, "status")?,
+        is_failed: column(row, "is_failed")?,
+        place: LogPosition {
+            offset: count_column(row, "place")?,
+            length: column(row, "length")?,
+        },
+        at: column::<Option<i64>>(row, "at")?.map(Timestamp),
+        cost: Nanodollars(column(row, "cost")?),
+        error: column(row, "error")?,
+    })
+}
+
+fn state_number(state: UrlState) -> i64 {
+    match state {
+        UrlState::Waiting => WAITING,
+        UrlState::Done => DONE,
+        UrlState::Skipped(skip) => SKIPPED + i64::from(skip.number()),
+    }
+}
+
+fn state_of(number: i64) -> Result<UrlState, StoreError> {
+    let skipped = || {
+        let skip = u8::try_from(number - SKIPPED).ok();
+        skip.and_then(SkipReason::numbered).map(UrlState::Skipped)
+    };
+    match number {
+        WAITING => Ok(UrlState::Waiting),
+        DONE => Ok(UrlState::Done),
+        _ => skipped().ok_or(StoreError::Unreadable { what: "state" }),
+    }
+}

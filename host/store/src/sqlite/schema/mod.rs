@@ -1,0 +1,349 @@
+//! The database schema, one migration per version. A released version is never edited; a change is
+//! a new version at the end.
+
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{Connection, Row};
+
+use super::row::failed_to;
+use crate::StoreError;
+
+/// Identifies databases of this program: `trwl` in ASCII.
+const APPLICATION_ID: i64 = 0x7472_776c;
+/// Error code of a file that is not a database.
+const SQLITE_NOTADB: &str = "26";
+
+/// The migration at index `n` upgrades a database from version `n` to `n + 1`.
+const MIGRATIONS: &[&str] = &[
+    VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6,
+];
+
+/// Accounts, keys, ledger, answers.
+///
+/// A trigger updates the balance of an account with each entry, so the two cannot drift apart; the
+/// check constraints refuse an entry that would overdraw. Post and void of a reservation have the
+/// same id, so it ends only once.
+const VERSION_1: &str = "
+CREATE TABLE accounts (
+    id      TEXT PRIMARY KEY,
+    name    TEXT NOT NULL UNIQUE,
+    created INTEGER NOT NULL,
+    balance INTEGER NOT NULL DEFAULT 0 CHECK (balance >= 0),
+    held    INTEGER NOT NULL DEFAULT 0 CHECK (held BETWEEN 0 AND balance)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE keys (
+    prefix  TEXT PRIMARY KEY,
+    account TEXT NOT NULL REFERENCES accounts (id),
+    hash    BLOB NOT NULL UNIQUE,
+    created INTEGER NOT NULL,
+    revoked INTEGER
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE entries (
+    seq     INTEGER PRIMARY KEY,
+    id      TEXT NOT NULL UNIQUE,
+    account TEXT NOT NULL REFERENCES accounts (id),
+    kind    TEXT NOT NULL CHECK (kind IN ('top_up', 'bonus', 'reserve', 'post', 'void')),
+    amount  INTEGER NOT NULL,
+    held    INTEGER NOT NULL,
+    hold    TEXT NOT NULL,
+    run     TEXT NOT NULL,
+    url     TEXT NOT NULL,
+    ai                INTEGER NOT NULL,
+    compute           INTEGER NOT NULL,
+    file              INTEGER NOT NULL,
+    bytes_transferred INTEGER NOT NULL,
+    transform         INTEGER NOT NULL,
+    vendor_billed     INTEGER NOT NULL,
+    reason  TEXT NOT NULL,
+    at      INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX entries_of_account ON entries (account);
+
+CREATE TRIGGER entries_move_sums AFTER INSERT ON entries BEGIN
+    UPDATE accounts SET balance = balance + NEW.amount, held = held + NEW.held WHERE id = NEW.account;
+END;
+
+CREATE TRIGGER entries_are_not_changed BEFORE UPDATE ON entries BEGIN
+    SELECT RAISE(ABORT, 'ledger entries are final');
+END;
+
+CREATE TRIGGER entries_are_not_removed BEFORE DELETE ON entries BEGIN
+    SELECT RAISE(ABORT, 'ledger entries are final');
+END;
+
+CREATE TABLE answers (
+    account      TEXT NOT NULL REFERENCES accounts (id),
+    key          TEXT NOT NULL,
+    body_hash    BLOB NOT NULL,
+    status       INTEGER,
+    content_type TEXT,
+    body         BLOB,
+    at           INTEGER NOT NULL,
+    PRIMARY KEY (account, key)
+) STRICT;
+
+CREATE INDEX answers_by_age ON answers (at);
+";
+
+/// Crawls, their URLs and pages, and an index on the ledger entries of their allotments. `state` of
+/// a URL: 0 waiting, 1 done, from 16 on 16 plus the skip reason.
+const VERSION_2: &str = "
+CREATE INDEX entries_of_slice ON entries (hold) WHERE hold >= 'p:' AND hold < 'p;';
+
+CREATE TABLE crawls (
+    number        INTEGER PRIMARY KEY,
+    id            TEXT NOT NULL UNIQUE,
+    account       TEXT NOT NULL REFERENCES accounts (id),
+    request       TEXT NOT NULL,
+    verb          TEXT NOT NULL,
+    needs_secrets INTEGER NOT NULL,
+    in_background INTEGER NOT NULL,
+    state         TEXT NOT NULL CHECK (state IN ('queued', 'running', 'parked', 'ended')),
+    stop          TEXT,
+    created       INTEGER NOT NULL,
+    ended         INTEGER,
+    n_pages       INTEGER NOT NULL,
+    n_failed      INTEGER NOT NULL,
+    n_bytes       INTEGER NOT NULL,
+    spent         INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX crawls_of_account ON crawls (account, created);
+CREATE INDEX crawls_by_end ON crawls (ended);
+CREATE INDEX crawls_unfinished ON crawls (state) WHERE state <> 'ended';
+
+CREATE TABLE crawl_urls (
+    crawl INTEGER NOT NULL,
+    n     INTEGER NOT NULL,
+    url   TEXT NOT NULL,
+    depth INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    PRIMARY KEY (crawl, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE crawl_pages (
+    crawl     INTEGER NOT NULL,
+    seq       INTEGER NOT NULL,
+    n         INTEGER NOT NULL,
+    status    INTEGER NOT NULL,
+    is_failed INTEGER NOT NULL,
+    place     INTEGER NOT NULL,
+    length    INTEGER NOT NULL,
+    PRIMARY KEY (crawl, seq)
+) STRICT, WITHOUT ROWID;
+";
+
+/// Undelivered webhook events, and the secrets that sign them.
+const VERSION_3: &str = "
+CREATE TABLE outbox (
+    seq         INTEGER PRIMARY KEY,
+    id          TEXT NOT NULL UNIQUE,
+    account     TEXT NOT NULL REFERENCES accounts (id),
+    destination TEXT NOT NULL,
+    event       TEXT NOT NULL,
+    body        TEXT NOT NULL,
+    created     INTEGER NOT NULL,
+    due         INTEGER NOT NULL,
+    n_attempts  INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX outbox_by_time ON outbox (due, seq, destination);
+CREATE INDEX outbox_by_destination ON outbox (destination, due, seq);
+
+CREATE TABLE webhook_secrets (
+    account TEXT PRIMARY KEY REFERENCES accounts (id),
+    secret  TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+";
+
+/// Seats: subscriptions, the entry kind of their charges, and the terms of crawls.
+///
+/// SQLite cannot alter a check constraint, so the ledger is copied into a new table; its indexes
+/// and triggers are dropped with the old one and created again. The balances stay unchanged,
+/// because the triggers are created after the copy.
+const VERSION_4: &str = "
+CREATE TABLE entries_4 (
+    seq     INTEGER PRIMARY KEY,
+    id      TEXT NOT NULL UNIQUE,
+    account TEXT NOT NULL REFERENCES accounts (id),
+    kind    TEXT NOT NULL CHECK (kind IN ('top_up', 'bonus', 'reserve', 'post', 'void', 'seats')),
+    amount  INTEGER NOT NULL,
+    held    INTEGER NOT NULL,
+    hold    TEXT NOT NULL,
+    run     TEXT NOT NULL,
+    url     TEXT NOT NULL,
+    ai                INTEGER NOT NULL,
+    compute           INTEGER NOT NULL,
+    file              INTEGER NOT NULL,
+    bytes_transferred INTEGER NOT NULL,
+    transform         INTEGER NOT NULL,
+    vendor_billed     INTEGER NOT NULL,
+    reason  TEXT NOT NULL,
+    at      INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO entries_4 (seq, id, account, kind, amount, held, hold, run, url,
+        ai, compute, file, bytes_transferred, transform, vendor_billed, reason, at)
+    SELECT seq, id, account, kind, amount, held, hold, run, url,
+        ai, compute, file, bytes_transferred, transform, vendor_billed, reason, at
+    FROM entries ORDER BY seq;
+
+DROP TABLE entries;
+ALTER TABLE entries_4 RENAME TO entries;
+
+CREATE INDEX entries_of_account ON entries (account);
+CREATE INDEX entries_of_slice ON entries (hold) WHERE hold >= 'p:' AND hold < 'p;';
+
+CREATE TRIGGER entries_move_sums AFTER INSERT ON entries BEGIN
+    UPDATE accounts SET balance = balance + NEW.amount, held = held + NEW.held WHERE id = NEW.account;
+END;
+
+CREATE TRIGGER entries_are_not_changed BEFORE UPDATE ON entries BEGIN
+    SELECT RAISE(ABORT, 'ledger entries are final');
+END;
+
+CREATE TRIGGER entries_are_not_removed BEFORE DELETE ON entries BEGIN
+    SELECT RAISE(ABORT, 'ledger entries are final');
+END;
+
+CREATE TABLE subscriptions (
+    account     TEXT PRIMARY KEY REFERENCES accounts (id),
+    seats       INTEGER NOT NULL CHECK (seats >= 0),
+    next_seats  INTEGER NOT NULL CHECK (next_seats >= 0),
+    begun       INTEGER NOT NULL,
+    period_from INTEGER NOT NULL,
+    period_to   INTEGER NOT NULL CHECK (period_to > period_from),
+    price       INTEGER NOT NULL,
+    state       TEXT NOT NULL CHECK (state IN ('active', 'suspended', 'lapsed'))
+) STRICT, WITHOUT ROWID;
+
+ALTER TABLE crawls ADD COLUMN terms TEXT NOT NULL DEFAULT 'pay_as_you_go' CHECK (terms IN ('pay_as_you_go', 'unlimited'));
+";
+
+/// Names and uses of keys, balance notices, usage of pages, columns for page lists, and the price
+/// history.
+const VERSION_5: &str = "
+ALTER TABLE keys ADD COLUMN name TEXT NOT NULL DEFAULT '';
+ALTER TABLE keys ADD COLUMN last_used INTEGER;
+CREATE INDEX keys_of_account ON keys (account, created);
+
+ALTER TABLE accounts ADD COLUMN notice_to TEXT;
+ALTER TABLE accounts ADD COLUMN notice_below INTEGER NOT NULL DEFAULT 0 CHECK (notice_below >= 0);
+ALTER TABLE accounts ADD COLUMN low_count INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN low_told INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN empty_count INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE accounts ADD COLUMN empty_told INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE entries ADD COLUMN n_bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE entries ADD COLUMN cpu INTEGER NOT NULL DEFAULT 0;
+
+ALTER TABLE crawl_pages ADD COLUMN at INTEGER;
+ALTER TABLE crawl_pages ADD COLUMN cost INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE crawl_pages ADD COLUMN error TEXT;
+
+CREATE INDEX outbox_of_account ON outbox (account, seq);
+
+CREATE TABLE price_history (
+    seq    INTEGER PRIMARY KEY,
+    at     INTEGER NOT NULL,
+    prices TEXT NOT NULL
+) STRICT;
+
+CREATE TRIGGER price_history_is_not_changed BEFORE UPDATE ON price_history BEGIN
+    SELECT RAISE(ABORT, 'past prices are final');
+END;
+
+CREATE TRIGGER price_history_is_not_removed BEFORE DELETE ON price_history BEGIN
+    SELECT RAISE(ABORT, 'past prices are final');
+END;
+";
+
+/// Contacts that pipelines extracted. `details` is a JSON object, `pages` an array of URLs.
+const VERSION_6: &str = "
+CREATE TABLE contacts (
+    seq        INTEGER PRIMARY KEY,
+    account    TEXT NOT NULL REFERENCES accounts (id),
+    domain     TEXT NOT NULL,
+    kind       TEXT NOT NULL,
+    value      TEXT NOT NULL,
+    details    TEXT NOT NULL,
+    pages      TEXT NOT NULL,
+    first_seen INTEGER NOT NULL,
+    last_seen  INTEGER NOT NULL,
+    UNIQUE (account, domain, kind, value)
+) STRICT;
+
+CREATE INDEX contacts_by_time ON contacts (account, last_seen, seq);
+";
+
+/// Refuses a file that a newer version or another program wrote, before anything is written to it.
+pub(super) async fn check(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let found = version(connection).await?;
+    let is_empty = number(connection, "SELECT COUNT(*) FROM sqlite_schema").await? == 0;
+    let application = number(connection, "PRAGMA application_id").await?;
+    if !is_empty && application != APPLICATION_ID {
+        return Err(StoreError::NotOurs);
+    }
+    if found > latest() {
+        let known = latest();
+        return Err(StoreError::SchemaTooNew { found, known });
+    }
+    Ok(())
+}
+
+/// Upgrades the schema to the latest version in one transaction.
+pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let failed = failed_to("migrate its schema");
+    let found = version(connection).await?;
+    let missing = usize::try_from(found)
+        .ok()
+        .and_then(|from| MIGRATIONS.get(from..));
+    let mut transaction = connection
+        .begin_with("BEGIN IMMEDIATE")
+        .await
+        .map_err(&failed)?;
+    for migration in missing.unwrap_or_default() {
+        sqlx::raw_sql(*migration)
+            .execute(&mut *transaction)
+            .await
+            .map_err(&failed)?;
+    }
+    // Pragmas take no bound values; both numbers are constants.
+    let pragmas = format!(
+        "PRAGMA user_version = {}; PRAGMA application_id = {APPLICATION_ID}",
+        latest()
+    );
+    sqlx::raw_sql(sqlx::AssertSqlSafe(pragmas))
+        .execute(&mut *transaction)
+        .await
+        .map_err(&failed)?;
+    transaction.commit().await.map_err(&failed)
+}
+
+fn latest() -> i64 {
+    MIGRATIONS.len() as i64
+}
+
+async fn version(connection: &mut SqliteConnection) -> Result<i64, StoreError> {
+    number(connection, "PRAGMA user_version").await
+}
+
+async fn number(connection: &mut SqliteConnection, sql: &'static str) -> Result<i64, StoreError> {
+    let row = sqlx::query(sql).fetch_one(connection).await;
+    row.and_then(|row| row.try_get(0)).map_err(|error| {
+        let is_not_a_database = error
+            .as_database_error()
+            .and_then(|error| error.code())
+            .is_some_and(|code| code == SQLITE_NOTADB);
+        if is_not_a_database {
+            StoreError::NotOurs
+        } else {
+            failed_to("read its schema version")(error)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

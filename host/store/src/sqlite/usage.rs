@@ -1,0 +1,196 @@
+//! Sums over the ledger: statements, runs, usage, audits.
+
+use std::time::Duration;
+
+use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+
+use trawl_model::clock::Timestamp;
+use trawl_model::{Charge, Nanodollars};
+
+use super::entries::{kind_named, posted};
+use super::row::{column, count_column, failed_to};
+use crate::{
+    AccountId, AccountUsage, Audit, Consumed, Disagreement, KindSum, StatementPage, StoreError,
+    Window,
+};
+
+/// Total charge of a run by component. The ids of its posts start with its name, so this reads no
+/// other entries.
+pub(super) async fn run_charge(readers: &SqlitePool, run: &str) -> Result<Charge, StoreError> {
+    let row = sqlx::query(
+        "SELECT COALESCE(SUM(ai), 0) ai, COALESCE(SUM(compute), 0) compute, COALESCE(SUM(file), 0) file,
+            COALESCE(SUM(bytes_transferred), 0) bytes_transferred, COALESCE(SUM(transform), 0) transform,
+            COALESCE(SUM(vendor_billed), 0) vendor_billed
+         FROM entries WHERE id >= 'c:' || ?1 || ':' AND id < 'c:' || ?1 || ';'",
+    )
+    .bind(run)
+    .fetch_one(readers)
+    .await
+    .map_err(failed_to("add up a run"))?;
+    let part = |name| column(&row, name).map(Nanodollars);
+    Ok(Charge {
+        ai: part("ai")?,
+        compute: part("compute")?,
+        file: part("file")?,
+        bytes_transferred: part("bytes_transferred")?,
+        transform: part("transform")?,
+        vendor_billed: part("vendor_billed")?,
+    })
+}
+
+pub(super) async fn run_spent(readers: &SqlitePool, run: &str) -> Result<Nanodollars, StoreError> {
+    let spent: i64 = sqlx::query_scalar(
+        "SELECT COALESCE(-SUM(amount), 0) FROM entries WHERE id >= 'c:' || ?1 || ':' AND id < 'c:' || ?1 || ';'",
+    )
+    .bind(run)
+    .fetch_one(readers)
+    .await
+    .map_err(failed_to("add up a run"))?;
+    Ok(Nanodollars(spent))
+}
+
+pub(super) async fn statement(
+    readers: &SqlitePool,
+    account: &AccountId,
+    window: Window,
+) -> Result<StatementPage, StoreError> {
+    let failed = failed_to("read the ledger");
+    // One transaction, so that entries and balance are consistent.
+    let mut transaction = readers.begin().await.map_err(&failed)?;
+    let (balance, held): (i64, i64) =
+        sqlx::query_as("SELECT balance, held FROM accounts WHERE id = ?")
+            .bind(account.as_str())
+            .fetch_optional(&mut *transaction)
+            .await
+            .map_err(&failed)?
+            .unwrap_or_default();
+    let rows = sqlx::query(
+        "SELECT * FROM entries WHERE account = ? AND seq > ? AND at >= ? AND at < ? ORDER BY seq LIMIT ?",
+    )
+    .bind(account.as_str())
+    .bind(window.after)
+    .bind(window.from.0)
+    .bind(window.to.0)
+    .bind(window.limit)
+    .fetch_all(&mut *transaction)
+    .await
+    .map_err(&failed)?;
+    let sums = match window.after {
+        0 => sums(&mut transaction, account, window).await?,
+        _ => Vec::new(),
+    };
+    Ok(StatementPage {
+        entries: rows.iter().map(posted).collect::<Result<_, _>>()?,
+        sums,
+        balance: Nanodollars(balance),
+        held: Nanodollars(held),
+    })
+}
+
+async fn sums(
+    connection: &mut SqliteConnection,
+    account: &AccountId,
+    window: Window,
+) -> Result<Vec<KindSum>, StoreError> {
+    let rows: Vec<(String, i64, i64)> = sqlx::query_as(
+        "SELECT kind, COUNT(*), SUM(amount) FROM entries WHERE account = ? AND at >= ? AND at < ?
+         GROUP BY kind ORDER BY kind",
+    )
+    .bind(account.as_str())
+    .bind(window.from.0)
+    .bind(window.to.0)
+    .fetch_all(connection)
+    .await
+    .map_err(failed_to("add up the ledger"))?;
+    rows.into_iter()
+        .map(|(kind, n_entries, amount)| {
+            Ok(KindSum {
+                kind: kind_named(&kind)?,
+                n_entries: n_entries.unsigned_abs(),
+                amount: Nanodollars(amount),
+            })
+        })
+        .collect()
+}
+
+pub(super) async fn audit(readers: &SqlitePool) -> Result<Audit, StoreError> {
+    // One statement, so that entries and balances are consistent.
+    let rows: Vec<(String, i64, i64, i64, i64, i64)> = sqlx::query_as(
+        "SELECT accounts.id, balance, accounts.held,
+                COALESCE(SUM(amount), 0), COALESCE(SUM(entries.held), 0), COUNT(seq)
+         FROM accounts LEFT JOIN entries ON entries.account = accounts.id
+         GROUP BY accounts.id ORDER BY accounts.id",
+    )
+    .fetch_all(readers)
+    .await
+    .map_err(failed_to("add up the ledger"))?;
+    let n_accounts = rows.len() as u64;
+    let n_entries = rows.iter().map(|row| row.5.unsigned_abs()).sum();
+    let disagreements = rows
+        .into_iter()
+        .filter(|(_, balance, held, amounts, helds, _)| balance != amounts || held != helds)
+        .map(|(id, balance, held, amounts, helds, _)| Disagreement {
+            account: AccountId::new(id),
+            balance: Nanodollars(balance),
+            entries_balance: Nanodollars(amounts),
+            held: Nanodollars(held),
+            entries_held: Nanodollars(helds),
+        })
+        .collect();
+    Ok(Audit {
+        n_accounts,
+        n_entries,
+        disagreements,
+    })
+}
+
+/// Usage per account. Every post is a page. So is a void, except those that return the unused
+/// allotment of a run, which have no URL.
+pub(super) async fn by_account(
+    readers: &SqlitePool,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<Vec<AccountUsage>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT account,
+             SUM(kind = 'post') AS n_pages,
+             SUM(kind = 'void' AND (url <> '' OR hold NOT LIKE 'p:%')) AS n_failed,
+             SUM(n_bytes) AS n_bytes, SUM(cpu) AS cpu,
+             SUM(ai) AS ai, SUM(compute) AS compute, SUM(file) AS file, SUM(bytes_transferred) AS bytes_transferred,
+             SUM(transform) AS transform, SUM(vendor_billed) AS vendor_billed,
+             SUM(CASE kind WHEN 'top_up' THEN amount ELSE 0 END) AS top_ups,
+             SUM(CASE kind WHEN 'bonus' THEN amount ELSE 0 END) AS bonuses,
+             SUM(CASE kind WHEN 'seats' THEN -amount ELSE 0 END) AS seats
+         FROM entries WHERE at >= ? AND at < ? GROUP BY account ORDER BY account",
+    )
+    .bind(from.0)
+    .bind(to.0)
+    .fetch_all(readers)
+    .await
+    .map_err(failed_to("add up the usage"))?;
+    rows.iter().map(account_usage).collect()
+}
+
+fn account_usage(row: &SqliteRow) -> Result<AccountUsage, StoreError> {
+    let amount = |name| column(row, name).map(Nanodollars);
+    Ok(AccountUsage {
+        account: AccountId::new(column::<&str>(row, "account")?),
+        n_pages: count_column(row, "n_pages")?,
+        n_failed: count_column(row, "n_failed")?,
+        consumed: Consumed {
+            n_bytes: count_column(row, "n_bytes")?,
+            cpu: Duration::from_micros(count_column(row, "cpu")?),
+        },
+        charge: Charge {
+            ai: amount("ai")?,
+            compute: amount("compute")?,
+            file: amount("file")?,
+            bytes_transferred: amount("bytes_transferred")?,
+            transform: amount("transform")?,
+            vendor_billed: amount("vendor_billed")?,
+        },
+        top_ups: amount("top_ups")?,
+        bonuses: amount("bonuses")?,
+        seats: amount("seats")?,
+    })
+}

@@ -1,0 +1,17 @@
+//! A back end with all four stores.
+
+use futures_util::future::BoxFuture;
+
+use crate::contacts::ContactStore;
+use crate::crawls::CrawlStore;
+use crate::ledger::LedgerStore;
+use crate::outbox::OutboxStore;
+
+/// A back end that implements every store.
+///
+/// `Arc<dyn Store>` coerces to `Arc<dyn LedgerStore>` and the others: pass each caller only the
+/// trait that it needs.
+pub trait Store: LedgerStore + CrawlStore + OutboxStore + ContactStore {
+    /// Finishes pending writes and closes the connections.
+    fn close(&self) -> BoxFuture<'_, ()>;
+}

@@ -1,0 +1,303 @@
+//! From request objects to crawl plans.
+
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use url::Url;
+
+use trawl_model::Nanodollars;
+use trawl_plan::crawl::{
+    Budget, CrawlPlan, DEPTH_DEFAULT, External, IN_FLIGHT_MAX, Pattern, ScopePlan, SitemapPlan,
+    WebhookPlan,
+};
+use trawl_plan::{PagePlan, PlanError, RefusedPage, address, crawl};
+
+use super::defaults::PlanContext;
+use super::error::RequestError;
+use super::fields::{Sent, objects, read};
+use super::pages::{Purpose, non_empty, page_plans};
+use super::pipeline::Extra;
+use super::request::ScrapeRequest;
+use super::secrets::{without_password, without_secrets};
+use super::values::{DomainsForm, credits};
+use super::verb::Verb;
+
+/// Most seeds of one request. Each is a crawl of its own with pages in flight.
+const SEEDS_MAX: usize = 100;
+/// Longest delay between two requests to one host. Decision D42.
+const DELAY_MS_MAX: u64 = 60_000;
+
+/// The crawls of one request.
+#[derive(Debug)]
+pub struct CrawlRequest {
+    /// One for each seed.
+    pub crawls: Vec<PlannedCrawl>,
+    /// Parameters that were sent but have no effect, for `X-Ignored-Parameters`.
+    pub ignored: Vec<String>,
+}
+
+/// One crawl of a request.
+#[derive(Debug)]
+pub struct PlannedCrawl {
+    /// What to crawl.
+    pub plan: CrawlPlan,
+    /// The request object for this seed alone, without the caller's secrets.
+    pub request: String,
+    /// Whether secrets were left out.
+    pub needs_secrets: bool,
+}
+
+/// The crawls of a request body: one object, or an array of them.
+///
+/// # Errors
+/// See [`RequestError`].
+pub fn crawl_request(
+    body: &[u8],
+    verb: Verb,
+    context: PlanContext<'_>,
+) -> Result<CrawlRequest, RequestError> {
+    let objects_max = match verb {
+        Verb::Pipeline(pipeline) if pipeline.is_joined() => 1,
+        _ => SEEDS_MAX,
+    };
+    let mut request = CrawlRequest {
+        crawls: Vec::new(),
+        ignored: Vec::new(),
+    };
+    for object in non_empty(objects(body, objects_max)?)? {
+        request.add(object, verb, context)?;
+    }
+    Ok(request)
+}
+
+impl CrawlRequest {
+    /// Adds the crawls of one request object.
+    fn add(
+        &mut self,
+        object: &RawValue,
+        verb: Verb,
+        context: PlanContext<'_>,
+    ) -> Result<(), RequestError> {
+        let mut sent: Sent<ScrapeRequest> = read(object)?;
+        let ignored = &mut self.ignored;
+        let extra = match verb {
+            Verb::Pipeline(pipeline) => {
+                Some(Extra::take(object, pipeline, &mut sent, context, ignored)?)
+            }
+            _ => None,
+        };
+        if extra.as_ref().is_some_and(Extra::is_empty) {
+            return Ok(());
+        }
+        let (mut stored, needs_secrets) = without_secrets(object);
+        if let Some(extra) = &extra {
+            extra.shorten(&mut stored);
+        }
+        let parameters = CrawlParameters::take(&mut sent.value)?;
+        let purpose = Purpose::Seeds {
+            room: SEEDS_MAX - self.crawls.len(),
+        };
+        let seeds = valid_seeds(page_plans(sent, verb, context, purpose, ignored)?)?;
+        let seeds = match &extra {
+            Some(extra) => extra.seeds(seeds),
+            None => seeds.into_iter().map(|page| (page, None)).collect(),
+        };
+        for (page, named) in seeds {
+            let mut stored = stored.clone();
+            let (seed, had_password) = without_password(&page);
+            stored.insert("url".to_owned(), seed.into());
+            self.crawls.push(PlannedCrawl {
+                plan: CrawlPlan {
+                    named,
+                    ..parameters.plan(page)?
+                },
+                request: Value::Object(stored).to_string(),
+                needs_secrets: needs_secrets || had_password,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The seeds of a request object that can be fetched; the others are dropped.
+///
+/// # Errors
+/// None of them can be fetched.
+fn valid_seeds(pages: Vec<Result<PagePlan, RefusedPage>>) -> Result<Vec<PagePlan>, PlanError> {
+    let (mut seeds, mut refusal) = (Vec::with_capacity(pages.len()), None);
+    for page in pages {
+        match page {
+            Ok(seed) => seeds.push(seed),
+            Err(refused) => refusal = Some(refused.failure),
+        }
+    }
+    match refusal {
+        Some(failure) if seeds.is_empty() => Err(PlanError::new("url", failure.message)),
+        _ => Ok(seeds),
+    }
+}
+
+/// The crawl parameters of one request object, checked as far as possible without the seed.
+struct CrawlParameters {
+    limit: Option<u64>,
+    depth: u16,
+    budget: Vec<Budget>,
+    ceiling: Nanodollars,
+    delay: Duration,
+    in_flight: usize,
+    timeout: Option<Duration>,
+    scope: ScopePlan,
+    sitemap: bool,
+    sitemap_only: bool,
+    sitemaps: Vec<String>,
+    webhook: Option<WebhookPlan>,
+    in_background: bool,
+}
+
+impl CrawlParameters {
+    fn take(request: &mut ScrapeRequest) -> Result<Self, PlanError> {
+        let is_on = |switch: Option<bool>| switch.unwrap_or(false);
+        let budget = request.budget.take().unwrap_or_default();
+        let mut sitemaps = request
+            .sitemaps
+            .take()
+            .map(|list| list.0)
+            .unwrap_or_default();
+        let path = request.sitemap_path.take();
+        sitemaps.extend(path.filter(|path| !path.trim().is_empty()));
+        let webhook = request.webhooks.take().or(request.webhook.take());
+        Ok(Self {
+            limit: request.limit.filter(|limit| *limit > 0),
+            depth: request.depth.map_or(DEPTH_DEFAULT, |depth| {
+                u16::try_from(depth).unwrap_or(u16::MAX)
+            }),
+            budget: budget
+                .into_iter()
+                .map(|(prefix, pages)| crawl::budget(&prefix, pages))
+                .collect(),
+            ceiling: credits(request.max_credits_allowed),
+            delay: delay(request.delay)?,
+            in_flight: in_flight(request.concurrency_limit)?,
+            timeout: timeout(request.crawl_timeout.take())?,
+            scope: ScopePlan {
+                subdomains: is_on(request.subdomains),
+                tld: is_on(request.tld),
+                external: external(request.external_domains.take())?,
+                blacklist: patterns("blacklist", request.blacklist.take().map(|list| list.0))?,
+                whitelist: patterns("whitelist", request.whitelist.take().map(|list| list.0))?,
+            },
+            sitemap: is_on(request.sitemap),
+            sitemap_only: is_on(request.sitemap_only),
+            sitemaps,
+            webhook: webhook.as_ref().map(webhook_plan).transpose()?,
+            in_background: is_on(request.run_in_background),
+        })
+    }
+
+    fn plan(&self, seed: PagePlan) -> Result<CrawlPlan, PlanError> {
+        let sitemaps = self.sitemap_urls(&seed)?;
+        Ok(CrawlPlan {
+            limit: self.limit,
+            depth: self.depth,
+            budget: self.budget.clone(),
+            ceiling: self.ceiling,
+            delay: self.delay,
+            in_flight: self.in_flight,
+            timeout: self.timeout,
+            scope: self.scope.clone(),
+            sitemap: SitemapPlan {
+                is_used: self.sitemap || self.sitemap_only || !sitemaps.is_empty(),
+                only: self.sitemap_only,
+                addresses: sitemaps,
+            },
+            webhook: self.webhook.clone(),
+            in_background: self.in_background,
+            named: None,
+            seed,
+        })
+    }
+
+    fn sitemap_urls(&self, seed: &PagePlan) -> Result<Vec<Url>, PlanError> {
+        let resolve = |written: &String| {
+            let url = seed.url.join(written.trim()).ok();
+            let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
+            url.ok_or_else(|| {
+                PlanError::new(
+                    "sitemaps",
+                    format!("`{}` is not an HTTP URL or path", excerpt(written)),
+                )
+            })
+        };
+        self.sitemaps.iter().map(resolve).collect()
+    }
+}
+
+fn delay(millis: Option<u64>) -> Result<Duration, PlanError> {
+    match millis.unwrap_or(0) {
+        millis @ 0..=DELAY_MS_MAX => Ok(Duration::from_millis(millis)),
+        _ => Err(PlanError::new(
+            "delay",
+            format!("must be 0 to {DELAY_MS_MAX} milliseconds"),
+        )),
+    }
+}
+
+fn in_flight(limit: Option<u64>) -> Result<usize, PlanError> {
+    let limit = limit.map_or(Some(IN_FLIGHT_MAX), |limit| usize::try_from(limit).ok());
+    limit
+        .filter(|limit| (1..=IN_FLIGHT_MAX).contains(limit))
+        .ok_or_else(|| PlanError::new("concurrency_limit", format!("must be 1 to {IN_FLIGHT_MAX}")))
+}
+
+/// `{"secs": n, "nanos": n}`. Decision D38: a crawl needs some time, so all zeros mean no timeout.
+fn timeout(parts: Option<Map<String, Value>>) -> Result<Option<Duration>, PlanError> {
+    let Some(parts) = parts else { return Ok(None) };
+    let part = |name: &str| match parts.get(name) {
+        None | Some(Value::Null) => Ok(0),
+        Some(value) => value.as_u64().ok_or_else(|| {
+            PlanError::new("crawl_timeout", format!("`{name}` is not a whole number"))
+        }),
+    };
+    let nanos = u32::try_from(part("nanos")?)
+        .unwrap_or(u32::MAX)
+        .min(999_999_999);
+    let time = Duration::new(part("secs")?, nanos);
+    Ok((!time.is_zero()).then_some(time))
+}
+
+fn external(form: Option<DomainsForm>) -> Result<Vec<External>, PlanError> {
+    match form {
+        None | Some(DomainsForm::All(false)) => Ok(Vec::new()),
+        Some(DomainsForm::All(true)) => Ok(vec![External::Any]),
+        Some(DomainsForm::Some(list)) => {
+            list.0.iter().map(|entry| crawl::external(entry)).collect()
+        }
+    }
+}
+
+fn patterns(field: &'static str, list: Option<Vec<String>>) -> Result<Vec<Pattern>, PlanError> {
+    let list = list.unwrap_or_default();
+    let filled = list.iter().filter(|entry| !entry.trim().is_empty());
+    filled.map(|entry| crawl::pattern(field, entry)).collect()
+}
+
+fn webhook_plan(object: &Map<String, Value>) -> Result<WebhookPlan, PlanError> {
+    let destination = object.get("destination").or(object.get("url"));
+    let destination = destination.and_then(Value::as_str).unwrap_or_default();
+    let destination = address::parse(destination)
+        .map_err(|failure| PlanError::new("webhooks", format!("destination: {failure}")))?;
+    let is_on = |name: &str| object.get(name).and_then(Value::as_bool).unwrap_or(false);
+    Ok(WebhookPlan {
+        destination,
+        on_find: is_on("on_find"),
+        on_find_metadata: is_on("on_find_metadata"),
+        on_website_status: is_on("on_website_status"),
+        on_credits_depleted: is_on("on_credits_depleted"),
+        on_credits_half_depleted: is_on("on_credits_half_depleted"),
+    })
+}
+
+fn excerpt(text: &str) -> String {
+    text.chars().take(100).collect()
+}

@@ -1,0 +1,108 @@
+//! What a request is planned with: the loaded plugins, and the configuration that fills in what it
+//! leaves open.
+
+use trawl_model::{ModelSize, Terms};
+use trawl_plan::{Catalog, ConfiguredPool, RouterMode};
+
+/// What a plan is made with.
+#[derive(Clone, Copy)]
+pub struct PlanContext<'a> {
+    /// The loaded plugins.
+    pub catalog: &'a dyn Catalog,
+    /// Configuration and terms of the request.
+    pub defaults: RequestDefaults<'a>,
+}
+
+/// Configuration and terms that apply to one request.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestDefaults<'a> {
+    /// The configured proxy pools.
+    pub pools: &'a [ConfiguredPool],
+    /// Router mode of a request without a `router` object.
+    pub router: RouterMode,
+    /// The terms of the request.
+    pub terms: Terms,
+    /// The language model that pipelines may use.
+    pub model: Option<KnownModel<'a>>,
+}
+
+/// The configured language model, as far as plans need it.
+#[derive(Clone, Copy, Debug)]
+pub struct KnownModel<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The size of its context.
+    pub size: ModelSize,
+}
+
+/// The operator's part of [`RequestDefaults`], owned: for requests that are planned again after a
+/// restart.
+#[derive(Clone, Debug)]
+pub struct ConfiguredDefaults {
+    /// The configured proxy pools.
+    pub pools: Vec<ConfiguredPool>,
+    /// Router mode of a request without a `router` object.
+    pub router: RouterMode,
+    /// The language model that pipelines may use.
+    pub model: Option<ConfiguredModel>,
+}
+
+/// [`KnownModel`], owned.
+#[derive(Clone, Debug)]
+pub struct ConfiguredModel {
+    /// Its name.
+    pub name: String,
+    /// The size of its context.
+    pub size: ModelSize,
+}
+
+impl Default for RequestDefaults<'_> {
+    fn default() -> Self {
+        Self {
+            pools: &[],
+            router: RouterMode::Off,
+            terms: Terms::PayAsYouGo,
+            model: None,
+        }
+    }
+}
+
+impl Default for ConfiguredDefaults {
+    fn default() -> Self {
+        Self {
+            pools: Vec::new(),
+            router: RouterMode::Off,
+            model: None,
+        }
+    }
+}
+
+impl ConfiguredDefaults {
+    /// The defaults of a request on these terms.
+    pub fn with_terms(&self, terms: Terms) -> RequestDefaults<'_> {
+        RequestDefaults {
+            pools: &self.pools,
+            router: self.router,
+            terms,
+            model: self.model.as_ref().map(ConfiguredModel::known),
+        }
+    }
+}
+
+impl ConfiguredModel {
+    fn known(&self) -> KnownModel<'_> {
+        KnownModel {
+            name: &self.name,
+            size: self.size,
+        }
+    }
+}
+
+impl From<KnownModel<'_>> for ConfiguredModel {
+    fn from(model: KnownModel<'_>) -> Self {
+        Self {
+            name: model.name.to_owned(),
+            size: model.size,
+        }
+    }
+}

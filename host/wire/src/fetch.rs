@@ -1,0 +1,99 @@
+//! How the pages of a request are fetched.
+
+use trawl_model::Terms;
+use trawl_plan::{CachePlan, FetchPlan, Pace, PlanError, credentials, fetching};
+
+use super::defaults::RequestDefaults;
+use super::ignored;
+use super::request::ScrapeRequest;
+use super::values::{CacheForm, CookieForm, CookiesForm, filled};
+use super::verb::Verb;
+
+/// The fetch plan of a request object. Takes its headers, cookies and cache settings.
+pub(crate) fn fetch_plan(
+    request: &mut ScrapeRequest,
+    verb: Verb,
+    defaults: RequestDefaults<'_>,
+    ignored: &mut Vec<String>,
+) -> Result<FetchPlan, PlanError> {
+    let pools = defaults.pools;
+    let (pool, is_honoured) = match (request.proxy.as_deref(), verb, defaults.terms) {
+        (None, Verb::Unblocker, Terms::PayAsYouGo) => (fetching::strongest_pool(pools), true),
+        // Spec S27. The plan's pages are free, so they must not use a pool that costs the operator
+        // more.
+        (requested, _, Terms::Unlimited) => (fetching::unlimited_pool(pools), requested.is_none()),
+        (requested, _, _) => fetching::pool(requested, pools),
+    };
+    if !is_honoured {
+        ignored::add(ignored, "proxy".to_owned());
+    }
+    let country_code = filled(request.country_code.as_deref())
+        .map(fetching::country_code)
+        .transpose()?;
+    if let Some(country) = &country_code
+        && !fetching::has_country(pool, country, pools)
+    {
+        ignored::add(ignored, "country_code".to_owned());
+    }
+    let headers = request
+        .headers
+        .take()
+        .map(|headers| headers.0)
+        .unwrap_or_default();
+    Ok(FetchPlan {
+        timeout: fetching::page_timeout(request.request_timeout),
+        headers: credentials::headers(&headers)?,
+        cookies: cookies(request.cookies.take())?,
+        user_agent: header_text("user_agent", "user-agent", request.user_agent.as_deref())?,
+        locale: header_text("locale", "accept-language", request.locale.as_deref())?,
+        country_code,
+        pool,
+        respect_robots: request.respect_robots.unwrap_or(false),
+        cache: cache(request.cache.take()),
+        pace: Pace::default(),
+        gate: None,
+    })
+}
+
+fn header_text(
+    field: &'static str,
+    name: &str,
+    value: Option<&str>,
+) -> Result<Option<String>, PlanError> {
+    filled(value)
+        .map(|value| credentials::header_value(field, name, value))
+        .transpose()
+}
+
+fn cookies(form: Option<CookiesForm>) -> Result<Vec<(String, String)>, PlanError> {
+    match form {
+        None => Ok(Vec::new()),
+        Some(CookiesForm::Line(line)) => credentials::cookie_line(&line),
+        Some(CookiesForm::List(list)) => {
+            let mut cookies = Vec::new();
+            for cookie in list.0 {
+                match cookie {
+                    CookieForm::Line(line) => cookies.extend(credentials::cookie_line(&line)?),
+                    CookieForm::Pair { name, value } => cookies.push((name, value)),
+                }
+            }
+            credentials::cookies(cookies)
+        }
+    }
+}
+
+fn cache(form: Option<CacheForm>) -> CachePlan {
+    match form {
+        None => fetching::cache(true, None),
+        Some(CacheForm::Switch(is_on)) => fetching::cache(is_on, None),
+        Some(CacheForm::Parts {
+            max_age,
+            allow_stale,
+            skip_browser,
+        }) => CachePlan {
+            allow_stale: allow_stale.unwrap_or(false),
+            skip_browser: skip_browser.unwrap_or(false),
+            ..fetching::cache(true, max_age)
+        },
+    }
+}

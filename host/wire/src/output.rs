@@ -1,0 +1,177 @@
+//! What is made of the pages of a request.
+
+use serde_json::Map;
+
+use trawl_plan::output::{self, FORMAT_DEFAULT, PruneWish};
+use trawl_plan::{
+    Catalog, Chunking, Format, FormatChoice, LinkRewrite, OutputPlan, PlanError, PluginKind,
+    chunking,
+};
+
+use super::ignored;
+use super::rendering;
+use super::request::ScrapeRequest;
+use super::values::{ChunkingForm, FormatNames, filled};
+use super::verb::Verb;
+
+/// The output plan of a request object.
+pub(crate) fn output_plan(
+    mut request: ScrapeRequest,
+    verb: Verb,
+    catalog: &dyn Catalog,
+    ignored: &mut Vec<String>,
+) -> Result<OutputPlan, PlanError> {
+    let screenshot = rendering::screenshot_format(&request, verb);
+    let (formats, single_format) = formats(&mut request, &screenshot, catalog, ignored)?;
+    let named = NamedPlugins::take(&mut request, catalog, ignored);
+    let plan = OutputPlan {
+        formats,
+        single_format,
+        filters: output::filters(
+            prune(&request),
+            request.filters.unwrap_or_default(),
+            catalog,
+        )?,
+        extractors: output::extractors(request.extractors.unwrap_or_default(), catalog)?,
+        analyst: None,
+        readability: named.readability,
+        metadata: is_on(request.metadata),
+        links: is_on(request.return_page_links),
+        json_data: named.json_data,
+        css_fields: named
+            .selector_map
+            .map(|map| output::css_fields(map, catalog))
+            .transpose()?,
+        hidden_text: named.hidden_text,
+        link_rewrite: request
+            .link_rewrite
+            .map(|rule| LinkRewrite::read(&rule))
+            .transpose()?,
+        discover: false,
+        headers: is_on(request.return_headers),
+        cookies: is_on(request.return_cookies),
+        chunking: chunking_plan(request.chunking_alg, catalog)?,
+        max_size: request
+            .max_size
+            .map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX)),
+    };
+    Ok(match verb {
+        Verb::Scrape | Verb::Unblocker | Verb::Pipeline(_) => plan,
+        Verb::Links => links_only(plan),
+        Verb::Screenshot => rendering::screenshot_only(plan, screenshot),
+    })
+}
+
+/// The formats of `content`, and whether it is one format rather than an object of them.
+fn formats(
+    request: &mut ScrapeRequest,
+    screenshot: &Format,
+    catalog: &dyn Catalog,
+    ignored: &mut Vec<String>,
+) -> Result<(Vec<FormatChoice>, bool), PlanError> {
+    let (names, single_format) = format_names(request.return_format.take());
+    let options = request.format_options.take().unwrap_or_default();
+    let clean_html = is_on(request.clean_html);
+    let mut formats = output::formats(&names, options, clean_html, catalog)?;
+    for choice in &mut formats {
+        if choice.format == Format::Screenshot {
+            choice.format = screenshot.clone();
+        }
+    }
+    let html = Format::Plugin("html".to_owned());
+    if clean_html && !formats.iter().any(|choice| choice.format == html) {
+        ignored::add(ignored, "clean_html".to_owned());
+    }
+    Ok((formats, single_format))
+}
+
+/// Decision D25: an empty list of formats counts as not set.
+fn format_names(form: Option<FormatNames>) -> (Vec<String>, bool) {
+    match form {
+        Some(FormatNames::One(name)) => (vec![name], true),
+        Some(FormatNames::Many(names)) if !names.0.is_empty() => (names.0, false),
+        Some(FormatNames::Many(_)) | None => (vec![FORMAT_DEFAULT.to_owned()], true),
+    }
+}
+
+/// Parameters that stand for one plugin each. They have no effect while that is not loaded.
+struct NamedPlugins {
+    readability: bool,
+    json_data: bool,
+    hidden_text: bool,
+    selector_map: Option<Map<String, serde_json::Value>>,
+}
+
+impl NamedPlugins {
+    fn take(request: &mut ScrapeRequest, catalog: &dyn Catalog, ignored: &mut Vec<String>) -> Self {
+        let mut has = |kind, plugin: &str, parameter: &str| {
+            let is_loaded = catalog.has(kind, plugin);
+            if !is_loaded {
+                ignored::add(ignored, parameter.to_owned());
+            }
+            is_loaded
+        };
+        let (filter, extractor) = (PluginKind::Filter, PluginKind::Extractor);
+        Self {
+            readability: is_on(request.readability)
+                && has(filter, output::READABILITY, "readability"),
+            json_data: is_on(request.return_json_data)
+                && has(extractor, output::JSON_DATA, "return_json_data"),
+            hidden_text: is_on(request.return_hidden_text)
+                && has(extractor, output::HIDDEN_TEXT, "return_hidden_text"),
+            selector_map: request
+                .css_extraction_map
+                .take()
+                .filter(|_| has(extractor, output::SELECTORS, "css_extraction_map")),
+        }
+    }
+}
+
+fn prune(request: &ScrapeRequest) -> PruneWish {
+    PruneWish {
+        root_selector: filled(request.root_selector.as_deref()).map(str::to_owned),
+        exclude_selector: filled(request.exclude_selector.as_deref()).map(str::to_owned),
+        images: is_on(request.filter_images) || is_on(request.filter_output_images),
+        svg: is_on(request.filter_svg) || is_on(request.filter_output_svg),
+        main_only: is_on(request.filter_main_only) || is_on(request.filter_output_main_only),
+    }
+}
+
+fn chunking_plan(
+    form: Option<ChunkingForm>,
+    catalog: &dyn Catalog,
+) -> Result<Option<Chunking>, PlanError> {
+    let (name, options) = match form {
+        None => return Ok(None),
+        Some(ChunkingForm::Name(name)) => (name, Map::new()),
+        Some(ChunkingForm::Options(mut options)) => {
+            let name = options.remove("type");
+            let name = name.as_ref().and_then(|name| name.as_str());
+            let name = name.ok_or_else(|| {
+                PlanError::new("chunking_alg", "`type` is missing or not a string")
+            })?;
+            (name.to_owned(), options)
+        }
+    };
+    chunking::choose(&name, options, catalog)
+}
+
+/// `/links`: `links` always, `content` always empty.
+fn links_only(plan: OutputPlan) -> OutputPlan {
+    let empty = FormatChoice {
+        name: "empty".to_owned(),
+        format: Format::Empty,
+        options: Map::new().into(),
+    };
+    OutputPlan {
+        formats: vec![empty],
+        single_format: true,
+        links: true,
+        chunking: None,
+        ..plan
+    }
+}
+
+fn is_on(switch: Option<bool>) -> bool {
+    switch.unwrap_or(false)
+}

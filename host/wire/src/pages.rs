@@ -1,0 +1,134 @@
+//! From request objects to page plans: the only place that asks whether a parameter was set.
+
+use std::sync::Arc;
+
+use trawl_plan::{
+    Engine, PAGES_MAX, PagePlan, PlanError, RefusedPage, ScrapePlan, address, fetching, router,
+};
+
+use super::defaults::PlanContext;
+use super::error::RequestError;
+use super::fetch::fetch_plan;
+use super::fields::{Sent, objects, read};
+use super::ignored::{self, Without};
+use super::output::output_plan;
+use super::rendering;
+use super::request::ScrapeRequest;
+use super::values::{RouterForm, credits};
+use super::verb::Verb;
+
+/// The plan of a request body: one object, or an array of them.
+///
+/// # Errors
+/// See [`RequestError`].
+pub fn scrape_plan(
+    body: &[u8],
+    verb: Verb,
+    context: PlanContext<'_>,
+) -> Result<ScrapePlan, RequestError> {
+    let mut plan = ScrapePlan {
+        pages: Vec::new(),
+        ignored: Vec::new(),
+    };
+    for object in non_empty(objects(body, PAGES_MAX)?)? {
+        let room = PAGES_MAX - plan.pages.len();
+        let pages = page_plans(
+            read(object)?,
+            verb,
+            context,
+            Purpose::Pages { room },
+            &mut plan.ignored,
+        )?;
+        plan.pages.extend(pages);
+    }
+    Ok(plan)
+}
+
+/// The request objects of a body, which must be at least one.
+pub(crate) fn non_empty<T>(objects: Vec<T>) -> Result<Vec<T>, PlanError> {
+    if objects.is_empty() {
+        let reason = "the array is empty, send at least one request object";
+        return Err(PlanError::new("url", reason));
+    }
+    Ok(objects)
+}
+
+/// What the URLs of a request object are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Single pages, at most this many.
+    Pages { room: usize },
+    /// Seeds of crawls, at most this many.
+    Seeds { room: usize },
+}
+
+/// One plan for each URL of a request object, or why that URL is refused.
+pub(crate) fn page_plans(
+    sent: Sent<ScrapeRequest>,
+    verb: Verb,
+    context: PlanContext<'_>,
+    purpose: Purpose,
+    ignored: &mut Vec<String>,
+) -> Result<Vec<Result<PagePlan, RefusedPage>>, PlanError> {
+    let mut request = sent.value;
+    let urls = request.url.take().unwrap_or_default();
+    let urls = split_urls(&urls, purpose)?;
+    let engine = match (fetching::engine(request.request.as_deref())?, verb) {
+        (_, Verb::Screenshot | Verb::Unblocker) => Engine::Browser,
+        (engine, Verb::Scrape | Verb::Links | Verb::Pipeline(_)) => engine,
+    };
+    let screenshot = rendering::screenshot(&request, verb)?;
+    let without = Without {
+        crawl: matches!(purpose, Purpose::Pages { .. }),
+        browser: engine == Engine::Http,
+        screenshot: screenshot.is_none(),
+    };
+    ignored::collect(&sent.present, sent.unknown, without, ignored);
+    let query = request.router.take().map(RouterForm::into_query);
+    let router = Arc::new(router::plan(
+        query,
+        context.defaults.router,
+        context.catalog,
+    )?);
+    let ceiling = credits(request.max_credits_per_page);
+    // Decision D43.
+    let is_crawl = matches!(purpose, Purpose::Seeds { .. });
+    request.respect_robots.get_or_insert(is_crawl);
+    let render = Arc::new(rendering::plan(&mut request, screenshot)?);
+    let fetch = Arc::new(fetch_plan(&mut request, verb, context.defaults, ignored)?);
+    let output = Arc::new(output_plan(request, verb, context.catalog, ignored)?);
+    let page = |requested: &str| match address::parse(requested) {
+        Ok(url) => Ok(PagePlan {
+            requested: requested.to_owned(),
+            url,
+            engine,
+            fetch: Arc::clone(&fetch),
+            output: Arc::clone(&output),
+            ceiling,
+            router: Arc::clone(&router),
+            render: Arc::clone(&render),
+        }),
+        Err(failure) => Err(RefusedPage {
+            requested: requested.to_owned(),
+            failure,
+        }),
+    };
+    Ok(urls.into_iter().map(page).collect())
+}
+
+fn split_urls(text: &str, purpose: Purpose) -> Result<Vec<&str>, PlanError> {
+    let urls = address::split(text);
+    if urls.is_empty() {
+        let reason = "is missing or empty, send the URL of a page";
+        return Err(PlanError::new("url", reason));
+    }
+    let (room, noun) = match purpose {
+        Purpose::Pages { room } => (room, "pages"),
+        Purpose::Seeds { room } => (room, "seeds"),
+    };
+    if urls.len() > room {
+        let reason = format!("more {noun} than one request may have, split the request");
+        return Err(PlanError::new("url", reason));
+    }
+    Ok(urls)
+}

@@ -1,0 +1,39 @@
+//! What a request is for.
+
+use trawl_plan::Pipeline;
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Pages in the requested formats.
+    Scrape,
+    /// The links of pages, without content.
+    Links,
+    /// Screenshots of pages.
+    Screenshot,
+    /// Pages in the requested formats, through a browser and the strongest proxy pool.
+    Unblocker,
+    /// Pages that an analyst reads, or whose URLs come from a text.
+    Pipeline(Pipeline),
+}
+
+impl Verb {
+    /// The name that crawls are stored under.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Scrape => "crawl",
+            Self::Links => "links",
+            Self::Screenshot => "screenshot",
+            Self::Unblocker => "unblocker",
+            Self::Pipeline(pipeline) => pipeline.name(),
+        }
+    }
+
+    /// The verb of a stored crawl.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Scrape, Self::Links]
+            .into_iter()
+            .find(|verb| verb.name() == name)
+            .or_else(|| Pipeline::named(name).map(Self::Pipeline))
+    }
+}

@@ -1,0 +1,299 @@
+//! Author, dates and headline in the body.
+
+use std::collections::VecDeque;
+
+use trawl_sdk::{Document, Element, Kind, Node, Step, Tag};
+
+use crate::date::TEXT_BYTES_MAX;
+use crate::head::{attribute, some_text};
+use crate::names::{Hints, author_rank};
+
+/// Maximum number of candidates of one kind.
+const CANDIDATES_MAX: usize = 20;
+
+/// Maximum number of nodes visited for an element's text.
+const TEXT_NODES_MAX: usize = 80;
+
+/// Maximum number of short texts before the first headline that are searched for a date and an
+/// author.
+const TEXTS_BEFORE_HEADLINE_MAX: usize = 6;
+
+/// The same after the headline.
+const TEXTS_AFTER_HEADLINE_MAX: usize = 40;
+
+/// A date in an element.
+#[derive(Debug)]
+pub(crate) struct BodyDate {
+    /// As written, for machines or people.
+    pub(crate) text: String,
+    /// Whether it is in an attribute and machine-readable.
+    pub(crate) is_machine: bool,
+}
+
+/// Candidates in the body, in page order.
+#[derive(Debug, Default)]
+pub(crate) struct Body<'a> {
+    /// Texts of `h1`.
+    pub(crate) headlines: Vec<String>,
+    /// `itemprop=headline`.
+    pub(crate) item_headline: Option<String>,
+    /// `itemprop=author`.
+    pub(crate) item_authors: Vec<String>,
+    /// `rel=author`.
+    pub(crate) linked_authors: Vec<String>,
+    /// Elements with an author class, with the rank of that class.
+    pub(crate) classed_authors: Vec<(usize, String)>,
+    /// `itemprop=datePublished`.
+    pub(crate) item_dates: Vec<BodyDate>,
+    /// `itemprop=dateModified`.
+    pub(crate) item_changes: Vec<BodyDate>,
+    /// `time` elements marked as publication time.
+    pub(crate) published_times: Vec<BodyDate>,
+    /// Other `time` elements.
+    pub(crate) times: Vec<BodyDate>,
+    /// `time` elements marked as modification time.
+    pub(crate) changed_times: Vec<BodyDate>,
+    /// Elements with a date class.
+    pub(crate) classed_dates: Vec<String>,
+    /// Short texts around the first headline.
+    pub(crate) texts: VecDeque<String>,
+    /// The item of the first author, once found.
+    authored: Option<Option<Node<'a>>>,
+}
+
+impl<'a> Body<'a> {
+    pub(crate) fn of(document: &'a Document<'a>) -> Self {
+        let mut body = Self::default();
+        let mut n_articles = 0_usize;
+        let mut walk = document.root().walk();
+        while let Some(step) = walk.next() {
+            match step {
+                Step::Enter(node) => match node.kind() {
+                    Kind::TemplateContents => walk.skip_tree(),
+                    Kind::Text(text) => body.read_text(text),
+                    Kind::Element(element) => {
+                        let hints = hints_of(element);
+                        let is_begun = !body.headlines.is_empty();
+                        if is_other(element, hints, is_begun, n_articles > 0) {
+                            walk.skip_tree();
+                            continue;
+                        }
+                        n_articles += usize::from(is_article(node));
+                        body.read(element, hints);
+                    }
+                    _ => {}
+                },
+                Step::Leave(node) => n_articles -= usize::from(is_article(node)),
+            }
+        }
+        body
+    }
+
+    fn read(&mut self, element: Element<'a>, hints: Hints) {
+        if element.tag() == Tag::H1 {
+            push(&mut self.headlines, || short_text(element));
+        }
+        if let Some(names) = element.attr("itemprop") {
+            self.read_item_property(element, names);
+        }
+        let is_author_link = |rel: &str| {
+            rel.split_ascii_whitespace()
+                .any(|kind| kind.eq_ignore_ascii_case("author"))
+        };
+        if element.attr("rel").is_some_and(is_author_link) {
+            push(&mut self.linked_authors, || name_text(element));
+        }
+        if element.tag() == Tag::Time {
+            self.read_time(element, hints);
+        }
+        self.read_by_class(element, hints);
+    }
+
+    fn read_item_property(&mut self, element: Element<'a>, names: &str) {
+        for name in names.split_ascii_whitespace() {
+            match name {
+                "author" | "creator" if self.is_of_first_item(element) => {
+                    push(&mut self.item_authors, || name_inside(element));
+                }
+                "headline" if self.item_headline.is_none() => {
+                    self.item_headline = short_text(element)
+                }
+                "datePublished" | "dateCreated" | "uploadDate" => {
+                    push(&mut self.item_dates, || date_of(element))
+                }
+                "dateModified" => push(&mut self.item_changes, || date_of(element)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether the element belongs to the same item as the first author; other items are comments.
+    fn is_of_first_item(&mut self, element: Element<'a>) -> bool {
+        let item = element
+            .ancestors()
+            .find(|outer| outer.has_attr("itemscope"));
+        let kind = item
+            .and_then(|item| item.attr("itemtype"))
+            .unwrap_or_default();
+        if ["Review", "Comment", "Answer"]
+            .iter()
+            .any(|answer| kind.ends_with(answer))
+        {
+            return false;
+        }
+        let first = *self.authored.get_or_insert(item.map(Element::node));
+        first == item.map(Element::node)
+    }
+
+    fn read_time(&mut self, time: Element<'_>, hints: Hints) {
+        let around = time.parent_element().map(hints_of).unwrap_or_default();
+        let hints = hints.with(around);
+        let place = if hints.has(Hints::CHANGED) {
+            &mut self.changed_times
+        } else if hints.has(Hints::PUBLISHED) || time.has_attr("pubdate") {
+            &mut self.published_times
+        } else {
+            &mut self.times
+        };
+        push(place, || date_of(time));
+    }
+
+    fn read_by_class(&mut self, element: Element<'_>, hints: Hints) {
+        if hints.has(Hints::AUTHOR)
+            && let Some(rank) = element.attr("class").and_then(author_rank)
+        {
+            push(&mut self.classed_authors, || {
+                Some((rank, name_text(element)?))
+            });
+        }
+        if hints.has(Hints::DATE) && !hints.has(Hints::CHANGED) {
+            let has_digit = |text: &String| text.bytes().any(|byte| byte.is_ascii_digit());
+            push(&mut self.classed_dates, || {
+                short_text(element).filter(has_digit)
+            });
+        }
+    }
+
+    fn read_text(&mut self, text: &str) {
+        let n_max = if self.headlines.is_empty() {
+            TEXTS_BEFORE_HEADLINE_MAX
+        } else {
+            TEXTS_BEFORE_HEADLINE_MAX + TEXTS_AFTER_HEADLINE_MAX
+        };
+        let is_before = self.headlines.is_empty();
+        if text.len() > TEXT_BYTES_MAX || (!is_before && self.texts.len() >= n_max) {
+            return;
+        }
+        if let Some(text) = some_text(text) {
+            self.texts.push_back(text);
+            if is_before && self.texts.len() > n_max {
+                self.texts.pop_front();
+            }
+        }
+    }
+}
+
+fn push<T>(candidates: &mut Vec<T>, candidate: impl FnOnce() -> Option<T>) {
+    if candidates.len() < CANDIDATES_MAX {
+        candidates.extend(candidate());
+    }
+}
+
+fn is_article(node: Node<'_>) -> bool {
+    let tag = node.as_element().map(Element::tag);
+    matches!(tag, Some(Tag::Article | Tag::Main))
+}
+
+/// Whether the element is not part of the page's own text.
+fn is_other(element: Element<'_>, hints: Hints, is_begun: bool, is_in_article: bool) -> bool {
+    match element.tag() {
+        Tag::Script | Tag::Style | Tag::Noscript | Tag::Nav | Tag::Aside => true,
+        Tag::Footer => !is_in_article,
+        Tag::Html | Tag::Head | Tag::Body | Tag::Main | Tag::Article | Tag::H1 => false,
+        // The container of the headline may be named after an adjacent column.
+        _ => is_begun && hints.has(Hints::OTHER),
+    }
+}
+
+/// Hints in the element's classes and id.
+fn hints_of(element: Element<'_>) -> Hints {
+    let names = element
+        .attrs()
+        .filter(|(name, _)| matches!(*name, "class" | "id"));
+    names.fold(Hints::default(), |hints, (_, value)| {
+        hints.with(Hints::of(value))
+    })
+}
+
+/// The element's `content`, or else its `itemprop=name`, or else its text.
+fn name_inside(element: Element<'_>) -> Option<String> {
+    if let Some(content) = attribute(element, "content") {
+        return some_text(content);
+    }
+    let is_name = |inner: &Element<'_>| inner.attr("itemprop") == Some("name");
+    let inside = element
+        .descendants()
+        .take(TEXT_NODES_MAX)
+        .filter_map(Node::as_element);
+    let mut inside = inside.filter(is_name);
+    match inside.next() {
+        Some(name) => attribute(name, "content")
+            .and_then(some_text)
+            .or_else(|| short_text(name)),
+        None => short_text(element),
+    }
+}
+
+/// The element's text, with the text of nested elements on lines of its own.
+fn name_text(element: Element<'_>) -> Option<String> {
+    let text = raw_text(element, '\n')?;
+    let lines: Vec<String> = text.split('\n').filter_map(some_text).collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn date_of(element: Element<'_>) -> Option<BodyDate> {
+    let written = ["datetime", "content"]
+        .into_iter()
+        .find_map(|name| attribute(element, name));
+    let (text, is_machine) = match written {
+        Some(written) => (some_text(written)?, true),
+        None => (short_text(element)?, false),
+    };
+    Some(BodyDate { text, is_machine })
+}
+
+/// The element's text with collapsed white space; `None` if it is empty or too long for a name, a
+/// date or a headline.
+fn short_text(element: Element<'_>) -> Option<String> {
+    some_text(&raw_text(element, ' ')?)
+}
+
+/// The element's text with a mark at element boundaries.
+fn raw_text(element: Element<'_>, mark: char) -> Option<String> {
+    let mut text = String::new();
+    let mut nodes = element.descendants();
+    let mut n_nodes = 0;
+    while let Some(node) = nodes.next() {
+        n_nodes += 1;
+        match node.kind() {
+            Kind::Text(part) if part.len() + text.len() <= 2 * TEXT_BYTES_MAX => {
+                text.push_str(part)
+            }
+            Kind::Text(part) if part.trim_ascii().is_empty() => {}
+            Kind::Text(_) => return None,
+            Kind::Element(inner)
+                if matches!(inner.tag(), Tag::Script | Tag::Style | Tag::Noscript) =>
+            {
+                nodes.skip_inside(node);
+            }
+            // Words of adjacent elements are separate words.
+            Kind::Element(_) => text.push(mark),
+            Kind::TemplateContents => nodes.skip_inside(node),
+            _ => {}
+        }
+        if n_nodes > TEXT_NODES_MAX {
+            return None;
+        }
+    }
+    Some(text)
+}

@@ -1,0 +1,158 @@
+//! URLs of links and images.
+
+use std::borrow::Cow;
+
+use trawl_sdk::Document;
+
+/// Makes a URL absolute. An absolute URL is returned unchanged, and so is one that cannot be
+/// resolved.
+pub(crate) fn absolute<'a>(document: &Document<'_>, href: &'a str) -> Cow<'a, str> {
+    let href = href.trim_ascii();
+    if scheme(href).is_some() && !href.contains(['\t', '\n', '\r']) {
+        return Cow::Borrowed(href);
+    }
+    if href.starts_with('#') && !href.contains(|c: char| c.is_ascii_whitespace()) {
+        let base = document.base_url();
+        let page = base.split_once('#').map_or(base, |(page, _)| page);
+        return Cow::Owned([page, href].concat());
+    }
+    // The fragment is copied unchanged: its encoding only matters to the target page.
+    let (page, fragment) = href.split_at(href.find('#').unwrap_or(href.len()));
+    match document.resolve(page) {
+        Some(url) => Cow::Owned(url + fragment),
+        None => Cow::Borrowed(href),
+    }
+}
+
+/// The scheme of an absolute URL, as spelled on the page.
+pub(crate) fn scheme(href: &str) -> Option<&str> {
+    let (scheme, rest) = href.split_once(':')?;
+    let is_word = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+    // `https:page.html` is relative to a page with that scheme.
+    let is_relative =
+        matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") && !rest.starts_with("//");
+    (is_word && !is_relative).then_some(scheme)
+}
+
+/// Whether a URL is one that a reader can follow.
+pub(crate) fn is_followable(href: &str) -> bool {
+    let href = href.trim_ascii();
+    let is_script = scheme(href).is_some_and(|scheme| {
+        ["javascript", "data", "vbscript"]
+            .iter()
+            .any(|s| scheme.eq_ignore_ascii_case(s))
+    });
+    !href.is_empty() && !is_script
+}
+
+/// Whether a link with this text can be written as an autolink, `<url>`.
+pub(crate) fn is_autolink(text: &str, url: &str) -> bool {
+    let is_url = text == url && (text.starts_with("https://") || text.starts_with("http://"));
+    let is_mail = url.strip_prefix("mailto:") == Some(text) && text.contains('@');
+    (is_url
+        || is_mail
+            && text
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b".-_+@".contains(&b)))
+        && !text
+            .contains(|c: char| c.is_ascii_whitespace() || c.is_control() || "<>&`*".contains(c))
+}
+
+/// Writes a link destination.
+pub(crate) fn write(out: &mut String, url: &str, in_cell: bool) {
+    let is_bare = are_balanced(url) && !url.starts_with('<') && !url.is_empty();
+    out.push_str(if is_bare { "" } else { "<" });
+    let bytes = url.as_bytes();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(plain) = bytes[at..].iter().position(|&b| IS_WATCHED[b as usize]) {
+        at += plain;
+        let written = match bytes[at] {
+            b' ' => Some("%20"),
+            b'\\' => Some("%5C"),
+            b'<' if !is_bare => Some("%3C"),
+            b'>' if !is_bare => Some("%3E"),
+            b'|' if in_cell => Some("\\|"),
+            b'&' if is_reference(&url[at + 1..]) => Some("&amp;"),
+            b'|' | b'&' | b'<' | b'>' => None,
+            _ => Some(""),
+        };
+        if let Some(written) = written {
+            out.push_str(&url[copied..at]);
+            out.push_str(written);
+            copied = at + 1;
+        }
+        at += 1;
+    }
+    out.push_str(&url[copied..]);
+    out.push_str(if is_bare { "" } else { ">" });
+}
+
+/// ASCII bytes that may need escaping in a destination.
+const IS_WATCHED: [bool; 256] = {
+    let mut is_watched = [false; 256];
+    let mut byte = 0_u8;
+    while byte.is_ascii() {
+        is_watched[byte as usize] =
+            byte.is_ascii_control() || matches!(byte, b' ' | b'\\' | b'<' | b'>' | b'|' | b'&');
+        byte += 1;
+    }
+    is_watched
+};
+
+/// Writes a link title, if any.
+pub(crate) fn write_title(out: &mut String, title: &str, in_cell: bool) {
+    let mut words = title.split_whitespace().peekable();
+    if words.peek().is_none() {
+        return;
+    }
+    out.push_str(" \"");
+    for (i, word) in words.enumerate() {
+        out.push_str(if i > 0 { " " } else { "" });
+        let mut copied = 0;
+        for (at, byte) in word.bytes().enumerate() {
+            let needs_backslash = match byte {
+                b'"' | b'\\' => true,
+                b'|' => in_cell,
+                b'&' => is_reference(&word[at + 1..]),
+                _ => false,
+            };
+            if needs_backslash {
+                out.push_str(&word[copied..at]);
+                out.push('\\');
+                copied = at;
+            }
+        }
+        out.push_str(&word[copied..]);
+    }
+    out.push('"');
+}
+
+fn are_balanced(url: &str) -> bool {
+    const DEPTH_MAX: usize = 16;
+    let mut depth = 0_usize;
+    for byte in url.bytes() {
+        match byte {
+            b'(' if depth == DEPTH_MAX => return false,
+            b'(' => depth += 1,
+            b')' if depth == 0 => return false,
+            b')' => depth -= 1,
+            _ => {}
+        }
+    }
+    depth == 0
+}
+
+/// Whether the text after `&` reads as a character reference.
+fn is_reference(after: &str) -> bool {
+    const NAME_BYTES_MAX: usize = 32;
+    let bytes = after.as_bytes();
+    let name = bytes
+        .iter()
+        .take(NAME_BYTES_MAX)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'#')
+        .count();
+    name > 0 && bytes.get(name) == Some(&b';')
+}
