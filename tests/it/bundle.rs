@@ -83,7 +83,7 @@ impl Folder {
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let (mut address, mut key) = (None, None);
         while let Some(Ok(line)) = lines.next() {
-            if let Some((_, shown)) = line.split_once(" serves on http://") {
+            if let Some((_, shown)) = line.split_once(" listening on http://") {
                 address = shown.parse().ok();
             }
             let shown = line.split_whitespace().find(|it| it.starts_with("tr_"));
