@@ -6,6 +6,7 @@
 
 mod admin;
 mod api;
+mod bundle;
 mod cache;
 mod crawl;
 mod crawl_kill;

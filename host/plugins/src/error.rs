@@ -1,55 +1,55 @@
-//! What goes wrong with plugins: when they are called, and when they are loaded.
+//! Errors of calling and of loading plugins.
 
 use std::path::PathBuf;
 
-use super::PluginKind;
+use trawl_model::PluginKind;
 
-/// A call of a plugin that gave no result. Its text is fit for a page's `error`.
+/// A failed call of a plugin. Its message is suitable for a page's `error`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} `{plugin}` {fault}")]
 pub struct PluginError {
-    /// PluginKind of the plugin.
+    /// Kind of the plugin.
     pub kind: PluginKind,
-    /// Name the operator gave it.
+    /// Name in the manifest.
     pub plugin: String,
-    /// What happened.
+    /// The cause.
     pub fault: Fault,
 }
 
-/// Why a call gave no result.
+/// Why a call failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// The plugin broke down: a trap, a panic, or a host call it may not make.
+    /// The plugin crashed: a trap, a panic, or a forbidden host call.
     #[error("broke down: {reason}")]
     Trap {
-        /// What the engine says of it.
+        /// The engine's message.
         reason: String,
     },
-    /// The call took longer than the plugin may.
+    /// The call exceeded its time limit.
     #[error("ran out of time: used {used_ms} ms, allowed {allowed_ms} ms")]
     OutOfTime {
-        /// Milliseconds until it was stopped.
+        /// Milliseconds until it was interrupted.
         used_ms: u64,
         /// Milliseconds allowed.
         allowed_ms: u64,
     },
-    /// The plugin wanted more memory than it may have.
-    #[error("ran out of memory: wanted {wanted_mib} MiB, allowed {allowed_mib} MiB")]
+    /// The plugin exceeded its memory limit.
+    #[error("ran out of memory: requested {wanted_mib} MiB, allowed {allowed_mib} MiB")]
     OutOfMemory {
-        /// Mebibytes it would have had, rounded up.
+        /// Mebibytes requested in total, rounded up.
         wanted_mib: u64,
         /// Mebibytes allowed.
         allowed_mib: u64,
     },
-    /// The result is larger than the plugin may return.
+    /// The result exceeds the output limit.
     #[error("returned too much: {}, allowed {allowed_mib} MiB", used(*.used_bytes))]
     OutputTooLarge {
-        /// Bytes of the result; `None` when it was refused before it was counted.
+        /// Bytes of the result; `None` when copying it was aborted.
         used_bytes: Option<u64>,
         /// Mebibytes allowed.
         allowed_mib: u64,
     },
-    /// The page is larger than the plugin takes.
+    /// The page exceeds the input limit.
     #[error("does not take a page of {used_bytes} bytes once parsed, allowed {allowed_mib} MiB")]
     InputTooLarge {
         /// Bytes that would be copied to the plugin.
@@ -60,19 +60,19 @@ pub enum Fault {
     /// The plugin refuses the options.
     #[error("refuses its options: {0}")]
     InvalidOptions(String),
-    /// The plugin cannot handle this page.
+    /// The plugin does not support this page.
     #[error("cannot handle this page: {0}")]
     Unsupported(String),
-    /// The plugin gave up.
+    /// The plugin failed.
     #[error("failed: {0}")]
     Failed(String),
-    /// The result breaks the contract.
+    /// The result violates the contract.
     #[error("returned something the contract forbids: {0}")]
     Lied(String),
 }
 
 impl Fault {
-    /// Whether the plugin itself misbehaved, rather than answered that it cannot do this.
+    /// Whether the plugin misbehaved, rather than returned a failure.
     pub fn is_trap(&self) -> bool {
         !matches!(
             self,
@@ -91,10 +91,11 @@ fn used(bytes: Option<u64>) -> String {
     )
 }
 
-/// Why plugins could not be loaded. One sentence: which plugin, what was wanted, what was found, what to do.
+/// Why plugins could not be loaded. One sentence: which plugin, what was expected, what was found,
+/// what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LoadError {
-    /// The manifest cannot be read or breaks its rules.
+    /// The manifest cannot be read or is invalid.
     #[error("plugin manifest `{}`: {reason}", path.display())]
     Manifest {
         /// The manifest.
@@ -105,14 +106,14 @@ pub enum LoadError {
     /// One plugin cannot be loaded.
     #[error("{kind} `{plugin}`: {reason}")]
     Plugin {
-        /// PluginKind the manifest gives it.
+        /// Kind in the manifest.
         kind: PluginKind,
-        /// Name the manifest gives it.
+        /// Name in the manifest.
         plugin: String,
         /// What is wrong with it.
         reason: String,
     },
-    /// A component file that stands alone cannot be used.
+    /// A component file given on the command line cannot be used.
     #[error("`{}`: {reason}", path.display())]
     Component {
         /// The file.
@@ -120,10 +121,10 @@ pub enum LoadError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The engine cannot be set up on this machine.
+    /// The engine cannot start on this machine.
     #[error("the plugin engine cannot start: {reason}")]
     Engine {
-        /// What the engine says.
+        /// The engine's message.
         reason: String,
     },
 }

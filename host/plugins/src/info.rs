@@ -1,25 +1,27 @@
-//! What is known of a loaded plugin: what it says of itself, checked, and what the operator granted.
+//! Description of a loaded plugin: its own, checked, and what the operator configured.
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Limits, PluginKind};
+use trawl_model::PluginKind;
 
-/// Longest summary shown, in bytes: one sentence.
+use crate::limits::Limits;
+
+/// Longest summary, in bytes.
 const SUMMARY_BYTES_MAX: usize = 500;
 /// Longest version text, in bytes.
 const VERSION_BYTES_MAX: usize = 64;
 /// Largest options schema, in bytes: it is repeated in the OpenAPI document.
 const SCHEMA_BYTES_MAX: usize = 256 * 1024;
 
-/// A loaded plugin, as `GET /plugins` tells it.
+/// A loaded plugin as in `GET /plugins`.
 #[derive(Clone, Debug, Serialize)]
 pub struct PluginInfo {
-    /// PluginKind of the plugin.
+    /// Its kind.
     pub kind: PluginKind,
-    /// Name in requests: the operator's.
+    /// Name in requests, from the manifest.
     pub name: String,
-    /// Name it was written under.
+    /// Name that the author gave it.
     pub plugin: String,
     /// Its own version.
     pub version: String,
@@ -33,17 +35,29 @@ pub struct PluginInfo {
     pub size_bytes: u64,
     /// Whether it is native code rather than a component.
     pub native: bool,
+    /// Where its code comes from.
+    pub source: PluginSource,
     /// What one call may consume.
     pub limits: Limits,
-    /// Hosts its requests may go to. Plugins of these kinds send none.
+    /// Hosts that a provider's requests may go to; other plugins send none.
     pub grants: Vec<String>,
-    /// Parts of a page that are copied to it beside the document.
+    /// Parts of a page that it gets besides the document.
     pub needs: Needs,
     /// JSON Schema of its options.
     pub options_schema: Value,
 }
 
-/// Parts of a page that are copied to a plugin only when it asks.
+/// Where a plugin's code comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PluginSource {
+    /// A file that the manifest names.
+    File,
+    /// The server's executable.
+    Bundled,
+}
+
+/// Parts of a page that a plugin gets only if its description requests them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Needs {
     /// The page's source as text.
@@ -52,33 +66,33 @@ pub struct Needs {
     pub body: bool,
 }
 
-/// What a plugin says of itself, unchecked.
+/// A plugin's description of itself, unchecked.
 #[derive(Clone, Debug)]
-pub(super) struct Described {
-    pub(super) name: String,
-    pub(super) version: String,
-    pub(super) summary: String,
-    pub(super) options_schema: String,
-    pub(super) needs: Needs,
+pub(crate) struct Described {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) summary: String,
+    pub(crate) options_schema: String,
+    pub(crate) needs: Needs,
 }
 
 impl Described {
-    /// Checks name, version, summary and schema; gives the schema and a validator for it.
+    /// Checks name, version, summary and schema; returns the schema and its validator.
     ///
     /// # Errors
-    /// A sentence that says what is wrong.
-    pub(super) fn check(&self) -> Result<(Value, jsonschema::Validator), String> {
+    /// A message that says what is wrong.
+    pub(crate) fn check(&self) -> Result<(Value, jsonschema::Validator), String> {
         check_name(&self.name)
             .map_err(|reason| format!("its `describe` gives a bad name: {reason}"))?;
         if self.version.is_empty() || self.version.len() > VERSION_BYTES_MAX {
             return Err(format!(
-                "its `describe` gives a version of {} bytes, wanted 1 to {VERSION_BYTES_MAX}",
+                "its `describe` gives a version of {} bytes, allowed 1 to {VERSION_BYTES_MAX}",
                 self.version.len()
             ));
         }
         if self.summary.len() > SUMMARY_BYTES_MAX {
             return Err(format!(
-                "its `describe` gives a summary of {} bytes, wanted at most {SUMMARY_BYTES_MAX}",
+                "its `describe` gives a summary of {} bytes, allowed at most {SUMMARY_BYTES_MAX}",
                 self.summary.len()
             ));
         }
@@ -90,8 +104,8 @@ impl Described {
 /// Checks a plugin's name: 1 to 64 lower-case ASCII letters, digits and `_`, a letter first.
 ///
 /// # Errors
-/// A sentence that says what is wrong.
-pub(super) fn check_name(name: &str) -> Result<(), String> {
+/// A message that says what is wrong.
+pub(crate) fn check_name(name: &str) -> Result<(), String> {
     let is_good = name.len() <= 64
         && name.starts_with(|first: char| first.is_ascii_lowercase())
         && name
@@ -106,16 +120,16 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     ))
 }
 
-/// Reads a JSON Schema (draft 2020-12) and makes a check of it.
+/// Parses a JSON Schema (draft 2020-12) and compiles its validator.
 ///
 /// # Errors
-/// A sentence: too large, not JSON, not a schema.
-pub(super) fn compile_schema(text: &str) -> Result<(Value, jsonschema::Validator), String> {
+/// A message: too large, not JSON, not a schema.
+pub(crate) fn compile_schema(text: &str) -> Result<(Value, jsonschema::Validator), String> {
     if text.len() > SCHEMA_BYTES_MAX {
         return Err(format!("{} bytes, allowed {SCHEMA_BYTES_MAX}", text.len()));
     }
     let schema: Value = serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
-    // Patterns run on callers' text: the linear-time engine only.
+    // Patterns are matched against clients' text: linear-time engine only.
     let validator = jsonschema::options()
         .with_draft(jsonschema::Draft::Draft202012)
         .with_pattern_options(jsonschema::PatternOptions::regex())

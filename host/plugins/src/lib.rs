@@ -1,56 +1,39 @@
-//! Plugins: loading them from `plugins.toml`, calling them within limits, swapping them while the server runs.
+//! Plugins: loading them from `plugins.toml`, calling them within limits, swapping them while the
+//! server runs.
 //!
-//! The only user of the WebAssembly engine. `extract` calls plugins through a [`Registry`] snapshot that its run began with; `api` and
-//! the command line ask for [`Plugins::status`] and [`inspect`]. Calls are synchronous: make them on blocking threads, no more at once
-//! than cores.
+//! The only user of the WebAssembly engine. A run takes a [`Registry`] from [`Plugins::snapshot`]
+//! and calls its plugins; the interface and the command line read [`Plugins::status`] and
+//! [`inspect`]. Calls are synchronous: make them on blocking threads, no more at once than cores.
 
-mod analyst;
-mod catalog;
-mod chunker;
-mod contract;
-mod engine;
+mod bundle;
+mod call;
 mod error;
-mod extractor;
-mod filter;
-mod fingerprint;
-mod format;
-mod grant;
-mod guest;
 mod info;
-mod inspect;
+mod kinds;
 mod limits;
 mod load;
-mod manifest;
-mod native;
-mod plugin;
-mod provider;
-mod question;
+mod parallel;
 mod registry;
-mod reload;
-mod sample;
-mod stats;
-mod status;
-mod trial;
-mod v1;
-mod view;
-mod wasi;
-mod watch;
 
-pub use analyst::{AnalystPlugin, AnalystStep, AnalystSubject, AnalystTask, Finding, ModelReply};
-pub use chunker::ChunkerPlugin;
+pub use bundle::{Bundle, BundleError, eject};
+pub use call::view::PageView;
 pub use error::{Fault, LoadError, PluginError};
-pub use extractor::ExtractorPlugin;
-pub use filter::FilterPlugin;
-pub use format::{FormatPlugin, Rendered};
-pub use grant::{Grant, PriceTable};
-pub use info::{Needs, PluginInfo};
-pub use inspect::{Inspection, SampleCall, inspect};
+pub use info::{Needs, PluginInfo, PluginSource};
+pub use kinds::analyst::{
+    AnalystPlugin, AnalystStep, AnalystSubject, AnalystTask, Finding, ModelReply,
+};
+pub use kinds::chunker::ChunkerPlugin;
+pub use kinds::extractor::ExtractorPlugin;
+pub use kinds::filter::FilterPlugin;
+pub use kinds::format::{FormatPlugin, Rendered};
+pub use kinds::grant::{Grant, PriceTable};
+pub use kinds::provider::ProviderPlugin;
+pub use kinds::question::Question;
 pub use limits::Limits;
-pub use provider::ProviderPlugin;
-pub use question::Question;
-pub use registry::Registry;
-pub use reload::{Plugins, PluginsConfig};
-pub use status::{PluginStatus, ReloadFailure, Status};
-pub use view::PageView;
+pub use load::embed::{Embedded, embed};
+pub use load::inspect::{Inspection, SampleCall, inspect};
+pub use registry::generation::Registry;
+pub use registry::reload::{Plugins, PluginsConfig};
+pub use registry::status::{PluginStatus, ReloadFailure, Status};
 
 pub use trawl_model::PluginKind;

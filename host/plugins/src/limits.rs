@@ -1,25 +1,32 @@
-//! What one call of a plugin may consume.
+//! Limits: of one call, of components and manifests.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 /// Bytes in a mebibyte.
-pub(super) const MIB: u64 = 1 << 20;
+pub(crate) const MIB: u64 = 1 << 20;
 
-/// Memory of one call: a page of 10 MB made of the smallest tags is about 100 MiB of arrays, and as much again for work.
+/// Largest component file. Script engines compiled to WebAssembly have 10 to 40 MB.
+pub(crate) const COMPONENT_BYTES_MAX: u64 = 64 << 20;
+/// Most plugins in one manifest; each costs compiled code in memory.
+pub(crate) const ENTRIES_MAX: usize = 256;
+
+/// Memory of one call: a page of 10 MB of the smallest tags takes 100 MiB of arrays, and as much
+/// again for work.
 const MEMORY_MIB_DEFAULT: u64 = 256;
-/// Most memory an operator can grant: half of what a 32-bit guest can address, so that every slot of the pool can have it.
-pub(super) const MEMORY_MIB_MAX: u64 = 2048;
+/// Most memory an operator can grant: half of what 32-bit WebAssembly can address, so that every
+/// slot of the pool can have it.
+pub(crate) const MEMORY_MIB_MAX: u64 = 2048;
 /// Time of one call: twenty times what a 10 MB page takes in the slowest first-party plugin.
 const TIME_MS_DEFAULT: u64 = 2000;
-/// Most time an operator can grant: a page has no more.
+/// Most time an operator can grant: the time limit of a page.
 const TIME_MS_MAX: u64 = 255_000;
-/// Result of one call: a page of 10 MB grows in some formats (escapes, absolute addresses), never sixfold.
+/// Result of one call: some formats enlarge a page (escapes, absolute URLs), but not sixfold.
 const OUTPUT_MIB_DEFAULT: u64 = 64;
-/// Bytes lent to one call: the arrays of a 10 MB page, its source and its body.
+/// Input of one call: the arrays of a 10 MB page, its source and its body.
 const INPUT_MIB_DEFAULT: u64 = 128;
-/// Most bytes in or out an operator can grant; more than memory could hold has no meaning.
+/// Most input or output an operator can grant: memory does not hold more.
 const TRANSFER_MIB_MAX: u64 = 1024;
 
 /// Limits of one call. `plugins.toml`: `limits = { memory_mib, time_ms, output_mib, input_mib }`.
@@ -51,8 +58,8 @@ impl Limits {
     /// Checks that every limit is in its range.
     ///
     /// # Errors
-    /// A sentence that names the first limit out of range.
-    pub(super) fn check(&self) -> Result<(), String> {
+    /// A message that names the first limit out of range.
+    pub(crate) fn check(&self) -> Result<(), String> {
         let ranges = [
             ("memory_mib", self.memory_mib, MEMORY_MIB_MAX),
             ("time_ms", self.time_ms, TIME_MS_MAX),
@@ -71,17 +78,17 @@ impl Limits {
     }
 
     /// Memory in bytes.
-    pub(super) fn memory_bytes(&self) -> u64 {
+    pub(crate) fn memory_bytes(&self) -> u64 {
         self.memory_mib * MIB
     }
 
     /// Time of one call.
-    pub(super) fn time(&self) -> Duration {
+    pub(crate) fn time(&self) -> Duration {
         Duration::from_millis(self.time_ms)
     }
 
     /// Result in bytes.
-    pub(super) fn output_bytes(&self) -> u64 {
+    pub(crate) fn output_bytes(&self) -> u64 {
         self.output_mib * MIB
     }
 

@@ -14,8 +14,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::bail;
 use clap::{Parser, Subcommand};
+
+use plugin::manifest::{self, Places};
 
 /// A web scraping server with WebAssembly plugins.
 #[derive(Debug, Parser)]
@@ -44,8 +45,8 @@ enum Command {
     /// List providers, print the requests they would get, try one.
     #[command(subcommand)]
     Provider(provider::ProviderCommand),
-    /// Create, build, test, check and list plugins.
-    #[command(subcommand)]
+    /// Create, build, test, check, list and eject plugins.
+    #[command(subcommand, visible_alias = "plugins")]
     Plugin(plugin::PluginCommand),
 }
 
@@ -85,28 +86,16 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
-/// The plugin manifest: the given one, or `plugins.toml` in the working directory, beside the
-/// program, or in the checkout in which the program was built.
+/// The plugin manifest: the given one, or `plugins.toml` in the working directory or beside the
+/// program, or the bundled one, whose path is the program's own.
 fn plugins_file(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     let given = given.or_else(|| environment("TRAWL_PLUGINS").map(PathBuf::from));
-    if let Some(given) = given {
-        return Ok(given);
-    }
     let program = std::env::current_exe().ok();
-    let beside = program
-        .iter()
-        .flat_map(|program| program.ancestors().skip(1).take(3))
-        .map(Path::to_owned);
-    let folders = std::iter::once(PathBuf::from(".")).chain(beside);
-    match folders
-        .map(|folder| folder.join("plugins.toml"))
-        .find(|file| file.is_file())
-    {
-        Some(file) => Ok(file),
-        None => bail!(
-            "no `plugins.toml` in the working directory or beside the program, name one with `--plugins`"
-        ),
-    }
+    let places = Places {
+        working_dir: Path::new("."),
+        program: program.as_deref(),
+    };
+    places.manifest(given, manifest::own_bundle)
 }
 
 /// Where commands without a data directory cache compiled plugins.

@@ -72,10 +72,11 @@ fn print(plugins: &[Value], out: &mut dyn Write) -> anyhow::Result<()> {
             .div_ceil(1024);
         writeln!(
             out,
-            "{:<10} {:<20} {:<8} {size:>6} KiB  {}",
+            "{:<10} {:<20} {:<8} {size:>6} KiB  {:<8} {}",
             text("kind"),
             text("name"),
             text("version"),
+            text("source"),
             text("summary")
         )?;
     }

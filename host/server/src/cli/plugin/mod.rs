@@ -1,9 +1,13 @@
-//! `trawl plugin …`: commands for plugin authors, from an empty directory to a loaded component.
+//! `trawl plugin …`: commands for plugin authors, from an empty directory to a loaded component, and
+//! for the bundled plugins.
 
 mod build;
 mod check;
 mod crate_dir;
+mod eject;
+mod embed;
 mod list;
+pub(super) mod manifest;
 mod new;
 mod sdk;
 mod skeleton;
@@ -59,7 +63,7 @@ pub enum PluginCommand {
         #[arg(long, env = "TRAWL_CACHE_DIR")]
         cache_dir: Option<PathBuf>,
     },
-    /// List the plugins of the running server, or load `plugins.toml` if none is running
+    /// List the plugins of the running server, or load the manifest if none is running
     List {
         /// Manifest to load instead of asking the server
         #[arg(long, value_name = "FILE")]
@@ -73,6 +77,22 @@ pub enum PluginCommand {
         /// Cache directory for compiled code, writable only by you (default: your cache directory)
         #[arg(long, env = "TRAWL_CACHE_DIR")]
         cache_dir: Option<PathBuf>,
+    },
+    /// Write the bundled `plugins.toml` and its components to a directory
+    Eject {
+        /// Directory to write to; nothing in it is overwritten
+        #[arg(long, default_value = ".")]
+        dir: PathBuf,
+    },
+    /// Write a copy of this program that has the plugins of a manifest bundled
+    #[command(hide = true)]
+    Embed {
+        /// The manifest
+        #[arg(long, value_name = "FILE")]
+        plugins: PathBuf,
+        /// The program to write
+        #[arg(long, value_name = "FILE")]
+        output: PathBuf,
     },
 }
 
@@ -110,5 +130,7 @@ pub fn run(command: PluginCommand) -> anyhow::Result<()> {
             };
             list::run(source, json, out)
         }
+        PluginCommand::Eject { dir } => eject::run(&dir, out),
+        PluginCommand::Embed { plugins, output } => embed::run(&plugins, &output, out),
     }
 }

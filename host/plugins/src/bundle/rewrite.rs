@@ -1,0 +1,79 @@
+//! Changing the paths of components in a manifest's text, comments and order left alone.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+/// The entries as far as their components.
+#[derive(Deserialize)]
+struct Entries {
+    #[serde(default)]
+    format: Vec<Entry>,
+    #[serde(default)]
+    filter: Vec<Entry>,
+    #[serde(default)]
+    extractor: Vec<Entry>,
+    #[serde(default)]
+    chunker: Vec<Entry>,
+    #[serde(default)]
+    analyst: Vec<Entry>,
+    #[serde(default)]
+    provider: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    component: Option<Spanned<String>>,
+}
+
+/// Replaces the path of every component by what `path` makes of it.
+///
+/// # Errors
+/// A sentence: the text is no manifest, or what `path` says.
+pub(crate) fn rewrite(
+    text: &str,
+    path: impl Fn(&str) -> Result<String, String>,
+) -> Result<String, String> {
+    let entries: Entries =
+        toml::from_str(text).map_err(|error| error.message().replace('\n', " "))?;
+    let Entries {
+        format,
+        filter,
+        extractor,
+        chunker,
+        analyst,
+        provider,
+    } = entries;
+    let kinds = [format, filter, extractor, chunker, analyst, provider];
+    let mut components: Vec<_> = kinds
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.component)
+        .collect();
+    // From the end, so that the spans before stay valid.
+    components.sort_by_key(|component| std::cmp::Reverse(component.span().start));
+    let mut text = text.to_owned();
+    for component in components {
+        let path = toml::Value::String(path(component.as_ref())?).to_string();
+        text.replace_range(component.span(), &path);
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_paths_of_components_change() {
+        let text = "# mine\n[[format]] # a\nname = \"a\"\ncomponent = 'x/a.wasm' # here\n\n\
+                    [[provider]]\ncomponent = \"x/b.wasm\"\nhosts = [\"x\"]\n\
+                    [provider.prices]\nunit = \"1\"\n\n[[filter]]\nnative = \"x/c.so\"\n";
+        let changed = rewrite(text, |path| Ok(path.replace('x', "y"))).expect("a manifest");
+        let expected = text
+            .replace("'x/a.wasm'", "\"y/a.wasm\"")
+            .replace("x/b.wasm", "y/b.wasm");
+        assert_eq!(changed, expected);
+        assert!(rewrite(text, |_| Err("no".to_owned())).is_err());
+        assert!(rewrite("[[format]", |path| Ok(path.to_owned())).is_err());
+    }
+}

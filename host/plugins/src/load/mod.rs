@@ -1,0 +1,12 @@
+//! Loading: from an entry of the manifest to a plugin that can be called.
+
+mod contract;
+pub(crate) mod embed;
+mod file;
+pub(crate) mod inspect;
+pub(crate) mod loaded;
+pub(crate) mod loader;
+pub(crate) mod manifest;
+mod native;
+mod opened;
+mod sample;

@@ -1,0 +1,72 @@
+//! A plugin that has been opened: its functions, and its description, not yet checked.
+
+use std::sync::Arc;
+
+use trawl_sdk::provider::Description;
+
+use super::loaded::Loaded;
+use super::manifest::Entry;
+use crate::call::plugin::Core;
+use crate::info::Described;
+use crate::kinds::analyst::{Analyse, AnalystPlugin};
+use crate::kinds::chunker::{Chunk, ChunkerPlugin};
+use crate::kinds::extractor::{Extract, ExtractorPlugin};
+use crate::kinds::filter::{FilterPlugin, Keep};
+use crate::kinds::format::{FormatPlugin, Render};
+use crate::kinds::grant::Grant;
+use crate::kinds::provider::{Converse, ProviderPlugin};
+
+/// The functions of a plugin and its description.
+pub(crate) enum Opened {
+    Format(Described, Box<dyn Render>),
+    Filter(Described, Box<dyn Keep>),
+    Extractor(Described, Box<dyn Extract>),
+    Chunker(Described, Box<dyn Chunk>),
+    Analyst(Described, Box<dyn Analyse>),
+    Provider(Described, Box<Description>, Box<dyn Converse>),
+}
+
+impl Opened {
+    pub(super) fn described(&self) -> &Described {
+        match self {
+            Self::Format(described, _)
+            | Self::Filter(described, _)
+            | Self::Extractor(described, _)
+            | Self::Chunker(described, _)
+            | Self::Analyst(described, _)
+            | Self::Provider(described, ..) => described,
+        }
+    }
+
+    /// What the entry grants a provider; without an entry, everything in its description.
+    pub(super) fn grant(&self, entry: &Entry) -> Result<Option<Grant>, String> {
+        match self {
+            Self::Provider(_, description, _) => match &entry.grant {
+                Some(granted) => granted.check(description).map(Some),
+                None => Ok(Some(Grant::of_itself(description))),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn into_loaded(self, core: Core, grant: Option<Grant>) -> Loaded {
+        match self {
+            Self::Format(_, backend) => Loaded::Format(Arc::new(FormatPlugin { core, backend })),
+            Self::Filter(_, backend) => Loaded::Filter(Arc::new(FilterPlugin { core, backend })),
+            Self::Extractor(_, backend) => {
+                Loaded::Extractor(Arc::new(ExtractorPlugin { core, backend }))
+            }
+            Self::Chunker(_, backend) => Loaded::Chunker(Arc::new(ChunkerPlugin { core, backend })),
+            Self::Analyst(_, backend) => Loaded::Analyst(Arc::new(AnalystPlugin { core, backend })),
+            Self::Provider(_, description, backend) => {
+                let grant = grant.unwrap_or_else(|| Grant::of_itself(&description));
+                Loaded::Provider(Arc::new(ProviderPlugin {
+                    core,
+                    backend,
+                    description: *description,
+                    grant,
+                }))
+            }
+        }
+    }
+}

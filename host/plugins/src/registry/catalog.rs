@@ -1,0 +1,110 @@
+//! The registry as a catalog for planning requests.
+
+use serde_json::Value;
+use tokio::runtime::{Handle, RuntimeFlavor};
+
+use trawl_model::{Catalog, PluginKind};
+
+use super::generation::Registry;
+
+impl Catalog for Registry {
+    fn has(&self, kind: PluginKind, name: &str) -> bool {
+        match kind {
+            PluginKind::Format => self.format(name).is_some(),
+            PluginKind::Filter => self.filter(name).is_some(),
+            PluginKind::Extractor => self.extractor(name).is_some(),
+            PluginKind::Chunker => self.chunker(name).is_some(),
+            PluginKind::Analyst => self.analyst(name).is_some(),
+            PluginKind::Provider => self.names(PluginKind::Provider).contains(&name),
+        }
+    }
+
+    fn names(&self, kind: PluginKind) -> Vec<String> {
+        let mut names: Vec<String> = Self::names(self, kind)
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn check_options(&self, kind: PluginKind, name: &str, options: &Value) -> Result<(), String> {
+        let checked = blocking(|| match kind {
+            PluginKind::Format => self.format(name).map(|it| it.check_options(options)),
+            PluginKind::Filter => self.filter(name).map(|it| it.check_options(options)),
+            PluginKind::Extractor => self.extractor(name).map(|it| it.check_options(options)),
+            PluginKind::Chunker => self.chunker(name).map(|it| it.check_options(options)),
+            PluginKind::Analyst => self.analyst(name).map(|it| it.check_options(options)),
+            PluginKind::Provider => None,
+        });
+        checked.unwrap_or_else(|| Err(format!("{} `{name}` is not loaded", kind.name())))
+    }
+}
+
+/// Runs `work`, which may call a plugin. That takes microseconds, but a misbehaving plugin uses up
+/// its time limit; a multi-threaded runtime serves other requests meanwhile.
+fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        Ok(_) | Err(_) => work(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use trawl_test_guests::Guest;
+
+    use super::*;
+    use crate::{Plugins, PluginsConfig};
+
+    /// A registry with this plugin only.
+    fn registry(guest: &Guest) -> std::sync::Arc<Registry> {
+        let folder = tempfile::tempdir().expect("a directory");
+        let manifest = folder.path().join("plugins.toml");
+        let entry = format!(
+            "[[{}]]\nname = \"mine\"\ncomponent = \"mine.wasm\"",
+            guest.kind
+        );
+        std::fs::write(folder.path().join("mine.wasm"), guest.build()).expect("written");
+        std::fs::write(&manifest, entry).expect("written");
+        let cache_dir = folder.path().join("compiled");
+        let plugins = Plugins::start(PluginsConfig {
+            manifest,
+            cache_dir,
+        });
+        plugins.expect("it loads").snapshot()
+    }
+
+    #[test]
+    fn options_are_tried_where_the_schema_accepts_them() {
+        const REFUSES: &str = "(return (call $fail (i32.const 0) (i32.const 512) (i32.const 5)))";
+        let guests = [
+            (PluginKind::Format, Guest::echo_format("mine")),
+            (PluginKind::Filter, Guest::keeping_filter("mine")),
+            (PluginKind::Extractor, Guest::echo_extractor("mine")),
+            (PluginKind::Chunker, Guest::whole_chunker("mine")),
+            (PluginKind::Analyst, Guest::asking_analyst("mine")),
+        ];
+        for (kind, guest) in guests {
+            let mut guest = guest.when_asked(REFUSES);
+            guest.extra += "(data (i32.const 512) \"nope!\")";
+            let registry = registry(&guest);
+            let checked = |options| Catalog::check_options(&*registry, kind, "mine", &options);
+            assert_eq!(checked(json!({})), Ok(()), "{kind:?}");
+            assert_eq!(
+                checked(json!({"a": 1})),
+                Err("nope!".to_owned()),
+                "{kind:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_trap_in_the_trial_call_does_not_refuse_the_options() {
+        let registry = registry(&Guest::keeping_filter("mine").when_asked("unreachable"));
+        let checked =
+            Catalog::check_options(&*registry, PluginKind::Filter, "mine", &json!({"a": 1}));
+        assert_eq!(checked, Ok(()));
+    }
+}
