@@ -182,7 +182,7 @@ async fn start_billing(
     store: &Arc<dyn Store>,
     tasks: &TaskTracker,
 ) -> anyhow::Result<Billing> {
-    let billing = Billing::start(Arc::clone(store), Clock::wall(), tasks)
+    let billing = Billing::start(store.clone(), Clock::wall(), tasks)
         .await?
         .with_seat_prices(seat_prices(config)?);
     billing
