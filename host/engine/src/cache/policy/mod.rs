@@ -18,8 +18,7 @@ use url::Url;
 use trawl_model::FetchedPage;
 use trawl_model::clock::Timestamp;
 
-use super::BodyHash;
-use super::Key;
+use super::{BodyHash, Key};
 
 /// Headers of a 304 that do not describe the stored page, but the message or its missing body. RFC
 /// 9111 section 3.2.

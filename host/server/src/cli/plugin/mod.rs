@@ -1,5 +1,5 @@
-//! `trawl plugin …`: commands for plugin authors, from an empty directory to a loaded component, and
-//! for the bundled plugins.
+//! `trawl plugin …`: commands for plugin authors, from an empty directory to a loaded component,
+//! and for the bundled plugins.
 
 mod build;
 mod check;
