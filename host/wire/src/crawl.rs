@@ -11,7 +11,7 @@ use trawl_plan::crawl::{
     Budget, CrawlPlan, DEPTH_DEFAULT, External, IN_FLIGHT_MAX, Pattern, ScopePlan, SitemapPlan,
     WebhookPlan,
 };
-use trawl_plan::{PagePlan, PlanError, RefusedPage, address, crawl};
+use trawl_plan::{PagePlan, Pipeline, PlanError, RefusedPage, address, crawl};
 
 use super::defaults::PlanContext;
 use super::error::RequestError;
@@ -98,7 +98,9 @@ impl CrawlRequest {
         let purpose = Purpose::Seeds {
             room: SEEDS_MAX - self.crawls.len(),
         };
-        let seeds = valid_seeds(page_plans(sent, verb, context, purpose, ignored)?)?;
+        let pages = page_plans(sent, verb, context, purpose, ignored)?;
+        let are_mentioned = matches!(verb, Verb::Pipeline(Pipeline::CrawlText));
+        let seeds = valid_seeds(pages, are_mentioned)?;
         let seeds = match &extra {
             Some(extra) => extra.seeds(seeds),
             None => seeds.into_iter().map(|page| (page, None)).collect(),
@@ -120,12 +122,17 @@ impl CrawlRequest {
     }
 }
 
-/// The seeds of a request object that can be fetched; the others are dropped.
+/// The seeds of a request object. URLs that a text mentions need not all be ones that can be
+/// fetched; a seed that the caller names must be.
 ///
 /// # Errors
-/// None of them can be fetched.
-fn valid_seeds(pages: Vec<Result<PagePlan, RefusedPage>>) -> Result<Vec<PagePlan>, PlanError> {
-    let (mut seeds, mut refusal) = (Vec::with_capacity(pages.len()), None);
+/// A named seed, or every URL of a text, can never be fetched.
+fn valid_seeds(
+    pages: Vec<Result<PagePlan, RefusedPage>>,
+    are_mentioned: bool,
+) -> Result<Vec<PagePlan>, PlanError> {
+    let mut seeds = Vec::with_capacity(pages.len());
+    let mut refusal = None;
     for page in pages {
         match page {
             Ok(seed) => seeds.push(seed),
@@ -133,7 +140,9 @@ fn valid_seeds(pages: Vec<Result<PagePlan, RefusedPage>>) -> Result<Vec<PagePlan
         }
     }
     match refusal {
-        Some(failure) if seeds.is_empty() => Err(PlanError::new("url", failure.message)),
+        Some(failure) if seeds.is_empty() || !are_mentioned => {
+            Err(PlanError::new("url", failure.message))
+        }
         _ => Ok(seeds),
     }
 }
