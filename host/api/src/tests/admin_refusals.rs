@@ -66,7 +66,7 @@ async fn errors_name_what_is_invalid() {
             accounts,
             "{\"name\": \"test\"}",
             409,
-            "`test` cannot be",
+            "`test` is taken",
         ),
         ("POST", top_ups, "{}", 400, "dollars: is missing"),
         ("POST", top_ups, "{\"dollars\": 0}", 400, "dollars: "),
