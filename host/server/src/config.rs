@@ -254,7 +254,7 @@ impl Default for CacheSettings {
             // About 70,000 average pages, compressed.
             size_mib: 1024,
             // About 1,200 of them, uncompressed.
-            memory_mib: 64,
+            memory_mib: 32,
             // About 5,000 of them as markdown.
             outputs_mib: 128,
         }

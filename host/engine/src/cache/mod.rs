@@ -24,7 +24,7 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::lru::Lru;
@@ -40,6 +40,8 @@ pub type Key = blake3::Hash;
 /// Name of a body: the hash of its bytes.
 type BodyHash = blake3::Hash;
 
+/// Pages read from disk at once: enough to keep a disk busy.
+const READS_MAX: usize = 4;
 /// Most body bytes queued for the writer. More than a burst of ten crawls; what exceeds it is not
 /// stored.
 const QUEUE_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -69,6 +71,9 @@ pub struct PageCache {
     shared: Arc<Shared>,
     orders: Sender<Order>,
     clock: Clock,
+    /// Permits to read from disk. Each read takes a thread of the blocking pool, and every thread
+    /// keeps some of the memory that it once needed.
+    reads: Semaphore,
 }
 
 /// Shared by callers and the writer's thread.
@@ -157,6 +162,7 @@ impl PageCache {
             shared,
             orders,
             clock: config.clock,
+            reads: Semaphore::new(READS_MAX),
         }))
     }
 
@@ -178,6 +184,7 @@ impl PageCache {
             return Some(page);
         }
         let (shared, key) = (Arc::clone(&self.shared), *key);
+        let _permit = self.reads.acquire().await.ok()?;
         tokio::task::spawn_blocking(move || shared.read(&key, slot, &log))
             .await
             .ok()

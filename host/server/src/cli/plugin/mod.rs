@@ -13,6 +13,7 @@ mod sdk;
 mod skeleton;
 mod test;
 
+use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Subcommand;
@@ -107,7 +108,14 @@ fn kind_parser() -> impl TypedValueParser<Value = PluginKind> {
 /// # Errors
 /// The command failed.
 pub fn run(command: PluginCommand) -> anyhow::Result<()> {
-    let out = &mut std::io::stdout().lock();
+    // A reader that closes the pipe early, such as `head`, is no error.
+    let mut out = Vec::new();
+    let done = perform(command, &mut out);
+    super::print_bytes(&out)?;
+    done
+}
+
+fn perform(command: PluginCommand, out: &mut dyn Write) -> anyhow::Result<()> {
     match command {
         PluginCommand::New { kind, name, dir } => new::run(kind, &name, dir, out),
         PluginCommand::Build { dir, target_dir } => build::run(&dir, target_dir, out),
