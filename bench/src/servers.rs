@@ -88,7 +88,7 @@ impl Trawl {
         std::fs::write(
             &config,
             format!(
-                "[limits]\nrequests_per_minute = 100000000\nconnections_per_host = 256\n{extra_config}"
+                "[http]\nmetrics_without_key = true\n[limits]\nrequests_per_minute = 100000000\nconnections_per_host = 256\n{extra_config}"
             ),
         )?;
         let data = folder.join("data");

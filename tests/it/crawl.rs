@@ -119,6 +119,56 @@ async fn an_endless_calendar_stops_at_a_cap() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_seeds_are_one_crawl_under_one_limit() {
+    let field = Stage::new().await;
+    let seeds = [
+        field.site.url("/calendar/0"),
+        field.site.url("/calendar/50"),
+    ]
+    .join(",");
+    let both = json!({"url": seeds, "limit": 5});
+    let limited = field.crawl("", both).await;
+    limited.assert_stopped("limit", 5);
+    let paths = field.paths(&limited);
+    assert!(
+        paths.contains("/calendar/0") && paths.contains("/calendar/50"),
+        "{paths:?}"
+    );
+    let counted = json!({"url": seeds, "budget": {"*": 3}, "blacklist": ["/calendar/5"]});
+    let counted = field.crawl("", counted).await;
+    counted.assert_stopped("budget", 3);
+    assert!(
+        field.paths(&counted).contains("/calendar/50"),
+        "a seed is exempt"
+    );
+    let alone = field.crawl("", json!({"url": seeds, "depth": 0})).await;
+    assert_eq!(field.paths(&alone), set(["/calendar/0", "/calendar/50"]));
+    // An array of objects is one crawl an object, each with its own limit.
+    let one = |path: &str| json!({"url": field.site.url(path), "request": "http", "limit": 2, "return_format": "empty"});
+    let each = json!([one("/calendar/0"), one("/calendar/50")]);
+    let answer = field.app.post("/crawl", &[], &each).await;
+    assert_eq!(answer.header("x-crawl-id").split(", ").count(), 2);
+    assert_eq!(answer.json().as_array().unwrap().len(), 4);
+    // In the background too there is one id, and one object in the answer.
+    let queued = json!({"url": seeds, "request": "http", "limit": 4, "run_in_background": true});
+    let queued = field.app.post("/crawl", &[], &queued).await;
+    let id = queued.json()["id"].as_str().unwrap().to_owned();
+    assert_eq!(queued.header("x-crawl-id"), id);
+    for _ in 0..200 {
+        let status = field.app.get(&format!("/crawl/{id}")).await.json();
+        if status["state"] == "ended" {
+            assert_eq!(
+                (&status["stop_reason"], &status["pages"]),
+                (&json!("limit"), &json!(4))
+            );
+            return field.app.assert_settled().await;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("the crawl did not end");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn session_ids_and_soft_404s_count_as_pages() {
     let field = Stage::new().await;
     let sessions = field.crawl("/session", json!({"limit": 40})).await;

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use http::Method;
 use trawl_model::Nanodollars;
 use trawl_net::egress::{
-    AllowList, Egress, EgressConfig, EgressError, PoolConfig, Route, SAMPLE_HOST, UpstreamProxy,
+    AllowList, Egress, EgressConfig, EgressError, PoolConfig, Resolve, Route, SAMPLE_HOST,
+    UpstreamProxy,
 };
 use trawl_plan::Pool;
 use trawl_tests::{FakeNameServer, FakeSite};
@@ -287,6 +288,7 @@ fn proxied(proxy: &FakeSite) -> EgressConfig {
             .parse()
             .expect("an address"),
         country: Some("DE".to_owned()),
+        resolve: Resolve::default(),
     };
     let pool = PoolConfig {
         proxies: vec![upstream],

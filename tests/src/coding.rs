@@ -1,6 +1,7 @@
 //! Bodies in HTTP content codings.
 
 use std::io::Read;
+use std::sync::OnceLock;
 
 /// Zeros in one member of the gzip bomb, and the number of members: 1 GiB from about 1 MiB.
 const BOMB_MEMBER_BYTES: usize = 16 << 20;
@@ -38,4 +39,14 @@ pub fn encoded(codings: &str, body: &[u8]) -> Vec<u8> {
 /// A gzip body with many members that decodes to 1 GiB of zeros.
 pub fn gzip_bomb() -> Vec<u8> {
     encoded("gzip", &vec![0; BOMB_MEMBER_BYTES]).repeat(BOMB_MEMBERS)
+}
+
+/// 63 MiB of zeros in gzip, without the last bytes.
+pub fn stalled_body() -> &'static [u8] {
+    static BODY: OnceLock<Vec<u8>> = OnceLock::new();
+    BODY.get_or_init(|| {
+        let mut body = encoded("gzip", &vec![0; 63 << 20]);
+        body.truncate(body.len() - 8);
+        body
+    })
 }

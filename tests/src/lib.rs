@@ -4,6 +4,7 @@
 pub mod app;
 pub mod browser;
 pub mod caller;
+pub mod canary;
 pub mod coding;
 pub mod conformance;
 pub mod model_server;

@@ -143,11 +143,39 @@ impl ServerProcess {
 
     /// Peak resident memory of the process in KiB.
     pub fn peak_kib(&self) -> u64 {
+        self.kib("VmHWM:")
+    }
+
+    /// Resident memory of the process in KiB.
+    pub fn resident_kib(&self) -> u64 {
+        self.kib("VmRSS:")
+    }
+
+    /// Makes [`Self::peak_kib`] begin anew.
+    ///
+    /// # Panics
+    /// When the system does not allow it.
+    pub fn forget_peak(&self) {
+        let path = format!("/proc/{}/clear_refs", self.child.id());
+        std::fs::write(path, "5").expect("a live process");
+    }
+
+    /// Open files and sockets of the process.
+    ///
+    /// # Panics
+    /// When it has ended.
+    pub fn descriptors(&self) -> usize {
+        let open = std::fs::read_dir(format!("/proc/{}/fd", self.child.id()));
+        open.expect("a live process").count()
+    }
+
+    /// An amount of memory in its status.
+    fn kib(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.expect("a live process");
-        let line = status.lines().find(|line| line.starts_with("VmHWM:"));
+        let line = status.lines().find(|line| line.starts_with(name));
         let number = line.and_then(|line| line.split_whitespace().nth(1));
-        number.expect("a peak").parse().expect("a number")
+        number.expect("an amount").parse().expect("a number")
     }
 }
 
@@ -164,7 +192,16 @@ fn spawn(world: &World) -> (Child, SocketAddr, String) {
     let config = world.path("trawl.toml");
     let limits = "[limits]\nrequests_per_minute = 1000000\n";
     std::fs::write(&config, format!("{limits}{}", world.config)).expect("a configuration");
-    let mut command = Command::new(program());
+    let mut command = match world.descriptors_max {
+        Some(most) => {
+            let mut limited = Command::new("prlimit");
+            limited
+                .arg(format!("--nofile={most}:{most}"))
+                .arg(program());
+            limited
+        }
+        None => Command::new(program()),
+    };
     command.args(["serve", "--listen", "127.0.0.1:0"]);
     command.arg("--data").arg(world.data());
     command.arg("--plugins").arg(world.plugins());

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use crate::coding::{encoded, gzip_bomb};
+use crate::coding::{encoded, gzip_bomb, stalled_body};
 
 /// The page at `/page`, and the decoded body of `/coded/…`.
 pub const PAGE: &str = "<!DOCTYPE html><html lang=\"en\"><head><title>A page</title></head>\
@@ -225,6 +225,7 @@ impl Visit {
             "coded" => self.coded(rest, rest).await,
             "mislabelled" => self.coded(rest, "gzip").await,
             "bomb" => self.bomb(rest).await,
+            "stalled" => self.stalled().await,
             "typed" => self.typed(rest).await,
             _ => self.odd(first).await,
         }
@@ -313,6 +314,18 @@ impl Visit {
         };
         let headers = format!("Content-Type: text/html\r\nContent-Encoding: {coding}\r\n");
         self.whole("200 OK", &headers, &body).await
+    }
+
+    /// 63 MiB in gzip, except for the last bytes, which never come.
+    async fn stalled(&mut self) -> Next {
+        let body = stalled_body();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\nContent-Length: {}\r\n\r\n",
+            body.len() + 1
+        );
+        self.write(head.as_bytes()).await?;
+        self.write(body).await?;
+        std::future::pending().await
     }
 
     async fn typed(&mut self, kind: &str) -> Next {

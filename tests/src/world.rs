@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use trawl::config::{AiSettings, BrowserSettings, ProxySettings};
+use trawl::config::{AiSettings, BrowserSettings, HttpSettings, LimitSettings, ProxySettings};
 use trawl_test_guests::Guest;
 
 /// A folder with everything that a server needs. It is removed on drop.
@@ -17,14 +17,23 @@ pub struct World {
     pub allow_private: &'static [&'static str],
     /// The browser and its settings; the default here is `tabs: 0`, which means no browser.
     pub browser: BrowserSettings,
+    /// Connections of callers.
+    pub http: HttpSettings,
+    /// Limits of a server in the test's process; requests a minute are not limited here.
+    pub limits: LimitSettings,
     /// Upstream proxies.
     pub proxies: Vec<ProxySettings>,
     /// The language model; none by default.
     pub ai: Option<AiSettings>,
+    /// Whether a server in this process keeps pages.
+    pub keeps_pages: bool,
     /// Environment variables of the server.
     pub environment: Vec<(String, String)>,
     /// Additional configuration of a server that is a child process.
     pub config: String,
+    /// Most files and sockets that a server that is a child process may open; inherited when it is
+    /// `None`.
+    pub descriptors_max: Option<u32>,
     /// Value of `RUST_LOG` for the server; inherited when it is empty.
     pub log: &'static str,
     /// Base URL of the fake vendors: each provider of the manifest uses its name below it.
@@ -46,10 +55,18 @@ impl World {
                 tabs: 0,
                 ..BrowserSettings::default()
             },
+            http: HttpSettings::default(),
+            limits: LimitSettings {
+                requests_per_minute: 1_000_000,
+                free_disk_mib: Some(0),
+                ..LimitSettings::default()
+            },
             proxies: Vec::new(),
             ai: None,
+            keeps_pages: true,
             environment: Vec::new(),
             config: String::new(),
+            descriptors_max: None,
             log: "",
             vendors: None,
         };

@@ -10,7 +10,7 @@ use trawl_guest_build::run_within;
 
 use crate::host::Profile;
 use crate::stages::Stages;
-use crate::{browser, host, tidy, workspace};
+use crate::{browser, fuzzing, host, tidy, workspace};
 
 /// All stages; the tests come last, so their closing lines end the output.
 pub(crate) fn all() -> anyhow::Result<()> {
@@ -24,7 +24,7 @@ pub(crate) fn all() -> anyhow::Result<()> {
     stages.run("build", || host::beside_plugins(compile))?;
     stages.run("bundle", bundle)?;
     stages.run("skeletons", skeletons)?;
-    let tally = stages.run("tests", || tests(None))?;
+    let tally = stages.run("tests", tests_beside_fuzzing)?;
     eprintln!("\n{}", stages.summary());
     close(tally)
 }
@@ -33,11 +33,33 @@ pub(crate) fn all() -> anyhow::Result<()> {
 pub(crate) fn tests_named(filter: &str) -> anyhow::Result<()> {
     host::beside_plugins(compile)?;
     bundle()?;
-    let tally = tests(Some(filter))?;
+    let tally = tests(&[filter])?;
     if tally.passed == 0 {
         bail!("no test has `{filter}` in its name");
     }
     close(tally)
+}
+
+/// Builds, then runs the suite `siege`: its quick form, or all attacks at once for an hour.
+pub(crate) fn siege(is_long: bool) -> anyhow::Result<()> {
+    host::beside_plugins(compile)?;
+    let mut command = workspace::linting_cargo(&[
+        "test",
+        "--release",
+        "--workspace",
+        "--test",
+        "siege",
+        "--",
+        "--nocapture",
+        "--ignored",
+    ])?;
+    if is_long {
+        command.arg("everything_at_once");
+        command.env("TRAWL_SIEGE_MINUTES", "60");
+    } else {
+        command.args(["--skip", "everything_at_once"]);
+    }
+    workspace::run(&mut command)
 }
 
 /// Compiles the workspace with its tests, and lints it on the way: a warning is an error here, and
@@ -137,12 +159,31 @@ struct Tally {
     skipped: u64,
 }
 
+/// Runs the workspace's tests, and for their first seconds all fuzz targets beside them.
+fn tests_beside_fuzzing() -> anyhow::Result<Tally> {
+    let running = fuzzing::start("", fuzzing::TIME_BESIDE_TESTS)?;
+    let tested = tests(&["--", "--skip", fuzzing::PREFIX]);
+    let fuzzed = running.finish()?;
+    let mut tally = tested?;
+    let mut out = std::io::stdout().lock();
+    for output in &fuzzed {
+        out.write_all(&output.stdout)?;
+        String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .for_each(|line| tally.add(line));
+    }
+    if fuzzed.iter().any(|output| !output.status.success()) {
+        bail!("a fuzz target failed; its input is above");
+    }
+    Ok(tally)
+}
+
 /// Runs the workspace's tests, shows their output as it comes, and counts.
-fn tests(filter: Option<&str>) -> anyhow::Result<Tally> {
+fn tests(arguments: &[&str]) -> anyhow::Result<Tally> {
     let mut command =
         workspace::linting_cargo(&["test", "--release", "--workspace", "--no-fail-fast"])?;
     command
-        .args(filter)
+        .args(arguments)
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     let mut child = command.spawn().context("cannot start cargo")?;

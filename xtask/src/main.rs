@@ -3,6 +3,7 @@
 mod apps;
 mod browser;
 mod checks;
+mod fuzzing;
 mod guests;
 mod host;
 mod stages;
@@ -47,6 +48,21 @@ enum Chore {
         /// Build the plugins and run only the tests whose name contains this
         filter: Option<String>,
     },
+    /// Attack a running server while an innocent account works
+    Siege {
+        /// All attacks at once, for an hour
+        #[arg(long)]
+        long: bool,
+    },
+    /// Feed made-up input to everything that reads strangers' bytes
+    Fuzz {
+        /// Only the targets whose name contains this
+        #[arg(default_value = "")]
+        target: String,
+        /// How long each target runs; all run at once
+        #[arg(long, default_value_t = 10)]
+        minutes: u64,
+    },
     /// Check the rules that no compiler checks: crates, cycles, frozen contract, files, licences
     Tidy,
     /// Note a folder of wit/ as released: from then on tidy refuses changes to it
@@ -83,6 +99,8 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Test {
             filter: Some(filter),
         } => checks::tests_named(&filter),
+        Chore::Siege { long } => checks::siege(long),
+        Chore::Fuzz { target, minutes } => fuzzing::by_hand(&target, minutes),
         Chore::Tidy => tidy::run(),
         Chore::Freeze { folder } => tidy::frozen::freeze(&workspace::root(), &folder),
         Chore::Bench { arguments } => host::bench(&arguments),

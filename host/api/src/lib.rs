@@ -32,4 +32,6 @@ pub use service::{Health, Order, Outcomes, Run, Service};
 struct Api {
     service: Arc<dyn Service>,
     rate_limits: Arc<http::rate::RateLimits>,
+    planning: Arc<http::planning::Planning>,
+    queries: Arc<http::queries::Queries>,
 }

@@ -15,6 +15,7 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 use crate::account::{credits, details, notices, statement};
 use crate::crawls::{crawl, links, skipped, stored_pages};
 use crate::data::{contacts, tables};
+use crate::http::queries::Queries;
 use crate::http::rate::RateLimits;
 use crate::http::{auth, drain, error, observe};
 use crate::pages::{fetch, scrape, screenshot, transform, unblocker};
@@ -25,9 +26,12 @@ use crate::{Api, Service, admin, openapi, unimplemented, unlimited};
 /// Builds the interface of a service. Serve it with the peer as `ConnectInfo<SocketAddr>`.
 pub fn router(service: Arc<dyn Service>) -> Router {
     let rate_limits = RateLimits::new(service.requests_per_minute(), Instant::now());
+    let queries = Queries::new(service.queries_per_account());
     let api = Api {
+        queries: Arc::new(queries),
         service,
         rate_limits: Arc::new(rate_limits),
+        planning: Arc::default(),
     };
     let account_routes = versioned(keyed_routes())
         .method_not_allowed_fallback(error::method_not_allowed)

@@ -6,15 +6,16 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use tokio_util::task::TaskTracker;
 
-use trawl_billing::{Account, Billing, FundsError};
+use trawl_billing::{Account, AccountId, Billing, FundsError};
 use trawl_crawl::Crawls;
 use trawl_crawl::pipeline::Pipelines;
 pub use trawl_engine::scrape::{Order, Outcomes};
 use trawl_model::Terms;
+use trawl_model::memory::MemoryBudget;
 use trawl_model::outcome::PageOutcome;
 use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RefusedPage, RouterMode, TransformPlan};
 use trawl_plugins::Registry;
-use trawl_store::Store;
+use trawl_store::{Storage, Store};
 use trawl_wire::KnownModel;
 
 /// The server as its HTTP interface sees it.
@@ -31,8 +32,23 @@ pub trait Service: Send + Sync + 'static {
     /// The configured proxy pools.
     fn pools(&self) -> &[ConfiguredPool];
 
-    /// Rate limit of each key, in requests per minute. Spec S28.
+    /// Rate limit of each account, in requests per minute. Spec S28.
     fn requests_per_minute(&self) -> u32;
+
+    /// Whether `/metrics` needs no key on connections from the server's own machine.
+    fn metrics_without_key(&self) -> bool;
+
+    /// The memory that pages and answers in flight may hold.
+    fn memory(&self) -> Arc<MemoryBudget>;
+
+    /// Lists and statements that an account may read at once.
+    fn queries_per_account(&self) -> usize;
+
+    /// Browser tabs that an account may have at once, and how many it has.
+    fn tabs(&self, account: &AccountId) -> (usize, usize);
+
+    /// Whether accounts may store more.
+    fn storage(&self) -> &Storage;
 
     /// Whether the server is shutting down and accepts no new work.
     fn is_draining(&self) -> bool;

@@ -64,7 +64,7 @@ pub(crate) async fn scrape(
     path = "/unlimited/crawl",
     description = "Like `/crawl`, under the Unlimited plan, see `/unlimited/scrape`. The crawl holds one slot until the last byte of its \
         response; a background crawl holds it while it runs.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them: each seed URL is a separate crawl",
+    request_body(content = ScrapeRequest, description = "One request object, or an array of them: each object is a crawl of its own, with its own limits",
         example = json!({"url": "http://sample.trawl.test/", "limit": 2})),
     responses(
         (status = 200, description = "One entry per page, with costs of 0", body = Vec<Entry>),
@@ -151,7 +151,7 @@ async fn try_serve(
     endpoint: Endpoint,
 ) -> Result<Response, ApiError> {
     api.service.billing().unlimited(&account.id).await?;
-    let received = request::receive(
+    let mut received = request::receive(
         api,
         Arc::clone(&account),
         request,
@@ -160,7 +160,9 @@ async fn try_serve(
     )
     .await?;
     refuse_ai(&received.request.body)?;
-    let planned = endpoint.plan(&received.request)?;
+    let plan = move |request: &ApiRequest| endpoint.plan(request);
+    let (planned, request) = received.request.planned(plan).await?;
+    received.request = request;
     let slot = Arc::new(take_slot(api, &account).await?);
     // With an idempotency key the work continues after a disconnect, so it holds the slot itself.
     let held = Arc::clone(&slot);

@@ -14,12 +14,15 @@ use trawl_model::clock::Clock;
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::{Consumed, Entry, EntryKind};
 
-use crate::funds::FundsError;
+use crate::flights::Flights;
+use crate::funds::{Cap, FundsError, Shortfall};
 use crate::queue::{ChargeSource, Effect, Item, Queue};
 use crate::wallet::{ReturnUnused, Wallet};
 
 /// Prefix of an allotment's name, by which the store finds outstanding allotments.
 const NAME_PREFIX: &str = "p:";
+/// Pages that an allotment's reserve is for: with 64, a page in 64 has a reserve in the ledger.
+const PAGES_AHEAD: i64 = 64;
 /// Reason in the void that returns unused money.
 const UNUSED: &str = "not needed";
 
@@ -36,6 +39,8 @@ pub(crate) struct Allotment {
     ceiling: Nanodollars,
     state: Mutex<State>,
     released: Notify,
+    /// The pages of the run that have a portion.
+    pub(crate) flights: Flights,
 }
 
 #[derive(Debug, Default)]
@@ -48,22 +53,6 @@ struct State {
     spent: Nanodollars,
     n_entries: u64,
     is_closed: bool,
-}
-
-/// The portion of an allotment that a page gets.
-pub(crate) struct Portion {
-    pub(crate) amount: Nanodollars,
-    /// Why it is less than the page requested.
-    pub(crate) shortage: Option<Shortage>,
-}
-
-/// Why a page got less than it requested.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shortage {
-    /// The run is near its ceiling.
-    Ceiling,
-    /// The balance of the account is nearly used up.
-    Balance,
 }
 
 impl State {
@@ -96,7 +85,42 @@ impl Allotment {
                 ..State::default()
             }),
             released: Notify::new(),
+            flights: Flights::default(),
         }
+    }
+
+    /// What keeps a page that needs this much from it.
+    pub(crate) fn shortfall(&self, wanted: Nanodollars) -> Shortfall {
+        let (is_of_run, spent, in_flight) = self.with(|state| {
+            let is_of_run = state.allowed(self.ceiling) < wanted;
+            (is_of_run, state.spent, state.in_flight)
+        });
+        if is_of_run {
+            return Shortfall {
+                cap: Cap::Run,
+                wanted,
+                of: self.ceiling,
+                spent,
+                elsewhere: in_flight,
+            };
+        }
+        self.wallet.shortfall(wanted)
+    }
+
+    /// The most that the run may still be charged, pages in flight included.
+    pub(crate) fn left(&self) -> Nanodollars {
+        self.with(|state| (self.ceiling - state.spent).max(Nanodollars::ZERO))
+    }
+
+    /// Tells the waiting pages of the run to look again.
+    pub(crate) fn notify(&self) {
+        self.released.notify_waiters();
+    }
+
+    /// Reclaims the unused money of the account's other runs.
+    pub(crate) fn reclaim_elsewhere(&self) {
+        let own: &dyn ReturnUnused = self;
+        self.wallet.reclaim(Some(own));
     }
 
     /// What the run has been charged so far.
@@ -124,50 +148,100 @@ impl Allotment {
         unused < within_ceiling && self.wallet.funds().available() < within_ceiling - unused
     }
 
-    /// Reserves the requested amount for a page, or what is left if that is less.
-    pub(crate) fn reserve(&self, requested: Nanodollars) -> Result<Portion, FundsError> {
+    /// Reserves for a page what it is likely to cost; less only if that is all there is and nothing
+    /// of it is reserved for other pages.
+    pub(crate) fn reserve(&self, likely: Nanodollars) -> Result<Nanodollars, FundsError> {
         self.with(|state| {
             if state.is_closed {
                 return Err(FundsError::CeilingReached);
             }
-            let allowed = state.allowed(self.ceiling);
-            let within_ceiling = requested.min(allowed);
-            if within_ceiling == Nanodollars::ZERO && requested > Nanodollars::ZERO {
-                return Err(match state.in_flight {
-                    Nanodollars::ZERO => FundsError::CeilingReached,
-                    _ => FundsError::AllHeld,
-                });
+            if likely <= Nanodollars::ZERO {
+                return Ok(Nanodollars::ZERO);
             }
+            // Pages in flight that wait for more have priority.
+            if self.flights.is_starving() || self.wallet.flights.is_starving() {
+                return Err(FundsError::AllHeld);
+            }
+            let within_ceiling = likely.min(state.allowed(self.ceiling));
+            if within_ceiling < likely && state.in_flight > Nanodollars::ZERO {
+                return Err(FundsError::AllHeld);
+            }
+            if within_ceiling == Nanodollars::ZERO {
+                return Err(FundsError::CeilingReached);
+            }
+            self.grow(state, within_ceiling);
             if state.unused < within_ceiling {
-                self.grow(state, within_ceiling.min(allowed - state.unused));
+                let is_held_elsewhere = self.wallet.funds().held > state.unused;
+                if is_held_elsewhere {
+                    return Err(FundsError::AllHeld);
+                }
+                if state.unused == Nanodollars::ZERO {
+                    return Err(FundsError::Empty);
+                }
             }
             let amount = within_ceiling.min(state.unused);
-            if amount == Nanodollars::ZERO && requested > Nanodollars::ZERO {
-                let funds = self.wallet.funds();
-                return Err(match funds.held {
-                    Nanodollars::ZERO => FundsError::Empty,
-                    _ => FundsError::AllHeld,
-                });
-            }
             state.unused = state.unused - amount;
             state.in_flight += amount;
-            let shortage = if amount < within_ceiling {
-                Some(Shortage::Balance)
-            } else if within_ceiling < requested {
-                Some(Shortage::Ceiling)
-            } else {
-                None
-            };
-            Ok(Portion { amount, shortage })
+            Ok(amount)
         })
     }
 
-    /// Reserves another page's worth on top of what is unused. Nearly all pages cost less than
-    /// their ceilings, so the next ones need no reserve of their own for a while.
+    /// Adds to a page's portion `own`, until it is at least `needed`, and `preferred` if so much is
+    /// available. Returns the new portion.
+    pub(crate) fn grow_page(
+        &self,
+        own: Nanodollars,
+        needed: Nanodollars,
+        preferred: Nanodollars,
+    ) -> Result<Nanodollars, Shortfall> {
+        self.with(|state| {
+            let room = own + state.allowed(self.ceiling);
+            if room < needed {
+                return Err(Shortfall {
+                    cap: Cap::Run,
+                    wanted: needed,
+                    of: self.ceiling,
+                    spent: state.spent,
+                    elsewhere: state.in_flight - own,
+                });
+            }
+            let preferred = preferred.min(room);
+            self.grow(state, preferred - own);
+            let portion = preferred.min(own + state.unused);
+            if portion < needed {
+                let funds = self.wallet.funds();
+                return Err(Shortfall {
+                    cap: Cap::Balance,
+                    wanted: needed,
+                    of: funds.balance,
+                    spent: Nanodollars::ZERO,
+                    elsewhere: funds.held - own - state.unused,
+                });
+            }
+            state.unused = state.unused - (portion - own);
+            state.in_flight += portion - own;
+            Ok(portion)
+        })
+    }
+
+    /// Makes sure that `requested` is unused, as far as the account has it. `requested` is within
+    /// the ceiling. More is reserved than this page needs, so that the next ones need no reserve
+    /// of their own for a while; not while others wait for money.
     fn grow(&self, state: &mut State, requested: Nanodollars) {
+        if state.unused >= requested {
+            return;
+        }
+        let room = (state.allowed(self.ceiling) - state.unused).max(Nanodollars::ZERO);
+        let missing = requested - state.unused;
+        let wanted = if self.wallet.has_waiters() {
+            missing
+        } else {
+            Nanodollars(requested.0.saturating_mul(PAGES_AHEAD))
+        };
+        let wanted = wanted.min(room);
         let entry = self.entry(state, EntryKind::Reserve, Nanodollars::ZERO);
         let grown = self.wallet.change(|funds| {
-            let grown = requested.min(funds.available());
+            let grown = wanted.min(funds.available());
             if grown > Nanodollars::ZERO {
                 funds.held += grown;
                 // Queued under the lock, so that the ledger has the decisions in their order.

@@ -11,6 +11,8 @@ use crate::{Billing, BillingError};
 
 /// How long an answer is stored. Decision D50.
 const RETENTION: Duration = Duration::from_secs(24 * 60 * 60);
+/// How often expired answers are deleted.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// Maximum length of a key in bytes.
 const KEY_BYTES_MAX: usize = 255;
 
@@ -79,6 +81,17 @@ impl Billing {
             Some(stored) if stored.body_hash != body_hash => Begun::Mismatch,
             Some(StoredAnswer { answer, .. }) => answer.map_or(Begun::TooLarge, Begun::Replay),
         })
+    }
+
+    /// Deletes expired answers every hour. Never returns.
+    pub async fn expire_answers_periodically(&self) {
+        loop {
+            let before = self.clock.now().before(RETENTION);
+            if let Err(error) = self.store.expire_answers(before).await {
+                tracing::error!(error = %error, "expired answers could not be deleted");
+            }
+            tokio::time::sleep(EXPIRY_INTERVAL).await;
+        }
     }
 
     /// Claims the key, or returns the body hash of the request that holds it.

@@ -11,6 +11,7 @@ mod admin;
 mod alerts;
 mod allotment;
 mod error;
+mod flights;
 mod funds;
 mod history;
 mod idempotency;
@@ -27,7 +28,9 @@ mod top_up;
 mod wallet;
 mod writer;
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -39,9 +42,8 @@ use trawl_model::{Charge, Nanodollars, Terms};
 use trawl_store::{Entry, EntryKind, LedgerStore, OpenReserve};
 
 pub use alerts::{Crossing, Crossings};
-pub use allotment::Shortage;
 pub use error::BillingError;
-pub use funds::{Funds, FundsError};
+pub use funds::{Cap, Funds, FundsError, Shortfall};
 pub use idempotency::{Begun, FirstRequest};
 pub use key::new_key;
 pub use price::{Prices, Tariff, bytes_for, price};
@@ -54,6 +56,8 @@ pub use trawl_store::{
     EntryKind as LedgerEntryKind, KeyRecord, KindSum, Notice, Posted, PricesRow, StatementPage,
     Subscription, SubscriptionState, Threshold, Window,
 };
+use wallet::Wallet;
+
 pub use wallet::Account;
 
 use accounts::Accounts;
@@ -61,6 +65,9 @@ use idempotency::InFlight;
 use queue::Queue;
 use seats::Seats;
 
+/// How long a page without money waits at most before it looks again, in case that money was
+/// released between its look and its wait.
+pub(crate) const RECHECK_INTERVAL: Duration = Duration::from_millis(250);
 /// Reason in the voids of reservations that the last process left open.
 const SERVER_STOPPED: &str = "server stopped";
 
@@ -128,18 +135,68 @@ impl Billing {
         page_url: &str,
         run: &str,
     ) -> Result<Reservation, FundsError> {
-        let wallet = self
-            .accounts
-            .wallet(account)
-            .ok_or(FundsError::UnknownAccount)?;
+        let wallet = self.wallet(account)?;
         if wallet.funds().available() < ceiling {
             wallet.reclaim(None);
         }
         Reservation::of_account(wallet, &self.queue, &self.clock, ceiling, page_url, run)
     }
 
-    /// As [`Self::reserve`], but waits until `deadline` while the whole balance is reserved for
-    /// other pages.
+    /// Reserves what a page is likely to cost; less only if that is all there is and nothing of it
+    /// is reserved for other pages. Does not wait.
+    ///
+    /// # Errors
+    /// [`FundsError::AllHeld`] while pages in flight hold what is missing; any other is final.
+    pub fn reserve_likely(
+        &self,
+        account: &AccountId,
+        likely: Nanodollars,
+        page_url: &str,
+        run: &str,
+    ) -> Result<Reservation, FundsError> {
+        let wallet = self.wallet(account)?;
+        if likely > Nanodollars::ZERO {
+            let must_wait = || {
+                let funds = wallet.funds();
+                funds.available() < likely && funds.held > Nanodollars::ZERO
+            };
+            if wallet.flights.is_starving() {
+                return Err(FundsError::AllHeld);
+            }
+            if must_wait() {
+                wallet.reclaim(None);
+                if must_wait() {
+                    return Err(FundsError::AllHeld);
+                }
+            }
+        }
+        Reservation::of_account(wallet, &self.queue, &self.clock, likely, page_url, run)
+    }
+
+    /// The wallet of an account that must exist.
+    pub(crate) fn wallet(&self, account: &AccountId) -> Result<Arc<Wallet>, FundsError> {
+        self.accounts
+            .wallet(account)
+            .ok_or(FundsError::UnknownAccount)
+    }
+
+    /// What keeps a page that needs this much from it now; `None` for an unknown account.
+    pub fn shortfall(&self, account: &AccountId, wanted: Nanodollars) -> Option<Shortfall> {
+        let wallet = self.accounts.wallet(account)?;
+        Some(wallet.shortfall(wanted))
+    }
+
+    /// Resolves when money of this account may have become available, at the latest after a short
+    /// time. Until then runs return what none of their pages needs.
+    pub async fn released(&self, account: &AccountId) {
+        let Some(wallet) = self.accounts.wallet(account) else {
+            return;
+        };
+        wallet.released_or(RECHECK_INTERVAL).await;
+    }
+
+    /// As [`Self::reserve_likely`], but waits until `deadline` while pages in flight hold what is
+    /// missing.
     ///
     /// # Errors
     /// [`FundsError`] if the balance is used up, or nothing was released in time.
@@ -151,14 +208,11 @@ impl Billing {
         run: &str,
         deadline: Instant,
     ) -> Result<Reservation, FundsError> {
-        let wallet = self
-            .accounts
-            .wallet(account)
-            .ok_or(FundsError::UnknownAccount)?;
+        let wallet = self.wallet(account)?;
         let mut waiting = None;
         loop {
             let released = wallet.released();
-            match self.reserve(account, ceiling, page_url, run) {
+            match self.reserve_likely(account, ceiling, page_url, run) {
                 Err(FundsError::AllHeld) => {}
                 decided => return decided,
             }
@@ -168,7 +222,7 @@ impl Billing {
                 continue;
             }
             if tokio::time::timeout_at(deadline, released).await.is_err() {
-                return Err(FundsError::AllHeld);
+                return Err(FundsError::Short(wallet.shortfall(ceiling)));
             }
         }
     }
@@ -220,9 +274,9 @@ impl Billing {
         self.write_key_uses().await;
         self.queue.close();
         if let Some(writer) = self.writer.lock().await.take()
-            && let Err(error) = writer.await
+            && let Err(_panic) = writer.await
         {
-            tracing::error!(error = %error, "the ledger's writer panicked");
+            tracing::error!("the ledger's writer panicked");
         }
     }
 }
@@ -232,8 +286,18 @@ async fn void_open_reserves(store: &dyn LedgerStore, clock: &Clock) -> Result<()
     if open.is_empty() {
         return Ok(());
     }
-    let voids: Vec<Entry> = open
-        .into_iter()
+    // A reservation that grew has several reserves, and one void for all of them.
+    let mut by_name: HashMap<String, OpenReserve> = HashMap::new();
+    for reserve in open {
+        match by_name.get_mut(&reserve.reservation) {
+            Some(known) => known.held += reserve.held,
+            None => {
+                by_name.insert(reserve.reservation.clone(), reserve);
+            }
+        }
+    }
+    let voids: Vec<Entry> = by_name
+        .into_values()
         .map(|reserve| void_at_start(reserve, clock))
         .collect();
     store.post_group(&voids).await?;

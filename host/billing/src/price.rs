@@ -32,8 +32,6 @@ pub struct Prices {
     pub gigabyte: Nanodollars,
     /// Per CPU minute. Spec S14.
     pub cpu_minute: Nanodollars,
-    /// Per stored gigabyte (10^9 bytes).
-    pub stored_gigabyte: Nanodollars,
     /// Provider pages on the caller's own key: percentage of the provider's list price.
     pub own_key_percent: u32,
     /// Minimum for such a page.
@@ -47,7 +45,6 @@ impl Default for Prices {
         Self {
             gigabyte: Nanodollars(1_000_000_000),
             cpu_minute: Nanodollars(100_000),
-            stored_gigabyte: Nanodollars::ZERO,
             // Decision D83.
             own_key_percent: 10,
             own_key_least: Nanodollars(100_000),
@@ -71,7 +68,8 @@ pub fn price(usage: &Usage, tariff: &Tariff) -> Charge {
         compute: cpu(usage.compute, prices.cpu_minute),
         transform: cpu(usage.transform, prices.cpu_minute),
         bytes_transferred: bytes(content_bytes, plus(prices.gigabyte, usage.pool_price)),
-        file: bytes(usage.stored_bytes, prices.stored_gigabyte),
+        // Decision D81: what is stored is included in the price of a page.
+        file: Nanodollars::ZERO,
         ai: usage.ai,
         vendor_billed: usage
             .vendor
@@ -207,26 +205,6 @@ mod tests {
             (Nanodollars(1_234), Nanodollars(1_244))
         );
         assert_eq!(price(&page, &Tariff::FlatRate), Charge::default());
-    }
-
-    #[test]
-    fn stored_files_cost_the_configured_price() {
-        let stored = Usage {
-            stored_bytes: 2_000_000,
-            ..Usage::default()
-        };
-        assert_eq!(
-            price(&stored, &Tariff::default()).total(),
-            Nanodollars::ZERO
-        );
-        let prices = Prices {
-            stored_gigabyte: Nanodollars(500_000_000),
-            ..Prices::default()
-        };
-        assert_eq!(
-            price(&stored, &Tariff::PayAsYouGo(prices)).file,
-            Nanodollars(1_000_000)
-        );
     }
 
     #[test]

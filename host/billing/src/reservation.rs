@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use trawl_model::clock::Clock;
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::{Consumed, Entry, EntryKind};
 
-use crate::allotment::{Allotment, Portion, Shortage};
+use crate::RECHECK_INTERVAL;
+use crate::allotment::Allotment;
 use crate::error::BillingError;
-use crate::funds::{Funds, FundsError};
+use crate::flights::Growing;
+use crate::funds::{Cap, Funds, FundsError, Shortfall};
 use crate::queue::{ChargeSource, Effect, Item, Queue};
 use crate::wallet::Wallet;
 
@@ -35,6 +38,8 @@ pub struct Reservation {
     /// The allotment that it is a portion of, for a page of a run with a budget.
     source: Option<Source>,
     consumed: Consumed,
+    /// Reserves in the ledger.
+    n_reserves: u32,
     is_open: bool,
 }
 
@@ -42,8 +47,10 @@ pub struct Reservation {
 struct Source {
     allotment: Arc<Allotment>,
     post_id: String,
-    shortage: Option<Shortage>,
 }
+
+/// A page that waits for more, among those of its run and of its account.
+type Waiting<'a> = (Option<Growing<'a>>, Growing<'a>);
 
 impl Reservation {
     /// Reserves money in an account.
@@ -66,6 +73,7 @@ impl Reservation {
             url: Arc::from(truncated(url, URL_BYTES_MAX)),
             source: None,
             consumed: Consumed::default(),
+            n_reserves: 0,
             is_open: false,
         };
         // Queued under the lock, so that the ledger has the decisions in their order.
@@ -73,13 +81,16 @@ impl Reservation {
             reservation.amount = reservable(funds, ceiling)?;
             funds.held += reservation.amount;
             if reservation.amount > Nanodollars::ZERO {
-                queue.push(Item::one(reservation.reserve(), Effect::Reserve));
+                let reserve = reservation.reserve(reservation.amount);
+                queue.push(Item::one(reserve, Effect::Reserve));
+                reservation.n_reserves = 1;
             }
             Ok(())
         });
         match reserved {
             Ok(()) => {
                 reservation.is_open = true;
+                reservation.enter();
                 Ok(reservation)
             }
             Err(error) => {
@@ -93,31 +104,155 @@ impl Reservation {
     pub(crate) fn within(
         allotment: Arc<Allotment>,
         id: String,
-        portion: Portion,
+        portion: Nanodollars,
         url: &str,
         post_id: String,
     ) -> Self {
-        Self {
+        let reservation = Self {
             id,
-            amount: portion.amount,
+            amount: portion,
             wallet: Arc::clone(&allotment.wallet),
             queue: Arc::clone(&allotment.queue),
             clock: allotment.clock.clone(),
             run: Arc::clone(&allotment.run),
             url: Arc::from(truncated(url, URL_BYTES_MAX)),
-            source: Some(Source {
-                allotment,
-                post_id,
-                shortage: portion.shortage,
-            }),
+            source: Some(Source { allotment, post_id }),
             consumed: Consumed::default(),
+            n_reserves: 0,
             is_open: true,
+        };
+        reservation.enter();
+        reservation
+    }
+
+    /// Reserves more, until it is at least `needed`, and `preferred` if so much is available. Waits
+    /// until `deadline` while other pages hold what is missing, but not when all of them wait too.
+    ///
+    /// # Errors
+    /// [`FundsError::Short`] names the cap. The reservation stays as it is.
+    pub async fn grow(
+        &mut self,
+        needed: Nanodollars,
+        preferred: Nanodollars,
+        deadline: Instant,
+    ) -> Result<(), FundsError> {
+        if needed <= self.amount {
+            return Ok(());
+        }
+        let wallet = Arc::clone(&self.wallet);
+        let allotment = self.source.as_ref().map(|one| Arc::clone(&one.allotment));
+        let mut waiting: Option<Waiting<'_>> = None;
+        let mut others_return = None;
+        loop {
+            // Created before the decision, so that no release in between is missed.
+            let released = allotment.as_ref().map(|allotment| allotment.released());
+            let released_elsewhere = wallet.released();
+            let Err(short) = self.try_grow(needed, preferred) else {
+                return Ok(());
+            };
+            if !short.may_pass() {
+                return Err(FundsError::Short(short));
+            }
+            if others_return.is_none() {
+                // Retries once runs know that they must return unused money.
+                others_return = Some(wallet.wait());
+                continue;
+            }
+            let (of_run, of_account) = waiting.unwrap_or_else(|| {
+                let is_of_run = short.cap == Cap::Run;
+                let of_run = allotment.as_ref().map(|one| one.flights.grow(is_of_run));
+                (of_run, wallet.flights.grow(!is_of_run))
+            });
+            waiting = match short.cap {
+                Cap::Run => of_run
+                    .and_then(Growing::may_wait)
+                    .map(|of_run| (Some(of_run), of_account)),
+                Cap::Balance | Cap::Page => of_account.may_wait().map(|own| (of_run, own)),
+            };
+            let now = Instant::now();
+            if waiting.is_none() || now >= deadline {
+                return Err(FundsError::Short(short));
+            }
+            let released = async {
+                match released {
+                    Some(released) => tokio::select! {
+                        () = released => {}
+                        () = released_elsewhere => {}
+                    },
+                    None => released_elsewhere.await,
+                }
+            };
+            let until = deadline.min(now + RECHECK_INTERVAL);
+            let _elapsed = tokio::time::timeout_at(until, released).await;
         }
     }
 
-    /// Why less is reserved than the page requested; `None` if it got all, or has no run budget.
-    pub fn shortage(&self) -> Option<Shortage> {
-        self.source.as_ref()?.shortage
+    fn try_grow(&mut self, needed: Nanodollars, preferred: Nanodollars) -> Result<(), Shortfall> {
+        let was_empty = self.amount == Nanodollars::ZERO;
+        let own = self.amount;
+        let preferred = preferred.max(needed);
+        self.amount = match &self.source {
+            Some(source) => {
+                if source.allotment.is_short_of(needed - own) {
+                    source.allotment.reclaim_elsewhere();
+                }
+                source.allotment.grow_page(own, needed, preferred)?
+            }
+            None => {
+                let wallet = Arc::clone(&self.wallet);
+                if wallet.funds().available() < needed - own {
+                    wallet.reclaim(None);
+                }
+                wallet.change(|funds| {
+                    let room = own + funds.available();
+                    if room < needed {
+                        return Err(Shortfall {
+                            cap: Cap::Balance,
+                            wanted: needed,
+                            of: funds.balance,
+                            spent: Nanodollars::ZERO,
+                            elsewhere: funds.held - own,
+                        });
+                    }
+                    let amount = preferred.min(room);
+                    funds.held += amount - own;
+                    // Queued under the lock, so that the ledger has the decisions in their order.
+                    let reserve = self.reserve(amount - own);
+                    self.queue.push(Item::one(reserve, Effect::Reserve));
+                    Ok(amount)
+                })?
+            }
+        };
+        self.n_reserves += 1;
+        if was_empty {
+            self.enter();
+        }
+        Ok(())
+    }
+
+    /// Counts the page among those in flight.
+    fn enter(&self) {
+        if self.amount > Nanodollars::ZERO {
+            self.wallet.flights.enter();
+            if let Some(source) = &self.source {
+                source.allotment.flights.enter();
+            }
+        }
+    }
+
+    /// Ends the count, after the money was released.
+    fn leave(&self) {
+        if self.amount == Nanodollars::ZERO {
+            return;
+        }
+        if self.wallet.flights.leave() {
+            self.wallet.notify();
+        }
+        if let Some(source) = &self.source
+            && source.allotment.flights.leave()
+        {
+            source.allotment.notify();
+        }
     }
 
     /// The id that its reserve, post and void share in the ledger.
@@ -183,6 +318,7 @@ impl Reservation {
         if let Some(source) = &self.source {
             source.allotment.end_page(self.amount, total);
         }
+        self.leave();
         outcome.await.unwrap_or(Err(BillingError::Unavailable))
     }
 
@@ -219,12 +355,18 @@ impl Reservation {
                 .wallet
                 .change(|funds| funds.held = funds.held - self.amount),
         }
+        self.leave();
     }
 
-    fn reserve(&self) -> Entry {
+    /// A reserve of this much. The first has the plain id.
+    fn reserve(&self, held: Nanodollars) -> Entry {
+        let id = match self.n_reserves {
+            0 => format!("r:{}", self.id),
+            n => format!("r:{}/{n}", self.id),
+        };
         Entry {
-            id: format!("r:{}", self.id),
-            held: self.amount,
+            id,
+            held,
             consumed: Consumed::default(),
             ..self.settlement(EntryKind::Reserve, Nanodollars::ZERO, String::new())
         }

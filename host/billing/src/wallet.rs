@@ -3,14 +3,17 @@
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
+use trawl_model::Nanodollars;
 use trawl_store::{AccountId, AccountRecord, Notice};
 
 use crate::alerts::{AlertSender, BalanceAlerts};
-use crate::funds::Funds;
+use crate::flights::Flights;
+use crate::funds::{Cap, Funds, Shortfall};
 
 /// An account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +40,8 @@ pub(crate) struct Wallet {
     released: Notify,
     /// Number of pages that wait for money.
     n_waiting: AtomicUsize,
+    /// The pages with a reservation.
+    pub(crate) flights: Flights,
     /// Allotments of runs, from which unused money can be reclaimed.
     allotments: Mutex<Vec<Weak<dyn ReturnUnused>>>,
 }
@@ -77,6 +82,7 @@ impl Wallet {
             alerts,
             released: Notify::new(),
             n_waiting: AtomicUsize::new(0),
+            flights: Flights::default(),
             allotments: Mutex::default(),
         };
         // Reports crossings whose notice the last process did not send.
@@ -125,9 +131,34 @@ impl Wallet {
         money.alerts.check(&self.account.id, balance, &self.alerts);
     }
 
+    /// What keeps a page that needs this much from it.
+    pub(crate) fn shortfall(&self, wanted: Nanodollars) -> Shortfall {
+        let funds = self.funds();
+        Shortfall {
+            cap: Cap::Balance,
+            wanted,
+            of: funds.balance,
+            spent: Nanodollars::ZERO,
+            elsewhere: funds.held,
+        }
+    }
+
+    /// Tells the waiting pages to look again although no money was released.
+    pub(crate) fn notify(&self) {
+        self.released.notify_waiters();
+    }
+
     /// Resolves when money is released after this call.
     pub(crate) fn released(&self) -> Notified<'_> {
         self.released.notified()
+    }
+
+    /// Resolves when money is released, at the latest after this time. Until then runs return what
+    /// none of their pages needs.
+    pub(crate) async fn released_or(&self, time_max: Duration) {
+        let released = self.released();
+        let _waiting = self.wait();
+        let _elapsed = tokio::time::timeout(time_max, released).await;
     }
 
     /// While the guard lives, runs return what none of their pages needs.

@@ -111,7 +111,7 @@ pub struct AccountView {
 /// A low-balance notice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoticesView {
-    /// URL of the receiver.
+    /// URL of the receiver, without user name, password and query, which may be secret.
     pub destination: String,
     /// Threshold; 0 for empty balances only.
     pub low_balance: i64,

@@ -10,9 +10,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use trawl_model::StopReason;
+use trawl_net::politeness::{Owner, RequestPace};
 use trawl_net::sitemap::Sitemaps;
 
-use super::frontier::Lease;
+use super::frontier::{Lease, Screened};
 use super::lock;
 use super::page;
 use super::run::Run;
@@ -53,6 +54,8 @@ pub(super) async fn drive(
                 return Ended::Paused;
             }
             None
+        } else if !is_stopped && waits_for_space(run) {
+            None
         } else {
             fill(run, &mut pages)
         };
@@ -71,7 +74,11 @@ pub(super) async fn drive(
             }
             () = run.frontier_changed.notified() => {}
             batch = next_batch(&mut batches) => match batch {
-                Some(batch) => lock(&run.frontier).add_sitemap(batch.iter().map(String::as_str)),
+                Some((batch, screened)) => {
+                    let mut frontier = lock(&run.frontier);
+                    frontier.set_screened(screened);
+                    frontier.add_sitemap(batch.iter().map(String::as_str));
+                }
                 None => {
                     batches = None;
                     lock(&run.frontier).set_sitemaps_pending(false);
@@ -108,6 +115,12 @@ pub(super) async fn drive(
     }
 }
 
+/// Whether the crawl has pages to fetch and no space to store them. It goes on when the disk has
+/// space again.
+fn waits_for_space(run: &Run) -> bool {
+    run.disk.is_low() && lock(&run.frontier).counts().waiting > 0
+}
+
 /// Spawns pages up to the limit. Returns the stop reason when the frontier has one.
 fn fill(run: &Arc<Run>, pages: &mut JoinSet<()>) -> Option<StopReason> {
     while pages.len() < run.plan.in_flight + DELIVERING_MAX {
@@ -122,24 +135,52 @@ fn fill(run: &Arc<Run>, pages: &mut JoinSet<()>) -> Option<StopReason> {
     None
 }
 
+/// URLs of a sitemap, and what the plan's expressions say about them.
+type Batch = (Vec<String>, Screened);
+
 /// Reads the sitemaps in a task; the channel closes after the last file.
-fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> mpsc::Receiver<Vec<String>> {
-    let (sender, batches) = mpsc::channel(BATCHES_MAX);
-    let named = run.plan.sitemap.addresses.clone();
-    let (seed, delay) = (run.seed.clone(), run.plan.delay);
+fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> mpsc::Receiver<Batch> {
+    let (sender, mut unscreened) = mpsc::channel::<Vec<String>>(BATCHES_MAX);
+    let (screened, batches) = mpsc::channel(1);
+    let screen = Arc::clone(&run.screen);
     tokio::spawn(async move {
-        let starts = if named.is_empty() {
-            sitemaps.starts(&seed).await
-        } else {
-            named
-        };
+        while let Some(urls) = unscreened.recv().await {
+            let found = tokio::select! {
+                found = screen.sitemap(&urls) => found,
+                () = screened.closed() => return,
+            };
+            if screened.send((urls, found)).await.is_err() {
+                return;
+            }
+        }
+    });
+    let named = run.plan.sitemap.addresses.clone();
+    let plan = Arc::clone(&run.plan);
+    let account = run.context.memory.clone();
+    let pace = RequestPace {
+        owner: Owner::of(&run.context.owner),
+        delay: plan.delay,
+        ..RequestPace::default()
+    };
+    tokio::spawn(async move {
+        let mut starts = named;
+        if starts.is_empty() {
+            let mut origins = Vec::new();
+            for seed in plan.seeds() {
+                let origin = seed.url.origin();
+                if !origins.contains(&origin) {
+                    origins.push(origin);
+                    starts.extend(sitemaps.starts(&seed.url).await);
+                }
+            }
+        }
         // Ends early when the receiver is dropped.
-        let _summary = sitemaps.read(starts, delay, sender).await;
+        let _summary = sitemaps.read(starts, pace, &account, sender).await;
     });
     batches
 }
 
-async fn next_batch(batches: &mut Option<mpsc::Receiver<Vec<String>>>) -> Option<Vec<String>> {
+async fn next_batch(batches: &mut Option<mpsc::Receiver<Batch>>) -> Option<Batch> {
     match batches {
         Some(batches) => batches.recv().await,
         None => std::future::pending().await,

@@ -14,10 +14,12 @@ use trawl_plan::RedirectGate;
 
 use super::frontier::Frontier;
 use super::lock;
+use super::screen::Screen;
 
 /// The redirect gate of one crawl.
 pub(super) struct Gate {
     frontier: Arc<Mutex<Frontier>>,
+    screen: Arc<Screen>,
     /// `None` when robots.txt is not obeyed.
     robots: Option<Arc<Robots>>,
     /// Pages in flight, by requested URL.
@@ -30,9 +32,14 @@ struct InFlight {
 }
 
 impl Gate {
-    pub(super) fn new(frontier: Arc<Mutex<Frontier>>, robots: Option<Arc<Robots>>) -> Self {
+    pub(super) fn new(
+        frontier: Arc<Mutex<Frontier>>,
+        screen: Arc<Screen>,
+        robots: Option<Arc<Robots>>,
+    ) -> Self {
         Self {
             frontier,
+            screen,
             robots,
             pages: Mutex::default(),
         }
@@ -50,7 +57,12 @@ impl Gate {
     }
 
     async fn decide(&self, n: u32, to: &Url) -> Result<(), SkipReason> {
-        lock(&self.frontier).redirect(n, to)?;
+        let screened = self.screen.redirect(n, to).await;
+        {
+            let mut frontier = lock(&self.frontier);
+            frontier.set_screened(screened);
+            frontier.redirect(n, to)?;
+        }
         match &self.robots {
             Some(robots) if !robots.verdict(to).await.is_allowed => Err(SkipReason::Robots),
             _ => Ok(()),

@@ -15,12 +15,14 @@ mod events;
 mod frontier;
 mod gate;
 mod job;
+mod limits;
 mod page;
 mod parts;
 pub mod pipeline;
 mod recorder;
 mod restore;
 mod run;
+mod screen;
 mod service;
 mod start;
 mod stored_pages;
@@ -31,6 +33,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use frontier::Counts;
 pub use job::CrawlProgress;
+pub use limits::{AccountPermits, CrawlLimits, CrawlPlaces, CrawlsInUse, TooManyCrawls};
 pub use parts::CrawlsParts;
 pub use service::{CrawlError, CrawlHandle, CrawlView, Crawls, NewCrawl};
 

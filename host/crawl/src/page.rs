@@ -1,14 +1,16 @@
 //! One page of a crawl: robots.txt, reservation, fetch, links, charge, delivery.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use bytes::Bytes;
 use url::Url;
 
-use trawl_billing::{FundsError, Reservation, Shortage};
-use trawl_engine::page;
+use trawl_billing::{Cap, FundsError};
+use trawl_engine::page::{self, PaidBy, Produced, Purse};
 use trawl_model::failure::status;
+use trawl_model::memory::MemoryLease;
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Charge, Discovered, Nanodollars, PageFailure, SkipReason, StopReason};
 use trawl_plan::{FetchPlan, Pace, PagePlan};
@@ -18,12 +20,9 @@ use super::lock;
 use super::recorder::Recorded;
 use super::run::Run;
 
-/// How long a page waits for money that other pages have reserved, and for room in the ledger's
-/// queue.
-const FUNDS_TIME_MAX: Duration = Duration::from_secs(60);
-/// Delay before a reservation is retried when the ledger's queue is full.
-const RETRY_DELAY: Duration = Duration::from_millis(50);
-
+/// Pages in a row that could not be paid, after which the crawl ends. One alone may be larger than
+/// the others, which can still be paid.
+const REFUSED_IN_A_ROW_MAX: u32 = 3;
 /// Most bytes of a failed page's error in lists; its entry has the whole error.
 const ERROR_BYTES_MAX: usize = 512;
 /// Hexadecimal digits of a page's id: 128 bits.
@@ -37,9 +36,17 @@ struct FrontierLease<'a> {
 }
 
 impl<'a> FrontierLease<'a> {
-    fn complete(mut self, found: &Discovered) {
+    async fn complete(mut self, found: &Discovered) {
+        let screened = self
+            .run
+            .screen
+            .links(found.iter().map(|(url, _)| url))
+            .await;
         self.is_open = false;
-        lock(&self.run.frontier).complete(self.n, found, self.run.robots.is_some());
+        let mut frontier = lock(&self.run.frontier);
+        frontier.set_screened(screened);
+        frontier.complete(self.n, found, self.run.robots.is_some());
+        drop(frontier);
         self.run.frontier_changed.notify_one();
     }
 
@@ -70,11 +77,9 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
     let mut plan = PagePlan {
         requested: leased.url.to_string(),
         url: leased.url.clone(),
+        fetch: run.fetch_plan(&leased.url),
         ..run.page.clone()
     };
-    if leased.url.origin() != run.seed.origin() {
-        plan.fetch = Arc::clone(&run.cross_origin);
-    }
     if let Some(robots) = &run.robots {
         let verdict = robots.verdict(&leased.url).await;
         if let Some(failure) = verdict.refusal(&leased.url) {
@@ -84,21 +89,21 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
     }
     let page_id = page_id(&leased.url);
     if run.is_resumed
-        && let Ok(Some(charge)) = run.billing.charged(&run.job.id, &page_id).await
+        && let Ok(Some(charge)) = run.payer.billing.charged(&run.job.id, &page_id).await
     {
         return refetch_paid(lease, &plan, leased.n, charge).await;
     }
-    let reservation = match reserve(&run, &plan, &page_id).await {
-        Ok(reservation) => reservation,
-        Err(error) => {
-            lease.skip(SkipReason::Spend);
-            return out_of_funds(&run, error);
-        }
-    };
-    run.gate.enter(leased.n, &leased.url);
-    let mut produced = page::produce(&run.context, &plan, reservation.ceiling()).await;
-    if let Some(reason) = run.gate.leave(&leased.url) {
-        reservation.void(reason.name());
+    let (purse, mut produced, refused_redirect) = produce(&run, &leased, &plan, &page_id).await;
+    let has_failed = produced.outcome.error.is_some();
+    let refusal = purse.refusal().await.filter(|_| has_failed);
+    if let Some(error @ (FundsError::Empty | FundsError::CeilingReached)) = refusal
+        && !purse.is_open().await
+    {
+        lease.skip(SkipReason::Spend);
+        return out_of_funds(&run, &error);
+    }
+    if let Some(reason) = refused_redirect {
+        purse.void(reason.name());
         let failure = PageFailure::new(
             status::UNREACHABLE_OR_REFUSED,
             format!(
@@ -109,20 +114,56 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
         return refused(lease, &leased, reason, failure).await;
     }
     let found = produced.outcome.discovered.take().unwrap_or_default();
-    lease.complete(&found);
-    let (shortage, was_good) = (reservation.shortage(), produced.outcome.error.is_none());
+    lease.complete(&found).await;
+    match refusal {
+        // Its own ceiling says nothing about other pages.
+        Some(FundsError::Short(short)) if short.cap == Cap::Page => {}
+        Some(error) => {
+            let in_a_row = run.refused_in_a_row.fetch_add(1, Ordering::Relaxed) + 1;
+            let is_page_special = in_a_row < REFUSED_IN_A_ROW_MAX && !purse.began_short().await;
+            if !is_page_special {
+                out_of_funds(&run, &error);
+            }
+        }
+        None => run.refused_in_a_row.store(0, Ordering::Relaxed),
+    }
     let n_bytes = produced.usage.content_bytes;
-    let outcome = page::settle(reservation, &run.context.tariff, produced).await;
-    if was_good && outcome.error.is_some() {
-        // A good page that could not be charged. If the reservation was short, the money has run
-        // out.
-        match shortage {
-            Some(Shortage::Ceiling) => run.stop(StopReason::Spend),
-            Some(Shortage::Balance) => run.stop(StopReason::Balance),
-            None => {}
+    let outcome = page::settle(purse, &run.context.tariff, produced).await;
+    deliver(&run, leased.n, n_bytes, outcome).await;
+}
+
+/// Serves and extracts a page. One that could not be paid because of other pages in flight is tried
+/// once more, with all that it needs reserved from the start. Returns also why one of its redirects
+/// was refused.
+async fn produce<'a>(
+    run: &'a Run,
+    leased: &Leased,
+    plan: &'a PagePlan,
+    page_id: &'a str,
+) -> (Purse<'a>, Produced, Option<SkipReason>) {
+    let mut least = Nanodollars::ZERO;
+    loop {
+        let context = &run.context;
+        let paid_by = PaidBy::Run {
+            budget: &run.budget,
+            payer: &run.payer,
+            page_id,
+        };
+        let purse = Purse::new(paid_by, &context.expectations, context.tariff, plan);
+        let purse = purse.expecting(least);
+        run.gate.enter(leased.n, &leased.url);
+        let produced = page::produce(context, plan, &purse).await;
+        let refused_redirect = run.gate.leave(&leased.url);
+        let is_first = least == Nanodollars::ZERO;
+        let has_failed = produced.outcome.error.is_some();
+        match purse.needs_another_try().await {
+            Some(needed) if is_first && has_failed && refused_redirect.is_none() => {
+                least = needed;
+                purse.void(produced.outcome.error.as_deref().unwrap_or_default());
+            }
+            _ => return (purse, produced, refused_redirect),
         }
     }
-    deliver(&run, leased.n, n_bytes, outcome).await;
 }
 
 /// Skips a page that must not be fetched. Only a seed gets an entry, with the reason. Decision D44.
@@ -142,7 +183,7 @@ async fn refused(
         error: Some(failure.message),
         ..PageOutcome::default()
     };
-    lease.complete(&Discovered::default());
+    lease.complete(&Discovered::default()).await;
     deliver(run, leased.n, 0, outcome).await;
 }
 
@@ -151,7 +192,8 @@ async fn refused(
 async fn refetch_paid(lease: FrontierLease<'_>, plan: &PagePlan, n: u32, charge: Charge) {
     let run = lease.run;
     run.gate.enter(n, &plan.url);
-    let produced = page::produce(&run.context, plan, plan.ceiling).await;
+    let purse = Purse::unbilled(plan.ceiling);
+    let produced = page::produce(&run.context, plan, &purse).await;
     run.gate.leave(&plan.url);
     let n_bytes = produced.usage.content_bytes;
     let mut outcome = PageOutcome {
@@ -159,7 +201,7 @@ async fn refetch_paid(lease: FrontierLease<'_>, plan: &PagePlan, n: u32, charge:
         ..produced.outcome
     };
     let found = outcome.discovered.take().unwrap_or_default();
-    lease.complete(&found);
+    lease.complete(&found).await;
     deliver(run, n, n_bytes, outcome).await;
 }
 
@@ -174,13 +216,13 @@ fn page_id(url: &Url) -> String {
     hash[..PAGE_ID_CHARS].to_owned()
 }
 
-/// Applies the crawl delay of robots.txt when it is longer than the crawl's own.
+/// Applies the crawl delay of robots.txt. A longer one of the crawl's own wins.
 fn slow_down(plan: &mut PagePlan, crawl_delay: Option<Duration>) {
-    let Some(delay) = crawl_delay.filter(|delay| *delay > plan.fetch.pace.delay) else {
+    let Some(host_delay) = crawl_delay.filter(|delay| !delay.is_zero()) else {
         return;
     };
     let pace = Pace {
-        delay,
+        host_delay,
         ..plan.fetch.pace
     };
     plan.fetch = Arc::new(FetchPlan {
@@ -189,33 +231,34 @@ fn slow_down(plan: &mut PagePlan, crawl_delay: Option<Duration>) {
     });
 }
 
-/// Reserves the page's maximum cost; waits while pages in flight have reserved everything that is
-/// left.
-async fn reserve(run: &Run, plan: &PagePlan, page_id: &str) -> Result<Reservation, FundsError> {
-    let ceiling = page::ceiling(&run.context, plan);
-    let deadline = Instant::now() + FUNDS_TIME_MAX;
-    loop {
-        let reserved = run
-            .budget
-            .reserve(ceiling, &plan.requested, page_id, deadline.into())
-            .await;
-        match reserved {
-            Err(FundsError::Busy) if Instant::now() < deadline => {
-                tokio::time::sleep(RETRY_DELAY).await;
-            }
-            result => return result,
-        }
-    }
-}
-
-/// Ends the crawl because no page can be paid any more.
-fn out_of_funds(run: &Run, error: FundsError) {
+/// Ends the crawl because no page can be paid any more: the run has reached its ceiling or the
+/// balance its end, or what is left of them is not enough for a page even once all others ended.
+fn out_of_funds(run: &Run, error: &FundsError) {
     let stop = match error {
         FundsError::CeilingReached => StopReason::Spend,
-        FundsError::Empty | FundsError::AllHeld => StopReason::Balance,
-        FundsError::UnknownAccount | FundsError::Busy => StopReason::Failed,
+        FundsError::Empty => StopReason::Balance,
+        FundsError::Short(short) if short.may_pass() => return,
+        FundsError::Short(short) => match short.cap {
+            Cap::Page => return,
+            Cap::Run => StopReason::Spend,
+            Cap::Balance => StopReason::Balance,
+        },
+        FundsError::AllHeld | FundsError::Busy => return,
+        FundsError::UnknownAccount => StopReason::Failed,
     };
     run.stop(stop);
+}
+
+/// The entry of a page with the memory that its outcome held: it gives it back when it is recorded
+/// and sent.
+fn held(memory: Option<Arc<MemoryLease>>, entry: Vec<u8>) -> Bytes {
+    match memory.and_then(Arc::into_inner) {
+        Some(mut lease) => {
+            lease.record(entry.capacity());
+            lease.attach(entry)
+        }
+        None => entry.into(),
+    }
 }
 
 /// Passes a page on to the recorder and to the caller of a streaming crawl.
@@ -228,7 +271,7 @@ async fn deliver(run: &Run, n: u32, n_bytes: u64, mut outcome: PageOutcome) {
     };
     let mut entry = Vec::new();
     trawl_wire::write_entry(&outcome, &mut entry);
-    let entry = Bytes::from(entry);
+    let entry = held(outcome.memory.take(), entry);
     let is_failed = outcome.error.is_some();
     let charge = if is_failed {
         Nanodollars::ZERO
@@ -256,6 +299,8 @@ async fn deliver(run: &Run, n: u32, n_bytes: u64, mut outcome: PageOutcome) {
         entry: entry.clone(),
         events: events.unwrap_or_default(),
     };
+    // Only the entry waits for the recorder and for the caller.
+    drop(outcome);
     // The recorder is gone only after the store failed repeatedly; the caller still gets the pages
     // that were charged.
     let _gone = run.recorder.send(recorded).await;

@@ -12,9 +12,10 @@ use trawl_model::clock::Clock;
 use trawl_net::robots::Robots;
 use trawl_net::sitemap::Sitemaps;
 use trawl_plugins::Registry;
-use trawl_store::CrawlStore;
+use trawl_store::{CrawlStore, Storage};
 use trawl_wire::ConfiguredDefaults;
 
+use super::limits::CrawlLimits;
 use super::pipeline::Pipelines;
 use super::webhooks::Webhooks;
 
@@ -28,6 +29,10 @@ pub struct CrawlsParts {
     pub sitemaps: Arc<Sitemaps>,
     /// Stores crawls, their URLs and their pages.
     pub store: Arc<dyn CrawlStore>,
+    /// Whether accounts may store more, and the free space of the disk.
+    pub storage: Storage,
+    /// How many crawls an account may have at once.
+    pub limits: CrawlLimits,
     /// Delivers the events of crawls.
     pub webhooks: Arc<Webhooks>,
     /// Charges pages to accounts.

@@ -10,10 +10,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
 
 use trawl_model::clock::Timestamp;
 use trawl_model::{Nanodollars, StopReason, UrlRow, UrlState};
-use trawl_store::{CrawlCounts, CrawlStore, PageLog, PageRow, Progress, StoreError};
+use trawl_store::{CrawlCounts, CrawlStore, PageLog, PageRow, Progress, Storage, StoreError};
 
 use super::events::Events;
 use super::frontier::Frontier;
@@ -26,7 +27,9 @@ const WAITING_MAX: usize = 256;
 /// How long a batch is collected. A batch costs one flush to disk, and a crash loses less than a
 /// second of work.
 const BATCH_TIME: Duration = Duration::from_millis(100);
-/// Delay before a failed batch is retried, and how often it is retried before the crawl fails.
+/// Delay before a failed batch is retried, and how often it is retried before the crawl fails. A
+/// background crawl on a full disk is not counted: it waits for space, because its pages are paid
+/// and are nowhere else.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
 const RETRIES_MAX: usize = 20;
 /// URLs in one transaction: the ledger shares the writer, and must not wait longer than some 10 ms.
@@ -49,14 +52,23 @@ pub(super) struct Recorded {
 /// The writer of one crawl.
 pub(super) struct Recorder {
     pages: mpsc::Sender<Recorded>,
-    task: JoinHandle<()>,
+    task: JoinHandle<bool>,
+}
+
+/// Where a crawl is stored.
+pub(super) struct Target {
+    pub(super) store: Arc<dyn CrawlStore>,
+    pub(super) log: Arc<Mutex<PageLog>>,
+    /// What the account may store.
+    pub(super) storage: Storage,
+    /// Cancelled when the server stops.
+    pub(super) stop: CancellationToken,
 }
 
 struct Writer {
     job: Arc<Job>,
     frontier: Arc<Mutex<Frontier>>,
-    store: Arc<dyn CrawlStore>,
-    log: Arc<Mutex<PageLog>>,
+    target: Target,
     events: Option<Arc<Events>>,
     /// Pages that the frontier completed and whose entries have not arrived yet.
     awaiting_entry: Vec<UrlRow>,
@@ -71,8 +83,7 @@ impl Recorder {
     pub(super) fn start(
         job: Arc<Job>,
         frontier: Arc<Mutex<Frontier>>,
-        store: Arc<dyn CrawlStore>,
-        log: PageLog,
+        target: Target,
         events: Option<Arc<Events>>,
         counts: CrawlCounts,
     ) -> Self {
@@ -81,8 +92,7 @@ impl Recorder {
         let writer = Writer {
             job,
             frontier,
-            store,
-            log: Arc::new(Mutex::new(log)),
+            target,
             events,
             awaiting_entry: Vec::new(),
             early: HashSet::new(),
@@ -98,17 +108,23 @@ impl Recorder {
         self.pages.clone()
     }
 
-    /// Returns once everything is stored. All other senders must be dropped before.
-    pub(super) async fn finish(self) {
+    /// Waits for the end of the recorder and returns whether everything is stored. All other
+    /// senders must be dropped before.
+    pub(super) async fn finish(self) -> bool {
         drop(self.pages);
-        if let Err(error) = self.task.await {
-            tracing::error!(error = %error, "the recorder of a crawl panicked");
+        match self.task.await {
+            Ok(is_stored) => is_stored,
+            Err(_panic) => {
+                tracing::error!("the recorder of a crawl panicked");
+                false
+            }
         }
     }
 }
 
 impl Writer {
-    async fn run(mut self, mut incoming: mpsc::Receiver<Recorded>) {
+    /// Stores what comes until all senders are dropped; `false` when something is not stored.
+    async fn run(mut self, mut incoming: mpsc::Receiver<Recorded>) -> bool {
         let mut is_open = true;
         while is_open {
             let mut pages = Vec::new();
@@ -121,16 +137,20 @@ impl Writer {
                 }
             }
             if !self.write_batch(pages).await {
-                lock(&self.frontier).stop(StopReason::Failed);
-                self.job.cancel.cancel();
+                if !self.target.stop.is_cancelled() {
+                    lock(&self.frontier).stop(StopReason::Failed);
+                    self.job.cancel.cancel();
+                }
                 // The rest is received and dropped, so that no sender blocks.
                 while incoming.recv().await.is_some() {}
-                return;
+                return false;
             }
         }
+        true
     }
 
-    /// Stores a batch with the changes of the frontier; `false` when the store failed repeatedly.
+    /// Stores a batch with the changes of the frontier; `false` when the store failed repeatedly,
+    /// or the server stops before there is space.
     async fn write_batch(&mut self, pages: Vec<Recorded>) -> bool {
         let changes = lock(&self.frontier).take_changes();
         let urls = self.writable(changes, &pages);
@@ -138,16 +158,26 @@ impl Writer {
             return true;
         }
         let counts = self.counts_with(&pages);
-        for attempt in 0..RETRIES_MAX {
+        let mut n_failures = 0;
+        while n_failures < RETRIES_MAX {
             match self.write(&pages, &urls, counts).await {
-                Ok(()) => {
+                Ok(stored_bytes) => {
                     self.last_seq += pages.len() as u64;
                     self.counts = counts;
                     self.job.recorded.send_replace(self.last_seq);
+                    if !self.target.storage.has_room(stored_bytes) {
+                        lock(&self.frontier).stop(StopReason::Storage);
+                    }
                     return true;
                 }
                 Err(error) => {
-                    tracing::error!(crawl = self.job.id, attempt, error = %error, "could not store the pages of a crawl");
+                    tracing::error!(crawl = self.job.id, n_failures, error = %error, "could not store the pages of a crawl");
+                    let waits_for_space = error.is_full() && self.job.in_background;
+                    if waits_for_space && self.target.stop.is_cancelled() {
+                        // The next process fetches these pages again and does not charge them.
+                        return false;
+                    }
+                    n_failures += usize::from(!waits_for_space);
                     tokio::time::sleep(RETRY_DELAY).await;
                 }
             }
@@ -190,15 +220,16 @@ impl Writer {
         })
     }
 
+    /// Stores a batch. Returns the bytes that the account has stored now.
     async fn write(
         &self,
         pages: &[Recorded],
         urls: &[UrlRow],
         counts: CrawlCounts,
-    ) -> Result<(), StoreError> {
+    ) -> Result<u64, StoreError> {
         let urls = self.write_ahead(urls).await?;
         let entries: Vec<Bytes> = pages.iter().map(|page| page.entry.clone()).collect();
-        let log = Arc::clone(&self.log);
+        let log = Arc::clone(&self.target.log);
         let is_durable = self.job.in_background;
         let positions = tokio::task::spawn_blocking(move || {
             let mut log = lock(&log);
@@ -232,7 +263,8 @@ impl Writer {
                 .collect(),
             counts,
         };
-        self.store
+        self.target
+            .store
             .save_crawl_progress(&self.job.id, &progress)
             .await
     }
@@ -247,7 +279,8 @@ impl Writer {
                 pages: Vec::new(),
                 counts: self.counts,
             };
-            self.store
+            self.target
+                .store
                 .save_crawl_progress(&self.job.id, &progress)
                 .await?;
         }

@@ -1,21 +1,21 @@
 //! What the pages of one crawl share.
 
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::AUTHORIZATION;
 use tokio::sync::{Notify, mpsc};
-use url::Url;
+use url::{Origin, Url};
 
-use trawl_billing::{Billing, RunBudget};
-use trawl_engine::page::RunContext;
+use trawl_billing::RunBudget;
+use trawl_engine::page::{Payer, RunContext};
 use trawl_model::StopReason;
 use trawl_model::clock::Clock;
-use trawl_net::fetch;
 use trawl_net::robots::Robots;
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plan::{FetchPlan, OutputPlan, Pace, PagePlan};
+use trawl_store::Disk;
 
 use super::events::Events;
 use super::frontier::Frontier;
@@ -23,6 +23,7 @@ use super::gate::Gate;
 use super::job::Job;
 use super::lock;
 use super::recorder::Recorded;
+use super::screen::Screen;
 
 /// How long a page may wait for its host without using up its own timeout: at a host with a crawl
 /// delay of ten seconds, the last of ten pages in flight waits 100 seconds.
@@ -32,13 +33,14 @@ const PATIENCE: Duration = Duration::from_secs(600);
 pub(super) struct Run {
     pub(super) job: Arc<Job>,
     pub(super) plan: Arc<CrawlPlan>,
-    pub(super) seed: Url,
-    /// The plan of every page of the seed's origin, except for its URL.
+    /// The plan of every page, except for its URL and how it is fetched.
     pub(super) page: PagePlan,
+    /// How pages of the seeds' origins are fetched.
+    pub(super) seed_origins: Vec<(Origin, Arc<FetchPlan>)>,
     /// How pages of other origins are fetched: without the caller's headers and cookies.
     pub(super) cross_origin: Arc<FetchPlan>,
     pub(super) context: RunContext,
-    pub(super) billing: Billing,
+    pub(super) payer: Payer,
     pub(super) budget: RunBudget,
     /// Whether an earlier process started the crawl: a page may have been charged and not
     /// delivered.
@@ -47,17 +49,30 @@ pub(super) struct Run {
     /// `None` when robots.txt is not obeyed.
     pub(super) robots: Option<Arc<Robots>>,
     pub(super) gate: Arc<Gate>,
+    pub(super) screen: Arc<Screen>,
     pub(super) recorder: mpsc::Sender<Recorded>,
     /// Receives the entries of a streaming crawl.
     pub(super) listener: Option<mpsc::Sender<Bytes>>,
     /// Builds the events for the caller's webhook.
     pub(super) events: Option<Arc<Events>>,
     pub(super) clock: Clock,
+    /// Pages in a row that could not be paid.
+    pub(super) refused_in_a_row: AtomicU32,
     /// Notified when the frontier changes.
     pub(super) frontier_changed: Notify,
+    /// Nothing is leased while it has too little space.
+    pub(super) disk: Arc<Disk>,
 }
 
 impl Run {
+    /// How a page is fetched.
+    pub(super) fn fetch_plan(&self, url: &Url) -> Arc<FetchPlan> {
+        let origin = url.origin();
+        let mut origins = self.seed_origins.iter();
+        let own = origins.find(|(of_seed, _)| *of_seed == origin);
+        Arc::clone(own.map_or(&self.cross_origin, |(_, fetch)| fetch))
+    }
+
     /// Leases nothing more. Pages in flight finish.
     pub(super) fn stop(&self, reason: StopReason) {
         lock(&self.frontier).stop(reason);
@@ -65,19 +80,34 @@ impl Run {
     }
 }
 
+/// How pages of the seeds' origins are fetched: with the caller's headers and cookies, and with the
+/// password of the first seed there.
+pub(super) fn seed_origins(plan: &CrawlPlan, page: &PagePlan) -> Vec<(Origin, Arc<FetchPlan>)> {
+    let mut origins: Vec<(Origin, Arc<FetchPlan>)> = Vec::new();
+    for seed in plan.seeds() {
+        let origin = seed.url.origin();
+        if origins.iter().any(|(known, _)| *known == origin) {
+            continue;
+        }
+        let fetch = FetchPlan {
+            // The seed's own: the password of its URL goes to no other seed.
+            headers: seed.fetch.headers.clone(),
+            ..(*page.fetch).clone()
+        };
+        origins.push((origin, Arc::new(fetch)));
+    }
+    origins
+}
+
 /// The plan of every page: the seed's, with the crawl's redirect gate and the discovery of links.
 pub(super) fn page_plan(plan: &CrawlPlan, gate: &Arc<Gate>) -> PagePlan {
-    let mut headers = plan.seed.fetch.headers.clone();
-    // URLs in the frontier have no password; the seed's is sent to its whole origin.
-    let authorization = fetch::basic_authorization(&plan.seed.url);
-    headers.extend(authorization.map(|value| (AUTHORIZATION, value)));
     let fetch = FetchPlan {
-        headers,
         // The crawl checks robots.txt itself, before it reserves money.
         respect_robots: false,
         gate: Some(Arc::clone(gate) as _),
         pace: Pace {
             delay: plan.delay,
+            host_delay: Duration::ZERO,
             patience: PATIENCE,
         },
         ..(*plan.seed.fetch).clone()

@@ -5,32 +5,34 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 use trawl_billing::{AccountId, FundsError, Slot};
 use trawl_model::{StopReason, Terms, UrlRow};
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
-use trawl_store::{CrawlCounts, CrawlRecord, CrawlState, PageLog, StoreError};
+use trawl_store::{CrawlCounts, CrawlRecord, CrawlState, PageLog, StorageRefusal, StoreError};
 
 use super::drive::Ended;
 use super::job::{CrawlProgress, Job};
+use super::limits::{CrawlLimits, CrawlPlaces, CrawlsInUse, Places, TooManyCrawls, Turns};
 use super::lock;
 use super::parts::CrawlsParts;
 use super::pipeline::FinishedCrawl;
 use super::start::{self, CrawlTask};
 use super::stored_pages;
+use super::webhooks::{WebhookLimits, WebhooksFull};
 
 /// Background crawls that run at once; more are queued. Each has up to 10 pages in flight.
 const RUNNING_MAX: usize = 64;
-/// Background crawls of one account that are queued or running.
-const PER_ACCOUNT_MAX: usize = 1_000;
 /// Entries that are buffered for a slow reader of a streaming crawl.
 const BUFFERED_ENTRIES_MAX: usize = 16;
 /// How long a cancellation waits for the pages in flight before it responds.
 const CANCEL_TIME_MAX: Duration = Duration::from_millis(900);
 /// How long an ended crawl is stored. Decision D50.
 const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// How often expired crawls are deleted.
+const EXPIRY_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// Why a crawl cannot be started, shown or changed.
 #[derive(Debug, thiserror::Error)]
@@ -41,11 +43,15 @@ pub enum CrawlError {
     /// The account cannot pay.
     #[error(transparent)]
     Funds(#[from] FundsError),
-    /// The account has too many background crawls.
-    #[error(
-        "the account has {PER_ACCOUNT_MAX} crawls queued or running, wait until one of them ends"
-    )]
-    TooMany,
+    /// The account has too many crawls at once.
+    #[error(transparent)]
+    TooMany(#[from] TooManyCrawls),
+    /// The account has too many undelivered webhook events for another crawl with a webhook.
+    #[error(transparent)]
+    WebhooksFull(#[from] WebhooksFull),
+    /// Nothing more may be stored.
+    #[error(transparent)]
+    Storage(#[from] StorageRefusal),
     /// Only a parked crawl can be resumed.
     #[error("the crawl is {}, only a parked one can be resumed", .0.name())]
     NotParked(CrawlState),
@@ -65,7 +71,8 @@ pub enum CrawlError {
 pub struct Crawls {
     parts: Arc<CrawlsParts>,
     jobs: Arc<Mutex<HashMap<String, Arc<Job>>>>,
-    permits: Arc<Semaphore>,
+    places: Arc<Places>,
+    turns: Arc<Turns>,
 }
 
 /// A crawl to start.
@@ -86,6 +93,8 @@ pub struct NewCrawl {
     pub slot: Option<Arc<Slot>>,
     /// The plugins that the plan was made with.
     pub registry: Arc<Registry>,
+    /// Its place among the crawls of the account, from [`Crawls::admit`].
+    pub places: CrawlPlaces,
 }
 
 /// A crawl that was started.
@@ -108,24 +117,69 @@ pub struct CrawlView {
 impl Crawls {
     /// A service without crawls. [`Self::recover`] continues those of the last process.
     pub fn new(parts: CrawlsParts) -> Self {
+        let running_max = parts.limits.background_running;
         Self {
             parts: Arc::new(parts),
             jobs: Arc::default(),
-            permits: Arc::new(Semaphore::new(RUNNING_MAX)),
+            places: Arc::default(),
+            turns: Arc::new(Turns::new(RUNNING_MAX, running_max)),
         }
+    }
+
+    /// Checks that a request may start these crawls, all of them or none, and takes their places,
+    /// in the order of the plans.
+    ///
+    /// # Errors
+    /// [`CrawlError::TooMany`], [`CrawlError::Storage`] or [`CrawlError::WebhooksFull`] name the
+    /// limit that is reached; or the store failed.
+    pub async fn admit(
+        &self,
+        account: &AccountId,
+        plans: &[&CrawlPlan],
+    ) -> Result<Vec<CrawlPlaces>, CrawlError> {
+        self.parts.storage.admit(account).await?;
+        if plans.iter().any(|plan| plan.webhook.is_some()) {
+            let full = self.parts.webhooks.full(account).await?;
+            full.map_or(Ok(()), Err)?;
+        }
+        let take = |in_background: bool| {
+            let of_kind = plans
+                .iter()
+                .filter(|plan| plan.in_background == in_background);
+            let limits = &self.parts.limits;
+            self.places
+                .take(account, in_background, of_kind.count(), limits)
+        };
+        let (mut streaming, mut background) = (take(false)?, take(true)?);
+        let places = plans.iter().map(|plan| match plan.in_background {
+            true => background.split(),
+            false => streaming.split(),
+        });
+        Ok(places.collect())
+    }
+
+    /// The limits of every account.
+    pub fn limits(&self) -> CrawlLimits {
+        self.parts.limits
+    }
+
+    /// Webhook events of every account that may wait.
+    pub fn webhook_limits(&self) -> WebhookLimits {
+        self.parts.webhooks.limits()
+    }
+
+    /// Number of crawls of an account.
+    pub fn in_use(&self, account: &AccountId) -> CrawlsInUse {
+        self.places.in_use(account)
     }
 
     /// Starts a crawl.
     ///
     /// # Errors
-    /// [`CrawlError::Funds`] when the account cannot pay, [`CrawlError::TooMany`], or the store
-    /// failed.
+    /// [`CrawlError::Funds`] when the account cannot pay, or the store failed.
     pub async fn begin(&self, new: NewCrawl) -> Result<CrawlHandle, CrawlError> {
         self.parts.billing.admit(&new.account, new.terms)?;
         let in_background = new.plan.in_background;
-        if in_background && self.of_account(&new.account) >= PER_ACCOUNT_MAX {
-            return Err(CrawlError::TooMany);
-        }
         let record = CrawlRecord {
             id: new_id()?,
             account: new.account,
@@ -149,7 +203,7 @@ impl Crawls {
         };
         // A streaming crawl's slot is part of its response body.
         let slot = new.slot.filter(|_| in_background);
-        self.spawn(&record, new.plan, new.registry, listener, slot);
+        self.spawn(&record, new.plan, new.registry, listener, slot, new.places);
         Ok(CrawlHandle {
             id: record.id,
             entries,
@@ -213,15 +267,15 @@ impl Crawls {
             return Err(CrawlError::NotParked(record.state));
         }
         self.parts.billing.admit(account, record.terms)?;
+        let places = self.places.take(account, true, 1, &self.parts.limits)?;
         let registry = (self.parts.snapshot)();
-        let plan = self
-            .replan(request, &record, &registry)
-            .map_err(CrawlError::Plan)?;
+        let plan = self.replan(request, &record, &registry).await;
+        let plan = plan.map_err(CrawlError::Plan)?;
         self.parts
             .store
             .set_crawl_state(id, CrawlState::Queued)
             .await?;
-        self.spawn(&record, plan, registry, None, None);
+        self.spawn(&record, plan, registry, None, None, places);
         self.show(account, id).await
     }
 
@@ -232,11 +286,8 @@ impl Crawls {
     /// # Errors
     /// The store failed.
     pub async fn recover(&self) -> Result<(), CrawlError> {
+        self.expire().await?;
         let parts = &self.parts;
-        let now = parts.clock.now();
-        for id in parts.store.expire_crawls(now.before(RETENTION)).await? {
-            PageLog::remove(&parts.data, &id)?;
-        }
         for record in parts.store.unfinished_crawls().await? {
             if !record.in_background {
                 self.store_end(&record.id, StopReason::ServerStopped)
@@ -253,9 +304,29 @@ impl Crawls {
         Ok(())
     }
 
+    /// Deletes expired crawls every hour. Never returns.
+    pub async fn expire_periodically(&self) {
+        loop {
+            tokio::time::sleep(EXPIRY_INTERVAL).await;
+            if let Err(error) = self.expire().await {
+                tracing::error!(error = %error, "could not delete expired crawls");
+            }
+        }
+    }
+
+    /// Deletes crawls that ended longer than the retention period ago.
+    async fn expire(&self) -> Result<(), StoreError> {
+        let parts = &self.parts;
+        let before = parts.clock.now().before(RETENTION);
+        for id in parts.store.expire_crawls(before).await? {
+            PageLog::remove(&parts.data, &id)?;
+        }
+        Ok(())
+    }
+
     async fn recover_one(&self, record: &CrawlRecord) -> Result<(), StoreError> {
         let registry = (self.parts.snapshot)();
-        match self.replan(&record.request, record, &registry) {
+        match self.replan(&record.request, record, &registry).await {
             Ok(plan) => {
                 tracing::info!(crawl = record.id, "a crawl of the last process continues");
                 // Taken before the first request is served. Decision D98: several crawls of one
@@ -264,7 +335,8 @@ impl Crawls {
                     Terms::PayAsYouGo => None,
                     Terms::Unlimited => self.parts.billing.take_slot(&record.account).ok(),
                 };
-                self.spawn(record, plan, registry, None, slot.map(Arc::new));
+                let places = self.places.take_anyway(&record.account, true, 1);
+                self.spawn(record, plan, registry, None, slot.map(Arc::new), places);
                 Ok(())
             }
             Err(reason) => {
@@ -336,15 +408,24 @@ impl Crawls {
             .ok_or(CrawlError::Unknown)
     }
 
-    /// Plans a stored request again, with the configuration and the plugins of this process.
-    fn replan(
+    /// Plans a stored request again, with the configuration and the plugins of this process, on a
+    /// thread that may block.
+    async fn replan(
         &self,
         request: &str,
         record: &CrawlRecord,
-        registry: &Registry,
+        registry: &Arc<Registry>,
     ) -> Result<CrawlPlan, String> {
-        let defaults = self.parts.defaults.with_terms(record.terms);
-        trawl_wire::crawl_plan(request, &record.verb, registry, defaults)
+        let (crawls, registry) = (self.clone(), Arc::clone(registry));
+        let (request, verb, terms) = (request.to_owned(), record.verb.clone(), record.terms);
+        let planning = tokio::task::spawn_blocking(move || {
+            let defaults = crawls.parts.defaults.with_terms(terms);
+            trawl_wire::crawl_plan(&request, &verb, &*registry, defaults)
+        });
+        planning.await.unwrap_or_else(|panic| {
+            tracing::error!(error = %panic, "planning a stored crawl panicked");
+            Err("the stored request cannot be planned".to_owned())
+        })
     }
 
     fn spawn(
@@ -354,6 +435,7 @@ impl Crawls {
         registry: Arc<Registry>,
         listener: Option<mpsc::Sender<Bytes>>,
         slot: Option<Arc<Slot>>,
+        places: CrawlPlaces,
     ) {
         let progress = CrawlProgress {
             state: first_state(record.in_background),
@@ -368,12 +450,12 @@ impl Crawls {
             slot,
         };
         lock(&self.jobs).insert(record.id.clone(), Arc::clone(&task.job));
-        let run = self.clone().run(task, record.verb.clone());
+        let run = self.clone().run(task, record.verb.clone(), places);
         self.parts.tasks.spawn(run);
     }
 
-    /// Runs a crawl and stores its end.
-    async fn run(self, task: CrawlTask, verb: String) {
+    /// Runs a crawl and stores its end. It has its place until then.
+    async fn run(self, task: CrawlTask, verb: String, places: CrawlPlaces) {
         let job = Arc::clone(&task.job);
         // The response ends after the crawl's end is stored, so a caller who has read all of it can
         // see how the crawl ended.
@@ -385,11 +467,14 @@ impl Crawls {
             plan: Arc::clone(&task.plan),
             registry: Arc::clone(&task.registry),
         };
-        if let Ended::Stopped(stop) = start::run(&self.parts, &self.permits, task).await {
+        if let Ended::Stopped(stop) = start::run(&self.parts, &self.turns, task).await {
             // Before the end is stored: after a crash in between it is repeated.
             let parts = &self.parts;
             let (pipelines, data) = (&parts.pipelines, &parts.data);
-            pipelines.at_end(&*parts.store, data, finished).await;
+            let storage = &parts.storage;
+            pipelines
+                .at_end(&*parts.store, data, storage, finished)
+                .await;
             job.update(|progress| {
                 progress.state = CrawlState::Ended;
                 progress.stop = Some(stop);
@@ -399,6 +484,7 @@ impl Crawls {
             }
         }
         lock(&self.jobs).remove(&job.id);
+        drop(places);
         job.ended.cancel();
     }
 
@@ -412,13 +498,6 @@ impl Crawls {
         jobs.get(id)
             .filter(|job| job.account == *account)
             .map(Arc::clone)
-    }
-
-    fn of_account(&self, account: &AccountId) -> usize {
-        let jobs = lock(&self.jobs);
-        jobs.values()
-            .filter(|job| job.in_background && job.account == *account)
-            .count()
     }
 }
 

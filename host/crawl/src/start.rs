@@ -1,12 +1,13 @@
 //! One crawl from its turn to its end: restores its state, assembles the run and drives it.
 
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Notify, mpsc};
 
 use trawl_billing::{Slot, Tariff};
-use trawl_engine::page::RunContext;
+use trawl_engine::page::{Payer, RunContext};
 use trawl_model::{StopReason, Terms};
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
@@ -17,10 +18,12 @@ use super::events::Events;
 use super::frontier::Frontier;
 use super::gate::Gate;
 use super::job::Job;
+use super::limits::Turns;
 use super::parts::CrawlsParts;
-use super::recorder::Recorder;
+use super::recorder::{Recorder, Target};
 use super::restore;
 use super::run::{self, Run};
+use super::screen::Screen;
 use super::turn::{self, Turn};
 
 /// A crawl to run.
@@ -35,14 +38,10 @@ pub(super) struct CrawlTask {
 
 /// Runs a crawl to its end, or until the server stops. Failures are logged and become the stop
 /// reason.
-pub(super) async fn run(
-    parts: &CrawlsParts,
-    permits: &Arc<Semaphore>,
-    mut task: CrawlTask,
-) -> Ended {
+pub(super) async fn run(parts: &CrawlsParts, turns: &Turns, mut task: CrawlTask) -> Ended {
     let job = Arc::clone(&task.job);
     let slot = task.slot.take();
-    match turn::wait(parts, permits, &job, slot).await {
+    match turn::wait(parts, turns, &job, slot).await {
         Turn::Granted(_permit) => crawl(parts, task).await.unwrap_or_else(|error| {
             tracing::error!(crawl = job.id, error = %error, "a crawl failed");
             Ended::Stopped(StopReason::Failed)
@@ -74,7 +73,9 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
     let recorder = recorder(parts, &job, &frontier, events.clone()).await?;
     let robots = plan.seed.fetch.respect_robots;
     let robots = robots.then(|| Arc::clone(&parts.robots));
-    let gate = Arc::new(Gate::new(Arc::clone(&frontier), robots.clone()));
+    let screen = Arc::new(Screen::new(Arc::clone(&frontier), Arc::clone(&plan)));
+    let gate = Gate::new(Arc::clone(&frontier), Arc::clone(&screen), robots.clone());
+    let gate = Arc::new(gate);
     let page = run::page_plan(&plan, &gate);
     let tariff = match job.terms {
         Terms::PayAsYouGo => parts.tariff,
@@ -82,25 +83,32 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
     };
     let run = Arc::new(Run {
         cross_origin: Arc::new(run::cross_origin(&page.fetch)),
+        seed_origins: run::seed_origins(&plan, &page),
         page,
-        seed: plan.seed.url.clone(),
         context: RunContext::new(
             Arc::clone(&parts.engine),
             task.registry,
             job.account.to_string(),
             tariff,
         ),
-        billing: parts.billing.clone(),
+        payer: Payer {
+            billing: parts.billing.clone(),
+            account: job.account.clone(),
+            run_id: job.id.clone(),
+        },
         budget,
         is_resumed: job.progress().n_pages > 0 || is_stored,
         frontier,
         robots,
         gate,
+        screen,
         recorder: recorder.sender(),
         listener: task.listener,
         events: events.clone(),
         clock: parts.clock.clone(),
+        refused_in_a_row: AtomicU32::new(0),
         frontier_changed: Notify::new(),
+        disk: Arc::clone(parts.storage.disk()),
         job,
         plan: Arc::clone(&plan),
     });
@@ -113,6 +121,7 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
 
 /// Crawls, and returns once every page is stored.
 async fn drive(parts: &CrawlsParts, run: Arc<Run>, recorder: Recorder) -> Ended {
+    let is_background = run.job.in_background;
     let sitemaps = run.plan.sitemap.is_used;
     let sitemaps = sitemaps.then(|| Arc::clone(&parts.sitemaps));
     let server_stops = if run.listener.is_some() {
@@ -124,7 +133,11 @@ async fn drive(parts: &CrawlsParts, run: Arc<Run>, recorder: Recorder) -> Ended 
     run.budget.close();
     // The recorder finishes once the run's sender is gone.
     drop(run);
-    recorder.finish().await;
+    let is_stored = recorder.finish().await;
+    if !is_stored && is_background && parts.stop.is_cancelled() {
+        // The next process fetches again what is not stored.
+        return Ended::Paused;
+    }
     ended
 }
 
@@ -142,11 +155,16 @@ async fn recorder(
     events: Option<Arc<Events>>,
 ) -> Result<Recorder, StoreError> {
     let log = restore::page_log(parts, job).await?;
+    let target = Target {
+        store: Arc::clone(&parts.store),
+        log: Arc::new(Mutex::new(log)),
+        storage: parts.storage.clone(),
+        stop: parts.stop.clone(),
+    };
     Ok(Recorder::start(
         Arc::clone(job),
         Arc::clone(frontier),
-        Arc::clone(&parts.store),
-        log,
+        target,
         events,
         job.progress().counts(),
     ))

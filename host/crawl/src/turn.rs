@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
 use trawl_billing::Slot;
 use trawl_model::Terms;
 
 use super::job::Job;
+use super::limits::{TurnPermit, Turns};
 use super::parts::CrawlsParts;
 
 /// What a background crawl holds while it runs.
 pub(super) struct CrawlPermit {
-    _permit: Option<OwnedSemaphorePermit>,
+    _permit: Option<TurnPermit>,
     _slot: Option<Arc<Slot>>,
 }
 
@@ -29,7 +28,7 @@ pub(super) enum Turn {
 /// Waits for a permit. A streaming crawl has a caller who waits, so it runs at once.
 pub(super) async fn wait(
     parts: &CrawlsParts,
-    permits: &Arc<Semaphore>,
+    turns: &Turns,
     job: &Job,
     slot: Option<Arc<Slot>>,
 ) -> Turn {
@@ -46,7 +45,7 @@ pub(super) async fn wait(
             (_, slot) => slot,
         };
         CrawlPermit {
-            _permit: Arc::clone(permits).acquire_owned().await.ok(),
+            _permit: turns.take(&job.account).await,
             _slot: slot,
         }
     };

@@ -102,4 +102,6 @@ pub mod namespace {
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;

@@ -15,7 +15,7 @@ fn parsed(html: &str) -> Document {
     parse(html, &page_url(), "text/html", &ParseLimits::default()).expect("within limits")
 }
 
-fn page_url() -> Url {
+pub(super) fn page_url() -> Url {
     Url::parse("https://a.example/dir/page").expect("a URL")
 }
 
@@ -88,7 +88,7 @@ fn scrapers(html: &str) -> String {
     lines
 }
 
-fn check_same(html: &str) {
+pub(super) fn check_same(html: &str) {
     let document = parsed(html);
     check_consistent(&document);
     let (left, right) = (ours(&document), scrapers(html));
@@ -104,7 +104,7 @@ fn check_same(html: &str) {
     }
 }
 
-fn check_consistent(document: &Document) {
+pub(super) fn check_consistent(document: &Document) {
     let n_nodes = document.kinds.len();
     for list in [
         &document.parents,

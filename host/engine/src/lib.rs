@@ -6,5 +6,6 @@ pub mod cache;
 pub mod extract;
 pub mod page;
 pub mod providers;
+pub mod purse;
 pub mod routing;
 pub mod scrape;

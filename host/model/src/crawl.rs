@@ -24,13 +24,15 @@ pub enum StopReason {
     HungUp,
     /// The server stopped while a streaming crawl ran; its client is gone.
     ServerStopped,
+    /// The account has stored as much as it may.
+    Storage,
     /// A failure that no page caused.
     Failed,
 }
 
 impl StopReason {
     /// Every reason.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Completed,
         Self::Limit,
         Self::Depth,
@@ -41,6 +43,7 @@ impl StopReason {
         Self::Cancelled,
         Self::HungUp,
         Self::ServerStopped,
+        Self::Storage,
         Self::Failed,
     ];
 
@@ -57,6 +60,7 @@ impl StopReason {
             Self::Cancelled => "cancelled",
             Self::HungUp => "client_gone",
             Self::ServerStopped => "server_stopped",
+            Self::Storage => "stored_bytes",
             Self::Failed => "failed",
         }
     }

@@ -1,5 +1,5 @@
-//! Plain values that every crate shares: URLs, pages, money, usage, failures. No I/O, no wire
-//! format, no async.
+//! Plain values that every crate shares: URLs, pages, money, usage, failures. No I/O and no wire
+//! format; only [`memory`] waits.
 
 pub mod analysis;
 pub mod clock;
@@ -8,10 +8,12 @@ pub mod crawl;
 pub mod failure;
 pub mod header;
 pub mod lru;
+pub mod memory;
 pub mod money;
 pub mod outcome;
 pub mod page;
 pub mod plugin;
+pub mod redact;
 pub mod secret;
 pub mod terms;
 pub mod usage;

@@ -1,7 +1,9 @@
 //! The result of one page, before it has a wire form.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::memory::MemoryLease;
 use crate::{Charge, Content, Discovered, Fields, Nanodollars};
 
 /// The result of one page, good or failed. A failed page has `error` set and a charge of zero.
@@ -29,6 +31,8 @@ pub struct PageOutcome {
     pub charge: Charge,
     /// Set when a provider served the page.
     pub vendor: Option<VendorPart>,
+    /// The memory that the outcome holds, given back with it.
+    pub memory: Option<Arc<MemoryLease>>,
 }
 
 /// `costs.vendor`: the provider that served the page. Spec S16.

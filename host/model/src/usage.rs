@@ -13,8 +13,6 @@ pub struct Usage {
     pub compute: Duration,
     /// CPU time of filters, extractors, formats and chunkers.
     pub transform: Duration,
-    /// Bytes stored for the caller.
-    pub stored_bytes: u64,
     /// Price of a gigabyte (10^9 bytes) through the proxy pool that carried the page, on top of the
     /// ordinary price.
     pub pool_price: Nanodollars,
@@ -40,7 +38,7 @@ pub struct Charge {
     pub ai: Nanodollars,
     /// Charge for CPU other than transformations.
     pub compute: Nanodollars,
-    /// Charge for stored files.
+    /// Charge for stored files: zero, since storing is free. Decision D81.
     pub file: Nanodollars,
     /// Charge for transferred content.
     pub bytes_transferred: Nanodollars,

@@ -17,7 +17,7 @@ mod tests {
     use serde_json::{Map, Value, json};
 
     use super::*;
-    use crate::{AnalystChoice, Chunking, Format, FormatChoice, LinkRewrite};
+    use crate::{Allowance, AnalystChoice, Chunking, Format, FormatChoice, LinkRewrite};
 
     fn map(value: Value) -> Map<String, Value> {
         value.as_object().cloned().unwrap_or_default()
@@ -41,7 +41,9 @@ mod tests {
             json_data: true,
             css_fields: Some(json!({"map": {}})),
             hidden_text: true,
-            link_rewrite: Some(LinkRewrite::read(&map(rule)).expect("a rule")),
+            link_rewrite: Some(
+                LinkRewrite::read(&map(rule), &mut Allowance::default()).expect("a rule"),
+            ),
             discover: true,
             headers: true,
             cookies: true,

@@ -1,34 +1,44 @@
 //! What a crawl means: where it begins, what belongs to it, when it ends. Spec S5, Spec S7.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use regex::Regex;
 use url::Url;
 
 use trawl_model::{Discovered, Nanodollars};
 
-use super::expression::{self, shown};
+use super::address::Receiver;
+use super::scope::ScopePlan;
 use super::{PagePlan, PlanError};
 
 /// Default of `depth`: hops from the seed. Spec S12.
 pub const DEPTH_DEFAULT: u16 = 25;
 /// Pages of one crawl in flight at once. Spec S11.
 pub const IN_FLIGHT_MAX: usize = 10;
+/// Most keys of `budget`: more than a site has sections.
+pub const BUDGETS_MAX: usize = 1_000;
+/// Most keys of `budget` that may apply to one path. Each of them is asked when a page is leased.
+pub const BUDGETS_NESTED_MAX: usize = 32;
 
 /// One crawl.
 #[derive(Clone, Debug)]
 pub struct CrawlPlan {
     /// The seed, and the plan of every page: pages differ in their URL only.
     pub seed: PagePlan,
-    /// More seeds, at depth 0 like the first: one crawl, with one budget and one `limit`. Their
-    /// hosts belong to the crawl as the seed's does.
+    /// The further seeds that the caller named, of which URL and headers count. They are at depth 0
+    /// like the first, and their hosts belong to the crawl as its does: one crawl, whose caps hold
+    /// for all.
+    pub roots: Vec<PagePlan>,
+    /// The seeds that the caller's text mentions; likewise, but they must pass `blacklist` and
+    /// `whitelist`.
     pub named: Option<Arc<Discovered>>,
     /// Most pages, failed ones included; `None` is no cap.
     pub limit: Option<u64>,
     /// Most hops from the seed; 0 is the seed alone.
     pub depth: u16,
-    /// Most pages whose path begins with a prefix. A page must fit every prefix that is its own.
+    /// Most pages whose path begins with a prefix, each prefix once. A page must fit every prefix
+    /// that is its own.
     pub budget: Vec<Budget>,
     /// The most that the whole crawl may cost; `Nanodollars::MAX` if the caller set no ceiling.
     pub ceiling: Nanodollars,
@@ -48,6 +58,13 @@ pub struct CrawlPlan {
     pub in_background: bool,
 }
 
+impl CrawlPlan {
+    /// The seeds that the caller named.
+    pub fn seeds(&self) -> impl Iterator<Item = &PagePlan> {
+        std::iter::once(&self.seed).chain(&self.roots)
+    }
+}
+
 /// One entry of `budget`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
@@ -57,106 +74,52 @@ pub struct Budget {
     pub pages: u64,
 }
 
-/// Which URLs belong to a crawl besides those of the seed's host.
-#[derive(Clone, Debug, Default)]
-pub struct ScopePlan {
-    /// Hosts under the seed's registered domain.
-    pub subdomains: bool,
-    /// The same registered name under other public suffixes.
-    pub tld: bool,
-    /// Other hosts.
-    pub external: Vec<External>,
-    /// URLs that are excluded, whatever else includes them.
-    pub blacklist: Vec<Pattern>,
-    /// If not empty, only these are included. The seed always is.
-    pub whitelist: Vec<Pattern>,
+/// The entries of `budget`, each prefix once. A missing slash in front is put there. Decision D39.
+///
+/// # Errors
+/// There are more keys than [`BUDGETS_MAX`], or more than [`BUDGETS_NESTED_MAX`] apply to one path.
+pub fn budgets(keys: &BTreeMap<String, u64>) -> Result<Vec<Budget>, PlanError> {
+    let refuse = |reason| PlanError::new("budget", reason);
+    if keys.len() > BUDGETS_MAX {
+        return Err(refuse(format!(
+            "has {} keys, at most {BUDGETS_MAX} are allowed, leave out paths that need no cap",
+            keys.len()
+        )));
+    }
+    let mut smallest: BTreeMap<String, u64> = BTreeMap::new();
+    for (key, &pages) in keys {
+        let known = smallest.entry(budget_prefix(key)).or_insert(pages);
+        *known = pages.min(*known);
+    }
+    let mut around: Vec<&str> = Vec::new();
+    for prefix in smallest.keys() {
+        while around
+            .last()
+            .is_some_and(|outer| !prefix.starts_with(outer))
+        {
+            around.pop();
+        }
+        around.push(prefix);
+        if around.len() > BUDGETS_NESTED_MAX {
+            return Err(refuse(format!(
+                "more than {BUDGETS_NESTED_MAX} keys apply to `{}`, leave out some of them",
+                prefix.chars().take(100).collect::<String>()
+            )));
+        }
+    }
+    let budgets = smallest.into_iter();
+    Ok(budgets
+        .map(|(prefix, pages)| Budget { prefix, pages })
+        .collect())
 }
 
-/// One entry of `external_domains`.
-#[derive(Clone, Debug)]
-pub enum External {
-    /// Every host.
-    Any,
-    /// This host, lower case.
-    Host(String),
-    /// Hosts that this matches from end to end.
-    Matching(Regex),
-}
-
-/// One entry of `blacklist` or `whitelist`: the beginning of a path, or a regular expression if it
-/// has special characters.
-#[derive(Clone, Debug)]
-pub enum Pattern {
-    /// Paths that begin with this text. An entry that is a whole URL is compared with the whole
-    /// URL.
-    Text(String),
-    /// URLs that match this.
-    Regex(Regex),
-}
-
-/// Characters that make an entry a regular expression. A dot and a hyphen occur in host names, a
-/// dot and a question mark in URLs.
-const REGEX_IN_HOST: &[char] = &[
-    '*', '+', '?', '^', '$', '|', '(', ')', '[', ']', '{', '}', '\\',
-];
-const REGEX_IN_PATH: &[char] = &['*', '+', '^', '$', '|', '(', ')', '[', ']', '{', '}', '\\'];
-
-/// One entry of `budget`. A missing slash in front is put there. Decision D39.
-pub fn budget(key: &str, pages: u64) -> Budget {
+fn budget_prefix(key: &str) -> String {
     let key = key.trim().to_lowercase();
-    let prefix = match key.as_str() {
+    match key.as_str() {
         "*" => key,
         path if path.starts_with('/') => key,
         path => format!("/{path}"),
-    };
-    Budget { prefix, pages }
-}
-
-/// One entry of `external_domains`: a host, an anchored regular expression if it has special
-/// characters, or `*`.
-///
-/// # Errors
-/// The expression is not one.
-pub fn external(entry: &str) -> Result<External, PlanError> {
-    let entry = entry.trim();
-    if entry == "*" {
-        return Ok(External::Any);
     }
-    if entry.contains(REGEX_IN_HOST) {
-        let anchored = format!("^(?i:{entry})$");
-        return expression::compile("external_domains", &anchored, entry).map(External::Matching);
-    }
-    // Callers also write hosts as URLs.
-    let host = entry.split_once("://").map_or(entry, |(_, rest)| rest);
-    let host = host.split(['/', ':']).next().unwrap_or_default();
-    match url::Host::parse(host) {
-        Ok(host) => Ok(External::Host(host.to_string())),
-        Err(_) => Err(PlanError::new(
-            "external_domains",
-            format!(
-                "`{}` is neither a host nor a regular expression",
-                shown(entry)
-            ),
-        )),
-    }
-}
-
-/// One entry of `blacklist` or `whitelist`: the beginning of a path, or a regular expression if it
-/// has special characters.
-///
-/// # Errors
-/// The expression is not one.
-pub fn pattern(field: &'static str, entry: &str) -> Result<Pattern, PlanError> {
-    let entry = entry.trim();
-    if entry.contains(REGEX_IN_PATH) {
-        return expression::compile(field, entry, entry).map(Pattern::Regex);
-    }
-    let text = if entry.contains("://") || entry.starts_with('/') {
-        entry.to_owned()
-    } else {
-        format!("/{entry}")
-    };
-    Ok(Pattern::Text(text))
 }
 
 /// What sitemaps are used for.
@@ -174,7 +137,7 @@ pub struct SitemapPlan {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebhookPlan {
     /// The receiver.
-    pub destination: Url,
+    pub destination: Receiver,
     /// A page's content.
     pub on_find: bool,
     /// A page's URL, status and headers.
@@ -191,31 +154,39 @@ pub struct WebhookPlan {
 mod tests {
     use super::*;
 
+    fn read(keys: impl IntoIterator<Item = (String, u64)>) -> Result<Vec<Budget>, String> {
+        budgets(&keys.into_iter().collect()).map_err(|error| error.to_string())
+    }
+
     #[test]
-    fn entries_are_hosts_paths_or_expressions() {
-        assert!(matches!(external("*"), Ok(External::Any)));
-        assert!(
-            matches!(external("https://B.Example/x"), Ok(External::Host(host)) if host == "b.example")
-        );
-        let Ok(External::Matching(regex)) = external(".*\\.b\\.example") else {
-            panic!("an expression")
+    fn budgets_are_prefixes_and_the_smallest_of_a_prefix_holds() {
+        let keys = [("Blog", 3), ("/blog", 2), ("*", 9), ("/BLOG", 7)];
+        let read = read(keys.map(|(key, pages)| (key.to_owned(), pages))).expect("budgets");
+        let budget = |prefix: &str, pages| Budget {
+            prefix: prefix.to_owned(),
+            pages,
         };
-        assert!(regex.is_match("A.b.example") && !regex.is_match("a.b.example.evil.test"));
-        assert!(matches!(pattern("blacklist", "docs"), Ok(Pattern::Text(text)) if text == "/docs"));
-        assert!(matches!(
-            pattern("blacklist", "/a?b=1"),
-            Ok(Pattern::Text(_))
-        ));
-        assert!(matches!(
-            pattern("blacklist", "/a/.*"),
-            Ok(Pattern::Regex(_))
-        ));
-        let refused = pattern("blacklist", "/a(").map_err(|error| error.to_string());
-        assert!(
-            refused
-                .is_err_and(|text| text.starts_with("blacklist: `/a(` is no regular expression"))
+        assert_eq!(read, [budget("*", 9), budget("/blog", 2)]);
+    }
+
+    #[test]
+    fn too_many_budgets_are_refused() {
+        let keys = |n: usize| (0..n).map(|key| (format!("/{key:04}/"), 1));
+        assert_eq!(
+            read(keys(BUDGETS_MAX)).map(|all| all.len()),
+            Ok(BUDGETS_MAX)
         );
-        assert_eq!(budget("Blog", 3), budget("/blog", 3));
-        assert_eq!(budget("*", 3).prefix, "*");
+        let error = read(keys(60_000)).expect_err("too many");
+        assert!(
+            error.starts_with("budget: has 60000 keys, at most 1000"),
+            "{error}"
+        );
+        let nested = |n: usize| (0..n).map(|key| ("/a".repeat(key + 1), 1));
+        assert!(read(nested(BUDGETS_NESTED_MAX)).is_ok());
+        let error = read(nested(BUDGETS_NESTED_MAX + 1)).expect_err("nested");
+        assert!(
+            error.starts_with("budget: more than 32 keys apply to `/a/a"),
+            "{error}"
+        );
     }
 }

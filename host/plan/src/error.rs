@@ -10,12 +10,16 @@ pub struct PlanError {
     pub reason: String,
 }
 
+/// Most characters of a reason.
+const REASON_CHARS_MAX: usize = 800;
+
 impl PlanError {
-    /// A refusal of this field.
+    /// A refusal of this field. A reason may repeat what was sent, so it is cut where that is long.
     pub fn new(field: &'static str, reason: impl Into<String>) -> Self {
-        Self {
-            field,
-            reason: reason.into(),
+        let mut reason = reason.into();
+        if let Some((end, _)) = reason.char_indices().nth(REASON_CHARS_MAX) {
+            reason.truncate(end);
         }
+        Self { field, reason }
     }
 }

@@ -19,6 +19,7 @@ pub mod output;
 mod pipeline;
 pub mod render;
 pub mod router;
+pub mod scope;
 pub mod testing;
 pub mod text_urls;
 
@@ -38,6 +39,7 @@ use trawl_model::{Nanodollars, PageFailure};
 
 pub use analysis::AnalystChoice;
 pub use error::PlanError;
+pub use expression::{Allowance, EXPRESSIONS_MAX, SOURCE_BYTES_MAX, STATES_MAX};
 pub use link_rewrite::LinkRewrite;
 pub use pipeline::Pipeline;
 pub use render::{
@@ -59,9 +61,9 @@ pub struct ScrapePlan {
 /// Everything that decides how one page is served and what is returned.
 #[derive(Clone, Debug)]
 pub struct PagePlan {
-    /// The URL as the caller wrote it.
+    /// The URL as the caller wrote it, but for a user name and password.
     pub requested: String,
-    /// The URL to fetch.
+    /// The URL to fetch, without user name and password: they are a header of [`Self::fetch`].
     pub url: Url,
     /// Which engine may serve it.
     pub engine: Engine,
@@ -81,7 +83,7 @@ pub struct PagePlan {
 /// of the request are served.
 #[derive(Clone, Debug)]
 pub struct RefusedPage {
-    /// The URL as the caller wrote it; the entry's `url`.
+    /// The URL as the caller wrote it, but for a user name and password; the entry's `url`.
     pub requested: String,
     /// Why it is refused.
     pub failure: PageFailure,
@@ -138,12 +140,51 @@ pub struct FetchPlan {
     pub gate: Option<Arc<dyn RedirectGate>>,
 }
 
+impl FetchPlan {
+    /// A fetch with nothing of a caller: no headers, no cookies, no cache, the server's own
+    /// network.
+    pub fn bare(timeout: Duration) -> Self {
+        Self {
+            timeout,
+            headers: Vec::new(),
+            cookies: Vec::new(),
+            user_agent: None,
+            locale: None,
+            country_code: None,
+            pool: Pool::Standard,
+            respect_robots: false,
+            pace: Pace::default(),
+            cache: CachePlan {
+                enabled: false,
+                max_age: Duration::ZERO,
+                allow_stale: false,
+                skip_browser: false,
+            },
+            gate: None,
+        }
+    }
+
+    /// The same with the user name and password of a URL, unless the caller sets `Authorization`.
+    #[must_use]
+    pub fn with_authorization(&self, value: http::HeaderValue) -> Self {
+        let mut plan = self.clone();
+        let name = http::header::AUTHORIZATION;
+        if plan.headers.iter().all(|(known, _)| *known != name) {
+            plan.headers.push((name, value));
+        }
+        plan
+    }
+}
+
 /// How a page waits for its host's rate limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
-    /// Least time between two requests of those with a delay; more than zero makes them serial.
-    /// Zero is no delay.
+    /// Least time between two requests of one account to one host; more than zero makes them
+    /// serial. Zero is no delay.
     pub delay: Duration,
+    /// The crawl delay of the host's robots.txt: least time between two requests of those who obey
+    /// it, whoever they are. Zero is no delay.
+    pub host_delay: Duration,
     /// How long the page may wait for its host's rate limit outside its own timeout. Zero, as for a
     /// page that a client waits for: waiting is part of `timeout`.
     pub patience: Duration,

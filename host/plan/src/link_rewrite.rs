@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use regex::Regex;
+use regex::bytes::Regex;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use url::Url;
@@ -15,9 +15,14 @@ use url::Url;
 use trawl_model::Discovered;
 
 use super::PlanError;
-use super::expression;
+use super::expression::Allowance;
 
 const FIELD: &str = "link_rewrite";
+/// Longest `replace`: as long as the longest URL that a crawl follows.
+const REPLACE_BYTES_MAX: usize = 2_000;
+/// Longest URL that is changed, and that a rule may make. With [`REPLACE_BYTES_MAX`] it bounds the
+/// memory that a rule takes for one link: each letter of a URL may become a `replace`.
+const URL_BYTES_MAX: usize = 8 * 1024;
 
 /// How the URLs of a page's links are changed.
 #[derive(Clone, Debug, Serialize)]
@@ -43,8 +48,9 @@ impl LinkRewrite {
     /// Reads the rule.
     ///
     /// # Errors
-    /// The type is unknown, a part is missing, or the expression does not compile.
-    pub fn read(form: &Map<String, Value>) -> Result<Self, PlanError> {
+    /// The type is unknown, a part is missing, the expression does not compile, or the expressions
+    /// exceed what one request may have.
+    pub fn read(form: &Map<String, Value>, allowance: &mut Allowance) -> Result<Self, PlanError> {
         let text = |name: &str| match form.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
@@ -56,6 +62,10 @@ impl LinkRewrite {
             found.ok_or_else(|| PlanError::new(FIELD, format!("`{name}` is missing or empty")))
         };
         let replace = text("replace")?.unwrap_or_default();
+        if replace.len() > REPLACE_BYTES_MAX {
+            let reason = format!("`replace` is longer than {REPLACE_BYTES_MAX} bytes, shorten it");
+            return Err(PlanError::new(FIELD, reason));
+        }
         let rule = match text("type")?
             .as_deref()
             .map(str::to_ascii_lowercase)
@@ -68,7 +78,7 @@ impl LinkRewrite {
             Some("regex") => {
                 let written = needed("pattern")?;
                 Rule::Regex {
-                    pattern: expression::compile(FIELD, &written, &written)?,
+                    pattern: allowance.single(FIELD, &written)?,
                     replace,
                 }
             }
@@ -112,8 +122,12 @@ impl LinkRewrite {
         rewritten.map(Value::String).collect()
     }
 
-    /// One URL. It is unchanged if the rule would make it something other than a web URL.
+    /// One URL. It is unchanged if the rule would make it something other than a web URL, or one
+    /// that is too long.
     fn apply(&self, link: &str) -> String {
+        if link.len() > URL_BYTES_MAX {
+            return link.to_owned();
+        }
         let is_meant = self.host.as_ref().is_none_or(|host| {
             Url::parse(link).is_ok_and(|url| url.host_str() == Some(host.as_str()))
         });
@@ -123,9 +137,14 @@ impl LinkRewrite {
         let changed = match &self.rule {
             Rule::Replace { find, replace } => link.replace(find, replace),
             Rule::Regex { pattern, replace } => {
-                pattern.replace_all(link, replace.as_str()).into_owned()
+                let changed = pattern.replace_all(link.as_bytes(), replace.as_bytes());
+                // Not UTF-8 only if a link that is no URL was cut within a character.
+                String::from_utf8(changed.into_owned()).unwrap_or_default()
             }
         };
+        if changed.len() > URL_BYTES_MAX {
+            return link.to_owned();
+        }
         match Url::parse(&changed) {
             Ok(url) if changed != link && matches!(url.scheme(), "http" | "https") => url.into(),
             _ => link.to_owned(),
@@ -145,7 +164,7 @@ mod tests {
 
     fn rule(form: Value) -> Result<LinkRewrite, String> {
         let form = form.as_object().expect("an object");
-        LinkRewrite::read(form).map_err(|error| error.to_string())
+        LinkRewrite::read(form, &mut Allowance::default()).map_err(|error| error.to_string())
     }
 
     #[track_caller]
@@ -195,6 +214,25 @@ mod tests {
             json!(["https://a.com/"]),
             json!(["https://a.com/"]),
         );
+    }
+
+    #[test]
+    fn a_result_that_is_too_long_is_discarded() {
+        let link = format!("https://a.com/{}", "x".repeat(100));
+        let replace = "y".repeat(REPLACE_BYTES_MAX);
+        check(
+            json!({"type": "replace", "find": "x", "replace": replace}),
+            json!([link]),
+            json!([link]),
+        );
+        check(
+            json!({"type": "regex", "pattern": "x+", "replace": "$0".repeat(900)}),
+            json!([link]),
+            json!([link]),
+        );
+        let longer = format!("{replace}y");
+        let error = rule(json!({"type": "replace", "find": "x", "replace": longer}));
+        assert!(error.is_err_and(|error| error.contains("longer than 2000 bytes")));
     }
 
     #[test]

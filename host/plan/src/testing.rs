@@ -9,7 +9,7 @@ use url::Url;
 
 use trawl_model::{Catalog, Nanodollars, PluginKind};
 
-use super::{CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool};
+use super::{Engine, FetchPlan, Format, FormatChoice, OutputPlan, PagePlan};
 
 /// A page by plain HTTP, without any output.
 pub fn page_plan(url: &str) -> PagePlan {
@@ -17,24 +17,7 @@ pub fn page_plan(url: &str) -> PagePlan {
         requested: url.to_owned(),
         url: Url::parse(url).expect("a URL"),
         engine: Engine::Http,
-        fetch: Arc::new(FetchPlan {
-            timeout: Duration::from_secs(10),
-            headers: Vec::new(),
-            cookies: Vec::new(),
-            user_agent: None,
-            locale: None,
-            country_code: None,
-            pool: Pool::Standard,
-            respect_robots: false,
-            cache: CachePlan {
-                enabled: false,
-                max_age: Duration::ZERO,
-                allow_stale: false,
-                skip_browser: false,
-            },
-            pace: Pace::default(),
-            gate: None,
-        }),
+        fetch: Arc::new(FetchPlan::bare(Duration::from_secs(10))),
         output: Arc::new(OutputPlan::of(FormatChoice {
             name: "empty".to_owned(),
             format: Format::Empty,

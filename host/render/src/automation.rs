@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use serde_json::{Value, json};
 
-use trawl_plan::{Picture, RenderPlan, Step, WAIT_DEFAULT};
+use trawl_plan::{RenderPlan, Step, WAIT_DEFAULT};
 
 use super::RenderError;
+use super::script::Ran;
 use super::tab::Tab;
 
 /// Time limit of one chain. Decision D59.
@@ -22,10 +24,14 @@ const SCROLLS_MAX: u32 = 1_000;
 const GROW_TIME_MAX: Duration = Duration::from_secs(2);
 /// Interval at which the height of a page is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Screenshots returned of one chain.
+/// Screenshots taken in one chain.
 const SCREENSHOTS_MAX: usize = 10;
-/// Characters returned of an error or a result.
-const RESULT_CHARS_MAX: usize = 1_000;
+/// Bytes of the screenshots of one chain as PNG: ten of a long page full of photographs.
+const SCREENSHOT_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// Characters of all results of one chain as JSON.
+const RESULTS_CHARS_MAX: usize = 1_000_000;
+/// Characters returned of an error.
+const ERROR_CHARS_MAX: usize = 1_000;
 
 impl Tab<'_> {
     /// Runs the script and the steps for this path, and adds their results and errors to `report`.
@@ -36,8 +42,8 @@ impl Tab<'_> {
         report: &mut Vec<Value>,
     ) -> Result<(), RenderError> {
         if let Some(script) = plan.scripts.find(path) {
-            let result = self.run_script(script).await?;
-            if let Err(reason) = result {
+            self.acts();
+            if let Ran::Failed(reason) = self.run_script(script).await? {
                 report.push(json!({"script": "execution_scripts", "error": cut(&reason)}));
             }
             self.wait_for_load().await;
@@ -50,41 +56,55 @@ impl Tab<'_> {
     }
 
     async fn chain(&self, steps: &[Step], report: &mut Vec<Value>) -> Result<(), RenderError> {
+        self.acts();
         let end = self.until(CHAIN_TIME_MAX);
-        let mut n_screenshots = 0;
+        let mut room = Room::default();
         for (at, step) in steps.iter().enumerate() {
             let number = at + 1;
-            let finished = tokio::time::timeout_at(end.into(), self.step(step)).await;
-            let result = match finished {
-                Ok(result) => result?,
+            let finished = tokio::time::timeout_at(end.into(), async {
+                match room.for_step(step) {
+                    Ok(()) => self.step(step).await,
+                    Err(reason) => Ok(Ok(Done::TooLong(reason))),
+                }
+            });
+            let result = match finished.await {
+                Ok(result) => result?.map(|done| room.take(done)),
                 Err(_) => Err(format!(
                     "the steps took longer than {} s",
                     CHAIN_TIME_MAX.as_secs()
                 )),
             };
-            match result {
-                Ok(Value::Null) => {}
-                Ok(_)
-                    if matches!(step, Step::Screenshot(_)) && n_screenshots == SCREENSHOTS_MAX => {}
-                Ok(value) => {
-                    n_screenshots += usize::from(matches!(step, Step::Screenshot(_)));
-                    report.push(json!({"step": number, "type": step.name(), "result": value}));
-                }
-                Err(reason) => {
-                    report
-                        .push(json!({"step": number, "type": step.name(), "error": cut(&reason)}));
-                    return Ok(());
-                }
+            let has_failed = result.is_err();
+            let (key, value): (&str, Value) = match result {
+                Ok(Done::Nothing) => continue,
+                Ok(Done::Value(value)) => ("result", value),
+                Ok(Done::Screenshot(png)) => ("result", STANDARD.encode(png).into()),
+                Ok(Done::TooLong(reason)) => ("error", reason.into()),
+                Err(reason) => ("error", cut(&reason).into()),
+            };
+            report.push(json!({"step": number, "type": step.name(), key: value}));
+            if has_failed {
+                break;
             }
         }
         Ok(())
     }
 
     /// Runs one step and returns its result, or why it failed.
-    async fn step(&self, step: &Step) -> Result<Result<Value, String>, RenderError> {
+    async fn step(&self, step: &Step) -> Result<Result<Done, String>, RenderError> {
         let done = Ok(Value::Null);
-        Ok(match step {
-            Step::Evaluate(script) => self.run_script(script).await?.map(truncated),
+        let result = match step {
+            Step::Evaluate(script) => {
+                return Ok(match self.run_script(script).await? {
+                    Ran::Value(value) => Ok(Done::of(value)),
+                    Ran::TooLong(reason) => Ok(Done::TooLong(reason)),
+                    Ran::Failed(reason) => Err(reason),
+                });
+            }
+            Step::Screenshot(plan) => {
+                let png = self.screenshot(*plan).await;
+                return Ok(png.map(Done::Screenshot).map_err(|error| error.to_string()));
+            }
             Step::Click(selector) => self.click(selector).await?,
             Step::WaitForAndClick(selector) => {
                 match self.wait_for_selector(selector, WAIT_DEFAULT).await? {
@@ -128,8 +148,8 @@ impl Tab<'_> {
                 .await?
                 .map(|_| Value::Null),
             Step::InfiniteScroll(times) => self.scroll_to_ends(*times).await?,
-            Step::Screenshot(plan) => self.encoded_screenshot(*plan).await?,
-        })
+        };
+        Ok(result.map(Done::of))
     }
 
     async fn click(&self, selector: &str) -> Result<Result<Value, String>, RenderError> {
@@ -200,28 +220,108 @@ impl Tab<'_> {
         }
         Ok(Ok(Value::Null))
     }
+}
 
-    async fn encoded_screenshot(
-        &self,
-        plan: Picture,
-    ) -> Result<Result<Value, String>, RenderError> {
-        let png = self.screenshot(plan).await;
-        Ok(png
-            .map(|png| STANDARD.encode(png).into())
-            .map_err(|error| error.to_string()))
+/// What a step that did not fail has for the report.
+enum Done {
+    Nothing,
+    Value(Value),
+    /// A PNG.
+    Screenshot(Bytes),
+    /// A result beyond a bound: says which, and how large it is.
+    TooLong(String),
+}
+
+impl Done {
+    fn of(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Nothing,
+            value => Self::Value(value),
+        }
     }
 }
 
-/// Truncates a result that is too long for the metadata of a page.
-fn truncated(value: Value) -> Value {
-    let text = value.to_string();
-    if text.chars().count() > RESULT_CHARS_MAX {
-        cut(&text).into()
-    } else {
-        value
+/// What a chain has returned so far, of what it may.
+#[derive(Default)]
+struct Room {
+    n_screenshots: usize,
+    screenshot_bytes: usize,
+    result_chars: usize,
+}
+
+impl Room {
+    /// Whether there is room for what this step returns, as far as it can be known before.
+    fn for_step(&self, step: &Step) -> Result<(), String> {
+        if matches!(step, Step::Screenshot(_)) && self.n_screenshots == SCREENSHOTS_MAX {
+            return Err(format!("at most {SCREENSHOTS_MAX} screenshots are taken"));
+        }
+        Ok(())
+    }
+
+    /// The step's result, or why it is not returned.
+    fn take(&mut self, done: Done) -> Done {
+        match done {
+            Done::Screenshot(png) => {
+                self.n_screenshots += 1;
+                self.screenshot_bytes += png.len();
+                if self.screenshot_bytes <= SCREENSHOT_BYTES_MAX {
+                    return Done::Screenshot(png);
+                }
+                self.screenshot_bytes -= png.len();
+                Done::TooLong(format!(
+                    "the screenshot has {} bytes; those of one page may have {SCREENSHOT_BYTES_MAX} together",
+                    png.len()
+                ))
+            }
+            Done::Value(value) => {
+                let chars = value.to_string().chars().count();
+                self.result_chars += chars;
+                if self.result_chars <= RESULTS_CHARS_MAX {
+                    return Done::Value(value);
+                }
+                self.result_chars -= chars;
+                Done::TooLong(format!(
+                    "the results of one page may have {RESULTS_CHARS_MAX} characters together"
+                ))
+            }
+            done => done,
+        }
     }
 }
 
 fn cut(text: &str) -> String {
-    text.chars().take(RESULT_CHARS_MAX).collect()
+    text.chars().take(ERROR_CHARS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use trawl_plan::Picture;
+
+    use super::*;
+
+    #[test]
+    fn screenshots_and_results_of_a_chain_are_bounded_together() {
+        let mut room = Room::default();
+        let third = Bytes::from(vec![0; SCREENSHOT_BYTES_MAX / 3]);
+        for expected in [true, true, true, false] {
+            let done = room.take(Done::Screenshot(third.clone()));
+            assert_eq!(matches!(done, Done::Screenshot(_)), expected);
+        }
+        // A smaller one still fits.
+        let done = room.take(Done::Screenshot(Bytes::new()));
+        assert!(matches!(done, Done::Screenshot(_)));
+        let result = Value::from("x".repeat(RESULTS_CHARS_MAX / 2));
+        for expected in [true, false] {
+            let done = room.take(Done::Value(result.clone()));
+            assert_eq!(matches!(done, Done::Value(_)), expected);
+        }
+        room.n_screenshots = SCREENSHOTS_MAX;
+        let step = Step::Screenshot(Picture {
+            full_page: false,
+            omit_background: false,
+            clip: None,
+        });
+        assert!(room.for_step(&step).is_err());
+        assert!(room.for_step(&Step::Type(String::new())).is_ok());
+    }
 }

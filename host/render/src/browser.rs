@@ -1,7 +1,8 @@
 //! One browser process: it gives every page its own context, and is replaced before it grows old.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use chromiumoxide::cdp::browser_protocol::browser::{
@@ -14,10 +15,12 @@ use chromiumoxide::cdp::browser_protocol::target::{
 };
 use chromiumoxide::types::Command;
 use serde::Deserialize;
-use tokio::sync::mpsc;
+use tokio::sync::Semaphore;
 
-use super::cdp::{CallError, Connection, Event};
+use super::cdp::{CallError, Connection};
+use super::events::Events;
 use super::launch::{self, Running};
+use super::memory::{Growth, Verdict};
 use super::{RenderConfig, RenderError};
 
 /// How long a browser may take to respond for the first time: one second with warm caches, several
@@ -26,6 +29,9 @@ const START_TIME_MAX: Duration = Duration::from_secs(20);
 /// How long a browser may take for a command that no page can delay; beyond it the whole browser is
 /// considered hung.
 const COMMAND_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// How long after its process was killed a page may learn of it.
+const KILL_NOTICE_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// A running browser.
 pub(super) struct Browser {
@@ -38,6 +44,11 @@ pub(super) struct Browser {
     open: AtomicU32,
     is_retired: AtomicBool,
     shared_cpu: Mutex<SharedCpu>,
+    growth: Mutex<Growth>,
+    /// When a page's process was last killed for its memory.
+    last_memory_kill: Mutex<Option<Instant>>,
+    /// One screenshot at a time: the process that all pages share holds it several times over.
+    pub(super) screenshots: Semaphore,
 }
 
 /// CPU time of the processes that serve all pages, distributed among the open ones.
@@ -53,20 +64,24 @@ pub(super) struct Context {
     pub(super) session: String,
     pub(super) target: TargetId,
     pub(super) context: BrowserContextId,
-    pub(super) events: Option<mpsc::Receiver<Event>>,
+    pub(super) events: Option<Events>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct TargetInfo {
     target_id: TargetId,
+    r#type: String,
     opener_id: Option<String>,
+    browser_context_id: Option<String>,
 }
 
+/// The relevant fields of `Target.targetCreated` and `Target.targetDestroyed`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct TargetCreated {
-    target_info: TargetInfo,
+struct TargetChange {
+    target_info: Option<TargetInfo>,
+    target_id: Option<TargetId>,
 }
 
 impl Browser {
@@ -105,26 +120,57 @@ impl Browser {
             open: AtomicU32::new(0),
             is_retired: AtomicBool::new(false),
             shared_cpu: Mutex::default(),
+            growth: Mutex::default(),
+            last_memory_kill: Mutex::default(),
+            screenshots: Semaphore::new(1),
         };
         let discover = SetDiscoverTargetsParams::new(true);
         browser.command(discover).await?;
-        browser.close_pop_ups(top);
+        browser.watch_targets(top);
         metrics::counter!("trawl_browser_launches_total").increment(1);
         Ok(browser)
     }
 
-    /// Closes every window that a page opens, for as long as the browser runs.
-    fn close_pop_ups(&self, mut top: mpsc::Receiver<Event>) {
-        let closer = self.connection.poster();
+    /// For as long as the browser runs, closes every window that a page opens, and tells each page
+    /// of the workers that it starts and ends, dedicated, shared and service workers alike.
+    fn watch_targets(&self, mut top: Events) {
+        let forwarder = self.connection.forwarder();
         tokio::spawn(async move {
+            let mut workers: HashMap<TargetId, String> = HashMap::new();
             while let Some(event) = top.recv().await {
-                if event.method != "Target.targetCreated" {
+                let Ok(change) = serde_json::from_str::<TargetChange>(event.params.get()) else {
                     continue;
-                }
-                if let Ok(TargetCreated { target_info }) = serde_json::from_str(event.params.get())
-                    && target_info.opener_id.is_some()
-                {
-                    closer.post(&CloseTargetParams::new(target_info.target_id));
+                };
+                let context = match (event.method.as_str(), change) {
+                    (
+                        "Target.targetCreated",
+                        TargetChange {
+                            target_info: Some(new),
+                            ..
+                        },
+                    ) => {
+                        if new.opener_id.is_some() {
+                            forwarder.post(&CloseTargetParams::new(new.target_id));
+                            continue;
+                        }
+                        let context = new.browser_context_id;
+                        let context = context.filter(|_| new.r#type.ends_with("worker"));
+                        if let Some(context) = &context {
+                            workers.insert(new.target_id, context.clone());
+                        }
+                        context
+                    }
+                    (
+                        "Target.targetDestroyed",
+                        TargetChange {
+                            target_id: Some(old),
+                            ..
+                        },
+                    ) => workers.remove(&old),
+                    _ => None,
+                };
+                if let Some(context) = context {
+                    forwarder.forward(&context, event);
                 }
             }
         });
@@ -178,7 +224,8 @@ impl Browser {
                 return Err(error);
             }
         };
-        let events = Some(self.connection.listen(&session));
+        let names = [session.as_str(), context.inner().as_str()];
+        let events = Some(self.connection.listen_as(&names));
         Ok(Context {
             session,
             target,
@@ -227,25 +274,49 @@ impl Browser {
     }
 
     /// Checks the memory of the processes: above the limit no further page is opened here; far
-    /// above it, the process of the largest page is killed.
+    /// above it, the page that grew is ended, or the browser if that grew itself.
     pub(super) fn check_memory(&self, config: &RenderConfig) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(running) = &*running else {
             return;
         };
         let memory = running.memory();
-        if memory.total > config.process_bytes_max {
-            self.retire();
+        let mut growth = self.growth.lock().unwrap_or_else(PoisonError::into_inner);
+        match growth.judge(&memory, config) {
+            Verdict::Fine => {}
+            Verdict::Retire => self.retire(),
+            Verdict::Kill(page) => {
+                self.retire();
+                tracing::warn!(
+                    bytes = page.bytes,
+                    "a page used too much memory and its process was killed"
+                );
+                *self.memory_kill() = Some(Instant::now());
+                running.kill(page.process);
+            }
+            Verdict::Replace => {
+                self.retire();
+                tracing::warn!("a browser used too much memory and is replaced");
+                // With one page it is that page's doing.
+                if self.open_pages() <= 1 {
+                    *self.memory_kill() = Some(Instant::now());
+                }
+                self.connection.gone().cancel();
+            }
         }
-        if memory.total > config.process_bytes_max + config.process_bytes_max / 2
-            && let Some((process, bytes)) = memory.largest
-        {
-            tracing::warn!(
-                bytes,
-                "a page used too much memory and its process was killed"
-            );
-            running.kill(process);
-        }
+    }
+
+    /// Whether a page's process was killed for its memory a moment ago, which is then why a page
+    /// crashed.
+    pub(super) fn has_just_killed(&self) -> bool {
+        self.memory_kill()
+            .is_some_and(|at| at.elapsed() < KILL_NOTICE_TIME_MAX)
+    }
+
+    fn memory_kill(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.last_memory_kill
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Distributes the CPU time that the shared processes used since the last call among the open

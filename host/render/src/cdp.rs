@@ -9,15 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use chromiumoxide::types::{CallId, Command, MethodCall};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-/// Bytes of one message from the browser: a page's HTML (64 MiB) with every character escaped as
-/// JSON, and some reserve.
-const MESSAGE_BYTES_MAX: usize = 256 * 1024 * 1024;
-/// Queued events of one page. A page that causes events faster than they are read is flooding.
-const EVENTS_MAX: usize = 16_384;
+use super::events::{Event, Events, Listener, SessionEnd};
+use super::wire::{Frame, MESSAGE_BYTES_MAX, next_frame};
+
 /// Queued commands.
 const COMMANDS_MAX: usize = 1_024;
 
@@ -30,16 +28,12 @@ pub(super) enum CallError {
     /// The browser refused the command.
     #[error("{0}")]
     Refused(String),
+    /// The response was larger than any may be, and was dropped.
+    #[error("the browser's response has {0} bytes; at most {MESSAGE_BYTES_MAX} are read")]
+    Oversize(u64),
     /// The response does not match the protocol.
     #[error("the browser sent an invalid response")]
     Invalid(#[source] serde_json::Error),
-}
-
-/// An event of a session.
-#[derive(Debug)]
-pub(super) struct Event {
-    pub(super) method: String,
-    pub(super) params: Box<RawValue>,
 }
 
 type Response = Result<Box<RawValue>, CallError>;
@@ -53,7 +47,7 @@ pub(super) struct Connection {
 struct Shared {
     next_id: AtomicU64,
     waiting: Mutex<HashMap<u64, oneshot::Sender<Response>>>,
-    sessions: Mutex<HashMap<String, mpsc::Sender<Event>>>,
+    sessions: Mutex<HashMap<String, Listener>>,
     gone: CancellationToken,
 }
 
@@ -98,15 +92,23 @@ impl Connection {
     }
 
     /// Subscribes to the events of a session; those without a session have the empty name.
-    pub(super) fn listen(&self, session: &str) -> mpsc::Receiver<Event> {
-        let (sender, events) = mpsc::channel(EVENTS_MAX);
-        locked(&self.shared.sessions).insert(session.to_owned(), sender);
+    pub(super) fn listen(&self, session: &str) -> Events {
+        self.listen_as(&[session])
+    }
+
+    /// Subscribes to events under several names. See [`Forwarder::forward`].
+    pub(super) fn listen_as(&self, names: &[&str]) -> Events {
+        let (listener, events) = Listener::new();
+        let mut sessions = locked(&self.shared.sessions);
+        for name in names {
+            sessions.insert((*name).to_owned(), listener.clone());
+        }
         events
     }
 
-    /// Ends the subscription of a session.
-    pub(super) fn forget(&self, session: &str) {
-        locked(&self.shared.sessions).remove(session);
+    /// Ends the subscription under a name.
+    pub(super) fn forget(&self, name: &str) {
+        locked(&self.shared.sessions).remove(name);
     }
 
     /// Sends a command and waits for its response.
@@ -136,25 +138,30 @@ impl Connection {
         post(&self.commands, &self.shared, Some(session), params);
     }
 
-    /// Sends commands to the browser itself without waiting for their responses, and without
-    /// keeping the pipes open.
-    pub(super) fn poster(&self) -> Poster {
-        Poster {
+    /// Sends commands to the browser itself without waiting for their responses, and events of the
+    /// browser to a session, without keeping the pipes open.
+    pub(super) fn forwarder(&self) -> Forwarder {
+        Forwarder {
             commands: self.commands.clone(),
             shared: Arc::clone(&self.shared),
         }
     }
 }
 
-/// See [`Connection::poster`].
-pub(super) struct Poster {
+/// See [`Connection::forwarder`].
+pub(super) struct Forwarder {
     commands: mpsc::Sender<Vec<u8>>,
     shared: Arc<Shared>,
 }
 
-impl Poster {
+impl Forwarder {
     pub(super) fn post<T: Command>(&self, params: &T) {
         post(&self.commands, &self.shared, None, params);
+    }
+
+    /// Hands an event of the browser itself to whoever listens under this name.
+    pub(super) fn forward(&self, name: &str, event: Event) {
+        self.shared.deliver(name, event.method, event.params);
     }
 }
 
@@ -209,17 +216,10 @@ async fn read(output: impl AsyncRead + Unpin, shared: Arc<Shared>) {
     let mut output = BufReader::with_capacity(256 * 1024, output);
     let mut message = Vec::new();
     let reading = async {
-        loop {
-            message.clear();
-            let limit = MESSAGE_BYTES_MAX as u64;
-            let read = (&mut output).take(limit).read_until(0, &mut message).await;
-            match read {
-                Ok(_) if message.last() == Some(&0) => {
-                    message.pop();
-                    shared.handle(&message);
-                }
-                // The end of the pipe, or a message beyond the size limit.
-                _ => break,
+        while let Some(frame) = next_frame(&mut output, &mut message).await {
+            match frame {
+                Frame::Whole => shared.handle(&message),
+                Frame::Oversize { bytes, tail } => shared.drop_oversize(&message, &tail, bytes),
             }
         }
     };
@@ -244,17 +244,42 @@ impl Shared {
             let _cancelled = waiting.send(response);
         } else if let (Some(method), Some(params)) = (message.method, message.params) {
             let session = message.session.unwrap_or_default();
-            let mut sessions = locked(&self.sessions);
-            let event = Event {
-                method: method.into_owned(),
-                params,
-            };
-            // A subscriber that does not keep up loses its channel, which ends its page.
-            if let Some(listener) = sessions.get(&*session)
-                && listener.try_send(event).is_err()
-            {
-                sessions.remove(&*session);
+            self.deliver(&session, method.into_owned(), params);
+        }
+    }
+
+    /// Queues an event for its subscriber. One that does not keep up loses its channel, which ends
+    /// its page.
+    fn deliver(&self, session: &str, method: String, params: Box<RawValue>) {
+        let mut sessions = locked(&self.sessions);
+        let Some(listener) = sessions.get(session) else {
+            return;
+        };
+        if !listener.deliver(method, params) {
+            sessions.remove(session);
+        }
+    }
+
+    /// Ends what caused a message beyond the size limit, and nothing else: the command that waits
+    /// for it, or the session whose event it is.
+    fn drop_oversize(&self, head: &[u8], tail: &[u8], bytes: u64) {
+        let cause = oversize_cause(head, tail);
+        tracing::warn!(
+            bytes,
+            "a message of the browser was too large and was dropped"
+        );
+        match cause {
+            Some(Cause::Call(id)) => {
+                if let Some(waiting) = locked(&self.waiting).remove(&id) {
+                    let _cancelled = waiting.send(Err(CallError::Oversize(bytes)));
+                }
             }
+            Some(Cause::Session(session)) => {
+                if let Some(listener) = locked(&self.sessions).remove(&session) {
+                    listener.end(SessionEnd::Oversize(bytes));
+                }
+            }
+            None => {}
         }
     }
 
@@ -265,15 +290,42 @@ impl Shared {
     }
 }
 
+/// What a message belongs to of which only the ends are known.
+#[derive(Debug, PartialEq, Eq)]
+enum Cause {
+    /// The command with this number.
+    Call(u64),
+    /// This session.
+    Session(String),
+}
+
+/// The browser writes `id` or `method` first and `sessionId` last, in the order in which they are
+/// set, and escapes strings inside, so that no page can imitate either end.
+fn oversize_cause(head: &[u8], tail: &[u8]) -> Option<Cause> {
+    if let Some(rest) = head.strip_prefix(b"{\"id\":") {
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let id = std::str::from_utf8(&rest[..digits]).ok()?.parse().ok()?;
+        return Some(Cause::Call(id));
+    }
+    let tail = tail.strip_suffix(b"\"}")?;
+    let start = tail.iter().rposition(|byte| *byte == b'"')? + 1;
+    let session = std::str::from_utf8(&tail[start..]).ok()?;
+    let before = tail[..start].ends_with(b",\"sessionId\":\"");
+    before.then(|| Cause::Session(session.to_owned()))
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests {
     use chromiumoxide::cdp::browser_protocol::browser::GetVersionParams;
     use tokio::io::duplex;
 
+    use super::super::events::EVENT_BYTES_MAX;
     use super::*;
 
     #[tokio::test]
@@ -290,6 +342,75 @@ mod tests {
         assert!(matches!(response, Err(CallError::Gone)), "{response:?}");
         let later = connection.call(None, GetVersionParams::default()).await;
         assert!(matches!(later, Err(CallError::Gone)), "{later:?}");
+    }
+
+    #[tokio::test]
+    async fn an_oversize_message_ends_only_what_caused_it() {
+        let (ours, mut theirs) = duplex(1 << 20);
+        let (output, input) = tokio::io::split(ours);
+        let connection = Connection::open(input, output);
+        let (mut one, mut two) = (connection.listen("one"), connection.listen("two"));
+        let large = "x".repeat(MESSAGE_BYTES_MAX);
+        let writing = async {
+            let mut read = [0; 256];
+            let _command = tokio::io::AsyncReadExt::read(&mut theirs, &mut read).await;
+            for message in [
+                format!(r#"{{"method":"A.b","params":{{"x":"{large}"}},"sessionId":"one"}}"#),
+                r#"{"method":"A.c","params":{},"sessionId":"two"}"#.to_owned(),
+                format!(r#"{{"id":1,"result":{{"x":"{large}"}}}}"#),
+                r#"{"method":"A.d","params":{},"sessionId":"two"}"#.to_owned(),
+            ] {
+                theirs.write_all(message.as_bytes()).await.expect("read");
+                theirs.write_all(&[0]).await.expect("read");
+            }
+            theirs
+        };
+        let call = connection.call(None, GetVersionParams::default());
+        let (response, _theirs) = tokio::join!(call, writing);
+        assert!(
+            matches!(response, Err(CallError::Oversize(bytes)) if bytes > large.len() as u64),
+            "{response:?}"
+        );
+        assert!(one.recv().await.is_none());
+        assert!(matches!(one.end(), Some(SessionEnd::Oversize(_))));
+        for method in ["A.c", "A.d"] {
+            let event = two.recv().await.map(|event| event.method);
+            assert_eq!(event.as_deref(), Some(method));
+        }
+        assert_eq!(two.end(), None);
+        assert!(!connection.gone().is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn queued_events_are_bounded_in_bytes() {
+        let (ours, mut theirs) = duplex(1 << 20);
+        let (output, input) = tokio::io::split(ours);
+        let connection = Connection::open(input, output);
+        let mut one = connection.listen_as(&["one", "its other name"]);
+        let large = "x".repeat(MESSAGE_BYTES_MAX / 2);
+        let message = format!(r#"{{"method":"A.b","params":"{large}","sessionId":"one"}}"#);
+        for _ in 0..=EVENT_BYTES_MAX / large.len() {
+            theirs.write_all(message.as_bytes()).await.expect("read");
+            theirs.write_all(&[0]).await.expect("read");
+        }
+        let mut n_events = 0;
+        while one.recv().await.is_some() {
+            n_events += 1;
+        }
+        assert!(n_events <= 4, "{n_events}");
+        assert_eq!(one.end(), Some(SessionEnd::Flood));
+    }
+
+    #[test]
+    fn a_page_cannot_imitate_the_ends_of_a_message() {
+        let cause = |head: &str, tail: &str| oversize_cause(head.as_bytes(), tail.as_bytes());
+        let session = |name: &str| Some(Cause::Session(name.to_owned()));
+        let event = r#"{"method":"A.b","params":{"id":7"#;
+        assert_eq!(cause(event, r#"xx"},"sessionId":"AB12"}"#), session("AB12"));
+        assert_eq!(cause(event, r#"\"sessionId\":\"AB12\"}"}}"#), None);
+        assert_eq!(cause(event, r#"{"url":"xxx"}}"#), None);
+        assert_eq!(cause(r#"{"id":7,"result""#, ""), Some(Cause::Call(7)));
+        assert_eq!(cause("", ""), None);
     }
 
     #[tokio::test]

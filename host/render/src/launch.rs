@@ -2,7 +2,8 @@
 //! line comes from a request.
 
 use std::ffi::OsStr;
-use std::os::unix::fs::chown;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -17,6 +18,7 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{Child, Command};
 
 use super::cdp::Connection;
+use super::memory::{ProcessMemory, group_memory};
 use super::{RenderConfig, RenderError};
 
 /// Executable names on the search path, in order of preference.
@@ -59,7 +61,8 @@ const FLAGS: &[&str] = &[
     "--disable-prompt-on-repost",
     "--block-new-web-contents",
     // Only pages may use the network, and only through the proxy of their context: any other
-    // connection goes to a closed port, and no name is resolved.
+    // connection goes to a closed port, and no name is resolved, over HTTPS neither. What uses UDP
+    // (QUIC, WebTransport, WebRTC) has no proxy, and so no way out. Decision D168.
     "--proxy-server=http://127.0.0.1:9",
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
@@ -81,7 +84,7 @@ const FLAGS: &[&str] = &[
     "--disable-site-isolation-trials",
     "--disable-features=IsolateOrigins,site-per-process,BackForwardCache,Translate,OptimizationHints,MediaRouter,\
 DialMediaRouteProvider,CertificateTransparencyComponentUpdater,AutofillServerCommunication,InterestFeedContentSuggestions,\
-Prerender2,SpareRendererForSitePerProcess,GlobalMediaControls,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable",
+DnsOverHttps,Prerender2,SpareRendererForSitePerProcess,GlobalMediaControls,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable",
     // Hidden pages run at full speed.
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
@@ -138,7 +141,10 @@ pub(super) fn start(
 ) -> Result<(Running, Connection), RenderError> {
     let failed = |reason: String| RenderError::Launch(reason);
     let prefix = format!("{FOLDER_PREFIX}{}-", std::process::id());
-    let profile = tempfile::Builder::new().prefix(&prefix).tempdir();
+    let profile = tempfile::Builder::new()
+        .prefix(&prefix)
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir();
     let profile = profile
         .map_err(|error| failed(format!("its profile folder cannot be created: {error}")))?;
     // The shell only moves the two pipes to the descriptors 3 and 4, where the browser expects
@@ -163,10 +169,12 @@ pub(super) fn start(
         .kill_on_drop(true);
     if config.no_sandbox {
         command.arg("--no-sandbox");
-    } else if getuid().is_root() {
+    }
+    // With or without its sandbox: what breaks out of a page must not be root.
+    if getuid().is_root() {
         let (user, group) = account(&config.user).ok_or_else(|| {
             failed(format!(
-                "it must not run as root, and there is no user `{}`; name another one in `[browser] user`, or set `no_sandbox = true`",
+                "it must not run as root, and there is no user `{}`; name another one in `[browser] user`",
                 config.user
             ))
         })?;
@@ -237,9 +245,9 @@ impl Running {
         finish(self.group, child, profile).await;
     }
 
-    /// Private memory of the browser's processes, and the largest renderer among them.
-    pub(super) fn memory(&self) -> Memory {
-        memory(self.group)
+    /// Private memory of the browser's processes.
+    pub(super) fn memory(&self) -> Vec<ProcessMemory> {
+        group_memory(self.group)
     }
 
     /// Kills one process of the browser.
@@ -284,63 +292,6 @@ fn account(name: &str) -> Option<(u32, u32)> {
         let (user, group) = (fields.nth(1)?.parse().ok()?, fields.next()?.parse().ok()?);
         (is_wanted && user != 0).then_some((user, group))
     })
-}
-
-/// Private resident memory of a process group.
-#[derive(Debug, Default)]
-pub(super) struct Memory {
-    /// Bytes that are private to the processes.
-    pub(super) total: u64,
-    /// The largest renderer process, with its bytes.
-    pub(super) largest: Option<(Pid, u64)>,
-}
-
-fn memory(group: Pid) -> Memory {
-    let page_size = rustix::param::page_size() as u64;
-    let mut memory = Memory::default();
-    let Ok(processes) = std::fs::read_dir("/proc") else {
-        return memory;
-    };
-    for process in processes.flatten() {
-        let path = process.path();
-        let name = process.file_name();
-        let id = name.to_str().and_then(|name| name.parse().ok());
-        let Some(id) = id.and_then(Pid::from_raw) else {
-            continue;
-        };
-        let Some(pages) = resident_pages(&path, group) else {
-            continue;
-        };
-        let bytes = pages * page_size;
-        memory.total += bytes;
-        if memory.largest.is_none_or(|(_, largest)| bytes > largest) && is_renderer(&path) {
-            memory.largest = Some((id, bytes));
-        }
-    }
-    memory
-}
-
-/// Private resident memory pages of a process if it belongs to this group. proc(5): `stat` field 5
-/// is the group, `statm` fields 2 and 3 are all and shared resident pages.
-fn resident_pages(process: &Path, group: Pid) -> Option<u64> {
-    let stat = std::fs::read_to_string(process.join("stat")).ok()?;
-    let after_name = stat.rsplit_once(')')?.1;
-    let process_group: i32 = after_name.split_whitespace().nth(2)?.parse().ok()?;
-    if process_group != group.as_raw_nonzero().get() {
-        return None;
-    }
-    let statm = std::fs::read_to_string(process.join("statm")).ok()?;
-    let mut fields = statm.split_whitespace().skip(1);
-    let resident: u64 = fields.next()?.parse().ok()?;
-    let shared: u64 = fields.next()?.parse().ok()?;
-    Some(resident.saturating_sub(shared))
-}
-
-fn is_renderer(process: &Path) -> bool {
-    let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
-    // A forked process rewrites its command line, with blanks between the arguments.
-    line.split(|byte| matches!(byte, 0 | b' '))
-        .any(|argument| argument == b"--type=renderer")
 }
 
 #[cfg(test)]

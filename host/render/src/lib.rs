@@ -4,28 +4,36 @@
 
 mod automation;
 mod browser;
+mod caller_headers;
 mod cdp;
+mod content;
+mod counts;
+mod events;
 mod input;
 mod launch;
 mod load_error;
+mod memory;
 mod page_setup;
 mod pool;
 mod screenshot;
+mod script;
 mod tab;
 mod tab_queue;
 mod wait;
 mod watch;
+mod wire;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use url::Url;
 
-use pool::Pool;
+use pool::{Pool, TabSlot};
 use trawl_model::failure::status;
 use trawl_model::{FetchedPage, PageFailure};
 use trawl_net::egress::{Egress, ProxyLimits};
@@ -35,11 +43,19 @@ use trawl_plan::{FetchPlan, RenderPlan};
 /// Pages open at once, unless configured otherwise: about 100 MB each, and four keep two cores
 /// busy.
 pub const TABS_MAX: usize = 8;
-/// Characters of one page's HTML, as for plain HTTP.
-pub const HTML_CHARS_MAX: usize = 64 * 1024 * 1024;
+/// Bytes of one page's HTML as UTF-8, as for plain HTTP.
+pub const HTML_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes of a file that is not HTML: it is read in one message, which has up to six times as many.
+/// Plain HTTP reads larger ones.
+const FILE_BYTES_MAX: u64 = 10_000_000;
 /// Decoded bytes that a page may load with all of its resources: as many as plain HTTP allows for
 /// one page, so that both reserve the same amount. Heavy pages without videos have some 30 MB.
 pub const LOADED_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// Memory of one page, unless configured otherwise: large applications use a third.
+pub const PAGE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+/// Least time left in which a page that lost its browser is rendered again.
+const RETRY_TIME_MIN: Duration = Duration::from_secs(2);
 
 /// Settings of a [`Renderer`].
 #[derive(Clone, Debug)]
@@ -50,17 +66,21 @@ pub struct RenderConfig {
     pub search_path: OsString,
     /// The user account that the browser runs as when the server runs as root.
     pub user: String,
-    /// Whether the browser runs without its sandbox, and as root if the server does.
+    /// Whether the browser runs without its sandbox.
     pub no_sandbox: bool,
     /// Pages open at once.
     pub tabs_max: usize,
+    /// Pages of one owner open at once.
+    pub tabs_per_owner: usize,
     /// Pages after which a process is replaced.
     pub pages_per_process: u32,
     /// Age after which a process is replaced.
     pub process_age_max: Duration,
     /// Private memory of a browser's processes at which it is replaced; at one and a half times as
-    /// much, its largest page is killed at once.
+    /// much, the page that grew most in the last seconds is killed at once.
     pub process_bytes_max: u64,
+    /// Private memory of a page's process at which it is killed.
+    pub page_bytes_max: u64,
     /// How long a page waits for a tab.
     pub tab_wait_max: Duration,
 }
@@ -73,9 +93,11 @@ impl Default for RenderConfig {
             user: "nobody".to_owned(),
             no_sandbox: false,
             tabs_max: TABS_MAX,
+            tabs_per_owner: TABS_MAX,
             pages_per_process: 200,
             process_age_max: Duration::from_secs(30 * 60),
             process_bytes_max: 2 * 1024 * 1024 * 1024,
+            page_bytes_max: PAGE_BYTES_MAX,
             tab_wait_max: Duration::from_secs(30),
         }
     }
@@ -107,6 +129,23 @@ pub enum RenderError {
     /// The page did not finish before its deadline.
     #[error("the page did not render within {} s", .0.as_secs())]
     TimedOut(Duration),
+    /// The page used more memory than it may.
+    #[error("the page used too much memory and was stopped")]
+    Memory,
+    /// The page has more of something than it may.
+    #[error("the page has more than {1} {0} at once, the most that one page may have")]
+    TooMany(&'static str, usize),
+    /// The page made the browser report something too large to be read.
+    #[error("the page made the browser send a message of {0} bytes, more than is read of one page")]
+    Oversize(u64),
+    /// The page's HTML is too large.
+    #[error("the page's HTML is larger than {0} bytes, the most that is read of one page")]
+    DocumentTooLarge(usize),
+    /// The URL is a large file.
+    #[error(
+        "the URL is a file of more than {0} bytes, the most that the browser returns; use `request: \"http\"`"
+    )]
+    FileTooLarge(u64),
     /// The page loads more than it may.
     #[error("the page loads more than {0} bytes, the most that is loaded for one page")]
     TooLarge(u64),
@@ -123,6 +162,11 @@ impl RenderError {
             | Self::Busy(_)
             | Self::Crashed
             | Self::Protocol(_)
+            | Self::Memory
+            | Self::TooMany(..)
+            | Self::Oversize(_)
+            | Self::DocumentTooLarge(_)
+            | Self::FileTooLarge(_)
             | Self::TooLarge(_) => status::BROWSER_FAILED,
         };
         PageFailure::new(code, self.to_string())
@@ -133,6 +177,7 @@ impl From<cdp::CallError> for RenderError {
     fn from(error: cdp::CallError) -> Self {
         match error {
             cdp::CallError::Gone => Self::Crashed,
+            cdp::CallError::Oversize(bytes) => Self::Oversize(bytes),
             other => Self::Protocol(other.to_string()),
         }
     }
@@ -164,6 +209,9 @@ pub struct RenderJob<'a> {
     pub deadline: Instant,
 }
 
+/// Whether a page failed together with its whole browser.
+struct IsBrowserLost(bool);
+
 /// Renders pages. One for the whole server; it starts a browser when a page first needs one.
 pub struct Renderer {
     pool: Arc<Pool>,
@@ -184,7 +232,21 @@ impl Renderer {
         self.pool.is_installed()
     }
 
+    /// Why the browser did not start when it was last started; `None` when it did.
+    pub fn failure(&self) -> Option<String> {
+        self.pool.failure()
+    }
+
+    /// Number of tabs that an owner has.
+    pub fn tabs_of(&self, owner: &str) -> usize {
+        self.pool.tabs_of(owner)
+    }
+
     /// Renders one page. `fetch.timeout` is ignored: the job's deadline bounds all of it.
+    ///
+    /// A page whose browser ends, perhaps because of another page, is rendered once more in a
+    /// browser of its own, unless a script or a step of the caller has already begun: those may
+    /// not be done twice. Decision D165.
     ///
     /// # Errors
     /// [`RenderError`]; [`failure`](RenderError::failure) turns it into the page's outcome.
@@ -200,20 +262,48 @@ impl Renderer {
         let time = deadline.saturating_duration_since(Instant::now());
         let page = async {
             let slot = self.pool.acquire(job.owner, deadline).await?;
-            let route = self
-                .egress
-                .route(fetch.pool.name(), fetch.country_code.as_deref());
-            let channel = self.egress.open_proxy(route, ProxyLimits::default()).await;
-            let channel = channel.map_err(|error| {
-                RenderError::Protocol(format!("its proxy cannot be opened: {error}"))
-            })?;
-            let rendered = tab::render(&slot, &channel, url, fetch, plan, job).await;
-            slot.finish(rendered.is_ok());
-            rendered
+            let has_acted = AtomicBool::new(false);
+            let first = self.attempt(slot, url, fetch, plan, job, &has_acted).await;
+            let left = deadline.saturating_duration_since(Instant::now());
+            match first {
+                Err((error, IsBrowserLost(true)))
+                    if !has_acted.load(Ordering::Relaxed) && left >= RETRY_TIME_MIN =>
+                {
+                    tracing::info!(%error, "a page lost its browser and is rendered again");
+                    let slot = self.pool.acquire_alone(job.owner).await?;
+                    self.attempt(slot, url, fetch, plan, job, &has_acted).await
+                }
+                first => first,
+            }
+            .map_err(|(error, _)| error)
         };
         tokio::time::timeout_at(deadline.into(), page)
             .await
             .unwrap_or(Err(RenderError::TimedOut(time)))
+    }
+
+    /// Renders one page in this tab. With an error comes whether the whole browser was lost.
+    async fn attempt(
+        &self,
+        slot: TabSlot,
+        url: &Url,
+        fetch: &FetchPlan,
+        plan: &RenderPlan,
+        job: RenderJob<'_>,
+        has_acted: &AtomicBool,
+    ) -> Result<Rendered, (RenderError, IsBrowserLost)> {
+        let route = self
+            .egress
+            .route(fetch.pool.name(), fetch.country_code.as_deref());
+        let channel = self.egress.open_proxy(route, ProxyLimits::default()).await;
+        let channel = channel.map_err(|error| {
+            let reason = format!("its proxy cannot be opened: {error}");
+            (RenderError::Protocol(reason), IsBrowserLost(false))
+        })?;
+        let rendered = tab::render(&slot, &channel, url, fetch, plan, job, has_acted).await;
+        let is_lost = IsBrowserLost(slot.browser.connection().gone().is_cancelled());
+        slot.finish(rendered.is_ok());
+        rendered.map_err(|error| (error, is_lost))
     }
 
     /// Stops the browser and waits until all of its processes have ended.

@@ -1,7 +1,8 @@
 // Functions that Trawl runs in a page, in an isolated world so that the page's scripts cannot change them.
 ({
-  // Serialises the document as HTML: shadow roots flattened, same-origin frames inlined, without `noscript`.
-  serialise(limit) {
+  // Serialises the document as HTML: shadow roots flattened, same-origin frames inlined, without `noscript`. Returns its length and its
+  // first `piece` characters, and keeps it for `piece()`; null when it has more than `limit` characters.
+  serialise(limit, piece) {
     const VOID = new Set("area base br col embed hr img input link meta source track wbr".split(" "));
     const RAW = new Set("style script xmp iframe noembed noframes plaintext".split(" "));
     const FRAMES_MAX = 50, DEPTH_MAX = 5;
@@ -9,7 +10,7 @@
     let size = 0, frames = 0;
     const put = (text) => {
       size += text.length;
-      if (size > limit) throw new Error("the document is larger than " + limit + " characters");
+      if (size > limit) throw put;
       out.push(text);
     };
     const attribute = (text) => text.replace(/&/g, "&amp;").replace(/\u00a0/g, "&nbsp;").replace(/"/g, "&quot;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
@@ -73,8 +74,27 @@
       put("</" + name + ">");
     };
     look(document);
-    children(document.childNodes, 0, false);
-    return out.join("");
+    try {
+      children(document.childNodes, 0, false);
+    } catch (error) {
+      if (error === put) return null;
+      throw error;
+    }
+    // Well-formed as a whole, so that no piece ends with half of a character that JSON cannot hold.
+    const html = out.join("").toWellFormed();
+    if (html.length > piece) globalThis.trawlHtml = html;
+    return [html.length, this.cut(html, 0, piece)];
+  },
+  // The characters of a piece; a pair of surrogates belongs to the piece of its first half.
+  cut(html, from, length) {
+    const isLow = (at) => at > 0 && at < html.length && (html.charCodeAt(at) & 0xfc00) === 0xdc00;
+    const end = from + length;
+    return html.slice(isLow(from) ? from + 1 : from, isLow(end) ? end + 1 : end);
+  },
+  // Another piece of the document that `serialise` kept.
+  piece(from, length) {
+    if (globalThis.trawlHtml === undefined) throw new Error("the page navigated meanwhile");
+    return this.cut(globalThis.trawlHtml, from, length);
   },
   // Resolves when the page's main thread is idle and its own idle callbacks have run.
   idle() { return new Promise((resolve) => requestIdleCallback(() => setTimeout(() => resolve(true), 0))); },

@@ -2,9 +2,11 @@
 
 use chromiumoxide::cdp::browser_protocol::emulation::SetDeviceMetricsOverrideParams;
 use chromiumoxide::cdp::browser_protocol::fetch::{self, RequestPattern};
-use chromiumoxide::cdp::browser_protocol::network::ResourceType;
+use chromiumoxide::cdp::browser_protocol::network::{self, ResourceType};
 
 use trawl_plan::{FetchPlan, RenderPlan};
+
+use super::FILE_BYTES_MAX;
 
 /// URL patterns of widely used advertising and tracking services.
 pub(super) const ADS: &[&str] = &[
@@ -67,6 +69,19 @@ pub(super) fn intercepted(fetch: &FetchPlan, plan: &RenderPlan) -> fetch::Enable
     fetch::EnableParams {
         patterns: Some(patterns),
         handle_auth_requests: Some(true),
+    }
+}
+
+/// Network events: without the bodies of requests, and with room for the body of one file, the only
+/// one that is read. The browser may keep it as UTF-16.
+pub(super) fn network_events() -> network::EnableParams {
+    let bytes = i64::try_from(2 * FILE_BYTES_MAX).unwrap_or(i64::MAX);
+    network::EnableParams {
+        max_total_buffer_size: Some(bytes),
+        max_resource_buffer_size: Some(bytes),
+        // 0 would be no limit.
+        max_post_data_size: Some(1),
+        ..network::EnableParams::default()
     }
 }
 

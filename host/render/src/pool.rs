@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
@@ -24,6 +24,8 @@ pub(super) struct Pool {
     /// The browser that opens new pages. Earlier ones end with their last page.
     current: Mutex<Option<Arc<Browser>>>,
     is_closed: AtomicBool,
+    /// Why the last browser did not start.
+    failure: std::sync::Mutex<Option<String>>,
     /// Whether the folders of earlier servers were removed.
     is_swept: AtomicBool,
 }
@@ -39,9 +41,10 @@ impl Pool {
     pub(super) fn new(config: RenderConfig) -> Arc<Self> {
         Arc::new(Self {
             program: launch::find(config.program.as_deref(), &config.search_path),
-            tabs: TabQueue::new(config.tabs_max.max(1)),
+            tabs: TabQueue::new(config.tabs_max.max(1), config.tabs_per_owner),
             current: Mutex::default(),
             is_closed: AtomicBool::new(false),
+            failure: std::sync::Mutex::default(),
             is_swept: AtomicBool::new(false),
             config,
         })
@@ -49,6 +52,11 @@ impl Pool {
 
     pub(super) fn is_installed(&self) -> bool {
         self.program.is_some()
+    }
+
+    /// Number of tabs that an owner has.
+    pub(super) fn tabs_of(&self, owner: &str) -> usize {
+        self.tabs.in_use(owner)
     }
 
     /// Waits for a tab, and starts a browser if none runs.
@@ -82,13 +90,45 @@ impl Pool {
             return Err(RenderError::Crashed);
         }
         *current = Some(Arc::clone(&browser));
+        Ok(self.slot(browser, permit))
+    }
+
+    /// Waits for a tab and starts a browser for it alone: for a page that lost its browser, perhaps
+    /// by its own fault.
+    ///
+    /// # Errors
+    /// As [`Pool::acquire`].
+    pub(super) async fn acquire_alone(
+        self: &Arc<Self>,
+        owner: &str,
+    ) -> Result<TabSlot, RenderError> {
+        let program = self.program.as_ref().ok_or(RenderError::Missing)?;
+        let permit = self.tabs.acquire(owner).await;
+        let browser = self.start(program).await?;
+        browser.retire();
+        if self.is_closed.load(Ordering::Relaxed) {
+            browser.end().await;
+            return Err(RenderError::Crashed);
+        }
+        Ok(self.slot(browser, permit))
+    }
+
+    fn slot(self: &Arc<Self>, browser: Arc<Browser>, permit: TabPermit) -> TabSlot {
         browser.page_opened();
         metrics::gauge!("trawl_browser_tabs").increment(1.0);
-        Ok(TabSlot {
+        TabSlot {
             browser,
             permit: Some(permit),
             pool: Arc::downgrade(self),
-        })
+        }
+    }
+
+    /// Why the last browser did not start; `None` when it did.
+    pub(super) fn failure(&self) -> Option<String> {
+        self.failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     async fn start(
@@ -99,7 +139,10 @@ impl Pool {
             let _panicked =
                 tokio::task::spawn_blocking(|| launch::sweep(&std::env::temp_dir())).await;
         }
-        let browser = Arc::new(Browser::start(program, &self.config).await?);
+        let started = Browser::start(program, &self.config).await;
+        let failure = started.as_ref().err().map(ToString::to_string);
+        *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
+        let browser = Arc::new(started?);
         tokio::spawn(watch_memory(Arc::downgrade(&browser), self.config.clone()));
         Ok(browser)
     }

@@ -17,7 +17,8 @@ use super::tab::Tab;
 
 /// Pixels of a screenshot along each side: the most that the browser can paint.
 const SIDE_MAX: f64 = 16_384.0;
-/// Pixels of a screenshot in all: 160 MB before compression.
+/// Pixels of a screenshot in all: 160 MB before compression, in the process that all pages share,
+/// which therefore takes one screenshot at a time.
 const PIXELS_MAX: f64 = 40_000_000.0;
 
 impl Tab<'_> {
@@ -44,7 +45,10 @@ impl Tab<'_> {
             };
             self.call(background).await?;
         }
-        let png = self.call(params).await?.data;
+        let turn = self.browser().screenshots.acquire().await;
+        let png = self.call(params).await;
+        drop(turn);
+        let png = png?.data;
         let text: &[u8] = png.as_ref();
         let png = STANDARD
             .decode(text)

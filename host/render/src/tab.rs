@@ -1,25 +1,20 @@
 //! Renders one page in a browser context of its own.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
 use chromiumoxide::cdp::browser_protocol::emulation::{
     SetTouchEmulationEnabledParams, SetUserAgentOverrideParams,
 };
 use chromiumoxide::cdp::browser_protocol::network::{
-    self, BlockPattern, CookieParam, GetCookiesParams, GetResponseBodyParams, SetBlockedUrLsParams,
-    SetCookiesParams,
+    BlockPattern, CookieParam, CookieSameSite, SetBlockedUrLsParams, SetCookiesParams,
 };
 use chromiumoxide::cdp::browser_protocol::page::{
     self, AddScriptToEvaluateOnNewDocumentParams, CreateIsolatedWorldParams, NavigateParams,
-    StopLoadingParams,
 };
 use chromiumoxide::cdp::browser_protocol::performance::{self, GetMetricsParams};
-use chromiumoxide::cdp::js_protocol::runtime::{EvaluateParams, ExecutionContextId};
+use chromiumoxide::cdp::js_protocol::runtime::EvaluateParams;
 use chromiumoxide::types::Command;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -27,15 +22,16 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use trawl_model::failure::status;
-use trawl_model::{FetchedPage, MediaKind};
 use trawl_plan::{FetchPlan, RenderPlan};
 
 use super::browser::{Browser, Context};
+use super::caller_headers::CallerHeaders;
+use super::cdp::CallError;
 use super::load_error::{load_error, refusal, thrown};
-use super::page_setup::{ADS, blocked, intercepted, metrics, text_headers};
+use super::page_setup::{ADS, blocked, intercepted, metrics, network_events, text_headers};
 use super::pool::TabSlot;
 use super::watch::{Document, PagePolicy, PageState, Watch};
-use super::{HTML_CHARS_MAX, LOADED_BYTES_MAX, RenderError, RenderJob, Rendered};
+use super::{LOADED_BYTES_MAX, RenderError, RenderJob, Rendered};
 use trawl_net::egress::ProxyChannel;
 
 /// The functions of `page.js`.
@@ -59,6 +55,8 @@ pub(super) struct Tab<'a> {
     pub(super) scale: f64,
     /// Number of main documents when the current chain of steps started.
     chain_started_at: AtomicU32,
+    /// Whether a script or a step of the caller has begun.
+    has_acted: &'a AtomicBool,
 }
 
 /// Disposes of the page's context on drop, also when the page was cancelled.
@@ -72,7 +70,9 @@ impl Drop for ContextGuard {
         let Some(context) = self.context.take() else {
             return;
         };
-        self.browser.connection().forget(&context.session);
+        let connection = self.browser.connection();
+        connection.forget(&context.session);
+        connection.forget(context.context.inner());
         let browser = Arc::clone(&self.browser);
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move { browser.dispose(context.context).await });
@@ -80,7 +80,8 @@ impl Drop for ContextGuard {
     }
 }
 
-/// Renders one page in a tab.
+/// Renders one page in a tab. `has_acted` is set before a script or a step of the caller begins,
+/// after which the page cannot be rendered again without doing it twice.
 pub(super) async fn render(
     slot: &TabSlot,
     channel: &ProxyChannel,
@@ -88,6 +89,7 @@ pub(super) async fn render(
     fetch: &FetchPlan,
     plan: &RenderPlan,
     job: RenderJob<'_>,
+    has_acted: &AtomicBool,
 ) -> Result<Rendered, RenderError> {
     let browser = &slot.browser;
     let cpu_before = browser.shared_cpu().await?;
@@ -101,8 +103,7 @@ pub(super) async fn render(
     let (user, password) = channel.credentials();
     let rules = PagePolicy {
         credentials: (user.to_owned(), password.to_owned()),
-        headers: text_headers(fetch),
-        origin: url.origin(),
+        headers: CallerHeaders::new(text_headers(fetch), url.clone()),
         gate: fetch.gate.clone(),
         url: without_fragment(url),
         blocked: blocked(plan),
@@ -116,17 +117,31 @@ pub(super) async fn render(
         started: Instant::now(),
         scale: plan.window.scale,
         chain_started_at: AtomicU32::new(0),
+        has_acted,
     };
     let reading = tab
         .watch
         .read(browser.connection(), &context.session, events);
-    tokio::select! {
+    let rendered = tokio::select! {
         rendered = tab.run(channel, url, fetch, plan, cpu_before) => rendered,
         error = reading => Err(error),
+    };
+    match rendered {
+        Err(RenderError::Crashed) if browser.has_just_killed() => Err(RenderError::Memory),
+        rendered => rendered,
     }
 }
 
 impl Tab<'_> {
+    pub(super) fn browser(&self) -> &Browser {
+        self.browser
+    }
+
+    /// Notes that a script or a step of the caller begins.
+    pub(super) fn acts(&self) {
+        self.has_acted.store(true, Ordering::Relaxed);
+    }
+
     async fn run(
         &self,
         channel: &ProxyChannel,
@@ -204,7 +219,7 @@ impl Tab<'_> {
         let everything = async {
             tokio::try_join!(
                 self.call(page::EnableParams::default()),
-                self.call(network::EnableParams::default()),
+                self.call(network_events()),
                 self.call(performance::EnableParams::default()),
                 self.call(intercepted(fetch, plan)),
                 self.call(self.user_agent(fetch)),
@@ -230,6 +245,8 @@ impl Tab<'_> {
             let cookies = fetch.cookies.iter().map(|(name, value)| {
                 let mut cookie = CookieParam::new(name.as_str(), value.as_str());
                 cookie.url = Some(url.to_string());
+                // Not for pages of other sites that this one leads to or embeds.
+                cookie.same_site = Some(CookieSameSite::Strict);
                 cookie
             });
             self.call(SetCookiesParams::new(cookies.collect::<Vec<_>>()))
@@ -271,39 +288,31 @@ impl Tab<'_> {
         world.world_name = Some(WORLD.to_owned());
         let world = match self.context.call(self.browser.connection(), world).await {
             Ok(world) => world.execution_context_id,
-            Err(super::cdp::CallError::Refused(reason)) => return Ok(Err(reason)),
+            Err(CallError::Refused(reason)) => return Ok(Err(reason)),
             Err(error) => return Err(error.into()),
         };
         let expression = format!("({FUNCTIONS}).{function}(...{arguments})");
-        let value = self.evaluate(expression, Some(world)).await?;
+        let mut params = EvaluateParams::new(expression);
+        params.context_id = Some(world);
+        params.return_by_value = Some(true);
+        params.await_promise = Some(true);
+        params.user_gesture = Some(true);
+        let value = self.evaluate(params).await?;
         Ok(
             value
                 .and_then(|value| serde_json::from_value(value).map_err(|error| error.to_string())),
         )
     }
 
-    /// Runs a script of the caller in the page's own world: its result, or what it threw.
-    pub(super) async fn run_script(
+    /// Evaluates an expression: its result, or what it threw.
+    pub(super) async fn evaluate(
         &self,
-        script: &str,
+        params: EvaluateParams,
     ) -> Result<Result<Value, String>, RenderError> {
-        self.evaluate(script.to_owned(), None).await
-    }
-
-    async fn evaluate(
-        &self,
-        expression: String,
-        world: Option<ExecutionContextId>,
-    ) -> Result<Result<Value, String>, RenderError> {
-        let mut params = EvaluateParams::new(expression);
-        params.context_id = world;
-        params.return_by_value = Some(true);
-        params.await_promise = Some(true);
-        params.user_gesture = Some(true);
         let response = match self.context.call(self.browser.connection(), params).await {
             Ok(response) => response,
             // The page navigated meanwhile, or the result cannot be serialised.
-            Err(super::cdp::CallError::Refused(reason)) => return Ok(Err(reason)),
+            Err(CallError::Refused(reason)) => return Ok(Err(reason)),
             Err(error) => return Err(error.into()),
         };
         Ok(match response.exception_details {
@@ -355,61 +364,6 @@ impl Tab<'_> {
             Some(refused) => Err(refused),
             None => Ok((document, url)),
         }
-    }
-
-    /// The page in its current state.
-    async fn page(
-        &self,
-        requested: &Url,
-        (document, at): (Document, Url),
-    ) -> Result<FetchedPage, RenderError> {
-        let cookies = GetCookiesParams::default();
-        let cookies = self.call(cookies).await?.cookies;
-        let cookies = cookies
-            .into_iter()
-            .map(|cookie| (cookie.name, cookie.value));
-        let is_html = MediaKind::of(&document.media_type) == MediaKind::Html;
-        let (body, content_type, final_url) = if is_html {
-            let _loading = self.call(StopLoadingParams::default()).await?;
-            let html = self
-                .call_function::<String>("serialise", (HTML_CHARS_MAX,))
-                .await?;
-            let html = html.map_err(|reason| {
-                RenderError::Protocol(format!("the page's HTML could not be read: {reason}"))
-            })?;
-            let shown = self.call_function::<String>("url", ()).await?.ok();
-            let shown = shown.and_then(|url| Url::parse(&url).ok());
-            let shown = shown.filter(|url| url.origin() == at.origin());
-            (
-                Bytes::from(html),
-                "text/html; charset=utf-8".to_owned(),
-                shown.unwrap_or(at),
-            )
-        } else {
-            let body = self
-                .call(GetResponseBodyParams::new(document.request.clone()))
-                .await?;
-            let bytes = if body.base64_encoded {
-                let decoded = STANDARD.decode(&body.body);
-                decoded.map_err(|error| RenderError::Protocol(error.to_string()))?
-            } else {
-                body.body.into_bytes()
-            };
-            (
-                Bytes::from(bytes),
-                format!("{}; charset=utf-8", document.media_type),
-                at,
-            )
-        };
-        Ok(FetchedPage {
-            requested_url: requested.clone(),
-            final_url,
-            status: document.status,
-            headers: document.headers,
-            cookies: cookies.collect(),
-            body,
-            content_type,
-        })
     }
 
     /// The CPU time of the page's own process, and its share of the shared processes.

@@ -1,5 +1,5 @@
 //! Distributes the tabs fairly: when all are in use, the next one goes to the owner with the
-//! fewest.
+//! fewest. No owner gets all of them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,6 +9,8 @@ use tokio::sync::oneshot;
 /// A number of tabs, granted to the waiting owner who has the fewest.
 pub(super) struct TabQueue {
     state: Mutex<State>,
+    /// Tabs that one owner may have at once.
+    per_owner: usize,
 }
 
 struct State {
@@ -26,9 +28,10 @@ pub(super) struct TabPermit {
 }
 
 impl TabQueue {
-    /// A queue for this number of tabs.
-    pub(super) fn new(n_tabs: usize) -> Arc<Self> {
+    /// A queue for this number of tabs, of which one owner gets at most `per_owner`.
+    pub(super) fn new(n_tabs: usize, per_owner: usize) -> Arc<Self> {
         Arc::new(Self {
+            per_owner: per_owner.max(1),
             state: Mutex::new(State {
                 free: n_tabs,
                 in_use: HashMap::new(),
@@ -49,6 +52,11 @@ impl TabQueue {
         })
     }
 
+    /// Number of tabs that an owner has.
+    pub(super) fn in_use(&self, owner: &str) -> usize {
+        self.state().in_use(owner)
+    }
+
     fn grant(self: &Arc<Self>, state: &mut State, owner: String) -> TabPermit {
         state.free -= 1;
         *state.in_use.entry(owner.clone()).or_default() += 1;
@@ -67,7 +75,9 @@ impl TabQueue {
                 if state.free == 0 {
                     return;
                 }
-                let Some(next) = state.next() else { return };
+                let Some(next) = state.next(self.per_owner) else {
+                    return;
+                };
                 let Some((owner, sender)) = state.waiting.remove(next) else {
                     return;
                 };
@@ -86,12 +96,17 @@ impl TabQueue {
 }
 
 impl State {
-    /// The first waiting entry whose owner has the fewest tabs.
-    fn next(&self) -> Option<usize> {
-        let in_use = |owner: &String| self.in_use.get(owner).copied().unwrap_or(0);
+    fn in_use(&self, owner: &str) -> usize {
+        self.in_use.get(owner).copied().unwrap_or(0)
+    }
+
+    /// The first waiting entry whose owner has the fewest tabs, and fewer than it may have.
+    fn next(&self, per_owner: usize) -> Option<usize> {
         let waiting = self.waiting.iter().enumerate();
+        let waiting = waiting.map(|(at, (owner, _))| (at, self.in_use(owner)));
         waiting
-            .min_by_key(|(_, (owner, _))| in_use(owner))
+            .filter(|(_, in_use)| *in_use < per_owner)
+            .min_by_key(|(_, in_use)| *in_use)
             .map(|(at, _)| at)
     }
 }
@@ -130,7 +145,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_owner_with_the_fewest_tabs_is_next() {
-        let queue = TabQueue::new(2);
+        let queue = TabQueue::new(2, 2);
         let first = queue.acquire("greedy").await;
         let second = queue.acquire("greedy").await;
         let mut greedy = Box::pin(queue.acquire("greedy"));
@@ -148,8 +163,22 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn an_owner_leaves_tabs_to_others() {
+        let queue = TabQueue::new(3, 2);
+        let first = queue.acquire("greedy").await;
+        let _second = queue.acquire("greedy").await;
+        let mut third = Box::pin(queue.acquire("greedy"));
+        assert!((&mut third).now_or_never().is_none());
+        assert_eq!(queue.in_use("greedy"), 2);
+        let modest = queue.acquire("modest").now_or_never();
+        assert!(modest.is_some(), "a tab was left");
+        drop(first);
+        assert!(third.now_or_never().is_some());
+    }
+
+    #[tokio::test]
     async fn a_cancelled_call_blocks_no_other() {
-        let queue = TabQueue::new(1);
+        let queue = TabQueue::new(1, 1);
         let tab = queue.acquire("a").await;
         let gone = tokio::time::timeout(Duration::from_millis(1), queue.acquire("b")).await;
         assert!(gone.is_err());

@@ -6,31 +6,36 @@ use std::time::{Duration, Instant};
 
 use chromiumoxide::cdp::browser_protocol::fetch::{
     AuthChallengeResponse, AuthChallengeResponseResponse, ContinueRequestParams,
-    ContinueWithAuthParams, FailRequestParams, HeaderEntry,
+    ContinueWithAuthParams, FailRequestParams,
 };
 use chromiumoxide::cdp::browser_protocol::network::ErrorReason;
 use chromiumoxide::cdp::browser_protocol::page::HandleJavaScriptDialogParams;
+use chromiumoxide::cdp::browser_protocol::storage::OverrideQuotaForOriginParams;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use tokio::sync::{Notify, mpsc};
-use url::{Origin, Url};
+use tokio::sync::Notify;
+use url::Url;
 
 use trawl_plan::RedirectGate;
 
 use super::RenderError;
-use super::cdp::{Connection, Event};
+use super::caller_headers::{CallerHeaders, PageRequest};
+use super::cdp::Connection;
+use super::counts::Counts;
+use super::events::{Event, Events, SessionEnd};
 
 /// Requests in flight that still count as almost idle.
 pub(super) const ALMOST_IDLE: usize = 2;
 /// Navigations that a page may make by itself: real ones need three.
 const NAVIGATIONS_MAX: u32 = 20;
 
+/// Bytes that one origin may store, in memory: as much as a page may load.
+const STORAGE_BYTES_MAX: f64 = 64.0 * 1024.0 * 1024.0;
+
 /// What a page may do, decided before it is loaded.
 pub(super) struct PagePolicy {
     pub(super) credentials: (String, String),
-    /// The caller's headers, for this origin only.
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) origin: Origin,
+    pub(super) headers: CallerHeaders,
     /// The page's URL, and the check before it navigates to another one.
     pub(super) url: Url,
     pub(super) gate: Option<Arc<dyn RedirectGate>>,
@@ -57,6 +62,9 @@ pub(super) struct PageState {
     main_request: Option<String>,
     raw_headers: Option<(String, Vec<(String, String)>)>,
     in_flight: HashSet<String>,
+    /// Bytes of the main document's body so far.
+    pub(super) document_bytes: u64,
+    counts: Counts,
     /// Number of requests so far.
     pub(super) n_requests: u64,
     pub(super) loaded_bytes: u64,
@@ -99,6 +107,8 @@ struct Response {
 #[serde(rename_all = "camelCase")]
 struct Fields {
     request_id: Option<String>,
+    network_id: Option<String>,
+    redirected_request_id: Option<String>,
     loader_id: Option<String>,
     frame_id: Option<String>,
     #[serde(rename = "type")]
@@ -131,6 +141,8 @@ impl Watch {
                 main_request: None,
                 raw_headers: None,
                 in_flight: HashSet::new(),
+                document_bytes: 0,
+                counts: Counts::default(),
                 n_requests: 0,
                 refused_redirect: None,
                 loaded_bytes: 0,
@@ -201,7 +213,7 @@ impl Watch {
         &self,
         connection: &Connection,
         session: &str,
-        mut events: mpsc::Receiver<Event>,
+        mut events: Events,
     ) -> RenderError {
         while let Some(event) = events.recv().await {
             if let Err(error) = self.handle(connection, session, &event).await {
@@ -209,11 +221,12 @@ impl Watch {
             }
             self.changed.notify_waiters();
         }
-        match connection.gone().is_cancelled() {
-            true => RenderError::Crashed,
-            false => RenderError::Protocol(
+        match events.end() {
+            Some(SessionEnd::Oversize(bytes)) => RenderError::Oversize(bytes),
+            Some(SessionEnd::Flood) => RenderError::Protocol(
                 "the page causes more events than can be processed".to_owned(),
             ),
+            None => RenderError::Crashed,
         }
     }
 
@@ -238,11 +251,18 @@ impl Watch {
                 connection.post(session, &HandleJavaScriptDialogParams::new(accept));
             }
             "Page.loadEventFired" => self.state().loaded(),
+            "Page.frameAttached"
+            | "Page.frameDetached"
+            | "Target.targetCreated"
+            | "Target.targetDestroyed"
+            | "Network.webSocketCreated"
+            | "Network.webSocketClosed" => self.state().counts.count(&event.method)?,
             "Page.frameNavigated" => {
                 if fields.frame.is_some_and(|frame| frame.parent_id.is_none()) {
                     let mut state = self.state();
                     state.loaded = false;
                     state.navigations += 1;
+                    state.counts.navigated();
                     if state.navigations > NAVIGATIONS_MAX {
                         let text = format!(
                             "the page navigated more than {NAVIGATIONS_MAX} times by itself"
@@ -274,6 +294,7 @@ impl Watch {
                     .is_some_and(|request| request.url.starts_with("http"));
                 if is_main && is_document {
                     state.main_request = Some(id.clone());
+                    state.document_bytes = 0;
                 }
                 if is_fetched && !is_stream {
                     state.in_flight.insert(id);
@@ -302,7 +323,11 @@ impl Watch {
                 }
             }
             "Network.dataReceived" if state.in_flight.contains(&id) => {
-                state.loaded_bytes += fields.data_length.unwrap_or(0);
+                let more = fields.data_length.unwrap_or(0);
+                state.loaded_bytes = state.loaded_bytes.saturating_add(more);
+                if state.main_request.as_deref() == Some(&id) {
+                    state.document_bytes = state.document_bytes.saturating_add(more);
+                }
                 if state.loaded_bytes > self.policy.bytes_max {
                     return Err(RenderError::TooLarge(self.policy.bytes_max));
                 }
@@ -334,10 +359,19 @@ impl Watch {
             connection.post(session, &fail);
             return;
         }
-        let mut proceed = ContinueRequestParams::new(id);
-        if !self.policy.headers.is_empty() {
-            proceed.headers = Some(self.headers(&request));
+        let is_document = kind == "Document";
+        if is_main && is_document {
+            limit_storage(connection, session, &request.url);
         }
+        let mut proceed = ContinueRequestParams::new(id);
+        let sent = PageRequest {
+            url: &request.url,
+            is_main_frame: is_main,
+            is_document,
+            network_id: fields.network_id.as_deref(),
+            is_redirected: fields.redirected_request_id.is_some(),
+        };
+        proceed.headers = self.policy.headers.applied(sent, request.headers.as_ref());
         connection.post(session, &proceed);
     }
 
@@ -351,31 +385,6 @@ impl Watch {
         }
         self.state().refused_redirect = Some(to);
         false
-    }
-
-    /// The request's headers with the caller's, or without them if it goes to another origin.
-    fn headers(&self, request: &Request) -> Vec<HeaderEntry> {
-        let is_ours = |name: &str| {
-            self.policy
-                .headers
-                .iter()
-                .any(|(own, _)| own.eq_ignore_ascii_case(name))
-        };
-        let is_target =
-            Url::parse(&request.url).is_ok_and(|url| url.origin() == self.policy.origin);
-        let present = request.headers.iter().flatten();
-        let present = present.filter(|(name, value)| {
-            let is_added =
-                self.policy.headers.iter().any(|(own, text)| {
-                    own.eq_ignore_ascii_case(name) && value.as_str() == Some(text)
-                });
-            if is_target { !is_ours(name) } else { !is_added }
-        });
-        let present = present
-            .filter_map(|(name, value)| Some(HeaderEntry::new(name.clone(), value.as_str()?)));
-        let own = self.policy.headers.iter().filter(|_| is_target);
-        let own = own.map(|(name, value)| HeaderEntry::new(name.clone(), value.clone()));
-        present.chain(own).collect()
     }
 
     fn authenticate(&self, connection: &Connection, session: &str, fields: Fields) {
@@ -442,6 +451,15 @@ impl PageState {
     }
 }
 
+/// Bounds what the page at this URL may store. Contexts are not on disk: databases, caches and
+/// files of pages are in the memory of the process that all of them share.
+fn limit_storage(connection: &Connection, session: &str, url: &str) {
+    let Ok(url) = Url::parse(url) else { return };
+    let mut quota = OverrideQuotaForOriginParams::new(url.origin().ascii_serialization());
+    quota.quota_size = Some(STORAGE_BYTES_MAX);
+    connection.post(session, &quota);
+}
+
 /// Splits headers into lines: the protocol joins repeated ones with line feeds.
 fn lines(headers: &Map<String, Value>) -> Vec<(String, String)> {
     let headers = headers
@@ -453,3 +471,6 @@ fn lines(headers: &Map<String, Value>) -> Vec<(String, String)> {
     });
     lines.collect()
 }
+
+#[cfg(test)]
+mod fuzz;

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use ipnet::IpNet;
 use serde::Deserialize;
 
+use trawl_model::redact::shown_url;
+
 /// The configuration file (`trawl.toml`). Every section is optional.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -20,6 +22,8 @@ pub struct Config {
     pub unlimited: UnlimitedSettings,
     /// Limits.
     pub limits: LimitSettings,
+    /// Connections of callers.
+    pub http: HttpSettings,
     /// Caches of pages and plugin outputs.
     pub cache: CacheSettings,
     /// The browser that renders pages.
@@ -131,7 +135,7 @@ pub struct EgressSettings {
 }
 
 /// `[[egress.proxy]]`: one upstream proxy.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProxySettings {
     /// `standard`, `isp`, `residential` or `unlimited`.
@@ -143,6 +147,31 @@ pub struct ProxySettings {
     /// Dollars per gigabyte as decimal text, on top of the bandwidth price; empty means free.
     #[serde(default)]
     pub dollars_per_gigabyte: String,
+    /// Who resolves host names of pages.
+    #[serde(default)]
+    pub resolve: ResolveSetting,
+}
+
+/// Who resolves the host names of pages behind a proxy. The server checks them in both cases.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ResolveSetting {
+    /// The proxy receives the name and resolves it.
+    #[default]
+    Proxy,
+    /// The proxy receives the IP address that was checked.
+    Local,
+}
+
+impl std::fmt::Debug for ProxySettings {
+    /// Without the password in its URL.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ProxySettings")
+            .field("pool", &self.pool)
+            .field("url", &shown_url(&self.url))
+            .field("country", &self.country)
+            .finish_non_exhaustive()
+    }
 }
 
 /// `[prices]`, in dollars as exact decimal text.
@@ -153,8 +182,6 @@ pub struct PriceSettings {
     pub gigabyte: String,
     /// Price of a minute of CPU time. Spec S14.
     pub cpu_minute: String,
-    /// Price of a stored gigabyte.
-    pub stored_gigabyte: String,
     /// Percentage of the provider's list price that is charged for a page on the client's own key.
     pub own_key_percent: u32,
     /// Minimum charge for such a page.
@@ -168,7 +195,6 @@ impl Default for PriceSettings {
         Self {
             gigabyte: "1".into(),
             cpu_minute: "0.0001".into(),
-            stored_gigabyte: "0".into(),
             own_key_percent: 10,
             own_key_least: "0.0001".into(),
             pooled_percent: 20,
@@ -218,20 +244,102 @@ impl Default for UnlimitedSettings {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LimitSettings {
-    /// Requests per minute and key. Spec S28.
+    /// Requests of an account in any minute. Spec S28.
     pub requests_per_minute: u32,
+    /// Streaming crawls of an account at once.
+    pub streaming_crawls_per_account: usize,
+    /// Background crawls of an account, queued or running.
+    pub background_crawls_per_account: usize,
+    /// Browser tabs of an account at once. Default: all but one of `browser.tabs`.
+    pub tabs_per_account: Option<usize>,
+    /// Lists and statements that an account reads at once.
+    pub queries_per_account: usize,
+    /// Storage of an account in MiB: crawls, stored answers, contacts, webhook events; 0 for no
+    /// limit.
+    pub stored_mib_per_account: u64,
+    /// Undelivered webhook events of an account.
+    pub webhook_events_per_account: u64,
+    /// Their size in MiB.
+    pub webhook_mib_per_account: u64,
+    /// Free space of the disk in MiB below which new crawls and stored answers are refused; 0 for
+    /// none. Default: 2 % of the disk, at least 1 GiB and at most 16 GiB.
+    pub free_disk_mib: Option<u64>,
     /// Concurrent requests to one host, over all runs.
     pub connections_per_host: usize,
     /// Concurrent pages of one request. Spec S11.
     pub pages_in_flight: usize,
+    /// Memory in MiB that bodies, documents, outputs and answers in flight may hold together,
+    /// shared fairly among accounts; 0 is a quarter of what the machine or its cgroup has.
+    pub memory_mib: u64,
+    /// Seconds without a byte after which a body is given up; at least 1.
+    pub body_idle_seconds: u64,
 }
 
 impl Default for LimitSettings {
     fn default() -> Self {
         Self {
             requests_per_minute: 10_000,
+            // The seeds of one request.
+            streaming_crawls_per_account: 100,
+            background_crawls_per_account: 1_000,
+            tabs_per_account: None,
+            // A client reads page after page; two connections serve everybody.
+            queries_per_account: 1,
+            // About 700,000 average pages, which stay for a week.
+            stored_mib_per_account: 10 * 1024,
+            // A crawl of as many pages whose receiver is down.
+            webhook_events_per_account: 100_000,
+            webhook_mib_per_account: 1024,
+            free_disk_mib: None,
             connections_per_host: 64,
             pages_in_flight: 10,
+            memory_mib: 0,
+            body_idle_seconds: 10,
+        }
+    }
+}
+
+/// `[http]`: connections of callers.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HttpSettings {
+    /// Open connections. Default: half of the descriptors that the process may have, at most 8,192.
+    pub connections: Option<usize>,
+    /// Open connections of one IPv4 address or one /64 network of IPv6. Default: half of
+    /// `connections`.
+    pub connections_per_peer: Option<usize>,
+    /// Networks of reverse proxies, which `connections_per_peer` does not bound.
+    pub trusted_proxies: Vec<IpNet>,
+    /// Seconds in which the line and headers of a request must arrive.
+    pub header_seconds: u64,
+    /// Seconds after which a connection without a request is closed.
+    pub idle_seconds: u64,
+    /// Seconds after which a request body that makes no progress is refused.
+    pub body_seconds: u64,
+    /// Seconds after which a response that its reader does not read is ended.
+    pub write_seconds: u64,
+    /// Requests after which a connection is closed.
+    pub requests_per_connection: u64,
+    /// Concurrent requests of an HTTP/2 connection.
+    pub streams_per_connection: u32,
+    /// Whether `/metrics` needs no key on connections from the server's own machine.
+    pub metrics_without_key: bool,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            connections: None,
+            connections_per_peer: None,
+            trusted_proxies: Vec::new(),
+            header_seconds: 10,
+            // Longer than clients keep unused connections, commonly 90 seconds: they close first.
+            idle_seconds: 120,
+            body_seconds: 10,
+            write_seconds: 60,
+            requests_per_connection: 10_000,
+            streams_per_connection: 100,
+            metrics_without_key: false,
         }
     }
 }
@@ -268,10 +376,10 @@ pub struct BrowserSettings {
     /// Path of the browser. Default: the first of `chromium-headless-shell`, `chromium`,
     /// `google-chrome` on the `PATH`.
     pub program: Option<PathBuf>,
-    /// The user that runs the browser when the server is root: its sandbox refuses to run as root.
+    /// The user that runs the browser when the server is root, with and without the sandbox.
     pub user: String,
     /// Disables the browser's sandbox, for containers that do not support it. A page that breaks
-    /// out of the browser then has the rights of the server.
+    /// out of the browser then has the rights of `user`, or of the server when that is not root.
     pub no_sandbox: bool,
     /// Concurrent tabs, over all runs; 0 disables the browser.
     pub tabs: usize,
@@ -281,6 +389,8 @@ pub struct BrowserSettings {
     pub minutes_per_process: u64,
     /// Memory of a browser process and its children in MiB above which it is replaced.
     pub memory_mib: u64,
+    /// Memory of one page in MiB above which it is stopped.
+    pub page_memory_mib: u64,
     /// Directories in which a browser is searched, in the format of `PATH`; not in the file.
     #[serde(skip)]
     pub search_path: OsString,
@@ -296,6 +406,7 @@ impl Default for BrowserSettings {
             pages_per_process: 200,
             minutes_per_process: 30,
             memory_mib: 2048,
+            page_memory_mib: 1024,
             search_path: "/usr/local/bin:/usr/bin:/bin".into(),
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
+use trawl_model::redact::shown_url;
 
 /// Identifier of an account: `acc_` and letters and digits. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,7 +63,7 @@ pub struct AccountRecord {
 }
 
 /// Where to send low-balance notices, and which have been sent.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Notice {
     /// URL of the receiver. Without one, no notices are sent.
     pub destination: Option<String>,
@@ -81,6 +82,18 @@ pub struct NoticeState {
     pub count: u64,
     /// Whether a notice was sent and the balance has not recovered since.
     pub is_sent: bool,
+}
+
+impl fmt::Debug for Notice {
+    /// Without the receiver's secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Notice")
+            .field("destination", &self.destination.as_deref().map(shown_url))
+            .field("below", &self.below)
+            .field("low", &self.low)
+            .field("empty", &self.empty)
+            .finish()
+    }
 }
 
 /// A level that a balance can fall below.

@@ -40,12 +40,13 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
     fn end_crawl<'a>(&'a self, id: &'a str, stop: StopReason, at: Timestamp)
     -> StoreFuture<'a, ()>;
 
-    /// Writes a batch of a crawl's progress in one transaction. Idempotent.
+    /// Writes a batch of a crawl's progress in one transaction. Idempotent. Returns the bytes that
+    /// the account has stored now.
     fn save_crawl_progress<'a>(
         &'a self,
         id: &'a str,
         progress: &'a Progress,
-    ) -> StoreFuture<'a, ()>;
+    ) -> StoreFuture<'a, u64>;
 
     /// URLs of a crawl by number, after `after`.
     fn crawl_urls<'a>(

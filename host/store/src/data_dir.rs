@@ -1,8 +1,8 @@
 //! The data directory: private to its owner, used by one process at a time.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, DirEntry, File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -13,6 +13,19 @@ const DATABASE_FILE: &str = "trawl.db";
 const SOCKET_FILE: &str = "control.sock";
 const PRIVATE_DIRECTORY: u32 = 0o700;
 const PRIVATE_FILE: u32 = 0o600;
+/// Permission bits of the group and of others.
+const NOT_OWN: u32 = 0o077;
+/// What the server writes into its directory: a name, or its beginning if it ends with `-`.
+const OWN_NAMES: [&str; 8] = [
+    LOCK_FILE,
+    "trawl.db",
+    "trawl.db-",
+    SOCKET_FILE,
+    "admin.key",
+    "cache",
+    "compiled",
+    "crawls",
+];
 
 /// A data directory, locked for this process until it is dropped or the process ends.
 #[derive(Debug)]
@@ -71,13 +84,13 @@ impl DataDir {
             .map_err(io_error(path, "create it"))?;
         if is_new {
             // The umask may have removed bits from the mode above.
-            std::fs::set_permissions(path, PermissionsExt::from_mode(PRIVATE_DIRECTORY))
-                .map_err(io_error(path, "make it private"))?;
+            make_private(path)?;
         }
         Self::open(path)
     }
 
-    /// Locks an existing directory for this process.
+    /// Locks an existing directory for this process. A directory that others may enter is made
+    /// private if it holds nothing but the server's own files, see Decision D181.
     ///
     /// # Errors
     /// As [`DataDir::create`], and [`DataDirError::Missing`].
@@ -87,6 +100,7 @@ impl DataDir {
             return Err(DataDirError::Missing { path });
         }
         let lock = lock(path)?;
+        narrow(path)?;
         Ok(Self {
             path: path.to_path_buf(),
             _lock: lock,
@@ -96,6 +110,25 @@ impl DataDir {
     /// The directory.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Path of a private folder in the directory, which is created if it is missing.
+    ///
+    /// # Errors
+    /// [`DataDirError::Io`].
+    pub fn private_folder(&self, name: &str) -> Result<PathBuf, DataDirError> {
+        let path = self.path.join(name);
+        match std::fs::symlink_metadata(&path) {
+            // What a link points to is not ours.
+            Ok(found) if found.is_symlink() => {}
+            Ok(found) if found.permissions().mode() & NOT_OWN == 0 => {}
+            Ok(_) => make_private(&path)?,
+            Err(_) => DirBuilder::new()
+                .mode(PRIVATE_DIRECTORY)
+                .create(&path)
+                .map_err(io_error(&path, "create it"))?,
+        }
+        Ok(path)
     }
 
     /// Path of the control socket of a directory.
@@ -110,6 +143,49 @@ impl DataDir {
         private_file(&path)?;
         Ok(path)
     }
+}
+
+/// Takes the rights of the group and of others from a directory that is the server's alone. Any
+/// other one is left as it is, with a warning: it may be `/srv`, or shared on purpose.
+fn narrow(path: &Path) -> Result<(), DataDirError> {
+    let found = std::fs::metadata(path).map_err(io_error(path, "read its mode"))?;
+    let mode = found.permissions().mode() & 0o777;
+    if mode & NOT_OWN == 0 {
+        return Ok(());
+    }
+    let shown = format!("{mode:03o}");
+    let is_own = found.uid() == rustix::process::geteuid().as_raw() && holds_own_files_only(path);
+    if is_own && make_private(path).is_ok() {
+        tracing::info!(
+            was = shown,
+            "the data directory was open to other users, it is private now"
+        );
+    } else {
+        tracing::warn!(
+            mode = shown,
+            "the data directory is open to other users; make it private with `chmod 700`"
+        );
+    }
+    Ok(())
+}
+
+fn holds_own_files_only(path: &Path) -> bool {
+    let is_own = |entry: io::Result<DirEntry>| {
+        entry.is_ok_and(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            OWN_NAMES.iter().any(|own| match own.strip_suffix('-') {
+                Some(_) => name.starts_with(own),
+                None => name == *own,
+            })
+        })
+    };
+    std::fs::read_dir(path).is_ok_and(|mut entries| entries.all(is_own))
+}
+
+fn make_private(path: &Path) -> Result<(), DataDirError> {
+    std::fs::set_permissions(path, PermissionsExt::from_mode(PRIVATE_DIRECTORY))
+        .map_err(io_error(path, "make it private"))
 }
 
 fn lock(directory: &Path) -> Result<File, DataDirError> {
@@ -174,6 +250,29 @@ mod tests {
         assert_eq!(mode(&path), 0o700);
         assert_eq!(mode(&database), 0o600);
         assert_eq!(mode(&path.join(LOCK_FILE)), 0o600);
+    }
+
+    #[test]
+    fn a_directory_of_ours_is_made_private_and_a_shared_one_is_not() {
+        let parent = tempfile::tempdir().expect("a temporary directory");
+        let widen = |path: &Path| {
+            std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).expect("its mode");
+        };
+        let path = parent.path().join("data");
+        drop(DataDir::create(&path).expect("a new directory"));
+        widen(&path);
+        let data = DataDir::create(&path).expect("the same");
+        assert_eq!(mode(&path), 0o700);
+        let compiled = data.private_folder("compiled").expect("a folder");
+        assert_eq!(mode(&compiled), 0o700);
+        widen(&compiled);
+        data.private_folder("compiled").expect("the same");
+        assert_eq!(mode(&compiled), 0o700);
+        drop(data);
+        std::fs::write(path.join("notes.txt"), "").expect("a file of somebody");
+        widen(&path);
+        drop(DataDir::create(&path).expect("the same"));
+        assert_eq!(mode(&path), 0o755);
     }
 
     #[test]

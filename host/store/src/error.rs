@@ -35,6 +35,9 @@ pub enum StoreError {
         /// The column or value.
         what: &'static str,
     },
+    /// A list took too long to read.
+    #[error("the query took longer than {} s and was stopped", .0.as_secs())]
+    TooSlow(std::time::Duration),
     /// I/O on the page log of a crawl failed.
     #[error("the page log of a crawl failed to {doing}")]
     PageLog {
@@ -53,4 +56,24 @@ pub enum StoreError {
         #[source]
         source: sqlx::Error,
     },
+}
+
+impl StoreError {
+    /// Whether the disk is full, so that the operation may succeed once there is space.
+    pub fn is_full(&self) -> bool {
+        /// Result codes of SQLite: `SQLITE_FULL`, and `SQLITE_IOERR_SHMSIZE` for the shared memory
+        /// of the write-ahead log, which it enlarges in a way of its own.
+        const CODES: [&str; 2] = ["13", "4874"];
+        match self {
+            Self::Database { source, .. } => source
+                .as_database_error()
+                .and_then(|error| error.code())
+                .is_some_and(|code| CODES.contains(&&*code)),
+            Self::PageLog { source, .. } => matches!(
+                source.kind(),
+                std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
+            ),
+            _ => false,
+        }
+    }
 }

@@ -126,6 +126,11 @@ pub trait LedgerStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
         expired: Timestamp,
     ) -> StoreFuture<'a, ()>;
 
+    /// Deletes answers from before a time. Returns how many there were.
+    ///
+    /// Not atomic: they are deleted in batches, so that no writer waits long.
+    fn expire_answers(&self, before: Timestamp) -> StoreFuture<'_, u64>;
+
     /// The price history, oldest first.
     fn prices(&self) -> StoreFuture<'_, Vec<PricesRow>>;
 

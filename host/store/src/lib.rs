@@ -3,7 +3,8 @@
 //! Four traits separate the callers from the back end: [`LedgerStore`] for billing, [`CrawlStore`]
 //! for crawls, [`OutboxStore`] for webhooks, [`ContactStore`] for pipelines. Each operation is
 //! complete in itself (a group of entries is one call and one transaction), so that a database
-//! server can implement the traits as well as the SQLite file in [`sqlite`]. [`Store`] is all four.
+//! server can implement the traits as well as the SQLite file in [`sqlite`]. [`Store`] is all four,
+//! and [`TotalsStore`] says what each account has stored in them.
 //!
 //! The page log of a crawl ([`PageLog`]) is a file of its own in the data directory.
 
@@ -23,8 +24,10 @@ mod page_log;
 mod paging;
 pub mod sqlite;
 mod statement;
+mod storage;
 mod store;
 mod subscription;
+mod totals;
 
 pub use account::{AccountId, AccountRecord, KeyRecord, KeyUse, Notice, NoticeState, Threshold};
 pub use answer::{ANSWER_BYTES_MAX, Answer, AnswerKey, StoredAnswer};
@@ -37,9 +40,11 @@ pub use entry::{Consumed, Entry, EntryKind, OpenReserve, Posted, Written};
 pub use error::StoreError;
 pub use future::StoreFuture;
 pub use ledger::{LedgerStore, PricesRow};
-pub use outbox::{OutboxRow, OutboxStore, WebhookSecrets};
+pub use outbox::{Busy, Channel, OutboxRow, OutboxStore, WebhookSecrets};
 pub use page_log::PageLog;
-pub use paging::{PageRange, Rows};
+pub use paging::{NotARowKey, PageRange, PageStart, RowKey, Rows};
 pub use statement::{AccountUsage, Audit, Disagreement, KindSum, StatementPage, Window};
+pub use storage::{Disk, Floor, FreeSpace, Storage, StorageRefusal};
 pub use store::Store;
 pub use subscription::{Subscription, SubscriptionState};
+pub use totals::{AccountTotals, TotalsStore};

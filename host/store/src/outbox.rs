@@ -3,6 +3,7 @@
 use std::fmt;
 
 use trawl_model::clock::Timestamp;
+use trawl_model::redact::shown_url;
 use trawl_model::secret::Secret;
 
 use crate::account::AccountId;
@@ -20,16 +21,16 @@ pub trait OutboxStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
     /// Adds events; those whose id exists are skipped. Returns the number of new ones.
     fn outbox_push<'a>(&'a self, rows: &'a [OutboxRow]) -> StoreFuture<'a, u64>;
 
-    /// The oldest due events of one destination that is not in `busy`, in order of arrival.
+    /// The oldest events of the channel that is due first and not busy, in order of arrival.
     fn outbox_due<'a>(
         &'a self,
         now: Timestamp,
-        busy: &'a [String],
+        busy: &'a Busy,
         count_max: u32,
     ) -> StoreFuture<'a, Vec<OutboxRow>>;
 
-    /// When the next event of a destination that is not in `busy` is due.
-    fn outbox_next<'a>(&'a self, busy: &'a [String]) -> StoreFuture<'a, Option<Timestamp>>;
+    /// When the next channel that is not busy is due.
+    fn outbox_next<'a>(&'a self, busy: &'a Busy) -> StoreFuture<'a, Option<Timestamp>>;
 
     /// Number of undelivered events.
     fn outbox_count(&self) -> StoreFuture<'_, u64>;
@@ -37,12 +38,11 @@ pub trait OutboxStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
     /// Deletes delivered events. Returns how many there were.
     fn outbox_done<'a>(&'a self, ids: &'a [String]) -> StoreFuture<'a, u64>;
 
-    /// Postpones all events of a destination until a time, increments the attempts of the events
-    /// that were tried, and deletes its events created at or before `expired`. Returns how many
-    /// were deleted.
+    /// Postpones a channel until a time, increments the attempts of the events that were tried, and
+    /// deletes its events created at or before `expired`. Returns how many were deleted.
     fn outbox_postpone<'a>(
         &'a self,
-        destination: &'a str,
+        channel: &'a Channel,
         tried: &'a [String],
         until: Timestamp,
         expired: Timestamp,
@@ -65,8 +65,27 @@ pub trait WebhookSecrets {
     fn renew_webhook_secret<'a>(&'a self, account: &'a AccountId) -> StoreFuture<'a, Secret>;
 }
 
+/// The events of one account to one destination. They are delivered in order, and a failure
+/// postpones them together; what another account sends there is another channel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Channel {
+    /// The account.
+    pub account: AccountId,
+    /// URL of the receiver.
+    pub destination: String,
+}
+
+/// What is being delivered, and is not looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Busy {
+    /// Channels with a batch in flight.
+    pub channels: Vec<Channel>,
+    /// Accounts that may have no further batch in flight.
+    pub accounts: Vec<AccountId>,
+}
+
 /// An undelivered event.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct OutboxRow {
     /// Unique id of the event.
     pub id: String,
@@ -80,10 +99,24 @@ pub struct OutboxRow {
     pub body: String,
     /// When the event happened.
     pub created: Timestamp,
-    /// When the next attempt is due.
+    /// When the next attempt is due: that of its channel, once it is stored.
     pub due: Timestamp,
     /// Failed delivery attempts.
     pub n_attempts: u32,
+}
+
+impl fmt::Debug for OutboxRow {
+    /// Without the receiver's secrets and the page in the body.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutboxRow")
+            .field("id", &self.id)
+            .field("account", &self.account)
+            .field("destination", &shown_url(&self.destination))
+            .field("event", &self.event)
+            .field("due", &self.due)
+            .field("n_attempts", &self.n_attempts)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A new signing secret.

@@ -1,12 +1,71 @@
 //! Pages of a list.
 
+use std::fmt;
+use std::str::FromStr;
+
 /// Which page of a list to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRange {
     /// Maximum number of rows to return.
     pub limit: u32,
-    /// Number of rows to skip.
-    pub offset: u64,
+    /// Where the page starts.
+    pub start: PageStart,
+}
+
+/// Where a page starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageStart {
+    /// After this number of rows. The rows before are read and dropped, so a large number is slow.
+    Offset(u64),
+    /// After the row with this key, at the same speed anywhere in the list.
+    After(RowKey),
+}
+
+impl PageRange {
+    /// The page after `offset` rows.
+    pub const fn offset(limit: u32, offset: u64) -> Self {
+        Self {
+            limit,
+            start: PageStart::Offset(offset),
+        }
+    }
+
+    /// The page after the row with this key.
+    pub const fn after(limit: u32, key: RowKey) -> Self {
+        Self {
+            limit,
+            start: PageStart::After(key),
+        }
+    }
+}
+
+/// The position of a row in the order of its list, from [`Rows::next`]. Its text form is opaque to
+/// callers: three numbers, joined by `.`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowKey(pub(crate) [i64; 3]);
+
+/// The text is not that of a [`RowKey`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a position in a list")]
+pub struct NotARowKey;
+
+impl fmt::Display for RowKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b, c] = self.0;
+        write!(f, "{a}.{b}.{c}")
+    }
+}
+
+impl FromStr for RowKey {
+    type Err = NotARowKey;
+
+    fn from_str(text: &str) -> Result<Self, NotARowKey> {
+        let mut parts = text.split('.').map(str::parse);
+        match (parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some(Ok(a)), Some(Ok(b)), Some(Ok(c)), None) => Ok(Self([a, b, c])),
+            _ => Err(NotARowKey),
+        }
+    }
 }
 
 /// One page of a list.
@@ -16,4 +75,27 @@ pub struct Rows<T> {
     pub rows: Vec<T>,
     /// Number of rows in the whole list.
     pub count: u64,
+    /// The key of the last row of this page, where the next page starts; `None` on the last page.
+    pub next: Option<RowKey>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_back_from_its_text() {
+        let key = RowKey([i64::MAX, -1, 0]);
+        assert_eq!(key.to_string().parse(), Ok(key));
+        for text in [
+            "",
+            "1.2",
+            "1.2.3.4",
+            "a.b.c",
+            "1..3",
+            "1.2.9223372036854775808",
+        ] {
+            assert_eq!(text.parse::<RowKey>(), Err(NotARowKey), "{text}");
+        }
+    }
 }

@@ -13,10 +13,17 @@ pub struct Window {
     pub from: Timestamp,
     /// End time, exclusive.
     pub to: Timestamp,
-    /// Only entries after this sequence number; 0 starts at the first.
+    /// Only entries after this sequence number; 0 starts at the first, and so does
+    /// [`Window::WITHOUT_SUMS`].
     pub after: i64,
     /// Maximum number of entries.
     pub limit: u32,
+}
+
+impl Window {
+    /// Value of `after` that starts at the first entry and leaves out the sums, which take as long
+    /// as reading the whole window.
+    pub const WITHOUT_SUMS: i64 = -1;
 }
 
 /// Sum of the entries of one kind.

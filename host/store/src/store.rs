@@ -1,4 +1,4 @@
-//! A back end with all four stores.
+//! A back end with all stores.
 
 use futures_util::future::BoxFuture;
 
@@ -6,12 +6,13 @@ use crate::contacts::ContactStore;
 use crate::crawls::CrawlStore;
 use crate::ledger::LedgerStore;
 use crate::outbox::OutboxStore;
+use crate::totals::TotalsStore;
 
 /// A back end that implements every store.
 ///
 /// `Arc<dyn Store>` coerces to `Arc<dyn LedgerStore>` and the others: pass each caller only the
 /// trait that it needs.
-pub trait Store: LedgerStore + CrawlStore + OutboxStore + ContactStore {
+pub trait Store: LedgerStore + CrawlStore + OutboxStore + ContactStore + TotalsStore {
     /// Finishes pending writes and closes the connections.
     fn close(&self) -> BoxFuture<'_, ()>;
 }

@@ -1,12 +1,14 @@
 //! Logs and metrics of the server.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::SubscriberInitExt;
+
+use trawl_model::redact;
 
 /// Default log level.
 const LEVEL_DEFAULT: &str = "info";
@@ -36,7 +38,8 @@ pub enum TelemetryError {
 }
 
 /// Sets up logs on standard error: text on a terminal, otherwise one JSON object per line. `filter`
-/// is a level, or levels by target (`info,trawl::page=debug`).
+/// is a level, or levels by target (`info,trawl::page=debug`). Each line is written without the
+/// secrets that [`redact::log_line`] knows, whichever crate wrote it.
 ///
 /// # Errors
 /// [`TelemetryError`] if the filter does not parse, or on a second call.
@@ -48,13 +51,42 @@ pub fn start_logs(filter: Option<&str>) -> Result<(), TelemetryError> {
     })?;
     let logs = tracing_subscriber::fmt()
         .with_env_filter(parsed)
-        .with_writer(std::io::stderr);
+        .with_writer(|| Redacted(io::stderr()));
     let started = if std::io::stderr().is_terminal() {
         logs.finish().try_init()
     } else {
         logs.json().flatten_event(true).finish().try_init()
     };
     started.map_err(|error| TelemetryError::Twice(error.to_string()))
+}
+
+/// Writes the place of a panic and what its message may show to the log, in place of its whole
+/// message to standard error. For a process whose logs are set up.
+pub fn log_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let thread = std::thread::current();
+        tracing::error!(
+            panic.place = panic.location().map(tracing::field::display),
+            panic.thread = thread.name(),
+            panic.message = redact::panic_message(panic.payload()),
+            "a thread panicked"
+        );
+    }));
+}
+
+/// Writes each piece of text, which is one line of a log, without secrets.
+struct Redacted<W>(W);
+
+impl<W: Write> Write for Redacted<W> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        self.0.write_all(redact::log_line(&text).as_bytes())?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Sets up metrics. Run [`run_upkeep`] beside it.
@@ -68,6 +100,20 @@ pub fn start_metrics() -> Result<(), TelemetryError> {
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS_BUCKETS)
         .and_then(PrometheusBuilder::install_recorder)
         .map_err(already_set)?;
+    metrics::describe_gauge!("trawl_connections", "Open connections of callers");
+    metrics::describe_counter!("trawl_connections_total", "Connections accepted");
+    metrics::describe_counter!(
+        "trawl_connections_refused_total",
+        "Connections refused with 503, by the limit that was reached: all or peer"
+    );
+    metrics::describe_counter!(
+        "trawl_connections_ended_total",
+        "Connections that have ended, by reason"
+    );
+    metrics::describe_counter!(
+        "trawl_responses_released_total",
+        "Responses ended because their readers did not read"
+    );
     metrics::describe_counter!("trawl_requests_total", "Requests by route and status");
     metrics::describe_counter!("trawl_pages_total", "Pages by outcome");
     metrics::describe_counter!(
@@ -79,6 +125,10 @@ pub fn start_metrics() -> Result<(), TelemetryError> {
         "trawl_smart_total",
         "Pages for which smart mode chose a browser, by rule"
     );
+    metrics::describe_counter!(
+        "trawl_walls_total",
+        "Pages that failed because a bot wall answered with a good status, by rule"
+    );
     metrics::describe_counter!("trawl_browser_launches_total", "Browsers started");
     metrics::describe_counter!(
         "trawl_browser_crashes_total",
@@ -89,11 +139,21 @@ pub fn start_metrics() -> Result<(), TelemetryError> {
         "Browsers replaced in regular operation"
     );
     metrics::describe_gauge!("trawl_browser_tabs", "Open browser tabs");
+    metrics::describe_gauge!(
+        "trawl_disk_free_bytes",
+        "Free space of the disk with the data directory"
+    );
     metrics::describe_histogram!(
         "trawl_browser_tab_wait_seconds",
         metrics::Unit::Seconds,
         "Time that pages waited for a browser tab"
     );
+    metrics::describe_gauge!(
+        "trawl_memory_bytes",
+        "Bytes of the memory budget that pages and answers in flight hold"
+    );
+    metrics::describe_gauge!("trawl_memory_bytes_max", "Bytes of the memory budget");
+    metrics::describe_gauge!("trawl_memory_waiting", "Pages that wait for memory");
     metrics::describe_counter!("trawl_page_bytes_total", "Decoded bytes of page bodies");
     metrics::describe_histogram!(
         "trawl_request_seconds",
@@ -134,6 +194,17 @@ mod tests {
             "{text}"
         );
         assert!(start_metrics().is_err());
+    }
+
+    #[test]
+    fn a_log_line_is_written_without_secrets() {
+        let mut written = Redacted(Vec::new());
+        let line = "{\"url\":\"https://u:canary@a.example/?token=canary&q=1\"}\n";
+        written.write_all(line.as_bytes()).expect("memory");
+        assert_eq!(
+            String::from_utf8_lossy(&written.0),
+            "{\"url\":\"https://…@a.example/?token=…&q=1\"}\n"
+        );
     }
 
     #[test]

@@ -17,7 +17,9 @@ pub struct Costs {
     pub ai_cost: f64,
     /// Charge for CPU other than transformations.
     pub compute_cost: f64,
-    /// Charge for stored files.
+    /// Charge for stored files. Always 0: what is stored for an account (entries of crawls for 7
+    /// days, answers of idempotent requests for 24 hours, contacts) is included in the price of its
+    /// pages, and limited by `stored_bytes` of `GET /account`.
     pub file_cost: f64,
     /// Charge for transferred content.
     pub bytes_transferred_cost: f64,

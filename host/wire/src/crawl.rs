@@ -7,11 +7,12 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use trawl_model::Nanodollars;
+use trawl_model::redact::without_userinfo;
 use trawl_plan::crawl::{
-    Budget, CrawlPlan, DEPTH_DEFAULT, External, IN_FLIGHT_MAX, Pattern, ScopePlan, SitemapPlan,
-    WebhookPlan,
+    Budget, CrawlPlan, DEPTH_DEFAULT, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
 };
-use trawl_plan::{PagePlan, Pipeline, PlanError, RefusedPage, address, crawl};
+use trawl_plan::scope::{Hosts, Patterns, ScopePlan};
+use trawl_plan::{Allowance, PagePlan, Pipeline, PlanError, RefusedPage, address, crawl};
 
 use super::defaults::PlanContext;
 use super::error::RequestError;
@@ -19,11 +20,12 @@ use super::fields::{Sent, objects, read};
 use super::pages::{Purpose, non_empty, page_plans};
 use super::pipeline::Extra;
 use super::request::ScrapeRequest;
-use super::secrets::{without_password, without_secrets};
-use super::values::{DomainsForm, credits};
+use super::secrets::{hide_webhooks, mark_password, missing, without_secrets};
+use super::trials::Trials;
+use super::values::{DomainsForm, List, credits};
 use super::verb::Verb;
 
-/// Most seeds of one request. Each is a crawl of its own with pages in flight.
+/// Most seeds of one request. Each adds its host to the scope, and may be a crawl of its own.
 const SEEDS_MAX: usize = 100;
 /// Longest delay between two requests to one host. Decision D42.
 const DELAY_MS_MAX: u64 = 60_000;
@@ -31,7 +33,7 @@ const DELAY_MS_MAX: u64 = 60_000;
 /// The crawls of one request.
 #[derive(Debug)]
 pub struct CrawlRequest {
-    /// One for each seed.
+    /// One for each request object, whatever the number of its seeds.
     pub crawls: Vec<PlannedCrawl>,
     /// Parameters that were sent but have no effect, for `X-Ignored-Parameters`.
     pub ignored: Vec<String>,
@@ -42,9 +44,9 @@ pub struct CrawlRequest {
 pub struct PlannedCrawl {
     /// What to crawl.
     pub plan: CrawlPlan,
-    /// The request object for this seed alone, without the caller's secrets.
+    /// The request object without the caller's secrets.
     pub request: String,
-    /// Whether secrets were left out.
+    /// Whether secrets were left out, without which the crawl must not go on.
     pub needs_secrets: bool,
 }
 
@@ -65,19 +67,26 @@ pub fn crawl_request(
         crawls: Vec::new(),
         ignored: Vec::new(),
     };
+    let trials = Trials::new(context.catalog);
+    let context = PlanContext {
+        catalog: &trials,
+        ..context
+    };
+    let mut allowance = Allowance::default();
     for object in non_empty(objects(body, objects_max)?)? {
-        request.add(object, verb, context)?;
+        request.add(object, verb, context, &mut allowance)?;
     }
     Ok(request)
 }
 
 impl CrawlRequest {
-    /// Adds the crawls of one request object.
+    /// Adds the crawl of one request object.
     fn add(
         &mut self,
         object: &RawValue,
         verb: Verb,
         context: PlanContext<'_>,
+        allowance: &mut Allowance,
     ) -> Result<(), RequestError> {
         let mut sent: Sent<ScrapeRequest> = read(object)?;
         let ignored = &mut self.ignored;
@@ -90,34 +99,46 @@ impl CrawlRequest {
         if extra.as_ref().is_some_and(Extra::is_empty) {
             return Ok(());
         }
-        let (mut stored, needs_secrets) = without_secrets(object);
+        let mut stored = without_secrets(object);
         if let Some(extra) = &extra {
             extra.shorten(&mut stored);
         }
-        let parameters = CrawlParameters::take(&mut sent.value)?;
+        let parameters = CrawlParameters::take(&mut sent.value, allowance)?;
+        if !parameters.in_background {
+            // It is not continued after a restart, so nothing needs the receiver's secrets.
+            hide_webhooks(&mut stored);
+        }
+        let n_seeds = self.crawls.iter().map(|crawl| crawl.plan.seeds().count());
         let purpose = Purpose::Seeds {
-            room: SEEDS_MAX - self.crawls.len(),
+            room: SEEDS_MAX - n_seeds.sum::<usize>().min(SEEDS_MAX),
         };
-        let pages = page_plans(sent, verb, context, purpose, ignored)?;
+        let pages = page_plans(sent, verb, context, purpose, allowance, ignored)?;
         let are_mentioned = matches!(verb, Verb::Pipeline(Pipeline::CrawlText));
         let seeds = valid_seeds(pages, are_mentioned)?;
-        let seeds = match &extra {
-            Some(extra) => extra.seeds(seeds),
-            None => seeds.into_iter().map(|page| (page, None)).collect(),
-        };
-        for (page, named) in seeds {
-            let mut stored = stored.clone();
-            let (seed, had_password) = without_password(&page);
-            stored.insert("url".to_owned(), seed.into());
-            self.crawls.push(PlannedCrawl {
-                plan: CrawlPlan {
-                    named,
-                    ..parameters.plan(page)?
-                },
-                request: Value::Object(stored).to_string(),
-                needs_secrets: needs_secrets || had_password,
-            });
+        let named = extra.as_ref().and_then(Extra::found);
+        let mut written = Vec::with_capacity(seeds.len());
+        for seed in &seeds {
+            mark_password(&mut stored, seed);
+            written.push(seed.requested.as_str());
         }
+        stored.insert("url".to_owned(), written.join(",").into());
+        let needs_secrets = !missing(&stored).is_empty();
+        let mut seeds = seeds.into_iter();
+        let Some(first) = seeds.next() else {
+            return Ok(());
+        };
+        let first = match &extra {
+            Some(extra) => extra.with_analyst(first),
+            None => first,
+        };
+        self.crawls.push(PlannedCrawl {
+            plan: CrawlPlan {
+                named,
+                ..parameters.plan(first, seeds.collect())?
+            },
+            request: Value::Object(stored).to_string(),
+            needs_secrets,
+        });
         Ok(())
     }
 }
@@ -165,9 +186,11 @@ struct CrawlParameters {
 }
 
 impl CrawlParameters {
-    fn take(request: &mut ScrapeRequest) -> Result<Self, PlanError> {
+    fn take(request: &mut ScrapeRequest, allowance: &mut Allowance) -> Result<Self, PlanError> {
         let is_on = |switch: Option<bool>| switch.unwrap_or(false);
         let budget = request.budget.take().unwrap_or_default();
+        let blacklist = list(request.blacklist.take());
+        let whitelist = list(request.whitelist.take());
         let mut sitemaps = request
             .sitemaps
             .take()
@@ -181,10 +204,7 @@ impl CrawlParameters {
             depth: request.depth.map_or(DEPTH_DEFAULT, |depth| {
                 u16::try_from(depth).unwrap_or(u16::MAX)
             }),
-            budget: budget
-                .into_iter()
-                .map(|(prefix, pages)| crawl::budget(&prefix, pages))
-                .collect(),
+            budget: crawl::budgets(&budget)?,
             ceiling: credits(request.max_credits_allowed),
             delay: delay(request.delay)?,
             in_flight: in_flight(request.concurrency_limit)?,
@@ -192,9 +212,9 @@ impl CrawlParameters {
             scope: ScopePlan {
                 subdomains: is_on(request.subdomains),
                 tld: is_on(request.tld),
-                external: external(request.external_domains.take())?,
-                blacklist: patterns("blacklist", request.blacklist.take().map(|list| list.0))?,
-                whitelist: patterns("whitelist", request.whitelist.take().map(|list| list.0))?,
+                external: external(request.external_domains.take(), allowance)?,
+                blacklist: Patterns::read("blacklist", &blacklist, allowance)?,
+                whitelist: Patterns::read("whitelist", &whitelist, allowance)?,
             },
             sitemap: is_on(request.sitemap),
             sitemap_only: is_on(request.sitemap_only),
@@ -204,37 +224,48 @@ impl CrawlParameters {
         })
     }
 
-    fn plan(&self, seed: PagePlan) -> Result<CrawlPlan, PlanError> {
-        let sitemaps = self.sitemap_urls(&seed)?;
+    fn plan(self, seed: PagePlan, roots: Vec<PagePlan>) -> Result<CrawlPlan, PlanError> {
+        let mut sitemaps = Vec::new();
+        for seed in std::iter::once(&seed).chain(&roots) {
+            for url in self.sitemap_urls(&seed.url)? {
+                if !sitemaps.contains(&url) {
+                    sitemaps.push(url);
+                }
+            }
+        }
         Ok(CrawlPlan {
             limit: self.limit,
             depth: self.depth,
-            budget: self.budget.clone(),
+            budget: self.budget,
             ceiling: self.ceiling,
             delay: self.delay,
             in_flight: self.in_flight,
             timeout: self.timeout,
-            scope: self.scope.clone(),
+            scope: self.scope,
             sitemap: SitemapPlan {
                 is_used: self.sitemap || self.sitemap_only || !sitemaps.is_empty(),
                 only: self.sitemap_only,
                 addresses: sitemaps,
             },
-            webhook: self.webhook.clone(),
+            webhook: self.webhook,
             in_background: self.in_background,
             named: None,
             seed,
+            roots,
         })
     }
 
-    fn sitemap_urls(&self, seed: &PagePlan) -> Result<Vec<Url>, PlanError> {
+    fn sitemap_urls(&self, seed: &Url) -> Result<Vec<Url>, PlanError> {
         let resolve = |written: &String| {
-            let url = seed.url.join(written.trim()).ok();
+            let url = seed.join(written.trim()).ok().map(without_userinfo);
             let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
             url.ok_or_else(|| {
                 PlanError::new(
                     "sitemaps",
-                    format!("`{}` is not an HTTP URL or path", excerpt(written)),
+                    format!(
+                        "`{}` is not an HTTP URL or path",
+                        excerpt(&address::shown(written))
+                    ),
                 )
             })
         };
@@ -275,26 +306,22 @@ fn timeout(parts: Option<Map<String, Value>>) -> Result<Option<Duration>, PlanEr
     Ok((!time.is_zero()).then_some(time))
 }
 
-fn external(form: Option<DomainsForm>) -> Result<Vec<External>, PlanError> {
+fn external(form: Option<DomainsForm>, allowance: &mut Allowance) -> Result<Hosts, PlanError> {
     match form {
-        None | Some(DomainsForm::All(false)) => Ok(Vec::new()),
-        Some(DomainsForm::All(true)) => Ok(vec![External::Any]),
-        Some(DomainsForm::Some(list)) => {
-            list.0.iter().map(|entry| crawl::external(entry)).collect()
-        }
+        None | Some(DomainsForm::All(false)) => Ok(Hosts::default()),
+        Some(DomainsForm::All(true)) => Ok(Hosts::all()),
+        Some(DomainsForm::Some(list)) => Hosts::read(&list.0, allowance),
     }
 }
 
-fn patterns(field: &'static str, list: Option<Vec<String>>) -> Result<Vec<Pattern>, PlanError> {
-    let list = list.unwrap_or_default();
-    let filled = list.iter().filter(|entry| !entry.trim().is_empty());
-    filled.map(|entry| crawl::pattern(field, entry)).collect()
+fn list(sent: Option<List<String>>) -> Vec<String> {
+    sent.map(|list| list.0).unwrap_or_default()
 }
 
 fn webhook_plan(object: &Map<String, Value>) -> Result<WebhookPlan, PlanError> {
     let destination = object.get("destination").or(object.get("url"));
     let destination = destination.and_then(Value::as_str).unwrap_or_default();
-    let destination = address::parse(destination)
+    let destination = address::receiver(destination)
         .map_err(|failure| PlanError::new("webhooks", format!("destination: {failure}")))?;
     let is_on = |name: &str| object.get(name).and_then(Value::as_bool).unwrap_or(false);
     Ok(WebhookPlan {

@@ -15,7 +15,14 @@ const FIELD_BYTES_MAX: usize = 1_000_000;
 /// Most characters of an error text; the parser quotes the input.
 const REASON_CHARS_MAX: usize = 300;
 /// Fields whose values are never quoted in an error.
-const SECRET_FIELDS: [&str; 3] = ["router", "headers", "cookies"];
+const SECRET_FIELDS: [&str; 6] = [
+    "router",
+    "headers",
+    "cookies",
+    "evaluate_on_new_document",
+    "automation_scripts",
+    "execution_scripts",
+];
 
 /// A request object.
 pub(crate) trait WireObject: for<'de> Deserialize<'de> {

@@ -29,10 +29,13 @@ mod rendering;
 mod request;
 mod secrets;
 mod transform;
+mod trials;
 mod unlimited;
 mod values;
 mod verb;
 
+#[cfg(test)]
+mod fuzz;
 #[cfg(test)]
 mod tests;
 
@@ -45,7 +48,7 @@ pub use pages::scrape_plan;
 pub use pipeline::{PipelineObject, shown_request};
 pub use plans::{crawl_plan, plan};
 pub use request::ScrapeRequest;
-pub use secrets::with_secrets;
+pub use secrets::{missing_secrets, with_secrets};
 pub use transform::{TransformRequest, transform_plan};
 pub use unlimited::refuse_ai;
 pub use verb::Verb;

@@ -4,8 +4,8 @@ use serde_json::Map;
 
 use trawl_plan::output::{self, FORMAT_DEFAULT, PruneWish};
 use trawl_plan::{
-    Catalog, Chunking, Format, FormatChoice, LinkRewrite, OutputPlan, PlanError, PluginKind,
-    chunking,
+    Allowance, Catalog, Chunking, Format, FormatChoice, LinkRewrite, OutputPlan, PlanError,
+    PluginKind, chunking,
 };
 
 use super::ignored;
@@ -19,6 +19,7 @@ pub(crate) fn output_plan(
     mut request: ScrapeRequest,
     verb: Verb,
     catalog: &dyn Catalog,
+    allowance: &mut Allowance,
     ignored: &mut Vec<String>,
 ) -> Result<OutputPlan, PlanError> {
     let screenshot = rendering::screenshot_format(&request, verb);
@@ -45,7 +46,7 @@ pub(crate) fn output_plan(
         hidden_text: named.hidden_text,
         link_rewrite: request
             .link_rewrite
-            .map(|rule| LinkRewrite::read(&rule))
+            .map(|rule| LinkRewrite::read(&rule, allowance))
             .transpose()?,
         discover: false,
         headers: is_on(request.return_headers),

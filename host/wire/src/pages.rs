@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use trawl_plan::address::Target;
 use trawl_plan::{
-    Engine, PAGES_MAX, PagePlan, PlanError, RefusedPage, ScrapePlan, address, fetching, router,
+    Allowance, Engine, PAGES_MAX, PagePlan, PlanError, RefusedPage, ScrapePlan, address, fetching,
+    router,
 };
 
 use super::defaults::PlanContext;
@@ -14,6 +16,7 @@ use super::ignored::{self, Without};
 use super::output::output_plan;
 use super::rendering;
 use super::request::ScrapeRequest;
+use super::trials::Trials;
 use super::values::{RouterForm, credits};
 use super::verb::Verb;
 
@@ -30,6 +33,12 @@ pub fn scrape_plan(
         pages: Vec::new(),
         ignored: Vec::new(),
     };
+    let trials = Trials::new(context.catalog);
+    let context = PlanContext {
+        catalog: &trials,
+        ..context
+    };
+    let mut allowance = Allowance::default();
     for object in non_empty(objects(body, PAGES_MAX)?)? {
         let room = PAGES_MAX - plan.pages.len();
         let pages = page_plans(
@@ -37,6 +46,7 @@ pub fn scrape_plan(
             verb,
             context,
             Purpose::Pages { room },
+            &mut allowance,
             &mut plan.ignored,
         )?;
         plan.pages.extend(pages);
@@ -68,6 +78,7 @@ pub(crate) fn page_plans(
     verb: Verb,
     context: PlanContext<'_>,
     purpose: Purpose,
+    allowance: &mut Allowance,
     ignored: &mut Vec<String>,
 ) -> Result<Vec<Result<PagePlan, RefusedPage>>, PlanError> {
     let mut request = sent.value;
@@ -96,20 +107,32 @@ pub(crate) fn page_plans(
     request.respect_robots.get_or_insert(is_crawl);
     let render = Arc::new(rendering::plan(&mut request, screenshot)?);
     let fetch = Arc::new(fetch_plan(&mut request, verb, context.defaults, ignored)?);
-    let output = Arc::new(output_plan(request, verb, context.catalog, ignored)?);
+    let output = Arc::new(output_plan(
+        request,
+        verb,
+        context.catalog,
+        allowance,
+        ignored,
+    )?);
     let page = |requested: &str| match address::parse(requested) {
-        Ok(url) => Ok(PagePlan {
-            requested: requested.to_owned(),
+        Ok(Target { url, authorization }) => Ok(PagePlan {
+            requested: match authorization {
+                None => requested.to_owned(),
+                Some(_) => url.to_string(),
+            },
             url,
             engine,
-            fetch: Arc::clone(&fetch),
+            fetch: match authorization {
+                None => Arc::clone(&fetch),
+                Some(value) => Arc::new(fetch.with_authorization(value)),
+            },
             output: Arc::clone(&output),
             ceiling,
             router: Arc::clone(&router),
             render: Arc::clone(&render),
         }),
         Err(failure) => Err(RefusedPage {
-            requested: requested.to_owned(),
+            requested: address::shown(requested).into_owned(),
             failure,
         }),
     };

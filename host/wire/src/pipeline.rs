@@ -17,6 +17,7 @@ use super::error::RequestError;
 use super::fields::{Sent, WireObject, read};
 use super::ignored;
 use super::request::ScrapeRequest;
+use super::secrets::{hide_webhooks, without_credentials, without_marks};
 use super::values::{FormatNames, filled};
 
 /// Most bytes of `text`, decoded from JSON. Spec S22.
@@ -93,7 +94,6 @@ pub struct PipelineObject {
 /// What a pipeline adds to its crawl.
 #[derive(Debug)]
 pub(crate) struct Extra {
-    pipeline: Pipeline,
     analyst: Option<AnalystChoice>,
     /// The URLs of the text.
     found: Option<Arc<Discovered>>,
@@ -132,7 +132,6 @@ impl Extra {
         }
         let mut request = own.value;
         let mut extra = Self {
-            pipeline,
             analyst: None,
             found: None,
             in_background: sent.value.run_in_background == Some(true),
@@ -195,32 +194,13 @@ impl Extra {
         self.found.as_ref().is_some_and(|found| found.is_empty())
     }
 
-    /// The seeds: one for each crawl, or one crawl with the first as its seed and the others beside
-    /// it.
-    pub(crate) fn seeds(&self, pages: Vec<PagePlan>) -> Vec<(PagePlan, Option<Arc<Discovered>>)> {
-        let pages = pages.into_iter().map(|page| self.with_analyst(page));
-        if let Some(found) = &self.found {
-            return pages
-                .take(1)
-                .map(|page| (page, Some(Arc::clone(found))))
-                .collect();
-        }
-        if !self.pipeline.is_joined() {
-            return pages.map(|page| (page, None)).collect();
-        }
-        let mut pages = pages;
-        let Some(first) = pages.next() else {
-            return Vec::new();
-        };
-        let mut named = Discovered::default();
-        for page in pages {
-            named.push(&text_urls::without_fragment(page.url), false);
-        }
-        let named = (!named.is_empty()).then(|| Arc::new(named));
-        vec![(first, named)]
+    /// The URLs of the text: the seeds of `crawl-text`.
+    pub(crate) fn found(&self) -> Option<Arc<Discovered>> {
+        self.found.clone()
     }
 
-    fn with_analyst(&self, page: PagePlan) -> PagePlan {
+    /// The same page with the pipeline's analyst.
+    pub(crate) fn with_analyst(&self, page: PagePlan) -> PagePlan {
         let output = OutputPlan {
             analyst: self.analyst.clone(),
             ..OutputPlan::clone(&page.output)
@@ -235,6 +215,8 @@ impl Extra {
     /// which a background crawl is planned again after a restart, or else with their number.
     pub(crate) fn shorten(&self, stored: &mut Map<String, Value>) {
         if let Some(found) = &self.found {
+            // They are ignored, see `read_text`, so the crawl does not wait for them.
+            without_credentials(stored);
             let text = if self.in_background {
                 let urls = text_urls::written(found, TEXT_BYTES_MAX - LISTED.len_utf8());
                 format!("{LISTED}{urls}")
@@ -246,15 +228,16 @@ impl Extra {
     }
 }
 
-/// A stored request object for display: a list of URLs is replaced by their number.
-pub fn shown_request(stored: String, pipeline: Option<Pipeline>) -> String {
-    if pipeline != Some(Pipeline::CrawlText) {
-        return stored;
-    }
-    let Ok(mut object) = serde_json::from_str::<Map<String, Value>>(&stored) else {
-        return stored;
+/// A stored request object for display: without the secrets of its webhook and the marks of those
+/// that were left out; a list of URLs is replaced by their number.
+pub fn shown_request(stored: &str, pipeline: Option<Pipeline>) -> String {
+    let Ok(mut object) = serde_json::from_str::<Map<String, Value>>(stored) else {
+        return "{}".to_owned();
     };
-    if let Some(Value::String(text)) = object.get_mut(TEXT)
+    hide_webhooks(&mut object);
+    without_marks(&mut object);
+    if pipeline == Some(Pipeline::CrawlText)
+        && let Some(Value::String(text)) = object.get_mut(TEXT)
         && text.starts_with(LISTED)
     {
         *text = url_count(text.lines().count());

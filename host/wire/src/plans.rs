@@ -43,6 +43,6 @@ pub fn crawl_plan(
     match (crawls.pop(), crawls.is_empty()) {
         (Some(crawl), true) => Ok(crawl.plan),
         (None, _) => Err("the stored request has no seed".to_owned()),
-        (Some(_), false) => Err("the stored request has more than one seed".to_owned()),
+        (Some(_), false) => Err("the stored request is of more than one crawl".to_owned()),
     }
 }

@@ -17,7 +17,7 @@ use super::values::{
 #[schema(example = json!({"url": "https://example.com", "return_format": "markdown", "metadata": true}))]
 pub struct ScrapeRequest {
     /// One URL, or several separated by commas. A missing scheme is `https`. The only required
-    /// parameter.
+    /// parameter. Several seeds are one crawl with one id, whose limits hold for all of them.
     #[schema(example = "https://example.com", min_length = 1)]
     pub url: Option<String>,
     /// `smart` (default), `http` or `browser`.

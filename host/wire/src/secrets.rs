@@ -1,62 +1,168 @@
-//! The secrets of a crawl request: removed before the request is stored, merged in again on resume.
+//! The secrets of a crawl request: left out of the request that is stored, sent again on resume.
+//! Decisions D85, D86 and D180.
+
+use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use trawl_plan::{PagePlan, PlanError, credentials};
+use trawl_plan::{PagePlan, PlanError, address, credentials};
 
 use super::error::RequestError;
 use super::fields::WireError;
 
+const AUTHORIZATION: &str = "authorization";
+const HEADERS: &str = "headers";
+const COOKIES: &str = "cookies";
+const ROUTER: &str = "router";
+const CREDENTIALS: &str = "credentials";
+/// What a browser runs and types may contain a password, so all of it counts as secret.
+const SCRIPTS: [&str; 3] = [
+    "evaluate_on_new_document",
+    "automation_scripts",
+    "execution_scripts",
+];
 /// Fields that may hold secrets. A resume takes only these from its body, so that the crawl stays
 /// the same.
-const FIELDS: [&str; 3] = ["headers", "cookies", "router"];
+const FIELDS: [&str; 6] = [HEADERS, COOKIES, ROUTER, SCRIPTS[0], SCRIPTS[1], SCRIPTS[2]];
+/// Names under which a webhook's URL is sent.
+const WEBHOOKS: [&str; 2] = ["webhooks", "webhook"];
+const SITEMAPS: [&str; 2] = ["sitemaps", "sitemap_path"];
 
-/// The request object without secrets, which must never be stored, and whether it had any. Decision
-/// D85.
-pub(crate) fn without_secrets(object: &RawValue) -> (Map<String, Value>, bool) {
+/// The request object without its secrets, which must never be stored. Null stands where one was,
+/// so that a resume can be refused that lacks it.
+pub(crate) fn without_secrets(object: &RawValue) -> Map<String, Value> {
     let mut request: Map<String, Value> = serde_json::from_str(object.get()).unwrap_or_default();
-    let mut had_secrets = remove(&mut request, "cookies");
-    if let Some(Value::Object(headers)) = request.get_mut("headers") {
-        let secret: Vec<String> = headers
-            .keys()
-            .filter(|name| credentials::is_secret_header(name))
-            .cloned()
-            .collect();
-        for name in secret {
-            had_secrets |= remove(headers, &name);
+    for field in [&[COOKIES][..], &SCRIPTS].concat() {
+        blank(&mut request, field);
+    }
+    if let Some(Value::Object(headers)) = request.get_mut(HEADERS) {
+        let names: Vec<String> = headers.keys().cloned().collect();
+        let secret = names.iter();
+        for name in secret.filter(|name| credentials::is_secret_header(name)) {
+            blank(headers, name);
         }
     }
-    if let Some(Value::Object(router)) = request.get_mut("router") {
-        had_secrets |= remove(router, "token");
-        had_secrets |= remove(router, "credentials");
+    if let Some(Value::Object(router)) = request.get_mut(ROUTER) {
+        blank(router, "token");
+        match router.get_mut(CREDENTIALS) {
+            Some(Value::Object(keys)) => {
+                let names: Vec<String> = keys.keys().cloned().collect();
+                names.iter().for_each(|name| blank(keys, name));
+            }
+            _ => blank(router, CREDENTIALS),
+        }
     }
-    (request, had_secrets)
+    for field in SITEMAPS {
+        // They are fetched without a password, too.
+        if let Some(value) = request.get_mut(field) {
+            each_text(value, &mut |text| {
+                if let Cow::Owned(clean) = address::shown(text) {
+                    *text = clean;
+                }
+            });
+        }
+    }
+    request
 }
 
-/// The seed's URL without user name and password, and whether it had any.
-pub(crate) fn without_password(page: &PagePlan) -> (String, bool) {
-    let url = &page.url;
-    if url.password().is_none() && url.username().is_empty() {
-        return (page.requested.clone(), false);
-    }
-    let mut url = url.clone();
-    // These fail only for URLs without a host, which have neither.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    (url.into(), true)
+/// Leaves out the headers and cookies of a request that does not send them.
+pub(crate) fn without_credentials(request: &mut Map<String, Value>) {
+    request.remove(HEADERS);
+    request.remove(COOKIES);
 }
 
-/// Whether the field was there and not null.
-fn remove(object: &mut Map<String, Value>, name: &str) -> bool {
-    object.remove(name).is_some_and(|value| !value.is_null())
+/// Marks the password of the seed's URL, which is sent as `Authorization`, as left out.
+pub(crate) fn mark_password(request: &mut Map<String, Value>, seed: &PagePlan) {
+    let mut sent = seed.fetch.headers.iter();
+    if !sent.any(|(name, _)| name == AUTHORIZATION) {
+        return;
+    }
+    let headers = request.entry(HEADERS).or_insert_with(|| Map::new().into());
+    if !headers.is_object() {
+        *headers = Map::new().into();
+    }
+    if let Value::Object(headers) = headers
+        && key_of(headers, AUTHORIZATION).is_none()
+    {
+        headers.insert(AUTHORIZATION.to_owned(), Value::Null);
+    }
+}
+
+/// Replaces the URLs of webhooks by what may be shown of them.
+pub(crate) fn hide_webhooks(request: &mut Map<String, Value>) {
+    for field in WEBHOOKS {
+        let Some(Value::Object(webhook)) = request.get_mut(field) else {
+            continue;
+        };
+        for name in ["destination", "url"] {
+            if let Some(Value::String(url)) = webhook.get_mut(name) {
+                let receiver = address::receiver(url);
+                *url = receiver.map_or_else(|_| String::new(), |receiver| receiver.to_string());
+            }
+        }
+    }
+}
+
+/// Removes the marks of secrets that were left out.
+pub(crate) fn without_marks(request: &mut Map<String, Value>) {
+    for field in [&[COOKIES][..], &SCRIPTS].concat() {
+        if request.get(field).is_some_and(Value::is_null) {
+            request.remove(field);
+        }
+    }
+    let keep = |_: &String, value: &mut Value| !value.is_null();
+    if let Some(Value::Object(headers)) = request.get_mut(HEADERS) {
+        headers.retain(keep);
+    }
+    if let Some(Value::Object(router)) = request.get_mut(ROUTER) {
+        router.retain(keep);
+        if let Some(Value::Object(keys)) = router.get_mut(CREDENTIALS) {
+            keys.retain(keep);
+            if keys.is_empty() {
+                router.remove(CREDENTIALS);
+            }
+        }
+    }
+}
+
+/// The secrets that a stored request object waits for: `cookies`, `headers.authorization`,
+/// `router.credentials.PROVIDER2_API_KEY`.
+pub(crate) fn missing(request: &Map<String, Value>) -> Vec<String> {
+    let mut paths = Vec::new();
+    for field in FIELDS {
+        match request.get(field) {
+            Some(Value::Null) => paths.push(field.to_owned()),
+            Some(Value::Object(parts)) if field == HEADERS || field == ROUTER => {
+                add_nulls(parts, field, &mut paths);
+                if let Some(Value::Object(keys)) = parts.get(CREDENTIALS)
+                    && field == ROUTER
+                {
+                    add_nulls(keys, "router.credentials", &mut paths);
+                }
+            }
+            _ => {}
+        }
+    }
+    paths
+}
+
+fn add_nulls(parts: &Map<String, Value>, prefix: &str, paths: &mut Vec<String>) {
+    let nulls = parts.iter().filter(|(_, value)| value.is_null());
+    paths.extend(nulls.map(|(name, _)| format!("{prefix}.{name}")));
+}
+
+/// The secrets that a stored request waits for; empty if it waits for none.
+pub fn missing_secrets(stored: &str) -> Vec<String> {
+    let request = serde_json::from_str::<Map<String, Value>>(stored);
+    missing(&request.unwrap_or_default())
 }
 
 /// The stored request object with the secrets of the body `sent`. Objects are merged key by key;
 /// any other value replaces the stored one.
 ///
 /// # Errors
-/// `sent` is not a JSON object.
+/// `sent` is not a JSON object, or lacks a secret that the request was stored without.
 pub fn with_secrets(stored: &str, sent: &[u8]) -> Result<String, RequestError> {
     let sent: Value = serde_json::from_slice(sent)
         .map_err(|_| WireError::body("the body is not JSON, send an object with the secrets"))?;
@@ -65,35 +171,206 @@ pub fn with_secrets(stored: &str, sent: &[u8]) -> Result<String, RequestError> {
     };
     let mut request: Map<String, Value> = serde_json::from_str(stored)
         .map_err(|_| PlanError::new("id", "the stored request of this crawl cannot be read"))?;
+    let waited = !missing(&request).is_empty();
+    let mut n_sent = 0;
     for field in FIELDS {
-        match (request.get_mut(field), sent.remove(field)) {
-            (_, None | Some(Value::Null)) => {}
-            (Some(Value::Object(known)), Some(Value::Object(new))) => known.extend(new),
-            (_, Some(new)) => {
+        let Some(new) = sent.remove(field).filter(|value| !is_blank(value)) else {
+            continue;
+        };
+        n_sent += 1;
+        match (request.get_mut(field), new) {
+            (Some(Value::Object(known)), Value::Object(new)) => merge(known, new),
+            (_, new) => {
                 request.insert(field.to_owned(), new);
             }
         }
     }
+    // A request of an earlier version has no marks: it waits for at least one secret.
+    let lacks_all = !waited && n_sent == 0;
+    let missing = missing(&request);
+    if let Some(field) = FIELDS.into_iter().find(|field| {
+        let first = missing.first();
+        first.is_some_and(|path| path.starts_with(field)) || lacks_all
+    }) {
+        let names = match missing.as_slice() {
+            [] => FIELDS.join("`, `"),
+            missing => missing.join("`, `"),
+        };
+        let reason = format!(
+            "the crawl goes on only with the secrets of its request, which are not stored: send `{names}` again"
+        );
+        return Err(PlanError::new(field, reason).into());
+    }
     Ok(Value::Object(request).to_string())
+}
+
+/// Merges objects key by key, names of headers and credentials without regard to case.
+fn merge(known: &mut Map<String, Value>, new: Map<String, Value>) {
+    for (name, value) in new.into_iter().filter(|(_, value)| !is_blank(value)) {
+        if let Some(same) = key_of(known, &name).filter(|same| *same != name) {
+            known.remove(&same);
+        }
+        match (known.get_mut(&name), value) {
+            (Some(Value::Object(known)), Value::Object(new)) => merge(known, new),
+            (_, value) => {
+                known.insert(name, value);
+            }
+        }
+    }
+}
+
+fn key_of(object: &Map<String, Value>, name: &str) -> Option<String> {
+    let mut keys = object.keys();
+    keys.find(|key| key.eq_ignore_ascii_case(name)).cloned()
+}
+
+/// Puts null in place of a value, or removes it if it says nothing.
+fn blank(object: &mut Map<String, Value>, name: &str) {
+    match object.get_mut(name) {
+        Some(value) if is_blank(value) => {
+            object.remove(name);
+        }
+        Some(value) => *value = Value::Null,
+        None => {}
+    }
+}
+
+/// Whether a value counts as not sent.
+fn is_blank(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(parts) => parts.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Calls `change` with the text, or with each of a list.
+fn each_text(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_text(item, change)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    fn stored(request: &Value) -> Map<String, Value> {
+        let text = request.to_string();
+        without_secrets(&RawValue::from_string(text).expect("JSON"))
+    }
+
+    fn merged(stored: &Value, sent: &Value) -> Result<Value, String> {
+        let merged = with_secrets(&stored.to_string(), sent.to_string().as_bytes());
+        let merged = merged.map_err(|refusal| refusal.to_string())?;
+        Ok(serde_json::from_str(&merged).expect("JSON"))
+    }
+
+    #[test]
+    fn a_stored_request_has_marks_in_place_of_secrets() {
+        let request = json!({
+            "url": "a.example", "headers": {"Accept": "x", "X-Any": "canary", "X-None": null}, "cookies": "a=canary",
+            "router": {"mode": "first", "token": "canary", "credentials": {"KEY": "canary", "NONE": ""}},
+            "automation_scripts": {"/": [{"Fill": {"selector": "#p", "value": "canary"}}]},
+            "evaluate_on_new_document": "canary()", "execution_scripts": {},
+            "sitemaps": ["https://u:canary@a.example/s.xml", "/s.xml"], "sitemap_path": "//u:canary@a.example/",
+        });
+        let stored = stored(&request);
+        assert!(!Value::from(stored.clone()).to_string().contains("canary"));
+        assert_eq!(
+            missing(&stored),
+            [
+                "headers.X-Any",
+                "cookies",
+                "router.token",
+                "router.credentials.KEY",
+                "evaluate_on_new_document",
+                "automation_scripts"
+            ]
+        );
+        assert_eq!(
+            stored["sitemaps"],
+            json!(["https://a.example/s.xml", "/s.xml"])
+        );
+        let mut shown = stored;
+        without_marks(&mut shown);
+        assert_eq!(shown["headers"], json!({"Accept": "x"}));
+        assert_eq!(shown["router"], json!({"mode": "first"}));
+        assert_eq!((shown.get("cookies"), missing(&shown).len()), (None, 0));
+    }
 
     #[test]
     fn only_secrets_are_taken_and_objects_are_merged() {
-        let stored = r#"{"url":"a.example","limit":3,"headers":{"Accept":"x"}}"#;
-        let sent = br#"{"url":"evil.example","limit":9,"headers":{"Authorization":"Bearer y"},"cookies":"a=b"}"#;
-        let merged = with_secrets(stored, sent).expect("an object");
-        let merged: Value = serde_json::from_str(&merged).expect("JSON");
+        let stored = json!({"url": "a.example", "limit": 3, "headers": {"Accept": "x", "Authorization": null},
+            "cookies": null, "router": {"mode": "fallback", "credentials": {"KEY": null}}});
+        let sent = json!({"url": "evil.example", "limit": 9, "headers": {"authorization": "Bearer y"}, "cookies": "a=b",
+            "router": {"credentials": {"KEY": "z"}}});
         assert_eq!(
-            merged,
-            serde_json::json!({
-                "url": "a.example", "limit": 3, "headers": {"Accept": "x", "Authorization": "Bearer y"}, "cookies": "a=b",
-            })
+            merged(&stored, &sent),
+            Ok(json!({
+                "url": "a.example", "limit": 3, "headers": {"Accept": "x", "authorization": "Bearer y"}, "cookies": "a=b",
+                "router": {"mode": "fallback", "credentials": {"KEY": "z"}},
+            }))
         );
-        assert!(with_secrets(stored, b"[]").is_err());
-        assert!(with_secrets(stored, b"").is_err());
+        let stored = stored.to_string();
+        assert!(with_secrets(&stored, b"[]").is_err());
+        assert!(with_secrets(&stored, b"").is_err());
+    }
+
+    #[test]
+    fn a_resume_without_one_of_the_secrets_is_refused() {
+        let stored = json!({"headers": {"Authorization": null}, "cookies": null});
+        let check = |sent: Value, begin: &str, names: &str| {
+            let refusal = merged(&stored, &sent).expect_err("refused");
+            assert!(refusal.starts_with(begin), "{refusal}");
+            assert!(refusal.contains(names), "{refusal}");
+        };
+        check(json!({}), "headers: ", "`headers.Authorization`, `cookies`");
+        check(
+            json!({"cookies": "a=b"}),
+            "headers: ",
+            "`headers.Authorization`",
+        );
+        let header = json!({"authorization": "x"});
+        check(json!({"headers": header}), "cookies: ", "`cookies`");
+        check(
+            json!({"headers": header, "cookies": " "}),
+            "cookies: ",
+            "`cookies`",
+        );
+        check(
+            json!({"headers": header, "cookies": null}),
+            "cookies: ",
+            "`cookies`",
+        );
+        let of_an_earlier_version = json!({"url": "a.example"});
+        assert!(merged(&of_an_earlier_version, &json!({})).is_err());
+        assert!(merged(&of_an_earlier_version, &json!({"cookies": "a=b"})).is_ok());
+    }
+
+    #[test]
+    fn webhooks_are_shown_without_secrets() {
+        let mut request = Map::from_iter([
+            (
+                "webhooks".to_owned(),
+                json!({"destination": "https://u:canary@a.example/x?t=canary", "on_find": true}),
+            ),
+            (
+                "webhook".to_owned(),
+                json!({"url": "u:canary@a.example/x?t=canary"}),
+            ),
+        ]);
+        hide_webhooks(&mut request);
+        assert_eq!(
+            request["webhooks"],
+            json!({"destination": "https://a.example/x", "on_find": true})
+        );
+        assert_eq!(request["webhook"], json!({"url": "https://a.example/x"}));
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use trawl_model::{Nanodollars, Terms};
+use trawl_plan::crawl::CrawlPlan;
 use trawl_plan::testing::FakeCatalog;
 use trawl_plan::{ConfiguredPool, Engine, Format, PagePlan, Pool, RouterMode, ScrapePlan};
 
@@ -343,7 +344,21 @@ fn secrets_are_not_in_debug_text_or_errors() {
         RouterMode::First
     );
     assert!(!format!("{plan:?}").contains("canary"));
+    let body = json!({
+        "url": format!("https://u:{canary}@a.example/x, ftp://u:{canary}@a.example"),
+        "evaluate_on_new_document": canary, "execution_scripts": {"*": canary},
+        "automation_scripts": {"*": [{"Fill": {"selector": "#p", "value": canary}}, {"Type": canary}, {"Evaluate": canary}]},
+    });
+    let plan = plan_of(&body.to_string()).expect("a good request");
+    assert!(!format!("{plan:?}").contains("canary"));
+    let urls = plan.pages.iter().map(|page| match page {
+        Ok(page) => (page.requested.as_str(), page.fetch.headers.len()),
+        Err(refused) => (refused.requested.as_str(), 0),
+    });
+    let urls: Vec<_> = urls.collect();
+    assert_eq!(urls, [("https://a.example/x", 1), ("ftp://a.example/", 0)]);
     for fields in [
+        json!({"automation_scripts": {"*": canary}}),
         json!({"router": canary}),
         json!({"router": {"token": [canary]}}),
         json!({"headers": canary}),
@@ -353,6 +368,102 @@ fn secrets_are_not_in_debug_text_or_errors() {
     ] {
         assert!(!refused(fields.clone()).contains("canary"), "{fields}");
     }
+}
+
+/// The only crawl of a body with these fields.
+fn crawl(fields: &Value) -> Result<PlannedCrawl, String> {
+    let context = PlanContext {
+        catalog: &FakeCatalog,
+        defaults: RequestDefaults::default(),
+    };
+    let request = crawl_request(fields.to_string().as_bytes(), Verb::Scrape, context);
+    let mut crawls = request.map_err(|error| error.to_string())?.crawls;
+    assert_eq!(crawls.len(), 1);
+    Ok(crawls.remove(0))
+}
+
+#[test]
+fn a_crawl_is_stored_without_its_secrets() {
+    let canary = "canary-0123456789";
+    let hook = format!("https://u:{canary}@hook.example/x?t={canary}");
+    let mut request = json!({
+        "url": format!("https://u:{canary}@a.example/x"), "cookies": format!("a={canary}"),
+        "headers": {"X-Custom": canary, "Accept": "text/html"}, "execution_scripts": {"*": canary},
+        "sitemaps": [format!("https://u:{canary}@a.example/s.xml")], "webhooks": {"destination": hook},
+    });
+    let planned = crawl(&request).expect("a good request");
+    assert!(!planned.request.contains("canary"), "{}", planned.request);
+    assert!(!format!("{planned:?}").contains("canary"));
+    assert_eq!(
+        missing_secrets(&planned.request),
+        [
+            "headers.X-Custom",
+            "headers.authorization",
+            "cookies",
+            "execution_scripts"
+        ]
+    );
+    let sent = planned.plan.seed.fetch.headers.iter();
+    let sent: Vec<_> = sent.map(|(name, _)| name.as_str()).collect();
+    assert!(sent.contains(&"authorization"), "{sent:?}");
+    assert_eq!(
+        planned.plan.sitemap.addresses[0].as_str(),
+        "https://a.example/s.xml"
+    );
+
+    // One that goes on after a restart needs its receiver's URL, which is not shown.
+    request["run_in_background"] = true.into();
+    let planned = crawl(&request).expect("a good request");
+    assert!(planned.needs_secrets && planned.request.contains(&hook));
+    let shown = shown_request(&planned.request, None);
+    assert!(
+        !shown.contains("canary") && shown.contains("https://hook.example/x"),
+        "{shown}"
+    );
+    let harmless =
+        json!({"url": "a.example", "headers": {"Accept": "x", "User-Agent": "y"}, "cookies": ""});
+    assert!(!crawl(&harmless).expect("a good request").needs_secrets);
+
+    for (field, value) in [
+        ("sitemaps", json!([format!("ftp://u:{canary}@a.example")])),
+        (
+            "external_domains",
+            json!([format!("https://u:{canary}@a b/")]),
+        ),
+        (
+            "webhooks",
+            json!({"destination": format!("ftp://u:{canary}@a.example")}),
+        ),
+        ("url", json!(format!("ftp://u:{canary}@a.example"))),
+    ] {
+        let mut request = request.clone();
+        request[field] = value;
+        let refusal = crawl(&request).expect_err(field);
+        assert!(!refusal.contains("canary"), "{field}: {refusal}");
+    }
+}
+
+#[test]
+fn a_seed_that_can_never_be_fetched_refuses_the_crawl_by_its_name() {
+    let crawl = |body: Value, verb| {
+        let context = PlanContext {
+            catalog: &FakeCatalog,
+            defaults: RequestDefaults::default(),
+        };
+        crawl_request(body.to_string().as_bytes(), verb, context)
+    };
+    for bad in ["ftp://b.example/x", "http://[::1", "http://b.example:99999"] {
+        let body = json!({"url": format!("https://a.example/,{bad}")});
+        let error = crawl(body, Verb::Scrape).expect_err("a bad seed");
+        assert!(error.to_string().starts_with("url"), "{error}");
+    }
+    // A text may mention what cannot be fetched, as long as it mentions a page as well.
+    let crawl_text = |text: &str| {
+        let verb = Verb::Pipeline(trawl_plan::Pipeline::CrawlText);
+        crawl(json!({ "text": text }), verb)
+    };
+    let planned = crawl_text("see https://a.example/ or http://b.example:99999/").expect("a page");
+    assert_eq!(planned.crawls.len(), 1);
 }
 
 #[test]
@@ -366,8 +477,23 @@ fn links_has_links_and_no_content() {
 
 proptest::proptest! {
     #[test]
-    fn any_body_is_a_plan_or_an_error(body in "[\\[\\]{}\",:a-z0-9 .]{0,120}") {
-        let _ = plan_of(&body);
+    fn any_body_is_a_plan_with_pages_or_a_bad_request(body in "[\\[\\]{}\",:a-z0-9 .]{0,120}") {
+        match plan_of(&body) {
+            Ok(plan) => proptest::prop_assert!(!plan.pages.is_empty(), "{}", body),
+            Err(message) => proptest::prop_assert!(!message.is_empty(), "{}", body),
+        }
+        let is_json = serde_json::from_str::<Value>(&body).is_ok();
+        proptest::prop_assert!(is_json || plan_of(&body).is_err(), "{}", body);
+    }
+
+    /// One URL among unknown parameters of any form is still one page, and each of them is named.
+    #[test]
+    fn unknown_parameters_never_change_a_plan(name in "x_[a-z]{1,12}", value in "[a-z0-9 ]{0,20}", number in proptest::prelude::any::<i64>()) {
+        for sent in [json!(value), json!(number), json!([value]), json!({ "a": number })] {
+            let plan = plan(json!({ (name.as_str()): sent }));
+            proptest::prop_assert_eq!(plan.pages.len(), 1);
+            proptest::prop_assert_eq!(&plan.ignored, std::slice::from_ref(&name));
+        }
     }
 }
 
@@ -413,4 +539,48 @@ fn the_unlimited_plan_has_a_pool_of_its_own() {
         Pool::Standard,
         &["proxy"],
     );
+}
+
+#[test]
+fn the_seeds_of_an_object_are_one_crawl_also_when_it_is_planned_again() {
+    let context = || PlanContext {
+        catalog: &FakeCatalog,
+        defaults: RequestDefaults::default(),
+    };
+    let crawls = |body: Value| {
+        let request = crawl_request(body.to_string().as_bytes(), Verb::Scrape, context());
+        request.expect("a good request").crawls
+    };
+    let seeds = "a.com/x,y,https://user:word@b.com/1, c.com";
+    let object = json!({"url": seeds, "limit": 7, "sitemap_path": "/map.xml"});
+    let planned = crawls(json!([object, {"url": "d.com"}]));
+    assert_eq!(planned.len(), 2, "an object is a crawl");
+    let plan = &planned[0].plan;
+    assert_eq!(plan.seed.url.as_str(), "https://a.com/x,y");
+    let roots = |plan: &CrawlPlan| {
+        let roots = plan.roots.iter().map(|root| root.url.to_string());
+        roots.collect::<Vec<_>>()
+    };
+    assert_eq!(roots(plan), ["https://b.com/1", "https://c.com/"]);
+    let has_password = plan.seeds().map(|seed| !seed.fetch.headers.is_empty());
+    assert_eq!(has_password.collect::<Vec<_>>(), [false, true, false]);
+    assert_eq!((plan.limit, plan.sitemap.addresses.len()), (Some(7), 3));
+    let stored = &planned[0].request;
+    assert!(
+        planned[0].needs_secrets && !stored.contains("word"),
+        "{stored}"
+    );
+    let defaults = RequestDefaults::default();
+    let again = crawl_plan(stored, "crawl", &FakeCatalog, defaults).expect("a stored request");
+    assert_eq!(
+        (again.seed.url.as_str(), again.limit),
+        ("https://a.com/x,y", Some(7))
+    );
+    assert_eq!(roots(&again), ["https://b.com/1", "https://c.com/"]);
+    // The bound on seeds is that of the request.
+    let many = vec!["a.com"; 60].join(",");
+    let body = json!([{"url": many}, {"url": many}]).to_string();
+    let refused = crawl_request(body.as_bytes(), Verb::Scrape, context());
+    let refused = refused.expect_err("too many").to_string();
+    assert!(refused.contains("more seeds"), "{refused}");
 }

@@ -5,13 +5,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use trawl_plan::{Catalog, PlanError, TransformPlan, TransformSource, address};
+use trawl_plan::{Allowance, Catalog, PlanError, TransformPlan, TransformSource, address};
 
 use super::error::RequestError;
 use super::fields::{WireError, WireObject, objects, read};
 use super::ignored::{self, Without};
 use super::output::output_plan;
 use super::request::ScrapeRequest;
+use super::trials::Trials;
 use super::values::{ChunkingForm, FormatNames, List, SourceForm};
 use super::verb::Verb;
 
@@ -144,7 +145,8 @@ pub fn transform_plan(body: &[u8], catalog: &dyn Catalog) -> Result<TransformPla
     let output = output_plan(
         request.into_scrape_request(),
         Verb::Scrape,
-        catalog,
+        &Trials::new(catalog),
+        &mut Allowance::default(),
         &mut ignored,
     )?;
     Ok(TransformPlan {
@@ -182,10 +184,11 @@ fn source(item: TransformItem) -> Result<TransformSource, PlanError> {
         .as_deref()
         .map(str::trim)
         .filter(|url| !url.is_empty());
-    let url = url.map(address::parse).transpose();
+    let target = url.map(address::parse).transpose();
+    let target = target.map_err(|failure| PlanError::new("data", format!("`url`: {failure}")))?;
     Ok(TransformSource {
         html: Bytes::from(html.0),
-        url: url.map_err(|failure| PlanError::new("data", format!("`url`: {failure}")))?,
+        url: target.map(|target| target.url),
     })
 }
 

@@ -7,8 +7,8 @@ use trawl_sdk::{Document, Extractor, Failure, Info, Kind, Source, Tag};
 /// Lists the absolute `http` and `https` URLs of `<a href>` and `<area href>` in page order,
 /// without duplicates.
 ///
-/// Fragments are removed, since they refer to a place on a page. A link with only a fragment is
-/// skipped.
+/// Fragments are removed, since they refer to a place on a page, and so are user names and
+/// passwords. A link with only a fragment is skipped.
 pub struct Links;
 
 trawl_sdk::export!(extractor: Links);
@@ -65,7 +65,18 @@ fn target(document: &Document, href: &str) -> Option<String> {
     let mut link = document.resolve(page)?;
     link.truncate(link.find('#').unwrap_or(link.len()));
     let is_web = link.starts_with("https://") || link.starts_with("http://");
-    is_web.then_some(link)
+    is_web.then(|| without_userinfo(link))
+}
+
+/// An absolute URL without user name and password.
+fn without_userinfo(mut link: String) -> String {
+    let start = link.find("://").map_or(0, |at| at + "://".len());
+    let authority = link[start..].find(['/', '?']);
+    let authority = authority.map_or(link.len(), |length| start + length);
+    if let Some(at) = link[start..authority].rfind('@') {
+        link.drain(start..=start + at);
+    }
+    link
 }
 
 #[cfg(test)]
@@ -111,6 +122,14 @@ mod tests {
         check(
             "<a href='#top'>t</a><a href='c#1'>1</a><a href='c#2'>2</a>",
             &["https://example.com/a/c"],
+        );
+    }
+
+    #[test]
+    fn a_password_in_a_link_is_left_out() {
+        check(
+            "<a href='https://u:p@a.example/x@y?z@'>1</a><a href='//u@a.example/x@y?z@'>2</a>",
+            &["https://a.example/x@y?z@"],
         );
     }
 

@@ -3,34 +3,19 @@
 mod faults;
 mod pages;
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use trawl_model::memory::MemoryBudget;
 use trawl_net::egress::{AllowList, Egress, EgressConfig};
-use trawl_net::fetch::{CookieJar, FetchConfig, FetchError, Fetched, Fetcher};
+use trawl_net::fetch::{Caller, CookieJar, FetchConfig, FetchError, Fetched, Fetcher};
 use trawl_net::politeness::{Politeness, PolitenessConfig};
-use trawl_plan::{CachePlan, FetchPlan, Pace, Pool};
+use trawl_plan::FetchPlan;
 use url::Url;
 
 /// The plan of a request without parameters.
 pub(crate) fn plan() -> FetchPlan {
-    FetchPlan {
-        timeout: Duration::from_secs(20),
-        headers: Vec::new(),
-        cookies: Vec::new(),
-        user_agent: None,
-        locale: None,
-        country_code: None,
-        pool: Pool::Standard,
-        respect_robots: false,
-        cache: CachePlan {
-            enabled: false,
-            max_age: Duration::ZERO,
-            allow_stale: false,
-            skip_browser: false,
-        },
-        pace: Pace::default(),
-        gate: None,
-    }
+    FetchPlan::bare(Duration::from_secs(20))
 }
 
 /// A configuration that allows 127.0.0.1 and no other private address.
@@ -45,6 +30,7 @@ pub(crate) fn loopback() -> EgressConfig {
 pub(crate) struct Run {
     pub(crate) fetcher: Fetcher,
     pub(crate) jar: CookieJar,
+    pub(crate) memory: Arc<MemoryBudget>,
 }
 
 impl Run {
@@ -57,6 +43,7 @@ impl Run {
         Self {
             fetcher: Fetcher::new(egress, config),
             jar: CookieJar::new(),
+            memory: MemoryBudget::unlimited(),
         }
     }
 
@@ -64,7 +51,11 @@ impl Run {
         let url: Url = url.parse().expect("a URL");
         let politeness = Politeness::new(&PolitenessConfig::default());
         let permit = politeness.permit(url.host_str().unwrap_or_default()).await;
-        self.fetcher.fetch(&permit, &url, plan, &self.jar).await
+        let caller = Caller {
+            cookies: &self.jar,
+            memory: &self.memory.share("caller").page(),
+        };
+        self.fetcher.fetch(&permit, &url, plan, caller).await
     }
 
     /// Status and message of a page that must fail.

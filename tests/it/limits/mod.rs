@@ -1,5 +1,7 @@
-//! Hostile pages and addresses through the API: each is a page, or a failure that costs nothing,
-//! and the server keeps working.
+//! Hostile pages, addresses and requests through the API: each is a page, or a failure that costs
+//! nothing, and the server keeps working.
 
 mod addresses;
 mod bombs;
+mod expressions;
+mod memory;

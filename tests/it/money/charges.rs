@@ -202,11 +202,11 @@ async fn a_page_that_exceeds_its_ceiling_fails_for_free() {
     let entry = app.page(body(&above, 1)).await;
     assert_free(&entry);
     let reason = entry["error"].as_str().unwrap();
-    assert!(reason.contains("ceiling"), "{reason}");
+    assert!(reason.contains("`max_credits_per_page` allows"), "{reason}");
     assert_eq!(entry["content"], "");
     assert_eq!(app.balance(), 100 * DOLLAR);
     let (_, reason) = app.failure(body(&below, 0)).await;
-    assert!(reason.contains("ceiling"), "{reason}");
+    assert!(reason.contains("`max_credits_per_page` allows"), "{reason}");
     assert!(Caller::total(&app.fine(body(&below, 1)).await) <= credit as i64);
     assert!(Caller::total(&app.fine(body(&above, 3)).await) > credit as i64);
     app.assert_settled().await;
@@ -271,5 +271,30 @@ async fn a_truncated_page_costs_nothing() {
         assert_free(&entry);
     }
     assert_eq!(app.balance(), 100 * DOLLAR);
+    app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_bot_wall_with_a_good_status_is_a_blocked_page_at_no_cost() {
+    let (app, site) = (TestApp::start().await, FakeSite::start().await);
+    let wall = "<h1>shop.example</h1><p>A moment, the connection is looked at.</p>\
+        <script>window._cf_chl_opt={}</script>";
+    let wall = site.put("/wall", "text/html", wall);
+    let form = "<h1>Write to us</h1><p>Tick the box so that we know you are human.</p><form><input name=mail>\
+        <div class=h-captcha></div></form><script src=https://hcaptcha.com/1/api.js></script>";
+    let form = site.put("/form", "text/html", form);
+    let before = app.balance();
+    for mode in ["http", "smart"] {
+        let entry = app.page(json!({"url": wall, "request": mode})).await;
+        assert_free(&entry);
+        let error = entry["error"].as_str().unwrap();
+        assert!(
+            error.contains("blocked") && error.contains("`cloudflare`"),
+            "{error}"
+        );
+        assert_eq!(entry["status"], 200);
+    }
+    assert_eq!(app.balance(), before);
+    app.fine(json!({"url": form, "request": "http"})).await;
     app.assert_settled().await;
 }

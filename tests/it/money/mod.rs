@@ -1,6 +1,7 @@
 //! Money through the API: what is charged, what is not, and that the ledger is always consistent.
 
 mod bill;
+mod ceilings;
 mod charges;
 mod kill;
 mod repeats;

@@ -90,14 +90,11 @@ async fn a_failed_page_is_free_whatever_the_vendor_charged() {
     assert_eq!(vendor(&entry, "vendor_cost"), CREDIT);
     assert_eq!(vendor(&entry, "billed_cost"), 0);
     assert_eq!(nanodollars(&entry["costs"]["total_cost"]), 0);
-    // No provider can serve it: the last one tried is named.
+    // No provider can serve it: what was asked in vain is in the metadata alone.
     let entry = stage.page("http://127.0.0.1:1/breaks", json!({})).await;
-    assert_eq!(
-        entry["costs"]["vendor"]["provider"], "provider_2",
-        "{entry}"
-    );
-    assert_eq!(entry["costs"]["vendor"]["attempts"], 1);
-    assert_eq!(vendor(&entry, "billed_cost"), 0);
+    assert!(entry["costs"]["vendor"].is_null(), "{entry}");
+    let asked = &entry["metadata"]["provider_attempts"];
+    assert_eq!(asked[0]["provider"], "provider_2", "{entry}");
     assert_eq!(entry["status"], 521);
     let error = entry["error"].as_str().unwrap();
     assert!(
@@ -115,7 +112,7 @@ async fn a_provider_that_could_exceed_the_ceiling_is_skipped() {
     // of provider_2.
     let body = json!({"url": "http://127.0.0.1:1/page", "request": "http", "router": {}, "max_credits_per_page": 20});
     let entry = stage.app.page(body).await;
-    assert_eq!(served_by(&entry), ("provider_7".to_owned(), 1));
+    assert_eq!(served_by(&entry), ("provider_7".to_owned(), 2));
     let body = json!({"url": "http://127.0.0.1:1/page", "request": "http", "router": {}, "max_credits_per_page": 1});
     assert_eq!(stage.app.page(body).await["status"], 521);
     stage.app.assert_settled().await;
@@ -136,7 +133,7 @@ async fn a_page_ends_at_its_timeout_and_its_job_is_cancelled() {
     let elapsed = started.elapsed();
     assert!(elapsed < Duration::from_millis(5_500), "{elapsed:?}");
     assert!(!entry["error"].is_null(), "{entry}");
-    assert_eq!(vendor(&entry, "billed_cost"), 0);
+    assert!(entry["costs"]["vendor"].is_null(), "{entry}");
     // The job of an abandoned conversation costs money until it is stopped.
     let aborted = || {
         let asked = stage.vendors.asked("provider_8");
@@ -178,4 +175,29 @@ async fn a_page_without_a_reported_cost_is_not_free() {
     assert_eq!(vendor(&entry, "vendor_cost"), CREDIT);
     assert_eq!(vendor(&entry, "billed_cost"), CREDIT * 12 / 10);
     stage.assert_used(&["provider_2"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_pages_that_the_operator_paid_are_kept_for_others() {
+    let stage = Stage::keeping_pages(true, &[pooled(2)]).await;
+    let url = "http://127.0.0.1:1/page";
+    // The fake's own page sets a cookie, and such pages are never kept.
+    let page = Answered::new(200, "text/html", "<p>cod and chips</p>");
+    stage
+        .vendors
+        .always("provider_2", page.header("Spb-initial-status-code", 200));
+    // The caller's key pays: the page is not kept.
+    let own = json!({"credentials": {"PROVIDER2_API_KEY": GOOD_KEY}});
+    for _ in 0..2 {
+        let entry = stage.page(url, own.clone()).await;
+        assert_eq!(served_by(&entry), ("provider_2".to_owned(), 1));
+        assert_eq!(entry["costs"]["vendor"]["byok"], true);
+    }
+    let first = stage.page(url, json!({})).await;
+    assert_eq!(served_by(&first), ("provider_2".to_owned(), 1));
+    let again = stage.page(url, json!({})).await;
+    assert_eq!(served_by(&again), (String::new(), 0), "{again}");
+    assert_eq!(again["content"], first["content"]);
+    assert_eq!(again["metadata"]["cache"]["status"], "hit");
+    stage.assert_used(&["provider_2"; 3]).await;
 }

@@ -2,6 +2,7 @@
 
 mod billing;
 mod conformance;
+mod fuzz;
 mod operator;
 mod router;
 mod secrets;
@@ -35,8 +36,15 @@ const NAMES: [(u32, &str); 9] = [
 impl Stage {
     /// A stage with these credentials of the operator.
     async fn with(credentials: &[(&str, &str)]) -> Self {
+        // Most tests ask providers anew for a page.
+        Self::keeping_pages(false, credentials).await
+    }
+
+    /// The same, with or without a page cache.
+    async fn keeping_pages(keeps_pages: bool, credentials: &[(&str, &str)]) -> Self {
         let vendors = VendorServer::start().await;
         let mut world = World::new();
+        world.keeps_pages = keeps_pages;
         world.use_vendors(vendors.address, credentials);
         Self {
             app: TestApp::of(world).await,

@@ -1,59 +1,12 @@
 //! Every vendor is used in every mode with canary keys, then all output is searched for them.
 //! Spec S21.
 
-use std::path::Path;
-
 use serde_json::{Value, json};
+use trawl_tests::canary::{assert_clean, assert_folder_clean};
 use trawl_tests::vendors::{Answered, BAD_KEY, BUSY_KEY, GOOD_KEY, POOR_KEY, to_base64};
 use trawl_tests::{ServerProcess, VendorServer, World};
 
 use super::{NAMES, pooled_pairs};
-
-/// All encodings of a canary that must not occur anywhere.
-fn forms() -> Vec<String> {
-    let mut forms = Vec::new();
-    for key in [GOOD_KEY, POOR_KEY, BUSY_KEY, BAD_KEY] {
-        let percent = key
-            .replace('/', "%2F")
-            .replace('+', "%2B")
-            .replace('=', "%3D");
-        forms.extend([key.to_owned(), percent.to_lowercase(), percent]);
-        for before in ["", "a", "ab"] {
-            let text = to_base64(format!("{before}{key}").as_bytes());
-            // Without the letters that depend on what precedes and follows it.
-            let start = (before.len() * 8).div_ceil(6);
-            let end = (before.len() + key.len()) * 8 / 6;
-            forms.push(text[start..end].to_owned());
-        }
-    }
-    forms
-}
-
-fn assert_clean(what: &str, bytes: &[u8]) {
-    for form in forms() {
-        let found = bytes
-            .windows(form.len())
-            .position(|window| window == form.as_bytes());
-        if let Some(place) = found {
-            let from = place.saturating_sub(200);
-            let around = String::from_utf8_lossy(&bytes[from..(place + 60).min(bytes.len())]);
-            panic!("a key in {what}: …{around}…");
-        }
-    }
-}
-
-fn assert_folder_clean(folder: &Path) {
-    for entry in std::fs::read_dir(folder).expect("a folder") {
-        let entry = entry.expect("an entry");
-        let kind = entry.file_type().expect("a kind");
-        if kind.is_dir() {
-            assert_folder_clean(&entry.path());
-        } else if kind.is_file() {
-            let bytes = std::fs::read(entry.path()).expect("a file");
-            assert_clean(&entry.path().display().to_string(), &bytes);
-        }
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_key_is_in_responses_logs_metrics_or_files() {
@@ -66,6 +19,7 @@ async fn no_key_is_in_responses_logs_metrics_or_files() {
     let mut world = World::new();
     world.use_vendors(vendors.address, &pairs);
     world.log = "trace";
+    world.config = "[http]\nmetrics_without_key = true\n".to_owned();
     let server = ServerProcess::start(world);
     let mut all: Vec<u8> = Vec::new();
     let mut ask = async |path: &str, body: Value| {
@@ -128,15 +82,16 @@ async fn no_key_is_in_responses_logs_metrics_or_files() {
         assert_eq!(answer.status, 200, "{path}");
         all.extend_from_slice(&answer.body);
     }
-    assert_clean("an answer", &all);
+    let keys = [GOOD_KEY, POOR_KEY, BUSY_KEY, BAD_KEY].map(str::to_owned);
+    assert_clean("an answer", &all, &keys);
     let asked = vendors.order().len();
     assert!(asked > 100, "the vendors were called {asked} times");
-    assert_folder_clean(&server.world.data());
+    assert_folder_clean(&server.world.data(), &keys);
     let log = std::fs::read(server.world.path("log")).expect("a log");
     assert!(
         log.len() > 100_000,
         "a log at the lowest level, not {} bytes",
         log.len()
     );
-    assert_clean("the log", &log);
+    assert_clean("the log", &log, &keys);
 }

@@ -75,10 +75,7 @@ async fn each_provider_distinguishes_target_errors_from_vendor_errors() {
             let entry = stage.app.page(body).await;
             assert!(!entry["error"].is_null(), "{number} {path}: {entry}");
             assert_eq!(entry["costs"]["total_cost"], 0.0, "{number} {path}");
-            assert_eq!(
-                entry["costs"]["vendor"]["billed_cost"], 0.0,
-                "{number} {path}"
-            );
+            assert!(entry["costs"]["vendor"].is_null(), "{number} {path}");
         }
     }
     stage.app.assert_settled().await;

@@ -48,43 +48,195 @@ async fn dialogs_windows_and_downloads_block_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn a_crash_fails_one_page_and_the_browser_recovers() {
+async fn a_crash_costs_no_other_page() {
     let stage = Stage::new().await;
     let waiting = stage.page("/waiting", "<p>waiting");
-    let fine = stage.site.url("/page");
-    for part in ["--type=renderer", "--headless"] {
-        let hit = stage
-            .app
-            .failure(request(&waiting, json!({"wait_for": 8_000})));
+    let steps = json!({"wait_for": 3_000, "automation_scripts": {"*": [{"Wait": 9_000}]}});
+    // (killed processes, parameters, whether the page is rendered once more)
+    for (part, more, is_retried) in [
+        ("--type=renderer", json!({"wait_for": 4_000}), false),
+        ("--headless", json!({"wait_for": 4_000}), true),
+        ("--headless", steps, false),
+    ] {
+        let delay = if more["automation_scripts"].is_null() {
+            700
+        } else {
+            // Until its steps have begun, which are not taken twice.
+            6_500
+        };
+        let asked = || {
+            let requests = stage.site.requests();
+            requests
+                .iter()
+                .filter(|head| head.starts_with("GET /waiting "))
+                .count()
+        };
+        let before = asked();
+        let hit = stage.app.page(request(&waiting, more));
         let killing = async {
             let end = Instant::now() + Duration::from_secs(6);
-            while !stage
-                .site
-                .requests()
-                .iter()
-                .any(|head| head.contains("/waiting"))
-                && Instant::now() < end
-            {
+            while asked() == before && Instant::now() < end {
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
-            tokio::time::sleep(Duration::from_millis(700)).await;
+            tokio::time::sleep(Duration::from_millis(delay)).await;
             stage.browser.kill(part)
         };
-        let ((status, reason), killed) = tokio::join!(hit, killing);
+        let (entry, killed) = tokio::join!(hit, killing);
         assert!(killed > 0, "{part}");
-        assert_eq!(status, 598, "{part}: {reason}");
-        assert!(reason.contains("crash"), "{reason}");
+        if is_retried {
+            assert!(content(&entry).contains("waiting"), "{part}: {entry}");
+        } else {
+            assert_eq!(entry["status"], 598, "{part}: {entry}");
+            assert!(
+                entry["error"].as_str().unwrap().contains("crash"),
+                "{entry}"
+            );
+        }
+        assert_eq!(asked() - before, 1 + usize::from(is_retried), "{part}");
+        let fine = stage.site.url("/page");
         assert!(
             content(&stage.rendered(&fine, json!({})).await).contains("A page"),
             "{part}"
         );
     }
-    assert_eq!(
-        stage.browser.groups().len(),
-        2,
-        "the browser was replaced once"
-    );
+    // The first; that of the retry; the one after it; the one after the steps.
+    assert_eq!(stage.browser.groups().len(), 4);
     stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn the_page_that_grows_ends_and_not_the_largest() {
+    let stage = Stage::with(|world| world.browser.memory_mib = 450).await;
+    let take = "const all = []; const take = (count) => { for (let i = 0; i < count; i++) { \
+        const part = new Uint8Array(8 << 20); part.fill(1); all.push(part); } };";
+    // 320 MiB at once and then nothing, beside a page that starts to grow when nobody has for more
+    // than ten seconds, and has grown by 250 MiB at most when it is too much.
+    let large = format!("<p>innocent<script>{take} take(40)</script>");
+    let grower = format!(
+        "<p>x<script>{take} const grow = () => {{ take(2); if (all.length < 200) setTimeout(grow, 100); }}; \
+         setTimeout(grow, 14000)</script>"
+    );
+    let (large, grower) = (stage.page("/large", &large), stage.page("/grower", &grower));
+    let more = json!({"wait_for": 24_000, "request_timeout": 45});
+    let steps = json!({"wait_for": 24_000, "request_timeout": 45,
+        "automation_scripts": {"*": [{"Evaluate": "all.length"}]}});
+    let (innocent, (status, reason)) = tokio::join!(
+        stage.rendered(&large, steps),
+        stage.app.failure(request(&grower, more))
+    );
+    let report = &innocent["metadata"]["automation_data"];
+    assert_eq!(report[0]["result"], 40, "{innocent}");
+    assert_eq!(status, 598, "{reason}");
+    assert!(reason.contains("too much memory"), "{reason}");
+    assert_eq!(stage.browser.groups().len(), 1);
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn blobs_in_the_shared_process_cost_no_other_page() {
+    let stage = Stage::with(|world| world.browser.memory_mib = 400).await;
+    // Blobs are in the memory of the browser's own process.
+    let blobs = stage.page(
+        "/blobs",
+        "<p>x<script>const all = []; const fill = () => { \
+        for (let i = 0; i < 4; i++) all.push(new Blob([new Uint8Array(16 << 20)])); \
+        if (all.length < 100) setTimeout(fill, 100); }; setTimeout(fill, 1500)</script>",
+    );
+    let wait = |milliseconds: u32| json!({"wait_for": milliseconds, "request_timeout": 40});
+    let innocent = stage.page("/innocent", "<p>innocent");
+    let (entry, (status, reason)) = tokio::join!(
+        stage.rendered(&innocent, wait(8_000)),
+        stage.app.failure(request(&blobs, wait(12_000)))
+    );
+    assert!(content(&entry).contains("innocent"), "{entry}");
+    assert_eq!(status, 598, "{reason}");
+    assert!(reason.contains("memory"), "{reason}");
+    // One for both, then one for each.
+    assert_eq!(stage.browser.groups().len(), 3);
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn the_browser_is_not_root_and_its_profile_is_private() {
+    use std::os::unix::fs::MetadataExt;
+
+    let uid = |status: &str| {
+        let line = status.lines().find(|line| line.starts_with("Uid:"));
+        let ids = line.unwrap().split_whitespace().skip(1);
+        ids.map(|id| id.parse::<u32>().unwrap()).collect::<Vec<_>>()
+    };
+    let own = uid(&std::fs::read_to_string("/proc/self/status").unwrap())[0];
+    let stage = Stage::with(|world| world.browser.no_sandbox = true).await;
+    stage.rendered(&stage.site.url("/page"), json!({})).await;
+    let processes = stage.browser.processes();
+    assert!(!processes.is_empty());
+    for (id, line) in &processes {
+        let Ok(status) = std::fs::read_to_string(format!("/proc/{id}/status")) else {
+            continue;
+        };
+        let ids = uid(&status);
+        assert!(ids.iter().all(|id| *id != 0 || own != 0), "{ids:?}: {line}");
+    }
+    let mut folders = processes.iter().filter_map(|(_, line)| {
+        let start = line.split_once("--user-data-dir=")?.1;
+        start.split(' ').next().map(str::to_owned)
+    });
+    let folder = std::fs::metadata(folders.next().expect("a profile folder")).unwrap();
+    assert_eq!(folder.mode() & 0o777, 0o700);
+    assert!(folder.uid() != 0 || own != 0);
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_browser_shows_in_health() {
+    let mut world = World::new();
+    let browser = WatchedBrowser::put_script(&mut world, "echo 'FATAL: dead' >&2; exit 1");
+    let app = TestApp::of(world).await;
+    let health = app.get("/health").await.json();
+    let (http, browser_health) = (&health["engines"]["http"], &health["engines"]["browser"]);
+    assert_eq!(http["ok"], true, "{health}");
+    assert_eq!(browser_health["ok"], false, "{health}");
+    let error = browser_health["error"].as_str().unwrap();
+    assert!(error.contains("FATAL: dead"), "{error}");
+    app.app.close().await;
+    browser.assert_gone().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_browser_that_dies_later_shows_in_health_at_once() {
+    let mut world = World::new();
+    let folder = world.path("browser");
+    let installed = option_env!("TRAWL_TEST_BROWSER").unwrap_or_default();
+    let line = format!(
+        "test -e {}/dead && exit 1\nexec {installed} \"$@\"",
+        folder.display()
+    );
+    let _for_its_sandbox = WatchedBrowser::put(&mut world);
+    std::fs::remove_dir_all(&folder).unwrap();
+    let browser = WatchedBrowser::put_script(&mut world, &line);
+    let app = TestApp::of(world).await;
+    let health = async || app.get("/health").await.json()["engines"]["browser"].clone();
+    assert_eq!(health().await["ok"], true);
+    std::fs::write(folder.join("dead"), "").unwrap();
+    assert!(browser.kill("--headless") > 0);
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    // The next page notices, and the check does not answer from memory any more.
+    let (status, _) = app
+        .failure(request("http://sample.trawl.test/", json!({})))
+        .await;
+    assert_eq!(status, 598);
+    assert_eq!(health().await["ok"], false);
+    std::fs::remove_file(folder.join("dead")).unwrap();
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    app.fine(request("http://sample.trawl.test/", json!({})))
+        .await;
+    assert_eq!(health().await["ok"], true);
+    app.app.close().await;
+    browser.assert_gone().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -137,7 +289,9 @@ async fn browsers_are_recycled_and_leave_no_processes() {
         assert!(Instant::now() < end, "{:?}", stage.browser.processes());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let metrics = String::from_utf8(stage.app.get("/metrics").await.body).unwrap();
+    let key = stage.app.app.new_admin_key().unwrap();
+    let metrics = stage.app.with_key(key.expose()).get("/metrics").await;
+    let metrics = String::from_utf8(metrics.body).unwrap();
     for name in [
         "trawl_browser_launches_total",
         "trawl_browser_recycles_total",

@@ -2,9 +2,12 @@
 //! Without a browser these tests are ignored: see `build.rs`.
 
 mod apps;
+mod bounds;
 mod faults;
 mod isolation;
+mod leaks;
 mod modes;
+mod origins;
 mod parameters;
 mod xpath;
 
@@ -27,6 +30,8 @@ impl Stage {
     async fn with(change: impl FnOnce(&mut World)) -> Self {
         let mut world = World::new();
         let browser = WatchedBrowser::put(&mut world);
+        // Most tests render a page anew.
+        world.keeps_pages = false;
         change(&mut world);
         Self {
             app: TestApp::of(world).await,

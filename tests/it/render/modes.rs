@@ -85,8 +85,11 @@ async fn a_page_that_exceeds_its_ceiling_fails_for_free() {
     // 3 MB cost 30 credits.
     let body = super::request(&url, json!({"max_credits_per_page": 10}));
     let (status, reason) = stage.app.failure(body).await;
-    assert_eq!(status, 598, "{reason}");
-    assert!(reason.contains("more than"), "{reason}");
+    assert_eq!(status, 599, "{reason}");
+    assert!(
+        reason.contains("`max_credits_per_page` allows 10"),
+        "{reason}"
+    );
     assert_eq!(stage.app.balance(), before);
     let expensive = stage
         .rendered(&url, json!({"max_credits_per_page": 100}))
@@ -219,5 +222,42 @@ async fn the_unblocker_is_a_scrape_with_a_browser() {
     let entry = answer.json()[0].clone();
     assert_eq!(content(&entry).trim(), SENTENCE);
     assert_eq!(entry["metadata"]["rendered_by"], "browser");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_rendered_page_is_kept_under_what_shaped_it() {
+    let stage = Stage::with(|world| world.keeps_pages = true).await;
+    let url = stage.page("/", "<script>document.write('<p>w' + innerWidth)</script>");
+    let status = |entry: &serde_json::Value| entry["metadata"]["cache"]["status"].clone();
+    let first = stage.rendered(&url, json!({})).await;
+    assert!(status(&first).is_null());
+    let n_requests = stage.site.requests().len();
+    let before = stage.app.balance();
+    let again = stage.rendered(&url, json!({})).await;
+    assert_eq!(
+        (status(&again), content(&again)),
+        (json!("hit"), content(&first))
+    );
+    assert_eq!(again["costs"]["bytes_transferred_cost"], 0.0);
+    assert!(
+        before - stage.app.balance() < 1_000,
+        "only the CPU of the format"
+    );
+    assert_eq!(stage.site.requests().len(), n_requests);
+    for other in [
+        json!({"viewport": {"width": 700, "height": 500}}),
+        json!({"execution_scripts": {"*": "document.body.append('more')"}}),
+        json!({"block_images": true}),
+        json!({"user_agent": "Other/1.0"}),
+        json!({"headers": {"X-Own": "canary"}}),
+        json!({"cookies": "sid=canary"}),
+        json!({"automation_scripts": {"*": [{"Wait": 1}]}}),
+        json!({"cache": false}),
+    ] {
+        let entry = stage.rendered(&url, other.clone()).await;
+        assert!(status(&entry).is_null(), "{other}");
+    }
     stage.close().await;
 }

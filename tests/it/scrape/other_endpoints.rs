@@ -186,10 +186,11 @@ async fn openapi_and_plugins_are_described() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn metrics_count_requests_and_calls() {
-    let (world, site) = (
+    let (mut world, site) = (
         trawl_tests::World::new(),
         trawl_tests::FakeSite::start().await,
     );
+    world.config = "[http]\nmetrics_without_key = true\n".to_owned();
     let server = trawl_tests::ServerProcess::start(world);
     server
         .fine(json!({"url": site.url("/page"), "return_format": "markdown"}))
@@ -201,7 +202,7 @@ async fn metrics_count_requests_and_calls() {
         text.contains("trawl_requests_total{route=\"/scrape\",status=\"200\"} 1"),
         "{text}"
     );
-    for counted in ["markdown", "pages", "bytes"] {
+    for counted in ["markdown", "pages", "bytes", "trawl_connections_total"] {
         assert!(text.contains(counted), "{counted}: {text}");
     }
     let forwarded = server
@@ -212,7 +213,7 @@ async fn metrics_count_requests_and_calls() {
             String::new(),
         )
         .await;
-    assert_eq!(forwarded.unwrap().status, 403);
+    assert_eq!(forwarded.unwrap().status, 401);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use trawl::config::ProxySettings;
+use trawl::config::{ProxySettings, ResolveSetting};
 use trawl_tests::{TestApp, World};
 
 use super::{CRAWL, LINKS, SCRAPE};
@@ -43,6 +43,7 @@ fn in_pool(pool: &str, url: String) -> ProxySettings {
         url,
         country: None,
         dollars_per_gigabyte: String::new(),
+        resolve: ResolveSetting::default(),
     }
 }
 

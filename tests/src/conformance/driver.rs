@@ -120,7 +120,10 @@ impl Conversation {
 }
 
 /// The request as the vendor gets it, with the credentials filled in.
-fn asked(described: &Description, request: &Request, key: &str) -> Asked {
+///
+/// # Panics
+/// The request does not go to [`ORIGIN`], or names a credential that the adapter has not declared.
+pub fn asked(described: &Description, request: &Request, key: &str) -> Asked {
     let secret = |name: &String| {
         assert!(
             described.credentials.contains(name),

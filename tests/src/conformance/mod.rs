@@ -11,7 +11,7 @@ use trawl_sdk::provider::{Abilities, Class, Cost, Task, USD};
 
 pub use cases::CASES;
 pub use check::check;
-pub use driver::{Adapter, Conversation, Native, ORIGIN, converse};
+pub use driver::{Adapter, Conversation, Native, ORIGIN, asked, converse};
 pub use features::{ECHO, FEATURES, Feature, INEXPRESSIBLE, echo_differences};
 
 use crate::vendors::{IMAGE, LARGE_BYTES};

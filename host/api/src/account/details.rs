@@ -10,6 +10,7 @@ use axum::response::Response;
 use trawl_billing::Account;
 use trawl_control::{Reply, Request};
 
+use super::limits;
 use super::views::AccountView;
 use crate::Api;
 use crate::http::error::ApiError;
@@ -19,7 +20,7 @@ use crate::http::format::ResponseFormat;
     get,
     path = "/account",
     tag = "account",
-    description = "Returns the account of the key, with its balance, keys and subscription.",
+    description = "Returns the account of the key, with its balance, keys, subscription, and limits with what is used of them.",
     responses(
         (status = 200, description = "The account", body = AccountView),
         (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
@@ -28,15 +29,18 @@ use crate::http::format::ResponseFormat;
 )]
 pub(crate) async fn account(
     State(api): State<Api>,
-    Extension(account): Extension<Arc<Account>>,
+    Extension(owner): Extension<Arc<Account>>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let request = Request::Account {
-        account: account.id.to_string(),
+        account: owner.id.to_string(),
     };
     match trawl_control::perform(api.service.billing(), request).await? {
         Reply::Account { account, keys } => {
-            let view = AccountView::from(account).with_keys(keys);
+            let limits = limits::limits(&api, &owner.id).await?;
+            let view = AccountView::from(account)
+                .with_keys(keys)
+                .with_limits(limits);
             ResponseFormat::of(&headers).object(&view)
         }
         _ => Err(ApiError::Internal),

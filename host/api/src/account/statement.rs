@@ -18,6 +18,7 @@ use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::params::Query;
+use crate::http::queries::Queries;
 
 pub(crate) use super::statement_body::Statement;
 
@@ -55,21 +56,24 @@ pub(crate) async fn statement(
     Query(query): Query<StatementQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    respond(&api, &account.id, &query, &headers).await
+    let queries = Some(Arc::clone(&api.queries));
+    respond(&api, &account.id, &query, &headers, queries).await
 }
 
-/// The statement of an account; for its owner and for the operator.
+/// The statement of an account; for its owner, among his other queries, and for the operator.
 pub(crate) async fn respond(
     api: &Api,
     account: &AccountId,
     query: &StatementQuery,
     headers: &HeaderMap,
+    queries: Option<Arc<Queries>>,
 ) -> Result<Response, ApiError> {
     let from = parse_time("from", query.from.as_deref())?.unwrap_or(Timestamp::MIN);
     let to = parse_time("to", query.to.as_deref())?.unwrap_or(Timestamp::MAX);
     let format = format(query.format.as_deref(), headers)?;
     let billing = api.service.billing().clone();
-    let chunks = statement_body::chunks(billing, account.clone(), from..to, format).await?;
+    let chunks =
+        statement_body::chunks(billing, account.clone(), from..to, format, queries).await?;
     let mut response = Response::new(Body::from_stream(chunks));
     let media_type = HeaderValue::from_static(format.media_type());
     response

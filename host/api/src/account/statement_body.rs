@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 
 use axum::body::Bytes;
 use futures_util::{Stream, StreamExt, stream};
@@ -15,6 +16,7 @@ use trawl_wire::{Costs, dollars};
 
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
+use crate::http::queries::Queries;
 
 /// Entries that are read from the ledger at a time.
 const ENTRIES_AT_ONCE: u32 = 1_000;
@@ -98,24 +100,31 @@ impl From<Posted> for StatementEntry {
     }
 }
 
-/// The statement in chunks.
+/// The statement in chunks. The account waits for its turn before each, unless the operator asks.
 ///
 /// # Errors
-/// The store failed.
+/// The store failed, or the account's earlier queries take too long.
 pub(super) async fn chunks(
     billing: Billing,
     account: AccountId,
     time: Range<Timestamp>,
     format: StatementFormat,
+    queries: Option<Arc<Queries>>,
 ) -> Result<impl Stream<Item = io::Result<Bytes>> + Send + 'static, ApiError> {
+    let permit = match &queries {
+        Some(queries) => Some(queries.take(&account).await?),
+        None => None,
+    };
     let opening = balance_before(&billing, &account, time.start).await?;
+    drop(permit);
     let head = format.head(&account, opening);
     let reader = Reader {
         billing,
         account,
         time,
         format,
-        after: 0,
+        queries,
+        after: Window::WITHOUT_SUMS,
         balance: opening,
         is_done: false,
     };
@@ -144,6 +153,7 @@ struct Reader {
     account: AccountId,
     time: Range<Timestamp>,
     format: StatementFormat,
+    queries: Option<Arc<Queries>>,
     after: i64,
     /// Balance after the last entry that was read.
     balance: Nanodollars,
@@ -162,12 +172,17 @@ impl Reader {
             after: self.after,
             limit: ENTRIES_AT_ONCE,
         };
+        let permit = match &self.queries {
+            Some(queries) => queries.next(&self.account).await,
+            None => None,
+        };
         let page = self.billing.statement(&self.account, window).await;
+        drop(permit);
         let entries = page.map_err(io::Error::other)?.entries;
         self.is_done = entries.is_empty();
         let mut text = Vec::new();
         for posted in entries {
-            let is_first = self.after == 0;
+            let is_first = self.after == Window::WITHOUT_SUMS;
             self.after = posted.seq;
             self.balance += posted.entry.amount;
             self.format.write(posted, is_first, &mut text)?;

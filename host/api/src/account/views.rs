@@ -1,10 +1,14 @@
 //! Accounts, subscriptions and keys as owners and the operator see them. Amounts are in dollars.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use trawl_model::Nanodollars;
 use trawl_wire::dollars;
+
+use super::limits::LimitView;
 
 /// An account.
 #[derive(Serialize, ToSchema)]
@@ -14,6 +18,7 @@ use trawl_wire::dollars;
     "subscription": {"state": "active", "seats": 8, "active": 3, "next_seats": 8, "price": 160.0,
         "from": "2026-01-31T10:20:30.000Z", "to": "2026-02-28T10:20:30.000Z"},
     "notices": {"destination": "https://you.example/hook", "low_balance_dollars": 5.0},
+    "limits": {"streaming_crawls": {"limit": 100, "used": 2}, "stored_bytes": {"limit": 10737418240_u64, "used": 52110233}},
 }))]
 pub(crate) struct AccountView {
     /// Its identifier.
@@ -35,6 +40,13 @@ pub(crate) struct AccountView {
     subscription: Option<SubscriptionView>,
     /// Webhook for a low balance; null if none is set.
     notices: Option<NoticesView>,
+    /// Its limits by name: `requests_per_minute`; crawls at once, `streaming_crawls` and
+    /// `background_crawls` (queued ones included); `browser_tabs`; lists and statements at once,
+    /// `queries`; `stored_bytes` of crawls, stored answers, contacts and webhook events;
+    /// undelivered `webhook_events` and `webhook_bytes`. Absent in lists of accounts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<BTreeMap<String, LimitView>>)]
+    limits: Option<BTreeMap<&'static str, LimitView>>,
 }
 
 impl AccountView {
@@ -43,6 +55,14 @@ impl AccountView {
         let keys = keys.into_iter().map(KeyView::from).collect();
         Self {
             keys: Some(keys),
+            ..self
+        }
+    }
+
+    /// The account with its limits.
+    pub(crate) fn with_limits(self, limits: BTreeMap<&'static str, LimitView>) -> Self {
+        Self {
+            limits: Some(limits),
             ..self
         }
     }
@@ -61,6 +81,7 @@ impl From<trawl_control::AccountView> for AccountView {
             keys: None,
             subscription: view.subscription.map(SubscriptionView::from),
             notices: view.notices.map(NoticesView::from),
+            limits: None,
         }
     }
 }

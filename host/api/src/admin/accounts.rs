@@ -41,11 +41,10 @@ pub(super) async fn list(
         other => return Err(unexpected(&other)),
     };
     let count = accounts.len() as u64;
-    let offset = usize::try_from(range.offset).unwrap_or(usize::MAX);
-    let accounts = accounts.into_iter().skip(offset).take(range.limit as usize);
     ResponseFormat::of(&headers).object(&Page {
-        data: accounts.map(AccountView::from).collect(),
+        data: range.of(accounts).map(AccountView::from).collect(),
         count,
+        next_cursor: None,
     })
 }
 

@@ -54,6 +54,7 @@ pub(super) async fn list(
     match ask(&api, Request::Keys { account, all }).await? {
         Reply::Keys(keys) => ResponseFormat::of(&headers).object(&Page {
             count: keys.len() as u64,
+            next_cursor: None,
             data: keys.into_iter().map(KeyView::from).collect(),
         }),
         other => Err(unexpected(&other)),

@@ -122,7 +122,7 @@ pub(super) async fn statement(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let account = api.service.billing().known(&account)?;
-    statement::respond(&api, &account.id, &query, &headers).await
+    statement::respond(&api, &account.id, &query, &headers, None).await
 }
 
 /// Period of the usage report.

@@ -22,7 +22,7 @@ const NOTE: &str = "prices are set in trawl.toml and read at startup: edit the f
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({
     "since": "2026-01-31T10:20:30.000Z",
-    "prices": {"gigabyte": "1", "cpu_minute": "0.0001", "stored_gigabyte": "0", "own_key_percent": 10, "own_key_least": "0.0001",
+    "prices": {"gigabyte": "1", "cpu_minute": "0.0001", "own_key_percent": 10, "own_key_least": "0.0001",
         "pooled_percent": 20, "pools": {"residential": "4"}, "seats": [{"from": 1, "dollars": "20"}, {"from": 10, "dollars": "18"}]},
     "note": "prices are set in trawl.toml and read at startup: edit the file and restart; past charges do not change",
 }))]
@@ -86,6 +86,7 @@ pub(super) async fn history(
     match ask(&api, Request::PriceHistory {}).await? {
         Reply::PriceHistory(history) => ResponseFormat::of(&headers).object(&Page {
             count: history.len() as u64,
+            next_cursor: None,
             data: history
                 .into_iter()
                 .map(|view| Prices::new(view, None))

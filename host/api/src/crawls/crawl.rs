@@ -8,6 +8,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 
 use trawl_billing::Account;
+use trawl_store::CrawlState;
 use trawl_wire::{Entry, ScrapeRequest, Verb};
 
 use super::start;
@@ -23,9 +24,11 @@ use crate::http::request::{ApiRequest, serve};
     post,
     path = "/crawl",
     description = "Crawls a site from its seed URL within the limits of the request and streams one entry per page, in the order \
-        in which pages finish. The `X-Crawl-Id` header has the id of the crawl. With `run_in_background`, the response is sent at \
+        in which pages finish. `url` may list several seeds, separated by commas: they are one crawl with one id, and `limit`, `depth`, \
+        `budget`, `max_credits_allowed` and `crawl_timeout` hold for all of them together. The `X-Crawl-Id` header has the id of the \
+        crawl. With `run_in_background`, the response is sent at \
         once.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them: each seed URL is a separate crawl",
+    request_body(content = ScrapeRequest, description = "One request object, or an array of them: each object is a crawl of its own, with its own limits",
         example = json!({"url": "http://sample.trawl.test/", "limit": 3, "return_format": "markdown"})),
     responses(
         (status = 200, description = "One entry per page; `error` is set for a page that failed", body = Vec<Entry>),
@@ -87,12 +90,14 @@ pub(crate) async fn stop(
 #[utoipa::path(
     post,
     path = "/crawl/{id}/resume",
-    description = "Resumes a parked crawl: send the `headers`, `cookies` or `router` secrets that were lost in a restart.",
+    description = "Resumes a parked crawl: send the secrets that were lost in a restart, which `missing_secrets` of the crawl's \
+        state names: values of `headers`, `cookies`, keys of `router`, scripts.",
     params(("id" = String, Path, description = "`X-Crawl-Id`")),
     request_body(content = ScrapeRequest, description = "The fields that contain the secrets",
         example = json!({"headers": {"authorization": "Basic dXNlcjpwYXNzd29yZA=="}})),
     responses(
         (status = 200, description = "State of the crawl after the call", body = CrawlStatus),
+        (status = 400, description = "A secret is missing"),
         (status = 404, description = "The account has no such crawl"),
         (status = 409, description = "The crawl is not parked"),
     ),
@@ -106,10 +111,20 @@ pub(crate) async fn resume(
 ) -> Result<Response, ApiError> {
     let work = |request: ApiRequest| async move {
         let crawls = request.service.crawls();
-        let stored = crawls.show(&request.account.id, &id).await?.record.request;
-        let complete = trawl_wire::with_secrets(&stored, &request.body)?;
+        let shown = crawls.show(&request.account.id, &id).await?;
+        let complete = match trawl_wire::with_secrets(&shown.record.request, &request.body) {
+            // A crawl that does not wait cannot be resumed, whatever secrets were sent.
+            Err(_) if shown.progress.state != CrawlState::Parked && is_object(&request.body) => {
+                shown.record.request
+            }
+            complete => complete?,
+        };
         let view = crawls.resume(&request.account.id, &id, &complete).await?;
         request.format.object(&CrawlStatus::from(view))
     };
     serve(&api, account, request, BODY_BYTES_MAX, work).await
+}
+
+fn is_object(body: &[u8]) -> bool {
+    serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(body).is_ok()
 }

@@ -68,6 +68,7 @@ pub(crate) async fn skipped(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let count_max = query.limit.unwrap_or(SKIPPED_DEFAULT).clamp(1, SKIPPED_MAX);
+    let _permit = api.queries.take(&account.id).await?;
     let rows = api
         .service
         .crawls()

@@ -23,22 +23,8 @@ use crate::http::stream as responses;
 
 /// Starts the crawls of a request and answers with their pages, or with their ids.
 pub(crate) async fn pages(request: ApiRequest, verb: Verb) -> Result<Response, ApiError> {
-    plan(&request, verb)?.run(request, None).await
-}
-
-/// Plans the crawls of a request on a blocking thread: its body may be large.
-pub(crate) async fn plan_blocking(
-    request: ApiRequest,
-    verb: Verb,
-) -> Result<(PlannedCrawls, ApiRequest), ApiError> {
-    let planning = tokio::task::spawn_blocking(move || {
-        let planned = plan(&request, verb)?;
-        Ok((planned, request))
-    });
-    planning.await.unwrap_or_else(|panic| {
-        tracing::error!(error = %panic, "planning a request panicked");
-        Err(ApiError::Internal)
-    })
+    let (planned, request) = request.planned(move |request| plan(request, verb)).await?;
+    planned.run(request, None).await
 }
 
 /// Plans the crawls of a request.
@@ -84,8 +70,11 @@ impl PlannedCrawls {
         slot: Option<Arc<Slot>>,
     ) -> Result<StartedCrawls, ApiError> {
         let CrawlRequest { crawls, ignored } = self.crawls;
+        let plans: Vec<&CrawlPlan> = crawls.iter().map(|crawl| &crawl.plan).collect();
+        let service = &request.service;
+        let places = service.crawls().admit(&request.account.id, &plans).await?;
         let mut started = Vec::with_capacity(crawls.len());
-        for crawl in crawls {
+        for (crawl, places) in crawls.into_iter().zip(places) {
             let new = NewCrawl {
                 account: request.account.id.clone(),
                 plan: crawl.plan,
@@ -95,6 +84,7 @@ impl PlannedCrawls {
                 terms: request.terms,
                 slot: slot.clone(),
                 registry: self.run.registry(),
+                places,
             };
             started.push(request.service.crawls().begin(new).await?);
         }
@@ -144,8 +134,7 @@ fn receiver_stream(entries: Receiver<Bytes>) -> impl Stream<Item = Bytes> + Send
     .boxed()
 }
 
-/// The response to a request for background crawls. Decision D48: a list if there are several
-/// seeds.
+/// The response to a request for background crawls. Decision D48: a list if there are several.
 fn queued(format: ResponseFormat, ids: &[String]) -> Result<Response, ApiError> {
     let one = |id: &String| json!({"id": id, "status": "queued"});
     match ids {

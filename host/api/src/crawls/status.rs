@@ -22,9 +22,13 @@ pub(super) struct CrawlStatus {
     status: &'static str,
     /// Why it ended or is about to end: `completed`, `limit`, `depth`, `budget`,
     /// `max_credits_allowed`, `balance`, `crawl_timeout`, `cancelled`, `client_gone`,
-    /// `server_stopped`, `credentials_lost`, `failed`.
+    /// `server_stopped`, `credentials_lost`, `stored_bytes`, `failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     stop_reason: Option<&'static str>,
+    /// The secrets that a parked crawl waits for, such as `headers.authorization`: it goes on once
+    /// `/crawl/{id}/resume` gets all of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing_secrets: Vec<String>,
     /// Whether it runs in the background.
     background: bool,
     /// Pages delivered, including failed ones.
@@ -85,12 +89,17 @@ impl From<CrawlView> for CrawlStatus {
             skipped: progress.urls.skipped,
         });
         let pipeline = Pipeline::named(&record.verb);
-        let request = trawl_wire::shown_request(record.request, pipeline);
+        let request = trawl_wire::shown_request(&record.request, pipeline);
+        let missing_secrets = match progress.state {
+            CrawlState::Parked => trawl_wire::missing_secrets(&record.request),
+            _ => Vec::new(),
+        };
         Self {
             id: record.id,
             state: progress.state.name(),
             status: progress.state.name(),
             stop_reason,
+            missing_secrets,
             background: record.in_background,
             pages: progress.n_pages,
             failed: progress.n_failed,

@@ -17,7 +17,7 @@ use trawl_store::Contact;
 use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
-use crate::http::paging::{Page, Paging};
+use crate::http::paging::{Cursor, Page, Paging};
 use crate::http::params::Query;
 
 /// The site whose contacts to return.
@@ -67,7 +67,7 @@ impl From<Contact> for ContactView {
     get,
     path = "/data/contacts",
     description = "Lists the contacts that `/pipeline/extract-contacts` has stored, each once per site.",
-    params(SiteQuery, Paging),
+    params(SiteQuery, Paging, Cursor),
     responses(
         (status = 200, description = "A page of the contacts, the most recently found first", body = Page<ContactView>,
             example = json!({"count": 1, "data": [{
@@ -82,9 +82,10 @@ pub(crate) async fn contacts(
     Extension(account): Extension<Arc<Account>>,
     Query(site): Query<SiteQuery>,
     Query(paging): Query<Paging>,
+    Query(cursor): Query<Cursor>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let range = paging.range()?;
+    let range = cursor.range(&paging)?;
     let site = site.domain.as_deref().map(str::trim);
     let site = site.filter(|site| !site.is_empty());
     let domain = site.map(|site| {
@@ -93,15 +94,13 @@ pub(crate) async fn contacts(
     });
     let domain = domain.transpose()?;
     let pipelines = api.service.pipelines();
+    let _permit = api.queries.take(&account.id).await?;
     let found = pipelines
         .contacts(&account.id, domain.as_deref(), range)
-        .await;
-    let found = found.map_err(|error| {
-        tracing::error!(error = %error, "cannot read contacts");
-        ApiError::Internal
-    })?;
+        .await?;
     ResponseFormat::of(&headers).object(&Page {
         data: found.rows.into_iter().map(ContactView::from).collect(),
         count: found.count,
+        next_cursor: found.next.map(|key| key.to_string()),
     })
 }

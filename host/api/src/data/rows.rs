@@ -4,6 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use trawl_model::StopReason;
+use trawl_model::redact::shown_url;
 use trawl_store::{CrawlRecord, CrawledPage, OutboxRow};
 use trawl_wire::dollars;
 
@@ -153,34 +154,10 @@ impl From<OutboxRow> for WaitingEvent {
         Self {
             id: row.id,
             event: row.event,
-            destination: without_secrets(&row.destination),
+            destination: shown_url(&row.destination),
             attempts: row.n_attempts,
             created: row.created.to_string(),
             due: row.due.to_string(),
         }
-    }
-}
-
-/// A URL without the parts that may be secret.
-fn without_secrets(destination: &str) -> String {
-    let Ok(mut url) = url::Url::parse(destination) else {
-        return String::new();
-    };
-    // Fails only for a URL that cannot have a user name.
-    let _cannot_have_one = url.set_username("").and_then(|()| url.set_password(None));
-    url.set_query(None);
-    url.set_fragment(None);
-    url.into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn secrets_of_a_webhook_url_are_removed() {
-        let shown = without_secrets("https://ada:pass@a.example:8443/hook?token=x#y");
-        assert_eq!(shown, "https://a.example:8443/hook");
-        assert_eq!(without_secrets("nonsense"), "");
     }
 }

@@ -9,13 +9,13 @@ use axum::response::Response;
 
 use trawl_billing::{Account, AccountId};
 use trawl_control::Reply;
-use trawl_store::{PageRange, Rows, StoreError};
+use trawl_store::{PageRange, Rows};
 
 use super::rows::Row;
 use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
-use crate::http::paging::{Page, Paging};
+use crate::http::paging::{Cursor, Page, Paging, Slice};
 use crate::http::params::{Path, Query};
 
 /// All tables; `contacts` has a route of its own.
@@ -34,13 +34,14 @@ const TABLES: [&str; 6] = [
     tag = "data",
     description = "Lists the account's stored records. `crawl_logs`: pages of its crawls; `crawl_state`: its crawls; `pages`: pages of its \
         background crawls, without content; `webhooks`: pending webhook events; `api_keys`: its keys. Sorted newest first, events and keys \
-        oldest first. A crawl and its rows are deleted 7 days after it ends.",
-    params(("table" = String, Path, description = "`crawl_logs`, `crawl_state`, `pages`, `webhooks` or `api_keys`", example = "crawl_state"), Paging),
+        oldest first. `next_cursor` of a page, sent as `cursor`, gets the next one. A crawl and its rows are deleted 7 days after it ends.",
+    params(("table" = String, Path, description = "`crawl_logs`, `crawl_state`, `pages`, `webhooks` or `api_keys`", example = "crawl_state"), Paging, Cursor),
     responses(
         (status = 200, description = "A page of the table", body = Page<Row>, example = json!({"data": [{
             "crawl_id": "0a1b2c3d4e5f60718293a4b5c6d7e8f9", "seq": 1, "url": "https://example.com/", "status": 200, "error": null,
             "total_cost": 0.000001256, "at": "2026-01-31T10:20:30.000Z"}], "count": 1})),
-        (status = 400, description = "`limit` or `page` is not a positive integer",
+        (status = 400, description = "`limit` or `page` is not a positive integer, `cursor` is not that of a page, or `page` is beyond the \
+            first 100,000 rows",
             example = json!({"error": "page: must be a positive integer"})),
         (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
         (status = 404, description = "No such table", example = json!({"error":
@@ -53,9 +54,17 @@ pub(crate) async fn table(
     Extension(account): Extension<Arc<Account>>,
     Path(table): Path<String>,
     Query(paging): Query<Paging>,
+    Query(cursor): Query<Cursor>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let page = read(&api, &account.id, &table, paging.range()?).await?;
+    let page = match &*table {
+        "api_keys" => keys(&api, &account.id, paging.range()?).await?,
+        table => {
+            let range = cursor.range(&paging)?;
+            let _permit = api.queries.take(&account.id).await?;
+            read(&api, &account.id, table, range).await?
+        }
+    };
     ResponseFormat::of(&headers).object(&page)
 }
 
@@ -66,45 +75,38 @@ async fn read(
     range: PageRange,
 ) -> Result<Page<Row>, ApiError> {
     let records = api.service.store();
-    match table {
-        "crawl_logs" => page(records.page_rows(account, false, range).await, |row| {
+    Ok(match table {
+        "crawl_logs" => page(records.page_rows(account, false, range).await?, |row| {
             Row::CrawlLog(row.into())
         }),
-        "crawl_state" => page(records.crawl_rows(account, range).await, |row| {
+        "crawl_state" => page(records.crawl_rows(account, range).await?, |row| {
             Row::CrawlState(row.into())
         }),
-        "pages" => page(records.page_rows(account, true, range).await, |row| {
+        "pages" => page(records.page_rows(account, true, range).await?, |row| {
             Row::Page(row.into())
         }),
-        "webhooks" => page(records.outbox_rows(account, range).await, |row| {
+        "webhooks" => page(records.outbox_rows(account, range).await?, |row| {
             Row::Webhook(row.into())
         }),
-        "api_keys" => keys(api, account, range).await,
         _ => {
             let table: String = table.chars().take(100).collect();
-            Err(ApiError::Unknown(format!(
+            return Err(ApiError::Unknown(format!(
                 "unknown table `{table}`, expected {}",
                 TABLES.join(", ")
-            )))
+            )));
         }
-    }
-}
-
-fn page<T>(
-    rows: Result<Rows<T>, StoreError>,
-    row: impl Fn(T) -> Row,
-) -> Result<Page<Row>, ApiError> {
-    let rows = rows.map_err(|error| {
-        tracing::error!(error = %error, "cannot read a table");
-        ApiError::Internal
-    })?;
-    Ok(Page {
-        data: rows.rows.into_iter().map(row).collect(),
-        count: rows.count,
     })
 }
 
-async fn keys(api: &Api, account: &AccountId, range: PageRange) -> Result<Page<Row>, ApiError> {
+fn page<T>(rows: Rows<T>, row: impl Fn(T) -> Row) -> Page<Row> {
+    Page {
+        data: rows.rows.into_iter().map(row).collect(),
+        count: rows.count,
+        next_cursor: rows.next.map(|key| key.to_string()),
+    }
+}
+
+async fn keys(api: &Api, account: &AccountId, slice: Slice) -> Result<Page<Row>, ApiError> {
     let request = trawl_control::Request::Keys {
         account: account.to_string(),
         all: false,
@@ -113,10 +115,9 @@ async fn keys(api: &Api, account: &AccountId, range: PageRange) -> Result<Page<R
         return Err(ApiError::Internal);
     };
     let count = keys.len() as u64;
-    let offset = usize::try_from(range.offset).unwrap_or(usize::MAX);
-    let keys = keys.into_iter().skip(offset).take(range.limit as usize);
     Ok(Page {
-        data: keys.map(|key| Row::Key(key.into())).collect(),
+        data: slice.of(keys).map(|key| Row::Key(key.into())).collect(),
         count,
+        next_cursor: None,
     })
 }

@@ -1,4 +1,4 @@
-//! Authentication by API key, and the rate limit of the key.
+//! Authentication by API key, and the rate limit of the account.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::error::ApiError;
 use super::rate::RateLimit;
 use crate::Api;
 
-/// Authenticates a request and applies the rate limit of its key. Passes the account on as a
+/// Authenticates a request and applies the rate limit of its account. Passes the account on as a
 /// request extension.
 pub(crate) async fn require_key(
     State(api): State<Api>,
@@ -39,7 +39,7 @@ pub(crate) async fn require_key(
 fn authenticate(api: &Api, headers: &HeaderMap) -> Option<(Arc<Account>, RateLimit)> {
     let key = key(headers)?;
     let account = api.service.billing().authenticate(key)?;
-    let limit = api.rate_limits.take(key, std::time::Instant::now());
+    let limit = api.rate_limits.take(&account.id, std::time::Instant::now());
     Some((account, limit))
 }
 

@@ -1,5 +1,7 @@
 //! Reading request bodies, with limits on size and time.
 
+use std::error::Error;
+use std::io;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -54,8 +56,16 @@ pub(crate) async fn read(request: Request, bytes_max: usize) -> Result<Bytes, Ap
             discard(body).await;
             Err(ApiError::TooLarge(bytes_max))
         }
+        Ok(Err(error)) if is_slow(&*error) => Err(ApiError::SlowBody),
         Ok(Err(_)) => Err(ApiError::Invalid("the request body ended early".to_owned())),
     }
+}
+
+/// Whether the listener gave up on a body that made no progress.
+fn is_slow(error: &(dyn Error + 'static)) -> bool {
+    let causes = std::iter::successors(Some(error), |&error| error.source());
+    let mut errors = causes.filter_map(|error| error.downcast_ref::<io::Error>());
+    errors.any(|error| error.kind() == io::ErrorKind::TimedOut)
 }
 
 /// Reads on for a while: a client that is still sending when the connection closes never sees the

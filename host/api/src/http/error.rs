@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use trawl_billing::{BillingError, FundsError, SubscriptionError};
 use trawl_control::ControlError;
 use trawl_crawl::CrawlError;
+use trawl_store::{StorageRefusal, StoreError};
 use trawl_wire::RequestError;
 
 /// Why a request failed. Decision D73.
@@ -26,8 +27,6 @@ pub(crate) enum ApiError {
     PlanInactive,
     /// All seats are in use: seats of the account, requests in flight.
     NoSeat(u32, u32),
-    /// The endpoint is not open to this client.
-    Closed,
     /// No such path.
     NotFound,
     /// What the request names does not exist.
@@ -48,6 +47,11 @@ pub(crate) enum ApiError {
     MediaType,
     /// The rate limit is exceeded; seconds until it resets.
     SlowDown(u64),
+    /// A limit of the account is reached: which, what is used of it and what to do; seconds until
+    /// another try is useful.
+    AtLimit(String, u64),
+    /// Nothing more may be stored: why, and what to do.
+    Storage(String),
     /// A bug, or the store failed; the cause is in the log.
     Internal,
     /// The endpoint is part of the interface but not implemented.
@@ -62,14 +66,17 @@ impl ApiError {
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
             Self::Key => StatusCode::UNAUTHORIZED,
             Self::Funds(_) | Self::AiSubscription => StatusCode::PAYMENT_REQUIRED,
-            Self::Closed | Self::PlanRequired | Self::PlanInactive => StatusCode::FORBIDDEN,
+            Self::PlanRequired | Self::PlanInactive => StatusCode::FORBIDDEN,
             Self::NotFound | Self::NoCrawl | Self::Unknown(_) => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
             Self::Conflict(_) | Self::Taken(_) => StatusCode::CONFLICT,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::SlowDown(_) | Self::NoSeat(..) => StatusCode::TOO_MANY_REQUESTS,
+            Self::SlowDown(_) | Self::NoSeat(..) | Self::AtLimit(..) => {
+                StatusCode::TOO_MANY_REQUESTS
+            }
+            Self::Storage(_) => StatusCode::INSUFFICIENT_STORAGE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::NotImplemented => StatusCode::NOT_IMPLEMENTED,
             Self::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
@@ -81,19 +88,22 @@ impl ApiError {
             Self::Invalid(reason)
             | Self::Funds(reason)
             | Self::Unknown(reason)
+            | Self::AtLimit(reason, _)
+            | Self::Storage(reason)
             | Self::Taken(reason) => reason.clone(),
             Self::Key => "invalid api key".to_owned(),
             Self::AiSubscription => "ai_subscription_required".to_owned(),
             Self::PlanRequired => "unlimited_plan_required".to_owned(),
             Self::PlanInactive => "unlimited_plan_inactive".to_owned(),
             Self::NoSeat(..) => "concurrency_limit_reached".to_owned(),
-            Self::Closed => "this endpoint needs a local connection or the admin key".to_owned(),
             Self::NotFound => "no such endpoint, see /openapi.json".to_owned(),
             Self::NoCrawl => "no crawl has this id, or it ended more than 7 days ago".to_owned(),
             Self::Method => {
                 "this endpoint does not support this method, see the `Allow` header".to_owned()
             }
-            Self::SlowBody => "timed out reading the request body".to_owned(),
+            Self::SlowBody => {
+                "timed out reading the request body, send it without pauses".to_owned()
+            }
             Self::Conflict(reason) | Self::Busy(reason) => (*reason).to_owned(),
             Self::TooLarge(bytes_max) => {
                 format!("the request is too large, the limit is {bytes_max} bytes")
@@ -119,14 +129,15 @@ impl ApiError {
     fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         match self {
             Self::Key => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
-            Self::SlowDown(seconds) => Some((header::RETRY_AFTER, HeaderValue::from(*seconds))),
+            Self::SlowDown(seconds) | Self::AtLimit(_, seconds) => {
+                Some((header::RETRY_AFTER, HeaderValue::from(*seconds)))
+            }
             Self::Busy(_) | Self::NoSeat(..) => {
                 Some((header::RETRY_AFTER, HeaderValue::from_static("1")))
             }
             Self::Invalid(_)
             | Self::Funds(_)
             | Self::AiSubscription
-            | Self::Closed
             | Self::PlanRequired
             | Self::PlanInactive
             | Self::NotFound
@@ -138,6 +149,7 @@ impl ApiError {
             | Self::Conflict(_)
             | Self::TooLarge(_)
             | Self::MediaType
+            | Self::Storage(_)
             | Self::Internal
             | Self::NotImplemented => None,
         }
@@ -173,9 +185,10 @@ impl From<RequestError> for ApiError {
 impl From<FundsError> for ApiError {
     fn from(error: FundsError) -> Self {
         match error {
-            FundsError::Empty | FundsError::AllHeld | FundsError::CeilingReached => {
-                Self::Funds(error.to_string())
-            }
+            FundsError::Empty
+            | FundsError::AllHeld
+            | FundsError::Short(_)
+            | FundsError::CeilingReached => Self::Funds(error.to_string()),
             FundsError::UnknownAccount => Self::Key,
             FundsError::Busy => Self::Busy("too many pages are in flight, try again"),
         }
@@ -233,16 +246,45 @@ impl From<CrawlError> for ApiError {
         match error {
             CrawlError::Unknown => Self::NoCrawl,
             CrawlError::Funds(error) => error.into(),
-            CrawlError::TooMany => Self::SlowDown(60),
+            CrawlError::TooMany(full) => Self::AtLimit(full.to_string(), 60),
+            CrawlError::WebhooksFull(full) => Self::AtLimit(full.to_string(), 60),
+            CrawlError::Storage(refusal) => refusal.into(),
             CrawlError::NotParked(_) => {
                 Self::Conflict("the crawl is not parked, there is nothing to resume")
             }
             CrawlError::Plan(reason) => Self::Invalid(reason),
-            CrawlError::Store(_) | CrawlError::Random => {
+            CrawlError::Store(error) => error.into(),
+            CrawlError::Random => {
                 tracing::error!(error = %error, "a crawl request failed");
                 Self::Internal
             }
         }
+    }
+}
+
+impl From<StorageRefusal> for ApiError {
+    fn from(refusal: StorageRefusal) -> Self {
+        match refusal {
+            StorageRefusal::DiskLow | StorageRefusal::Quota { .. } => {
+                Self::Storage(refusal.to_string())
+            }
+            StorageRefusal::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        if let StoreError::TooSlow(_) = error {
+            return Self::Busy(
+                "the list took too long to read: send a smaller `limit`, and `cursor` in place of `page`",
+            );
+        }
+        tracing::error!(error = %error, "the store failed");
+        if error.is_full() {
+            return Self::Storage("the server's disk is full, try again later".to_owned());
+        }
+        Self::Internal
     }
 }
 

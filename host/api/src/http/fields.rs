@@ -12,6 +12,9 @@ use trawl_model::{Nanodollars, money::NotDollars};
 use super::body;
 use super::error::ApiError;
 
+/// Most characters of what the JSON reader says about a body.
+const REASON_CHARS_MAX: usize = 300;
+
 /// Maximum size of such an object. Its longest field is a webhook URL.
 const BODY_BYTES_MAX: usize = 64 * 1024;
 /// Largest exponent of an amount; no valid amount needs a larger one.
@@ -66,8 +69,11 @@ impl Fields {
             b"" => b"{}",
             body => body,
         };
-        let Unique(fields) = serde_json::from_slice(body)
-            .map_err(|error| ApiError::Invalid(format!("send a JSON object: {error}")))?;
+        let Unique(fields) = serde_json::from_slice(body).map_err(|error| {
+            // The reader's message may repeat a long value.
+            let reason: String = error.to_string().chars().take(REASON_CHARS_MAX).collect();
+            ApiError::Invalid(format!("send a JSON object: {reason}"))
+        })?;
         let set = fields.iter().filter(|(_, value)| value.get() != "null");
         let mut names = set.map(|(name, _)| name.as_str());
         let unknown = names.find(|name| !known.contains(name)).map(str::to_owned);
@@ -251,3 +257,6 @@ mod tests {
         assert_eq!(none, Err(ApiError::Invalid("name: is missing".to_owned())));
     }
 }
+
+#[cfg(test)]
+mod fuzz;

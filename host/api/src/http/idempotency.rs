@@ -1,12 +1,13 @@
 //! Idempotency keys: a repeated request gets the stored response of the first one.
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 use tracing::Instrument;
 
 use trawl_billing::{ANSWER_BYTES_MAX, Account, Answer, Begun, FirstRequest};
+use trawl_model::memory::MemoryShare;
 
 use super::error::ApiError;
 use super::format::ResponseFormat;
@@ -58,7 +59,10 @@ where
         .await?
     {
         Begun::New(first) => {
-            let stored = async move { store(first, work.await?).await };
+            // Before anything is fetched and charged, whose answer could not be repeated.
+            service.storage().admit(&account.id).await?;
+            let memory = service.memory().share(&account.id.to_string());
+            let stored = async move { store(first, work.await?, &memory).await };
             let task = service.tasks().spawn(stored.in_current_span());
             task.await.unwrap_or(Err(ApiError::Internal))
         }
@@ -75,22 +79,32 @@ where
     }
 }
 
-/// Stores a response before it is sent. One that is too large to store is streamed instead.
-async fn store(first: FirstRequest, response: Response) -> Result<Response, ApiError> {
+/// Stores a response before it is sent. One that is too large to store is streamed instead, and one
+/// that the store does not accept is sent all the same. What was read counts as memory of the
+/// account, whose pages wait meanwhile.
+async fn store(
+    first: FirstRequest,
+    response: Response,
+    memory: &MemoryShare,
+) -> Result<Response, ApiError> {
     let (parts, body) = response.into_parts();
     if !parts.status.is_success() {
         return Ok(Response::from_parts(parts, body));
     }
     let mut chunks = body.into_data_stream();
     let mut buffer = Vec::new();
+    let mut lease = memory.page().lease();
     while buffer.len() <= ANSWER_BYTES_MAX {
         match chunks.next().await {
-            Some(Ok(chunk)) => buffer.extend_from_slice(&chunk),
+            Some(Ok(chunk)) => {
+                buffer.extend_from_slice(&chunk);
+                lease.record(buffer.capacity());
+            }
             Some(Err(_)) => return Err(ApiError::Internal),
             None => break,
         }
     }
-    let buffer = Bytes::from(buffer);
+    let buffer = lease.attach(buffer);
     let content_type = parts
         .headers
         .get(header::CONTENT_TYPE)
@@ -101,7 +115,10 @@ async fn store(first: FirstRequest, response: Response) -> Result<Response, ApiE
         body: buffer.clone(),
     };
     let is_complete = buffer.len() <= ANSWER_BYTES_MAX;
-    first.finish(answer).await?;
+    if let Err(error) = first.finish(answer).await {
+        // Its pages are paid, so the caller gets them; a repeat would pay again.
+        tracing::error!(error = %error, "a response could not be stored under its Idempotency-Key");
+    }
     let body = if is_complete {
         Body::from(buffer)
     } else {

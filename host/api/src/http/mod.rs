@@ -14,6 +14,8 @@ pub(crate) mod media_type;
 pub(crate) mod observe;
 pub(crate) mod paging;
 pub(crate) mod params;
+pub(crate) mod planning;
+pub(crate) mod queries;
 pub(crate) mod rate;
 pub(crate) mod request;
 pub(crate) mod stream;

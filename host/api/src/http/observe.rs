@@ -87,11 +87,13 @@ fn new_id() -> String {
     format!("{process:016x}{count:08x}")
 }
 
-/// The part of a path that may be logged: a request to revoke a key may contain the complete key.
+/// The part of a path that may be logged: a request to revoke a key may contain the complete key,
+/// and the URL of `/fetch/` a password.
 fn loggable(path: &str) -> &str {
-    const KEYS: &str = "/keys/";
-    path.find(KEYS)
-        .map_or(path, |start| &path[..start + KEYS.len()])
+    const ENDS: [&str; 2] = ["/keys/", "/fetch/"];
+    let ends = ENDS.iter();
+    let end = ends.filter_map(|end| path.find(end).map(|start| start + end.len()));
+    end.min().map_or(path, |end| &path[..end])
 }
 
 /// The route without its version: `/x` and `/v1/x` count as one.
@@ -102,6 +104,13 @@ fn route(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_and_urls_in_paths_are_not_logged() {
+        assert_eq!(loggable("/v1/crawl/c1/pages"), "/v1/crawl/c1/pages");
+        assert_eq!(loggable("/account/keys/tr_canary"), "/account/keys/");
+        assert_eq!(loggable("/fetch/u:canary@a.example/keys/"), "/fetch/");
+    }
 
     #[test]
     fn safe_request_ids_are_accepted() {

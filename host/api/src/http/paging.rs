@@ -1,9 +1,10 @@
-//! Pagination: `limit` and `page` in the query, `data` and `count` in the response.
+//! Pagination: `limit` and `page` or `cursor` in the query, `data`, `count` and `next_cursor` in
+//! the response.
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use trawl_store::PageRange;
+use trawl_store::{PageRange, RowKey};
 
 use super::error::ApiError;
 
@@ -11,6 +12,10 @@ use super::error::ApiError;
 const LIMIT_DEFAULT: u32 = 100;
 /// Maximum page size. A larger `limit` is reduced to it; `count` shows that there are more rows.
 const LIMIT_MAX: u32 = 1_000;
+
+/// Most rows before a page that is asked for by its number: they are read and dropped. Further
+/// pages are read by their cursor.
+const OFFSET_MAX: u64 = 100_000;
 
 /// The requested page of a list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -24,16 +29,70 @@ pub(crate) struct Paging {
     page: Option<String>,
 }
 
+/// The position after which a page of a long list starts.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Cursor {
+    /// `next_cursor` of the page before, in place of `page`. Needed beyond the first 100,000 rows.
+    cursor: Option<String>,
+}
+
+/// Rows of a list by their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Slice {
+    /// Maximum number of rows.
+    pub(crate) limit: u32,
+    /// Number of rows to skip.
+    pub(crate) offset: u64,
+}
+
+impl Slice {
+    /// The rows of this slice.
+    pub(crate) fn of<T>(self, rows: Vec<T>) -> impl Iterator<Item = T> {
+        let offset = usize::try_from(self.offset).unwrap_or(usize::MAX);
+        rows.into_iter().skip(offset).take(self.limit as usize)
+    }
+}
+
+impl Cursor {
+    /// The requested page of a list in the store.
+    ///
+    /// # Errors
+    /// A parameter is invalid, or the page is too far behind to be asked for by its number.
+    pub(crate) fn range(&self, paging: &Paging) -> Result<PageRange, ApiError> {
+        let slice = paging.range()?;
+        let cursor = self.cursor.as_deref().map(str::trim);
+        let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) else {
+            if slice.offset > OFFSET_MAX {
+                return Err(ApiError::Invalid(format!(
+                    "page: begins after {} rows and may begin after {OFFSET_MAX}: send `cursor` with the `next_cursor` of the page before instead",
+                    slice.offset
+                )));
+            }
+            return Ok(PageRange::offset(slice.limit, slice.offset));
+        };
+        if slice.offset > 0 {
+            return Err(ApiError::Invalid(
+                "cursor: cannot be combined with `page`, leave `page` out".to_owned(),
+            ));
+        }
+        let key = cursor.parse::<RowKey>().map_err(|_| {
+            ApiError::Invalid("cursor: must be the `next_cursor` of the page before".to_owned())
+        })?;
+        Ok(PageRange::after(slice.limit, key))
+    }
+}
+
 impl Paging {
     /// The rows of the requested page.
     ///
     /// # Errors
     /// A parameter is not a positive integer.
-    pub(crate) fn range(&self) -> Result<PageRange, ApiError> {
+    pub(crate) fn range(&self) -> Result<Slice, ApiError> {
         let limit = number("limit", self.limit.as_deref())?.unwrap_or(LIMIT_DEFAULT.into());
         let limit = u32::try_from(limit).unwrap_or(LIMIT_MAX).min(LIMIT_MAX);
         let page = number("page", self.page.as_deref())?.unwrap_or(1);
-        Ok(PageRange {
+        Ok(Slice {
             limit,
             offset: (page - 1).saturating_mul(limit.into()),
         })
@@ -59,6 +118,9 @@ pub(crate) struct Page<T> {
     pub(crate) data: Vec<T>,
     /// Number of rows of the whole list.
     pub(crate) count: u64,
+    /// Send it as `cursor` to get the next page; absent on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) next_cursor: Option<String>,
 }
 
 #[cfg(test)]
@@ -88,6 +150,34 @@ mod tests {
         ] {
             let Err(ApiError::Invalid(text)) = range(limit, page) else {
                 panic!("{limit} {page} is accepted");
+            };
+            assert!(text.starts_with(name), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_cursor_replaces_the_page_number() {
+        let range = |page: &str, cursor: &str| {
+            let text = |text: &str| Some(text.to_owned());
+            let paging = Paging {
+                limit: text("1000"),
+                page: text(page),
+            };
+            let cursor = Cursor {
+                cursor: text(cursor),
+            };
+            cursor.range(&paging)
+        };
+        let key = "7.8.9".parse().expect("a key");
+        assert_eq!(range("", "7.8.9"), Ok(PageRange::after(1_000, key)));
+        assert_eq!(range("101", ""), Ok(PageRange::offset(1_000, 100_000)));
+        for (page, cursor, name) in [
+            ("102", "", "page: begins after 101000 rows"),
+            ("2", "7.8.9", "cursor: cannot be combined"),
+            ("", "x", "cursor: must be the `next_cursor`"),
+        ] {
+            let Err(ApiError::Invalid(text)) = range(page, cursor) else {
+                panic!("{page} {cursor} is accepted");
             };
             assert!(text.starts_with(name), "{text}");
         }

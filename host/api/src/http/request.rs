@@ -14,6 +14,7 @@ use trawl_wire::RequestDefaults;
 use super::error::ApiError;
 use super::format::ResponseFormat;
 use super::observe::RequestId;
+use super::planning::Planning;
 use super::{body, idempotency};
 use crate::{Api, Run, Service};
 
@@ -30,6 +31,7 @@ pub(crate) struct ApiRequest {
     /// The terms it is billed on.
     pub(crate) terms: Terms,
     request_id: RequestId,
+    planning: Arc<Planning>,
 }
 
 impl ApiRequest {
@@ -39,6 +41,17 @@ impl ApiRequest {
             body: body.into(),
             ..self
         }
+    }
+
+    /// Plans this request with `plan`, where that holds up nobody else.
+    pub(crate) async fn planned<T: Send + 'static>(
+        self,
+        plan: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<(T, Self), ApiError> {
+        let (planning, n_bytes) = (Arc::clone(&self.planning), self.body.len());
+        let account = Arc::clone(&self.account);
+        let plan = move || Ok((plan(&self)?, self));
+        planning.plan(&account.id, n_bytes, plan).await
     }
 
     /// Starts the run of this request.
@@ -111,6 +124,7 @@ pub(crate) async fn receive(
         format,
         terms,
         request_id,
+        planning: Arc::clone(&api.planning),
     };
     Ok(Received {
         request,

@@ -36,7 +36,7 @@ const KEY_ERRORS: [Shared; 2] = [
 /// Errors of endpoints with a rate limit.
 const RATE_ERRORS: [Shared; 1] = [Shared {
     status: "429",
-    description: "The rate limit is exceeded, see `Retry-After`",
+    description: "The rate limit, or another limit of the account that the error names, is exceeded, see `Retry-After`",
     text: "slow down",
 }];
 
@@ -50,7 +50,7 @@ const BODY_ERRORS: [Shared; 4] = [
     Shared {
         status: "408",
         description: "The body took too long to arrive",
-        text: "timed out reading the request body",
+        text: "timed out reading the request body, send it without pauses",
     },
     Shared {
         status: "413",
@@ -65,7 +65,7 @@ const BODY_ERRORS: [Shared; 4] = [
 ];
 
 /// Errors of requests that cost money and support idempotency keys.
-const WORK_ERRORS: [Shared; 2] = [
+const WORK_ERRORS: [Shared; 3] = [
     Shared {
         status: "402",
         description: "The balance is too low",
@@ -75,6 +75,13 @@ const WORK_ERRORS: [Shared; 2] = [
         status: "409",
         description: "The `Idempotency-Key` was used with another request, or the first request with it is still in progress",
         text: "this Idempotency-Key was used with another request",
+    },
+    Shared {
+        status: "507",
+        description: "A crawl or a request with an `Idempotency-Key` needs storage, and the account has stored as much as it may, or the \
+            server's disk is nearly full",
+        text: "stored_bytes: the account has stored 10737418300 of 10737418240 bytes, see `limits` of `GET /account`: wait until crawls \
+            expire 7 days after their end and answers after 24 hours, or ask the operator for more",
     },
 ];
 

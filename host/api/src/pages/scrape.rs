@@ -42,7 +42,8 @@ pub(crate) async fn scrape(
 
 /// Plans and runs the pages of a request.
 pub(crate) async fn pages(request: ApiRequest, verb: Verb) -> Result<Response, ApiError> {
-    plan(&request, verb)?.run().await
+    let (planned, _) = request.planned(move |request| plan(request, verb)).await?;
+    planned.run().await
 }
 
 /// Pages that are planned and not started yet.

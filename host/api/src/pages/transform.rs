@@ -82,8 +82,12 @@ pub(crate) async fn transform(
 }
 
 async fn transform_pages(request: ApiRequest) -> Result<Response, ApiError> {
-    let run = request.begin_run();
-    let mut plan = transform_plan(&request.body, run.catalog())?;
+    let plan = |request: &ApiRequest| {
+        let run = request.begin_run();
+        let plan = transform_plan(&request.body, run.catalog())?;
+        Ok::<_, ApiError>((run, plan))
+    };
+    let ((run, mut plan), request) = request.planned(plan).await?;
     let ignored = std::mem::take(&mut plan.ignored);
     let outcomes = run.transform(plan).await?;
     let costs = Costs::new(&total_charge(&outcomes), None);

@@ -158,6 +158,7 @@ pub(crate) async fn filter_links(
 
 /// Runs a pipeline that answers with the entries of its crawl.
 async fn pages(request: ApiRequest, pipeline: Pipeline) -> Result<Response, ApiError> {
-    let (planned, request) = start::plan_blocking(request, Verb::Pipeline(pipeline)).await?;
+    let plan = move |request: &ApiRequest| start::plan(request, Verb::Pipeline(pipeline));
+    let (planned, request) = request.planned(plan).await?;
     planned.run(request, None).await
 }

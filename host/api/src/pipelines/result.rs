@@ -42,7 +42,8 @@ impl PipelineResult {
     pub(super) async fn of(request: ApiRequest, pipeline: Pipeline) -> Result<Self, ApiError> {
         let service = Arc::clone(&request.service);
         let account = request.account.id.clone();
-        let (planned, request) = start::plan_blocking(request, Verb::Pipeline(pipeline)).await?;
+        let plan = move |request: &ApiRequest| start::plan(request, Verb::Pipeline(pipeline));
+        let (planned, request) = request.planned(plan).await?;
         let (url, analyst, registry) = {
             let (plan, registry) = planned.first().ok_or(ApiError::Internal)?;
             let analyst = plan.seed.output.analyst.clone();
@@ -140,6 +141,9 @@ fn no_pages_reason(stop: StopReason) -> &'static str {
         StopReason::Cancelled | StopReason::HungUp => "the crawl was stopped before its first page",
         StopReason::ServerStopped => {
             "the server was stopped before the first page, send the request again"
+        }
+        StopReason::Storage => {
+            "the account has stored as much as it may, see `limits` of GET /account"
         }
         StopReason::Failed => "the crawl failed with an internal error, send the request again",
     }

@@ -1,10 +1,13 @@
-//! `GET /metrics`: Prometheus metrics, for local connections or with the admin key.
+//! `GET /metrics`: Prometheus metrics, with the admin key, or without it on local connections if
+//! the configuration allows that.
 
 use std::net::SocketAddr;
 
 use axum::extract::{ConnectInfo, Request, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+
+use trawl_model::memory::MemoryBudget;
 
 use crate::Api;
 use crate::http::auth;
@@ -16,19 +19,22 @@ const FORWARDED: [&str; 3] = ["forwarded", "x-forwarded-for", "x-real-ip"];
 #[utoipa::path(
     get,
     path = "/metrics",
-    description = "Prometheus metrics. Local connections need no key, others need the admin key.",
+    description = "Prometheus metrics. Needs the admin key, except on local connections if the configuration allows that.",
     responses(
         (status = 200, description = "Text exposition format 0.0.4", body = String, content_type = "text/plain"),
-        (status = 403, description = "The connection is not local and the request has no admin key"),
-    )
+        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
+    ),
+    security(("admin" = []))
 )]
 pub(crate) async fn metrics(
     State(api): State<Api>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    if !is_local(&request) && !auth::is_admin(&api, request.headers()) {
-        return Err(ApiError::Closed);
+    let is_open = api.service.metrics_without_key() && is_local(&request);
+    if !is_open && !auth::is_admin(&api, request.headers()) {
+        return Err(ApiError::Key);
     }
+    record_memory(&api.service.memory());
     let text = trawl_telemetry::metrics_text().ok_or(ApiError::NotImplemented)?;
     Ok((
         [(
@@ -38,6 +44,15 @@ pub(crate) async fn metrics(
         text,
     )
         .into_response())
+}
+
+/// Sets the gauges of the memory budget. It changes with every page, so it is read when it is
+/// asked for.
+fn record_memory(budget: &MemoryBudget) {
+    let memory = budget.in_use();
+    metrics::gauge!("trawl_memory_bytes").set(memory.used as f64);
+    metrics::gauge!("trawl_memory_bytes_max").set(memory.capacity as f64);
+    metrics::gauge!("trawl_memory_waiting").set(memory.n_waiting as f64);
 }
 
 fn is_local(request: &Request) -> bool {

@@ -352,22 +352,35 @@ async fn a_closed_ledger_refuses_before_anything_is_fetched() {
 }
 
 #[tokio::test]
-async fn metrics_are_open_to_local_connections() {
+async fn metrics_are_open_to_local_connections_only_if_a_setting_says_so() {
     let server = TestServer::new().await;
-    for (peer, headers) in [
+    let remote = [
         ("192.0.2.1:1", &[][..]),
         ("[2001:db8::1]:1", &[]),
         ("127.0.0.1:1", &[("x-forwarded-for", "192.0.2.1")]),
-    ] {
-        check(
-            &server.get_from("/metrics", peer, headers).await,
-            403,
-            "local connection",
-        );
+    ];
+    let local = ["127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"];
+    let refused = async |peer, headers| {
+        let response = server.get_from("/metrics", peer, headers).await;
+        check(&response, 401, "invalid api key");
+    };
+    let open = async |peer, headers| {
+        assert_ne!(server.get_from("/metrics", peer, headers).await.status, 401);
+    };
+    let with_key = &[("authorization", "Bearer tra_admin")][..];
+    for peer in local {
+        refused(peer, &[]).await;
+        open(peer, with_key).await;
     }
-    for peer in ["127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
-        assert_ne!(server.get_from("/metrics", peer, &[]).await.status, 403);
+    let setting = &server.service.metrics_without_key;
+    setting.store(true, std::sync::atomic::Ordering::SeqCst);
+    for peer in local {
+        open(peer, &[]).await;
     }
+    for (peer, headers) in remote {
+        refused(peer, headers).await;
+    }
+    open("192.0.2.1:1", with_key).await;
 }
 
 #[tokio::test]

@@ -19,12 +19,13 @@ use tower::ServiceExt;
 
 use trawl_billing::{Account, AccountId, Billing, FundsError, Tariff};
 use trawl_crawl::pipeline::Pipelines;
-use trawl_crawl::webhooks::Webhooks;
-use trawl_crawl::{Crawls, CrawlsParts};
+use trawl_crawl::webhooks::{WebhookLimits, Webhooks};
+use trawl_crawl::{CrawlLimits, Crawls, CrawlsParts};
 use trawl_engine::extract::Workers;
 use trawl_engine::page::PageEngine;
 use trawl_engine::routing::Routing;
 use trawl_model::clock::Clock;
+use trawl_model::memory::MemoryBudget;
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Charge, Nanodollars, Terms};
 use trawl_model::{Content, Fields, Piece};
@@ -39,7 +40,7 @@ use trawl_plan::{
 };
 use trawl_plugins::Registry;
 use trawl_store::sqlite::SqliteStore;
-use trawl_store::{DataDir, Store};
+use trawl_store::{DataDir, Disk, Floor, Storage, Store};
 use trawl_wire::{ConfiguredDefaults, KnownModel};
 
 use crate::{Health, Order, Outcomes, Run, Service, router};
@@ -60,7 +61,9 @@ pub(super) struct FakeService {
     tasks: TaskTracker,
     in_flight: TaskTracker,
     per_minute: u32,
+    storage: Storage,
     pub(super) is_draining: AtomicBool,
+    pub(super) metrics_without_key: AtomicBool,
     pub(super) n_runs: Arc<AtomicUsize>,
     /// Lets one page of the host `slow.test` finish.
     pub(super) release: Arc<Notify>,
@@ -101,6 +104,16 @@ impl TestServer {
 
     /// A server whose account has this balance and whose keys have this rate limit.
     pub(super) async fn with(dollars: &str, per_minute: u32) -> Self {
+        Self::with_storage(dollars, per_minute, Floor::Bytes(0), 0).await
+    }
+
+    /// The same, with this floor of free space and this many bytes for each account, 0 for any.
+    pub(super) async fn with_storage(
+        dollars: &str,
+        per_minute: u32,
+        floor: Floor,
+        stored_bytes: u64,
+    ) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let data = DataDir::open(directory.path()).expect("a free directory");
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await.expect("a store"));
@@ -113,6 +126,8 @@ impl TestServer {
             .create_account("test", dollars)
             .await
             .expect("an account");
+        let disk = Disk::open(directory.path(), floor).expect("a disk");
+        let storage = Storage::new(store.clone(), Arc::new(disk), stored_bytes);
         let (page_engine, robots, get) = page_engine();
         let pipelines = Pipelines::new(Arc::clone(&page_engine), store.clone(), Clock::wall());
         let crawls = crawls(
@@ -121,6 +136,7 @@ impl TestServer {
             &billing,
             &tasks,
             directory.path(),
+            storage.clone(),
         );
         let service = Arc::new(FakeService {
             billing,
@@ -130,7 +146,9 @@ impl TestServer {
             tasks,
             in_flight: TaskTracker::new(),
             per_minute,
+            storage,
             is_draining: AtomicBool::new(false),
+            metrics_without_key: AtomicBool::new(false),
             n_runs: Arc::default(),
             release: Arc::default(),
         });
@@ -225,9 +243,11 @@ fn page_engine() -> (Arc<PageEngine>, Arc<Robots>, Arc<dyn Get>) {
     let get: Arc<dyn Get> = Arc::new(PoliteGet::new(fetcher.clone(), Arc::clone(&politeness)));
     let robots = Arc::new(Robots::new(Arc::clone(&get), "Trawl"));
     let page_engine = PageEngine {
+        costs: Arc::default(),
         routing: Routing::new(fetcher, politeness, Arc::clone(&robots)),
         workers: Workers::new(),
         ai: None,
+        memory: MemoryBudget::unlimited(),
     };
     (Arc::new(page_engine), robots, get)
 }
@@ -239,13 +259,19 @@ fn crawls(
     billing: &Billing,
     tasks: &TaskTracker,
     data: &std::path::Path,
+    storage: Storage,
 ) -> Crawls {
     Crawls::new(CrawlsParts {
         pipelines: Pipelines::new(Arc::clone(&page_engine), store.clone(), Clock::wall()),
         engine: page_engine,
         sitemaps: Arc::new(Sitemaps::new(get, Arc::clone(&robots))),
         robots,
-        webhooks: Webhooks::new(store.clone(), Clock::wall()),
+        webhooks: Webhooks::new(store.clone(), Clock::wall(), WebhookLimits::default()),
+        storage,
+        limits: CrawlLimits {
+            streaming: 20,
+            ..CrawlLimits::default()
+        },
         store,
         billing: billing.clone(),
         tariff: Tariff::default(),
@@ -278,6 +304,26 @@ impl Service for FakeService {
 
     fn requests_per_minute(&self) -> u32 {
         self.per_minute
+    }
+
+    fn metrics_without_key(&self) -> bool {
+        self.metrics_without_key.load(Ordering::SeqCst)
+    }
+
+    fn memory(&self) -> Arc<MemoryBudget> {
+        MemoryBudget::unlimited()
+    }
+
+    fn queries_per_account(&self) -> usize {
+        1
+    }
+
+    fn tabs(&self, _account: &AccountId) -> (usize, usize) {
+        (7, 0)
+    }
+
+    fn storage(&self) -> &Storage {
+        &self.storage
     }
 
     fn is_draining(&self) -> bool {

@@ -12,10 +12,9 @@ use trawl_store::{AccountId, EntryKind, StoreError};
 
 use crate::allotment::Allotment;
 use crate::error::BillingError;
-use crate::funds::FundsError;
+use crate::funds::{FundsError, Shortfall};
 use crate::reservation::Reservation;
-use crate::wallet::ReturnUnused;
-use crate::{Billing, key};
+use crate::{Billing, RECHECK_INTERVAL, key};
 
 /// The budget of one run. Dropping it returns the money that is reserved for no page.
 #[derive(Debug)]
@@ -40,10 +39,7 @@ impl Billing {
         ceiling: Nanodollars,
         spent: Nanodollars,
     ) -> Result<RunBudget, FundsError> {
-        let wallet = self
-            .accounts
-            .wallet(account)
-            .ok_or(FundsError::UnknownAccount)?;
+        let wallet = self.wallet(account)?;
         let unique = key::unique().map_err(|_| FundsError::Busy)?;
         let allotment = Arc::new(Allotment::new(
             Arc::clone(&wallet),
@@ -87,8 +83,8 @@ impl Billing {
 }
 
 impl RunBudget {
-    /// Reserves `ceiling` for a page, or what is left if that is less. Waits while all that is left
-    /// is reserved for other pages in flight.
+    /// Reserves what a page is likely to cost; less only if that is all there is and nothing of it
+    /// is reserved for other pages. Waits while pages in flight hold what is missing.
     ///
     /// `page_id` identifies the page within the run, across restarts: a page is charged only once.
     ///
@@ -97,7 +93,7 @@ impl RunBudget {
     /// [`Billing::reserve_when_available`].
     pub async fn reserve(
         &self,
-        ceiling: Nanodollars,
+        likely: Nanodollars,
         page_url: &str,
         page_id: &str,
         deadline: Instant,
@@ -108,7 +104,7 @@ impl RunBudget {
             // Created before the decision, so that no release in between is missed.
             let (released, released_elsewhere) =
                 (allotment.released(), allotment.wallet.released());
-            match self.try_reserve(ceiling, page_url, page_id) {
+            match self.reserve_now(likely, page_url, page_id) {
                 Err(FundsError::AllHeld) => {}
                 decided => return decided,
             }
@@ -124,25 +120,29 @@ impl RunBudget {
                 }
             };
             if tokio::time::timeout_at(deadline, released).await.is_err() {
-                return Err(FundsError::AllHeld);
+                return Err(FundsError::Short(allotment.shortfall(likely)));
             }
         }
     }
 
-    fn try_reserve(
+    /// As [`Self::reserve`], without waiting.
+    ///
+    /// # Errors
+    /// [`FundsError::AllHeld`] while pages in flight hold what is missing, [`FundsError::Busy`]
+    /// while the ledger has too many open reservations; any other is final.
+    pub fn reserve_now(
         &self,
-        ceiling: Nanodollars,
+        likely: Nanodollars,
         page_url: &str,
         page_id: &str,
     ) -> Result<Reservation, FundsError> {
         let allotment = &self.0;
-        let requested = ceiling.max(Nanodollars::ZERO);
+        let requested = likely.max(Nanodollars::ZERO);
         // Capacity first: without it nothing may change, or reserves would pile up in front of a
         // ledger that fails for long.
         let id = allotment.queue.acquire().ok_or(FundsError::Busy)?;
         if allotment.is_short_of(requested) {
-            let own: &dyn ReturnUnused = &**allotment;
-            allotment.wallet.reclaim(Some(own));
+            allotment.reclaim_elsewhere();
         }
         match allotment.reserve(requested) {
             Ok(portion) => Ok(Reservation::within(
@@ -157,6 +157,27 @@ impl RunBudget {
                 Err(error)
             }
         }
+    }
+
+    /// Resolves when money of the run may have become available, at the latest after a short time.
+    /// Until then other runs return what none of their pages needs.
+    pub async fn released(&self) {
+        let allotment = &self.0;
+        let released = allotment.released();
+        tokio::select! {
+            () = released => {}
+            () = allotment.wallet.released_or(RECHECK_INTERVAL) => {}
+        }
+    }
+
+    /// What keeps a page that needs this much from it now.
+    pub fn shortfall(&self, wanted: Nanodollars) -> Shortfall {
+        self.0.shortfall(wanted)
+    }
+
+    /// The most that the run may still be charged, pages in flight included.
+    pub fn left(&self) -> Nanodollars {
+        self.0.left()
     }
 
     /// What the run has been charged so far.

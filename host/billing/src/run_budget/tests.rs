@@ -14,7 +14,7 @@ use trawl_store::sqlite::SqliteStore;
 use trawl_store::{AccountId, DataDir, EntryKind, Store};
 
 use super::RunBudget;
-use crate::{Billing, FundsError, Reservation, Window};
+use crate::{Billing, Cap, FundsError, Reservation, Window};
 
 struct World {
     billing: Billing,
@@ -236,7 +236,7 @@ async fn an_idle_run_returns_its_allotment_to_others() {
     let other = world.budget("other", i64::MAX);
     let page = other.reserve(Nanodollars(4_000), "u", "1", soon()).await;
     let page = page.expect("the idle run returned it");
-    assert_eq!((page.ceiling().0, page.shortage()), (4_000, None));
+    assert_eq!(page.ceiling().0, 4_000);
     let plain = world
         .billing
         .reserve(&world.account, Nanodollars(7_000), "u", "plain");
@@ -244,6 +244,121 @@ async fn an_idle_run_returns_its_allotment_to_others() {
     page.post(&charge(4_000)).await.expect("posted");
     drop((idle, other));
     world.assert_consistent(6_000, 0).await;
+}
+
+#[tokio::test]
+async fn a_page_grows_to_the_last_nanodollar_and_is_then_refused_with_the_cap() {
+    let world = World::with(10_000).await;
+    let budget = world.budget("run", 1_000);
+    let reserve = async |page| {
+        let reserved = budget.reserve(Nanodollars(300), "u", page, soon()).await;
+        reserved.expect("a reservation")
+    };
+    let (mut page, other) = (reserve("1").await, reserve("2").await);
+    let all = Nanodollars(700);
+    page.grow(all, all, soon()).await.expect("700 are left");
+    assert_eq!(page.ceiling(), all);
+    let more = Nanodollars(1_001);
+    let error = page.grow(more, more, Instant::now()).await;
+    let Err(FundsError::Short(short)) = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(
+        (short.cap, short.wanted, short.of),
+        (Cap::Run, more, Nanodollars(1_000))
+    );
+    assert_eq!((short.elsewhere.0, short.may_pass()), (300, false));
+    other.post(&charge(100)).await.expect("posted");
+    page.post(&charge(700)).await.expect("posted");
+    assert_eq!(budget.left(), Nanodollars(200));
+    let mut last = reserve("3").await;
+    assert_eq!(last.ceiling(), Nanodollars(200));
+    // It is alone, so there is nothing to wait for.
+    let error = last.grow(Nanodollars(201), Nanodollars(201), soon()).await;
+    assert!(matches!(error, Err(FundsError::Short(_))), "{error:?}");
+    last.post(&charge(200)).await.expect("posted");
+    let next = budget.reserve(Nanodollars(1), "u", "4", soon()).await;
+    assert_eq!(next.err(), Some(FundsError::CeilingReached));
+    budget.close();
+    world.assert_consistent(9_000, 0).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_that_grow_beyond_what_they_share_end_one_by_one() {
+    let world = World::with(100_000).await;
+    let budget = Arc::new(world.budget("run", 1_000));
+    let pages = (0..10).map(|page| {
+        let budget = Arc::clone(&budget);
+        tokio::spawn(async move {
+            let mut refusals = 0;
+            loop {
+                let id = page.to_string();
+                let likely = Nanodollars(if refusals == 0 { 10 } else { 100 });
+                let mut page = budget
+                    .reserve(likely, "u", &id, soon())
+                    .await
+                    .expect("money");
+                for total in [20, 40, 100] {
+                    tokio::task::yield_now().await;
+                    let total = Nanodollars(total);
+                    if page.grow(total, total, soon()).await.is_err() {
+                        break;
+                    }
+                }
+                if page.ceiling().0 >= 100 {
+                    return page.post(&charge(100)).await.expect("posted");
+                }
+                refusals += 1;
+                assert!(refusals < 3, "refused again with its whole cost reserved");
+                page.void("refused");
+            }
+        })
+    });
+    for page in pages.collect::<Vec<_>>() {
+        page.await.expect("no panic");
+    }
+    assert_eq!(budget.spent(), Nanodollars(1_000));
+    budget.close();
+    world.assert_consistent(99_000, 0).await;
+}
+
+#[tokio::test]
+async fn a_page_without_a_run_grows_and_a_kill_returns_all_of_it() {
+    let world = World::with(10_000).await;
+    let reserve = || {
+        world
+            .billing
+            .reserve(&world.account, Nanodollars(100), "u", "r")
+    };
+    let (mut killed, mut paid) = (reserve().expect("money"), reserve().expect("money"));
+    for page in [&mut killed, &mut paid] {
+        let (needed, preferred) = (Nanodollars(150), Nanodollars(300));
+        page.grow(needed, preferred, soon()).await.expect("money");
+        page.grow(Nanodollars(400), Nanodollars(400), soon())
+            .await
+            .expect("money");
+        assert_eq!(page.ceiling().0, 400);
+    }
+    world.assert_consistent(10_000, 800).await;
+    let error = paid
+        .grow(Nanodollars(9_601), Nanodollars(9_601), Instant::now())
+        .await;
+    let Err(FundsError::Short(short)) = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(
+        (short.cap, short.of.0, short.elsewhere.0),
+        (Cap::Balance, 10_000, 400)
+    );
+    paid.post(&charge(399)).await.expect("posted");
+    world.assert_consistent(9_601, 400).await;
+    std::mem::forget(killed);
+    world.billing.close().await;
+    let again = World {
+        billing: started(&world.store).await,
+        ..world
+    };
+    again.assert_consistent(9_601, 0).await;
 }
 
 #[tokio::test]
@@ -307,6 +422,7 @@ enum Step {
     /// A run, a ceiling and a page, which may have been charged before.
     Reserve(usize, i64, u8),
     Plain(i64),
+    Grow(usize, i64),
     Post(usize, i64),
     Void(usize),
     Drop(usize),
@@ -318,6 +434,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         6 => (0..3_usize, 0..4_000_i64, 0..6_u8).prop_map(|(run, ceiling, page)| Step::Reserve(run, ceiling, page)),
         1 => (0..4_000_i64).prop_map(Step::Plain),
+        3 => (any::<usize>(), 0..6_000_i64).prop_map(|(n, to)| Step::Grow(n, to)),
         4 => (any::<usize>(), 0..4_500_i64).prop_map(|(n, charge)| Step::Post(n, charge)),
         1 => any::<usize>().prop_map(Step::Void),
         1 => any::<usize>().prop_map(Step::Drop),
@@ -371,6 +488,19 @@ async fn play(steps: Vec<Step>) {
                         .billing
                         .reserve(&world.account, Nanodollars(ceiling), "u", "r");
                 reservations.extend(reservation.ok().map(|reservation| (None, reservation)));
+            }
+            Step::Grow(n, to) => {
+                if let Some((page, mut reservation)) = pick(n) {
+                    let (before, to) = (reservation.ceiling(), Nanodollars(to));
+                    let grown = reservation.grow(to, to, Instant::now()).await;
+                    let expected = if grown.is_ok() {
+                        before.max(to)
+                    } else {
+                        before
+                    };
+                    assert_eq!(reservation.ceiling(), expected);
+                    reservations.push((page, reservation));
+                }
             }
             Step::Post(n, amount) => {
                 if let Some((page, reservation)) = pick(n) {

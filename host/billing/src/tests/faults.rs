@@ -19,20 +19,20 @@ use trawl_store::{
 use crate::{Billing, BillingError, Funds, Reservation, RunBudget, SeatPrices};
 
 /// How the store behaves.
-const WORKS: u8 = 0;
+pub(super) const WORKS: u8 = 0;
 /// Refuses every write, like a full disk.
-const FAILS: u8 = 1;
+pub(super) const FAILS: u8 = 1;
 /// Writes once but reports a failure, like a disk that fails while flushing; then works.
-const FAILS_AFTER_WRITE: u8 = 2;
+pub(super) const FAILS_AFTER_WRITE: u8 = 2;
 
 #[derive(Debug)]
-struct FaultyStore {
-    store: SqliteStore,
-    mode: AtomicU8,
+pub(super) struct FaultyStore {
+    pub(super) store: SqliteStore,
+    pub(super) mode: AtomicU8,
 }
 
 impl FaultyStore {
-    fn set(&self, mode: u8) {
+    pub(super) fn set(&self, mode: u8) {
         self.mode.store(mode, Ordering::SeqCst);
     }
 
@@ -175,6 +175,10 @@ impl LedgerStore for FaultyStore {
         expired: Timestamp,
     ) -> StoreFuture<'a, ()> {
         self.store.store_answer(key, answer, expired)
+    }
+
+    fn expire_answers(&self, before: Timestamp) -> StoreFuture<'_, u64> {
+        self.store.expire_answers(before)
     }
 
     fn prices(&self) -> StoreFuture<'_, Vec<PricesRow>> {

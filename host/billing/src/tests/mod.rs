@@ -3,5 +3,6 @@
 mod accounts;
 mod crash;
 mod faults;
+mod model;
 mod properties;
 mod world;

@@ -125,9 +125,9 @@ pub(super) async fn set_notices(
 
 /// The URL of a notice receiver, validated like a webhook URL.
 fn receiver_url(text: &str) -> Result<String, ControlError> {
-    let url = address::parse(text).map_err(|failure| ControlError::Field {
+    let receiver = address::receiver(text).map_err(|failure| ControlError::Field {
         field: "destination",
         reason: failure.to_string(),
     })?;
-    Ok(url.into())
+    Ok(receiver.expose().to_owned())
 }

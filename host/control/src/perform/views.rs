@@ -6,6 +6,7 @@ use trawl_billing::{
     Account, AccountUsage, Billing, Funds, KeyRecord, LedgerEntryKind, Notice, Posted, PricesRow,
 };
 use trawl_model::Charge;
+use trawl_model::redact::shown_url;
 
 use crate::reply::{
     AccountView, EntryView, KeyView, NoticesView, PricesView, SubscriptionView, UsageView,
@@ -30,7 +31,7 @@ pub(super) fn account_with(billing: &Billing, account: &Account, funds: Funds) -
 
 fn notices(notice: Notice) -> Option<NoticesView> {
     Some(NoticesView {
-        destination: notice.destination?,
+        destination: shown_url(&notice.destination?),
         low_balance: notice.below.0,
     })
 }

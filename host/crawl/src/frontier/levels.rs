@@ -1,59 +1,40 @@
-//! Breadth-first order: queues by depth.
+//! Breadth-first order: how many URLs wait, and which depths are in flight.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 
-/// URLs that wait or are in flight, by depth.
+/// Numbers of URLs that wait or are in flight.
 #[derive(Debug, Default)]
 pub(super) struct Levels {
-    /// Waiting URLs in the order of discovery. A URL that changed its status stays here and is
-    /// ignored.
-    pub(super) queues: Vec<VecDeque<u32>>,
-    pub(super) n_waiting: Vec<u64>,
-    pub(super) n_in_flight: Vec<u64>,
-}
-
-/// The depth that URLs are leased from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum OpenDepth {
-    /// URLs of this depth may be leased.
-    At(usize),
-    /// URLs wait, but a page in flight may still show shorter distances.
-    Blocked,
-    /// Nothing waits.
-    Empty,
+    /// URLs that wait.
+    pub(super) n_waiting: u64,
+    /// URLs in flight.
+    pub(super) n_in_flight: u64,
+    /// Those in flight by depth.
+    in_flight: BTreeMap<u16, u64>,
 }
 
 impl Levels {
-    /// Makes room for a depth, and returns it as an index.
-    pub(super) fn reach(&mut self, depth: u16) -> usize {
-        let depth = usize::from(depth);
-        if self.queues.len() <= depth {
-            self.queues.resize_with(depth + 1, VecDeque::new);
-            self.n_waiting.resize(depth + 1, 0);
-            self.n_in_flight.resize(depth + 1, 0);
+    /// Counts a URL as in flight.
+    pub(super) fn start(&mut self, depth: u16) {
+        self.n_in_flight += 1;
+        *self.in_flight.entry(depth).or_default() += 1;
+    }
+
+    /// Counts a URL as no longer in flight.
+    pub(super) fn end(&mut self, depth: u16) {
+        self.n_in_flight -= 1;
+        if let Some(n) = self.in_flight.get_mut(&depth) {
+            *n -= 1;
+            if *n == 0 {
+                self.in_flight.remove(&depth);
+            }
         }
-        depth
     }
 
-    pub(super) fn waiting(&self) -> u64 {
-        self.n_waiting.iter().sum()
-    }
-
-    pub(super) fn in_flight(&self) -> u64 {
-        self.n_in_flight.iter().sum()
-    }
-
-    /// The lowest depth with waiting URLs. It is blocked while a page two or more levels above is
-    /// unfinished.
-    pub(super) fn open_depth(&self) -> OpenDepth {
-        let Some(depth) = self.n_waiting.iter().position(|n| *n > 0) else {
-            return OpenDepth::Empty;
-        };
-        let above = &self.n_in_flight[..depth.saturating_sub(1)];
-        if above.iter().all(|n| *n == 0) {
-            OpenDepth::At(depth)
-        } else {
-            OpenDepth::Blocked
-        }
+    /// Whether a page two or more levels above this depth is in flight. It may still show shorter
+    /// distances.
+    pub(super) fn is_blocked(&self, depth: u16) -> bool {
+        let highest = self.in_flight.first_key_value();
+        highest.is_some_and(|(above, _)| u32::from(*above) + 1 < u32::from(depth))
     }
 }

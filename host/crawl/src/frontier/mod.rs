@@ -10,13 +10,15 @@ mod lease;
 mod levels;
 #[cfg(test)]
 mod properties;
+mod queues;
 mod scope;
 mod seeds;
 mod state;
 mod table;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub use lease::Counts;
 pub(super) use lease::{Lease, Leased};
+pub(super) use scope::{Screened, normal};
 pub(super) use state::Frontier;

@@ -9,6 +9,8 @@ use url::Url;
 use trawl_model::{SkipReason, StopReason, UrlRow, UrlState};
 use trawl_plan::crawl::{Budget, CrawlPlan};
 
+use super::scope::path_of;
+use super::table::UrlStatus;
 use super::tests::{found, plan};
 use super::{Frontier, Lease, Leased};
 
@@ -134,4 +136,91 @@ proptest! {
         let counts = frontier.counts();
         prop_assert_eq!(counts.done + counts.skipped, counts.known);
     }
+}
+
+/// Whether a key of `budget` applies to a URL, as decision D39 has it.
+fn is_under(url: &str, prefix: &str) -> bool {
+    let path = path_of(url).to_ascii_lowercase();
+    prefix == "*" || path.starts_with(prefix)
+}
+
+/// The URLs that may be leased by the definition of `budget`, with the depth of each: those that
+/// wait, and have no key whose pages are used up. Every URL and every key is looked at.
+fn allowed(frontier: &Frontier, budgets: &[Budget]) -> Vec<(u16, u32)> {
+    let (table, all) = (&frontier.table, 0..frontier.table.len() as u32);
+    let is_taken = |n: &u32| matches!(table.status(*n), UrlStatus::Leased | UrlStatus::Done);
+    let taken: Vec<&str> = all.clone().filter(is_taken).map(|n| table.url(n)).collect();
+    let has_room = |url: &str, budget: &Budget| {
+        let of_key = taken.iter().filter(|taken| is_under(taken, &budget.prefix));
+        !is_under(url, &budget.prefix) || (of_key.count() as u64) < budget.pages
+    };
+    let waiting = all.filter(|n| table.status(*n) == UrlStatus::Waiting);
+    let allowed = waiting.filter(|n| budgets.iter().all(|budget| has_room(table.url(*n), budget)));
+    allowed.map(|n| (table.depth(n), n)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn a_lease_is_the_first_url_that_every_budget_allows(
+        paths in prop::collection::vec("(/[abA]{1,2}){1,4}", 1..60),
+        budgets in prop::collection::btree_map("(/[ab]{1,2}){0,3}/?", 0_u64..4, 0..8),
+        whole in prop::option::of(1_u64..12),
+        steps in prop::collection::vec((0_usize..10, 0_u8..6, 0_usize..60), 1..120),
+    ) {
+        let keys = budgets.into_iter().chain(whole.map(|pages| ("*".to_owned(), pages)));
+        let budget = budgets_of(keys);
+        let mut frontier = Frontier::new(Arc::new(CrawlPlan {
+            budget: budget.clone(),
+            in_flight: 3,
+            ..plan("http://a.example/")
+        }));
+        frontier.add_seeds();
+        let links: Vec<String> =
+            paths.iter().map(|path| format!("http://a.example{path}")).collect();
+        let mut in_flight: Vec<Leased> = Vec::new();
+        for (pick, fate, more) in steps.into_iter().cycle().take(2_000) {
+            let mut allowed = allowed(&frontier, &budget);
+            allowed.sort_unstable();
+            let first = allowed.first().map(|(depth, _)| *depth);
+            let is_blocked = first.is_some_and(|depth| {
+                in_flight.iter().any(|page| frontier.table.depth(page.n) + 1 < depth)
+            });
+            match frontier.lease() {
+                Lease::Page(page) => {
+                    let depth = frontier.table.depth(page.n);
+                    prop_assert!(allowed.contains(&(depth, page.n)), "{page:?} {allowed:?}");
+                    prop_assert_eq!(Some(depth), first);
+                    prop_assert!(!is_blocked);
+                    in_flight.push(page);
+                }
+                Lease::Wait => {
+                    prop_assert!(!in_flight.is_empty());
+                    let waits = allowed.is_empty() || is_blocked || in_flight.len() == 3;
+                    prop_assert!(waits, "{allowed:?}");
+                }
+                Lease::Done(_) => {
+                    prop_assert!(allowed.is_empty() && in_flight.is_empty());
+                    prop_assert_eq!(frontier.counts().waiting, 0);
+                    break;
+                }
+            }
+            // Sometimes several pages are in flight, sometimes none.
+            if in_flight.len() == 3 || (fate < 3 && !in_flight.is_empty()) {
+                let page = in_flight.swap_remove(pick % in_flight.len());
+                if fate % 2 == 0 && frontier.table.depth(page.n) > 0 {
+                    frontier.skip(page.n, SkipReason::Robots);
+                } else {
+                    let some = links.iter().cycle().skip(more).take(1 + more % 7);
+                    let some: Vec<&str> = some.map(String::as_str).collect();
+                    frontier.complete(page.n, &found(&some), true);
+                }
+            }
+        }
+    }
+}
+
+fn budgets_of(keys: impl Iterator<Item = (String, u64)>) -> Vec<Budget> {
+    trawl_plan::crawl::budgets(&keys.collect()).expect("few keys")
 }

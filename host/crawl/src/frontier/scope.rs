@@ -6,7 +6,8 @@ use std::sync::Arc;
 use url::Url;
 
 use trawl_model::SkipReason;
-use trawl_plan::crawl::{CrawlPlan, External, Pattern, ScopePlan};
+use trawl_plan::crawl::CrawlPlan;
+use trawl_plan::scope::ScopePlan;
 
 /// Longest URL that a crawl follows. Longer ones are crawler traps in practice.
 const URL_BYTES_MAX: usize = 2_000;
@@ -20,6 +21,26 @@ pub(super) struct Scope {
     seed_hosts: SeedHosts,
     /// Verdicts by host with port.
     known: HashMap<String, bool>,
+    /// URLs that were matched already.
+    pub(super) screened: Screened,
+}
+
+/// What `blacklist` and `whitelist` say about URLs, matched before the frontier is locked.
+#[derive(Debug, Default)]
+pub(crate) struct Screened(HashMap<String, Option<SkipReason>>);
+
+impl Screened {
+    /// How many URLs were matched.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Matches one more URL.
+    pub(crate) fn add(&mut self, plan: &ScopePlan, url: String) {
+        let excluded = plan.excludes(&url, path_of(&url));
+        self.0.insert(url, excluded);
+    }
 }
 
 /// The hosts of the seeds and of the URLs that they redirect to.
@@ -54,7 +75,7 @@ fn parts(url: &str) -> Option<Parts<'_>> {
 }
 
 /// The path of a URL with its query.
-fn path_of(url: &str) -> &str {
+pub(super) fn path_of(url: &str) -> &str {
     parts(url).map_or("/", |parts| parts.path)
 }
 
@@ -63,12 +84,14 @@ impl Scope {
         let mut scope = Self {
             seed_hosts: SeedHosts::default(),
             known: HashMap::new(),
+            screened: Screened::default(),
             plan,
         };
-        let seed = scope.plan.seed.url.clone();
-        scope.widen(&seed);
-        let named = scope.plan.named.clone();
-        for (url, _) in named.iter().flat_map(|named| named.iter()) {
+        let plan = Arc::clone(&scope.plan);
+        for seed in plan.seeds() {
+            scope.widen(&seed.url);
+        }
+        for (url, _) in plan.named.iter().flat_map(|named| named.iter()) {
             scope.add_seed_host(url);
         }
         scope
@@ -101,19 +124,15 @@ impl Scope {
         if url.len() > URL_BYTES_MAX {
             return Err(SkipReason::TooLong);
         }
-        let ScopePlan {
-            blacklist,
-            whitelist,
-            ..
-        } = &self.plan.scope;
-        let matches_any = |patterns: &[Pattern]| patterns.iter().any(|one| matches(one, url, path));
-        if matches_any(blacklist) {
-            return Err(SkipReason::Blacklist);
-        }
-        if !whitelist.is_empty() && !matches_any(whitelist) {
-            return Err(SkipReason::Whitelist);
-        }
-        Ok(())
+        let known = self.screened.0.get(url).copied();
+        let excluded = known.unwrap_or_else(|| self.plan.scope.excludes(url, path));
+        excluded.map_or(Ok(()), Err)
+    }
+
+    /// Whether [`check`](Self::check) would ask the expressions of the plan about this URL.
+    pub(super) fn asks_expressions(&mut self, url: &str) -> bool {
+        url.len() <= URL_BYTES_MAX
+            && parts(url).is_some_and(|Parts { authority, .. }| self.has_host(authority))
     }
 
     fn has_host(&mut self, authority: &str) -> bool {
@@ -137,23 +156,7 @@ impl Scope {
         let is_of_seed = hosts.authorities.contains(without_www(authority))
             || plan.subdomains && has(&hosts.registered, registered(host))
             || plan.tld && has(&hosts.names, name(host));
-        is_of_seed || plan.external.iter().any(|external| allows(external, host))
-    }
-}
-
-fn allows(external: &External, host: &str) -> bool {
-    match external {
-        External::Any => true,
-        External::Host(allowed) => allowed == host,
-        External::Matching(regex) => regex.is_match(host),
-    }
-}
-
-fn matches(pattern: &Pattern, url: &str, path: &str) -> bool {
-    match pattern {
-        Pattern::Text(text) if text.contains("://") => url.starts_with(text.as_str()),
-        Pattern::Text(text) => path.starts_with(text.as_str()),
-        Pattern::Regex(regex) => regex.is_match(url),
+        is_of_seed || plan.external.allow(host)
     }
 }
 
@@ -190,21 +193,11 @@ fn name(host: &str) -> Option<&str> {
 }
 
 /// A URL in the form of the table: without user name, password and fragment.
-pub(super) fn normal(url: &Url) -> String {
+pub(crate) fn normal(url: &Url) -> String {
     let mut url = url.clone();
     url.set_fragment(None);
     // These fail only for URLs without a host, which have neither.
     let _ = url.set_username("");
     let _ = url.set_password(None);
     url.into()
-}
-
-/// Whether a key of `budget` applies to a URL. Decision D39.
-pub(super) fn is_under(url: &str, prefix: &str) -> bool {
-    if prefix == "*" {
-        return true;
-    }
-    let path = path_of(url);
-    path.len() >= prefix.len()
-        && path.as_bytes()[..prefix.len()].eq_ignore_ascii_case(prefix.as_bytes())
 }

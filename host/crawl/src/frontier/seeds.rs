@@ -16,10 +16,9 @@ use super::table::UrlStatus;
 pub(super) const SPARE_SEEDS_MAX: u64 = 1_000;
 
 impl Frontier {
-    /// Adds the seed, unless the crawl is of sitemaps only, and the plan's further seeds. A seed
-    /// that the caller named is always added. The further seeds, and the seed when it is the first
-    /// of them, must pass `blacklist` and `whitelist`. Under a `limit`, no more seeds are added
-    /// than that and a reserve.
+    /// Adds the seeds, unless the crawl is of sitemaps only. A seed that the caller named is always
+    /// added. Those of a text, and the first seed when it is one of them, must pass `blacklist` and
+    /// `whitelist`. Under a `limit`, no more of them are added than that and a reserve.
     pub(crate) fn add_seeds(&mut self) {
         if self.plan.sitemap.only {
             return;
@@ -35,10 +34,16 @@ impl Frontier {
         if !is_found {
             self.insert(&seed, 0, UrlStatus::Waiting);
         }
+        let plan = Arc::clone(&self.plan);
+        for root in plan.roots.iter().map(|root| normal(&root.url)) {
+            if self.table.find(&root).is_none() {
+                self.insert(&root, 0, UrlStatus::Waiting);
+            }
+        }
         let limit = self.plan.limit.unwrap_or(u64::MAX);
         let waiting_max = limit.saturating_add(SPARE_SEEDS_MAX);
         for (url, _) in named {
-            if self.levels.waiting() >= waiting_max {
+            if self.levels.n_waiting >= waiting_max {
                 break;
             }
             if self.table.find(url).is_none() {

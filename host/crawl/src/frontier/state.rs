@@ -9,8 +9,9 @@ use trawl_plan::crawl::CrawlPlan;
 
 use super::caps::Caps;
 use super::lease::{Counts, Lease, Leased};
-use super::levels::{Levels, OpenDepth};
-use super::scope::{Scope, normal};
+use super::levels::Levels;
+use super::queues::Queues;
+use super::scope::{Scope, Screened, normal};
 use super::table::{Table, UrlStatus};
 
 /// The URLs of one crawl and their status.
@@ -20,9 +21,8 @@ pub(crate) struct Frontier {
     pub(super) scope: Scope,
     pub(super) table: Table,
     pub(super) levels: Levels,
+    pub(super) queues: Queues,
     caps: Caps,
-    /// URLs skipped by `budget`; they wait again when a page is taken out of the count.
-    over_budget: Vec<u32>,
     /// Redirects: the page and the target that belongs to it.
     claims: Vec<(u32, u32)>,
     changed: Vec<u32>,
@@ -41,8 +41,8 @@ impl Frontier {
             scope: Scope::new(Arc::clone(&plan)),
             table: Table::new(),
             levels: Levels::default(),
-            caps: Caps::new(Arc::clone(&plan)),
-            over_budget: Vec::new(),
+            queues: Queues::new(&plan.budget),
+            caps: Caps::new(&plan),
             claims: Vec::new(),
             changed: Vec::new(),
             n_skipped: [0; SkipReason::ALL.len()],
@@ -63,6 +63,7 @@ impl Frontier {
                 Err(_) => self.find(url, depth, false),
             }
         }
+        self.set_screened(Screened::default());
     }
 
     /// Sets whether sitemaps are still being read: then an empty frontier waits.
@@ -70,9 +71,32 @@ impl Frontier {
         self.are_sitemaps_pending = pending;
     }
 
+    /// Which of these URLs are new, and would be matched with the expressions of the plan.
+    pub(crate) fn unscreened(&mut self, urls: impl Iterator<Item = String>) -> Vec<String> {
+        let is_new =
+            |url: &String| self.table.find(url).is_none() && self.scope.asks_expressions(url);
+        urls.filter(is_new).collect()
+    }
+
+    /// The URLs that a redirect of a seed to another host may bring into the scope.
+    pub(crate) fn unscreened_after_redirect(&mut self, n: u32, to: &str) -> Vec<String> {
+        if n >= self.n_seeds || self.plan.named.is_some() || self.scope.asks_expressions(to) {
+            return Vec::new();
+        }
+        let known = 0..self.table.len() as u32;
+        let outside =
+            known.filter(|n| self.table.status(*n) == UrlStatus::Skipped(SkipReason::Scope));
+        outside.map(|n| self.table.url(n).to_owned()).collect()
+    }
+
+    /// Sets what the expressions of the plan say about URLs, for the next call that adds URLs.
+    pub(crate) fn set_screened(&mut self, screened: Screened) {
+        self.scope.screened = screened;
+    }
+
     /// Leases the next page that all caps allow.
     pub(crate) fn lease(&mut self) -> Lease {
-        let in_flight = self.levels.in_flight();
+        let in_flight = self.levels.n_in_flight;
         loop {
             if let Some(stop) = self.stop {
                 return match in_flight {
@@ -83,17 +107,18 @@ impl Frontier {
             if in_flight >= self.plan.in_flight as u64 {
                 return Lease::Wait;
             }
-            let depth = match self.levels.open_depth() {
-                OpenDepth::At(depth) => depth,
-                OpenDepth::Blocked => return Lease::Wait,
-                OpenDepth::Empty if in_flight > 0 || self.are_sitemaps_pending => {
+            let Some(n) = self.first_waiting() else {
+                // A page in flight may be skipped, and leave its place in a budget.
+                if in_flight > 0 || self.are_sitemaps_pending {
                     return Lease::Wait;
                 }
-                OpenDepth::Empty => {
-                    self.stop = Some(self.natural_stop());
-                    continue;
-                }
+                self.skip_waiting(SkipReason::Budget);
+                self.stop = Some(self.natural_stop());
+                continue;
             };
+            if self.levels.is_blocked(self.table.depth(n)) {
+                return Lease::Wait;
+            }
             if let Some(stop) = self.caps.used_up() {
                 // A page in flight may be skipped and taken out of the count.
                 if in_flight > 0 {
@@ -102,16 +127,9 @@ impl Frontier {
                 self.stop(stop);
                 continue;
             }
-            let Some(n) = self.next_at(depth) else {
-                continue;
-            };
-            if self.caps.is_over(self.table.url(n)) {
-                self.move_to(n, UrlStatus::Skipped(SkipReason::Budget));
-                self.over_budget.push(n);
-                continue;
-            }
+            self.queues.pop_first();
             self.move_to(n, UrlStatus::Leased);
-            self.caps.take(self.table.url(n));
+            self.take(n);
             match Url::parse(self.table.url(n)) {
                 Ok(url) => {
                     return Lease::Page(Leased {
@@ -191,6 +209,7 @@ impl Frontier {
         for (url, nofollow) in found.iter() {
             self.find(url, depth, nofollow && obeys_nofollow);
         }
+        self.set_screened(Screened::default());
     }
 
     /// Skips a leased page. It no longer counts, and the targets of its redirects are pages of
@@ -199,7 +218,8 @@ impl Frontier {
         if self.table.status(n) != UrlStatus::Leased {
             return;
         }
-        self.caps.give_back(self.table.url(n));
+        self.caps.give_back();
+        self.queues.give_back(self.table.url(n));
         self.move_to(n, UrlStatus::Skipped(reason));
         let claims = std::mem::take(&mut self.claims);
         for (by, target) in claims {
@@ -209,9 +229,6 @@ impl Frontier {
                 let depth = self.table.depth(target);
                 self.revive(target, depth);
             }
-        }
-        for n in std::mem::take(&mut self.over_budget) {
-            self.revive(n, self.table.depth(n));
         }
     }
 
@@ -231,6 +248,7 @@ impl Frontier {
             | StopReason::Cancelled
             | StopReason::HungUp
             | StopReason::ServerStopped
+            | StopReason::Storage
             | StopReason::Failed => SkipReason::Stopped,
         };
         self.skip_waiting(skip);
@@ -255,8 +273,8 @@ impl Frontier {
     pub(crate) fn counts(&self) -> Counts {
         Counts {
             known: self.table.len() as u64,
-            waiting: self.levels.waiting(),
-            in_flight: self.levels.in_flight(),
+            waiting: self.levels.n_waiting,
+            in_flight: self.levels.n_in_flight,
             done: self.n_done,
             skipped: self.n_skipped.iter().sum(),
         }
@@ -286,7 +304,7 @@ impl Frontier {
                 self.move_to(n, UrlStatus::Skipped(SkipReason::Depth))
             }
             UrlStatus::Waiting if depth < self.table.depth(n) => {
-                self.unqueue(n);
+                self.levels.n_waiting -= 1;
                 self.set(n, depth, UrlStatus::Waiting);
                 self.queue(n);
             }
@@ -339,7 +357,11 @@ impl Frontier {
     /// Adds a stored URL as unchanged; `false` when the table is full. A page that was in flight
     /// waits again.
     pub(super) fn restore_row(&mut self, row: &UrlRow) -> bool {
-        let status = UrlStatus::restored(row.state);
+        // Whether a budget still holds a URL back is decided when the crawl ends.
+        let status = match UrlStatus::restored(row.state) {
+            UrlStatus::Skipped(SkipReason::Budget) => UrlStatus::Waiting,
+            status => status,
+        };
         let Some(n) = self.table.insert(&row.url, row.depth, status) else {
             return false;
         };
@@ -347,14 +369,9 @@ impl Frontier {
         match status {
             UrlStatus::Done => {
                 self.n_done += 1;
-                self.caps.take(&row.url);
+                self.take(n);
             }
-            UrlStatus::Skipped(skip) => {
-                self.n_skipped[usize::from(skip.number())] += 1;
-                if skip == SkipReason::Budget {
-                    self.over_budget.push(n);
-                }
-            }
+            UrlStatus::Skipped(skip) => self.n_skipped[usize::from(skip.number())] += 1,
             UrlStatus::Waiting | UrlStatus::Leased => self.queue(n),
         }
         true
@@ -363,21 +380,16 @@ impl Frontier {
     fn move_to(&mut self, n: u32, status: UrlStatus) {
         let depth = self.table.depth(n);
         match self.table.status(n) {
-            UrlStatus::Waiting => self.unqueue(n),
-            UrlStatus::Leased => {
-                let level = self.levels.reach(depth);
-                self.levels.n_in_flight[level] -= 1;
-            }
+            // It stays in its queue, and is ignored when it comes up.
+            UrlStatus::Waiting => self.levels.n_waiting -= 1,
+            UrlStatus::Leased => self.levels.end(depth),
             UrlStatus::Skipped(skip) => self.n_skipped[usize::from(skip.number())] -= 1,
             UrlStatus::Done => self.n_done -= 1,
         }
         self.set(n, depth, status);
         match status {
             UrlStatus::Waiting => self.queue(n),
-            UrlStatus::Leased => {
-                let level = self.levels.reach(depth);
-                self.levels.n_in_flight[level] += 1;
-            }
+            UrlStatus::Leased => self.levels.start(depth),
             UrlStatus::Skipped(skip) => self.n_skipped[usize::from(skip.number())] += 1,
             UrlStatus::Done => self.n_done += 1,
         }
@@ -390,31 +402,37 @@ impl Frontier {
     }
 
     fn queue(&mut self, n: u32) {
-        let level = self.levels.reach(self.table.depth(n));
-        self.levels.queues[level].push_back(n);
-        self.levels.n_waiting[level] += 1;
+        self.levels.n_waiting += 1;
+        self.queues.push(n, self.table.depth(n), self.table.url(n));
     }
 
-    /// The number stays in its queue, and is ignored when it comes up.
-    fn unqueue(&mut self, n: u32) {
-        let level = self.levels.reach(self.table.depth(n));
-        self.levels.n_waiting[level] -= 1;
+    /// Counts a page.
+    fn take(&mut self, n: u32) {
+        self.caps.take();
+        self.queues.take(self.table.url(n));
     }
 
-    /// The first waiting URL of this depth.
-    fn next_at(&mut self, depth: usize) -> Option<u32> {
-        while let Some(n) = self.levels.queues[depth].pop_front() {
-            let waits = self.table.status(n) == UrlStatus::Waiting;
-            if waits && usize::from(self.table.depth(n)) == depth {
-                return Some(n);
+    /// The first waiting URL that no budget holds back; it is also the first of the queues.
+    fn first_waiting(&mut self) -> Option<u32> {
+        while let Some(first) = self.queues.first() {
+            let waits = self.table.status(first.n) == UrlStatus::Waiting;
+            if waits && self.table.depth(first.n) == first.depth {
+                return Some(first.n);
             }
+            self.queues.pop_first();
         }
         None
     }
 
+    /// Skips all waiting URLs for this reason, or for `budget` where that holds them back.
     fn skip_waiting(&mut self, skip: SkipReason) {
-        for depth in 0..self.levels.queues.len() {
-            while let Some(n) = self.next_at(depth) {
+        for (n, is_over_budget) in self.queues.drain() {
+            if self.table.status(n) == UrlStatus::Waiting {
+                let skip = if is_over_budget {
+                    SkipReason::Budget
+                } else {
+                    skip
+                };
                 self.move_to(n, UrlStatus::Skipped(skip));
             }
         }

@@ -6,15 +6,18 @@ use std::time::Duration;
 use url::Url;
 
 use trawl_model::{Discovered, Nanodollars, SkipReason, StopReason, UrlRow, UrlState};
-use trawl_plan::crawl::{Budget, CrawlPlan, External, Pattern, ScopePlan, SitemapPlan};
+use trawl_plan::Allowance;
+use trawl_plan::crawl::{Budget, CrawlPlan, SitemapPlan};
+use trawl_plan::scope::{Hosts, Patterns, ScopePlan};
 use trawl_plan::testing::page_plan;
 
 use super::scope::Scope;
 use super::{Frontier, Lease, Leased, seeds};
 
-pub(super) fn plan(seed: &str) -> CrawlPlan {
+pub(crate) fn plan(seed: &str) -> CrawlPlan {
     CrawlPlan {
         seed: page_plan(seed),
+        roots: Vec::new(),
         named: None,
         limit: None,
         depth: 25,
@@ -30,12 +33,21 @@ pub(super) fn plan(seed: &str) -> CrawlPlan {
     }
 }
 
-pub(super) fn found(links: &[&str]) -> Discovered {
+pub(crate) fn found(links: &[&str]) -> Discovered {
     let mut found = Discovered::default();
     for link in links {
         found.push(link, false);
     }
     found
+}
+
+fn without_private() -> ScopePlan {
+    let entries = ["/private".to_owned()];
+    let blacklist = Patterns::read("blacklist", &entries, &mut Allowance::default());
+    ScopePlan {
+        blacklist: blacklist.expect("a list"),
+        ..ScopePlan::default()
+    }
 }
 
 fn with_seeds(plan: CrawlPlan) -> Frontier {
@@ -71,10 +83,7 @@ fn a_limit_bounds_the_seeds_with_a_reserve() {
 fn a_seed_from_a_text_is_checked_like_the_others() {
     let of_text = |named: &[&str]| CrawlPlan {
         named: Some(Arc::new(found(named))),
-        scope: ScopePlan {
-            blacklist: vec![Pattern::Text("/private".to_owned())],
-            ..ScopePlan::default()
-        },
+        scope: without_private(),
         ..plan("https://a.com/private/1")
     };
     let mut frontier = with_seeds(of_text(&["https://a.com/private/1", "https://b.com/2"]));
@@ -111,10 +120,7 @@ fn reason(frontier: &mut Frontier, url: &str) -> Option<UrlState> {
 fn skipped_urls_have_reasons() {
     let mut frontier = with_seeds(CrawlPlan {
         depth: 1,
-        scope: ScopePlan {
-            blacklist: vec![Pattern::Text("/private".to_owned())],
-            ..ScopePlan::default()
-        },
+        scope: without_private(),
         ..plan("http://a.example/")
     });
     let seed = leased(&mut frontier);
@@ -183,20 +189,14 @@ fn scope_follows_the_plan() {
     check(tld(), "http://example.com/", true);
     check(tld(), "http://example.co.uk.evil.com/", false);
     check(tld(), "http://exampl.com/", false);
-    let external = |external| ScopePlan {
-        external: vec![external],
+    let external = |entry: &str| ScopePlan {
+        external: Hosts::read(&[entry.to_owned()], &mut Allowance::default()).expect("hosts"),
         ..ScopePlan::default()
     };
-    check(external(External::Any), "http://any.test/", true);
-    let host = || External::Host("b.test".to_owned());
-    check(external(host()), "http://b.test/", true);
-    check(external(host()), "http://a.b.test/", false);
-    let regex = regex::Regex::new("^(?:.*\\.b\\.test)$").expect("a regex");
-    check(
-        external(External::Matching(regex)),
-        "http://a.b.test:81/",
-        true,
-    );
+    check(external("*"), "http://any.test/", true);
+    check(external("b.test"), "http://b.test/", true);
+    check(external("b.test"), "http://a.b.test/", false);
+    check(external(".*\\.b\\.test"), "http://a.b.test:81/", true);
 }
 
 #[test]
@@ -253,8 +253,88 @@ fn budgets_count_by_prefix_and_skipped_pages_do_not_count() {
     assert_eq!(leased(&mut frontier).url.path(), "/2");
     assert!(matches!(frontier.lease(), Lease::Wait));
     frontier.skip(blog.n, SkipReason::Robots);
+    // Its place in `/blog` is free, and its place in the whole crawl.
     let next = leased(&mut frontier);
-    assert!(["/blog/2", "/3"].contains(&next.url.path()), "{next:?}");
+    assert_eq!(next.url.path(), "/blog/2");
+    assert!(matches!(frontier.lease(), Lease::Wait));
+    assert_eq!(frontier.counts().waiting, 1);
+}
+
+#[test]
+fn what_a_budget_holds_back_is_skipped_when_the_crawl_ends_and_stored_once() {
+    let mut frontier = with_seeds(CrawlPlan {
+        budget: vec![Budget {
+            prefix: "/blog".to_owned(),
+            pages: 2,
+        }],
+        ..plan("http://a.example/")
+    });
+    let seed = leased(&mut frontier);
+    let links: Vec<String> = (0..1_000)
+        .map(|n| format!("http://a.example/blog/{n}"))
+        .collect();
+    let links: Vec<&str> = links.iter().map(String::as_str).collect();
+    frontier.complete(seed.n, &found(&links), true);
+    assert_eq!(frontier.take_changes().len(), 1_001);
+    let kept = leased(&mut frontier);
+    for _ in 0..100 {
+        let page = leased(&mut frontier);
+        assert!(matches!(frontier.lease(), Lease::Wait));
+        frontier.skip(page.n, SkipReason::Robots);
+        let changed: Vec<u32> = frontier.take_changes().iter().map(|row| row.n).collect();
+        assert!(changed.len() <= 2, "{changed:?}");
+    }
+    frontier.complete(kept.n, &Discovered::default(), true);
+    let last = leased(&mut frontier);
+    frontier.complete(last.n, &Discovered::default(), true);
+    assert!(matches!(frontier.lease(), Lease::Done(StopReason::Budget)));
+    let rows = frontier.take_changes();
+    let held = rows
+        .iter()
+        .filter(|row| row.state == UrlState::Skipped(SkipReason::Budget));
+    assert_eq!(held.count(), 1_000 - 102);
+    assert_eq!(frontier.counts().waiting, 0);
+}
+
+/// Steps of one lease, of its end and of a skip, with so many budgets and queued URLs.
+fn steps(n_budgets: usize, n_urls: usize) -> u64 {
+    let budget = (0..n_budgets).map(|n| Budget {
+        prefix: format!("/{n:04}/"),
+        pages: 1 + n as u64 % 3,
+    });
+    let mut frontier = with_seeds(CrawlPlan {
+        budget: budget.collect(),
+        ..plan("http://a.example/")
+    });
+    let seed = leased(&mut frontier);
+    let links = (0..n_urls).map(|n| format!("http://a.example/{:04}/{n}", n % n_budgets));
+    let links: Vec<String> = links.collect();
+    let links: Vec<&str> = links.iter().map(String::as_str).collect();
+    frontier.complete(seed.n, &found(&links), true);
+    let mut most = 0;
+    for round in 0..8 {
+        let before = frontier.queues.n_steps;
+        // Every URL may be held back: then this is the cost of finding none.
+        if let Lease::Page(page) = frontier.lease() {
+            match round % 2 {
+                0 => frontier.skip(page.n, SkipReason::Robots),
+                _ => frontier.complete(page.n, &Discovered::default(), true),
+            }
+        }
+        most = most.max(frontier.queues.n_steps - before);
+    }
+    most
+}
+
+#[test]
+fn a_lease_costs_the_same_with_any_number_of_budgets_and_urls() {
+    for (n_budgets, n_urls) in [(1, 10), (1_000, 10), (1, 200_000), (1_000, 200_000)] {
+        let steps = steps(n_budgets, n_urls);
+        assert!(
+            steps <= 24,
+            "{steps} steps with {n_budgets} budgets and {n_urls} URLs"
+        );
+    }
 }
 
 #[test]
@@ -290,10 +370,7 @@ fn many_seeds_are_one_crawl_under_one_limit() {
         named: Some(named),
         depth: 0,
         limit: Some(2),
-        scope: ScopePlan {
-            blacklist: vec![Pattern::Text("/private".to_owned())],
-            ..ScopePlan::default()
-        },
+        scope: without_private(),
         ..plan("https://a.example/")
     });
     assert_eq!((frontier.counts().known, frontier.counts().waiting), (4, 3));
@@ -317,6 +394,37 @@ fn many_seeds_are_one_crawl_under_one_limit() {
             true,
         );
     }
+    assert!(matches!(frontier.lease(), Lease::Done(StopReason::Limit)));
+}
+
+#[test]
+fn roots_are_seeds_of_one_crawl_wherever_they_are() {
+    let roots = [
+        "https://b.example/private#top",
+        "http://a.example/",
+        "https://b.example/2",
+    ];
+    let plan = CrawlPlan {
+        roots: roots.map(page_plan).into(),
+        limit: Some(3),
+        scope: without_private(),
+        ..plan("https://a.example/")
+    };
+    let mut frontier = with_seeds(plan);
+    assert_eq!(frontier.counts().known, 3, "http and https are one page");
+    // A root's redirect widens the scope like the first seed's.
+    let first = leased(&mut frontier);
+    let second = leased(&mut frontier);
+    assert_eq!(second.url.as_str(), "https://b.example/private");
+    let elsewhere = Url::parse("https://c.example/home").expect("a URL");
+    assert_eq!(frontier.redirect(second.n, &elsewhere), Ok(()));
+    let links = ["https://b.example/3", "https://c.example/4"];
+    frontier.complete(second.n, &found(&links), true);
+    frontier.complete(first.n, &Discovered::default(), true);
+    assert!(leased(&mut frontier).is_seed);
+    assert_eq!(frontier.counts().waiting, 2);
+    assert!(matches!(frontier.lease(), Lease::Wait));
+    frontier.complete(2, &Discovered::default(), true);
     assert!(matches!(frontier.lease(), Lease::Done(StopReason::Limit)));
 }
 

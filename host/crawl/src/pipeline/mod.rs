@@ -19,7 +19,9 @@ use trawl_model::clock::Clock;
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plan::{AnalystChoice, Pipeline};
 use trawl_plugins::{Finding, Registry};
-use trawl_store::{AccountId, Contact, ContactStore, CrawlStore, PageRange, Rows, StoreError};
+use trawl_store::{
+    AccountId, Contact, ContactStore, CrawlStore, PageRange, Rows, Storage, StoreError,
+};
 
 pub use contacts::domain_of;
 pub use findings::{FINDINGS_BYTES_MAX, Gathered, ModelUse};
@@ -111,16 +113,26 @@ impl Pipelines {
         self.store.contacts(account, domain, range).await
     }
 
-    /// Stores the contacts of a finished crawl if it extracted them. `pages` and `data` have the
-    /// entries of the crawl. Failures are logged: the caller has the contacts in the entries.
-    pub(crate) async fn at_end(&self, pages: &dyn CrawlStore, data: &Path, crawl: FinishedCrawl) {
+    /// Stores the contacts of a finished crawl if it extracted them and the account may store more.
+    /// `pages` and `data` have the entries of the crawl. Failures are logged: the caller has the
+    /// contacts in the entries.
+    pub(crate) async fn at_end(
+        &self,
+        pages: &dyn CrawlStore,
+        data: &Path,
+        storage: &Storage,
+        crawl: FinishedCrawl,
+    ) {
         if Pipeline::named(&crawl.verb) != Some(Pipeline::ExtractContacts) {
             return;
         }
         let Some(choice) = crawl.plan.seed.output.analyst.clone() else {
             return;
         };
-        if let Err(reason) = self.store_contacts(pages, data, &crawl, &choice).await {
+        if let Err(reason) = self
+            .store_contacts(pages, data, storage, &crawl, &choice)
+            .await
+        {
             tracing::error!(
                 crawl = crawl.id,
                 reason,
@@ -133,6 +145,7 @@ impl Pipelines {
         &self,
         pages: &dyn CrawlStore,
         data: &Path,
+        storage: &Storage,
         crawl: &FinishedCrawl,
         choice: &AnalystChoice,
     ) -> Result<(), String> {
@@ -163,6 +176,8 @@ impl Pipelines {
                 }
             };
             let found = contacts::read(&joined, now);
+            let room = storage.admit(&crawl.account).await;
+            room.map_err(|refusal| refusal.to_string())?;
             let left_out = self.store.save_contacts(&crawl.account, &found).await;
             n_left_out += left_out.map_err(|error| error.to_string())?;
         }

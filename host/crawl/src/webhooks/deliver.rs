@@ -6,25 +6,34 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use http::header::{CONTENT_TYPE, USER_AGENT};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderName, HeaderValue, Method};
 use tokio::task::{self, JoinSet};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use trawl_model::clock::Timestamp;
+use trawl_model::redact::without_userinfo;
 use trawl_model::secret::Secret;
 use trawl_net::egress::{Egress, Route};
-use trawl_store::{OutboxRow, StoreError};
+use trawl_plan::address::basic_authorization;
+use trawl_store::{AccountId, Busy, Channel, OutboxRow, StoreError};
 
 use super::outbox::{AGE_MAX, Webhooks, log_dropped};
 use super::sign::signature;
 
 /// Timeout of a request. Receivers should acknowledge an event first and process it later.
 pub const ANSWER_TIME_MAX: Duration = Duration::from_secs(15);
-/// Destinations that are served at once. Up to this many, a slow one does not delay the others.
-const DESTINATIONS_MAX: usize = 32;
+/// Channels (destinations of an account) that are served at once. Up to this many, a slow one does
+/// not delay the others.
+const CHANNELS_MAX: usize = 64;
+/// Channels of one account that are served at once, so that its slow destinations leave most of
+/// [`CHANNELS_MAX`] to others.
+const ACCOUNT_CHANNELS_MAX: usize = 8;
+/// How long a batch may send before it ends and lets other channels go first: a destination that
+/// answers slowly has a slot for this time at most, and that of one answer.
+const BATCH_TIME_MAX: Duration = Duration::from_secs(15);
 /// Events of one destination in one batch.
 const BATCH_EVENTS: u32 = 64;
 /// Requests to one destination at once.
@@ -60,25 +69,22 @@ impl Webhooks {
         // A batch is a task of its own, so that it makes progress while this loop waits for the
         // store.
         let mut batches = JoinSet::new();
-        let mut busy: HashMap<task::Id, String> = HashMap::new();
+        let mut busy: HashMap<task::Id, Channel> = HashMap::new();
         loop {
             let mut idle = SLEEP_MAX;
-            while busy.len() < DESTINATIONS_MAX {
-                let names: Vec<String> = busy.values().cloned().collect();
-                let due = self
-                    .store
-                    .outbox_due(self.clock.now(), &names, BATCH_EVENTS);
-                match due.await {
+            while busy.len() < CHANNELS_MAX {
+                match self.next_batch(busy.values()).await {
                     Ok(rows) if rows.is_empty() => {
-                        idle = self.until_next(&names).await;
+                        let busy = busy_with(busy.values(), ACCOUNT_CHANNELS_MAX);
+                        idle = self.until_next(&busy).await;
                         break;
                     }
                     Ok(rows) => {
-                        let destination = rows[0].destination.clone();
+                        let channel = channel(&rows[0]);
                         let (hooks, egress) = (Arc::clone(&self), Arc::clone(&egress));
                         let batch =
                             batches.spawn(async move { hooks.send_batch(&egress, rows).await });
-                        busy.insert(batch.id(), destination);
+                        busy.insert(batch.id(), channel);
                     }
                     Err(error) => {
                         tracing::error!(error = %error, "could not read webhook events");
@@ -92,7 +98,7 @@ impl Webhooks {
                     let id = match ended {
                         Ok((id, ())) => id,
                         Err(error) => {
-                            tracing::error!(error = %error, "the task of a batch of webhook events panicked");
+                            tracing::error!("the task of a batch of webhook events panicked");
                             error.id()
                         }
                     };
@@ -104,8 +110,24 @@ impl Webhooks {
         }
     }
 
+    /// The next events to send: those of an account with nothing in flight before those of others.
+    async fn next_batch<'a>(
+        &self,
+        busy: impl Iterator<Item = &'a Channel> + Clone,
+    ) -> Result<Vec<OutboxRow>, StoreError> {
+        let now = self.clock.now();
+        let idle_accounts = busy_with(busy.clone(), 1);
+        let rows = self.store.outbox_due(now, &idle_accounts, BATCH_EVENTS);
+        let rows = rows.await?;
+        if !rows.is_empty() || idle_accounts.accounts.is_empty() {
+            return Ok(rows);
+        }
+        let busy = busy_with(busy, ACCOUNT_CHANNELS_MAX);
+        self.store.outbox_due(now, &busy, BATCH_EVENTS).await
+    }
+
     /// How long until the next event is due.
-    async fn until_next(&self, busy: &[String]) -> Duration {
+    async fn until_next(&self, busy: &Busy) -> Duration {
         match self.store.outbox_next(busy).await {
             Ok(Some(due)) => {
                 let millis = due.0.saturating_sub(self.clock.now().0);
@@ -118,14 +140,15 @@ impl Webhooks {
 
     /// Sends events of one destination until one fails.
     async fn send_batch(&self, egress: &Egress, rows: Vec<OutboxRow>) {
-        let destination = rows[0].destination.clone();
+        let channel = channel(&rows[0]);
+        let ends = Instant::now() + BATCH_TIME_MAX;
         let (mut delivered, mut failed) = (Vec::new(), Vec::new());
         let mut attempts = 0;
         {
             let mut waiting = rows.into_iter();
             let mut sending = FuturesUnordered::new();
             loop {
-                while sending.len() < REQUESTS_MAX && failed.is_empty() {
+                while sending.len() < REQUESTS_MAX && failed.is_empty() && Instant::now() < ends {
                     let Some(row) = waiting.next() else { break };
                     sending.push(self.send(egress, row));
                 }
@@ -144,7 +167,7 @@ impl Webhooks {
                 }
             }
         }
-        let stored = self.store_outcome(&destination, &delivered, &failed, attempts);
+        let stored = self.store_outcome(&channel, &delivered, &failed, attempts);
         if let Err(error) = stored.await {
             // Delivered events will be sent again, which at-least-once delivery allows.
             tracing::error!(error = %error, "could not store the outcome of webhook events");
@@ -152,10 +175,10 @@ impl Webhooks {
         }
     }
 
-    /// Removes delivered events and postpones the others of the destination.
+    /// Removes delivered events; after a failure postpones the channel.
     async fn store_outcome(
         &self,
-        destination: &str,
+        channel: &Channel,
         delivered: &[String],
         failed: &[String],
         attempts: u32,
@@ -168,9 +191,9 @@ impl Webhooks {
         if !failed.is_empty() {
             let now = self.clock.now();
             let until = after(now, backoff(attempts));
-            let postponed =
-                self.store
-                    .outbox_postpone(destination, failed, until, now.before(AGE_MAX));
+            let postponed = self
+                .store
+                .outbox_postpone(channel, failed, until, now.before(AGE_MAX));
             let gone = postponed.await?;
             metrics::counter!("trawl_webhooks_total", "outcome" => "failed")
                 .increment(failed.len() as u64);
@@ -202,6 +225,26 @@ impl Webhooks {
     }
 }
 
+/// The channel of an event.
+fn channel(row: &OutboxRow) -> Channel {
+    Channel {
+        account: row.account.clone(),
+        destination: row.destination.clone(),
+    }
+}
+
+/// The channels in flight, and the accounts that have this many of them or more.
+fn busy_with<'a>(channels: impl Iterator<Item = &'a Channel>, n_channels: usize) -> Busy {
+    let channels: Vec<Channel> = channels.cloned().collect();
+    let mut counts: HashMap<&AccountId, usize> = HashMap::new();
+    for channel in &channels {
+        *counts.entry(&channel.account).or_default() += 1;
+    }
+    let accounts = counts.into_iter().filter(|(_, count)| *count >= n_channels);
+    let accounts = accounts.map(|(account, _)| account.clone()).collect();
+    Busy { channels, accounts }
+}
+
 /// Sends one event. Redirects are not followed and count as failures.
 async fn post(
     egress: &Egress,
@@ -210,7 +253,8 @@ async fn post(
     at: Timestamp,
 ) -> Result<(), String> {
     let url = Url::parse(&row.destination).map_err(|error| error.to_string())?;
-    let mut request = reqwest::Request::new(Method::POST, url);
+    let authorization = basic_authorization(&url);
+    let mut request = reqwest::Request::new(Method::POST, without_userinfo(url));
     let header = |value: &str| HeaderValue::from_str(value).map_err(|error| error.to_string());
     let signature = signature(secret, at, row.body.as_bytes());
     let headers = request.headers_mut();
@@ -219,6 +263,7 @@ async fn post(
     headers.insert(EVENT, header(&row.event)?);
     headers.insert(EVENT_ID, header(&row.id)?);
     headers.insert(SIGNATURE, header(&signature)?);
+    headers.extend(authorization.map(|value| (AUTHORIZATION, value)));
     *request.body_mut() = Some(row.body.clone().into());
     let reply = egress.send(request, &Route::default()).await;
     let mut reply = reply.map_err(|error| error.to_string())?;

@@ -5,6 +5,7 @@ use url::Url;
 
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
+use trawl_plan::address::Receiver;
 use trawl_store::{AccountId, OutboxRow};
 
 /// Most bytes of content in one event. Longer content is truncated; receivers can get all of it
@@ -16,7 +17,7 @@ pub const CONTENT_BYTES_MAX: usize = 1024 * 1024;
 pub struct Event {
     id: String,
     account: AccountId,
-    destination: Url,
+    destination: Receiver,
     kind: EventKind,
     body: Value,
 }
@@ -69,10 +70,15 @@ impl EventKind {
 }
 
 impl Event {
+    /// The account that it belongs to.
+    pub(super) const fn account(&self) -> &AccountId {
+        &self.account
+    }
+
     /// A page was crawled. `content` is that of its entry.
     pub fn find(
         account: &AccountId,
-        destination: &Url,
+        destination: &Receiver,
         page: FoundPage<'_>,
         content: Value,
     ) -> Self {
@@ -91,7 +97,7 @@ impl Event {
     /// A page was crawled: its URL, status and headers.
     pub fn find_metadata(
         account: &AccountId,
-        destination: &Url,
+        destination: &Receiver,
         page: FoundPage<'_>,
         headers: &[(String, String)],
     ) -> Self {
@@ -114,7 +120,7 @@ impl Event {
     /// A crawl ended: its seed, its number of pages and its duration in milliseconds.
     pub fn website_status(
         account: &AccountId,
-        destination: &Url,
+        destination: &Receiver,
         crawl_id: &str,
         seed: &str,
         n_pages: u64,
@@ -144,7 +150,7 @@ impl Event {
     pub fn credits(
         kind: EventKind,
         account: &AccountId,
-        destination: &Url,
+        destination: &Receiver,
         crawl_id: &str,
         left: Nanodollars,
     ) -> Self {
@@ -162,7 +168,7 @@ impl Event {
     pub fn balance(
         kind: EventKind,
         account: &AccountId,
-        destination: &Url,
+        destination: &Receiver,
         number: u64,
         left: Nanodollars,
     ) -> Self {
@@ -179,7 +185,7 @@ impl Event {
         OutboxRow {
             id: self.id,
             account: self.account,
-            destination: self.destination.into(),
+            destination: self.destination.expose().to_owned(),
             event: self.kind.name().to_owned(),
             body: self.body.to_string(),
             created: now,
@@ -190,7 +196,13 @@ impl Event {
 }
 
 impl FoundPage<'_> {
-    fn event(self, kind: EventKind, account: &AccountId, destination: &Url, body: Value) -> Event {
+    fn event(
+        self,
+        kind: EventKind,
+        account: &AccountId,
+        destination: &Receiver,
+        body: Value,
+    ) -> Event {
         Event {
             id: format!("{}:{}:{}", self.crawl_id, self.n, kind.name()),
             account: account.clone(),
@@ -268,9 +280,9 @@ mod tests {
         (row.id, serde_json::from_str(&row.body).expect("JSON"))
     }
 
-    fn account_and_hook() -> (AccountId, Url) {
+    fn account_and_hook() -> (AccountId, Receiver) {
         let url = Url::parse("http://hook.example/").expect("a URL");
-        (AccountId::new("acc"), url)
+        (AccountId::new("acc"), url.into())
     }
 
     #[test]

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use trawl_model::clock::Clock;
 use trawl_model::secret::Secret;
-use trawl_store::{AccountId, OutboxRow, OutboxStore, StoreError};
+use trawl_store::{AccountId, OutboxRow, Store, StoreError};
 
 use super::event::Event;
 
@@ -17,9 +17,45 @@ pub const WAITING_MAX: u64 = 1_000_000;
 /// How long delivery of an event is retried; then it is dropped.
 pub const AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Events of one account that may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WebhookLimits {
+    /// Number of events.
+    pub events: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Default for WebhookLimits {
+    fn default() -> Self {
+        Self {
+            // A crawl of a hundred thousand pages whose receiver is down; ten such accounts reach
+            // the maximum of the server.
+            events: 100_000,
+            // As many events of ten kilobytes, which most pages have as markdown.
+            bytes: 1 << 30,
+        }
+    }
+}
+
+/// An account has as many undelivered events as it may. The text is for its owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{name}: the account has {used} of {limit} waiting for delivery, see `GET /data/webhooks`: repair the receiver, wait until they are delivered or a day old, or crawl without `webhooks`"
+)]
+pub struct WebhooksFull {
+    /// Name of the limit, as in `GET /account`.
+    pub name: &'static str,
+    /// What waits.
+    pub used: u64,
+    /// What may wait.
+    pub limit: u64,
+}
+
 /// Stores and delivers events. One for the whole server.
 pub struct Webhooks {
-    pub(super) store: Arc<dyn OutboxStore>,
+    pub(super) store: Arc<dyn Store>,
+    limits: WebhookLimits,
     pub(super) clock: Clock,
     /// Notified when events were stored.
     pub(super) wake: Notify,
@@ -29,9 +65,10 @@ pub struct Webhooks {
 
 impl Webhooks {
     /// Webhooks on this store. Delivery starts with [`Self::run`].
-    pub fn new(store: Arc<dyn OutboxStore>, clock: Clock) -> Arc<Self> {
+    pub fn new(store: Arc<dyn Store>, clock: Clock, limits: WebhookLimits) -> Arc<Self> {
         Arc::new(Self {
             store,
+            limits,
             clock,
             wake: Notify::new(),
             waiting: AtomicU64::new(0),
@@ -39,17 +76,22 @@ impl Webhooks {
     }
 
     /// Stores events for delivery; they are durable when this returns. An event whose id is stored
-    /// already is ignored. Beyond [`WAITING_MAX`] events are dropped and logged.
+    /// already is ignored. Beyond [`WAITING_MAX`] and the limits of the account events are dropped
+    /// and logged.
     ///
     /// # Errors
     /// [`StoreError`] when the store fails; then none is stored.
     pub async fn push(&self, events: Vec<Event>) -> Result<(), StoreError> {
-        if events.is_empty() {
+        let Some(account) = events.first().map(Event::account) else {
             return Ok(());
-        }
+        };
         let count = events.len() as u64;
         if self.waiting.load(Ordering::Relaxed) + count > WAITING_MAX {
             log_dropped(count, "too many events are waiting");
+            return Ok(());
+        }
+        if let Some(full) = self.full(account).await? {
+            log_dropped(count, full.name);
             return Ok(());
         }
         let now = self.clock.now();
@@ -61,6 +103,25 @@ impl Webhooks {
         self.waiting.fetch_add(n_stored, Ordering::Relaxed);
         self.wake.notify_one();
         Ok(())
+    }
+
+    /// Events of one account that may wait.
+    pub fn limits(&self) -> WebhookLimits {
+        self.limits
+    }
+
+    /// The limit that an account has reached.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store fails.
+    pub async fn full(&self, account: &AccountId) -> Result<Option<WebhooksFull>, StoreError> {
+        let totals = self.store.totals(account).await?;
+        let limits = [
+            ("webhook_events", totals.n_events, self.limits.events),
+            ("webhook_bytes", totals.event_bytes, self.limits.bytes),
+        ];
+        let reached = limits.into_iter().find(|(_, used, limit)| used >= limit);
+        Ok(reached.map(|(name, used, limit)| WebhooksFull { name, used, limit }))
     }
 
     /// The secret that signs this account's events; created at first use.

@@ -10,15 +10,15 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use url::Url;
 
 use trawl_model::Nanodollars;
 use trawl_model::clock::{Clock, Timestamp};
 use trawl_net::egress::{AllowList, Egress, EgressConfig};
+use trawl_plan::address;
 use trawl_store::sqlite::SqliteStore;
-use trawl_store::{AccountId, AccountRecord, DataDir, KeyRecord, Notice, Store};
+use trawl_store::{AccountId, AccountRecord, Busy, DataDir, KeyRecord, Notice, PageRange, Store};
 
-use super::{AGE_MAX, Event, FoundPage, Webhooks, signature};
+use super::{AGE_MAX, Event, FoundPage, WebhookLimits, Webhooks, signature};
 
 /// One request that a receiver got.
 #[derive(Clone, Debug)]
@@ -62,8 +62,8 @@ impl Receiver {
         Self { address, received }
     }
 
-    fn url(&self) -> Url {
-        Url::parse(&format!("http://{}/hook", self.address)).expect("a URL")
+    fn url(&self) -> address::Receiver {
+        address::receiver(&format!("http://{}/hook", self.address)).expect("a URL")
     }
 
     fn received(&self) -> Vec<Received> {
@@ -117,6 +117,10 @@ fn account() -> AccountId {
     AccountId::new("acc_1")
 }
 
+fn other_account() -> AccountId {
+    AccountId::new("acc_2")
+}
+
 async fn world(directory: &Path) -> World {
     let data = DataDir::create(directory).expect("a data directory");
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await.expect("a store"));
@@ -137,10 +141,26 @@ async fn world(directory: &Path) -> World {
         last_used: None,
         revoked: None,
     };
-    // After a restart the account exists already.
+    let other = AccountRecord {
+        id: other_account(),
+        name: "other".to_owned(),
+        ..record.clone()
+    };
+    let other_key = KeyRecord {
+        prefix: "tr_2".to_owned(),
+        account: other_account(),
+        hash: [2; 32],
+        ..key.clone()
+    };
+    // After a restart the accounts exist already.
     let _ = store.create_account(&record, &key, &[]).await;
+    let _ = store.create_account(&other, &other_key, &[]).await;
     let clock = Clock::fake(Timestamp(1_700_000_000_000));
-    let hooks = Webhooks::new(store.clone(), clock.clone());
+    let limits = WebhookLimits {
+        events: 1_000,
+        ..WebhookLimits::default()
+    };
+    let hooks = Webhooks::new(store.clone(), clock.clone(), limits);
     let loopback = "127.0.0.0/8".parse().expect("a range");
     let egress = Egress::new(EgressConfig {
         allow_private: AllowList::new(vec![loopback]),
@@ -181,14 +201,18 @@ impl World {
     }
 }
 
-fn found(n: u64, hook: &Url) -> Event {
+fn found(n: u64, hook: &address::Receiver) -> Event {
+    found_by(&account(), n, hook)
+}
+
+fn found_by(account: &AccountId, n: u64, hook: &address::Receiver) -> Event {
     let page = FoundPage {
         crawl_id: "c1",
         n,
         url: "http://a.example/x",
         status: 200,
     };
-    Event::find(&account(), hook, page, format!("page {n}").into())
+    Event::find(account, hook, page, format!("page {n}").into())
 }
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
@@ -221,6 +245,21 @@ async fn an_event_is_signed_and_delivered() {
     let body: Value = serde_json::from_str(&received.body).expect("JSON");
     assert_eq!(body["content"], "page 1");
     assert_eq!(receiver.received().len(), 1);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn the_password_of_a_receiver_is_sent_and_not_shown() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let world = world(directory.path()).await;
+    let receiver = Receiver::start(&[204]).await;
+    let hook = format!("http://ada:canary@{}/hook?token=canary", receiver.address);
+    let event = found(1, &address::receiver(&hook).expect("a URL"));
+    assert!(!format!("{event:?}").contains("canary"), "{event:?}");
+    world.hooks.push(vec![event]).await.expect("stored");
+    let received = receiver.has(1).await.remove(0);
+    assert_eq!(received.headers["authorization"], "Basic YWRhOmNhbmFyeQ==");
+    world.until_empty().await;
     world.end().await;
 }
 
@@ -331,7 +370,7 @@ async fn events_that_fail_for_a_day_are_dropped() {
 async fn private_ip_addresses_get_no_events() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let world = world(directory.path()).await;
-    let private = Url::parse("http://10.0.0.1/hook").expect("a URL");
+    let private = address::receiver("http://10.0.0.1/hook").expect("a URL");
     world
         .hooks
         .push(vec![found(1, &private)])
@@ -340,10 +379,54 @@ async fn private_ip_addresses_get_no_events() {
     tokio::time::sleep(Duration::from_millis(200)).await;
     let waiting = world
         .store
-        .outbox_due(Timestamp::MAX, &[], 10)
+        .outbox_due(Timestamp::MAX, &Busy::default(), 10)
         .await
         .expect("a store");
     assert_eq!(waiting.len(), 1);
     assert_eq!(waiting[0].n_attempts, 1);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn slow_destinations_of_one_account_delay_no_other() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let world = world(directory.path()).await;
+    let never = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let never_at = never.local_addr().expect("a socket address");
+    // Accepts by the backlog of its socket and answers nothing.
+    let slow = |n: u64| address::receiver(&format!("http://{never_at}/{n}")).expect("a URL");
+    let events: Vec<Event> = (0..200).map(|n| found(n, &slow(n))).collect();
+    world.hooks.push(events).await.expect("stored");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let receiver = Receiver::start(&[200]).await;
+    let events = (1_000..1_100).map(|n| found_by(&other_account(), n, &receiver.url()));
+    world.hooks.push(events.collect()).await.expect("stored");
+    // Far sooner than the first of the slow requests times out.
+    let arrived = tokio::time::timeout(Duration::from_secs(10), receiver.has(100)).await;
+    assert_eq!(arrived.expect("in time").len(), 100);
+    world.end().await;
+}
+
+#[tokio::test]
+async fn an_account_that_reached_its_limit_stores_no_more_events() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let world = world(directory.path()).await;
+    let (bad, good) = (Receiver::start(&[500]).await, Receiver::start(&[200]).await);
+    let events = (0..1_000).map(|n| found(n, &bad.url()));
+    world.hooks.push(events.collect()).await.expect("stored");
+    let full = world.hooks.full(&account()).await.expect("a store");
+    let full = full.expect("the limit is reached").to_string();
+    assert!(
+        full.starts_with("webhook_events: the account has 1000 of 1000"),
+        "{full}"
+    );
+    let more = vec![found(1_001, &bad.url())];
+    world.hooks.push(more).await.expect("dropped");
+    let range = PageRange::offset(1, 0);
+    let waiting = world.store.outbox_rows(&account(), range).await;
+    assert_eq!(waiting.expect("a store").count, 1_000);
+    let theirs = vec![found_by(&other_account(), 2_000, &good.url())];
+    world.hooks.push(theirs).await.expect("stored");
+    good.has(1).await;
     world.end().await;
 }

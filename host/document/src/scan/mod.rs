@@ -283,4 +283,6 @@ fn read(written: &str) -> Cow<'_, str> {
 }
 
 #[cfg(test)]
+mod fuzz;
+#[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method};
 use tokio::time::{Instant, sleep, timeout};
+use url::Url;
 
 use trawl_net::fetch::{ACCEPTED_ENCODING, FetchError};
 use trawl_plugins::Question;
@@ -72,11 +73,11 @@ impl Ai {
     }
 
     async fn once(&self, body: Vec<u8>) -> Result<Reply, Failed> {
-        let exchange = self
-            .fetcher
-            .exchange(self.sendable(body), REPLY_BYTES_MAX, |url| {
-                url.origin() == self.config.base.origin()
-            });
+        let memory = self.fetcher.own_memory();
+        let is_service = |url: &Url| url.origin() == self.config.base.origin();
+        let exchange =
+            self.fetcher
+                .exchange(self.sendable(body), REPLY_BYTES_MAX, &memory, is_service);
         let exchanged = match timeout(self.config.timeout, exchange).await {
             Ok(Ok(exchanged)) => exchanged,
             Ok(Err(FetchError::TooLarge(_))) => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 
-use super::log::{LogPosition, Replayed};
+use super::log::{BodySize, LogPosition, Replayed};
 use super::{BodyHash, Key};
 
 /// What files occupy is counted in blocks of this size.
@@ -23,7 +23,7 @@ pub(super) struct Slot {
 #[derive(Debug)]
 struct Body {
     n_pages: u32,
-    disk_bytes: u64,
+    size: BodySize,
 }
 
 /// The index of all stored pages.
@@ -41,8 +41,8 @@ impl Index {
     /// Takes a record of the log, oldest first.
     pub(super) fn replay(&mut self, record: Replayed) {
         match record.body {
-            Some((body, disk_bytes)) => {
-                self.insert(record.key, record.position, body, disk_bytes);
+            Some((body, size)) => {
+                self.insert(record.key, record.position, body, size);
             }
             None => {
                 self.remove(&record.key);
@@ -57,15 +57,12 @@ impl Index {
         key: Key,
         position: LogPosition,
         body: BodyHash,
-        disk_bytes: u64,
+        size: BodySize,
     ) -> Option<BodyHash> {
-        let entry = self.bodies.entry(body).or_insert(Body {
-            n_pages: 0,
-            disk_bytes,
-        });
+        let entry = self.bodies.entry(body).or_insert(Body { n_pages: 0, size });
         entry.n_pages += 1;
         if entry.n_pages == 1 {
-            self.body_bytes += on_disk(disk_bytes);
+            self.body_bytes += on_disk(size.disk_bytes);
         }
         let unused = self.remove(&key);
         self.n_uses += 1;
@@ -93,7 +90,7 @@ impl Index {
         if body.n_pages > 0 {
             return None;
         }
-        self.body_bytes -= on_disk(body.disk_bytes);
+        self.body_bytes -= on_disk(body.size.disk_bytes);
         self.bodies.remove(&slot.body);
         Some(slot.body)
     }
@@ -152,9 +149,15 @@ impl Index {
         self.bodies.contains_key(body)
     }
 
+    /// Bytes of the body of a page.
+    pub(super) fn bytes_of(&self, key: &Key) -> Option<u64> {
+        let slot = self.slots.get(key)?;
+        self.bodies.get(&slot.body).map(|body| body.size.bytes)
+    }
+
     /// Bytes that a known body takes on disk.
     pub(super) fn disk_bytes(&self, body: &BodyHash) -> Option<u64> {
-        self.bodies.get(body).map(|body| body.disk_bytes)
+        self.bodies.get(body).map(|body| body.size.disk_bytes)
     }
 
     /// Keys and records, those not used for longest first.
@@ -202,7 +205,11 @@ mod tests {
     }
 
     fn add(index: &mut Index, key: &str, body: &str) -> Option<BodyHash> {
-        index.insert(hash(key), RECORD, hash(body), 10)
+        let size = BodySize {
+            bytes: 30,
+            disk_bytes: 10,
+        };
+        index.insert(hash(key), RECORD, hash(body), size)
     }
 
     #[test]

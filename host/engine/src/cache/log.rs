@@ -35,6 +35,15 @@ pub(super) struct LogPosition {
     pub(super) len: u32,
 }
 
+/// The size of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BodySize {
+    /// Bytes of the body.
+    pub(super) bytes: u64,
+    /// Bytes of its file.
+    pub(super) disk_bytes: u64,
+}
+
 /// What is written of a page.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Record {
@@ -51,8 +60,8 @@ pub(super) struct Record {
 /// What the index needs of a record.
 pub(super) struct Replayed {
     pub(super) key: Key,
-    /// The body and the bytes of its file.
-    pub(super) body: Option<(BodyHash, u64)>,
+    /// The body and its size.
+    pub(super) body: Option<(BodyHash, BodySize)>,
     pub(super) position: LogPosition,
 }
 
@@ -61,6 +70,7 @@ pub(super) struct Replayed {
 struct Outline {
     key: String,
     body: Option<String>,
+    body_bytes: u64,
     disk_bytes: u64,
 }
 
@@ -202,10 +212,12 @@ fn replay(file: &File) -> (Vec<Replayed>, u64) {
     while let Some((outline, len)) = next(&mut reader) {
         let position = LogPosition { offset, len };
         offset += u64::from(len);
+        let size = BodySize {
+            bytes: outline.body_bytes,
+            disk_bytes: outline.disk_bytes,
+        };
         let body = match &outline.body {
-            Some(body) => Key::from_hex(body)
-                .ok()
-                .map(|body| (body, outline.disk_bytes)),
+            Some(body) => Key::from_hex(body).ok().map(|body| (body, size)),
             None => None,
         };
         if let Ok(key) = Key::from_hex(&outline.key) {

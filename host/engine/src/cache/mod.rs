@@ -171,6 +171,15 @@ impl PageCache {
         self.clock.now()
     }
 
+    /// Bytes of the body of the page stored under this key.
+    pub fn body_bytes(&self, key: &Key) -> Option<usize> {
+        let state = self.shared.state();
+        match state.pending.get(key) {
+            Some((_, page)) => page.as_ref().map(|page| page.body.len()),
+            None => usize::try_from(state.index.bytes_of(key)?).ok(),
+        }
+    }
+
     /// The page stored under this key. Its body was checked when it was read from disk.
     pub async fn find(&self, key: &Key) -> Option<Arc<StoredPage>> {
         let (slot, log) = {

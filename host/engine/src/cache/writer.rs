@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Receiver;
 
-use super::log::{LogFile, Record};
+use super::log::{BodySize, LogFile, Record};
 use super::policy::StoredPage;
 use super::{Key, Order, PAGES_MAX, Shared, bodies};
 
@@ -83,6 +83,10 @@ impl Writer {
         };
         let appended =
             written.and_then(|disk_bytes| Ok((self.log.append(&record(disk_bytes))?, disk_bytes)));
+        let size = |disk_bytes| BodySize {
+            bytes: page.body.len() as u64,
+            disk_bytes,
+        };
         let mut unused = Vec::new();
         let mut state = self.shared.state();
         let is_current = state
@@ -91,7 +95,7 @@ impl Writer {
             .is_some_and(|(last, _)| *last == number);
         match &appended {
             Ok((position, disk_bytes)) if is_current => {
-                unused.extend(state.index.insert(*key, *position, hash, *disk_bytes));
+                unused.extend(state.index.insert(*key, *position, hash, size(*disk_bytes)));
                 unused.extend(state.index.evict(self.shared.bytes_max, PAGES_MAX));
             }
             // The stored page is older than the one that could not be written, or was just replaced

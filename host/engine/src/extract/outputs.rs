@@ -56,7 +56,7 @@ impl Outputs {
     }
 
     /// Approximate bytes in memory.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let values = [
             &self.fields.links,
             &self.fields.json_data,

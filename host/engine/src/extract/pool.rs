@@ -3,7 +3,6 @@
 //! Threads of the runtime's blocking pool come and go with the load, and each has an allocator heap
 //! of its own. This pool has one thread per core for as long as it lives.
 
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +10,8 @@ use std::thread;
 use std::time::Instant;
 
 use tokio::sync::{Semaphore, oneshot};
+
+use trawl_model::redact::panic_message;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -27,7 +28,7 @@ pub(super) struct Pool {
 pub(super) enum PoolError {
     /// No thread came free before the deadline. The job never ran.
     TimedOut,
-    /// The job panicked with this message.
+    /// The job panicked; as much of its message as a log may show.
     Panicked(String),
 }
 
@@ -67,7 +68,7 @@ impl Pool {
         let job = move || {
             let result = catch_unwind(AssertUnwindSafe(job));
             drop(permit);
-            let result = result.map_err(|panic| PoolError::Panicked(message(&*panic)));
+            let result = result.map_err(|panic| PoolError::Panicked(panic_message(&*panic)));
             // The caller may be stopped.
             let _ = sender.send(result);
         };
@@ -92,12 +93,6 @@ fn work(received: &Mutex<Receiver<Job>>) {
     }
 }
 
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "a panic without a message".to_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -119,9 +114,9 @@ mod tests {
     #[tokio::test]
     async fn a_panic_is_reported_and_its_thread_goes_on() {
         let pool = Pool::new(1);
-        let panicked = pool.run(soon(), || panic!("canary {}", 1)).await;
+        let panicked = pool.run(soon(), || panic!("a promise: {}", "canary")).await;
         let panicked: Result<(), _> = panicked;
-        assert_eq!(panicked, Err(PoolError::Panicked("canary 1".to_owned())));
+        assert_eq!(panicked, Err(PoolError::Panicked("a promise".to_owned())));
         assert_eq!(pool.run(soon(), || 2).await, Ok(2));
     }
 

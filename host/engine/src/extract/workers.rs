@@ -166,9 +166,7 @@ impl Workers {
         job: impl FnOnce() -> Extraction + Send + 'static,
     ) -> Extraction {
         let made = self.on_a_thread(deadline, job).await;
-        made.unwrap_or_else(|failure| {
-            Extraction::of((Outputs::failed(failure), CpuTime::default()))
-        })
+        made.unwrap_or_else(Extraction::failed)
     }
 
     async fn on_a_thread<R: Send + 'static>(
@@ -202,6 +200,11 @@ impl Default for Workers {
 }
 
 impl Extraction {
+    /// No outputs, with the reason.
+    pub(crate) fn failed(failure: PageFailure) -> Self {
+        Self::of((Outputs::failed(failure), CpuTime::default()))
+    }
+
     fn of((outputs, cpu): (Outputs, CpuTime)) -> Self {
         Self {
             outputs,

@@ -9,33 +9,17 @@ use trawl_model::{AnalystFinding, FetchedPage, Nanodollars, PageFailure, Usage};
 use trawl_plan::{AnalystChoice, Format, FormatChoice, OutputPlan, PagePlan};
 use trawl_plugins::{ModelReply, Question};
 
-use super::context::{PageEngine, RunContext};
+use super::context::RunContext;
 use super::extraction::extract;
 use crate::extract::{Analysis, PendingQuestion};
+use crate::purse::Purse;
 use crate::routing::CacheOutcome;
 
-/// Most questions of a page. The extract module refuses more.
-const QUESTIONS_MAX: u32 = trawl_sdk::analyst::QUESTIONS_MAX as u32;
 /// How long a step of an analysis may wait for a core and run.
 const STEP_TIME_MAX: Duration = Duration::from_secs(30);
 /// CPU time that the reservation must still cover when a question is answered: what analysts need
 /// to read the answer.
 const RESERVED_CPU: Duration = Duration::from_secs(5);
-
-/// The most that the model's answers about a page of this plan can cost.
-pub(super) fn max_cost(engine: &PageEngine, output: &OutputPlan) -> Nanodollars {
-    let may_ask = output
-        .analyst
-        .as_ref()
-        .is_some_and(|choice| choice.model.is_some());
-    match &engine.ai {
-        Some(ai) if may_ask => {
-            let each = ai.max_cost().0.max(0);
-            Nanodollars(each.saturating_mul(QUESTIONS_MAX.into()))
-        }
-        _ => Nanodollars::ZERO,
-    }
-}
 
 /// The same plan without its analyst.
 pub(super) fn without_analyst(output: &Arc<OutputPlan>) -> Arc<OutputPlan> {
@@ -53,8 +37,8 @@ pub(super) struct AnalysedPage<'a> {
     pub(super) run: &'a RunContext,
     pub(super) plan: &'a PagePlan,
     pub(super) page: &'a FetchedPage,
-    /// What is reserved for the page.
-    pub(super) limit: Nanodollars,
+    /// The money of the page.
+    pub(super) purse: &'a Purse<'a>,
 }
 
 impl AnalysedPage<'_> {
@@ -116,10 +100,8 @@ impl AnalysedPage<'_> {
             transform: usage.transform + RESERVED_CPU,
             ..*usage
         };
-        if trawl_billing::price(&planned, &self.run.tariff).total() > self.limit {
-            return unavailable(
-                "the reservation of the page does not cover the question".to_owned(),
-            );
+        if let Err(failure) = self.purse.cover_optional(&planned).await {
+            return unavailable(failure.message);
         }
         match ai.ask(question).await {
             Ok(answered) => {

@@ -1,15 +1,15 @@
 //! What the pages of a run share, and who pays for them.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use trawl_billing::{AccountId, Billing, FundsError, Reservation, Tariff};
-use trawl_model::Nanodollars;
+use trawl_billing::Tariff;
+use trawl_model::memory::{MemoryBudget, MemoryShare};
 use trawl_net::fetch::CookieJar;
 use trawl_plugins::Registry;
 
 use crate::ai::Ai;
 use crate::extract::Workers;
+use crate::purse::{CostMemory, Expectations};
 use crate::routing::Routing;
 
 /// What serves and transforms pages: built once, shared by every run.
@@ -20,6 +20,10 @@ pub struct PageEngine {
     pub workers: Workers,
     /// The language model that analysts may ask, if the operator configured one.
     pub ai: Option<Arc<Ai>>,
+    /// The memory that pages in flight may hold.
+    pub memory: Arc<MemoryBudget>,
+    /// What the pages of hosts cost lately.
+    pub costs: Arc<CostMemory>,
 }
 
 /// What the pages of one run share.
@@ -33,19 +37,12 @@ pub struct RunContext {
     pub jar: Arc<CookieJar>,
     /// The account the pages are for: scarce resources are shared fairly between accounts.
     pub owner: String,
+    /// The account's share of the memory budget.
+    pub memory: MemoryShare,
     /// Prices of the run. A page that would exceed its ceiling at these prices is given up early.
     pub tariff: Tariff,
-}
-
-/// Who pays for the pages of a run.
-#[derive(Clone, Debug)]
-pub struct Payer {
-    /// The ledger.
-    pub billing: Billing,
-    /// The account that pays.
-    pub account: AccountId,
-    /// Name of the run in the ledger: the request's id.
-    pub run_id: String,
+    /// What its pages are expected to cost.
+    pub expectations: Expectations,
 }
 
 impl RunContext {
@@ -57,25 +54,16 @@ impl RunContext {
         tariff: Tariff,
     ) -> Self {
         Self {
+            memory: engine.memory.share(&owner),
+            expectations: Expectations {
+                hosts: Arc::clone(&engine.costs),
+                run: Arc::default(),
+            },
             engine,
             registry,
             jar: Arc::new(CookieJar::new()),
             owner,
             tariff,
         }
-    }
-}
-
-impl Payer {
-    /// Reserves this much, or the rest of the balance if that is less.
-    pub(super) async fn reserve(
-        &self,
-        ceiling: Nanodollars,
-        url: &str,
-        deadline: Instant,
-    ) -> Result<Reservation, FundsError> {
-        self.billing
-            .reserve_when_available(&self.account, ceiling, url, &self.run_id, deadline.into())
-            .await
     }
 }

@@ -8,6 +8,9 @@ mod run;
 mod settle;
 
 pub use compose::handed_in;
-pub use context::{PageEngine, Payer, RunContext};
-pub use run::{ceiling, produce, refused, run, transform};
+pub use context::{PageEngine, RunContext};
+pub use run::{produce, refused, run, transform};
+
 pub use settle::{Produced, settle};
+
+pub use crate::purse::{PaidBy, Payer, Purse};

@@ -3,49 +3,24 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use trawl_billing::{FundsError, Tariff};
+use trawl_billing::Tariff;
 use trawl_model::failure::status;
+use trawl_model::memory::PageMemory;
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{Nanodollars, PageFailure, Usage, VendorUse};
-use trawl_net::fetch::BODY_BYTES_MAX;
+use trawl_model::{Nanodollars, PageFailure, Usage};
 use trawl_plan::{OutputPlan, PagePlan, RefusedPage};
 
 use super::analysis;
 use super::compose::{compose, handed_in, site_error};
-use super::context::{Payer, RunContext};
+use super::context::RunContext;
 use super::extraction::extract;
 use super::settle::{OnPaid, Produced, count, settle};
-use crate::extract::Input;
+use crate::extract::{CpuTime, Extraction, Input, Outputs};
+use crate::purse::{PaidBy, Payer, Purse};
 use crate::routing::{Client, NotServed, Served};
 
-/// The most that a page can consume in this time.
-fn max_usage(time_max: Duration) -> Usage {
-    Usage {
-        content_bytes: BODY_BYTES_MAX as u64,
-        compute: time_max,
-        transform: time_max,
-        ..Usage::default()
-    }
-}
-
-/// The most that a page of this plan can cost: its own ceiling, or the price of the largest page if
-/// that is less.
-pub fn ceiling(run: &RunContext, plan: &PagePlan) -> Nanodollars {
-    let routing = &run.engine.routing;
-    let own = Usage {
-        pool_price: routing.pool_price_max(plan),
-        ..max_usage(plan.fetch.timeout)
-    };
-    let by_provider = Usage {
-        vendor: routing.vendor_max(plan, &run.registry, may_pool(&run.tariff)),
-        ..max_usage(plan.fetch.timeout)
-    };
-    let max_cost = [own, by_provider].map(|usage| {
-        let ai = analysis::max_cost(&run.engine, &plan.output);
-        trawl_billing::price(&Usage { ai, ..usage }, &run.tariff).total()
-    });
-    plan.ceiling.min(max_cost[0].max(max_cost[1]))
-}
+/// Reserved before a page that the caller handed in is transformed: more than nearly all need.
+const TRANSFORM_CPU: Duration = Duration::from_secs(1);
 
 /// Decision D102: Unlimited pages use the caller's own keys only.
 fn may_pool(tariff: &Tariff) -> bool {
@@ -54,14 +29,21 @@ fn may_pool(tariff: &Tariff) -> bool {
 
 /// Runs one page from plan to outcome. Every failure is part of the outcome, at no charge.
 pub async fn run(run: &RunContext, payer: &Payer, plan: &PagePlan) -> PageOutcome {
-    let deadline = Instant::now() + plan.fetch.timeout;
-    let ceiling = ceiling(run, plan);
-    match payer.reserve(ceiling, &plan.requested, deadline).await {
-        Ok(hold) => {
-            let produced = produce(run, plan, hold.ceiling()).await;
-            settle(hold, &run.tariff, produced).await
+    let started = Instant::now();
+    let mut least = Nanodollars::ZERO;
+    loop {
+        let paid_by = PaidBy::Account(payer);
+        let purse = Purse::new(paid_by, &run.expectations, run.tariff, plan).expecting(least);
+        let produced = produce(run, plan, &purse).await;
+        let is_first = least == Nanodollars::ZERO && produced.outcome.error.is_some();
+        // One more try with all its money, unless that would take too long.
+        match purse.needs_another_try().await {
+            Some(needed) if is_first && started.elapsed() < plan.fetch.timeout / 2 => {
+                least = needed;
+                purse.void(produced.outcome.error.as_deref().unwrap_or_default());
+            }
+            _ => return settle(purse, &run.tariff, produced).await,
         }
-        Err(error) => not_reserved(plan.url.to_string(), &error),
     }
 }
 
@@ -71,24 +53,27 @@ pub fn refused(page: RefusedPage) -> PageOutcome {
     failed(page.requested, page.failure)
 }
 
-fn not_reserved(url: String, error: &FundsError) -> PageOutcome {
-    failed(url, PageFailure::new(status::UNKNOWN, error.to_string()))
-}
-
-/// Serves and extracts one page without paying for it: what [`run`] does between reserving and
-/// settling. `limit` is the reservation: provider requests and model questions that could cost more
-/// are not sent.
-pub async fn produce(run: &RunContext, plan: &PagePlan, limit: Nanodollars) -> Produced {
+/// Serves and extracts one page without charging it: what [`run`] does before settling. The purse
+/// reserves what the page costs; what it does not cover is not begun, and a page that it does not
+/// cover in the end has failed.
+pub async fn produce(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>) -> Produced {
     let started = Instant::now();
-    let mut served = match serve(run, plan, started, limit).await {
+    let memory = run.memory.page();
+    let mut served = match serve(run, plan, started, purse, &memory).await {
         Ok(served) => served,
-        Err(NotServed { failure, vendor }) => {
-            let outcome = PageOutcome {
+        Err(NotServed {
+            failure,
+            provider_attempts,
+        }) => {
+            let mut outcome = PageOutcome {
                 elapsed: Some(started.elapsed()),
                 ..failed(plan.url.to_string(), failure)
             };
-            let produced = Produced::new(outcome, Usage::default(), OnPaid::default());
-            return produced.with_vendor(vendor.map(|vendor| *vendor));
+            if !provider_attempts.is_empty() {
+                let metadata = outcome.fields.metadata.get_or_insert_default();
+                metadata.insert("provider_attempts".to_owned(), provider_attempts.into());
+            }
+            return Produced::new(outcome, Usage::default(), OnPaid::default());
         }
     };
     let has_failed = served.error.is_some() || site_error(served.page.status).is_some();
@@ -100,15 +85,15 @@ pub async fn produce(run: &RunContext, plan: &PagePlan, limit: Nanodollars) -> P
     };
     let screenshot = served.screenshot.take();
     let deadline = started + served.waited + plan.fetch.timeout;
-    let mut made = extract(
-        run,
-        &output,
-        &served.page,
-        screenshot,
-        &served.cache,
-        deadline,
-    )
-    .await;
+    let mut lease = memory.lease();
+    let mut made = match lease.grow_to(served.page.body.len()).await {
+        Ok(()) => {
+            let (page, cache) = (&served.page, &served.cache);
+            extract(run, &output, page, screenshot, cache, deadline).await
+        }
+        Err(error) => Extraction::failed(error.failure()),
+    };
+    lease.record(usize::try_from(made.outputs.bytes()).unwrap_or(usize::MAX));
     let mut usage = served.usage;
     usage.compute += made.cpu.parse;
     usage.transform += made.cpu.transform;
@@ -118,43 +103,67 @@ pub async fn produce(run: &RunContext, plan: &PagePlan, limit: Nanodollars) -> P
             run,
             plan,
             page: &served.page,
-            limit,
+            purse,
         };
         match page.finish(analysis, &mut usage).await {
             Ok(finding) => made.outputs.fields.finding = Some(finding),
             Err(failure) => made.outputs.failure = Some(failure),
         }
     }
+    let (loader, is_fetched) = (
+        served.loader,
+        served.vendor.is_none() && !served.cache.is_hit(),
+    );
     let outcome = compose(&plan.output, served.page, made.outputs, served.metadata);
-    let outcome = PageOutcome {
+    let mut outcome = PageOutcome {
         elapsed: Some(started.elapsed()),
         error: served.error.or(outcome.error),
+        memory: Some(Arc::new(lease)),
         ..outcome
     };
+    let mut is_refused = false;
+    if outcome.error.is_none() {
+        if is_fetched {
+            purse.note(loader, &usage);
+        }
+        if let Err(failure) = purse.cover(&usage).await {
+            is_refused = true;
+            outcome = PageOutcome {
+                url: outcome.url,
+                status: outcome.status,
+                elapsed: outcome.elapsed,
+                error: Some(failure.message),
+                discovered: outcome.discovered,
+                ..PageOutcome::default()
+            };
+        }
+    }
     let on_paid = OnPaid {
         page: served.cache.into_write(),
         outputs: made.write,
         provider: None,
     };
-    Produced::new(outcome, usage, on_paid).with_vendor(served.vendor)
+    // A page that could not be paid was not served.
+    let vendor = served.vendor.filter(|_| !is_refused);
+    Produced::new(outcome, usage, on_paid).with_vendor(vendor)
 }
 
 async fn serve(
     run: &RunContext,
     plan: &PagePlan,
     started: Instant,
-    limit: Nanodollars,
+    purse: &Purse<'_>,
+    memory: &PageMemory,
 ) -> Result<Served, NotServed> {
     let routing = &run.engine.routing;
     let deadline = started + plan.fetch.timeout + plan.fetch.pace.patience;
-    let pool_price = routing.pool_price_max(plan);
     let client = Client {
         owner: &run.owner,
         jar: &run.jar,
-        bytes_max: trawl_billing::bytes_for(plan.ceiling.min(limit), &run.tariff, pool_price),
+        memory,
+        purse,
         registry: &run.registry,
         may_pool: may_pool(&run.tariff),
-        affords: &|used| affords(limit, &run.tariff, used),
     };
     let served = routing.serve(plan, client);
     tokio::time::timeout_at(deadline.into(), served)
@@ -164,15 +173,6 @@ async fn serve(
             let message = format!("timed out after {seconds} s");
             Err(PageFailure::new(status::TIMED_OUT, message).into())
         })
-}
-
-/// Whether the limit of a page pays for this provider request.
-fn affords(limit: Nanodollars, tariff: &Tariff, used: VendorUse) -> bool {
-    let usage = Usage {
-        vendor: Some(used),
-        ..Usage::default()
-    };
-    trawl_billing::price(&usage, tariff).total() <= limit
 }
 
 /// Makes outputs of a page that the caller handed in: [`run`] without serving. Nothing was
@@ -186,24 +186,39 @@ pub async fn transform(
 ) -> PageOutcome {
     let started = Instant::now();
     let url = input.url.to_string();
-    let time_max = deadline.saturating_duration_since(started);
-    let ceiling = trawl_billing::price(&max_usage(time_max), &run.tariff).total();
-    let hold = match payer.reserve(ceiling, &url, deadline).await {
-        Ok(hold) => hold,
-        Err(error) => {
-            return not_reserved(url, &error);
-        }
+    let purse = Purse::without_page(payer, run.tariff, &url, deadline);
+    let expected = Usage {
+        transform: TRANSFORM_CPU,
+        ..Usage::default()
     };
-    let (registry, workers) = (Arc::clone(&run.registry), &run.engine.workers);
-    let (outputs, cpu) = workers.run(registry, input, plan, deadline).await;
+    if let Err(failure) = purse.cover(&expected).await {
+        return failed(url.clone(), failure);
+    }
+    let mut lease = run.memory.page().lease();
+    let (outputs, cpu) = match lease.grow_to(input.body.len()).await {
+        Ok(()) => {
+            let (registry, workers) = (Arc::clone(&run.registry), &run.engine.workers);
+            workers.run(registry, input, plan, deadline).await
+        }
+        Err(error) => (Outputs::failed(error.failure()), CpuTime::default()),
+    };
+    lease.record(usize::try_from(outputs.bytes()).unwrap_or(usize::MAX));
     let usage = Usage {
         compute: cpu.parse,
         transform: cpu.transform,
         ..Usage::default()
     };
-    let outcome = handed_in(url, outputs, started.elapsed());
+    let mut outcome = PageOutcome {
+        memory: Some(Arc::new(lease)),
+        ..handed_in(url.clone(), outputs, started.elapsed())
+    };
+    if outcome.error.is_none()
+        && let Err(failure) = purse.cover(&usage).await
+    {
+        outcome = failed(outcome.url, failure);
+    }
     let produced = Produced::new(outcome, usage, OnPaid::default());
-    settle(hold, &run.tariff, produced).await
+    settle(purse, &run.tariff, produced).await
 }
 
 fn failed(url: String, failure: PageFailure) -> PageOutcome {

@@ -1,11 +1,12 @@
 //! Settling a page: its charge is posted or voided, and only a page that was paid for is cached.
 
-use trawl_billing::{Consumed, Reservation, Tariff};
+use trawl_billing::{BillingError, Consumed, Tariff};
 use trawl_model::outcome::{PageOutcome, VendorPart};
 use trawl_model::{Charge, Nanodollars, Usage};
 
 use crate::extract::OutputCacheWrite;
 use crate::providers::RouteCounters;
+use crate::purse::Purse;
 use crate::routing::{CacheWrite, Vendor};
 
 /// A page that was served and extracted, but not paid for yet.
@@ -38,8 +39,8 @@ impl Produced {
         }
     }
 
-    /// The same with the provider that served the page or tried last. Its charge is known once the
-    /// page is settled.
+    /// The same with the provider that served the page. Its charge is known once the page is
+    /// settled.
     pub(super) fn with_vendor(mut self, vendor: Option<Vendor>) -> Self {
         if let Some(vendor) = vendor {
             self.outcome.vendor = Some(VendorPart {
@@ -72,23 +73,30 @@ impl OnPaid {
 
 /// Posts the charge of a good page, voids that of a failed one. Content leaves here only once its
 /// charge is durable: to the caller, to the page cache and to the output cache.
-pub async fn settle(hold: Reservation, tariff: &Tariff, produced: Produced) -> PageOutcome {
+pub async fn settle(purse: Purse<'_>, tariff: &Tariff, produced: Produced) -> PageOutcome {
     let Produced {
         outcome,
         usage,
         on_paid,
     } = produced;
-    let hold = hold.with_consumed(Consumed {
-        n_bytes: usage.content_bytes,
-        cpu: usage.compute + usage.transform,
+    let reservation = purse.into_reservation().map(|reservation| {
+        reservation.with_consumed(Consumed {
+            n_bytes: usage.content_bytes,
+            cpu: usage.compute + usage.transform,
+        })
     });
     if let Some(error) = &outcome.error {
-        hold.void(error);
+        if let Some(reservation) = reservation {
+            reservation.void(error);
+        }
         count("failed", &usage);
         return outcome;
     }
     let charge = trawl_billing::price(&usage, tariff);
-    let posted = hold.post(&charge).await;
+    let posted = match reservation {
+        Some(reservation) => reservation.post(&charge).await,
+        None => Err(BillingError::Unavailable),
+    };
     count(if posted.is_ok() { "ok" } else { "failed" }, &usage);
     match posted {
         Ok(charge) => {
@@ -108,7 +116,6 @@ pub async fn settle(hold: Reservation, tariff: &Tariff, produced: Produced) -> P
             status: outcome.status,
             elapsed: outcome.elapsed,
             error: Some(error.to_string()),
-            vendor: outcome.vendor,
             ..PageOutcome::default()
         },
     }

@@ -10,8 +10,10 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout_at};
 use url::Url;
 
+use trawl_model::memory::PageMemory;
+use trawl_model::redact::without_userinfo;
 use trawl_model::{FetchedPage, Nanodollars};
-use trawl_net::fetch::{BODY_BYTES_MAX, Exchanged, FetchError, Fetcher, without_userinfo};
+use trawl_net::fetch::{BODY_BYTES_MAX, Exchanged, FetchError, Fetcher};
 use trawl_plugins::{Grant, PluginError, ProviderPlugin};
 use trawl_sdk::provider::{Charged, Class, Content, Cost, Page, Reply, Request, Step, Task};
 
@@ -33,6 +35,8 @@ pub(super) struct Conversation<'a> {
     pub(super) task: Arc<Task>,
     pub(super) deadline: Instant,
     pub(super) fetcher: &'a Fetcher,
+    /// Replies take from it.
+    pub(super) memory: &'a PageMemory,
     pub(super) calls: &'a Arc<Semaphore>,
 }
 
@@ -132,7 +136,7 @@ impl Conversation<'_> {
         let grant = self.grant();
         let exchange = self
             .fetcher
-            .exchange(prepared, bytes_max, |url| grant.allows(url));
+            .exchange(prepared, bytes_max, self.memory, |url| grant.allows(url));
         match tokio::time::timeout(time, exchange).await {
             Ok(Ok(reply)) => Ok(reply),
             Ok(Err(FetchError::TooLarge(bytes_max))) => {
@@ -190,6 +194,7 @@ impl Conversation<'_> {
             Some(url) => Url::parse(&url)
                 .ok()
                 .filter(|url| matches!(url.scheme(), "http" | "https"))
+                .map(without_userinfo)
                 .ok_or_else(|| VendorFailure {
                     cost,
                     ..VendorFailure::of(
@@ -247,8 +252,8 @@ impl Conversation<'_> {
                 "its adapter {}",
                 error.fault
             ))),
-            Err(panic) => {
-                tracing::error!(error = %panic, "the call of an adapter panicked");
+            Err(_panic) => {
+                tracing::error!("the call of an adapter panicked");
                 Err(VendorFailure::adapter("its adapter broke down"))
             }
         }
@@ -311,7 +316,8 @@ impl Drop for Cancel {
         let fetcher = self.fetcher.clone();
         runtime.spawn(async move {
             // Its URL was checked when it was prepared.
-            let sent = fetcher.exchange(request, 64 * 1024, |_| true);
+            let memory = fetcher.own_memory();
+            let sent = fetcher.exchange(request, 64 * 1024, &memory, |_| true);
             if !matches!(tokio::time::timeout(CANCEL_TIME_MAX, sent).await, Ok(Ok(_))) {
                 tracing::warn!("a job at a provider could not be cancelled");
             }

@@ -43,12 +43,23 @@ pub struct Candidate {
     pub(super) breaker: BreakerKey,
     /// Who pays.
     pub payment: Payment,
+    /// Its place among the choices of the page, from 1: the provider that the request names, and
+    /// those with a key, whether or not they can serve the page.
+    pub place: u32,
 }
 
 impl Candidate {
     /// The provider's name in requests.
     pub fn name(&self) -> &str {
         &self.plugin.info().name
+    }
+
+    /// The most that it can charge for a page.
+    pub fn most(&self) -> VendorUse {
+        VendorUse {
+            cost: self.plugin.grant().prices.most,
+            byok: self.payment == Payment::Own,
+        }
     }
 }
 
@@ -68,20 +79,26 @@ pub(super) fn candidates<'a>(
     }
     let router = &query.plan.router;
     let needs = needs(query.plan, query.javascript);
-    let mut able: Vec<_> = plugins.filter(|plugin| can(plugin, needs, query)).collect();
+    let is_named =
+        |plugin: &ProviderPlugin| Some(plugin.info().name.as_str()) == router.provider.as_deref();
+    let mut choices: Vec<_> = plugins.collect();
     if router.is_pinned {
-        able.retain(|plugin| Some(plugin.info().name.as_str()) == router.provider.as_deref());
+        choices.retain(|plugin| is_named(plugin));
     }
     // A stable sort: the others remain in order.
-    able.sort_by_key(|plugin| Some(plugin.info().name.as_str()) != router.provider.as_deref());
+    choices.sort_by_key(|plugin| !is_named(plugin));
     let may_pool = query.may_pool && router.funding == Funding::Any;
     let mut candidates = Vec::new();
-    for plugin in able {
+    let mut place = 0;
+    for plugin in choices {
         let own = own_keys(plugin, query.plan).map(|keys| (keys, Payment::Own));
         // Spec S20: pooled credentials are for routes that the caller's keys do not cover.
         let ours = pooled.keys(plugin).filter(|_| may_pool && own.is_none());
         let ours = ours.map(|keys| (keys, Payment::Pooled));
-        for (keys, payment) in own.into_iter().chain(ours) {
+        let keys = own.or(ours);
+        place += u32::from(keys.is_some() || is_named(plugin));
+        let able = keys.filter(|_| can(plugin, needs, query));
+        if let Some((keys, payment)) = able {
             let cost = plugin.grant().prices.most;
             let byok = payment == Payment::Own;
             if !(query.affords)(VendorUse { cost, byok }) {
@@ -94,6 +111,7 @@ pub(super) fn candidates<'a>(
                     keys: Arc::new(keys),
                     breaker,
                     payment,
+                    place,
                 });
             }
         }

@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::Semaphore;
 
-use trawl_model::{FetchedPage, Nanodollars, VendorUse};
+use trawl_model::memory::PageMemory;
+use trawl_model::{FetchedPage, Nanodollars};
 use trawl_net::fetch::Fetcher;
 use trawl_plan::PagePlan;
 use trawl_plugins::Registry;
@@ -171,24 +172,6 @@ impl Providers {
         )
     }
 
-    /// The most that a provider can charge for a page, if one can serve it.
-    pub fn max_cost(&self, registry: &Registry, query: &ProviderQuery<'_>) -> Option<VendorUse> {
-        let any = |_: &_| true;
-        let candidates = eligible::candidates(
-            registry.providers(),
-            query,
-            &self.pooled,
-            &self.breakers,
-            &any,
-        );
-        let uses = candidates.iter().map(|candidate| VendorUse {
-            cost: candidate.plugin.grant().prices.most,
-            byok: candidate.payment == Payment::Own,
-        });
-        // On the operator's credentials about ten times as much is billed.
-        uses.max_by_key(|used| (!used.byok, used.cost))
-    }
-
     /// Serves a page, with one retry where that can help. `is_last` means that no other route is
     /// left, so that waiting is better than giving up.
     ///
@@ -201,8 +184,11 @@ impl Providers {
         javascript: bool,
         deadline: Instant,
         is_last: bool,
+        memory: &PageMemory,
     ) -> Result<VendorPage, VendorFailure> {
-        let first = self.attempt(candidate, plan, javascript, deadline).await;
+        let first = self
+            .attempt(candidate, plan, javascript, deadline, memory)
+            .await;
         let failure = match first {
             Err(failure) => failure,
             served => return served,
@@ -222,7 +208,9 @@ impl Providers {
             return Err(failure);
         }
         tokio::time::sleep(pause).await;
-        let second = self.attempt(candidate, plan, javascript, deadline).await;
+        let second = self
+            .attempt(candidate, plan, javascript, deadline, memory)
+            .await;
         match second {
             Ok(page) => Ok(VendorPage {
                 cost: page.cost.saturating_add(failure.cost),
@@ -257,6 +245,7 @@ impl Providers {
         plan: &PagePlan,
         javascript: bool,
         deadline: Instant,
+        memory: &PageMemory,
     ) -> Result<VendorPage, VendorFailure> {
         let begun = Instant::now();
         let grant = candidate.plugin.grant();
@@ -277,6 +266,7 @@ impl Providers {
             task: Arc::new(task(plan, &attempt)),
             deadline,
             fetcher: &self.fetcher,
+            memory,
             calls: &self.calls,
         };
         let outcome = conversation.run(&plan.url).await;

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use url::Url;
 
-use trawl_net::fetch::{basic_authorization, without_userinfo};
 use trawl_plan::PagePlan;
 use trawl_plugins::Grant;
 use trawl_sdk::provider::{Abilities, Pool, Screenshot, Task, WaitFor};
@@ -31,8 +30,6 @@ pub fn task(plan: &PagePlan, attempt: &AttemptContext<'_>) -> Task {
     ] {
         headers.extend(value.iter().map(|value| (name.to_owned(), value.clone())));
     }
-    let password = basic_authorization(url);
-    headers.extend(password.map(|value| ("authorization".to_owned(), text(&value))));
     let own = fetch.headers.iter();
     headers.extend(own.map(|(name, value)| (name.as_str().to_owned(), text(value))));
     let browser = BrowserTask::of(plan);
@@ -69,10 +66,8 @@ pub(super) fn needs(plan: &PagePlan, javascript: bool) -> Abilities {
         true => Abilities::NOTHING,
         false => Abilities::COUNTRY,
     };
-    let has_headers = !fetch.headers.is_empty()
-        || fetch.user_agent.is_some()
-        || fetch.locale.is_some()
-        || basic_authorization(&plan.url).is_some();
+    let has_headers =
+        !fetch.headers.is_empty() || fetch.user_agent.is_some() || fetch.locale.is_some();
     // The final URL must be known if redirects are restricted.
     let is_bound = fetch.gate.is_some() || fetch.respect_robots;
     let needed = [
@@ -145,9 +140,9 @@ fn needs_bytes(plan: &PagePlan) -> bool {
         .any(|choice| matches!(&choice.format, trawl_plan::Format::Plugin(name) if name == "bytes"))
 }
 
-/// The URL as servers receive it. A password in it becomes a header.
+/// The URL as servers receive it.
 fn sendable(url: &Url) -> Url {
-    let mut url = without_userinfo(url.clone());
+    let mut url = url.clone();
     url.set_fragment(None);
     url
 }

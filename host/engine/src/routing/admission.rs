@@ -39,7 +39,7 @@ impl Admission {
         let crawl_delay = self.check(plan, url).await?.unwrap_or_default();
         Ok(Arc::new(FetchPlan {
             pace: Pace {
-                delay: plan.pace.delay.max(crawl_delay),
+                host_delay: plan.pace.host_delay.max(crawl_delay),
                 ..plan.pace
             },
             gate: Some(self.gate(plan)),

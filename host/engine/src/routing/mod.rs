@@ -18,7 +18,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::Instant;
 
-use trawl_model::{Nanodollars, VendorUse};
+use trawl_model::memory::PageMemory;
 use trawl_net::fetch::{CookieJar, Fetcher};
 use trawl_net::politeness::Politeness;
 use trawl_net::robots::Robots;
@@ -28,6 +28,7 @@ use trawl_render::Renderer;
 
 use crate::cache::PageCache;
 use crate::providers::Providers;
+use crate::purse::Purse;
 use admission::Admission;
 use own_stack::OwnStack;
 use third_party::{Block, ThirdParty};
@@ -44,14 +45,14 @@ pub struct Client<'a> {
     pub owner: &'a str,
     /// Cookies of the run.
     pub jar: &'a CookieJar,
-    /// Decoded bytes that a rendered page may load before it outgrows its ceiling.
-    pub bytes_max: u64,
+    /// The page's claim on the memory of its account.
+    pub memory: &'a PageMemory,
+    /// The money of the page.
+    pub purse: &'a Purse<'a>,
     /// The plugins of the run: providers are among them.
     pub registry: &'a Registry,
     /// Whether the operator's credentials at providers may pay.
     pub may_pool: bool,
-    /// Whether the page's reservation covers a provider request with this charge.
-    pub affords: &'a (dyn Fn(VendorUse) -> bool + Sync),
 }
 
 /// One page on its way through the routes.
@@ -79,9 +80,10 @@ impl Routing {
         }
     }
 
-    /// The same with a page cache in front of plain HTTP.
+    /// The same with a page cache in front of its routes.
     #[must_use]
     pub fn with_cache(mut self, cache: Option<Arc<PageCache>>) -> Self {
+        self.third_party = self.third_party.with_cache(cache.clone());
         self.own = self.own.with_cache(cache);
         self
     }
@@ -116,15 +118,17 @@ impl Routing {
             client,
             deadline: Instant::now() + plan.fetch.timeout,
         };
-        match plan.router.mode {
+        let mut served = match plan.router.mode {
             RouterMode::Off => {
                 let served = self.own.serve(visit).await;
-                served.map_err(|error| error.failure.into())
+                served.map_err(|error| error.failure)?
             }
             // Boxed, as are the other slow routes: a cached page is served by a small future.
-            RouterMode::First => Box::pin(self.providers_first(visit)).await,
-            RouterMode::Fallback => Box::pin(self.own_stack_first(visit)).await,
-        }
+            RouterMode::First => Box::pin(self.providers_first(visit)).await?,
+            RouterMode::Fallback => Box::pin(self.own_stack_first(visit)).await?,
+        };
+        served.fail_if_wall();
+        Ok(served)
     }
 
     /// `first`: providers, then our own stack.
@@ -195,21 +199,5 @@ impl Routing {
             Ok(served) => Ok(*served),
             Err(attempts) => attempts.give_up(own),
         }
-    }
-
-    /// The most that a gigabyte of this page can cost on top of the ordinary price, whichever
-    /// route serves it.
-    pub fn pool_price_max(&self, plan: &PagePlan) -> Nanodollars {
-        self.own.pool_price_max(plan)
-    }
-
-    /// The most that a provider can charge for this page, if one may serve it.
-    pub fn vendor_max(
-        &self,
-        plan: &PagePlan,
-        registry: &Registry,
-        may_pool: bool,
-    ) -> Option<VendorUse> {
-        self.third_party.max_cost(plan, registry, may_pool)
     }
 }

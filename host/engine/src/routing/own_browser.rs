@@ -5,17 +5,21 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use trawl_model::PageFailure;
 use trawl_model::failure::status;
+use trawl_model::memory::{MemoryLease, PageMemory};
+use trawl_model::{Nanodollars, PageFailure};
 use trawl_net::fetch::FetchError;
-use trawl_net::politeness::Politeness;
+use trawl_net::politeness::{Owner, Politeness, RequestPace};
 use trawl_plan::PagePlan;
-use trawl_render::{RenderJob, Rendered, Renderer};
+use trawl_render::{RenderError, RenderJob, Rendered, Renderer};
 
 use super::admission::Admission;
+use crate::purse::{Loader, Purse, Unready};
 
 /// Least time left in which a page is still rendered: with less it has no chance.
 const TIME_MIN: Duration = Duration::from_millis(500);
+/// Memory that a page has before it gets a tab: most documents are smaller.
+const RENDERED_BYTES_LIKELY: usize = 1024 * 1024;
 
 /// The route.
 pub(super) struct OwnBrowser {
@@ -56,21 +60,41 @@ impl OwnBrowser {
     pub(super) async fn fetch(
         &self,
         plan: &PagePlan,
+        memory: &PageMemory,
+        purse: &Purse<'_>,
+        pool_price: Nanodollars,
         job: RenderJob<'_>,
     ) -> Result<BrowserFetch, PageFailure> {
         let (url, begun) = (&plan.url, Instant::now());
         let fetch = self.admission.admit(&plan.fetch, url).await?;
+        let mut lease = memory.lease();
+        let room = lease.grow_to(RENDERED_BYTES_LIKELY).await;
+        room.map_err(|error| error.failure())?;
         let host = url.host_str().unwrap_or_default();
         let patience = fetch.pace.patience;
         let own_end = Instant::from_std(job.deadline);
         let timed_out = || FetchError::TimedOut(fetch.timeout).failure();
-        let permit = self.politeness.permit_with(host, fetch.pace.delay);
-        let permit = timeout_at(own_end + patience, permit)
-            .await
-            .map_err(|_| timed_out())?;
+        let pace = RequestPace::of(&fetch.pace, Owner::of(job.owner));
+        let permit = async {
+            loop {
+                let permit = self.politeness.permit_with(host, pace).await;
+                match purse.open(Loader::Browser, pool_price).await {
+                    Ok(()) => return Ok(permit),
+                    Err(Unready::Refused(failure)) => return Err(failure),
+                    Err(Unready::Wait) => drop(permit),
+                }
+                purse.released().await;
+            }
+        };
+        let Ok(permit) = timeout_at(own_end + patience, permit).await else {
+            return Err(purse.waited_in_vain().await.unwrap_or_else(timed_out));
+        };
+        let permit = permit?;
         let waited = begun.elapsed().min(patience);
+        let affordable = purse.bytes_for(purse.spendable(), pool_price);
         let job = RenderJob {
             deadline: job.deadline + waited,
+            bytes_max: job.bytes_max.min(affordable),
             ..job
         };
         if Instant::now() + TIME_MIN > Instant::from_std(job.deadline) {
@@ -80,7 +104,14 @@ impl OwnBrowser {
             .renderer
             .render(&permit, url, &fetch, &plan.render, job)
             .await;
-        let rendered = rendered.map_err(|error| error.failure())?;
+        let mut rendered = match rendered {
+            Ok(rendered) => rendered,
+            Err(RenderError::TooLarge(bytes)) if bytes == affordable => {
+                return Err(purse.too_large(bytes, pool_price).await);
+            }
+            Err(error) => return Err(error.failure()),
+        };
+        hold(&mut rendered, memory, lease);
         self.report_pace(host, &rendered);
         Ok(BrowserFetch { rendered, waited })
     }
@@ -98,6 +129,19 @@ impl OwnBrowser {
             }
             _ => self.politeness.succeeded(answered),
         }
+    }
+}
+
+/// Makes what the browser sent hold its part of the memory budget. It is there already, so it is
+/// recorded: tabs bound how many pages do that at once.
+fn hold(rendered: &mut Rendered, memory: &PageMemory, mut lease: MemoryLease) {
+    let body = std::mem::take(&mut rendered.page.body);
+    lease.record(body.len());
+    rendered.page.body = lease.attach(body);
+    if let Some(screenshot) = rendered.screenshot.take() {
+        let mut lease = memory.lease();
+        lease.record(screenshot.len());
+        rendered.screenshot = Some(lease.attach(screenshot));
     }
 }
 

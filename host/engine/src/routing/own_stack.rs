@@ -7,14 +7,14 @@ use serde_json::Value;
 use tokio::time::timeout_at;
 
 use trawl_model::failure::status;
-use trawl_model::{Nanodollars, PageFailure, Usage};
+use trawl_model::{Nanodollars, PageFailure};
 use trawl_net::fetch::{FetchError, Fetcher};
 use trawl_net::politeness::Politeness;
 use trawl_plan::{Engine, PagePlan};
-use trawl_render::{LOADED_BYTES_MAX, RenderJob, Renderer};
+use trawl_render::Renderer;
 
 use super::admission::Admission;
-use super::own_browser::{self, OwnBrowser};
+use super::own_browser::OwnBrowser;
 use super::own_http::OwnHttp;
 use super::smart::{self, HostMemory, KnownVerdicts, Verdict};
 use super::{Served, Visit};
@@ -107,8 +107,8 @@ impl OwnStack {
         }
     }
 
-    /// The most that a gigabyte of this page can cost on top of the ordinary price.
-    pub(super) fn pool_price_max(&self, plan: &PagePlan) -> Nanodollars {
+    /// What a gigabyte of this page costs on top of the ordinary price.
+    pub(super) fn pool_price(&self, plan: &PagePlan) -> Nanodollars {
         self.fetcher.pool_price(&plan.fetch)
     }
 
@@ -128,7 +128,7 @@ impl OwnStack {
                 Route::Browser => {
                     let waited = spare.as_ref().map_or(Duration::ZERO, |page| page.waited);
                     let deadline = visit.deadline + waited;
-                    let rendered = self.by_browser(Visit { deadline, ..visit });
+                    let rendered = self.cached_or_rendered(Visit { deadline, ..visit });
                     Box::pin(rendered).await.map_err(OwnFailure::of)
                 }
             };
@@ -172,7 +172,7 @@ impl OwnStack {
         })
     }
 
-    fn browser(&self) -> Option<&OwnBrowser> {
+    pub(super) fn browser(&self) -> Option<&OwnBrowser> {
         let browser = self.browser.as_ref();
         browser.filter(|browser| browser.is_installed())
     }
@@ -231,7 +231,7 @@ impl OwnStack {
     }
 
     async fn by_http(&self, visit: Visit<'_>) -> Result<Served, OwnFailure> {
-        let cached = self.cached_or_http(visit.plan, visit.client.jar).await?;
+        let cached = self.cached_or_http(visit.plan, &visit.client).await?;
         let fetched = cached.fetched;
         let mut served = Served::new(fetched.page);
         served.usage.compute = fetched.decode_time;
@@ -248,29 +248,6 @@ impl OwnStack {
             cache: cached.cache,
             waited: fetched.waited,
             ..served
-        })
-    }
-
-    async fn by_browser(&self, visit: Visit<'_>) -> Result<Served, PageFailure> {
-        let browser = self.browser().ok_or_else(own_browser::not_installed)?;
-        let job = RenderJob {
-            owner: visit.client.owner,
-            bytes_max: visit.client.bytes_max.min(LOADED_BYTES_MAX),
-            deadline: visit.deadline,
-        };
-        let fetched = browser.fetch(visit.plan, job).await?;
-        let rendered = fetched.rendered;
-        Ok(Served {
-            metadata: rendered.metadata,
-            usage: Usage {
-                content_bytes: rendered.loaded_bytes,
-                compute: rendered.cpu,
-                pool_price: self.pool_price_max(visit.plan),
-                ..Usage::default()
-            },
-            screenshot: rendered.screenshot,
-            waited: fetched.waited,
-            ..Served::new(rendered.page)
         })
     }
 }

@@ -5,11 +5,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
+use trawl_model::redact::without_userinfo;
 use trawl_model::{FetchedPage, PageFailure, Usage, VendorUse};
 
 use super::cached::CacheWrite;
-use super::smart::Clues;
+use super::smart::{self, Clues};
 use super::third_party::Vendor;
+use crate::purse::Loader;
 
 /// A page, how it was served and what that consumed.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub struct Served {
     pub cache: CacheOutcome,
     /// The provider that served it, if one did.
     pub vendor: Option<Vendor>,
+    /// What loaded it, for the expectation of what the next pages cost.
+    pub(crate) loader: Loader,
     /// A PNG screenshot, if the plan has one taken.
     pub screenshot: Option<Bytes>,
     /// How long the page waited for its host's rate limit outside its own timeout; at most the
@@ -50,18 +54,23 @@ pub enum CacheOutcome {
     },
 }
 
-/// Why no page was served, and the provider that tried last.
+/// Why no page was served, and the providers that were asked without success.
 #[derive(Clone, Debug)]
 pub struct NotServed {
     /// What the page becomes.
     pub failure: PageFailure,
-    /// The provider that tried last, if one did.
-    pub vendor: Option<Box<Vendor>>,
+    /// For `metadata.provider_attempts`.
+    pub provider_attempts: Vec<Value>,
 }
 
 impl Served {
     /// A page that was transferred whole and is for this caller only.
     pub(super) fn new(page: FetchedPage) -> Self {
+        let page = FetchedPage {
+            // A script may give its document a URL with a password.
+            final_url: without_userinfo(page.final_url),
+            ..page
+        };
         Self {
             metadata: Map::new(),
             usage: Usage {
@@ -71,19 +80,35 @@ impl Served {
             page,
             cache: CacheOutcome::Private,
             vendor: None,
+            loader: Loader::Http,
             screenshot: None,
             waited: Duration::ZERO,
             error: None,
         }
     }
 
-    /// The same, billed for this provider's work.
+    /// The same, billed for this provider's work, or for none.
     pub(super) fn with_vendor(mut self, vendor: Option<Vendor>) -> Self {
         self.usage.vendor = vendor.as_ref().map(|vendor| VendorUse {
             cost: vendor.cost,
             byok: vendor.byok,
         });
         Self { vendor, ..self }
+    }
+
+    /// Makes the page a failed one if a bot wall answered instead of its site, whatever the status.
+    /// Decision D175.
+    pub(super) fn fail_if_wall(&mut self) {
+        if self.error.is_some() || self.page.status >= 400 {
+            return;
+        }
+        if let Some(rule) = smart::wall(&self.clues()) {
+            metrics::counter!("trawl_walls_total", "rule" => rule).increment(1);
+            self.error = Some(format!(
+                "the site blocked the page: it answered {} with a bot wall's challenge (rule `{rule}`)",
+                self.page.status
+            ));
+        }
     }
 
     /// The page as smart mode judges it.
@@ -135,7 +160,7 @@ impl From<PageFailure> for NotServed {
     fn from(failure: PageFailure) -> Self {
         Self {
             failure,
-            vendor: None,
+            provider_attempts: Vec::new(),
         }
     }
 }

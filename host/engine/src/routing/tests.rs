@@ -7,7 +7,9 @@ use tokio::net::TcpListener;
 use url::Url;
 
 use trawl_billing::{Tariff, price};
-use trawl_net::egress::{Egress, EgressConfig, PoolConfig, UpstreamProxy};
+use trawl_model::Nanodollars;
+use trawl_model::memory::MemoryBudget;
+use trawl_net::egress::{Egress, EgressConfig, PoolConfig, Resolve, UpstreamProxy};
 use trawl_net::fetch::{FetchConfig, PoliteGet};
 use trawl_net::politeness::PolitenessConfig;
 use trawl_plan::testing::page_plan;
@@ -15,17 +17,20 @@ use trawl_plan::{FetchPlan, Pool};
 
 use super::*;
 
+static NO_BOUNDS: LazyLock<PageMemory> =
+    LazyLock::new(|| MemoryBudget::unlimited().share("test").page());
 static NO_PLUGINS: LazyLock<Arc<Registry>> = LazyLock::new(Registry::empty);
+static PURSE: LazyLock<Purse<'static>> = LazyLock::new(|| Purse::unbilled(Nanodollars::MAX));
 
 /// A client without bounds and without plugins.
 pub(super) fn unlimited_client(jar: &CookieJar) -> Client<'_> {
     Client {
         owner: "test",
         jar,
-        bytes_max: u64::MAX,
+        memory: &NO_BOUNDS,
+        purse: &PURSE,
         registry: &NO_PLUGINS,
         may_pool: true,
-        affords: &|_| true,
     }
 }
 
@@ -66,6 +71,7 @@ async fn a_page_through_a_pool_carries_its_price_to_the_bill() {
     let upstream = UpstreamProxy {
         url: proxy.clone(),
         country: None,
+        resolve: Resolve::default(),
     };
     let pool = PoolConfig {
         proxies: vec![upstream],
@@ -91,11 +97,6 @@ async fn a_page_through_a_pool_carries_its_price_to_the_bill() {
     let url = Url::parse("http://site.example/").expect("a URL");
 
     let plan_through = plan(Pool::Residential, &url);
-    assert_eq!(routing.pool_price_max(&plan_through), max_cost);
-    assert_eq!(
-        routing.pool_price_max(&plan(Pool::Standard, &url)),
-        Nanodollars::ZERO
-    );
     let served = routing
         .serve(&plan_through, unlimited_client(&CookieJar::new()))
         .await

@@ -7,20 +7,22 @@ use serde_json::{Value, json};
 use url::Url;
 
 use trawl_model::failure::status;
-use trawl_model::{Nanodollars, PageFailure, VendorUse};
-use trawl_net::fetch::{Fetcher, without_userinfo};
+use trawl_model::{Nanodollars, PageFailure, Usage, VendorUse};
+use trawl_net::fetch::Fetcher;
 use trawl_plan::{FetchPlan, PagePlan, RouterMode};
-use trawl_plugins::Registry;
 use trawl_sdk::provider::Class;
 
 use super::admission::Admission;
+use super::cached::RenderedLookup;
 use super::own_stack::HAND_OVER_TIME;
 use super::smart::{self, Rule, Verdict};
 use super::{NotServed, Served, Visit};
+use crate::cache::PageCache;
 use crate::providers::{
     Candidate, Payment, ProviderQuery, Providers, RouteCounters, TIME_MIN, VendorFailure,
     VendorPage,
 };
+use crate::purse::Purse;
 
 /// Providers tried for one page: bounds what a page can cost the operator.
 const ROUTES_MAX: usize = 12;
@@ -30,7 +32,7 @@ const BLOCK_STATUSES: [u16; 3] = [403, 429, 503];
 /// nothing. Spec S3.
 const BLOCKED: &str = "the site blocked every route";
 
-/// The provider that served a page, or tried last. Spec S16.
+/// The provider that served a page. Spec S16.
 #[derive(Clone, Debug)]
 pub struct Vendor {
     /// Name in requests.
@@ -41,7 +43,7 @@ pub struct Vendor {
     pub cost: Nanodollars,
     /// Whether the caller's key paid.
     pub byok: bool,
-    /// Providers tried, this one included.
+    /// Its place among the providers that were preferred, asked or left out; 1 is the first choice.
     pub attempts: u32,
     /// Where to count what is billed for it.
     pub counters: RouteCounters,
@@ -50,6 +52,7 @@ pub struct Vendor {
 /// The provider routes, and what may be fetched through them.
 pub(super) struct ThirdParty {
     providers: Option<Arc<Providers>>,
+    cache: Option<Arc<PageCache>>,
     fetcher: Fetcher,
     admission: Admission,
 }
@@ -61,7 +64,8 @@ pub(super) struct Attempts {
     log: Vec<Value>,
     /// The last page of a provider that the site blocked.
     blocked: Option<Box<Served>>,
-    last: Option<(Vendor, VendorFailure)>,
+    /// The last one that failed.
+    last: Option<(String, VendorFailure)>,
 }
 
 /// How a site blocks a client. Decision D91.
@@ -96,6 +100,7 @@ impl ThirdParty {
     pub(super) fn new(fetcher: Fetcher, admission: Admission) -> Self {
         Self {
             providers: None,
+            cache: None,
             fetcher,
             admission,
         }
@@ -108,32 +113,12 @@ impl ThirdParty {
         }
     }
 
-    pub(super) fn providers(&self) -> Option<&Providers> {
-        self.providers.as_deref()
+    pub(super) fn with_cache(self, cache: Option<Arc<PageCache>>) -> Self {
+        Self { cache, ..self }
     }
 
-    /// The most that a provider can charge for this page, if one may serve it.
-    pub(super) fn max_cost(
-        &self,
-        plan: &PagePlan,
-        registry: &Registry,
-        may_pool: bool,
-    ) -> Option<VendorUse> {
-        let providers = self.providers()?;
-        if plan.router.mode == RouterMode::Off {
-            return None;
-        }
-        let most = |javascript| {
-            let query = ProviderQuery {
-                plan,
-                javascript,
-                may_pool,
-                affords: &|_| true,
-            };
-            providers.max_cost(registry, &query)
-        };
-        let both = [most(false), most(true)].into_iter().flatten();
-        both.max_by_key(|used| (!used.byok, used.cost))
+    pub(super) fn providers(&self) -> Option<&Providers> {
+        self.providers.as_deref()
     }
 
     /// Whether a provider may serve the page, with or without JavaScript.
@@ -162,7 +147,7 @@ impl ThirdParty {
             plan: visit.plan,
             javascript,
             may_pool: visit.client.may_pool,
-            affords: visit.client.affords,
+            affords: &|used| affords(visit.client.purse, used),
         };
         providers.candidates(visit.client.registry, &query)
     }
@@ -177,6 +162,13 @@ impl ThirdParty {
         javascript: bool,
     ) -> Result<Box<Served>, Attempts> {
         let mut attempts = Attempts::default();
+        let route = if javascript {
+            "provider js"
+        } else {
+            "provider"
+        };
+        let (cache, client) = (self.cache.as_ref(), &visit.client);
+        let lookup = RenderedLookup::new(cache, &self.fetcher, visit.plan, client, route);
         let Some(providers) = self.providers() else {
             return Err(attempts);
         };
@@ -187,7 +179,6 @@ impl ThirdParty {
         let n_routes = candidates.len().min(ROUTES_MAX);
         // With our own stack still to come, waiting for a busy provider is not worth it.
         let is_last_resort = plan.router.mode == RouterMode::Fallback || plan.router.is_pinned;
-        let mut n_attempts = 0;
         for (index, candidate) in candidates.iter().take(ROUTES_MAX).enumerate() {
             let is_last = is_last_resort && index + 1 == n_routes;
             let left = deadline.saturating_duration_since(Instant::now());
@@ -200,16 +191,35 @@ impl ThirdParty {
             } else {
                 Instant::now() + left * 2 / 3
             };
-            let attempt = providers.serve(candidate, plan, javascript, end, is_last);
+            // Pages that the operator's key paid for serve everybody.
+            let lookup = lookup.as_ref();
+            let lookup = lookup.filter(|_| candidate.payment == Payment::Pooled);
+            if let Some(lookup) = lookup
+                && let Ok(Some(mut stored)) = lookup.find(&self.admission).await
+            {
+                attempts.add_metadata(&mut stored);
+                return Ok(Box::new(stored));
+            }
+            let most = Usage {
+                vendor: Some(candidate.most()),
+                ..Usage::default()
+            };
+            if let Err(failure) = visit.client.purse.cover_optional(&most).await {
+                attempts.note(candidate, "not_covered", &failure.message);
+                continue;
+            }
+            let memory = visit.client.memory;
+            let attempt = providers.serve(candidate, plan, javascript, end, is_last, memory);
             let result = match attempt.await {
                 Ok(page) => self.in_scope(plan, page).await,
                 Err(failure) => Err(failure),
             };
-            let was_sent = !matches!(&result, Err(failure) if failure.is_unsent());
-            n_attempts += u32::from(was_sent);
             match result {
                 Ok(page) => {
-                    let mut served = served(providers, candidate, page, n_attempts);
+                    let mut served = served(providers, candidate, page);
+                    if let Some(lookup) = lookup {
+                        served.cache = lookup.write(&served.page);
+                    }
                     if Block::of(&served).is_none() {
                         attempts.add_metadata(&mut served);
                         return Ok(Box::new(served));
@@ -219,9 +229,8 @@ impl ThirdParty {
                 }
                 Err(failure) => {
                     attempts.note(candidate, failure.name(), &failure.message);
-                    if was_sent {
-                        let vendor = vendor(providers, candidate, None, failure.cost, n_attempts);
-                        attempts.last = Some((vendor, failure));
+                    if !failure.is_unsent() {
+                        attempts.last = Some((candidate.name().to_owned(), failure));
                     }
                 }
             }
@@ -236,7 +245,7 @@ impl ThirdParty {
         page: VendorPage,
     ) -> Result<VendorPage, VendorFailure> {
         let to = &page.page.final_url;
-        let mut url = without_userinfo(plan.url.clone());
+        let mut url = plan.url.clone();
         url.set_fragment(None);
         if *to == url {
             return Ok(page);
@@ -248,7 +257,7 @@ impl ThirdParty {
         if !may_follow || self.check_target(&plan.fetch, to).await.is_err() {
             return Err(VendorFailure {
                 class: Some(Class::TargetFailed),
-                message: format!("the page redirects to {to}, where this run does not go"),
+                message: format!("the page redirects to `{to}`, which this run may not fetch"),
                 target_status: Some(status::UNREACHABLE_OR_REFUSED),
                 retry_after: None,
                 retryable: Some(false),
@@ -259,9 +268,25 @@ impl ThirdParty {
     }
 }
 
-fn served(providers: &Providers, candidate: &Candidate, page: VendorPage, attempts: u32) -> Served {
-    let variant = Some(page.variant.as_str());
-    let vendor = vendor(providers, candidate, variant, page.cost, attempts);
+/// Whether the page may cost as much as this provider request.
+fn affords(purse: &Purse<'_>, used: VendorUse) -> bool {
+    let usage = Usage {
+        vendor: Some(used),
+        ..Usage::default()
+    };
+    trawl_billing::price(&usage, purse.tariff()).total() <= purse.spendable()
+}
+
+fn served(providers: &Providers, candidate: &Candidate, page: VendorPage) -> Served {
+    let provider = candidate.name();
+    let vendor = Vendor {
+        route: format!("{provider}.{}", page.variant),
+        provider: provider.to_owned(),
+        cost: page.cost,
+        byok: candidate.payment == Payment::Own,
+        attempts: candidate.place,
+        counters: providers.counters(candidate),
+    };
     let mut served = Served::new(page.page).with_vendor(Some(vendor));
     served.screenshot = page.screenshot;
     if page.rendered == Some(true) {
@@ -269,27 +294,6 @@ fn served(providers: &Providers, candidate: &Candidate, page: VendorPage, attemp
         metadata.insert("rendered_by".to_owned(), "provider".into());
     }
     served
-}
-
-fn vendor(
-    providers: &Providers,
-    candidate: &Candidate,
-    variant: Option<&str>,
-    cost: Nanodollars,
-    attempts: u32,
-) -> Vendor {
-    let provider = candidate.name().to_owned();
-    Vendor {
-        route: match variant {
-            Some(variant) => format!("{provider}.{variant}"),
-            None => provider.clone(),
-        },
-        provider,
-        cost,
-        byok: candidate.payment == Payment::Own,
-        attempts,
-        counters: providers.counters(candidate),
-    }
 }
 
 impl Attempts {
@@ -317,10 +321,10 @@ impl Attempts {
     /// What the page becomes if no provider served it: what our own stack has of it, else the
     /// blocked page of a provider, else the reason.
     pub(super) fn give_up(self, own: Result<Served, PageFailure>) -> Result<Served, NotServed> {
-        let last = self.last.as_ref().map(|(vendor, _)| vendor.clone());
-        let blocked = self.blocked.as_ref();
-        let vendor = blocked.and_then(|served| served.vendor.clone()).or(last);
-        let as_blocked = |mut served: Served| {
+        let as_blocked = |served: Served| {
+            // Attempts without success are in the metadata: `costs.vendor` is of a page that a
+            // provider served.
+            let mut served = served.with_vendor(None);
             // A status of 400 or more already makes the page a failed one.
             served.error = (served.page.status < 400).then(|| BLOCKED.to_owned());
             self.add_metadata(&mut served);
@@ -329,20 +333,17 @@ impl Attempts {
         match (own, &self.blocked) {
             // No provider was tried: the page is what it would be without a router.
             (Ok(served), _) if self.log.is_empty() => Ok(served),
-            (Ok(served), _) => Ok(as_blocked(served.with_vendor(vendor))),
+            (Ok(served), _) => Ok(as_blocked(served)),
             (Err(_), Some(blocked)) => Ok(as_blocked((**blocked).clone())),
             (Err(own), None) => Err(NotServed {
                 failure: match &self.last {
                     None => own,
-                    Some((vendor, failure)) => PageFailure {
-                        message: format!(
-                            "{}; {}: {}",
-                            own.message, vendor.provider, failure.message
-                        ),
+                    Some((provider, failure)) => PageFailure {
+                        message: format!("{}; {provider}: {}", own.message, failure.message),
                         ..own
                     },
                 },
-                vendor: vendor.map(Box::new),
+                provider_attempts: self.log,
             }),
         }
     }

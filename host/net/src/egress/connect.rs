@@ -11,18 +11,18 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, ClientBuilder, Proxy, redirect};
 use tower::util::MapRequestLayer;
 
-use super::EgressError;
+use super::{EgressError, literal};
 
 /// Idle connections pooled per host: twice the number of pages fetched from one host at once.
-const IDLE_PER_HOST_MAX: usize = 128;
+pub(super) const IDLE_PER_HOST_MAX: usize = 128;
 /// How long an idle connection stays pooled: less than the 60 to 75 seconds after which common
 /// servers close it.
-const IDLE_TIME_MAX: Duration = Duration::from_secs(45);
+pub(super) const IDLE_TIME_MAX: Duration = Duration::from_secs(45);
 /// Header lines of one response: browsers accept far more than the default limit of 100, attackers
 /// send 10,000.
-const HEADERS_MAX: usize = 512;
+pub(super) const HEADERS_MAX: usize = 512;
 /// Bytes of one response's header block over HTTP/2.
-const HEADER_BYTES_MAX: u32 = 256 * 1024;
+pub(super) const HEADER_BYTES_MAX: u32 = 256 * 1024;
 
 tokio::task_local! {
     /// The destinations that the request running in this task may dial.
@@ -56,7 +56,12 @@ impl Dial {
         client: &Client,
         request: reqwest::Request,
     ) -> Result<reqwest::Response, reqwest::Error> {
-        DIAL.scope(Arc::clone(self), client.execute(request)).await
+        self.scope(client.execute(request)).await
+    }
+
+    /// Runs what sends one request: it may dial what this allows.
+    pub(super) async fn scope<F: Future>(self: &Arc<Self>, sending: F) -> F::Output {
+        DIAL.scope(Arc::clone(self), sending).await
     }
 
     fn socket_addresses(&self, name: &str) -> Option<Vec<SocketAddr>> {
@@ -68,6 +73,17 @@ impl Dial {
                 .collect(),
         )
     }
+}
+
+/// The IP addresses at which the current request may dial a host, and whether the host is a name.
+/// An IP address is its own: it was checked before the request was sent.
+pub(super) fn permitted(host: &str) -> Option<(Vec<IpAddr>, bool)> {
+    if let Some(address) = literal(host) {
+        return Some((vec![address], false));
+    }
+    let dial = DIAL.try_with(Arc::clone).ok()?;
+    let (_, ip_addresses) = dial.names.iter().find(|(known, _)| known == host)?;
+    Some((ip_addresses.clone(), true))
 }
 
 /// Resolves the client's lookups from the checked IP addresses of the current request and from
@@ -98,8 +114,7 @@ pub(super) fn client(
     connect_time_max: Duration,
     proxy: Option<&url::Url>,
 ) -> Result<Client, EgressError> {
-    // Another caller may have installed a provider first; it is the same one.
-    let _ = rustls::crypto::ring::default_provider().install_default();
+    install_crypto();
     let build = || -> Result<ClientBuilder, reqwest::Error> {
         let builder = settings(connect_time_max);
         Ok(match proxy {
@@ -114,6 +129,12 @@ pub(super) fn client(
         let builder = build().map_err(set_up)?.tls_certs_only(no_certificates);
         builder.build().map_err(set_up)
     })
+}
+
+/// Makes `ring` the provider of TLS.
+pub(super) fn install_crypto() {
+    // Another caller may have installed a provider first; it is the same one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
 #[expect(

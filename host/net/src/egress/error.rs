@@ -104,6 +104,17 @@ impl EgressError {
         Self::Broken { fault, cause }
     }
 
+    /// Classifies an error of the client behind an upstream proxy that opens tunnels. The text must
+    /// not reveal the proxy.
+    pub(super) fn from_tunnel(cause: Box<dyn StdError + Send + Sync>, is_connect: bool) -> Self {
+        let fault = match fault_among(&*cause) {
+            Some(fault @ (EgressFault::Tls | EgressFault::TimedOut)) => fault,
+            _ if is_connect => EgressFault::Proxy,
+            fault => fault.unwrap_or(EgressFault::Closed),
+        };
+        Self::Broken { fault, cause }
+    }
+
     /// Classifies an error of the HTTP client by its causes, which say more than its own text.
     pub(super) fn from_client(error: reqwest::Error, through_proxy: bool) -> Self {
         let fault = match fault_of(&error) {

@@ -9,6 +9,7 @@ mod pool;
 mod proxy;
 mod resolve;
 mod sample;
+mod tunnels;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -24,14 +25,15 @@ use url::{Host, Url};
 
 pub use error::{EgressError, EgressFault};
 pub use ip_filter::AllowList;
-pub use pool::{PoolConfig, PoolUse, Route, UpstreamProxy};
+pub use pool::{PoolConfig, PoolUse, Resolve, Route, UpstreamProxy};
 pub use proxy::{ProxyChannel, ProxyLimits, Refusal};
 pub use sample::SAMPLE_HOST;
 
 use connect::Dial;
-use pool::Pools;
+use pool::{Pools, Proxy};
 use resolve::Resolver;
 use trawl_model::Nanodollars;
+use tunnels::TunnelClient;
 
 /// Time in which one connection must open, unless configured otherwise.
 pub const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
@@ -41,8 +43,8 @@ pub const LOOKUP_TIME_MAX: Duration = Duration::from_secs(5);
 /// closed.
 const STALE_RETRIES_MAX: usize = 3;
 
-/// Settings of [`Egress`].
-#[derive(Clone, Debug)]
+/// Settings of [`Egress`]. No `Debug`: URLs of the operator may have passwords.
+#[derive(Clone)]
 pub struct EgressConfig {
     /// IP ranges that may be dialled although they are not public.
     pub allow_private: AllowList,
@@ -181,9 +183,12 @@ impl Egress {
         let Some(proxy) = self.pools.proxy(route) else {
             return self.dispatch(&self.direct, request, names, false).await;
         };
+        names.extend(self.check(&proxy.upstream.url, Trust::Operator).await?);
+        if proxy.upstream.resolve == Resolve::Local {
+            return self.send_in_tunnel(proxy, request, names).await;
+        }
         // The proxy resolves the target itself; the check above has refused what it could, and
         // SOCKS4 and 5 use its result.
-        names.extend(self.check(&proxy.upstream.url, Trust::Operator).await?);
         let client = match proxy.client.get() {
             Some(client) => client,
             None => {
@@ -192,6 +197,25 @@ impl Egress {
             }
         };
         self.dispatch(client, request, names, true).await
+    }
+
+    /// Sends a request through a proxy that receives the checked IP address.
+    async fn send_in_tunnel(
+        &self,
+        proxy: &Proxy,
+        request: Request,
+        names: Vec<(String, Vec<IpAddr>)>,
+    ) -> Result<Reply, EgressError> {
+        let client = match proxy.tunnels.get() {
+            Some(client) => client,
+            None => {
+                let client = TunnelClient::new(&proxy.upstream, self.connect_time_max)?;
+                proxy.tunnels.get_or_init(|| client)
+            }
+        };
+        // The client itself repeats what it could not send on a pooled connection.
+        let response = Dial::new(names).scope(client.send(request)).await?;
+        Ok(self.reply(response, true))
     }
 
     /// Sends a request on the operator's behalf to a URL that the configuration grants. Never pass

@@ -9,6 +9,8 @@ use url::Url;
 
 use trawl_model::Nanodollars;
 
+use super::tunnels::TunnelClient;
+
 /// A pool of upstream proxies as configured.
 #[derive(Clone, Debug)]
 pub struct PoolConfig {
@@ -25,6 +27,21 @@ pub struct UpstreamProxy {
     pub url: Url,
     /// ISO 3166 code, upper case, of the country of its exit IP addresses.
     pub country: Option<String>,
+    /// How it receives a page's host: as a name or as an IP address.
+    pub resolve: Resolve,
+}
+
+/// Who resolves the host name of a page behind an upstream proxy. Every name is resolved and
+/// checked here first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Resolve {
+    /// The proxy: it receives the name, unless its scheme (`socks4`, `socks5`) has the client
+    /// resolve.
+    #[default]
+    Proxy,
+    /// This server: the proxy receives the checked IP address, in a tunnel for every page.
+    /// So a name cannot lead the proxy to another IP address (DNS rebinding).
+    Local,
 }
 
 /// Omits the password.
@@ -73,6 +90,8 @@ struct Pool {
 pub(super) struct Proxy {
     pub(super) upstream: UpstreamProxy,
     pub(super) client: OnceLock<Client>,
+    /// The client if the proxy receives IP addresses.
+    pub(super) tunnels: OnceLock<TunnelClient>,
 }
 
 /// Pools to fall back to, nearest first and never a more expensive kind. `standard` without proxies
@@ -89,7 +108,14 @@ impl Pools {
     pub(super) fn new(configured: BTreeMap<String, PoolConfig>) -> Self {
         let pools = configured
             .into_iter()
-            .filter(|(_, pool)| !pool.proxies.is_empty());
+            .filter(|(_, pool)| !pool.proxies.is_empty())
+            .map(|(name, mut pool)| {
+                // The ordinary price includes the ordinary pool. Decision D176.
+                if name == "standard" {
+                    pool.price_per_gigabyte = Nanodollars::ZERO;
+                }
+                (name, pool)
+            });
         Self(pools.map(|(name, pool)| (name, Pool::new(pool))).collect())
     }
 
@@ -147,6 +173,7 @@ impl Pool {
         let proxies = config.proxies.into_iter().map(|upstream| Proxy {
             upstream,
             client: OnceLock::new(),
+            tunnels: OnceLock::new(),
         });
         Self {
             proxies: proxies.collect(),
@@ -182,6 +209,7 @@ mod tests {
             let proxies = proxies.iter().map(|(url, country)| UpstreamProxy {
                 url: url.parse().expect("a URL"),
                 country: country.map(str::to_owned),
+                resolve: Resolve::default(),
             });
             let config = PoolConfig {
                 proxies: proxies.collect(),
@@ -253,8 +281,11 @@ mod tests {
         let route = pools.route("standard", Some("FR"));
         assert_eq!(
             route.pool.map(|pool| pool.price_per_gigabyte),
-            Some(Nanodollars(7))
+            Some(Nanodollars::ZERO),
+            "the ordinary pool adds nothing to the price"
         );
-        assert_eq!(pools.price("isp"), Nanodollars(7));
+        assert_eq!(pools.price("isp"), Nanodollars::ZERO, "it falls back");
+        let isp = super::tests::pools(&[("isp", &[("http://i.example", None)])]);
+        assert_eq!(isp.price("isp"), Nanodollars(7));
     }
 }

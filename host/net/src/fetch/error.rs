@@ -6,6 +6,7 @@ use url::Url;
 
 use trawl_model::PageFailure;
 use trawl_model::failure::status;
+use trawl_model::memory::MemoryError;
 
 use super::REDIRECTS_MAX;
 use super::decode::CodingError;
@@ -41,6 +42,12 @@ pub enum FetchError {
     /// The body is incomplete, or its coding is corrupt.
     #[error("the response is incomplete or corrupt")]
     Incomplete,
+    /// The body sent nothing for this long.
+    #[error("the body stalled: no byte arrived for {} seconds", .0.as_secs_f64())]
+    Stalled(Duration),
+    /// There was no memory for the body.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// The body cannot be decoded.
     #[error(transparent)]
     Coding(#[from] CodingError),
@@ -67,11 +74,13 @@ impl FetchError {
             | Self::Paused(_)
             | Self::TooManyRedirects
             | Self::Incomplete
+            | Self::Stalled(_)
             | Self::Coding(_) => true,
             Self::BadRedirect(_)
             | Self::RedirectRefused(_)
             | Self::Refused(_)
             | Self::TooLarge(_)
+            | Self::Memory(_)
             | Self::Unsendable(_) => false,
         }
     }
@@ -97,12 +106,14 @@ impl FetchError {
             | Self::Paused(_)
             | Self::TooManyRedirects
             | Self::Incomplete
+            | Self::Stalled(_)
             | Self::Coding(_) => true,
             Self::Egress(_)
             | Self::BadRedirect(_)
             | Self::RedirectRefused(_)
             | Self::Refused(_)
             | Self::TooLarge(_)
+            | Self::Memory(_)
             | Self::Unsendable(_) => false,
         }
     }
@@ -111,7 +122,8 @@ impl FetchError {
         match self {
             Self::Egress(error) => error.status(),
             Self::Refused(failure) => failure.status,
-            Self::TimedOut(_) | Self::Paused(_) => status::TIMED_OUT,
+            Self::TimedOut(_) | Self::Paused(_) | Self::Stalled(_) => status::TIMED_OUT,
+            Self::Memory(error) => error.failure().status,
             Self::TooManyRedirects => status::TOO_MANY_REDIRECTS,
             Self::RedirectRefused(_) => status::UNREACHABLE_OR_REFUSED,
             Self::BadRedirect(_) | Self::TooLarge(_) | Self::Incomplete | Self::Coding(_) => {

@@ -7,8 +7,10 @@ use bytes::Bytes;
 use url::Url;
 
 use trawl_model::PageFailure;
+use trawl_model::memory::PageMemory;
 
-use super::get::receive;
+use super::body::{BodyLimits, receive};
+use super::get::end_of;
 use super::{BodyEnd, FetchError, Fetcher, listed};
 
 /// The response of a service.
@@ -33,7 +35,8 @@ impl Fetcher {
     }
 
     /// Sends a request to a URL that `may` allows, and reads the whole response, at most
-    /// `bytes_max` bytes.
+    /// `bytes_max` bytes, which take from `memory`. The body may pause: the service is the
+    /// operator's choice, and some answer before they are done.
     ///
     /// # Errors
     /// [`FetchError`]: not allowed, not reached, incomplete, or too large.
@@ -41,17 +44,23 @@ impl Fetcher {
         &self,
         request: reqwest::Request,
         bytes_max: usize,
+        memory: &PageMemory,
         may: impl FnOnce(&Url) -> bool,
     ) -> Result<Exchanged, FetchError> {
         let begun = Instant::now();
         let reply = self.egress.send_to_service(request, may).await?;
         let (status, headers) = (reply.status().as_u16(), listed(reply.headers()));
-        let (body, end) = receive(reply, bytes_max).await?;
-        match end {
+        let limits = BodyLimits {
+            wire_bytes_max: bytes_max as u64,
+            body_bytes_max: bytes_max,
+            idle_max: None,
+        };
+        let received = receive(reply, limits, memory, None).await?;
+        match end_of(received.end)? {
             BodyEnd::Complete => Ok(Exchanged {
                 status,
                 headers,
-                body,
+                body: received.body,
                 elapsed: begun.elapsed(),
             }),
             BodyEnd::Truncated => Err(FetchError::TooLarge(bytes_max as u64)),

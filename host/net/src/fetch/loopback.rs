@@ -26,6 +26,8 @@ pub enum Answer {
     Silence(Duration),
     /// Sends these bytes unchanged, then closes the connection.
     Raw(String),
+    /// Header lines and a body that stalls before its last byte, for as long as the client waits.
+    Stalled(String, Vec<u8>),
 }
 
 /// A site on loopback.
@@ -75,12 +77,17 @@ impl LoopbackSite {
 
 /// Builds a fetcher that may reach loopback.
 pub fn fetcher() -> Fetcher {
+    fetcher_with(FetchConfig::default())
+}
+
+/// Builds a fetcher with these settings that may reach loopback.
+pub fn fetcher_with(config: FetchConfig) -> Fetcher {
     let loopback = "127.0.0.0/8".parse().expect("a range");
     let egress = Egress::new(EgressConfig {
         allow_private: AllowList::new(vec![loopback]),
         ..EgressConfig::default()
     });
-    Fetcher::new(egress.expect("egress"), FetchConfig::default())
+    Fetcher::new(egress.expect("egress"), config)
 }
 
 async fn serve(
@@ -115,6 +122,16 @@ async fn serve(
         Answer::Silence(time) => tokio::time::sleep(*time).await,
         Answer::Raw(text) => {
             let _ = socket.write_all(text.as_bytes()).await;
+        }
+        Answer::Stalled(headers, body) => {
+            let length = body.len() + 1;
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n{headers}\r\n");
+            let _ = socket.write_all(head.as_bytes()).await;
+            let _ = socket.write_all(body).await;
+            let gone =
+                async { while matches!(socket.read(&mut request).await, Ok(read) if read > 0) {} };
+            let _ = tokio::time::timeout(Duration::from_secs(60), gone).await;
+            return;
         }
         Answer::Whole(status, headers, body) => {
             let head = format!(

@@ -1,6 +1,7 @@
 //! Plain HTTP: one page with its redirects, cookies and content codings, within its limits and its
 //! deadline. Every request leaves through `egress`, and only with a permit of `politeness`.
 
+mod body;
 mod cookies;
 mod decode;
 mod error;
@@ -12,10 +13,9 @@ pub mod loopback;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE};
 use http::{HeaderMap, Method, StatusCode};
-use rustix::time::{ClockId, clock_gettime};
 use url::Url;
 
 pub use cookies::CookieJar;
@@ -25,14 +25,16 @@ pub use exchange::Exchanged;
 pub use get::{
     BodyEnd, GET_REDIRECTS_MAX, Get, GetLimits, GetResponse, PERMIT_TIME_MAX, PoliteGet,
 };
-pub use hop::{ACCEPTED_ENCODING, basic_authorization, without_userinfo};
+pub use hop::ACCEPTED_ENCODING;
 
-use trawl_model::{FetchedPage, Nanodollars};
+use trawl_model::memory::{MemoryBudget, MemoryShare, PageMemory};
+use trawl_model::redact::without_userinfo;
+use trawl_model::{FetchedPage, Nanodollars, PageFailure};
 use trawl_plan::FetchPlan;
 
-use crate::egress::{Egress, PoolUse, Reply};
+use crate::egress::{Egress, PoolUse};
 use crate::politeness::Permit;
-use decode::Decoder;
+use body::{BodyLimits, receive};
 use hop::Hop;
 
 /// Redirects followed for one page. Browsers stop at 20, real sites need 3.
@@ -40,12 +42,12 @@ pub const REDIRECTS_MAX: usize = 10;
 /// Bytes of one body as it comes over the wire, unless configured otherwise: three times the
 /// largest pages seen, and enough for most documents and images.
 pub const WIRE_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// Bytes of one body after decoding, unless configured otherwise: with 64 pages in flight at most 4
-/// GiB.
+/// Bytes of one body after decoding, unless configured otherwise. What all of them hold together
+/// is bounded by the memory budget.
 pub const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Bytes decoded at once, and decoded bytes after which the task yields.
-const DECODE_STEP_BYTES: usize = 4 * 1024;
-const DECODE_YIELD_BYTES: usize = 1024 * 1024;
+/// How long a body may arrive without a byte, unless configured otherwise: a site that is alive
+/// sends something, and a body that stalls holds memory that others wait for.
+pub const BODY_IDLE_MAX: Duration = Duration::from_secs(10);
 
 /// Settings of a [`Fetcher`].
 #[derive(Clone, Debug)]
@@ -56,6 +58,8 @@ pub struct FetchConfig {
     pub wire_bytes_max: u64,
     /// Bytes of one body after decoding.
     pub body_bytes_max: usize,
+    /// How long a body may arrive without a byte.
+    pub body_idle_max: Duration,
 }
 
 impl Default for FetchConfig {
@@ -64,6 +68,7 @@ impl Default for FetchConfig {
             user_agent: concat!("Trawl/", env!("CARGO_PKG_VERSION")).to_owned(),
             wire_bytes_max: WIRE_BYTES_MAX,
             body_bytes_max: BODY_BYTES_MAX,
+            body_idle_max: BODY_IDLE_MAX,
         }
     }
 }
@@ -73,6 +78,17 @@ impl Default for FetchConfig {
 pub struct Fetcher {
     egress: Arc<Egress>,
     config: Arc<FetchConfig>,
+    /// The server's own share: for what it fetches for all accounts.
+    own_memory: MemoryShare,
+}
+
+/// For whom a page is fetched.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller<'a> {
+    /// Cookies of the run.
+    pub cookies: &'a CookieJar,
+    /// The page's claim on the memory of its account: its body takes from it and waits for it.
+    pub memory: &'a PageMemory,
 }
 
 /// A page and what fetching it used.
@@ -109,6 +125,16 @@ pub struct Redirect {
     pub headers: HeaderMap,
 }
 
+/// Covers the cost of a body while it arrives.
+pub trait BodyMeter: Send + Sync {
+    /// Covers a body of this many decoded bytes; may wait. Returns how many bytes are covered,
+    /// which is more.
+    ///
+    /// # Errors
+    /// The page cannot be paid: it ends with this failure.
+    fn cover(&self, n_bytes: u64) -> BoxFuture<'_, Result<u64, PageFailure>>;
+}
+
 /// What makes a request conditional. RFC 9110 section 13.
 #[derive(Clone, Copy, Debug)]
 pub struct Condition<'a> {
@@ -119,24 +145,32 @@ pub struct Condition<'a> {
     pub headers: &'a HeaderMap,
 }
 
-/// The body of the final response.
-struct Received {
-    body: Bytes,
-    wire_bytes: u64,
-    decode_time: Duration,
-}
-
 impl Fetcher {
     /// Builds a fetcher that sends through `egress`.
     pub fn new(egress: Arc<Egress>, config: FetchConfig) -> Self {
         Self {
             egress,
             config: Arc::new(config),
+            own_memory: MemoryBudget::unlimited().share(""),
         }
     }
 
-    /// Fetches one page with GET and follows its redirects. `plan.timeout` bounds all of it. The
-    /// jar is the run's.
+    /// The same with a memory budget for what the server fetches on its own account, such as
+    /// robots.txt; unlimited otherwise. Pages bring their own claim.
+    #[must_use]
+    pub fn with_memory(self, budget: &Arc<MemoryBudget>) -> Self {
+        Self {
+            own_memory: budget.share(""),
+            ..self
+        }
+    }
+
+    /// A claim on the server's own share.
+    pub fn own_memory(&self) -> PageMemory {
+        self.own_memory.page()
+    }
+
+    /// Fetches one page with GET and follows its redirects. `plan.timeout` bounds all of it.
     ///
     /// # Errors
     /// [`FetchError`]; [`failure`](FetchError::failure) turns it into the page's outcome.
@@ -145,13 +179,13 @@ impl Fetcher {
         permit: &Permit,
         url: &Url,
         plan: &FetchPlan,
-        cookies: &CookieJar,
+        caller: Caller<'_>,
     ) -> Result<Fetched, FetchError> {
-        self.fetch_if(permit, url, plan, cookies, None).await
+        self.fetch_if(permit, url, plan, caller, None, None).await
     }
 
-    /// [`Self::fetch`] with a condition. A page that was not modified has the status 304 and no
-    /// body.
+    /// [`Self::fetch`] with a condition and a meter for the body. A page that was not modified has
+    /// the status 304 and no body.
     ///
     /// # Errors
     /// As [`Self::fetch`].
@@ -160,10 +194,11 @@ impl Fetcher {
         _permit: &Permit,
         url: &Url,
         plan: &FetchPlan,
-        cookies: &CookieJar,
+        caller: Caller<'_>,
         condition: Option<Condition<'_>>,
+        meter: Option<&dyn BodyMeter>,
     ) -> Result<Fetched, FetchError> {
-        let page = self.follow(url, plan, cookies, condition);
+        let page = self.follow(url, plan, caller, condition, meter);
         match tokio::time::timeout(plan.timeout, page).await {
             Ok(fetched) => fetched,
             Err(_) => Err(FetchError::TimedOut(plan.timeout)),
@@ -187,9 +222,11 @@ impl Fetcher {
         &self,
         url: &Url,
         plan: &FetchPlan,
-        jar: &CookieJar,
+        caller: Caller<'_>,
         condition: Option<Condition<'_>>,
+        meter: Option<&dyn BodyMeter>,
     ) -> Result<Fetched, FetchError> {
+        let jar = caller.cookies;
         let route = self
             .egress
             .route(plan.pool.name(), plan.country_code.as_deref());
@@ -222,10 +259,13 @@ impl Fetcher {
             }
             let (status, response_headers) = (reply.status().as_u16(), listed(reply.headers()));
             let content_type = reply.headers().get(CONTENT_TYPE).map(hop::text);
-            let received = self.receive(reply).await?;
+            // A page that its site refuses costs nothing.
+            let meter = meter.filter(|_| status < 400);
+            let received = receive(reply, self.body_limits(), caller.memory, meter).await?;
+            received.end?;
             return Ok(Fetched {
                 page: FetchedPage {
-                    requested_url: hop::without_userinfo(url.clone()),
+                    requested_url: without_userinfo(url.clone()),
                     final_url: hop.url,
                     status,
                     headers: response_headers,
@@ -244,35 +284,13 @@ impl Fetcher {
         }
     }
 
-    /// Reads the body, within both limits.
-    async fn receive(&self, mut reply: Reply) -> Result<Received, FetchError> {
-        let mut decoder = Decoder::new(reply.headers(), self.config.body_bytes_max)?;
-        let mut decode_time = Duration::ZERO;
-        let mut yield_at = DECODE_YIELD_BYTES;
-        while let Some(chunk) = reply.chunk().await? {
-            if reply.body_bytes() > self.config.wire_bytes_max {
-                return Err(FetchError::TooLarge(self.config.wire_bytes_max));
-            }
-            if decoder.is_identity() {
-                decoder.push(&chunk)?;
-                continue;
-            }
-            for piece in chunk.chunks(DECODE_STEP_BYTES) {
-                let before = cpu_time();
-                let decoded = decoder.push(piece);
-                decode_time += cpu_time().saturating_sub(before);
-                decoded?;
-                if decoder.decoded_bytes() >= yield_at {
-                    yield_at = decoder.decoded_bytes() + DECODE_YIELD_BYTES;
-                    tokio::task::yield_now().await;
-                }
-            }
+    /// The limits of bodies that callers have fetched.
+    fn body_limits(&self) -> BodyLimits {
+        BodyLimits {
+            wire_bytes_max: self.config.wire_bytes_max,
+            body_bytes_max: self.config.body_bytes_max,
+            idle_max: Some(self.config.body_idle_max),
         }
-        Ok(Received {
-            body: decoder.finish()?.into(),
-            wire_bytes: reply.body_bytes(),
-            decode_time,
-        })
     }
 }
 
@@ -289,12 +307,6 @@ async fn check_redirect(plan: &FetchPlan, from: &Url, to: &Url) -> Result<(), Fe
 /// Whether a request carries nothing of its caller, so that its response may be shared.
 fn is_shareable(headers: &HeaderMap, plan: &FetchPlan) -> bool {
     plan.headers.is_empty() && !headers.contains_key(COOKIE) && !headers.contains_key(AUTHORIZATION)
-}
-
-/// CPU time of this thread.
-fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::try_from(time).unwrap_or_default()
 }
 
 fn listed(headers: &HeaderMap) -> Vec<(String, String)> {
@@ -314,3 +326,6 @@ fn last_of_each_name(cookies: Vec<(String, String)>) -> Vec<(String, String)> {
     }
     last
 }
+
+#[cfg(test)]
+mod fuzz;

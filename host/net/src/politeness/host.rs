@@ -1,12 +1,13 @@
 //! The state of one host. It decides and never waits.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
-use super::PAUSE_MAX;
+use super::{Owner, PAUSE_MAX, RequestPace};
 
 /// Pause after the first 429 or 503 without a `Retry-After`; it doubles with each further one up to
 /// [`PAUSE_MAX`].
@@ -20,12 +21,17 @@ pub(super) struct Host {
     /// Tasks that hold a permit or wait for one.
     pub(super) n_visits: usize,
     pub(super) slots: Arc<Semaphore>,
-    /// Serialises the tasks that request a delay: one at a time.
+    /// The queue of the tasks that obey the host's crawl delay, whoever they are. Held until a
+    /// request starts, never during an account's own delay.
     pub(super) lane: Arc<Semaphore>,
     /// Requests in flight.
     in_flight: usize,
-    /// When the last request with a delay started, and its delay.
+    /// When the last request under the crawl delay started, and the delay.
     last_paced: Option<(Instant, Duration)>,
+    /// The accounts that have a lane of their own.
+    owners: HashMap<Owner, OwnLane>,
+    /// Until when the delay of the last paced request of any account lasts.
+    paced_until: Option<Instant>,
     /// No request starts before this moment.
     paused_until: Option<Instant>,
     /// Consecutive 429 or 503 responses.
@@ -33,6 +39,18 @@ pub(super) struct Host {
     /// Wakes tasks that wait while the host recovers.
     recovered: Arc<Notify>,
 }
+
+/// One account's requests to a host: one at a time, and its own delay apart.
+#[derive(Debug)]
+struct OwnLane {
+    lane: Arc<Semaphore>,
+    last_started: Option<Instant>,
+    /// When the last request's delay is over.
+    due: Option<Instant>,
+}
+
+/// Accounts with a lane at one host from which on idle ones are removed.
+const OWNERS_SWEEP_FROM: usize = 64;
 
 /// Whether a request may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +69,8 @@ impl Host {
             slots: Arc::new(Semaphore::new(slots)),
             lane: Arc::new(Semaphore::new(1)),
             in_flight: 0,
+            owners: HashMap::new(),
+            paced_until: None,
             last_paced: None,
             paused_until: None,
             n_refusals: 0,
@@ -62,10 +82,48 @@ impl Host {
         Arc::clone(&self.recovered)
     }
 
-    /// Whether a request with this delay may start now.
-    pub(super) fn readiness(&mut self, delay: Duration) -> Readiness {
-        let after_delay = match (delay.is_zero(), self.last_paced) {
-            (false, Some((started, _))) => Some(started + delay),
+    /// The lane of an account.
+    pub(super) fn own_lane(&mut self, owner: Owner) -> Arc<Semaphore> {
+        if self.owners.len() >= OWNERS_SWEEP_FROM && !self.owners.contains_key(&owner) {
+            let now = Instant::now();
+            self.owners.retain(|_, own| own.is_needed(now));
+        }
+        let own = self.owners.entry(owner).or_insert_with(|| OwnLane {
+            lane: Arc::new(Semaphore::new(1)),
+            last_started: None,
+            due: None,
+        });
+        Arc::clone(&own.lane)
+    }
+
+    /// When the account's own delay is over; `None` if it is.
+    pub(super) fn own_due(&self, owner: Owner, delay: Duration) -> Option<Instant> {
+        let started = self.owners.get(&owner)?.last_started?;
+        Some(started + delay).filter(|due| *due > Instant::now())
+    }
+
+    /// Accounts with a lane.
+    #[cfg(test)]
+    pub(super) fn n_owners(&self) -> usize {
+        self.owners.len()
+    }
+
+    /// Removes the lane of an account that has no use for it.
+    pub(super) fn leave(&mut self, owner: Owner) {
+        let now = Instant::now();
+        if self
+            .owners
+            .get(&owner)
+            .is_some_and(|own| !own.is_needed(now))
+        {
+            self.owners.remove(&owner);
+        }
+    }
+
+    /// Whether a request under this crawl delay may start now.
+    pub(super) fn readiness(&mut self, host_delay: Duration) -> Readiness {
+        let after_delay = match (host_delay.is_zero(), self.last_paced) {
+            (false, Some((started, _))) => Some(started + host_delay),
             _ => None,
         };
         match after_delay.max(self.paused_until) {
@@ -76,13 +134,23 @@ impl Host {
     }
 
     /// Starts a request if it is allowed now.
-    pub(super) fn start(&mut self, delay: Duration) -> bool {
-        if self.readiness(delay) != Readiness::Now {
+    pub(super) fn start(&mut self, pace: &RequestPace) -> bool {
+        if self.readiness(pace.host_delay) != Readiness::Now {
             return false;
         }
         self.in_flight += 1;
-        if !delay.is_zero() {
-            self.last_paced = Some((Instant::now(), delay));
+        if pace.is_paced() {
+            let now = Instant::now();
+            let due = now + pace.delay;
+            if let Some(own) = self.owners.get_mut(&pace.owner) {
+                own.last_started = Some(now);
+                own.due = Some(due);
+            }
+            if !pace.host_delay.is_zero() {
+                self.last_paced = Some((now, pace.host_delay));
+            }
+            let until = due.max(now + pace.host_delay);
+            self.paced_until = self.paced_until.max(Some(until));
         }
         true
     }
@@ -126,8 +194,14 @@ impl Host {
     /// remembered for [`PAUSE_MAX`] after the pause, so that the next pause is longer.
     pub(super) fn needed_until(&self) -> Instant {
         let paused = self.paused_until.map(|until| until + PAUSE_MAX);
-        let paced = self.last_paced.map(|(started, delay)| started + delay);
-        paused.max(paced).unwrap_or_else(Instant::now)
+        paused.max(self.paced_until).unwrap_or_else(Instant::now)
+    }
+}
+
+impl OwnLane {
+    /// Whether a task uses it, or its delay is not over.
+    fn is_needed(&self, now: Instant) -> bool {
+        Arc::strong_count(&self.lane) > 1 || self.due.is_some_and(|due| due > now)
     }
 }
 
@@ -185,7 +259,7 @@ mod tests {
     fn a_recovering_host_gets_one_request_at_a_time() {
         let mut host = Host::new(8);
         host.pause(Some(Duration::ZERO));
-        assert!(host.start(Duration::ZERO));
+        assert!(host.start(&RequestPace::default()));
         assert_eq!(host.readiness(Duration::ZERO), Readiness::AfterCurrent);
         host.recover();
         assert_eq!(host.readiness(Duration::ZERO), Readiness::Now);

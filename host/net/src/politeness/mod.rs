@@ -1,15 +1,18 @@
 //! Whether a host may be contacted now. A yes is a [`Permit`], held while the page is fetched.
 //! Shared by all runs.
 //!
-//! A host has a number of concurrency slots. Tasks that request a delay also queue in the host's
-//! lane, one request at a time. A host that responded with 429 or 503 is not contacted by any run
-//! until its pause is over, and then gets one request at a time until one succeeds. A waiting task
-//! occupies only its position in this one host's queue.
+//! A host has a number of concurrency slots. The tasks of one account that request a delay also
+//! queue in its own lane at the host, one request at a time, so that one account's delay slows no
+//! other. Those who obey a crawl delay of robots.txt then queue in the host's lane. A host that
+//! responded with 429 or 503 is not contacted by any run until its pause is over, and then gets one
+//! request at a time until one succeeds. A waiting task occupies only its position in this one
+//! host's queue.
 
 mod host;
 mod retry_after;
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -17,6 +20,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use trawl_model::clock::Clock;
+use trawl_plan::Pace;
 
 use host::{Host, Readiness};
 use retry_after::requested_pause;
@@ -48,12 +52,29 @@ struct Hosts {
     sweep_at: usize,
 }
 
+/// An account at a host; accounts with different delays do not wait for each other. Two with the
+/// same hash share a lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Owner(u64);
+
+/// The pace of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestPace {
+    /// For whom it is sent.
+    pub owner: Owner,
+    /// Least time after the owner's last request with a delay to the host; zero is no delay.
+    pub delay: Duration,
+    /// Least time after anyone's last request with such a delay to the host: the crawl delay of
+    /// its robots.txt. Zero is no delay.
+    pub host_delay: Duration,
+}
+
 /// The right to contact one host now; released on drop.
 #[derive(Debug)]
 pub struct Permit {
     // Field order matters: the slots are released before the host may be forgotten.
     _slot: OwnedSemaphorePermit,
-    _lane: Option<OwnedSemaphorePermit>,
+    _own_lane: Option<OwnedSemaphorePermit>,
     _in_flight: InFlight,
     visit: Visit,
 }
@@ -63,6 +84,8 @@ pub struct Permit {
 struct Visit {
     politeness: Arc<Politeness>,
     name: Arc<str>,
+    /// Whose lane it uses.
+    owner: Option<Owner>,
 }
 
 /// One request in flight, counted at its host.
@@ -87,6 +110,37 @@ impl Default for PolitenessConfig {
     }
 }
 
+impl Owner {
+    /// The account of this name.
+    pub fn of(account: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        account.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+}
+
+impl RequestPace {
+    /// No delay.
+    pub const NONE: Self = Self {
+        owner: Owner(0),
+        delay: Duration::ZERO,
+        host_delay: Duration::ZERO,
+    };
+
+    /// The pace of a page.
+    pub fn of(pace: &Pace, owner: Owner) -> Self {
+        Self {
+            owner,
+            delay: pace.delay,
+            host_delay: pace.host_delay,
+        }
+    }
+
+    fn is_paced(&self) -> bool {
+        !self.delay.is_zero() || !self.host_delay.is_zero()
+    }
+}
+
 impl Politeness {
     /// Starts without any known host.
     pub fn new(config: &PolitenessConfig) -> Arc<Self> {
@@ -108,18 +162,29 @@ impl Politeness {
 
     /// Waits until this host may be contacted, without a delay of its own.
     pub async fn permit(self: &Arc<Self>, host: &str) -> Permit {
-        self.permit_with(host, Duration::ZERO).await
+        self.permit_with(host, RequestPace::NONE).await
     }
 
-    /// Waits until this host may be contacted. Requests with a delay start one after the other,
-    /// each at least its delay after the previous one. Permits are granted in the order of the
-    /// calls; a call can be cancelled at any time. Case and a trailing dot of the name make no
-    /// difference.
-    pub async fn permit_with(self: &Arc<Self>, host: &str, delay: Duration) -> Permit {
-        let visit = self.visit(host);
+    /// Waits until this host may be contacted. Requests of one owner with a delay are sent one
+    /// after the other, each at least its delay after the previous one. Permits of one owner are
+    /// granted in the order of the calls; a call can be cancelled at any time. Case and a trailing
+    /// dot of the name make no difference.
+    pub async fn permit_with(self: &Arc<Self>, host: &str, pace: RequestPace) -> Permit {
+        let mut visit = self.visit(host);
+        visit.owner = pace.is_paced().then_some(pace.owner);
         let (slots, lane) = visit.queues();
         let is_open = "the semaphores of a host are never closed";
-        let lane = if delay.is_zero() {
+        let own_lane = if pace.is_paced() {
+            let own_lane = visit.with_host(|host| host.own_lane(pace.owner));
+            Some(own_lane.acquire_owned().await.expect(is_open))
+        } else {
+            None
+        };
+        while let Some(due) = visit.with_host(|host| host.own_due(pace.owner, pace.delay)) {
+            sleep_until(due).await;
+        }
+        // Only now, so that nobody waits here for another account's own delay.
+        let lane = if pace.host_delay.is_zero() {
             None
         } else {
             Some(lane.acquire_owned().await.expect(is_open))
@@ -128,7 +193,7 @@ impl Politeness {
             let recovered = visit.with_host(Host::recovered);
             let mut recovered = std::pin::pin!(recovered.notified_owned());
             recovered.as_mut().enable();
-            match visit.readiness(delay) {
+            match visit.readiness(pace.host_delay) {
                 Readiness::Now => {}
                 Readiness::At(instant) => {
                     sleep_until(instant).await;
@@ -141,10 +206,11 @@ impl Politeness {
             }
             let slot = Arc::clone(&slots).acquire_owned().await.expect(is_open);
             // The host may have requested a pause while this task waited for a slot.
-            if let Some(in_flight) = visit.start(delay) {
+            if let Some(in_flight) = visit.start(&pace) {
+                drop(lane);
                 return Permit {
                     _slot: slot,
-                    _lane: lane,
+                    _own_lane: own_lane,
                     _in_flight: in_flight,
                     visit,
                 };
@@ -209,6 +275,7 @@ impl Politeness {
         Visit {
             politeness: Arc::clone(self),
             name,
+            owner: None,
         }
     }
 
@@ -253,13 +320,13 @@ impl Visit {
         self.with_host(|host| (Arc::clone(&host.slots), Arc::clone(&host.lane)))
     }
 
-    fn readiness(&self, delay: Duration) -> Readiness {
-        self.with_host(|host| host.readiness(delay))
+    fn readiness(&self, host_delay: Duration) -> Readiness {
+        self.with_host(|host| host.readiness(host_delay))
     }
 
     /// Starts a request if it is still allowed now.
-    fn start(&self, delay: Duration) -> Option<InFlight> {
-        self.with_host(|host| host.start(delay)).then(|| InFlight {
+    fn start(&self, pace: &RequestPace) -> Option<InFlight> {
+        self.with_host(|host| host.start(pace)).then(|| InFlight {
             politeness: Arc::clone(&self.politeness),
             name: Arc::clone(&self.name),
         })
@@ -288,6 +355,9 @@ impl Drop for Visit {
             return;
         };
         host.n_visits -= 1;
+        if let Some(owner) = self.owner {
+            host.leave(owner);
+        }
         if host.n_visits == 0 && host.needed_until() <= Instant::now() {
             hosts.by_name.remove(&self.name);
         }

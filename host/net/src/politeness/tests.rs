@@ -10,6 +10,96 @@ fn politeness(in_flight_per_host: usize) -> Arc<Politeness> {
     Politeness::new(&PolitenessConfig { in_flight_per_host })
 }
 
+/// The pace of an account with this delay.
+fn paced(delay: Duration) -> RequestPace {
+    RequestPace {
+        owner: Owner::of("one"),
+        delay,
+        ..RequestPace::default()
+    }
+}
+
+#[tokio::test]
+async fn an_accounts_own_delay_slows_no_other_account() {
+    let politeness = politeness(64);
+    let minute = Duration::from_secs(60);
+    let held = politeness.permit_with("a.example", paced(minute)).await;
+    let mut sleepers = Vec::new();
+    for _ in 0..20 {
+        let politeness = Arc::clone(&politeness);
+        let permit = async move { politeness.permit_with("a.example", paced(minute)).await };
+        sleepers.push(tokio::spawn(permit));
+    }
+    tokio::task::yield_now().await;
+    drop(held);
+    tokio::time::sleep(SOON).await;
+    let short = Duration::from_millis(10);
+    let other = |host_delay| RequestPace {
+        owner: Owner::of("other"),
+        delay: short,
+        host_delay,
+    };
+    for host_delay in [Duration::ZERO, short] {
+        let permit = politeness.permit_with("a.example", other(host_delay));
+        let permit = timeout(Duration::from_secs(5), permit).await;
+        assert!(permit.is_ok(), "{host_delay:?}");
+    }
+    for sleeper in sleepers {
+        assert!(!sleeper.is_finished());
+        sleeper.abort();
+    }
+}
+
+#[tokio::test]
+async fn a_crawl_delay_holds_among_accounts_and_one_account_waits_once() {
+    const DELAY: Duration = Duration::from_millis(40);
+    let politeness = politeness(64);
+    let starts = Mutex::new(Vec::new());
+    let request = async |owner: &'static str| {
+        let pace = RequestPace {
+            owner: Owner::of(owner),
+            host_delay: DELAY,
+            ..RequestPace::default()
+        };
+        let _permit = politeness.permit_with("a.example", pace).await;
+        starts
+            .lock()
+            .expect("no panic")
+            .push((owner, Instant::now()));
+    };
+    let many = async {
+        tokio::join!(
+            request("many"),
+            request("many"),
+            request("many"),
+            request("many")
+        );
+    };
+    tokio::join!(many, request("one"));
+    let starts = starts.into_inner().expect("no panic");
+    let place = starts.iter().position(|(owner, _)| *owner == "one");
+    assert!(place.expect("served") <= 2, "{starts:?}");
+    for pair in starts.windows(2) {
+        assert!(pair[1].1 - pair[0].1 >= DELAY, "{starts:?}");
+    }
+}
+
+#[tokio::test]
+async fn lanes_of_accounts_are_forgotten() {
+    let politeness = politeness(64);
+    let _stays = politeness.permit("a.example").await;
+    for n in 0..1_000 {
+        let pace = RequestPace {
+            owner: Owner::of(&n.to_string()),
+            delay: Duration::from_nanos(1),
+            ..RequestPace::default()
+        };
+        drop(politeness.permit_with("a.example", pace).await);
+    }
+    let lanes = politeness.locked().by_name["a.example"].n_owners();
+    assert!(lanes <= 64, "{lanes} lanes");
+}
+
 #[tokio::test]
 async fn requests_to_a_host_are_limited_by_its_slots() {
     let politeness = politeness(2);
@@ -39,7 +129,7 @@ async fn requests_with_a_delay_start_one_after_the_other() {
     let in_flight = AtomicUsize::new(0);
     let starts = Mutex::new(Vec::new());
     let request = async || {
-        let _permit = politeness.permit_with("a.example", DELAY).await;
+        let _permit = politeness.permit_with("a.example", paced(DELAY)).await;
         assert_eq!(in_flight.fetch_add(1, Ordering::SeqCst), 0);
         starts.lock().expect("no panic").push(Instant::now());
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -58,9 +148,9 @@ async fn a_delay_holds_between_runs_that_do_not_overlap() {
     let politeness = politeness(64);
     let delay = Duration::from_millis(60);
     let before = Instant::now();
-    drop(politeness.permit_with("a.example", delay).await);
+    drop(politeness.permit_with("a.example", paced(delay)).await);
     assert_eq!(politeness.hosts_known(), 1);
-    drop(politeness.permit_with("a.example", delay).await);
+    drop(politeness.permit_with("a.example", paced(delay)).await);
     assert!(before.elapsed() >= delay);
 }
 
@@ -68,15 +158,15 @@ async fn a_delay_holds_between_runs_that_do_not_overlap() {
 async fn a_delay_does_not_slow_other_tasks() {
     let politeness = politeness(64);
     let long = Duration::from_secs(60);
-    let _one = politeness.permit_with("a.example", long).await;
+    let _one = politeness.permit_with("a.example", paced(long)).await;
     assert!(
-        timeout(SOON, politeness.permit_with("a.example", long))
+        timeout(SOON, politeness.permit_with("a.example", paced(long)))
             .await
             .is_err()
     );
     assert!(timeout(SOON, politeness.permit("a.example")).await.is_ok());
     assert!(
-        timeout(SOON, politeness.permit_with("b.example", long))
+        timeout(SOON, politeness.permit_with("b.example", paced(long)))
             .await
             .is_ok()
     );

@@ -29,6 +29,11 @@ pub const MISSING_AGE_MAX: Duration = Duration::from_secs(60 * 60);
 pub const UNREACHABLE_AGE_MAX: Duration = Duration::from_secs(5 * 60);
 /// Time limit of fetching one. Some sites generate theirs.
 const TIME_MAX: Duration = Duration::from_secs(20);
+/// Steps of matching that are taken where other tasks wait: under a millisecond. No site but a
+/// hostile one has so many rules with wildcards.
+const STEPS_AT_ONCE_MAX: usize = 500_000;
+/// Bytes of a file that are parsed where other tasks wait.
+const PARSED_AT_ONCE_BYTES_MAX: usize = 64 * 1024;
 /// Cached origins.
 pub const ORIGINS_MAX: usize = 10_000;
 /// Approximate bytes of the cached rules: most files are far below 10 KiB.
@@ -83,9 +88,9 @@ impl Robots {
     pub async fn verdict(&self, url: &Url) -> Verdict {
         let entry = self.entry(url).await;
         let path = &url[Position::BeforePath..Position::AfterQuery];
+        let is_reachable = entry.unreachable.is_none();
         Verdict {
-            is_allowed: path == "/robots.txt"
-                || (entry.unreachable.is_none() && entry.rules.allows(path)),
+            is_allowed: path == "/robots.txt" || (is_reachable && allows(&entry.rules, path).await),
             crawl_delay: entry.rules.crawl_delay,
             unreachable: entry.unreachable,
         }
@@ -135,17 +140,18 @@ impl Robots {
         let limits = GetLimits {
             bytes_max: ROBOTS_BYTES_MAX,
             time_max: TIME_MAX,
-            delay: None,
+            pace: None,
         };
         let file = url.join("/robots.txt").unwrap_or_else(|_| url.clone());
         let response = self.get.get(&file, limits).await;
-        let found = response
-            .map_err(|error| error.failure())
-            .and_then(|response| self.rules_of(&response))
-            .map_err(|failure| {
-                let message = format!("robots.txt cannot be fetched: {}", failure.message);
-                PageFailure::new(failure.status, message)
-            });
+        let found = match response {
+            Ok(response) => self.rules_of(response).await,
+            Err(error) => Err(error.failure()),
+        };
+        let found = found.map_err(|failure| {
+            let message = format!("robots.txt cannot be fetched: {}", failure.message);
+            PageFailure::new(failure.status, message)
+        });
         match (found, before) {
             (Ok((rules, age)), _) => Entry {
                 bytes: rules.bytes(),
@@ -168,14 +174,21 @@ impl Robots {
     }
 
     /// The rules of a fetched robots.txt, and how long they are cached.
-    fn rules_of(&self, response: &GetResponse) -> Result<(Rules, Duration), PageFailure> {
+    async fn rules_of(&self, response: GetResponse) -> Result<(Rules, Duration), PageFailure> {
         if response.end == BodyEnd::Broken {
             // The missing half may be the one that matters.
             let reason = "the response is incomplete";
             return Err(PageFailure::new(status::ABORTED, reason));
         }
         match response.status {
-            200..=299 => Ok((Rules::read(&response.body, &self.token), AGE_MAX)),
+            200..=299 => {
+                let (n_bytes, token) = (response.body.len(), self.token.clone());
+                let read = move || Rules::read(&response.body, &token);
+                Ok((
+                    at_once_or_blocking(n_bytes <= PARSED_AT_ONCE_BYTES_MAX, read).await,
+                    AGE_MAX,
+                ))
+            }
             // RFC 9309 section 2.3.1.4; Google also treats 429 this way.
             429 | 500.. => {
                 let reason = format!("the site answered {}", response.status);
@@ -206,6 +219,29 @@ impl Verdict {
             )
         }))
     }
+}
+
+/// Whether the rules allow a path.
+async fn allows(rules: &Arc<Rules>, path: &str) -> bool {
+    if rules.steps(path.len()) <= STEPS_AT_ONCE_MAX {
+        return rules.allows(path);
+    }
+    let (rules, path) = (Arc::clone(rules), path.to_owned());
+    at_once_or_blocking(false, move || rules.allows(&path)).await
+}
+
+/// Runs `work` here, or on a thread that may block.
+async fn at_once_or_blocking<T: Send + 'static>(
+    is_short: bool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    if is_short {
+        return work();
+    }
+    let working = tokio::task::spawn_blocking(work);
+    working
+        .await
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
 
 /// Evicts the least recently used origins when there are too many or they take too much memory.

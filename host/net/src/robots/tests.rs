@@ -201,3 +201,25 @@ async fn the_number_of_cached_origins_is_bounded() {
     }
     assert!(robots.origins_known() <= ORIGINS_MAX);
 }
+
+#[tokio::test]
+async fn many_wildcards_are_matched_on_another_thread() {
+    let site = |line: fn(usize) -> String| {
+        let lines = (0..20_000).map(line).collect::<String>();
+        Site::new(200, &format!("User-agent: *\n{lines}"))
+    };
+    let allowed = url(&format!("http://a.example/{}", "y".repeat(1_000)));
+    let hostile = robots(&site(|n| format!("Disallow: /*{n}x\n")));
+    assert!(hostile.verdict(&allowed).await.is_allowed);
+    assert!(hostile.verdict(&allowed).now_or_never().is_none());
+    assert!(
+        !hostile
+            .verdict(&url("http://a.example/77x"))
+            .await
+            .is_allowed
+    );
+    let plain = robots(&site(|n| format!("Disallow: /{n}/\n")));
+    assert!(plain.verdict(&allowed).await.is_allowed);
+    assert!(plain.verdict(&allowed).now_or_never().is_some());
+    assert!(!plain.verdict(&url("http://a.example/77/")).await.is_allowed);
+}

@@ -13,9 +13,12 @@ use tokio::sync::mpsc::Sender;
 use tokio::task::spawn_blocking;
 use url::Url;
 
+use trawl_model::memory::MemoryShare;
+
 pub use file::{FILE_BYTES_MAX, URL_BYTES_MAX};
 
 use crate::fetch::{Get, GetLimits};
+use crate::politeness::RequestPace;
 use crate::robots::Robots;
 use file::{Entry, File};
 
@@ -74,15 +77,16 @@ impl Sitemaps {
     }
 
     /// Reads these sitemaps and those that they name, and sends their URLs in batches, in the order
-    /// of the files. Requests to one host are at least `delay` apart. Ends early when the receiver
-    /// is dropped.
+    /// of the files. Requests to one host follow `pace`. Ends early when the receiver is dropped.
+    /// The files take from the account's memory.
     ///
     /// A nested sitemap is read only if it is on a host of `starts` (with or without `www.`), so
     /// that a site cannot direct requests to other hosts.
     pub async fn read(
         &self,
         starts: Vec<Url>,
-        delay: Duration,
+        pace: RequestPace,
+        account: &MemoryShare,
         batches: Sender<Vec<String>>,
     ) -> Summary {
         let mut summary = Summary::default();
@@ -95,10 +99,10 @@ impl Sitemaps {
         let limits = GetLimits {
             bytes_max: FILE_BYTES_MAX as usize,
             time_max: FILE_TIME_MAX,
-            delay: Some(delay),
+            pace: Some(pace),
         };
         while let Some(Queued { url, depth }) = queue.pop_front() {
-            let body = match self.fetch(&url, limits).await {
+            let body = match self.fetch(account, &url, limits).await {
                 Ok(body) => body,
                 Err(reason) => {
                     summary.add_fault(url, reason);
@@ -143,8 +147,13 @@ impl Sitemaps {
     }
 
     /// The body of one file, or why there is none.
-    async fn fetch(&self, url: &Url, limits: GetLimits) -> Result<Bytes, String> {
-        match self.get.get(url, limits).await {
+    async fn fetch(
+        &self,
+        account: &MemoryShare,
+        url: &Url,
+        limits: GetLimits,
+    ) -> Result<Bytes, String> {
+        match self.get.get_for(account, url, limits).await {
             Ok(response) if (200..300).contains(&response.status) => Ok(response.body),
             Ok(response) => Err(format!("the site answered {}", response.status)),
             Err(error) => Err(error.to_string()),

@@ -5,6 +5,8 @@ use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 
+use trawl_model::memory::MemoryBudget;
+
 use super::*;
 use crate::fetch::{BodyEnd, FetchError, GetResponse};
 
@@ -78,6 +80,7 @@ fn index(files: &[&str]) -> String {
 /// The summary and all URLs of these sitemaps.
 async fn read(web: &Arc<Web>, starts: &[&str]) -> (Summary, Vec<String>) {
     let (sender, mut batches) = mpsc::channel::<Vec<String>>(2);
+    let account = MemoryBudget::unlimited().share("account");
     let sitemaps = sitemaps(web);
     let starts = starts.iter().map(|start| url(start)).collect();
     let take = async {
@@ -88,7 +91,10 @@ async fn read(web: &Arc<Web>, starts: &[&str]) -> (Summary, Vec<String>) {
         }
         all
     };
-    tokio::join!(sitemaps.read(starts, Duration::ZERO, sender), take)
+    tokio::join!(
+        sitemaps.read(starts, RequestPace::default(), &account, sender),
+        take
+    )
 }
 
 #[tokio::test]
@@ -246,10 +252,14 @@ async fn reading_ends_when_the_receiver_is_dropped() {
         ("http://a.example/2.txt", String::new()),
     ]);
     let (sender, mut batches) = mpsc::channel::<Vec<String>>(1);
+    let account = MemoryBudget::unlimited().share("account");
     let sitemaps = sitemaps(&web);
     let starts = vec![url("http://a.example/1.txt"), url("http://a.example/2.txt")];
     let take_one = async move { batches.recv().await.map(|batch| batch.len()) };
-    let (summary, first) = tokio::join!(sitemaps.read(starts, Duration::ZERO, sender), take_one);
+    let (summary, first) = tokio::join!(
+        sitemaps.read(starts, RequestPace::default(), &account, sender),
+        take_one
+    );
     assert_eq!(first, Some(BATCH_ENTRIES));
     assert!(summary.n_entries <= 3 * BATCH_ENTRIES);
     assert_eq!(web.requested().len(), 1);

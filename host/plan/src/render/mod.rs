@@ -2,6 +2,7 @@
 
 mod read;
 
+use std::fmt;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -23,7 +24,7 @@ pub const WINDOW_SIDE_MAX: u32 = 7_680;
 pub const WINDOW_PIXELS_MAX: f64 = 40_000_000.0;
 
 /// What a browser does with a page. By default: load it and wait until it is idle.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct RenderPlan {
     /// Script run in every document before the page's own.
     pub before_load: Option<String>,
@@ -43,9 +44,31 @@ pub struct RenderPlan {
     pub screenshot: Option<Picture>,
 }
 
+impl fmt::Debug for RenderPlan {
+    /// Without scripts and steps: they may contain a caller's secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RenderPlan")
+            .field("wait", &self.wait)
+            .field("scroll", &self.scroll)
+            .field("window", &self.window)
+            .field("load", &self.load)
+            .field("screenshot", &self.screenshot)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Values by path: `*`, an exact path, or a prefix of one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct ByPath<T>(Vec<(String, T)>);
+
+impl<T> fmt::Debug for ByPath<T> {
+    /// The paths alone.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list()
+            .entries(self.0.iter().map(|(path, _)| path))
+            .finish()
+    }
+}
 
 impl<T> Default for ByPath<T> {
     fn default() -> Self {
@@ -240,7 +263,7 @@ pub struct Clip {
 }
 
 /// The rendering parameters of one request as JSON, before they are checked.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct RenderWish {
     /// The parameter of this name: JavaScript.
     pub evaluate_on_new_document: Option<String>,

@@ -241,7 +241,7 @@ impl PricesToml {
         Ok(PriceTable {
             date: self.date.clone(),
             source: self.source.clone(),
-            least: units.values().copied().min().unwrap_or(most),
+            least: units.values().copied().min().unwrap_or(most).min(most),
             most,
             units,
         })

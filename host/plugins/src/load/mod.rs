@@ -3,6 +3,8 @@
 mod contract;
 pub(crate) mod embed;
 mod file;
+#[cfg(test)]
+mod fuzz;
 pub(crate) mod inspect;
 pub(crate) mod loaded;
 pub(crate) mod loader;

@@ -1,5 +1,7 @@
 //! The registry as a catalog for planning requests.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
@@ -29,6 +31,11 @@ impl Catalog for Registry {
     }
 
     fn check_options(&self, kind: PluginKind, name: &str, options: &Value) -> Result<(), String> {
+        let options_text = options.to_string();
+        let key = key(kind, name, &options_text);
+        if let Some(known) = self.checked.get(&key) {
+            return (*known).clone();
+        }
         let checked = blocking(|| match kind {
             PluginKind::Format => self.format(name).map(|it| it.check_options(options)),
             PluginKind::Filter => self.filter(name).map(|it| it.check_options(options)),
@@ -37,12 +44,26 @@ impl Catalog for Registry {
             PluginKind::Analyst => self.analyst(name).map(|it| it.check_options(options)),
             PluginKind::Provider => None,
         });
-        checked.unwrap_or_else(|| Err(format!("{} `{name}` is not loaded", kind.name())))
+        let checked =
+            checked.unwrap_or_else(|| Err(format!("{} `{name}` is not loaded", kind.name())));
+        let bytes = checked.as_ref().err().map_or(0, String::len) as u64;
+        self.checked.insert(key, Arc::new(checked.clone()), bytes);
+        checked
     }
 }
 
+/// What a check of options is remembered under. Names have no zero byte.
+fn key(kind: PluginKind, name: &str, options: &str) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    for part in [kind.name(), "\0", name, "\0", options] {
+        hasher.update(part.as_bytes());
+    }
+    *hasher.finalize().as_bytes()
+}
+
 /// Runs `work`, which may call a plugin. That takes microseconds, but a misbehaving plugin uses up
-/// its time limit; a multi-threaded runtime serves other requests meanwhile.
+/// its time limit; where this is not a thread that may block already, a multi-threaded runtime
+/// serves other requests meanwhile.
 fn blocking<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
@@ -98,6 +119,22 @@ mod tests {
                 "{kind:?}"
             );
         }
+    }
+
+    #[test]
+    fn options_are_tried_once_a_generation() {
+        let registry = registry(&Guest::keeping_filter("mine"));
+        let counts = |registry: &Registry| {
+            let filter = registry.filter("mine").expect("loaded");
+            filter.core.counts().calls
+        };
+        let before = counts(&registry);
+        for _ in 0..100 {
+            let options = json!({"a": 1});
+            let checked = Catalog::check_options(&*registry, PluginKind::Filter, "mine", &options);
+            assert_eq!(checked, Ok(()));
+        }
+        assert_eq!(counts(&registry), before + 1);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use trawl_model::PluginKind;
+use trawl_model::lru::Lru;
 
 use crate::info::PluginInfo;
 use crate::kinds::analyst::AnalystPlugin;
@@ -15,12 +16,22 @@ use crate::kinds::format::FormatPlugin;
 use crate::kinds::provider::ProviderPlugin;
 use crate::load::loaded::{Loaded, Origin};
 
+/// Most bytes of remembered checks of options: some thousand of them.
+const CHECKED_BYTES_MAX: u64 = 1 << 20;
+/// One remembered check may take such a part of them: its reason quotes what the caller wrote.
+const CHECKED_PART: u64 = 16;
+
+/// Whether a plugin accepted options, by the hash of its kind, its name and the options.
+pub(crate) type Checked = Lru<[u8; 32], Result<(), String>>;
+
 /// All loaded plugins by kind and name. Immutable; a reload creates the next one.
 pub struct Registry {
     generation: u64,
     /// In the order of the manifest, with their origins.
     entries: Vec<(Origin, Loaded)>,
     positions: BTreeMap<(PluginKind, String), usize>,
+    /// Options that these plugins have checked.
+    pub(super) checked: Checked,
 }
 
 impl Registry {
@@ -34,6 +45,7 @@ impl Registry {
             generation,
             positions: entries.iter().enumerate().map(position).collect(),
             entries,
+            checked: Lru::new(CHECKED_BYTES_MAX, CHECKED_PART),
         }
     }
 

@@ -37,8 +37,8 @@ impl Plugins {
             }
             let plugins = Arc::clone(&self);
             let reload = tokio::task::spawn_blocking(move || plugins.reload_if_changed());
-            if let Err(error) = reload.await {
-                tracing::error!("a reload of the plugins panicked: {error}");
+            if let Err(_panic) = reload.await {
+                tracing::error!("a reload of the plugins panicked");
             }
         }
     }

@@ -8,6 +8,7 @@ use url::Url;
 
 use trawl_billing::{Billing, Crossing, Threshold};
 use trawl_crawl::webhooks::{Event, EventKind, Webhooks};
+use trawl_plan::address::Receiver;
 
 /// How often an event is retried when the store fails. If all attempts fail, it is sent after the
 /// next start.
@@ -53,7 +54,7 @@ fn event(crossing: &Crossing) -> Option<Event> {
         Threshold::Empty => EventKind::EmptyBalance,
     };
     // It was validated when it was set.
-    let destination = Url::parse(&crossing.destination).ok()?;
+    let destination = Receiver::from(Url::parse(&crossing.destination).ok()?);
     let (account, left) = (&crossing.account, crossing.left);
     let event = || Event::balance(kind, account, &destination, crossing.number, left);
     crossing.is_below.then(event)

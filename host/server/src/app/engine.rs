@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 
@@ -19,7 +20,7 @@ use trawl_net::sitemap::Sitemaps;
 use trawl_plugins::{Plugins, PluginsConfig};
 use trawl_render::Renderer;
 
-use super::settings;
+use super::{memory, settings};
 use crate::config::Config;
 
 /// Serves pages without accounts: for `trawl scrape` and, inside [`App`](super::App), for the
@@ -49,7 +50,8 @@ impl Engine {
         page_cache: Option<Arc<PageCache>>,
     ) -> anyhow::Result<Self> {
         let egress = Egress::new(settings::egress(config)?).context("cannot set up egress")?;
-        let fetcher = Fetcher::new(Arc::clone(&egress), fetch_config(config));
+        let memory = memory::budget(config);
+        let fetcher = Fetcher::new(Arc::clone(&egress), fetch_config(config)).with_memory(&memory);
         let politeness = Politeness::new(&PolitenessConfig {
             in_flight_per_host: config.limits.connections_per_host,
         });
@@ -70,9 +72,11 @@ impl Engine {
         let plugins = load_plugins(manifest, compiled).await?;
         let output_cache_bytes = config.cache.outputs_mib.saturating_mul(1 << 20);
         let pages = Arc::new(PageEngine {
+            costs: Arc::default(),
             routing,
             workers: Workers::new().with_output_cache(output_cache_bytes),
             ai,
+            memory,
         });
         Ok(Self {
             plugins,
@@ -97,6 +101,7 @@ fn fetch_config(config: &Config) -> FetchConfig {
     let user_agent = config.egress.user_agent.clone();
     FetchConfig {
         user_agent: user_agent.unwrap_or(defaults.user_agent),
+        body_idle_max: Duration::from_secs(config.limits.body_idle_seconds.max(1)),
         ..FetchConfig::default()
     }
 }

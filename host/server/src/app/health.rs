@@ -8,12 +8,10 @@ use url::Url;
 
 use trawl_api::Health;
 use trawl_billing::Tariff;
-use trawl_engine::page::{self, RunContext};
+use trawl_engine::page::{self, Purse, RunContext};
 use trawl_model::{Content, Nanodollars};
 use trawl_net::egress::SAMPLE_HOST;
-use trawl_plan::{
-    CachePlan, Engine, FetchPlan, Format, FormatChoice, OutputPlan, Pace, PagePlan, Pool,
-};
+use trawl_plan::{Engine, FetchPlan, Format, FormatChoice, OutputPlan, PagePlan};
 
 use super::App;
 
@@ -46,9 +44,17 @@ impl App {
         let http = self.fetch_sample(&context, Engine::Http).await;
         let browser = self.browser_health(&context).await;
         let is_healthy = http["ok"] == true;
+        let memory = self.page_engine.memory.in_use();
+        let space = self.storage.disk().space();
         let report = json!({
             "status": if is_healthy { "ok" } else { "failing" },
             "engines": { "http": http, "browser": browser },
+            "memory": {
+                "bytes": memory.used,
+                "bytes_max": memory.capacity,
+                "waiting": memory.n_waiting,
+            },
+            "disk": { "ok": !space.is_low, "free_bytes": space.free, "floor_bytes": space.floor },
             "plugins_generation": context.registry.generation(),
             "uptime_seconds": self.started.elapsed().as_secs(),
             "version": env!("CARGO_PKG_VERSION"),
@@ -59,16 +65,16 @@ impl App {
     /// The result of the browser. It is measured rarely: rendering costs a thousand times as much
     /// as plain HTTP.
     async fn browser_health(&self, context: &RunContext) -> Value {
-        let is_installed = self
-            .renderer
-            .as_ref()
-            .is_some_and(|renderer| renderer.is_installed());
-        if !is_installed {
+        let renderer = self.renderer.as_ref();
+        let Some(renderer) = renderer.filter(|renderer| renderer.is_installed()) else {
             return json!({ "ok": false, "error": "no browser is installed" });
-        }
+        };
         let mut last = self.browser_health.lock().await;
+        // A browser that no page could start since is asked again at once, and so is one that
+        // starts again.
         if let Some((at, report)) = &*last
             && at.elapsed() < BROWSER_RESULT_TTL
+            && (report["ok"] == true) == renderer.failure().is_none()
         {
             return report.clone();
         }
@@ -80,7 +86,8 @@ impl App {
     /// Fetches the sample page with one engine and reports the result.
     async fn fetch_sample(&self, context: &RunContext, engine: Engine) -> Value {
         let started = Instant::now();
-        let produced = page::produce(context, &sample_plan(engine), Nanodollars::ZERO).await;
+        let purse = Purse::unbilled(Nanodollars::MAX);
+        let produced = page::produce(context, &sample_plan(engine), &purse).await;
         let outcome = produced.outcome;
         let error = outcome.error.or_else(|| match outcome.content {
             Content::One(piece) if piece.text().is_some_and(|text| !text.is_empty()) => None,
@@ -98,27 +105,10 @@ fn sample_plan(engine: Engine) -> PagePlan {
         url,
         requested,
         engine,
-        fetch: Arc::new(FetchPlan {
-            timeout: match engine {
-                Engine::Browser => BROWSER_TIMEOUT,
-                Engine::Http | Engine::Smart => TIMEOUT,
-            },
-            headers: Vec::new(),
-            cookies: Vec::new(),
-            user_agent: None,
-            locale: None,
-            country_code: None,
-            pool: Pool::Standard,
-            respect_robots: false,
-            cache: CachePlan {
-                enabled: false,
-                max_age: Duration::ZERO,
-                allow_stale: false,
-                skip_browser: false,
-            },
-            pace: Pace::default(),
-            gate: None,
-        }),
+        fetch: Arc::new(FetchPlan::bare(match engine {
+            Engine::Browser => BROWSER_TIMEOUT,
+            Engine::Http | Engine::Smart => TIMEOUT,
+        })),
         output: Arc::new(OutputPlan::of(FormatChoice {
             name: "markdown".to_owned(),
             format: Format::Plugin("markdown".to_owned()),

@@ -4,6 +4,7 @@ mod admin_key;
 mod balance_events;
 mod engine;
 mod health;
+mod memory;
 mod run;
 mod serve;
 mod service;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use anyhow::Context;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -32,10 +34,11 @@ use trawl_plan::ConfiguredPool;
 use trawl_plugins::Plugins;
 use trawl_render::Renderer;
 use trawl_store::sqlite::SqliteStore;
-use trawl_store::{DataDir, Store};
+use trawl_store::{DataDir, Disk, Storage, Store};
 use trawl_wire::{ConfiguredDefaults, KnownModel};
 
 use crate::config::Config;
+use crate::listener::ListenerLimits;
 use admin_key::AdminKey;
 
 pub use engine::Engine;
@@ -53,6 +56,7 @@ pub struct Paths {
 /// The complete server.
 pub struct App {
     config: Config,
+    listener_limits: ListenerLimits,
     pools: Vec<ConfiguredPool>,
     prices: Prices,
     plugins: Arc<Plugins>,
@@ -62,6 +66,7 @@ pub struct App {
     pipelines: Pipelines,
     webhooks: Arc<Webhooks>,
     store: Arc<dyn Store>,
+    storage: Storage,
     egress: Arc<Egress>,
     renderer: Option<Arc<Renderer>>,
     tasks: TaskTracker,
@@ -87,15 +92,21 @@ impl App {
     /// The directory is in use, a plugin does not load, or a setting is invalid.
     pub async fn build(config: Config, paths: &Paths) -> anyhow::Result<Arc<Self>> {
         let tasks = TaskTracker::new();
+        let listener_limits = settings::listener(&config)?;
         let prices = prices(&config)?;
-        let store: Arc<dyn Store> =
-            Arc::new(SqliteStore::open(DataDir::create(&paths.data)?).await?);
+        let data = DataDir::create(&paths.data)?;
+        let compiled = data.private_folder("compiled")?;
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await?);
         let admin_key = AdminKey::open(&paths.data)?;
+        let storage = open_storage(&config, &store, &paths.data)?;
         let page_cache = open_page_cache(&config, &paths.data).await?;
-        let compiled = paths.data.join("compiled");
         let engine = Engine::build(&config, &paths.plugins, compiled, page_cache.clone()).await?;
         let billing = start_billing(&config, &store, &tasks).await?;
-        let webhooks = Webhooks::new(store.clone(), Clock::wall());
+        let webhooks = Webhooks::new(
+            store.clone(),
+            Clock::wall(),
+            settings::webhook_limits(&config),
+        );
         let (stop, last_call) = (CancellationToken::new(), CancellationToken::new());
         let pools = settings::pools(&config)?;
         let pipelines = Pipelines::new(Arc::clone(&engine.pages), store.clone(), Clock::wall());
@@ -105,6 +116,8 @@ impl App {
             robots: engine.robots,
             sitemaps: engine.sitemaps,
             store: store.clone(),
+            storage: storage.clone(),
+            limits: settings::crawl_limits(&config),
             webhooks: Arc::clone(&webhooks),
             billing: billing.clone(),
             tariff: Tariff::PayAsYouGo(prices),
@@ -124,6 +137,7 @@ impl App {
         Ok(Arc::new(Self {
             pools,
             config,
+            listener_limits,
             crawls,
             prices,
             plugins: engine.plugins,
@@ -134,6 +148,7 @@ impl App {
             pipelines,
             webhooks,
             store,
+            storage,
             tasks,
             stop,
             last_call,
@@ -177,6 +192,14 @@ async fn start_billing(
         .record_prices(&settings::price_list(config)?)
         .await?;
     Ok(billing)
+}
+
+/// Measures the disk and applies the limits of what accounts store.
+fn open_storage(config: &Config, store: &Arc<dyn Store>, data: &Path) -> anyhow::Result<Storage> {
+    let disk = Disk::open(data, settings::floor(config))
+        .context("cannot read the free space of the data directory")?;
+    let bytes_max = settings::stored_bytes_max(config);
+    Ok(Storage::new(store.clone(), Arc::new(disk), bytes_max))
 }
 
 /// Opens the page cache unless it is disabled. The server also runs without it if it cannot be

@@ -1,6 +1,5 @@
 //! Serving: background tasks, the HTTP listener, and the order in which both stop.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -11,16 +10,18 @@ use trawl_api::Service;
 use trawl_control::ControlHandler;
 
 use super::{App, balance_events, plugins_status};
+use crate::listener;
 
 impl App {
     /// Serves at `listener` until [`Self::stop`]. Then refuses new requests with 503, waits for
     /// those in flight, and closes the store.
     ///
     /// # Errors
-    /// The control socket cannot be created, or the listener fails.
+    /// The control socket cannot be created, or the crawls of the last run cannot be read.
     pub async fn serve(self: Arc<Self>, listener: TcpListener) -> anyhow::Result<()> {
         self.egress.refuse_listener(listener.local_addr()?);
         self.start_control()?;
+        self.spawn_until_stop(Arc::clone(self.storage.disk()).watch());
         self.tasks
             .spawn(Arc::clone(&self.plugins).watch(self.stop.clone()));
         let webhooks = Arc::clone(&self.webhooks);
@@ -32,7 +33,9 @@ impl App {
             .await
             .context("cannot resume the crawls of the last run of the server")?;
         self.spawn_until_stop(trawl_telemetry::run_upkeep());
-        self.serve_http(listener).await?;
+        let crawls = self.crawls.clone();
+        self.spawn_until_stop(async move { crawls.expire_periodically().await });
+        self.serve_http(listener).await;
         self.close().await;
         Ok(())
     }
@@ -60,6 +63,8 @@ impl App {
         ));
         let billing = self.billing.clone();
         self.spawn_until_stop(async move { billing.write_key_uses_periodically().await });
+        let billing = self.billing.clone();
+        self.spawn_until_stop(async move { billing.expire_answers_periodically().await });
         // Before crawls resume: those under the Unlimited plan need its slots.
         self.billing.renew_due().await;
         let billing = self.billing.clone();
@@ -74,12 +79,12 @@ impl App {
         });
     }
 
-    async fn serve_http(self: &Arc<Self>, listener: TcpListener) -> anyhow::Result<()> {
+    async fn serve_http(self: &Arc<Self>, listener: TcpListener) {
         let service = Arc::clone(self) as Arc<dyn Service>;
-        let router = trawl_api::router(service).into_make_service_with_connect_info::<SocketAddr>();
+        let router = trawl_api::router(service);
         let drained = CancellationToken::new();
-        let serving =
-            axum::serve(listener, router).with_graceful_shutdown(drained.clone().cancelled_owned());
+        let limits = self.listener_limits.clone();
+        let serving = listener::serve(listener, router, limits, drained.clone());
         let draining = async {
             let left = self.drain().await;
             drained.cancel();
@@ -87,9 +92,8 @@ impl App {
             tokio::time::sleep(left).await;
         };
         tokio::select! {
-            served = serving.into_future() => served?,
+            () = serving => {}
             () = draining => {}
         }
-        Ok(())
     }
 }

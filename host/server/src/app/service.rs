@@ -7,14 +7,15 @@ use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 
 use trawl_api::{Health, Run, Service};
-use trawl_billing::{Account, Billing, Tariff};
+use trawl_billing::{Account, AccountId, Billing, Tariff};
 use trawl_crawl::Crawls;
 use trawl_crawl::pipeline::Pipelines;
 use trawl_engine::page::{Payer, RunContext};
 use trawl_engine::scrape;
 use trawl_model::Terms;
+use trawl_model::memory::MemoryBudget;
 use trawl_plan::{ConfiguredPool, RouterMode};
-use trawl_store::Store;
+use trawl_store::{Storage, Store};
 use trawl_wire::KnownModel;
 
 use super::run::AppRun;
@@ -39,6 +40,29 @@ impl Service for App {
 
     fn requests_per_minute(&self) -> u32 {
         self.config.limits.requests_per_minute
+    }
+
+    fn metrics_without_key(&self) -> bool {
+        self.config.http.metrics_without_key
+    }
+
+    fn memory(&self) -> Arc<MemoryBudget> {
+        Arc::clone(&self.page_engine.memory)
+    }
+
+    fn queries_per_account(&self) -> usize {
+        self.config.limits.queries_per_account
+    }
+
+    fn tabs(&self, account: &AccountId) -> (usize, usize) {
+        let renderer = self.renderer.as_ref();
+        let used = renderer.map_or(0, |renderer| renderer.tabs_of(account.as_str()));
+        let limit = renderer.map_or(0, |_| settings::tabs_per_account(&self.config));
+        (limit, used)
+    }
+
+    fn storage(&self) -> &Storage {
+        &self.storage
     }
 
     fn is_draining(&self) -> bool {

@@ -13,6 +13,7 @@ mod transform;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
@@ -83,8 +84,13 @@ fn run(command: Command) -> anyhow::Result<()> {
 fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .thread_keep_alive(BLOCKING_THREAD_IDLE)
         .build()
 }
+
+/// How long a thread for blocking work waits for more. Idle ones take turns at what little there is
+/// to do, so a long wait keeps all threads of a busy moment, each with memory that it once needed.
+const BLOCKING_THREAD_IDLE: Duration = Duration::from_secs(1);
 
 /// The plugin manifest: the given one, or `plugins.toml` in the working directory or beside the
 /// program, or the bundled one, whose path is the program's own.

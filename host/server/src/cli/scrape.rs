@@ -6,7 +6,7 @@ use anyhow::bail;
 use clap::Args;
 
 use trawl_billing::Tariff;
-use trawl_engine::page::{self, RunContext};
+use trawl_engine::page::{self, Purse, RunContext};
 
 use super::engine_args::{EngineArgs, RequestMode};
 use super::output_args::OutputArgs;
@@ -38,7 +38,10 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     let rooms = Arc::clone(&engine.pages);
     let context = RunContext::new(rooms, registry, String::new(), Tariff::FlatRate);
     let outcome = match plan {
-        Ok(plan) => page::produce(&context, &plan, plan.ceiling).await.outcome,
+        Ok(plan) => {
+            let purse = Purse::unbilled(plan.ceiling);
+            page::produce(&context, &plan, &purse).await.outcome
+        }
         Err(refused) => page::refused(refused),
     };
     engine.close().await;

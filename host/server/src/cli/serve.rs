@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
+use rustix::fs::Mode;
+use rustix::process::{Resource, Rlimit};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -15,6 +17,7 @@ use trawl_net::egress::SAMPLE_HOST;
 use super::engine_args::EngineArgs;
 use crate::app::{App, Paths};
 use crate::config::LISTEN_DEFAULT;
+use crate::listener::descriptors;
 
 /// The account that the first start creates.
 const FIRST_ACCOUNT: &str = "default";
@@ -36,8 +39,11 @@ pub(super) struct ServeArgs {
 
 pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     trawl_telemetry::start_logs(super::log_filter().as_deref())?;
+    trawl_telemetry::log_panics();
     trawl_telemetry::start_metrics()?;
+    keep_private();
     let (config, plugins) = args.engine.load()?;
+    descriptors::raise();
     let listener = TcpListener::bind(args.listen).await.with_context(|| {
         format!(
             "cannot listen on `{}`; choose another address with `--listen`",
@@ -61,6 +67,20 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     let served = app.serve(listener).await;
     signals.abort();
     served
+}
+
+/// Makes all files of the process private to its user, and a crash write no image of its memory,
+/// which has the secrets of every caller.
+fn keep_private() {
+    rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    let limit = rustix::process::getrlimit(Resource::Core);
+    let none = Rlimit {
+        current: Some(0),
+        ..limit
+    };
+    if let Err(error) = rustix::process::setrlimit(Resource::Core, none) {
+        tracing::warn!(%error, "core dumps cannot be turned off");
+    }
 }
 
 /// Prints how to get a page. On the first start, creates an account and prints its key.
@@ -87,7 +107,7 @@ async fn greet(app: &App, address: SocketAddr) -> anyhow::Result<()> {
     }
     if let Some(admin) = admin {
         lines.push(format!(
-            "\nThe admin key, for /admin, /providers and remote access to /metrics, is shown only once:\n\n    {admin}"
+            "\nThe admin key, for /admin, /providers and /metrics, is shown only once:\n\n    {admin}"
         ));
     }
     lines.push(format!(

@@ -33,7 +33,8 @@ pub(super) struct TransformArgs {
     content_type: String,
     #[command(flatten)]
     output: OutputArgs,
-    /// Plugin manifest (default: `plugins.toml` in the working directory or beside the program).
+    /// Plugin manifest (default: `plugins.toml` in the working directory or beside the program,
+    /// else the plugins inside the program).
     #[arg(long, env = "TRAWL_PLUGINS", value_name = "FILE")]
     plugins: Option<PathBuf>,
 }
@@ -41,7 +42,9 @@ pub(super) struct TransformArgs {
 pub(super) fn run(args: TransformArgs) -> anyhow::Result<()> {
     let url = match &args.url {
         Some(url) => {
-            address::parse(url).map_err(|failure| anyhow::anyhow!("`--url`: {failure}"))?
+            let target = address::parse(url);
+            let target = target.map_err(|failure| anyhow::anyhow!("`--url`: {failure}"))?;
+            target.url
         }
         // Without a URL, relative links stay unresolved.
         None => Url::parse("about:blank").expect("about:blank is a URL"),

@@ -23,15 +23,13 @@ fn contact_of_many(n: usize) -> Contact {
 
 pub(crate) async fn contacts_are_merged_and_listed(store: &dyn ContactStore) {
     let (one, two) = (account(1).id, account(2).id);
-    let all = PageRange {
-        limit: 10,
-        offset: 0,
-    };
+    let all = PageRange::offset(10, 0);
     assert_eq!(
         store.contacts(&one, None, all).await.expect("none"),
         Rows {
             rows: Vec::new(),
-            count: 0
+            count: 0,
+            next: None,
         }
     );
     let found = [
@@ -61,18 +59,19 @@ pub(crate) async fn contacts_are_merged_and_listed(store: &dyn ContactStore) {
         )
     };
     assert_eq!(listed.rows, [merged.clone(), found[1].clone()]);
-    let first = PageRange {
-        limit: 1,
-        offset: 0,
-    };
+    let first = PageRange::offset(1, 0);
     let listed = store
         .contacts(&one, Some("a.com"), first)
         .await
         .expect("a list");
     assert_eq!((listed.count, listed.rows), (1, vec![merged]));
-    let second = PageRange { offset: 1, ..all };
+    let second = PageRange::offset(10, 1);
     let listed = store.contacts(&one, None, second).await.expect("a list");
     assert_eq!((listed.count, listed.rows.len()), (2, 1));
+    let listed = store.contacts(&one, None, first).await.expect("a list");
+    let rest = PageRange::after(9, listed.next.expect("there are more"));
+    let listed = store.contacts(&one, None, rest).await.expect("a list");
+    assert_eq!((listed.rows, listed.next), (vec![found[1].clone()], None));
     assert_eq!(
         store.contacts(&two, None, all).await.expect("none").count,
         0

@@ -235,13 +235,16 @@ pub(crate) async fn lists_are_paged(store: &dyn CrawlStore) {
                 })
                 .collect(),
             pages: (1..=3).map(listed_page).collect(),
-            counts: CrawlCounts::default(),
+            counts: CrawlCounts {
+                n_pages: 3,
+                ..CrawlCounts::default()
+            },
         };
         let saved = store.save_crawl_progress(&record.id, &progress).await;
         saved.expect("pages");
     }
     let (id, other) = (account(1).id, AccountId::new("acc_9"));
-    let range = |limit, offset| PageRange { limit, offset };
+    let range = PageRange::offset;
     let pages = async |in_background, range| {
         let found = store.page_rows(&id, in_background, range).await;
         let found = found.expect("pages");
@@ -252,6 +255,18 @@ pub(crate) async fn lists_are_paged(store: &dyn CrawlStore) {
     assert_eq!(pages(false, range(2, 2)).await, ("/2/1 /1/3".to_owned(), 6));
     assert_eq!(pages(false, range(9, u64::MAX)).await, (String::new(), 6));
     assert_eq!(pages(true, range(9, 1)).await, ("/1/2 /1/1".to_owned(), 3));
+    // After a key, every page of the list comes once, whatever its size.
+    for limit in 1..=7 {
+        let (mut urls, mut next) = (Vec::new(), range(limit, 0));
+        for _ in 0..7 {
+            let found = store.page_rows(&id, false, next).await.expect("pages");
+            urls.extend(found.rows.into_iter().map(|page| page.url));
+            let Some(key) = found.next else { break };
+            next = PageRange::after(limit, key);
+        }
+        let urls = urls.join(" ").replace("http://a.example", "");
+        assert_eq!(urls, "/2/3 /2/2 /2/1 /1/3 /1/2 /1/1", "{limit}");
+    }
     let failed = store.page_rows(&id, true, range(1, 1)).await.expect("one");
     let expected = CrawledPage {
         crawl: "c1".to_owned(),
@@ -266,6 +281,11 @@ pub(crate) async fn lists_are_paged(store: &dyn CrawlStore) {
 
     let crawls = store.crawl_rows(&id, range(1, 1)).await.expect("crawls");
     assert_eq!((crawls.rows[0].id.as_str(), crawls.count), ("c1", 2));
+    assert_eq!(crawls.next, None);
+    let crawls = store.crawl_rows(&id, range(1, 0)).await.expect("crawls");
+    let next = PageRange::after(9, crawls.next.expect("there are more"));
+    let crawls = store.crawl_rows(&id, next).await.expect("crawls");
+    assert_eq!((crawls.rows[0].id.as_str(), crawls.rows.len()), ("c1", 1));
     let none = store.page_rows(&other, false, range(9, 0)).await;
     assert_eq!(none.expect("none").count, 0);
     let none = store.crawl_rows(&other, range(9, 0)).await;

@@ -9,6 +9,7 @@ mod crawls;
 mod fixtures;
 mod ledger;
 mod outbox;
+mod totals;
 
 use std::sync::Arc;
 
@@ -50,11 +51,17 @@ macro_rules! conformance {
             }
             conformance! { outbox as outbox on $open, with accounts:
                 events_are_stored_until_they_are_delivered,
+                accounts_have_channels_of_their_own,
                 lists_are_paged,
                 a_secret_is_generated_once_and_renewed,
             }
             conformance! { contacts as contacts on $open, with accounts:
                 contacts_are_merged_and_listed,
+            }
+            conformance! { totals as totals on $open, with accounts:
+                totals_follow_every_row,
+                a_repeated_batch_is_counted_once,
+                expired_answers_are_deleted,
             }
         }
     };

@@ -3,7 +3,7 @@
 use trawl_model::clock::Timestamp;
 
 use super::fixtures::account;
-use crate::{AccountId, OutboxRow, OutboxStore, PageRange};
+use crate::{AccountId, Busy, Channel, OutboxRow, OutboxStore, PageRange};
 
 pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn OutboxStore) {
     let row = |id: &str, destination: &str, due: i64| OutboxRow {
@@ -25,7 +25,10 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
     assert_eq!(store.outbox_push(&rows).await.expect("stored"), 4);
     assert_eq!(store.outbox_push(&rows[..2]).await.expect("stored"), 0);
     let due = async |now, busy: &[&str]| {
-        let busy: Vec<String> = busy.iter().map(|&name| name.to_owned()).collect();
+        let busy = Busy {
+            channels: busy.iter().map(|&name| channel(1, name)).collect(),
+            accounts: Vec::new(),
+        };
         let rows = store
             .outbox_due(Timestamp(now), &busy, 10)
             .await
@@ -33,33 +36,92 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
         rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
     };
     assert!(due(9, &[]).await.is_empty());
-    assert_eq!(due(12, &[]).await, ["1", "3"]);
+    assert_eq!(due(12, &[]).await, ["1", "3", "4"]);
     assert_eq!(due(12, &["a"]).await, ["2"]);
     assert!(due(12, &["a", "b"]).await.is_empty());
-    let next = store.outbox_next(&["a".to_owned()]).await.expect("read");
+    let busy = Busy {
+        channels: vec![channel(1, "a")],
+        accounts: Vec::new(),
+    };
+    let next = store.outbox_next(&busy).await.expect("read");
     assert_eq!(next, Some(Timestamp(11)));
 
     let ids = ["2".to_owned(), "unknown".to_owned()];
     assert_eq!(store.outbox_done(&ids).await.expect("written"), 1);
     let tried = ["1".to_owned(), "3".to_owned()];
-    let postponed = store.outbox_postpone("a", &tried, Timestamp(50), Timestamp(10));
+    let a = channel(1, "a");
+    let postponed = store.outbox_postpone(&a, &tried, Timestamp(50), Timestamp(10));
     assert_eq!(postponed.await.expect("written"), 1);
     assert!(due(49, &[]).await.is_empty());
     let rows = store
-        .outbox_due(Timestamp(99), &[], 10)
+        .outbox_due(Timestamp(50), &Busy::default(), 10)
         .await
         .expect("read");
     let rows: Vec<_> = rows
         .iter()
         .map(|row| (row.id.as_str(), row.due.0, row.n_attempts))
         .collect();
-    assert_eq!(rows, [("3", 50, 1), ("4", 99, 0)]);
+    assert_eq!(rows, [("3", 50, 1), ("4", 50, 0)]);
     assert_eq!(store.outbox_count().await.expect("read"), 2);
+}
+
+fn channel(n_account: u8, destination: &str) -> Channel {
+    Channel {
+        account: account(n_account).id,
+        destination: destination.to_owned(),
+    }
+}
+
+/// What one account sends to a destination neither waits for another account nor postpones it.
+pub(crate) async fn accounts_have_channels_of_their_own(store: &dyn OutboxStore) {
+    let row = |n_account: u8, destination: &str, n: i64| OutboxRow {
+        id: format!("{n_account}{destination}{n}"),
+        account: account(n_account).id,
+        destination: destination.to_owned(),
+        event: "on_find".to_owned(),
+        body: "{}".to_owned(),
+        created: Timestamp(n),
+        due: Timestamp(n),
+        n_attempts: 0,
+    };
+    let rows = [
+        row(1, "a", 1),
+        row(1, "b", 2),
+        row(2, "a", 3),
+        row(1, "a", 4),
+    ];
+    assert_eq!(store.outbox_push(&rows).await.expect("stored"), 4);
+    let due = async |busy: Busy| {
+        let found = store.outbox_due(Timestamp(9), &busy, 10).await;
+        let ids = found.expect("read").into_iter().map(|row| row.id);
+        ids.collect::<Vec<_>>().join(" ")
+    };
+    let busy = |n_accounts: &[u8], channels: &[Channel]| Busy {
+        channels: channels.to_vec(),
+        accounts: n_accounts.iter().map(|&n| account(n).id).collect(),
+    };
+    assert_eq!(due(busy(&[], &[])).await, "1a1 1a4");
+    assert_eq!(due(busy(&[], &[channel(1, "a")])).await, "1b2");
+    assert_eq!(due(busy(&[1], &[])).await, "2a3");
+    let busy_all = busy(&[1], &[channel(2, "a")]);
+    assert_eq!(store.outbox_next(&busy_all).await.expect("read"), None);
+    assert_eq!(due(busy_all).await, "");
+
+    let until = Timestamp(50);
+    let a = channel(1, "a");
+    let postponed = store.outbox_postpone(&a, &[], until, Timestamp(0));
+    assert_eq!(postponed.await.expect("written"), 0);
+    assert_eq!(due(busy(&[], &[channel(1, "b")])).await, "2a3");
+    let late = [row(1, "a", 5)];
+    assert_eq!(store.outbox_push(&late).await.expect("stored"), 1);
+    let others = busy(&[2], &[channel(1, "b")]);
+    let next = store.outbox_next(&others).await.expect("read");
+    assert_eq!(next, Some(until), "a new event waits with the others");
 }
 
 pub(crate) async fn lists_are_paged(store: &dyn OutboxStore) {
     let (id, other) = (account(1).id, AccountId::new("acc_9"));
-    let range = |limit, offset| PageRange { limit, offset };
+    let range = PageRange::offset;
     let event = |n: i64| OutboxRow {
         id: n.to_string(),
         account: id.clone(),
@@ -67,7 +129,7 @@ pub(crate) async fn lists_are_paged(store: &dyn OutboxStore) {
         event: "on_find".to_owned(),
         body: "{}".to_owned(),
         created: Timestamp(n),
-        due: Timestamp(n),
+        due: Timestamp(1),
         n_attempts: 0,
     };
     store
@@ -76,6 +138,9 @@ pub(crate) async fn lists_are_paged(store: &dyn OutboxStore) {
         .expect("stored");
     let events = store.outbox_rows(&id, range(1, 1)).await.expect("events");
     assert_eq!((events.rows, events.count), (vec![event(2)], 3));
+    let next = PageRange::after(1, events.next.expect("there are more"));
+    let events = store.outbox_rows(&id, next).await.expect("events");
+    assert_eq!((events.rows, events.next), (vec![event(3)], None));
     let none = store.outbox_rows(&other, range(9, 0)).await;
     assert_eq!(none.expect("none").rows, []);
 }

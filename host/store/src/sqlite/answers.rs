@@ -40,14 +40,17 @@ pub(super) async fn store(
         .begin_with("BEGIN IMMEDIATE")
         .await
         .map_err(&failed)?;
-    sqlx::query(DELETE_EXPIRED)
-        .bind(expired.0)
+    expire(&mut transaction, expired).await?;
+    // Not `INSERT OR REPLACE`, which would not fire the trigger that counts deleted answers.
+    sqlx::query("DELETE FROM answers WHERE account = ? AND key = ?")
+        .bind(key.account.as_str())
+        .bind(key.key.as_str())
         .execute(&mut *transaction)
         .await
         .map_err(&failed)?;
     let answer = stored.answer.as_ref();
     sqlx::query(
-        "INSERT OR REPLACE INTO answers (account, key, body_hash, status, content_type, body, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO answers (account, key, body_hash, status, content_type, body, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(key.account.as_str())
     .bind(key.key.as_str())
@@ -60,6 +63,19 @@ pub(super) async fn store(
     .await
     .map_err(&failed)?;
     transaction.commit().await.map_err(&failed)
+}
+
+/// Deletes a few answers from before a time. Returns how many.
+pub(super) async fn expire(
+    connection: &mut SqliteConnection,
+    before: Timestamp,
+) -> Result<u64, StoreError> {
+    let done = sqlx::query(DELETE_EXPIRED)
+        .bind(before.0)
+        .execute(connection)
+        .await
+        .map_err(failed_to("delete old answers"))?;
+    Ok(done.rows_affected())
 }
 
 fn stored_answer(row: &SqliteRow) -> Result<StoredAnswer, StoreError> {

@@ -1,12 +1,11 @@
 //! Contacts: merged on write, listed by last sighting.
 
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use sqlx::{Connection, Row};
 
-use trawl_model::clock::Timestamp;
-
-use super::SqliteStore;
-use super::row::{column, failed_to, signed};
+use super::records::read_pages;
+use super::row::{column, failed_to};
+use super::{SqliteStore, lists};
 use crate::contacts::CONTACTS_MAX;
 use crate::{
     AccountId, CONTACT_PAGES_MAX, Contact, ContactStore, PageRange, Rows, StoreError, StoreFuture,
@@ -40,7 +39,7 @@ impl ContactStore for SqliteStore {
         domain: Option<&'a str>,
         range: PageRange,
     ) -> StoreFuture<'a, Rows<Contact>> {
-        Box::pin(list(&self.readers, account, domain, range))
+        Box::pin(lists::contacts(self, account, domain, range))
     }
 }
 
@@ -61,7 +60,7 @@ async fn save(
     let mut free = match *free_slots {
         Some(free) => free,
         None => {
-            let existing = sqlx::query("SELECT COUNT(*) FROM contacts WHERE account = ?")
+            let existing = sqlx::query("SELECT n_contacts FROM account_totals WHERE account = ?")
                 .bind(account.as_str())
                 .fetch_one(&mut *transaction)
                 .await
@@ -143,56 +142,6 @@ async fn update(
     .await
     .map_err(failed_to(WRITING))?;
     Ok(())
-}
-
-async fn list(
-    readers: &SqlitePool,
-    account: &AccountId,
-    domain: Option<&str>,
-    range: PageRange,
-) -> Result<Rows<Contact>, StoreError> {
-    let failed = failed_to("read contacts");
-    let rows = sqlx::query(
-        "SELECT * FROM contacts WHERE account = ?1 AND (?2 IS NULL OR domain = ?2)
-         ORDER BY last_seen DESC, seq DESC LIMIT ?3 OFFSET ?4",
-    )
-    .bind(account.as_str())
-    .bind(domain)
-    .bind(range.limit)
-    .bind(signed(range.offset))
-    .fetch_all(readers)
-    .await
-    .map_err(&failed)?;
-    let count = sqlx::query(
-        "SELECT COUNT(*) FROM contacts WHERE account = ?1 AND (?2 IS NULL OR domain = ?2)",
-    )
-    .bind(account.as_str())
-    .bind(domain)
-    .fetch_one(readers)
-    .await
-    .and_then(|row| row.try_get::<i64, _>(0))
-    .map_err(&failed)?;
-    Ok(Rows {
-        rows: rows.iter().map(contact).collect::<Result<_, _>>()?,
-        count: count.unsigned_abs(),
-    })
-}
-
-fn contact(row: &SqliteRow) -> Result<Contact, StoreError> {
-    Ok(Contact {
-        domain: column(row, "domain")?,
-        kind: column(row, "kind")?,
-        value: column(row, "value")?,
-        details: column(row, "details")?,
-        pages: read_pages(row)?,
-        first_seen: Timestamp(column(row, "first_seen")?),
-        last_seen: Timestamp(column(row, "last_seen")?),
-    })
-}
-
-fn read_pages(row: &SqliteRow) -> Result<Vec<String>, StoreError> {
-    let text: &str = column(row, "pages")?;
-    serde_json::from_str(text).map_err(|_| StoreError::Unreadable { what: "pages" })
 }
 
 fn pages_json(pages: &[String]) -> String {

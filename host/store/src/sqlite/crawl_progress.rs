@@ -10,43 +10,57 @@ use trawl_model::clock::Timestamp;
 use trawl_model::{Nanodollars, SkipReason, UrlRow, UrlState};
 
 use super::row::{column, count_column, failed_to, signed};
+use super::totals;
 use crate::{LogPosition, PageRow, Progress, StoreError};
 
 const WRITING: &str = "write a crawl";
 const READING: &str = "read a crawl";
 /// Batch sizes of an insert, largest first. Fixed sizes, so that each statement is prepared once.
 const BATCH_ROWS: [usize; 4] = [128, 32, 8, 1];
+/// Bytes of a URL's row and of a page's row, besides their texts.
+const ROW_BYTES: usize = 64;
 /// Stored states of URLs. From `SKIPPED` on, the number of the skip reason is added.
 const WAITING: i64 = 0;
 const DONE: i64 = 1;
 const SKIPPED: i64 = 16;
 
-/// Writes URLs, pages and totals in one transaction.
+/// Writes URLs, pages and totals in one transaction. Returns the bytes that the account has stored
+/// now.
 pub(super) async fn save(
     connection: &mut SqliteConnection,
     id: &str,
     progress: &Progress,
-) -> Result<(), StoreError> {
+) -> Result<u64, StoreError> {
     let failed = failed_to(WRITING);
     let mut transaction = connection
         .begin_with("BEGIN IMMEDIATE")
         .await
         .map_err(&failed)?;
+    let stored: Option<(i64, String, i64, i64)> = sqlx::query_as(
+        "SELECT number, account, (SELECT COALESCE(MAX(n), -1) FROM crawl_urls WHERE crawl = number),
+            (SELECT COALESCE(MAX(seq), 0) FROM crawl_pages WHERE crawl = number) FROM crawls WHERE id = ?",
+    )
+    .bind(id)
+    .fetch_optional(&mut *transaction)
+    .await
+    .map_err(&failed)?;
+    let Some((crawl, account, last_url, last_page)) = stored else {
+        return Err(failed(sqlx::Error::RowNotFound));
+    };
     let counts = &progress.counts;
-    let crawl: Option<(i64,)> = sqlx::query_as(
-        "UPDATE crawls SET n_pages = ?, n_failed = ?, n_bytes = ?, spent = ? WHERE id = ? RETURNING number",
+    sqlx::query(
+        "UPDATE crawls SET n_pages = ?, n_failed = ?, n_bytes = ?, spent = ?, stored_bytes = stored_bytes + ?
+         WHERE number = ?",
     )
     .bind(signed(counts.n_pages))
     .bind(signed(counts.n_failed))
     .bind(signed(counts.n_bytes))
     .bind(counts.spent.0)
-    .bind(id)
-    .fetch_optional(&mut *transaction)
+    .bind(signed(new_bytes(progress, last_url, last_page)))
+    .bind(crawl)
+    .execute(&mut *transaction)
     .await
     .map_err(&failed)?;
-    let Some((crawl,)) = crawl else {
-        return Err(failed(sqlx::Error::RowNotFound));
-    };
     insert(&mut transaction, &URLS, &progress.urls, |query, row| {
         query
             .bind(crawl)
@@ -70,7 +84,23 @@ pub(super) async fn save(
             .bind(row.error.as_deref())
     })
     .await?;
-    transaction.commit().await.map_err(&failed)
+    let totals = totals::of_account(&mut transaction, &account).await?;
+    transaction.commit().await.map_err(&failed)?;
+    Ok(totals.stored_bytes())
+}
+
+/// The bytes of rows that are not stored yet: both kinds are numbered without gaps.
+fn new_bytes(progress: &Progress, last_url: i64, last_page: i64) -> u64 {
+    let urls = progress.urls.iter();
+    let urls = urls.filter(|row| i64::from(row.n) > last_url);
+    let urls: usize = urls.map(|row| row.url.len() + ROW_BYTES).sum();
+    let pages = progress.pages.iter();
+    let pages = pages.filter(|row| signed(row.seq) > last_page);
+    let pages = pages.map(|row| {
+        let error = row.error.as_ref().map_or(0, String::len);
+        error + ROW_BYTES + row.place.length as usize
+    });
+    (urls + pages.sum::<usize>()) as u64
 }
 
 /// An insert of several rows.
@@ -133,25 +163,25 @@ async fn insert<'q, T>(
 }
 
 pub(super) async fn urls(
-    readers: &SqlitePool,
+    connection: &mut SqliteConnection,
     id: &str,
     after: Option<u32>,
     count_max: u32,
 ) -> Result<Vec<UrlRow>, StoreError> {
-    select_urls(readers, id, after, count_max, WAITING).await
+    select_urls(connection, id, after, count_max, WAITING).await
 }
 
 pub(super) async fn skipped(
-    readers: &SqlitePool,
+    connection: &mut SqliteConnection,
     id: &str,
     after: Option<u32>,
     count_max: u32,
 ) -> Result<Vec<UrlRow>, StoreError> {
-    select_urls(readers, id, after, count_max, SKIPPED).await
+    select_urls(connection, id, after, count_max, SKIPPED).await
 }
 
 async fn select_urls(
-    readers: &SqlitePool,
+    connection: &mut SqliteConnection,
     id: &str,
     after: Option<u32>,
     count_max: u32,
@@ -165,7 +195,7 @@ async fn select_urls(
     .bind(after.map_or(-1, i64::from))
     .bind(state_min)
     .bind(count_max)
-    .fetch_all(readers)
+    .fetch_all(connection)
     .await
     .map_err(failed_to(READING))?;
     rows.iter()

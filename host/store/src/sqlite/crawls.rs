@@ -1,20 +1,23 @@
 //! Crawls: their records, lists and deletion.
 
 use sqlx::Connection;
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
 
 use trawl_model::clock::Timestamp;
-use trawl_model::{Nanodollars, StopReason, Terms, UrlRow};
+use trawl_model::{StopReason, UrlRow};
 
-use super::row::{column, count_column, failed_to, signed};
-use super::{SqliteStore, crawl_progress};
+use super::records::record;
+use super::row::{failed_to, signed};
+use super::{SqliteStore, crawl_progress, lists};
 use crate::{
-    AccountId, CrawlCounts, CrawlRecord, CrawlState, CrawlStore, CrawledPage, PageRange, PageRow,
-    Progress, Rows, StoreError, StoreFuture,
+    AccountId, CrawlRecord, CrawlState, CrawlStore, CrawledPage, PageRange, PageRow, Progress,
+    Rows, StoreError, StoreFuture,
 };
 
 const WRITING: &str = "write a crawl";
 const READING: &str = "read a crawl";
+/// Bytes of a crawl's row besides its request.
+const ROW_BYTES: usize = 256;
 /// Rows of each table that one step of an expiry deletes: the write connection is busy for a few
 /// milliseconds.
 const EXPIRED_ROWS_MAX: u32 = 4_096;
@@ -71,7 +74,7 @@ impl CrawlStore for SqliteStore {
         &'a self,
         id: &'a str,
         progress: &'a Progress,
-    ) -> StoreFuture<'a, ()> {
+    ) -> StoreFuture<'a, u64> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
             crawl_progress::save(writer.connection(), id, progress).await
@@ -84,7 +87,11 @@ impl CrawlStore for SqliteStore {
         after: Option<u32>,
         count_max: u32,
     ) -> StoreFuture<'a, Vec<UrlRow>> {
-        Box::pin(crawl_progress::urls(&self.readers, id, after, count_max))
+        Box::pin(async move {
+            let connection = self.readers.acquire().await;
+            let mut connection = connection.map_err(failed_to(READING))?;
+            crawl_progress::urls(&mut connection, id, after, count_max).await
+        })
     }
 
     fn crawl_skipped<'a>(
@@ -93,7 +100,11 @@ impl CrawlStore for SqliteStore {
         after: Option<u32>,
         count_max: u32,
     ) -> StoreFuture<'a, Vec<UrlRow>> {
-        Box::pin(crawl_progress::skipped(&self.readers, id, after, count_max))
+        // Looks at every URL of the crawl if few of them were skipped.
+        Box::pin(async move {
+            let mut connection = self.list_connection().await?;
+            crawl_progress::skipped(&mut connection, id, after, count_max).await
+        })
     }
 
     fn crawl_pages<'a>(
@@ -129,7 +140,7 @@ impl CrawlStore for SqliteStore {
         account: &'a AccountId,
         range: PageRange,
     ) -> StoreFuture<'a, Rows<CrawlRecord>> {
-        Box::pin(crawl_rows(&self.readers, account, range))
+        Box::pin(lists::crawls(self, account, range))
     }
 
     fn page_rows<'a>(
@@ -138,14 +149,14 @@ impl CrawlStore for SqliteStore {
         in_background: bool,
         range: PageRange,
     ) -> StoreFuture<'a, Rows<CrawledPage>> {
-        Box::pin(page_rows(&self.readers, account, in_background, range))
+        Box::pin(lists::pages(self, account, in_background, range))
     }
 }
 
 async fn create(connection: &mut SqliteConnection, record: &CrawlRecord) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO crawls (id, account, request, verb, terms, needs_secrets, in_background, state, stop, created, ended,
-         n_pages, n_failed, n_bytes, spent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         n_pages, n_failed, n_bytes, spent, stored_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(record.id.as_str())
     .bind(record.account.as_str())
@@ -162,6 +173,7 @@ async fn create(connection: &mut SqliteConnection, record: &CrawlRecord) -> Resu
     .bind(signed(record.counts.n_failed))
     .bind(signed(record.counts.n_bytes))
     .bind(record.counts.spent.0)
+    .bind(signed((record.request.len() + ROW_BYTES) as u64))
     .execute(connection)
     .await
     .map_err(failed_to(WRITING))
@@ -238,76 +250,6 @@ async fn end(
         .map(drop)
 }
 
-async fn crawl_rows(
-    readers: &SqlitePool,
-    account: &AccountId,
-    range: PageRange,
-) -> Result<Rows<CrawlRecord>, StoreError> {
-    let failed = failed_to(READING);
-    let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM crawls WHERE account = ?")
-        .bind(account.as_str())
-        .fetch_one(readers)
-        .await
-        .map_err(&failed)?;
-    let rows = sqlx::query(
-        "SELECT * FROM crawls WHERE account = ? ORDER BY created DESC, number DESC LIMIT ? OFFSET ?",
-    )
-    .bind(account.as_str())
-    .bind(range.limit)
-    .bind(signed(range.offset))
-    .fetch_all(readers)
-    .await
-    .map_err(&failed)?;
-    let count = count.unsigned_abs();
-    let rows = rows.iter().map(record).collect::<Result<_, _>>()?;
-    Ok(Rows { rows, count })
-}
-
-async fn page_rows(
-    readers: &SqlitePool,
-    account: &AccountId,
-    in_background: bool,
-    range: PageRange,
-) -> Result<Rows<CrawledPage>, StoreError> {
-    let failed = failed_to(READING);
-    let count: i64 = sqlx::query_scalar(
-        "SELECT COUNT(*) FROM crawls JOIN crawl_pages ON crawl = number WHERE account = ? AND in_background >= ?",
-    )
-    .bind(account.as_str())
-    .bind(in_background)
-    .fetch_one(readers)
-    .await
-    .map_err(&failed)?;
-    let rows = sqlx::query(
-        "SELECT crawls.id AS id, seq, url, status, error, cost, at
-         FROM crawls JOIN crawl_pages AS page ON page.crawl = number
-         JOIN crawl_urls AS address ON address.crawl = number AND address.n = page.n
-         WHERE account = ? AND in_background >= ? ORDER BY created DESC, number DESC, seq DESC LIMIT ? OFFSET ?",
-    )
-    .bind(account.as_str())
-    .bind(in_background)
-    .bind(range.limit)
-    .bind(signed(range.offset))
-    .fetch_all(readers)
-    .await
-    .map_err(&failed)?;
-    let count = count.unsigned_abs();
-    let rows = rows.iter().map(crawled_page).collect::<Result<_, _>>()?;
-    Ok(Rows { rows, count })
-}
-
-fn crawled_page(row: &SqliteRow) -> Result<CrawledPage, StoreError> {
-    Ok(CrawledPage {
-        crawl: column(row, "id")?,
-        seq: count_column(row, "seq")?,
-        url: column(row, "url")?,
-        status: column(row, "status")?,
-        error: column(row, "error")?,
-        cost: Nanodollars(column(row, "cost")?),
-        at: column::<Option<i64>>(row, "at")?.map(Timestamp),
-    })
-}
-
 /// The result of one step of an expiry.
 enum Expiry {
     /// Some rows of a crawl were deleted.
@@ -364,32 +306,5 @@ async fn expire_step(
         Expiry::Complete(id)
     } else {
         Expiry::Partial
-    })
-}
-
-fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
-    let state: &str = column(row, "state")?;
-    let stop: Option<&str> = column(row, "stop")?;
-    let terms: &str = column(row, "terms")?;
-    Ok(CrawlRecord {
-        id: column(row, "id")?,
-        account: AccountId::new(column::<&str>(row, "account")?),
-        request: column(row, "request")?,
-        verb: column(row, "verb")?,
-        terms: Terms::named(terms).ok_or(StoreError::Unreadable { what: "terms" })?,
-        needs_secrets: column(row, "needs_secrets")?,
-        in_background: column(row, "in_background")?,
-        state: CrawlState::named(state).ok_or(StoreError::Unreadable { what: "state" })?,
-        stop: stop
-            .map(|stop| StopReason::named(stop).ok_or(StoreError::Unreadable { what: "stop" }))
-            .transpose()?,
-        created: Timestamp(column(row, "created")?),
-        ended: column::<Option<i64>>(row, "ended")?.map(Timestamp),
-        counts: CrawlCounts {
-            n_pages: count_column(row, "n_pages")?,
-            n_failed: count_column(row, "n_failed")?,
-            n_bytes: count_column(row, "n_bytes")?,
-            spent: Nanodollars(column(row, "spent")?),
-        },
     })
 }

@@ -112,7 +112,7 @@ impl LedgerStore for SqliteStore {
         account: &'a AccountId,
         window: Window,
     ) -> StoreFuture<'a, StatementPage> {
-        Box::pin(usage::statement(&self.readers, account, window))
+        Box::pin(usage::statement(self, account, window))
     }
 
     fn audit(&self) -> StoreFuture<'_, Audit> {
@@ -155,6 +155,20 @@ impl LedgerStore for SqliteStore {
         Box::pin(async move {
             let mut writer = self.writer().await?;
             answers::store(writer.connection(), key, answer, expired).await
+        })
+    }
+
+    fn expire_answers(&self, before: Timestamp) -> StoreFuture<'_, u64> {
+        Box::pin(async move {
+            let mut n_deleted = 0;
+            loop {
+                // Released after each batch, so that billing can write in between.
+                let mut writer = self.writer().await?;
+                match answers::expire(writer.connection(), before).await? {
+                    0 => return Ok(n_deleted),
+                    n => n_deleted += n,
+                }
+            }
         })
     }
 

@@ -8,19 +8,23 @@ mod crawl_progress;
 mod crawls;
 mod entries;
 mod ledger;
+mod lists;
 mod outbox;
 mod prices;
+mod records;
 mod row;
 mod schema;
 mod subscriptions;
+mod totals;
 mod usage;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
+use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
-    SqliteSynchronous,
+    Sqlite, SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool,
+    SqlitePoolOptions, SqliteSynchronous,
 };
 use sqlx::{ConnectOptions, Connection};
 use tokio::sync::{Mutex, MutexGuard};
@@ -31,8 +35,16 @@ use crate::store::Store;
 
 use row::failed_to;
 
-/// Read connections. Reads are rare; with two, a slow query does not delay the next one.
+/// Connections for the server's own reads, which find few rows by key.
 const READERS_MAX: u32 = 2;
+/// Connections for lists and statements, so that those of many callers delay each other and nothing
+/// else.
+const LISTS_MAX: u32 = 2;
+/// Longest time of a statement on them. A page after a key takes milliseconds; a page after a large
+/// number of rows may take longer.
+const LIST_TIME_MAX: Duration = Duration::from_secs(2);
+/// Instructions of SQLite's virtual machine between two looks at the time: about a millisecond.
+const LIST_CHECK_STEPS: i32 = 20_000;
 /// Size of the write-ahead log at which it is checkpointed, in pages: 16 MiB, so that checkpoints
 /// are rare.
 const CHECKPOINT_PAGES: &str = "4096";
@@ -43,7 +55,10 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct SqliteStore {
     writer: Mutex<Option<SqliteConnection>>,
+    /// To open the write connection again.
+    write_options: SqliteConnectOptions,
     readers: SqlitePool,
+    lists: SqlitePool,
     // Fields drop in order: the directory's lock is released last.
     _data: DataDir,
 }
@@ -71,30 +86,54 @@ impl SqliteStore {
             .await
             .map_err(failed_to("open the database"))?;
 
-        let mut writer = options
+        let write_options = options
             .clone()
             .journal_mode(SqliteJournalMode::Wal)
             // A commit returns after fsync: a charge is durable before its page is delivered.
             .synchronous(SqliteSynchronous::Full)
-            .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+            .pragma("wal_autocheckpoint", CHECKPOINT_PAGES);
+        let mut writer = write_options
             .connect()
             .await
             .map_err(failed_to("open the database"))?;
         schema::migrate(&mut writer).await?;
-        let readers = SqlitePoolOptions::new()
-            .max_connections(READERS_MAX)
-            .connect_lazy_with(options.read_only(true));
+        let options = options.read_only(true);
+        let pool = |n_connections| {
+            let pool = SqlitePoolOptions::new().max_connections(n_connections);
+            pool.connect_lazy_with(options.clone())
+        };
         Ok(Self {
             writer: Mutex::new(Some(writer)),
-            readers,
+            write_options,
+            readers: pool(READERS_MAX),
+            lists: pool(LISTS_MAX),
             _data: data,
         })
     }
 
+    /// A connection for one list, whose statements fail with [`StoreError::TooSlow`] from
+    /// [`LIST_TIME_MAX`] on.
+    async fn list_connection(&self) -> Result<PoolConnection<Sqlite>, StoreError> {
+        let failed = failed_to("read a list");
+        let mut connection = self.lists.acquire().await.map_err(&failed)?;
+        let deadline = Instant::now() + LIST_TIME_MAX;
+        let mut handle = connection.lock_handle().await.map_err(&failed)?;
+        // Replaces that of the last list.
+        handle.set_progress_handler(LIST_CHECK_STEPS, move || Instant::now() < deadline);
+        drop(handle);
+        Ok(connection)
+    }
+
     async fn writer(&self) -> Result<Writer<'_>, StoreError> {
-        let guard = self.writer.lock().await;
-        if guard.is_none() {
+        let mut guard = self.writer.lock().await;
+        let Some(connection) = guard.as_mut() else {
             return Err(failed_to("write")(sqlx::Error::PoolClosed));
+        };
+        // After a failed commit, as on a full disk, SQLite has rolled back but the connection still
+        // counts a transaction, and would refuse to begin another one for good.
+        if connection.is_in_transaction() {
+            let opened = self.write_options.connect().await;
+            *connection = opened.map_err(failed_to("open the database again"))?;
         }
         Ok(Writer(guard))
     }
@@ -115,6 +154,7 @@ impl Store for SqliteStore {
     fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             self.readers.close().await;
+            self.lists.close().await;
             if let Some(writer) = self.writer.lock().await.take()
                 && let Err(error) = writer.close().await
             {

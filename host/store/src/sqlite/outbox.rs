@@ -1,20 +1,25 @@
 //! Undelivered webhook events, and the secrets that sign them.
 
-use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use sqlx::{Connection, Row};
 
 use trawl_model::clock::Timestamp;
 use trawl_model::secret::Secret;
 
-use super::SqliteStore;
-use super::row::{column, failed_to, signed};
+use super::records::event;
+use super::row::{column, failed_to};
+use super::{SqliteStore, lists};
 use crate::outbox::new_webhook_secret;
 use crate::{
-    AccountId, OutboxRow, OutboxStore, PageRange, Rows, StoreError, StoreFuture, WebhookSecrets,
+    AccountId, Busy, Channel, OutboxRow, OutboxStore, PageRange, Rows, StoreError, StoreFuture,
+    WebhookSecrets,
 };
 
 const WRITING: &str = "write webhook events";
 const READING: &str = "read webhook events";
+/// Expired events that one failure of a channel deletes: billing waits for the write connection
+/// meanwhile. The next failure deletes more.
+const EXPIRED_ROWS_MAX: u32 = 4_096;
 const WRITING_SECRET: &str = "write a webhook secret";
 
 impl OutboxStore for SqliteStore {
@@ -28,13 +33,13 @@ impl OutboxStore for SqliteStore {
     fn outbox_due<'a>(
         &'a self,
         now: Timestamp,
-        busy: &'a [String],
+        busy: &'a Busy,
         count_max: u32,
     ) -> StoreFuture<'a, Vec<OutboxRow>> {
         Box::pin(due(&self.readers, now, busy, count_max))
     }
 
-    fn outbox_next<'a>(&'a self, busy: &'a [String]) -> StoreFuture<'a, Option<Timestamp>> {
+    fn outbox_next<'a>(&'a self, busy: &'a Busy) -> StoreFuture<'a, Option<Timestamp>> {
         Box::pin(next(&self.readers, busy))
     }
 
@@ -51,14 +56,14 @@ impl OutboxStore for SqliteStore {
 
     fn outbox_postpone<'a>(
         &'a self,
-        destination: &'a str,
+        channel: &'a Channel,
         tried: &'a [String],
         until: Timestamp,
         expired: Timestamp,
     ) -> StoreFuture<'a, u64> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
-            postpone(writer.connection(), destination, tried, until, expired).await
+            postpone(writer.connection(), channel, tried, until, expired).await
         })
     }
 
@@ -67,7 +72,7 @@ impl OutboxStore for SqliteStore {
         account: &'a AccountId,
         range: PageRange,
     ) -> StoreFuture<'a, Rows<OutboxRow>> {
-        Box::pin(list(&self.readers, account, range))
+        Box::pin(lists::events(self, account, range))
     }
 }
 
@@ -122,18 +127,32 @@ async fn push(connection: &mut SqliteConnection, rows: &[OutboxRow]) -> Result<u
 async fn due(
     readers: &SqlitePool,
     now: Timestamp,
-    busy: &[String],
+    busy: &Busy,
     count_max: u32,
 ) -> Result<Vec<OutboxRow>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT * FROM outbox WHERE due <= ?1 AND destination = (
-             SELECT destination FROM outbox
-             WHERE due <= ?1 AND destination NOT IN (SELECT value FROM json_each(?2))
-             ORDER BY due, seq LIMIT 1)
-         ORDER BY due, seq LIMIT ?3",
+    // Channels and not events are searched: one that is postponed may have very many.
+    let channel: Option<(String, String)> = sqlx::query_as(
+        "SELECT account, destination FROM outbox_channels
+         WHERE due <= ? AND account NOT IN (SELECT value FROM json_each(?))
+           AND account || ' ' || destination NOT IN (SELECT value FROM json_each(?))
+         ORDER BY due LIMIT 1",
     )
     .bind(now.0)
-    .bind(json_list(busy))
+    .bind(busy_accounts(busy))
+    .bind(busy_channels(busy))
+    .fetch_optional(readers)
+    .await
+    .map_err(failed_to(READING))?;
+    let Some((account, destination)) = channel else {
+        return Ok(Vec::new());
+    };
+    let rows = sqlx::query(
+        "SELECT outbox.*, channel.due AS channel_due
+         FROM outbox JOIN outbox_channels AS channel USING (account, destination)
+         WHERE account = ? AND destination = ? ORDER BY seq LIMIT ?",
+    )
+    .bind(account)
+    .bind(destination)
     .bind(count_max)
     .fetch_all(readers)
     .await
@@ -141,12 +160,14 @@ async fn due(
     rows.iter().map(event).collect()
 }
 
-async fn next(readers: &SqlitePool, busy: &[String]) -> Result<Option<Timestamp>, StoreError> {
+async fn next(readers: &SqlitePool, busy: &Busy) -> Result<Option<Timestamp>, StoreError> {
     let row = sqlx::query(
-        "SELECT due FROM outbox WHERE destination NOT IN (SELECT value FROM json_each(?))
+        "SELECT due FROM outbox_channels WHERE account NOT IN (SELECT value FROM json_each(?))
+           AND account || ' ' || destination NOT IN (SELECT value FROM json_each(?))
          ORDER BY due LIMIT 1",
     )
-    .bind(json_list(busy))
+    .bind(busy_accounts(busy))
+    .bind(busy_channels(busy))
     .fetch_optional(readers)
     .await
     .map_err(failed_to(READING))?;
@@ -154,8 +175,19 @@ async fn next(readers: &SqlitePool, busy: &[String]) -> Result<Option<Timestamp>
         .transpose()
 }
 
+fn busy_accounts(busy: &Busy) -> String {
+    let accounts = busy.accounts.iter().map(AccountId::to_string);
+    json_list(&accounts.collect::<Vec<_>>())
+}
+
+/// Channels as one text each; identifiers of accounts contain no space.
+fn busy_channels(busy: &Busy) -> String {
+    let name = |channel: &Channel| format!("{} {}", channel.account, channel.destination);
+    json_list(&busy.channels.iter().map(name).collect::<Vec<_>>())
+}
+
 async fn count(readers: &SqlitePool) -> Result<u64, StoreError> {
-    let row = sqlx::query("SELECT COUNT(*) FROM outbox")
+    let row = sqlx::query("SELECT COALESCE(SUM(n_events), 0) FROM account_totals")
         .fetch_one(readers)
         .await;
     let count: i64 = row
@@ -175,7 +207,7 @@ async fn done(connection: &mut SqliteConnection, ids: &[String]) -> Result<u64, 
 
 async fn postpone(
     connection: &mut SqliteConnection,
-    destination: &str,
+    channel: &Channel,
     tried: &[String],
     until: Timestamp,
     expired: Timestamp,
@@ -185,12 +217,17 @@ async fn postpone(
         .begin_with("BEGIN IMMEDIATE")
         .await
         .map_err(&failed)?;
-    let deleted = sqlx::query("DELETE FROM outbox WHERE destination = ? AND created <= ?")
-        .bind(destination)
-        .bind(expired.0)
-        .execute(&mut *transaction)
-        .await
-        .map_err(&failed)?;
+    let deleted = sqlx::query(
+        "DELETE FROM outbox WHERE seq IN (SELECT seq FROM outbox
+             WHERE account = ? AND destination = ? AND created <= ? LIMIT ?)",
+    )
+    .bind(channel.account.as_str())
+    .bind(channel.destination.as_str())
+    .bind(expired.0)
+    .bind(EXPIRED_ROWS_MAX)
+    .execute(&mut *transaction)
+    .await
+    .map_err(&failed)?;
     sqlx::query(
         "UPDATE outbox SET n_attempts = n_attempts + 1
          WHERE id IN (SELECT value FROM json_each(?))",
@@ -199,37 +236,17 @@ async fn postpone(
     .execute(&mut *transaction)
     .await
     .map_err(&failed)?;
-    sqlx::query("UPDATE outbox SET due = ?1 WHERE destination = ?2 AND due < ?1")
-        .bind(until.0)
-        .bind(destination)
-        .execute(&mut *transaction)
-        .await
-        .map_err(&failed)?;
+    sqlx::query(
+        "UPDATE outbox_channels SET due = ?1 WHERE account = ?2 AND destination = ?3 AND due < ?1",
+    )
+    .bind(until.0)
+    .bind(channel.account.as_str())
+    .bind(channel.destination.as_str())
+    .execute(&mut *transaction)
+    .await
+    .map_err(&failed)?;
     transaction.commit().await.map_err(&failed)?;
     Ok(deleted.rows_affected())
-}
-
-async fn list(
-    readers: &SqlitePool,
-    account: &AccountId,
-    range: PageRange,
-) -> Result<Rows<OutboxRow>, StoreError> {
-    let failed = failed_to(READING);
-    let count: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM outbox WHERE account = ?")
-        .bind(account.as_str())
-        .fetch_one(readers)
-        .await
-        .map_err(&failed)?;
-    let rows = sqlx::query("SELECT * FROM outbox WHERE account = ? ORDER BY seq LIMIT ? OFFSET ?")
-        .bind(account.as_str())
-        .bind(range.limit)
-        .bind(signed(range.offset))
-        .fetch_all(readers)
-        .await
-        .map_err(&failed)?;
-    let count = count.unsigned_abs();
-    let rows = rows.iter().map(event).collect::<Result<_, _>>()?;
-    Ok(Rows { rows, count })
 }
 
 async fn secret(readers: &SqlitePool, account: &AccountId) -> Result<Option<Secret>, StoreError> {
@@ -281,17 +298,4 @@ async fn replace_secret(
 /// Strings as a JSON array, which can be bound as one value.
 fn json_list(texts: &[String]) -> String {
     serde_json::Value::from(texts).to_string()
-}
-
-fn event(row: &SqliteRow) -> Result<OutboxRow, StoreError> {
-    Ok(OutboxRow {
-        id: column(row, "id")?,
-        account: AccountId::new(column::<&str>(row, "account")?),
-        destination: column(row, "destination")?,
-        event: column(row, "event")?,
-        body: column(row, "body")?,
-        created: Timestamp(column(row, "created")?),
-        due: Timestamp(column(row, "due")?),
-        n_attempts: column(row, "n_attempts")?,
-    })
 }

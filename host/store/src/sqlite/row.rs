@@ -3,10 +3,21 @@
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
+use super::LIST_TIME_MAX;
 use crate::StoreError;
 
 pub(super) fn failed_to(doing: &'static str) -> impl Fn(sqlx::Error) -> StoreError {
-    move |source| StoreError::Database { doing, source }
+    move |source| match is_interrupted(&source) {
+        true => StoreError::TooSlow(LIST_TIME_MAX),
+        false => StoreError::Database { doing, source },
+    }
+}
+
+/// Whether the time limit of a list interrupted the statement.
+fn is_interrupted(error: &sqlx::Error) -> bool {
+    const SQLITE_INTERRUPT: &str = "9";
+    let code = error.as_database_error().and_then(|error| error.code());
+    code.is_some_and(|code| code == SQLITE_INTERRUPT)
 }
 
 /// The message of a constraint violation; `None` for every other error.

@@ -1,5 +1,6 @@
 //! Sums over the ledger: statements, runs, usage, audits.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
@@ -7,6 +8,7 @@ use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 use trawl_model::clock::Timestamp;
 use trawl_model::{Charge, Nanodollars};
 
+use super::SqliteStore;
 use super::entries::{kind_named, posted};
 use super::row::{column, count_column, failed_to};
 use crate::{
@@ -49,68 +51,120 @@ pub(super) async fn run_spent(readers: &SqlitePool, run: &str) -> Result<Nanodol
     Ok(Nanodollars(spent))
 }
 
+/// Entries that one step of a statement reads: a few milliseconds, after which the statement of
+/// another account may go on.
+const STEP_ENTRIES: i64 = 10_000;
+
+/// Read in steps of at most [`STEP_ENTRIES`] entries. The ledger only grows, so all steps together
+/// see what it had when the balance was read.
 pub(super) async fn statement(
-    readers: &SqlitePool,
+    store: &SqliteStore,
     account: &AccountId,
     window: Window,
 ) -> Result<StatementPage, StoreError> {
     let failed = failed_to("read the ledger");
-    // One transaction, so that entries and balance are consistent.
-    let mut transaction = readers.begin().await.map_err(&failed)?;
-    let (balance, held): (i64, i64) =
-        sqlx::query_as("SELECT balance, held FROM accounts WHERE id = ?")
-            .bind(account.as_str())
-            .fetch_optional(&mut *transaction)
-            .await
-            .map_err(&failed)?
-            .unwrap_or_default();
-    let rows = sqlx::query(
-        "SELECT * FROM entries WHERE account = ? AND seq > ? AND at >= ? AND at < ? ORDER BY seq LIMIT ?",
+    let found: Option<(i64, i64, i64)> = sqlx::query_as(
+        "SELECT balance, held, (SELECT COALESCE(MAX(seq), 0) FROM entries WHERE account = accounts.id)
+         FROM accounts WHERE id = ?",
     )
     .bind(account.as_str())
-    .bind(window.after)
-    .bind(window.from.0)
-    .bind(window.to.0)
-    .bind(window.limit)
-    .fetch_all(&mut *transaction)
+    .fetch_optional(&mut *store.list_connection().await?)
     .await
     .map_err(&failed)?;
+    let (balance, held, last) = found.unwrap_or_default();
+    let mut entries = Vec::new();
+    let mut after = window.after;
+    while after < last && entries.len() < window.limit as usize {
+        let mut connection = store.list_connection().await?;
+        let end = end_of_step(&mut connection, account, after, last).await?;
+        let rows = sqlx::query(
+            "SELECT * FROM entries WHERE account = ? AND seq > ? AND seq <= ? AND at >= ? AND at < ?
+             ORDER BY seq LIMIT ?",
+        )
+        .bind(account.as_str())
+        .bind(after)
+        .bind(end)
+        .bind(window.from.0)
+        .bind(window.to.0)
+        .bind(i64::from(window.limit) - entries.len() as i64)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(&failed)?;
+        for row in &rows {
+            entries.push(posted(row)?);
+        }
+        after = end;
+    }
     let sums = match window.after {
-        0 => sums(&mut transaction, account, window).await?,
+        0 => sums(store, account, window, last).await?,
         _ => Vec::new(),
     };
     Ok(StatementPage {
-        entries: rows.iter().map(posted).collect::<Result<_, _>>()?,
+        entries,
         sums,
         balance: Nanodollars(balance),
         held: Nanodollars(held),
     })
 }
 
-async fn sums(
+/// The last entry of the step that begins after `after`.
+async fn end_of_step(
     connection: &mut SqliteConnection,
     account: &AccountId,
-    window: Window,
-) -> Result<Vec<KindSum>, StoreError> {
-    let rows: Vec<(String, i64, i64)> = sqlx::query_as(
-        "SELECT kind, COUNT(*), SUM(amount) FROM entries WHERE account = ? AND at >= ? AND at < ?
-         GROUP BY kind ORDER BY kind",
+    after: i64,
+    last: i64,
+) -> Result<i64, StoreError> {
+    let end: Option<i64> = sqlx::query_scalar(
+        "SELECT seq FROM entries WHERE account = ? AND seq > ? ORDER BY seq LIMIT 1 OFFSET ?",
     )
     .bind(account.as_str())
-    .bind(window.from.0)
-    .bind(window.to.0)
-    .fetch_all(connection)
+    .bind(after)
+    .bind(STEP_ENTRIES)
+    .fetch_optional(connection)
     .await
-    .map_err(failed_to("add up the ledger"))?;
-    rows.into_iter()
-        .map(|(kind, n_entries, amount)| {
-            Ok(KindSum {
-                kind: kind_named(&kind)?,
-                n_entries: n_entries.unsigned_abs(),
-                amount: Nanodollars(amount),
-            })
+    .map_err(failed_to("read the ledger"))?;
+    Ok(end.unwrap_or(last))
+}
+
+/// Sums by kind over a time window, of entries up to `last`.
+async fn sums(
+    store: &SqliteStore,
+    account: &AccountId,
+    window: Window,
+    last: i64,
+) -> Result<Vec<KindSum>, StoreError> {
+    let mut sums: BTreeMap<String, (u64, Nanodollars)> = BTreeMap::new();
+    let mut after = 0;
+    while after < last {
+        let mut connection = store.list_connection().await?;
+        let end = end_of_step(&mut connection, account, after, last).await?;
+        let rows: Vec<(String, i64, i64)> = sqlx::query_as(
+            "SELECT kind, COUNT(*), SUM(amount) FROM entries
+             WHERE account = ? AND seq > ? AND seq <= ? AND at >= ? AND at < ? GROUP BY kind",
+        )
+        .bind(account.as_str())
+        .bind(after)
+        .bind(end)
+        .bind(window.from.0)
+        .bind(window.to.0)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(failed_to("add up the ledger"))?;
+        for (kind, n_entries, amount) in rows {
+            let sum = sums.entry(kind).or_default();
+            sum.0 += n_entries.unsigned_abs();
+            sum.1 += Nanodollars(amount);
+        }
+        after = end;
+    }
+    let sums = sums.into_iter().map(|(kind, (n_entries, amount))| {
+        Ok(KindSum {
+            kind: kind_named(&kind)?,
+            n_entries,
+            amount,
         })
-        .collect()
+    });
+    sums.collect()
 }
 
 pub(super) async fn audit(readers: &SqlitePool) -> Result<Audit, StoreError> {

@@ -1,5 +1,9 @@
 //! The page cache before the plain HTTP route. Spec S10, Decision D51, Decision D52.
 
+mod rendered;
+
+pub(super) use rendered::RenderedLookup;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,12 +14,13 @@ use serde_json::{Value, json};
 use url::Url;
 
 use trawl_model::clock::Timestamp;
-use trawl_net::fetch::{Condition, CookieJar, FetchError, Fetched, Redirect};
+use trawl_net::fetch::{Caller, Condition, FetchError, Fetched, Redirect};
+use trawl_net::politeness::Owner;
 use trawl_plan::{FetchPlan, PagePlan};
 
-use super::CacheOutcome;
 use super::own_http::HttpRequest;
 use super::own_stack::OwnStack;
+use super::{CacheOutcome, Client};
 use crate::cache::{self, Key, PageCache, StoredPage};
 
 /// Name of the route in a page's key: a rendered page would be another page.
@@ -59,35 +64,62 @@ impl OwnStack {
     pub(super) async fn cached_or_http(
         &self,
         plan: &PagePlan,
-        jar: &CookieJar,
+        client: &Client<'_>,
     ) -> Result<CachedFetch, FetchError> {
         let request = HttpRequest {
             plan: &plan.fetch,
             url: &plan.url,
-            jar,
+            caller: Caller {
+                cookies: client.jar,
+                memory: client.memory,
+            },
+            purse: client.purse,
+            owner: Owner::of(client.owner),
             condition: None,
         };
         let Some(lookup) = self.lookup(request) else {
             let fetched = Box::pin(self.http.fetch(request)).await?;
             return Ok(CachedFetch::fresh(fetched, None));
         };
+        // Memory for the body before it is read.
+        let mut lease = client.memory.lease();
+        if let Some(bytes) = lookup.cache.body_bytes(&lookup.key) {
+            lease.grow_to(bytes).await?;
+        }
         let stored = lookup.cache.find(&lookup.key).await;
         let Some(stored) = stored.filter(|stored| stored.matches(&lookup.request)) else {
+            drop(lease);
             let fetched = Box::pin(self.http.fetch(request)).await?;
             count("miss");
             return Ok(lookup.fresh(fetched));
         };
-        if stored.age(lookup.cache.now()) < plan.fetch.cache.max_age {
-            return self.serve_cached(&lookup, &stored, "hit", None).await;
+        let mut fetch = self.serve_stored(request, &lookup, &stored).await?;
+        if fetch.cache.is_hit() {
+            let body = std::mem::take(&mut fetch.fetched.page.body);
+            fetch.fetched.page.body = lease.attach(body);
         }
-        match Box::pin(self.revalidate(request, &lookup, &stored)).await {
-            Err(error) if plan.fetch.cache.allow_stale && error.is_failure_of_site() => {
-                self.serve_cached(&lookup, &stored, "stale", Some(error.to_string()))
+        Ok(fetch)
+    }
+
+    /// The stored page if it is young enough or its site confirms it, otherwise the current one.
+    async fn serve_stored(
+        &self,
+        request: HttpRequest<'_>,
+        lookup: &CacheLookup<'_>,
+        stored: &StoredPage,
+    ) -> Result<CachedFetch, FetchError> {
+        let policy = &request.plan.cache;
+        if stored.age(lookup.cache.now()) < policy.max_age {
+            return self.serve_cached(lookup, stored, "hit", None).await;
+        }
+        match Box::pin(self.revalidate(request, lookup, stored)).await {
+            Err(error) if policy.allow_stale && error.is_failure_of_site() => {
+                self.serve_cached(lookup, stored, "stale", Some(error.to_string()))
                     .await
             }
-            Ok(fetch) if plan.fetch.cache.allow_stale && fetch.fetched.page.status >= 500 => {
+            Ok(fetch) if policy.allow_stale && fetch.fetched.page.status >= 500 => {
                 let reason = format!("the site answered {}", fetch.fetched.page.status);
-                self.serve_cached(&lookup, &stored, "stale", Some(reason))
+                self.serve_cached(lookup, stored, "stale", Some(reason))
                     .await
             }
             answer => {
@@ -163,7 +195,7 @@ impl OwnStack {
     fn lookup<'a>(&'a self, request: HttpRequest<'a>) -> Option<CacheLookup<'a>> {
         let (plan, url) = (request.plan, request.url);
         let cache = self.cache.as_ref().filter(|_| plan.cache.enabled)?;
-        let Some(headers) = self.fetcher.impersonal(url, plan, request.jar) else {
+        let Some(headers) = self.fetcher.impersonal(url, plan, request.caller.cookies) else {
             count("bypass");
             return None;
         };

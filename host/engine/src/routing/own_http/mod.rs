@@ -9,11 +9,15 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 use url::Url;
 
-use trawl_net::fetch::{Condition, CookieJar, FetchError, Fetched, Fetcher};
-use trawl_net::politeness::Politeness;
+use futures_util::future::BoxFuture;
+
+use trawl_model::{Nanodollars, PageFailure, Usage};
+use trawl_net::fetch::{BodyMeter, Caller, Condition, FetchError, Fetched, Fetcher};
+use trawl_net::politeness::{Owner, Politeness, RequestPace};
 use trawl_plan::FetchPlan;
 
 use super::admission::Admission;
+use crate::purse::{Loader, Purse, Unready};
 
 /// Most retries after a 429 or 503. A host that is still not ready after two pauses of its own
 /// choice will not be ready soon.
@@ -37,7 +41,10 @@ pub(super) struct OwnHttp {
 pub(super) struct HttpRequest<'a> {
     pub(super) plan: &'a Arc<FetchPlan>,
     pub(super) url: &'a Url,
-    pub(super) jar: &'a CookieJar,
+    pub(super) caller: Caller<'a>,
+    pub(super) purse: &'a Purse<'a>,
+    /// For whom it is fetched.
+    pub(super) owner: Owner,
     /// Makes the request conditional.
     pub(super) condition: Option<Condition<'a>>,
 }
@@ -133,7 +140,9 @@ impl OwnHttp {
         let HttpRequest {
             plan,
             url,
-            jar,
+            caller,
+            purse,
+            owner,
             condition,
         } = request;
         let host = url.host_str().unwrap_or_default();
@@ -142,18 +151,58 @@ impl OwnHttp {
             return Err(FetchError::Paused(pause));
         }
         let since = Instant::now();
-        let permit = self.politeness.permit_with(host, plan.pace.delay);
+        let pool_price = self.fetcher.pool_price(plan);
+        let pace = RequestPace::of(&plan.pace, owner);
+        let permit = async {
+            loop {
+                let permit = self.politeness.permit_with(host, pace).await;
+                // Money is reserved after the wait for the host, and the host is not kept waiting
+                // for money.
+                match purse.open(Loader::Http, pool_price).await {
+                    Ok(()) => return Ok(permit),
+                    Err(Unready::Refused(failure)) => return Err(FetchError::Refused(failure)),
+                    Err(Unready::Wait) => drop(permit),
+                }
+                purse.released().await;
+            }
+        };
         let permit = timeout(time.left_for_waiting(), permit).await;
         time.add_wait_since(since);
-        let permit = permit.map_err(|_| FetchError::TimedOut(plan.timeout))?;
+        let Ok(permit) = permit else {
+            let in_vain = purse.waited_in_vain().await;
+            return Err(in_vain.map_or(FetchError::TimedOut(plan.timeout), FetchError::Refused));
+        };
+        let permit = permit?;
         let left = if has_answer {
             time.left().saturating_sub(HAND_OVER_TIME)
         } else {
             time.left()
         };
-        let fetched = self.fetcher.fetch_if(&permit, url, plan, jar, condition);
+        let meter = PurseMeter { purse, pool_price };
+        let fetcher = &self.fetcher;
+        let fetched = fetcher.fetch_if(&permit, url, plan, caller, condition, Some(&meter));
         let fetched = timeout(left, fetched).await;
         fetched.unwrap_or(Err(FetchError::TimedOut(plan.timeout)))
+    }
+}
+
+/// Covers a body with the money of its page.
+struct PurseMeter<'a> {
+    purse: &'a Purse<'a>,
+    pool_price: Nanodollars,
+}
+
+impl BodyMeter for PurseMeter<'_> {
+    fn cover(&self, n_bytes: u64) -> BoxFuture<'_, Result<u64, PageFailure>> {
+        Box::pin(async move {
+            let usage = Usage {
+                content_bytes: n_bytes,
+                pool_price: self.pool_price,
+                ..Usage::default()
+            };
+            let reserved = self.purse.cover(&usage).await?;
+            Ok(self.purse.bytes_for(reserved, self.pool_price))
+        })
     }
 }
 

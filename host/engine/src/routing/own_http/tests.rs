@@ -3,8 +3,9 @@ use std::time::UNIX_EPOCH;
 use trawl_model::PageFailure;
 use trawl_model::clock::Clock;
 use trawl_model::failure::status;
-use trawl_net::fetch::PoliteGet;
+use trawl_model::memory::MemoryBudget;
 use trawl_net::fetch::loopback::{Answer, LoopbackSite, fetcher, page};
+use trawl_net::fetch::{CookieJar, PoliteGet};
 use trawl_net::politeness::PolitenessConfig;
 use trawl_net::robots::Robots;
 use trawl_plan::Pace;
@@ -38,7 +39,12 @@ async fn fetch(
     let request = HttpRequest {
         plan: &Arc::new(plan.clone()),
         url,
-        jar: &CookieJar::new(),
+        caller: Caller {
+            cookies: &CookieJar::new(),
+            memory: &MemoryBudget::unlimited().share("test").page(),
+        },
+        purse: &Purse::unbilled(Nanodollars::MAX),
+        owner: Owner::default(),
         condition: None,
     };
     let fetched = route.fetch(request).await;
@@ -131,8 +137,8 @@ async fn waiting_within_the_patience_uses_no_timeout() {
     let site = LoopbackSite::start(&[("/", vec![refusal, page(200, "", "good")])]).await;
     let plan = FetchPlan {
         pace: Pace {
-            delay: Duration::ZERO,
             patience: TEN,
+            ..Pace::default()
         },
         ..plan(Duration::from_secs(1))
     };

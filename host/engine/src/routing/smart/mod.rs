@@ -109,7 +109,7 @@ pub(crate) fn judge(clues: &Clues<'_>) -> Verdict {
     if !is_html(clues) {
         return Verdict::Enough;
     }
-    if walls::is_announced(clues) {
+    if walls::announced(clues).is_some() {
         return Verdict::NeedsBrowser(Rule::BotWall);
     }
     let plenty = if walls::is_refusal(clues.status) {
@@ -124,6 +124,30 @@ pub(crate) fn judge(clues: &Clues<'_>) -> Verdict {
         Some(rule) => Verdict::NeedsBrowser(rule),
         None => Verdict::Enough,
     }
+}
+
+/// Whose bot wall answered instead of the page, whatever the status; `None` for any other page.
+pub(crate) fn wall(clues: &Clues<'_>) -> Option<&'static str> {
+    if !is_html(clues) {
+        return None;
+    }
+    if let Some(rule) = walls::announced(clues) {
+        return Some(rule);
+    }
+    if walls::is_too_large(clues.body) {
+        return None;
+    }
+    let plenty = if walls::is_refusal(clues.status) {
+        REFUSAL_TEXT_PLENTY
+    } else {
+        walls::TEXT_PLENTY
+    };
+    if text::visible_chars(clues.body, plenty) >= plenty {
+        return None;
+    }
+    let shape = Shape::of(clues.body);
+    let is_small = shape.n_things <= shape::THINGS_MAX;
+    walls::challenge(clues, &shape).filter(|_| is_small)
 }
 
 /// By the stated type; without one, a body is HTML if it begins with a tag, a comment or a document

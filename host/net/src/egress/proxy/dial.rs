@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::error::Error as StdError;
 use std::future::{Ready, ready};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -20,7 +20,9 @@ use tower::Service;
 use tower::util::ServiceFn;
 use url::Url;
 
-use crate::egress::{Checked, Egress, EgressError, EgressFault, Route, Trust};
+use crate::egress::{
+    Checked, Egress, EgressError, EgressFault, Resolve, Route, Trust, UpstreamProxy,
+};
 
 /// Stands for the host of a connection: it resolves to the checked IP addresses only.
 const CHECKED_HOST: &str = "checked.invalid";
@@ -56,8 +58,8 @@ pub(super) async fn dial(
         let opening = direct(target, time_max);
         return in_time(opening, time_max, false).await;
     };
-    let upstream = &proxy.upstream.url;
-    let via = egress.checked(upstream, Trust::Operator).await?;
+    let upstream = &proxy.upstream;
+    let via = egress.checked(&upstream.url, Trust::Operator).await?;
     let opening = through(upstream, via, target, time_max);
     in_time(opening, time_max, true).await
 }
@@ -90,22 +92,23 @@ async fn direct(target: Checked, time_max: Duration) -> Result<TcpStream, Cause>
     Ok(stream.into_inner())
 }
 
-/// The upstream proxy resolves the name itself, except where its scheme leaves that to the client:
-/// then it gets the IP address.
-async fn through(
-    upstream: &Url,
+/// Opens a tunnel through an upstream proxy. The proxy resolves the name itself, except where its
+/// setting or its scheme leaves that to the client: then it gets the IP address.
+pub(crate) async fn through(
+    upstream: &UpstreamProxy,
     via: Checked,
     target: Checked,
     time_max: Duration,
 ) -> Result<TcpStream, Cause> {
     let proxy = checked_uri(via.port);
     let connector = connector(&via, time_max);
-    let named = destination(&target.host, target.port)?;
-    let first = target
-        .ip_addresses
-        .first()
-        .expect("a checked host has an IP address");
-    let resolved = destination(&bracketed(SocketAddr::new(*first, 0)), target.port)?;
+    let ip_address = preferred(&target.ip_addresses);
+    let resolved = destination(&bracketed(SocketAddr::new(ip_address, 0)), target.port)?;
+    let named = match upstream.resolve {
+        Resolve::Proxy => destination(&target.host, target.port)?,
+        Resolve::Local => resolved.clone(),
+    };
+    let upstream = &upstream.url;
     let login = login(upstream);
     let stream: TokioIo<TcpStream> = match upstream.scheme() {
         "socks5" | "socks5h" => {
@@ -132,6 +135,15 @@ async fn through(
         }
     };
     Ok(stream.into_inner())
+}
+
+/// The IP address that a proxy receives: one of version 4 if there is one, since fewer proxies reach
+/// version 6.
+fn preferred(ip_addresses: &[IpAddr]) -> IpAddr {
+    let version_4 = ip_addresses.iter().find(|address| address.is_ipv4());
+    *version_4
+        .or(ip_addresses.first())
+        .expect("a checked host has an IP address")
 }
 
 /// User and password in an upstream proxy's URL, percent-decoded.

@@ -34,6 +34,7 @@ use trawl_model::secret::Secret;
 use super::{Egress, Route};
 use meter::Meter;
 
+pub(super) use dial::through;
 pub use meter::Refusal;
 
 /// Bytes of one request's line and headers: browsers store up to 180 cookies of 4 KiB for a site,
@@ -178,8 +179,8 @@ impl ProxyChannel {
     /// Closes it and waits until every connection is closed.
     pub async fn close(self) {
         self.closing.cancel();
-        if let Err(error) = self.listening.await {
-            tracing::error!(%error, "a browser's proxy channel panicked");
+        if let Err(_panic) = self.listening.await {
+            tracing::error!("a browser's proxy channel panicked");
         }
     }
 }

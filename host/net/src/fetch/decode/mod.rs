@@ -1,7 +1,8 @@
-//! Decodes content codings as the bytes arrive. The limit on the body holds during decoding, so a
-//! decompression bomb ends at it.
+//! Decodes content codings as the bytes arrive, in steps of bounded work. The limit on the body
+//! holds for every coding and during decoding, so a decompression bomb ends at it.
 
 use brotli::{BrotliDecompressStream, BrotliResult, BrotliState, HeapAlloc, HuffmanCode};
+use bytes::{Buf, Bytes};
 use flate2::write::GzDecoder;
 use flate2::{Decompress, FlushDecompress, Status};
 use http::HeaderMap;
@@ -14,8 +15,13 @@ use zstd::stream::raw::{DParameter, Decoder as ZstdDecoder, Operation};
 pub const CODINGS_MAX: usize = 3;
 /// Window of a zstd body, as a power of two: 8 MiB, the most RFC 9659 allows a server to require.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
-/// Bytes decoded in one step, and the size of the buffer.
+/// Bytes that a coding emits in one step, about.
 const STEP_BYTES: usize = 32 * 1024;
+/// Bytes that a coding reads in one step: empty blocks cost time and emit nothing.
+const INPUT_STEP_BYTES: usize = 16 * 1024;
+/// Members of one gzip body. Those of blocked gzip have 64 KiB; each costs some microseconds, also
+/// if it is empty.
+const MEMBERS_MAX: usize = 65_536;
 
 /// Why a body could not be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,22 +38,58 @@ pub enum CodingError {
     /// The body ends early, or its checksum is wrong.
     #[error("the {0} body is truncated or corrupt")]
     Truncated(&'static str),
-    /// The decoded body exceeds its limit.
+    /// More than [`MEMBERS_MAX`] gzip members.
+    #[error("the gzip body has more than {MEMBERS_MAX} members")]
+    TooManyMembers,
+    /// The decoded body, or what one of its codings emits, exceeds the limit.
     #[error("the decoded body is larger than {0} bytes, the most that is fetched")]
     TooLarge(usize),
 }
 
-/// Decodes one body.
+/// Decodes one body, in steps of bounded work: whoever drives it can wait between two of them.
 pub(super) struct Decoder {
     /// Outermost first: the last one applied is the first one decoded.
-    codings: Vec<Coding>,
-    body: Body,
+    stages: Vec<Stage>,
+    /// What has arrived and is not decoded yet.
+    input: Bytes,
+    /// Most bytes that any stage emits.
+    bytes_max: usize,
+    is_ended: bool,
+    /// What was wrong with the end of the body.
+    fault: Option<CodingError>,
 }
 
-/// The decoded body, up to its limit.
-struct Body {
-    bytes: Vec<u8>,
-    bytes_max: usize,
+/// What a step of a [`Decoder`] did.
+#[derive(Debug)]
+pub(super) enum Step<'a> {
+    /// The next bytes of the body, at most four [`STEP_BYTES`].
+    Emitted(&'a [u8]),
+    /// Work inside, without bytes of the body.
+    Working,
+    /// Everything that has arrived is decoded.
+    Idle,
+}
+
+/// One coding and its output.
+struct Stage {
+    coding: Coding,
+    /// Output of its last step.
+    output: Vec<u8>,
+    /// What the next stage has taken of it.
+    taken: usize,
+    /// Bytes emitted so far.
+    emitted: usize,
+    /// Whether it may emit more without more input.
+    has_more: bool,
+    is_finished: bool,
+}
+
+/// What one step of a coding did.
+struct Progress {
+    /// Bytes of input that were used up.
+    read: usize,
+    /// Whether it may emit more without more input.
+    has_more: bool,
 }
 
 type Brotli = BrotliState<HeapAlloc<u8>, HeapAlloc<u32>, HeapAlloc<HuffmanCode>>;
@@ -55,6 +97,7 @@ type Brotli = BrotliState<HeapAlloc<u8>, HeapAlloc<u32>, HeapAlloc<HuffmanCode>>
 enum Coding {
     Gzip {
         member: Box<GzDecoder<Vec<u8>>>,
+        n_members: usize,
         state: State,
     },
     Deflate {
@@ -80,93 +123,147 @@ enum State {
     Inside,
     /// At a point where the body may end.
     Complete,
+    /// Behind the end, where everything is dropped.
+    Padding,
 }
 
-/// Receives decoded bytes.
-type Emit<'a> = &'a mut dyn FnMut(&[u8]) -> Result<(), CodingError>;
-
 impl Decoder {
-    /// Builds a decoder for a body with these headers, of at most `bytes_max` decoded bytes.
+    /// Builds a decoder for a body with these headers. No coding emits more than `bytes_max` bytes,
+    /// also those whose output is another coding's input.
     ///
     /// # Errors
     /// [`CodingError::Unknown`] and [`CodingError::TooMany`].
     pub(super) fn new(headers: &HeaderMap, bytes_max: usize) -> Result<Self, CodingError> {
-        let mut codings = Vec::new();
+        let mut stages = Vec::new();
         for value in headers.get_all(CONTENT_ENCODING) {
             let value = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
             for name in value.split(',').map(str::trim) {
-                codings.extend(Coding::named(name)?);
+                stages.extend(Coding::named(name)?.map(Stage::new));
             }
         }
-        if codings.len() > CODINGS_MAX {
+        if stages.len() > CODINGS_MAX {
             return Err(CodingError::TooMany);
         }
-        codings.reverse();
-        let bytes = Vec::new();
+        stages.reverse();
         Ok(Self {
-            codings,
-            body: Body { bytes, bytes_max },
+            stages,
+            input: Bytes::new(),
+            bytes_max,
+            is_ended: false,
+            fault: None,
         })
     }
 
     /// Whether the body has no coding.
     pub(super) fn is_identity(&self) -> bool {
-        self.codings.is_empty()
+        self.stages.is_empty()
     }
 
-    /// Bytes decoded so far.
-    pub(super) fn decoded_bytes(&self) -> usize {
-        self.body.bytes.len()
+    /// Adds the next bytes as they came over the wire, after everything before is decoded.
+    pub(super) fn push(&mut self, input: Bytes) {
+        self.input = input;
     }
 
-    /// Decodes the next bytes as they came over the wire.
+    /// Says that the body has ended. The steps that follow decode the rest, as far as it goes.
+    pub(super) fn end(&mut self) {
+        self.is_ended = true;
+    }
+
+    /// One step of bounded work in one stage: the innermost that has something to do, so that no
+    /// stage holds more than one step of output.
     ///
     /// # Errors
-    /// [`CodingError::Corrupt`] and [`CodingError::TooLarge`].
-    pub(super) fn push(&mut self, input: &[u8]) -> Result<(), CodingError> {
-        feed(&mut self.codings, input, &mut self.body)
-    }
-
-    /// Returns the body once all of it has arrived.
-    ///
-    /// # Errors
-    /// [`CodingError::Truncated`], and those of [`Decoder::push`].
-    pub(super) fn finish(self) -> Result<Vec<u8>, CodingError> {
-        let (body, ended) = self.end();
-        ended.map(|()| body)
-    }
-
-    /// Returns as much of the body as could be decoded, up to its limit, and whether that is all of
-    /// it.
-    pub(super) fn end(mut self) -> (Vec<u8>, Result<(), CodingError>) {
-        let mut codings = self.codings.as_mut_slice();
-        let mut ended = Ok(());
-        while let [first, rest @ ..] = codings {
-            let finished = first.finish(&mut |decoded| feed(rest, decoded, &mut self.body));
-            ended = ended.and(finished);
-            codings = rest;
+    /// [`CodingError::Corrupt`], [`CodingError::TooLarge`] and [`CodingError::TooManyMembers`];
+    /// after the end also [`CodingError::Truncated`], once everything is emitted.
+    pub(super) fn step(&mut self) -> Result<Step<'_>, CodingError> {
+        let n_stages = self.stages.len();
+        let busy = (0..n_stages)
+            .rev()
+            .find(|stage| self.stages[*stage].has_more || !self.input_of(*stage).is_empty());
+        let worked = match busy {
+            Some(stage) => {
+                self.decode(stage)?;
+                stage
+            }
+            None if !self.is_ended => return Ok(Step::Idle),
+            None => {
+                let unfinished = self.stages.iter().position(|stage| !stage.is_finished);
+                let Some(stage) = unfinished else {
+                    return self.fault.take().map_or(Ok(Step::Idle), Err);
+                };
+                self.finish(stage);
+                stage
+            }
+        };
+        let stage = &mut self.stages[worked];
+        stage.emitted += stage.output.len();
+        if worked + 1 < n_stages {
+            if stage.emitted > self.bytes_max {
+                return Err(CodingError::TooLarge(self.bytes_max));
+            }
+            return Ok(Step::Working);
         }
-        (self.body.bytes, ended)
+        Ok(match stage.output.as_slice() {
+            [] => Step::Working,
+            bytes => Step::Emitted(bytes),
+        })
+    }
+
+    fn input_of(&self, stage: usize) -> &[u8] {
+        match stage.checked_sub(1) {
+            None => &self.input,
+            Some(before) => &self.stages[before].output[self.stages[before].taken..],
+        }
+    }
+
+    fn decode(&mut self, stage: usize) -> Result<(), CodingError> {
+        let (before, rest) = self.stages.split_at_mut(stage);
+        let input = match before.last() {
+            None => &self.input[..],
+            Some(before) => &before.output[before.taken..],
+        };
+        let input = &input[..input.len().min(INPUT_STEP_BYTES)];
+        let current = &mut rest[0];
+        current.output.clear();
+        current.taken = 0;
+        let progress = current.coding.decode(input, &mut current.output)?;
+        current.has_more = progress.has_more;
+        match before.last_mut() {
+            None => self.input.advance(progress.read),
+            Some(before) => before.taken += progress.read,
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, stage: usize) {
+        let stage = &mut self.stages[stage];
+        stage.output.clear();
+        (stage.taken, stage.is_finished) = (0, true);
+        if let Err(fault) = stage.coding.finish(&mut stage.output) {
+            self.fault.get_or_insert(fault);
+        }
     }
 }
 
-/// Passes bytes through the codings into the body. Recurses once per coding.
-fn feed(codings: &mut [Coding], input: &[u8], body: &mut Body) -> Result<(), CodingError> {
-    match codings {
-        [] => body.extend(input),
-        [first, rest @ ..] => first.push(input, &mut |decoded| feed(rest, decoded, body)),
+impl Stage {
+    fn new(coding: Coding) -> Self {
+        Self {
+            coding,
+            output: Vec::new(),
+            taken: 0,
+            emitted: 0,
+            has_more: false,
+            is_finished: false,
+        }
     }
 }
 
-impl Body {
-    fn extend(&mut self, bytes: &[u8]) -> Result<(), CodingError> {
-        let room = self.bytes_max - self.bytes.len();
-        self.bytes
-            .extend_from_slice(&bytes[..bytes.len().min(room)]);
-        if bytes.len() > room {
-            Err(CodingError::TooLarge(self.bytes_max))
-        } else {
-            Ok(())
+impl Progress {
+    /// All of the input was used up, and there is no more output.
+    fn all(input: &[u8]) -> Self {
+        Self {
+            read: input.len(),
+            has_more: false,
         }
     }
 }
@@ -179,6 +276,7 @@ impl Coding {
             "" | "identity" | "none" => return Ok(None),
             "gzip" | "x-gzip" => Self::Gzip {
                 member: new_member(),
+                n_members: 1,
                 state,
             },
             "deflate" => Self::Deflate {
@@ -198,40 +296,46 @@ impl Coding {
         }))
     }
 
-    fn push(&mut self, input: &[u8], emit: Emit<'_>) -> Result<(), CodingError> {
-        if input.is_empty() {
-            return Ok(());
-        }
+    /// Decodes some of the input, at most about [`STEP_BYTES`] of output.
+    fn decode(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<Progress, CodingError> {
         match self {
-            Self::Gzip { member, state } => push_gzip(member, state, input, emit),
+            Self::Gzip {
+                member,
+                n_members,
+                state,
+            } => decode_gzip(member, n_members, state, input, output),
+            Self::Deflate {
+                stream: Some(stream),
+                state,
+                ..
+            } => decode_deflate(stream, state, input, output),
             Self::Deflate {
                 stream,
                 head,
                 state,
             } => {
-                let Some(stream) = stream else {
-                    // The first two bytes distinguish the zlib format that the standard requires
-                    // from the raw stream that some servers send.
-                    head.extend_from_slice(input);
-                    if head.len() < 2 {
-                        *state = State::Inside;
-                        return Ok(());
-                    }
-                    let new = stream.insert(Decompress::new(is_zlib(head)));
-                    return push_deflate(new, state, &std::mem::take(head), emit);
-                };
-                push_deflate(stream, state, input, emit)
+                // The first two bytes distinguish the zlib format that the standard requires from
+                // the raw stream that some servers send.
+                let read = input.len().min(2 - head.len());
+                head.extend_from_slice(&input[..read]);
+                *state = State::Inside;
+                if head.len() == 2 {
+                    let stream = stream.insert(Decompress::new(is_zlib(head)));
+                    decode_deflate(stream, state, head, output)?;
+                }
+                let has_more = false;
+                Ok(Progress { read, has_more })
             }
-            Self::Brotli { stream, state } => push_brotli(stream, state, input, emit),
-            Self::Zstd { stream, state } => push_zstd(stream, state, input, emit),
+            Self::Brotli { stream, state } => decode_brotli(stream, state, input, output),
+            Self::Zstd { stream, state } => decode_zstd(stream, state, input, output),
         }
     }
 
-    fn finish(&mut self, emit: Emit<'_>) -> Result<(), CodingError> {
+    fn finish(&mut self, output: &mut Vec<u8>) -> Result<(), CodingError> {
         let (name, state) = match self {
-            Self::Gzip { member, state } => {
+            Self::Gzip { member, state, .. } => {
                 if *state == State::Inside {
-                    end_member(member, emit)?;
+                    end_member(member, output)?;
                     *state = State::Complete;
                 }
                 ("gzip", *state)
@@ -242,7 +346,7 @@ impl Coding {
         };
         match state {
             State::Inside => Err(CodingError::Truncated(name)),
-            State::Empty | State::Complete => Ok(()),
+            State::Empty | State::Complete | State::Padding => Ok(()),
         }
     }
 }
@@ -251,41 +355,45 @@ fn new_member() -> Box<GzDecoder<Vec<u8>>> {
     Box::new(GzDecoder::new(Vec::new()))
 }
 
-fn push_gzip(
+fn decode_gzip(
     member: &mut Box<GzDecoder<Vec<u8>>>,
+    n_members: &mut usize,
     state: &mut State,
-    mut input: &[u8],
-    emit: Emit<'_>,
-) -> Result<(), CodingError> {
-    while !input.is_empty() {
-        if *state == State::Complete {
-            // Another member may follow; anything else after the end is padding, which browsers
-            // ignore.
-            if input[0] != 0x1f {
-                return Ok(());
-            }
-            *member = new_member();
+    input: &[u8],
+    output: &mut Vec<u8>,
+) -> Result<Progress, CodingError> {
+    if *state == State::Complete {
+        // Another member may follow; anything else after the end is padding, which browsers
+        // ignore.
+        if input.first() != Some(&0x1f) {
+            *state = State::Padding;
+        } else if *n_members == MEMBERS_MAX {
+            return Err(CodingError::TooManyMembers);
         }
-        *state = State::Inside;
-        let read = member
-            .write(input)
-            .map_err(|_| CodingError::Corrupt("gzip"))?;
-        emit(member.get_ref())?;
-        member.get_mut().clear();
-        if read == 0 {
-            end_member(member, emit)?;
-            *state = State::Complete;
-        }
-        input = &input[read..];
+        *n_members += 1;
+        *member = new_member();
     }
-    Ok(())
+    // Padding goes on to the end, whatever is in it and whatever pieces it comes in.
+    if *state == State::Padding {
+        return Ok(Progress::all(input));
+    }
+    *state = State::Inside;
+    let read = member
+        .write(input)
+        .map_err(|_| CodingError::Corrupt("gzip"))?;
+    output.append(member.get_mut());
+    if read == 0 {
+        end_member(member, output)?;
+        *state = State::Complete;
+    }
+    let has_more = false;
+    Ok(Progress { read, has_more })
 }
 
-/// Checks length and checksum of a gzip member.
-fn end_member(member: &mut GzDecoder<Vec<u8>>, emit: Emit<'_>) -> Result<(), CodingError> {
+/// Checks length and checksum of a gzip member, and emits the rest of it.
+fn end_member(member: &mut GzDecoder<Vec<u8>>, output: &mut Vec<u8>) -> Result<(), CodingError> {
     let ended = member.try_finish();
-    emit(member.get_ref())?;
-    member.get_mut().clear();
+    output.append(member.get_mut());
     ended.map_err(|_| CodingError::Truncated("gzip"))
 }
 
@@ -294,34 +402,34 @@ fn is_zlib(head: &[u8]) -> bool {
     head[0] & 0x0f == 8 && u16::from_be_bytes([head[0], head[1]]).is_multiple_of(31)
 }
 
-fn push_deflate(
+fn decode_deflate(
     stream: &mut Decompress,
     state: &mut State,
-    mut input: &[u8],
-    emit: Emit<'_>,
-) -> Result<(), CodingError> {
-    let mut buffer = [0; STEP_BYTES];
-    while *state != State::Complete {
-        *state = State::Inside;
-        let (read, written) = (stream.total_in(), stream.total_out());
-        let status = stream
-            .decompress(input, &mut buffer, FlushDecompress::None)
-            .map_err(|_| CodingError::Corrupt("deflate"))?;
-        let (read, written) = (
-            (stream.total_in() - read) as usize,
-            (stream.total_out() - written) as usize,
-        );
-        emit(&buffer[..written])?;
-        input = &input[read..];
-        if status == Status::StreamEnd {
-            *state = State::Complete;
-        } else if read == 0 && written == 0 {
-            // A call may flush its window and leave the input for the next one, so only a call
-            // without any progress is the last.
-            break;
-        }
+    input: &[u8],
+    output: &mut Vec<u8>,
+) -> Result<Progress, CodingError> {
+    if *state == State::Complete {
+        return Ok(Progress::all(input));
     }
-    Ok(())
+    *state = State::Inside;
+    let (read, written) = (stream.total_in(), output.len());
+    output.reserve(STEP_BYTES);
+    let status = stream
+        .decompress_vec(input, output, FlushDecompress::None)
+        .map_err(|_| CodingError::Corrupt("deflate"))?;
+    let read = (stream.total_in() - read) as usize;
+    let has_written = output.len() > written;
+    if status == Status::StreamEnd {
+        *state = State::Complete;
+        return Ok(Progress::all(input));
+    }
+    if read == 0 && !has_written {
+        return Ok(Progress::all(input));
+    }
+    // A call may flush its window and leave the input for the next one, so only a call without any
+    // progress is the last.
+    let has_more = has_written;
+    Ok(Progress { read, has_more })
 }
 
 /// A decoder without the large windows (up to 1 GiB of memory) of RFC 9841, which no browser
@@ -334,36 +442,42 @@ fn new_brotli() -> Box<Brotli> {
     ))
 }
 
-fn push_brotli(
+fn decode_brotli(
     stream: &mut Brotli,
     state: &mut State,
     input: &[u8],
-    emit: Emit<'_>,
-) -> Result<(), CodingError> {
-    let mut buffer = [0; STEP_BYTES];
-    let (mut available, mut read, mut total) = (input.len(), 0, 0);
-    while *state != State::Complete {
-        *state = State::Inside;
-        let (mut room, mut written) = (STEP_BYTES, 0);
-        let result = BrotliDecompressStream(
-            &mut available,
-            &mut read,
-            input,
-            &mut room,
-            &mut written,
-            &mut buffer,
-            &mut total,
-            stream,
-        );
-        emit(&buffer[..written])?;
-        match result {
-            BrotliResult::ResultSuccess => *state = State::Complete,
-            BrotliResult::NeedsMoreOutput => {}
-            BrotliResult::NeedsMoreInput => break,
-            BrotliResult::ResultFailure => return Err(CodingError::Corrupt("br")),
-        }
+    output: &mut Vec<u8>,
+) -> Result<Progress, CodingError> {
+    if *state == State::Complete {
+        return Ok(Progress::all(input));
     }
-    Ok(())
+    *state = State::Inside;
+    output.resize(STEP_BYTES, 0);
+    let (mut available, mut read, mut total) = (input.len(), 0, 0);
+    let (mut room, mut written) = (STEP_BYTES, 0);
+    let result = BrotliDecompressStream(
+        &mut available,
+        &mut read,
+        input,
+        &mut room,
+        &mut written,
+        output,
+        &mut total,
+        stream,
+    );
+    output.truncate(written);
+    match result {
+        BrotliResult::ResultSuccess => {
+            *state = State::Complete;
+            Ok(Progress::all(input))
+        }
+        BrotliResult::NeedsMoreOutput => {
+            let has_more = true;
+            Ok(Progress { read, has_more })
+        }
+        BrotliResult::NeedsMoreInput => Ok(Progress::all(input)),
+        BrotliResult::ResultFailure => Err(CodingError::Corrupt("br")),
+    }
 }
 
 fn new_zstd() -> Result<ZstdDecoder<'static>, CodingError> {
@@ -375,32 +489,30 @@ fn new_zstd() -> Result<ZstdDecoder<'static>, CodingError> {
     Ok(stream)
 }
 
-fn push_zstd(
+fn decode_zstd(
     stream: &mut ZstdDecoder<'static>,
     state: &mut State,
-    mut input: &[u8],
-    emit: Emit<'_>,
-) -> Result<(), CodingError> {
-    let mut buffer = [0; STEP_BYTES];
-    loop {
-        let step = stream
-            .run_on_buffers(input, &mut buffer)
-            .map_err(|_| CodingError::Corrupt("zstd"))?;
-        *state = match step.remaining {
-            0 => State::Complete,
-            _ => State::Inside,
-        };
-        emit(&buffer[..step.bytes_written])?;
-        input = &input[step.bytes_read..];
-        if input.is_empty() && step.bytes_written < STEP_BYTES {
-            return Ok(());
-        }
-        // The buffer is full at the very end of a frame: another call would start a new frame.
-        if input.is_empty() && *state == State::Complete {
-            return Ok(());
-        }
-    }
+    input: &[u8],
+    output: &mut Vec<u8>,
+) -> Result<Progress, CodingError> {
+    output.resize(STEP_BYTES, 0);
+    let step = stream
+        .run_on_buffers(input, output)
+        .map_err(|_| CodingError::Corrupt("zstd"))?;
+    output.truncate(step.bytes_written);
+    *state = match step.remaining {
+        0 => State::Complete,
+        _ => State::Inside,
+    };
+    // The buffer may be full at the very end of a frame: another call would start a new frame.
+    let is_end = step.bytes_read == input.len() && *state == State::Complete;
+    Ok(Progress {
+        read: step.bytes_read,
+        has_more: step.bytes_written == STEP_BYTES && !is_end,
+    })
 }
 
+#[cfg(test)]
+mod fuzz;
 #[cfg(test)]
 mod tests;

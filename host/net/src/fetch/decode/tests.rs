@@ -10,7 +10,7 @@ fn text() -> Vec<u8> {
     TEXT.repeat(3000)
 }
 
-fn gzip(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoded = Vec::new();
     let level = flate2::Compression::default();
     flate2::read::GzEncoder::new(bytes, level)
@@ -19,7 +19,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoded
 }
 
-fn deflate(bytes: &[u8], is_zlib: bool) -> Vec<u8> {
+pub(super) fn deflate(bytes: &[u8], is_zlib: bool) -> Vec<u8> {
     let mut encoded = Vec::new();
     let level = flate2::Compression::default();
     if is_zlib {
@@ -31,7 +31,7 @@ fn deflate(bytes: &[u8], is_zlib: bool) -> Vec<u8> {
     encoded
 }
 
-fn br(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn br(bytes: &[u8]) -> Vec<u8> {
     let mut encoded = Vec::new();
     brotli::CompressorReader::new(bytes, 4096, 5, 22)
         .read_to_end(&mut encoded)
@@ -39,11 +39,11 @@ fn br(bytes: &[u8]) -> Vec<u8> {
     encoded
 }
 
-fn zstd(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 3).expect("memory to memory")
 }
 
-fn decode_in(
+pub(super) fn decode_in(
     pieces: usize,
     coding: &str,
     encoded: &[u8],
@@ -55,10 +55,39 @@ fn decode_in(
         HeaderValue::from_str(coding).expect("a header value"),
     );
     let mut decoder = Decoder::new(&headers, max)?;
+    let mut body = Vec::new();
     for piece in encoded.chunks(pieces) {
-        decoder.push(piece)?;
+        if decoder.is_identity() {
+            append(&mut body, piece, max)?;
+        } else {
+            decoder.push(Bytes::copy_from_slice(piece));
+            drain(&mut decoder, &mut body, max)?;
+        }
     }
-    decoder.finish()
+    decoder.end();
+    drain(&mut decoder, &mut body, max)?;
+    Ok(body)
+}
+
+fn drain(decoder: &mut Decoder, body: &mut Vec<u8>, max: usize) -> Result<(), CodingError> {
+    loop {
+        match decoder.step()? {
+            Step::Emitted(bytes) => {
+                assert!(bytes.len() <= 4 * STEP_BYTES, "{}", bytes.len());
+                append(body, bytes, max)?;
+            }
+            Step::Working => {}
+            Step::Idle => return Ok(()),
+        }
+    }
+}
+
+fn append(body: &mut Vec<u8>, bytes: &[u8], max: usize) -> Result<(), CodingError> {
+    if body.len() + bytes.len() > max {
+        return Err(CodingError::TooLarge(max));
+    }
+    body.extend_from_slice(bytes);
+    Ok(())
 }
 
 fn decode(coding: &str, encoded: &[u8]) -> Result<Vec<u8>, CodingError> {
@@ -193,4 +222,68 @@ fn several_members_are_one_body_and_padding_after_them_is_dropped() {
     let mut frames = zstd(b"one ");
     frames.extend(zstd(b"two"));
     assert_eq!(decode("zstd", &frames), Ok(b"one two".to_vec()));
+}
+
+/// Deflate blocks without content: five bytes each, and nothing comes out.
+fn empty_blocks(bytes: usize) -> Vec<u8> {
+    let mut blocks = [0, 0, 0, 0xff, 0xff].repeat(bytes / 5);
+    blocks.extend([1, 0, 0, 0xff, 0xff]);
+    blocks
+}
+
+#[test]
+fn what_an_outer_coding_emits_is_bounded_although_the_body_stays_empty() {
+    const MAX: usize = 1 << 20;
+    let blocks = empty_blocks(8 << 20);
+    assert_eq!(
+        decode_in(4096, "deflate", &blocks[..MAX], MAX),
+        Err(CodingError::Truncated("deflate"))
+    );
+    let bombs = [
+        ("deflate, gzip", gzip(&blocks)),
+        ("deflate, zstd", zstd(&blocks)),
+        ("deflate, br", br(&blocks)),
+        ("deflate, gzip, gzip", gzip(&gzip(&blocks))),
+    ];
+    for (coding, bomb) in bombs {
+        assert_eq!(
+            decode_in(64 << 10, coding, &bomb, MAX),
+            Err(CodingError::TooLarge(MAX)),
+            "{coding}"
+        );
+    }
+}
+
+#[test]
+fn a_step_of_a_bomb_is_short_and_says_when_nothing_comes_out() {
+    let bomb = gzip(&empty_blocks(8 << 20));
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_ENCODING, HeaderValue::from_static("deflate, gzip"));
+    let mut decoder = Decoder::new(&headers, 64 << 20).expect("two codings");
+    decoder.push(bomb.into());
+    let mut n_steps = 0;
+    while !matches!(decoder.step(), Ok(Step::Idle)) {
+        n_steps += 1;
+    }
+    assert!(n_steps >= (8 << 20) / (4 * STEP_BYTES), "{n_steps} steps");
+}
+
+#[test]
+fn gzip_members_without_output_are_counted() {
+    let mut members = gzip(b"").repeat(MEMBERS_MAX);
+    assert_eq!(decode_in(4096, "gzip", &members, 100), Ok(Vec::new()));
+    members.extend(gzip(b"one too many"));
+    assert_eq!(
+        decode_in(4096, "gzip", &members, 100),
+        Err(CodingError::TooManyMembers)
+    );
+}
+
+#[test]
+fn padding_that_begins_like_a_member_is_dropped_in_pieces_of_any_size() {
+    let padded = [gzip(TEXT), b"\0\x1f\x8b and more".to_vec()].concat();
+    for pieces in 1..padded.len() + 1 {
+        let decoded = decode_in(pieces, "gzip", &padded, 1 << 20);
+        assert_eq!(decoded.as_deref(), Ok(TEXT), "in pieces of {pieces}");
+    }
 }

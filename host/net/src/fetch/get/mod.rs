@@ -10,12 +10,15 @@ use http::{HeaderMap, HeaderValue, Method};
 use tokio::time::{Instant, timeout};
 use url::Url;
 
+use trawl_model::memory::{MemoryShare, PageMemory};
+use trawl_model::redact::without_userinfo;
 use trawl_plan::Pool;
 
-use super::decode::{CodingError, Decoder};
-use super::{ACCEPTED_ENCODING, DECODE_STEP_BYTES, DECODE_YIELD_BYTES, FetchError, Fetcher, hop};
-use crate::egress::{Reply, Route};
-use crate::politeness::{Permit, Politeness};
+use super::body::{BodyLimits, receive};
+use super::decode::CodingError;
+use super::{ACCEPTED_ENCODING, FetchError, Fetcher, hop};
+use crate::egress::Route;
+use crate::politeness::{Permit, Politeness, RequestPace};
 
 /// Redirects that are followed: RFC 9309 section 2.3.1.2 requires at least five.
 pub const GET_REDIRECTS_MAX: usize = 5;
@@ -39,6 +42,20 @@ pub trait Get: Send + Sync {
         url: &'a Url,
         limits: GetLimits,
     ) -> BoxFuture<'a, Result<GetResponse, FetchError>>;
+
+    /// The same for one account: the body takes from its share of the memory budget, not from the
+    /// server's own.
+    ///
+    /// # Errors
+    /// As [`Self::get`].
+    fn get_for<'a>(
+        &'a self,
+        _account: &'a MemoryShare,
+        url: &'a Url,
+        limits: GetLimits,
+    ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
+        self.get(url, limits)
+    }
 }
 
 /// Limits of fetching a file.
@@ -48,10 +65,10 @@ pub struct GetLimits {
     pub bytes_max: usize,
     /// Time limit without the wait for a permit.
     pub time_max: Duration,
-    /// Minimum time since the last request to the host that had a delay too; zero is no delay.
+    /// The request's pace; see [`RequestPace`].
     /// `None` takes no permit and waits only for a pause that the host requested: for a fetch on
     /// behalf of a page that may hold the permit itself.
-    pub delay: Option<Duration>,
+    pub pace: Option<RequestPace>,
 }
 
 /// A fetched file.
@@ -93,16 +110,21 @@ impl PoliteGet {
         }
     }
 
-    async fn follow(&self, url: &Url, limits: GetLimits) -> Result<GetResponse, FetchError> {
+    async fn follow(
+        &self,
+        url: &Url,
+        limits: GetLimits,
+        memory: PageMemory,
+    ) -> Result<GetResponse, FetchError> {
         let route = self.fetcher.egress.route(Pool::Standard.name(), None);
-        let mut url = hop::without_userinfo(url.clone());
+        let mut url = without_userinfo(url.clone());
         let (mut redirects, mut retries) = (0, 0);
         let mut time_left = limits.time_max;
         loop {
             let host = url.host_str().unwrap_or_default();
-            let _permit = self.permit(host, limits.delay).await?;
+            let _permit = self.permit(host, limits.pace).await?;
             let started = Instant::now();
-            let request = self.request(&url, &route, limits.bytes_max);
+            let request = self.request(&url, &route, limits.bytes_max, &memory);
             let result = timeout(time_left, request).await;
             let (headers, response) =
                 result.map_err(|_| FetchError::TimedOut(limits.time_max))??;
@@ -134,11 +156,11 @@ impl PoliteGet {
     async fn permit(
         &self,
         host: &str,
-        delay: Option<Duration>,
+        pace: Option<RequestPace>,
     ) -> Result<Option<Permit>, FetchError> {
         let permit = async {
-            match delay {
-                Some(delay) => Some(self.politeness.permit_with(host, delay).await),
+            match pace {
+                Some(pace) => Some(self.politeness.permit_with(host, pace).await),
                 None => {
                     self.politeness.wait_out_pause(host).await;
                     None
@@ -154,6 +176,7 @@ impl PoliteGet {
         url: &Url,
         route: &Route,
         bytes_max: usize,
+        memory: &PageMemory,
     ) -> Result<(HeaderMap, GetResponse), FetchError> {
         let mut request = reqwest::Request::new(Method::GET, url.clone());
         let user_agent = HeaderValue::from_str(&self.fetcher.config.user_agent);
@@ -166,12 +189,17 @@ impl PoliteGet {
         headers.insert(ACCEPT_ENCODING, ACCEPTED_ENCODING);
         let reply = self.fetcher.egress.send(request, route).await?;
         let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
-        let (body, end) = receive(reply, bytes_max).await?;
+        let limits = BodyLimits {
+            wire_bytes_max: bytes_max as u64,
+            body_bytes_max: bytes_max,
+            idle_max: Some(self.fetcher.config.body_idle_max),
+        };
+        let received = receive(reply, limits, memory, None).await?;
         let response = GetResponse {
             status,
             final_url: url.clone(),
-            body,
-            end,
+            body: received.body,
+            end: end_of(received.end)?,
         };
         Ok((headers, response))
     }
@@ -183,56 +211,31 @@ impl Get for PoliteGet {
         url: &'a Url,
         limits: GetLimits,
     ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
-        Box::pin(self.follow(url, limits))
+        Box::pin(self.follow(url, limits, self.fetcher.own_memory()))
+    }
+
+    fn get_for<'a>(
+        &'a self,
+        account: &'a MemoryShare,
+        url: &'a Url,
+        limits: GetLimits,
+    ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
+        Box::pin(self.follow(url, limits, account.page()))
     }
 }
 
-/// Reads as much of a body as arrives, up to its limit.
-pub(super) async fn receive(
-    mut reply: Reply,
-    bytes_max: usize,
-) -> Result<(Bytes, BodyEnd), FetchError> {
-    let mut decoder = Decoder::new(reply.headers(), bytes_max)?;
-    let mut yield_at = DECODE_YIELD_BYTES;
-    let mut end = BodyEnd::Complete;
-    'body: loop {
-        let chunk = match reply.chunk().await {
-            Ok(Some(chunk)) => chunk,
-            Ok(None) => break,
-            Err(_) => {
-                end = BodyEnd::Broken;
-                break;
-            }
-        };
-        for piece in chunk.chunks(DECODE_STEP_BYTES) {
-            if let Err(error) = decoder.push(piece) {
-                end = end_of(&error);
-                break 'body;
-            }
-            if decoder.decoded_bytes() >= yield_at {
-                yield_at = decoder.decoded_bytes() + DECODE_YIELD_BYTES;
-                tokio::task::yield_now().await;
-            }
+/// How a body ended.
+///
+/// # Errors
+/// There was no memory for it.
+pub(super) fn end_of(end: Result<(), FetchError>) -> Result<BodyEnd, FetchError> {
+    match end {
+        Ok(()) => Ok(BodyEnd::Complete),
+        Err(FetchError::TooLarge(_) | FetchError::Coding(CodingError::TooLarge(_))) => {
+            Ok(BodyEnd::Truncated)
         }
-        if reply.body_bytes() > bytes_max as u64 {
-            end = BodyEnd::Truncated;
-            break;
-        }
-    }
-    let (body, ended) = decoder.end();
-    if let (BodyEnd::Complete, Err(error)) = (end, ended) {
-        end = end_of(&error);
-    }
-    Ok((body.into(), end))
-}
-
-fn end_of(error: &CodingError) -> BodyEnd {
-    match error {
-        CodingError::TooLarge(_) => BodyEnd::Truncated,
-        CodingError::Unknown(_)
-        | CodingError::TooMany
-        | CodingError::Corrupt(_)
-        | CodingError::Truncated(_) => BodyEnd::Broken,
+        Err(error @ FetchError::Memory(_)) => Err(error),
+        Err(_) => Ok(BodyEnd::Broken),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::politeness::PolitenessConfig;
 const LIMITS: GetLimits = GetLimits {
     bytes_max: 1_000,
     time_max: Duration::from_secs(5),
-    delay: Some(Duration::ZERO),
+    pace: Some(RequestPace::NONE),
 };
 
 fn get() -> PoliteGet {
@@ -133,7 +133,7 @@ async fn a_fetch_without_a_delay_does_not_wait_for_the_pages_permit() {
     let _page = politeness.permit("127.0.0.1").await;
     let get = PoliteGet::new(fetcher(), politeness);
     let limits = GetLimits {
-        delay: None,
+        pace: None,
         ..LIMITS
     };
     let response = timeout(LIMITS.time_max, get.get(&site.url("/"), limits)).await;

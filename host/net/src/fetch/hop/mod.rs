@@ -1,14 +1,14 @@
 //! One request towards a page: its headers, and where its response redirects. Pure.
 
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, AUTHORIZATION, COOKIE, LOCATION, USER_AGENT,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use url::Url;
 
+use trawl_model::redact::without_userinfo;
 use trawl_plan::FetchPlan;
+use trawl_plan::address::basic_authorization;
 
 use super::FetchError;
 
@@ -158,14 +158,6 @@ pub(super) fn text(value: &HeaderValue) -> String {
     }
 }
 
-/// A URL without user and password.
-pub fn without_userinfo(mut url: Url) -> Url {
-    // These fail only for URLs without a host, which have neither.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url
-}
-
 fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
@@ -191,48 +183,6 @@ fn set_all(headers: &mut HeaderMap, callers: &[(HeaderName, HeaderValue)]) {
 
 fn sendable(value: &str, header: &'static str) -> Result<HeaderValue, FetchError> {
     HeaderValue::from_bytes(value.as_bytes()).map_err(|_| FetchError::Unsendable(header))
-}
-
-/// `Authorization` for `https://user:password@host/`. RFC 7617.
-pub fn basic_authorization(url: &Url) -> Option<HeaderValue> {
-    if url.username().is_empty() && url.password().is_none() {
-        return None;
-    }
-    let mut pair = percent_decoded(url.username());
-    pair.push(b':');
-    pair.extend(percent_decoded(url.password().unwrap_or_default()));
-    let mut value =
-        HeaderValue::try_from(format!("Basic {}", BASE64_STANDARD.encode(pair))).ok()?;
-    value.set_sensitive(true);
-    Some(value)
-}
-
-fn percent_decoded(text: &str) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let escaped = match (first, tail) {
-            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)),
-            _ => None,
-        };
-        rest = match escaped {
-            Some((high, low)) => {
-                decoded.push(high * 16 + low);
-                &tail[2..]
-            }
-            None => {
-                decoded.push(*first);
-                tail
-            }
-        };
-    }
-    decoded
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit)
-        .to_digit(16)
-        .and_then(|value| value.try_into().ok())
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 use std::time::Duration;
 
-use trawl_plan::{CachePlan, Pace, Pool};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 
 use super::*;
 
 fn plan() -> FetchPlan {
     FetchPlan {
-        timeout: Duration::from_secs(30),
         headers: vec![
             (AUTHORIZATION, HeaderValue::from_static("Bearer x")),
             (
@@ -15,19 +15,8 @@ fn plan() -> FetchPlan {
             ),
         ],
         cookies: vec![("sid".to_owned(), "1".to_owned())],
-        user_agent: None,
         locale: Some("de-DE".to_owned()),
-        country_code: None,
-        pool: Pool::Standard,
-        respect_robots: false,
-        cache: CachePlan {
-            enabled: false,
-            max_age: Duration::ZERO,
-            allow_stale: false,
-            skip_browser: false,
-        },
-        pace: Pace::default(),
-        gate: None,
+        ..FetchPlan::bare(Duration::from_secs(30))
     }
 }
 

@@ -6,9 +6,13 @@
 //! the middle of a pattern as an end, never compares percent-encodings, and compiles one regular
 //! expression for each pattern with a `$`, so that a hostile file of 500 KiB costs seconds.
 
+mod plain;
+
 use std::time::Duration;
 
 use memchr::memmem;
+
+use plain::Plain;
 
 /// Bytes of a robots.txt that are read. RFC 9309 section 2.5 requires at least 500 KiB.
 pub const ROBOTS_BYTES_MAX: usize = 500 * 1024;
@@ -24,9 +28,11 @@ pub const SITEMAPS_MAX: usize = 500;
 /// The rules of one robots.txt for one crawler.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rules {
-    /// The most specific first, and of two equally specific ones the `Allow`: the first match
-    /// decides.
-    rules: Vec<Rule>,
+    /// Rules that are the beginning of a path, or a whole one.
+    plain: Plain,
+    /// The others, each once. The most specific first, and of two equally specific ones the
+    /// `Allow`: the first match decides.
+    wildcards: Vec<Rule>,
     /// Minimum time between two requests, as it is obeyed.
     pub crawl_delay: Option<Duration>,
     /// URLs of sitemaps, as they are written.
@@ -43,6 +49,14 @@ struct Rule {
     parts: Vec<String>,
     /// Whether the pattern ends with `$`.
     is_whole: bool,
+}
+
+/// How much a rule counts against others that match: the more specific one decides, and the `Allow`
+/// of two equally specific ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Weight {
+    octets: usize,
+    is_allow: bool,
 }
 
 /// A recognised line.
@@ -102,16 +116,16 @@ impl Rules {
             }
         }
         let Group {
-            mut rules,
-            crawl_delay,
-            ..
+            rules, crawl_delay, ..
         } = if own.is_present { own } else { default };
-        rules.sort_by(|a, b| {
-            let by_length = b.octets.cmp(&a.octets);
-            by_length.then(b.is_allow.cmp(&a.is_allow))
-        });
+        let (plain, mut wildcards): (Vec<Rule>, Vec<Rule>) =
+            rules.into_iter().partition(Rule::is_plain);
+        let order = |a: &Rule, b: &Rule| b.weight().cmp(&a.weight()).then(a.parts.cmp(&b.parts));
+        wildcards.sort_unstable_by(order);
+        wildcards.dedup();
         Self {
-            rules,
+            plain: Plain::new(plain),
+            wildcards,
             crawl_delay,
             sitemaps,
         }
@@ -119,12 +133,28 @@ impl Rules {
 
     /// Whether this path with its query (`/a?b`) may be fetched.
     pub fn allows(&self, path_and_query: &str) -> bool {
-        if path_and_query == "/robots.txt" || self.rules.is_empty() {
+        if path_and_query == "/robots.txt" || self.is_empty() {
             return true;
         }
         let path = normalize(path_and_query, Text::Path);
-        let decisive = self.rules.iter().find(|rule| rule.matches(&path));
-        decisive.is_none_or(|rule| rule.is_allow)
+        let plain = self.plain.find(&path);
+        let mut stronger = self.wildcards.iter();
+        let decisive = stronger
+            .by_ref()
+            .take_while(|rule| Some(rule.weight()) > plain)
+            .find(|rule| rule.matches(&path));
+        let decisive = decisive.map(Rule::weight).or(plain);
+        decisive.is_none_or(|weight| weight.is_allow)
+    }
+
+    /// Most steps that [`allows`](Self::allows) takes for a path of so many bytes: the product of
+    /// its length and the number of rules with wildcards. Other rules are looked up.
+    pub fn steps(&self, path_bytes: usize) -> usize {
+        self.wildcards.len().saturating_mul(path_bytes)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.wildcards.is_empty() && self.plain.is_empty()
     }
 
     /// Approximate bytes that it takes in memory.
@@ -137,7 +167,8 @@ impl Rules {
             size_of::<Rule>() + parts.sum::<usize>()
         };
         let of_sitemap = |url: &String| url.capacity() + size_of::<String>();
-        self.rules.iter().map(of_rule).sum::<usize>()
+        self.wildcards.iter().map(of_rule).sum::<usize>()
+            + self.plain.bytes()
             + self.sitemaps.iter().map(of_sitemap).sum::<usize>()
     }
 }
@@ -188,6 +219,23 @@ impl Rule {
             octets,
             parts,
             is_whole,
+        }
+    }
+
+    /// How much it counts against others that match.
+    fn weight(&self) -> Weight {
+        Weight {
+            octets: self.octets,
+            is_allow: self.is_allow,
+        }
+    }
+
+    /// Whether it matches one path, or those that begin with one text: `/a$`, `/a`, `/a*`.
+    fn is_plain(&self) -> bool {
+        match self.parts.as_slice() {
+            [_] => true,
+            [_, rest] => rest.is_empty(),
+            _ => false,
         }
     }
 
@@ -348,5 +396,7 @@ fn digit(hex: u8) -> u8 {
     }
 }
 
+#[cfg(test)]
+mod fuzz;
 #[cfg(test)]
 mod tests;

@@ -465,7 +465,48 @@ fn hostile_patterns_take_linear_time() {
     );
 }
 
+#[test]
+fn rules_without_wildcards_take_no_steps_and_twins_are_one() {
+    let rules = |line: &dyn Fn(usize) -> String| {
+        let mut robots = "User-agent: *\n".to_owned();
+        let mut n = 0;
+        while robots.len() < ROBOTS_BYTES_MAX {
+            robots += &line(n);
+            n += 1;
+        }
+        Rules::read(robots.as_bytes(), "FooBot")
+    };
+    let plain = rules(&|n| format!("Disallow: /{n}/\nAllow: /{n}/x$\nDisallow: /{n}/y*\n"));
+    assert_eq!(plain.steps(2_000), 0);
+    assert!(plain.allows("/77/x") && plain.allows("/x") && plain.allows("/77"));
+    assert!(!plain.allows("/77/xy") && !plain.allows("/77/y/x"));
+    assert_eq!(rules(&|_| "Disallow: /*a\n".to_owned()).steps(100), 100);
+    let hostile = rules(&|n| format!("Disallow: /*{n}x\n"));
+    assert!(hostile.steps(100) > 2_000_000, "{}", hostile.steps(100));
+    assert!(!hostile.allows("/a/7x") && hostile.allows("/a/7y"));
+}
+
 proptest! {
+    /// By the definition: of all rules that match, the most specific decides.
+    #[test]
+    fn the_strongest_of_all_rules_that_match_decides(
+        rules in prop::collection::vec((any::<bool>(), "/?[ab/*]{0,5}[$]?"), 0..16),
+        path in "/[ab/]{0,6}",
+    ) {
+        let lines = rules.iter().map(|(is_allow, pattern)| {
+            format!("{}: {pattern}\n", if *is_allow { "Allow" } else { "Disallow" })
+        });
+        let robots = format!("User-agent: FooBot\n{}", lines.collect::<String>());
+        let written = rules.iter().filter(|(_, pattern)| !pattern.is_empty());
+        let all = written.map(|(is_allow, pattern)| Rule::new(*is_allow, pattern));
+        let matching = all.filter(|rule| rule.matches(&path)).map(|rule| rule.weight());
+        prop_assert_eq!(
+            Rules::read(robots.as_bytes(), "FooBot").allows(&path),
+            matching.max().is_none_or(|weight| weight.is_allow),
+            "{}", robots
+        );
+    }
+
     /// Where the other parser has none of its defects (one name, no `$`, no escapes, no empty
     /// pattern), both agree.
     #[test]
@@ -485,8 +526,13 @@ proptest! {
         );
     }
 
+    /// Bytes that state no rule forbid nothing, and do not hide the group that follows them.
     #[test]
-    fn any_bytes_can_be_read(robots in prop::collection::vec(any::<u8>(), 0..300), path in "/\\PC{0,20}") {
-        Rules::read(&robots, "FooBot").allows(&path);
+    fn bytes_without_a_rule_change_nothing(robots in prop::collection::vec(any::<u8>(), 0..300), path in "/\\PC{0,20}") {
+        let text = String::from_utf8_lossy(&robots).to_ascii_lowercase();
+        prop_assume!(!text.contains("allow"));
+        prop_assert!(Rules::read(&robots, "FooBot").allows(&path));
+        let followed = [robots.as_slice(), b"\nUser-agent: FooBot\nDisallow: /\n"].concat();
+        prop_assert!(!Rules::read(&followed, "FooBot").allows(&path));
     }
 }

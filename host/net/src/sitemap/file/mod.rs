@@ -125,7 +125,8 @@ fn text_line(source: &mut Source, found: &mut Vec<Entry>) -> Option<()> {
     }
     let line = String::from_utf8_lossy(&line);
     let url = line.trim_start_matches('\u{feff}').trim();
-    if url.starts_with("http://") || url.starts_with("https://") {
+    let is_url = url.starts_with("http://") || url.starts_with("https://");
+    if is_url && url.len() <= URL_BYTES_MAX {
         found.push(Entry::Page(url.to_owned()));
     }
     Some(())
@@ -276,8 +277,8 @@ fn alternate(element: &BytesStart<'_>) -> Option<String> {
             "rel" => is_page = attribute.value.as_ref() == "alternate",
             "href" => {
                 let plain = quick_xml::escape::unescape(&attribute.value);
-                let plain = plain.map(|plain| plain.trim().to_owned());
-                url = Some(plain.unwrap_or_else(|_| attribute.value.to_string()));
+                let plain = plain.unwrap_or_else(|_| attribute.value.to_string().into());
+                url = Some(plain.trim().to_owned());
             }
             _ => {}
         }
@@ -285,5 +286,7 @@ fn alternate(element: &BytesStart<'_>) -> Option<String> {
     url.filter(|url| is_page && !url.is_empty() && url.len() <= URL_BYTES_MAX)
 }
 
+#[cfg(test)]
+mod fuzz;
 #[cfg(test)]
 mod tests;

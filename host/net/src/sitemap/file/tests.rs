@@ -164,3 +164,16 @@ fn a_decompression_bomb_ends_at_the_size_limit() {
     let fit = FILE_BYTES_MAX / entry.len() as u64;
     assert!((fit - 2..=fit).contains(&found), "{found} of {fit}");
 }
+
+#[test]
+fn a_url_of_one_byte_too_many_in_a_text_file_is_dropped() {
+    let longest = format!("http://a.example/{}", "x".repeat(URL_BYTES_MAX - 17));
+    assert_eq!(
+        pages(format!("{longest}\nhttp://b.example/")),
+        [&longest, "http://b.example/"]
+    );
+    assert_eq!(
+        pages(format!("{longest}y\nhttp://b.example/")),
+        ["http://b.example/"]
+    );
+}

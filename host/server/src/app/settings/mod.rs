@@ -11,15 +11,25 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use trawl_billing::{Prices, SeatPrices};
+use trawl_crawl::CrawlLimits;
+use trawl_crawl::webhooks::WebhookLimits;
 use trawl_engine::ai::{AiConfig, TokenPrices};
 use trawl_engine::providers::PooledKeys;
 use trawl_model::{ModelSize, Nanodollars};
-use trawl_net::egress::{AllowList, EgressConfig, PoolConfig, UpstreamProxy};
+use trawl_net::egress::{AllowList, EgressConfig, PoolConfig, Resolve, UpstreamProxy};
 use trawl_net::robots;
 use trawl_plan::{ConfiguredPool, Pool, RouterMode};
 use trawl_render::RenderConfig;
+use trawl_store::Floor;
 
-use crate::config::{Config, ProxySettings, RouterDefault};
+use crate::config::{Config, ProxySettings, ResolveSetting, RouterDefault};
+use crate::listener::{ListenerLimits, descriptors};
+
+/// Share of the descriptors that callers' connections may have, as a divisor. The others are for
+/// connections to sites, files and the browser.
+const DESCRIPTORS_SHARE: u64 = 2;
+/// Most connections unless the configuration says otherwise: each holds some 20 KiB.
+const CONNECTIONS_DEFAULT_MAX: u64 = 8_192;
 
 /// Proxies and the private networks that may be reached.
 pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
@@ -40,9 +50,18 @@ pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
             pool.price_per_gigabyte == price_per_gigabyte,
             "the proxies of pool `{name}` have different prices; set one `dollars_per_gigabyte` for the pool"
         );
+        let resolve = match proxy.resolve {
+            ResolveSetting::Proxy => Resolve::Proxy,
+            ResolveSetting::Local => Resolve::Local,
+        };
+        anyhow::ensure!(
+            resolve == Resolve::Proxy || url.scheme() != "https",
+            "a proxy of pool `{name}` has the scheme `https` and `resolve = \"local\"`; use `http` or `socks5`, or leave `resolve` out"
+        );
         pool.proxies.push(UpstreamProxy {
             url,
             country: country(proxy),
+            resolve,
         });
     }
     let grants = config
@@ -57,6 +76,43 @@ pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
         pools,
         grants,
         ..EgressConfig::default()
+    })
+}
+
+/// Bounds of callers' connections.
+///
+/// # Errors
+/// One of them is 0.
+pub(super) fn listener(config: &Config) -> anyhow::Result<ListenerLimits> {
+    let http = &config.http;
+    let default = (descriptors::current() / DESCRIPTORS_SHARE).clamp(1, CONNECTIONS_DEFAULT_MAX);
+    let connections = match http.connections {
+        Some(connections) => connections,
+        None => usize::try_from(default)?,
+    };
+    let per_peer = http.connections_per_peer.unwrap_or(connections.div_ceil(2));
+    for (name, number) in [
+        ("connections", connections as u64),
+        ("connections_per_peer", per_peer as u64),
+        ("header_seconds", http.header_seconds),
+        ("idle_seconds", http.idle_seconds),
+        ("body_seconds", http.body_seconds),
+        ("write_seconds", http.write_seconds),
+        ("requests_per_connection", http.requests_per_connection),
+        ("streams_per_connection", http.streams_per_connection.into()),
+    ] {
+        anyhow::ensure!(number > 0, "http.{name} must be at least 1");
+    }
+    Ok(ListenerLimits {
+        connections,
+        connections_per_peer: per_peer,
+        trusted_proxies: http.trusted_proxies.clone(),
+        head_time: Duration::from_secs(http.header_seconds),
+        idle_time: Duration::from_secs(http.idle_seconds),
+        body_time: Duration::from_secs(http.body_seconds),
+        write_time: Duration::from_secs(http.write_seconds),
+        requests_per_connection: http.requests_per_connection,
+        streams_per_connection: http.streams_per_connection,
     })
 }
 
@@ -147,11 +203,55 @@ pub(super) fn browser(config: &Config) -> Option<RenderConfig> {
         user: browser.user.clone(),
         no_sandbox: browser.no_sandbox,
         tabs_max: browser.tabs,
+        tabs_per_owner: tabs_per_account(config),
         pages_per_process: browser.pages_per_process.max(1),
         process_age_max: Duration::from_secs(browser.minutes_per_process.max(1) * 60),
         process_bytes_max: browser.memory_mib.max(256) << 20,
+        page_bytes_max: browser.page_memory_mib.max(64) << 20,
         ..RenderConfig::default()
     })
+}
+
+/// Browser tabs that one account may have at once: all but one when it is not set, so that another
+/// account never waits for all of them.
+pub(super) fn tabs_per_account(config: &Config) -> usize {
+    let tabs = config.browser.tabs;
+    let per_account = config.limits.tabs_per_account;
+    per_account
+        .unwrap_or(tabs.saturating_sub(1))
+        .clamp(1, tabs.max(1))
+}
+
+/// Crawls that one account may have at once.
+pub(super) fn crawl_limits(config: &Config) -> CrawlLimits {
+    CrawlLimits {
+        streaming: config.limits.streaming_crawls_per_account,
+        background: config.limits.background_crawls_per_account,
+        ..CrawlLimits::default()
+    }
+}
+
+/// Webhook events of one account that may wait.
+pub(super) fn webhook_limits(config: &Config) -> WebhookLimits {
+    WebhookLimits {
+        events: config.limits.webhook_events_per_account,
+        bytes: mebibytes(config.limits.webhook_mib_per_account),
+    }
+}
+
+/// Bytes that one account may store; 0 for no limit.
+pub(super) fn stored_bytes_max(config: &Config) -> u64 {
+    mebibytes(config.limits.stored_mib_per_account)
+}
+
+/// Free space of the disk below which nothing new is stored.
+pub(super) fn floor(config: &Config) -> Floor {
+    let floor = config.limits.free_disk_mib;
+    floor.map_or(Floor::Default, |mib| Floor::Bytes(mebibytes(mib)))
+}
+
+const fn mebibytes(mib: u64) -> u64 {
+    mib.saturating_mul(1 << 20)
 }
 
 /// The pools with at least one proxy, and their countries.
@@ -194,7 +294,6 @@ pub fn prices(config: &Config) -> anyhow::Result<Prices> {
     Ok(Prices {
         gigabyte: price("prices.gigabyte", &config.prices.gigabyte)?,
         cpu_minute: price("prices.cpu_minute", &config.prices.cpu_minute)?,
-        stored_gigabyte: price("prices.stored_gigabyte", &config.prices.stored_gigabyte)?,
         own_key_percent: config.prices.own_key_percent,
         own_key_least: price("prices.own_key_least", &config.prices.own_key_least)?,
         pooled_percent: config.prices.pooled_percent,
@@ -236,7 +335,6 @@ pub(super) fn price_list(config: &Config) -> anyhow::Result<Value> {
         "ai": model,
         "gigabyte": prices.gigabyte.dollars_text(),
         "cpu_minute": prices.cpu_minute.dollars_text(),
-        "stored_gigabyte": prices.stored_gigabyte.dollars_text(),
         "own_key_percent": prices.own_key_percent,
         "own_key_least": prices.own_key_least.dollars_text(),
         "pooled_percent": prices.pooled_percent,

@@ -31,6 +31,22 @@ fn every_price_is_in_the_list() {
 }
 
 #[test]
+fn a_proxy_may_be_told_ip_addresses() {
+    const PROXY: &str = "[[egress.proxy]]\npool = \"isp\"\nurl = \"http://u:canary@p.example:1\"\n";
+    let of = |text: &str| {
+        let config = read(text);
+        assert!(!format!("{config:?}").contains("canary"));
+        egress(&config).map(|egress| egress.pools["isp"].proxies[0].resolve)
+    };
+    assert_eq!(of(PROXY).expect("a proxy"), Resolve::Proxy);
+    let local = format!("{PROXY}resolve = \"local\"");
+    assert_eq!(of(&local).expect("a proxy"), Resolve::Local);
+    let behind_tls = local.replace("http:", "https:");
+    let refusal = of(&behind_tls).expect_err("refused").to_string();
+    assert!(refusal.contains("use `http` or `socks5`"), "{refusal}");
+}
+
+#[test]
 fn an_incomplete_model_is_refused() {
     assert!(ai(&Config::default()).expect("none").is_none());
     const MODEL: &str = "[ai]\nbase = \"http://127.0.0.1:8080/v1\"\nmodel = \"m\"\n";
@@ -86,4 +102,21 @@ fn seat_prices_have_defaults_and_can_be_set() {
         let refusal = seat_prices(&config).expect_err("refused").to_string();
         assert!(refusal.contains(reason), "{refusal}");
     }
+}
+
+#[test]
+fn connections_are_bounded_by_descriptors_and_settings() {
+    let default = listener(&Config::default()).expect("limits");
+    let n_descriptors = descriptors::current();
+    assert!(default.connections as u64 <= n_descriptors / 2);
+    assert!(default.connections_per_peer <= default.connections);
+    let own = "[http]\nconnections = 7\ntrusted_proxies = [\"127.0.0.1/32\"]\nwrite_seconds = 3";
+    let own = listener(&read(own)).expect("limits");
+    assert_eq!((own.connections, own.connections_per_peer), (7, 4));
+    assert_eq!(own.write_time, Duration::from_secs(3));
+    let refusal = listener(&read("[http]\nidle_seconds = 0")).expect_err("refused");
+    assert!(
+        refusal.to_string().contains("http.idle_seconds"),
+        "{refusal}"
+    );
 }

@@ -22,8 +22,9 @@ use trawl_api::Service;
 use trawl_billing::AccountId;
 use trawl_crawl::{CrawlView, Crawls, NewCrawl};
 use trawl_model::{Nanodollars, Terms};
+use trawl_plan::address;
 use trawl_store::CrawlState;
-use trawl_wire::RequestDefaults;
+use trawl_wire::{PlanContext, RequestDefaults, Verb, crawl_request, with_secrets};
 
 use super::engine_args::{EngineArgs, RequestMode};
 use crate::app::{App, Paths};
@@ -145,7 +146,9 @@ async fn start_and_follow(
 ) -> anyhow::Result<(CrawlView, Written)> {
     let checkpoint = if args.resume {
         app.crawls().recover().await?;
-        state.checkpoint()?
+        let checkpoint = state.checkpoint()?;
+        unlock(app, &checkpoint.id, &args.url).await?;
+        checkpoint
     } else {
         let checkpoint = Checkpoint {
             id: start(app, args).await?,
@@ -177,25 +180,55 @@ async fn start(app: &Arc<App>, args: &CrawlArgs) -> anyhow::Result<String> {
     let (account, _key) = app.billing().create_account(ACCOUNT, BALANCE).await?;
     let terms = Terms::PayAsYouGo;
     let registry = app.begin_run(&account, ACCOUNT, terms).registry();
-    let request = request(args).to_string();
-    let defaults = RequestDefaults {
-        pools: app.pools(),
-        router: app.router_default(),
-        terms,
-        model: app.model(),
+    let context = PlanContext {
+        catalog: &*registry,
+        defaults: RequestDefaults {
+            pools: app.pools(),
+            router: app.router_default(),
+            terms,
+            model: app.model(),
+        },
     };
-    let plan = trawl_wire::crawl_plan(&request, "crawl", &*registry, defaults);
+    let request = request(args).to_string();
+    let mut planned = crawl_request(request.as_bytes(), Verb::Scrape, context)?.crawls;
+    let (Some(planned), true) = (planned.pop(), planned.is_empty()) else {
+        bail!("give one URL")
+    };
+    let plans = [&planned.plan];
+    let admitted = app.crawls().admit(&account.id, &plans).await?;
+    let places = admitted
+        .into_iter()
+        .next()
+        .context("the crawl has no place")?;
     let crawl = NewCrawl {
+        places,
         account: account.id.clone(),
-        plan: plan.map_err(anyhow::Error::msg)?,
-        request,
-        needs_secrets: false,
+        plan: planned.plan,
+        request: planned.request,
+        needs_secrets: planned.needs_secrets,
         verb: "crawl",
         terms,
         slot: None,
         registry,
     };
     Ok(app.crawls().begin(crawl).await?.id)
+}
+
+/// Sends a crawl that waits for the password of its URL, which is not stored, the one of the
+/// command line.
+async fn unlock(app: &App, id: &str, url: &str) -> anyhow::Result<()> {
+    let account = app.billing().known(ACCOUNT)?.id.clone();
+    let CrawlView { record, progress } = app.crawls().show(&account, id).await?;
+    if progress.state != CrawlState::Parked {
+        return Ok(());
+    }
+    let target = address::parse(url).map_err(anyhow::Error::msg)?;
+    let password = target.authorization;
+    let password = password.as_ref().and_then(|value| value.to_str().ok());
+    let secrets = json!({"headers": {"authorization": password}}).to_string();
+    let request = with_secrets(&record.request, secrets.as_bytes())?;
+    app.crawls().resume(&account, id, &request).await?;
+    Ok(())
 }
 
 fn request(args: &CrawlArgs) -> Value {

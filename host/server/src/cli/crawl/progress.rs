@@ -123,6 +123,9 @@ fn reason(stop: StopReason) -> &'static str {
         StopReason::Cancelled => "it was cancelled",
         StopReason::HungUp => "the output was closed",
         StopReason::ServerStopped => "stopped",
+        StopReason::Storage => {
+            "the account has stored as much as it may, see `limits` of GET /account"
+        }
         StopReason::Failed => "it failed, see the log with RUST_LOG=error",
     }
 }

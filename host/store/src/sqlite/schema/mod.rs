@@ -14,7 +14,7 @@ const SQLITE_NOTADB: &str = "26";
 
 /// The migration at index `n` upgrades a database from version `n` to `n + 1`.
 const MIGRATIONS: &[&str] = &[
-    VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6,
+    VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7,
 ];
 
 /// Accounts, keys, ledger, answers.
@@ -276,6 +276,130 @@ CREATE TABLE contacts (
 ) STRICT;
 
 CREATE INDEX contacts_by_time ON contacts (account, last_seen, seq);
+";
+
+/// What each account has stored, and the channels of webhook events.
+///
+/// Triggers keep the totals, like the balances. A row of each kind counts as a flat number of bytes
+/// besides its texts. `due` of an event is no longer used: that of its channel holds for all its
+/// events, so that postponing them is one row.
+const VERSION_7: &str = "
+CREATE TABLE account_totals (
+    account            TEXT PRIMARY KEY,
+    n_crawls           INTEGER NOT NULL DEFAULT 0,
+    n_pages            INTEGER NOT NULL DEFAULT 0,
+    n_background_pages INTEGER NOT NULL DEFAULT 0,
+    crawl_bytes        INTEGER NOT NULL DEFAULT 0,
+    n_answers          INTEGER NOT NULL DEFAULT 0,
+    answer_bytes       INTEGER NOT NULL DEFAULT 0,
+    n_contacts         INTEGER NOT NULL DEFAULT 0,
+    contact_bytes      INTEGER NOT NULL DEFAULT 0,
+    n_events           INTEGER NOT NULL DEFAULT 0,
+    event_bytes        INTEGER NOT NULL DEFAULT 0
+) STRICT, WITHOUT ROWID;
+
+ALTER TABLE crawls ADD COLUMN stored_bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE crawls SET stored_bytes = octet_length(request) + 256
+    + (SELECT COALESCE(SUM(length + 64 + COALESCE(octet_length(error), 0)), 0) FROM crawl_pages WHERE crawl = number)
+    + (SELECT COALESCE(SUM(octet_length(url) + 64), 0) FROM crawl_urls WHERE crawl = number);
+
+CREATE TABLE outbox_channels (
+    account     TEXT NOT NULL,
+    destination TEXT NOT NULL,
+    due         INTEGER NOT NULL,
+    n_events    INTEGER NOT NULL,
+    PRIMARY KEY (account, destination)
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO outbox_channels (account, destination, due, n_events)
+    SELECT account, destination, MIN(due), COUNT(*) FROM outbox GROUP BY account, destination;
+
+CREATE INDEX outbox_channels_by_time ON outbox_channels (due);
+CREATE INDEX outbox_of_channel ON outbox (account, destination, seq);
+DROP INDEX outbox_by_time;
+DROP INDEX outbox_by_destination;
+CREATE INDEX contacts_of_domain ON contacts (account, domain, last_seen, seq);
+
+INSERT INTO account_totals SELECT id,
+    (SELECT COUNT(*) FROM crawls WHERE account = accounts.id),
+    (SELECT COALESCE(SUM(n_pages), 0) FROM crawls WHERE account = accounts.id),
+    (SELECT COALESCE(SUM(n_pages), 0) FROM crawls WHERE account = accounts.id AND in_background),
+    (SELECT COALESCE(SUM(stored_bytes), 0) FROM crawls WHERE account = accounts.id),
+    (SELECT COUNT(*) FROM answers WHERE account = accounts.id),
+    (SELECT COALESCE(SUM(COALESCE(length(body), 0) + 256), 0) FROM answers WHERE account = accounts.id),
+    (SELECT COUNT(*) FROM contacts WHERE account = accounts.id),
+    (SELECT COALESCE(SUM(octet_length(value) + octet_length(details) + octet_length(pages) + 128), 0)
+        FROM contacts WHERE account = accounts.id),
+    (SELECT COUNT(*) FROM outbox WHERE account = accounts.id),
+    (SELECT COALESCE(SUM(octet_length(body) + octet_length(destination) + 256), 0) FROM outbox WHERE account = accounts.id)
+    FROM accounts;
+
+CREATE TRIGGER accounts_have_totals AFTER INSERT ON accounts BEGIN
+    INSERT INTO account_totals (account) VALUES (NEW.id);
+END;
+
+CREATE TRIGGER crawls_are_counted AFTER INSERT ON crawls BEGIN
+    UPDATE account_totals SET n_crawls = n_crawls + 1, crawl_bytes = crawl_bytes + NEW.stored_bytes,
+        n_pages = n_pages + NEW.n_pages, n_background_pages = n_background_pages + NEW.in_background * NEW.n_pages
+        WHERE account = NEW.account;
+END;
+
+CREATE TRIGGER crawls_are_counted_again AFTER UPDATE OF n_pages, stored_bytes ON crawls BEGIN
+    UPDATE account_totals SET crawl_bytes = crawl_bytes + NEW.stored_bytes - OLD.stored_bytes,
+        n_pages = n_pages + NEW.n_pages - OLD.n_pages,
+        n_background_pages = n_background_pages + NEW.in_background * (NEW.n_pages - OLD.n_pages)
+        WHERE account = NEW.account;
+END;
+
+CREATE TRIGGER crawls_are_discounted AFTER DELETE ON crawls BEGIN
+    UPDATE account_totals SET n_crawls = n_crawls - 1, crawl_bytes = crawl_bytes - OLD.stored_bytes,
+        n_pages = n_pages - OLD.n_pages, n_background_pages = n_background_pages - OLD.in_background * OLD.n_pages
+        WHERE account = OLD.account;
+END;
+
+CREATE TRIGGER answers_are_counted AFTER INSERT ON answers BEGIN
+    UPDATE account_totals SET n_answers = n_answers + 1,
+        answer_bytes = answer_bytes + COALESCE(length(NEW.body), 0) + 256
+        WHERE account = NEW.account;
+END;
+
+CREATE TRIGGER answers_are_discounted AFTER DELETE ON answers BEGIN
+    UPDATE account_totals SET n_answers = n_answers - 1,
+        answer_bytes = answer_bytes - COALESCE(length(OLD.body), 0) - 256
+        WHERE account = OLD.account;
+END;
+
+CREATE TRIGGER contacts_are_counted AFTER INSERT ON contacts BEGIN
+    UPDATE account_totals SET n_contacts = n_contacts + 1, contact_bytes = contact_bytes
+        + octet_length(NEW.value) + octet_length(NEW.details) + octet_length(NEW.pages) + 128
+        WHERE account = NEW.account;
+END;
+
+CREATE TRIGGER contacts_are_counted_again AFTER UPDATE OF details, pages ON contacts BEGIN
+    UPDATE account_totals SET contact_bytes = contact_bytes
+        + octet_length(NEW.details) + octet_length(NEW.pages)
+        - octet_length(OLD.details) - octet_length(OLD.pages)
+        WHERE account = NEW.account;
+END;
+
+CREATE TRIGGER outbox_is_counted AFTER INSERT ON outbox BEGIN
+    INSERT INTO outbox_channels (account, destination, due, n_events)
+        VALUES (NEW.account, NEW.destination, NEW.due, 1)
+        ON CONFLICT (account, destination) DO UPDATE SET n_events = n_events + 1;
+    UPDATE account_totals SET n_events = n_events + 1,
+        event_bytes = event_bytes + octet_length(NEW.body) + octet_length(NEW.destination) + 256
+        WHERE account = NEW.account;
+END;
+
+CREATE TRIGGER outbox_is_discounted AFTER DELETE ON outbox BEGIN
+    UPDATE outbox_channels SET n_events = n_events - 1
+        WHERE account = OLD.account AND destination = OLD.destination;
+    DELETE FROM outbox_channels
+        WHERE account = OLD.account AND destination = OLD.destination AND n_events = 0;
+    UPDATE account_totals SET n_events = n_events - 1,
+        event_bytes = event_bytes - octet_length(OLD.body) - octet_length(OLD.destination) - 256
+        WHERE account = OLD.account;
+END;
 ";
 
 /// Refuses a file that a newer version or another program wrote, before anything is written to it.

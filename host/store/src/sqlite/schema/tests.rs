@@ -4,7 +4,9 @@ use std::path::Path;
 
 use super::*;
 use crate::sqlite::SqliteStore;
-use crate::{CrawlStore as _, DataDir, LedgerStore as _, Store as _};
+use crate::{
+    CrawlStore as _, DataDir, LedgerStore as _, OutboxStore as _, Store as _, TotalsStore as _,
+};
 
 async fn open(directory: &Path) -> Result<SqliteStore, StoreError> {
     SqliteStore::open(DataDir::create(directory).expect("a data directory")).await
@@ -28,7 +30,7 @@ async fn a_newer_schema_is_refused_without_changes() {
     let refusal = open(directory.path()).await.expect_err("refused");
     assert_eq!(
         refusal.to_string(),
-        "the database has schema version 99, this program knows versions up to 6: use the newer program that wrote it"
+        "the database has schema version 99, this program knows versions up to 7: use the newer program that wrote it"
     );
 }
 
@@ -138,6 +140,38 @@ async fn keys_and_pages_of_version_4_are_migrated() {
         let refusal = execute(directory.path(), sql).await.expect_err("final");
         assert!(refusal.to_string().contains("past prices are final"));
     }
+}
+
+#[tokio::test]
+async fn what_version_6_has_stored_is_counted() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for tables in [
+        VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6,
+    ] {
+        execute(directory.path(), tables).await.expect("tables");
+    }
+    let rows = "PRAGMA user_version = 6; PRAGMA application_id = 0x7472776c;
+        INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0), ('b', 'b', 0);
+        INSERT INTO crawls VALUES (1, 'c', 'a', '{}', 'crawl', 0, 1, 'ended', NULL, 0, 5, 1, 0, 9, 7, 'pay_as_you_go');
+        INSERT INTO crawl_urls VALUES (1, 0, 'http://a.example/', 0, 1);
+        INSERT INTO crawl_pages VALUES (1, 1, 0, 200, 0, 0, 900, 5, 7, NULL);
+        INSERT INTO answers VALUES ('b', 'k', zeroblob(32), 200, 'text/plain', zeroblob(700), 1);
+        INSERT INTO outbox VALUES (1, 'e1', 'a', 'https://h.example/', 'on_find', '{}', 1, 30, 0),
+            (2, 'e2', 'a', 'https://h.example/', 'on_find', '{}', 1, 20, 1)";
+    execute(directory.path(), rows).await.expect("rows");
+    let store = open(directory.path()).await.expect("migrated");
+    let totals = async |id: &str| {
+        let totals = store.totals(&crate::AccountId::new(id)).await;
+        totals.expect("totals")
+    };
+    let (a, b) = (totals("a").await, totals("b").await);
+    assert_eq!((a.n_crawls, a.n_pages, a.n_background_pages), (1, 1, 1));
+    assert!((900..1_500).contains(&a.crawl_bytes), "{a:?}");
+    assert_eq!((a.n_events, a.n_answers, b.n_answers), (2, 0, 1));
+    assert!((700..1_000).contains(&b.answer_bytes), "{b:?}");
+    let due = store.outbox_next(&crate::Busy::default()).await;
+    let due = due.expect("a search").map(|due| due.0);
+    assert_eq!(due, Some(20));
 }
 
 #[tokio::test]

@@ -13,43 +13,68 @@ use super::shape::Shape;
 
 /// How much of a body is searched for marks. Challenges are small; larger bodies are pages.
 const WALL_BYTES_MAX: usize = 64 * 1024;
+/// Visible characters from which a good answer is a page whatever its source has: twice what
+/// challenges say that come with status 200.
+pub(super) const TEXT_PLENTY: usize = 600;
 /// Most text of a refusal that a vendor's header marks as a challenge: its reference number and a
 /// sentence.
 const REFUSAL_BYTES_MAX: usize = 200;
 /// Most links, images and fields of one: a logo and a contact.
 const REFUSAL_THINGS_MAX: usize = 5;
 
-/// In the source of challenges only.
-const CHALLENGE_MARKS: [&str; 20] = [
-    // Cloudflare
-    "_cf_chl_opt",
-    "cf-browser-verification",
-    "/orchestrate/chl_page",
-    "/orchestrate/jsch",
-    // DataDome
-    "captcha-delivery.com",
-    // HUMAN, once PerimeterX
-    "px-captcha",
-    // AWS
-    "gokuProps",
-    // Akamai
-    "sec-if-cpt-container",
-    "/_sec/cp_challenge",
-    "bm-verify=",
-    "triggerInterstitialChallenge",
-    // Imperva, once Incapsula
-    "WUDNSAI=",
-    "onProtectionInitialized",
-    // Sucuri, SiteGround, DDoS-Guard, Fastly, Radware
-    "sucuri_cloudproxy_js",
-    "/.well-known/sgcaptcha/",
-    "ddos-guard/js-challenge",
-    "/_fs-ch-",
-    "validate.perfdrive.com",
-    // Vercel, Anubis
-    "/.well-known/vercel/security/",
-    ANUBIS_MARK,
+/// In the source of challenges only, with the rule's name: whose challenge it is.
+const CHALLENGE_MARKS: [(&str, &str); 20] = [
+    ("_cf_chl_opt", "cloudflare"),
+    ("cf-browser-verification", "cloudflare"),
+    ("/orchestrate/chl_page", "cloudflare"),
+    ("/orchestrate/jsch", "cloudflare"),
+    ("captcha-delivery.com", "datadome"),
+    // HUMAN, once PerimeterX.
+    ("px-captcha", "human"),
+    ("gokuProps", "aws"),
+    ("sec-if-cpt-container", "akamai"),
+    ("/_sec/cp_challenge", "akamai"),
+    ("bm-verify=", "akamai"),
+    ("triggerInterstitialChallenge", "akamai"),
+    // Imperva, once Incapsula.
+    ("WUDNSAI=", "imperva"),
+    ("onProtectionInitialized", "imperva"),
+    ("sucuri_cloudproxy_js", "sucuri"),
+    ("/.well-known/sgcaptcha/", "siteground"),
+    ("ddos-guard/js-challenge", "ddos_guard"),
+    ("/_fs-ch-", "fastly"),
+    ("validate.perfdrive.com", "radware"),
+    ("/.well-known/vercel/security/", "vercel"),
+    (ANUBIS_MARK, "anubis"),
 ];
+
+/// The widgets that ask a person to prove to be one. Forms have them too.
+const WIDGET_MARKS: [&str; 7] = [
+    "g-recaptcha",
+    "/recaptcha/api.js",
+    "h-captcha",
+    "hcaptcha.com/1/api.js",
+    "cf-turnstile",
+    "challenges.cloudflare.com/turnstile/",
+    "/recaptcha/enterprise.js",
+];
+/// What a page asks for that is nothing but such a widget, in lower case.
+const WIDGET_WORDS: [&str; 10] = [
+    "you are human",
+    "you are a human",
+    "you're human",
+    "you are not a robot",
+    "you're not a robot",
+    "are you a robot",
+    "unusual traffic",
+    "automated access",
+    "security check",
+    "checking your browser",
+];
+/// Most text around a widget that stands alone.
+const WIDGET_BYTES_MAX: usize = 600;
+/// Most links, images and fields beside it: a logo, a contact and the button.
+const WIDGET_THINGS_MAX: usize = 4;
 const ANUBIS_MARK: &str = "/.within.website/x/cmd/anubis/";
 
 /// Also in ordinary pages of the vendors' customers: they are evidence only if there is no other
@@ -64,20 +89,22 @@ const VENDOR_MARKS: [&str; 7] = [
     "_pxAppId",
 ];
 
-/// Whether the headers announce a challenge, so that the body need not be examined.
-pub(super) fn is_announced(clues: &Clues<'_>) -> bool {
+/// Whose challenge the headers announce, so that the body need not be examined.
+pub(super) fn announced(clues: &Clues<'_>) -> Option<&'static str> {
     clues
         .headers
         .iter()
-        .any(|(name, value)| match name.as_str() {
-            "cf-mitigated" | "x-vercel-mitigated" => is_value(value, &["challenge"]),
-            "x-amzn-waf-action" => is_value(value, &["challenge", "captcha"]),
+        .find_map(|(name, value)| match name.as_str() {
+            "cf-mitigated" => is_value(value, &["challenge"]).then_some("cloudflare"),
+            "x-vercel-mitigated" => is_value(value, &["challenge"]).then_some("vercel"),
+            "x-amzn-waf-action" => is_value(value, &["challenge", "captcha"]).then_some("aws"),
             // Anubis explains itself at length and with status 200; it deletes its cookie when it
             // does.
             "set-cookie" => {
-                value.starts_with("techaro.lol-anubis") && has_any(head(clues.body), &[ANUBIS_MARK])
+                let is_own = value.starts_with("techaro.lol-anubis");
+                (is_own && has_any(head(clues.body), &[ANUBIS_MARK])).then_some("anubis")
             }
-            _ => false,
+            _ => None,
         })
 }
 
@@ -94,13 +121,40 @@ pub(super) fn is_refusal(status: u16) -> bool {
 
 /// Whether a page with little text is a challenge.
 pub(super) fn is_challenge(clues: &Clues<'_>, shape: &Shape) -> bool {
+    challenge(clues, shape).is_some()
+}
+
+/// Whose challenge a page with little text is; `None` if it is none.
+pub(super) fn challenge(clues: &Clues<'_>, shape: &Shape) -> Option<&'static str> {
     let words = shape.prose.bytes();
     let head = head(clues.body);
-    let is_marked = CHALLENGE_MARKS
+    let marked = CHALLENGE_MARKS
         .iter()
-        .any(|mark| has_any(head, &[mark]) && !is_spoken(words, mark));
+        .find(|(mark, _)| has_any(head, &[mark]) && !is_spoken(words, mark));
+    if let Some((_, rule)) = marked {
+        return Some(rule);
+    }
     let is_bare = is_waiting(words) && shape.n_things <= 1 && !shape.scripts.is_empty();
-    is_marked || (is_bare && has_any(head, &VENDOR_MARKS)) || is_vendors_refusal(clues, shape)
+    if is_bare && has_any(head, &VENDOR_MARKS) {
+        return Some("script_of_a_vendor");
+    }
+    if is_vendors_refusal(clues, shape) {
+        return Some("refusal_of_a_vendor");
+    }
+    is_lone_widget(head, shape).then_some("human_check")
+}
+
+/// A page that is a human check and nothing else. A form that is protected by one has fields, a
+/// page about them has text.
+fn is_lone_widget(head: &[u8], shape: &Shape) -> bool {
+    let words = shape.prose.bytes();
+    words.len() <= WIDGET_BYTES_MAX
+        && shape.n_fields == 0
+        && shape.n_things <= WIDGET_THINGS_MAX
+        && has_any(words, &WIDGET_WORDS)
+        && WIDGET_MARKS
+            .iter()
+            .any(|mark| has_any(head, &[mark]) && !is_spoken(words, mark))
 }
 
 /// A page may speak of a mark, which does not make it one.
@@ -127,6 +181,11 @@ fn is_vendors_refusal(clues: &Clues<'_>, shape: &Shape) -> bool {
             .headers
             .iter()
             .any(|(name, value)| is_vendors(name, value))
+}
+
+/// Whether a body is larger than any challenge.
+pub(super) fn is_too_large(body: &[u8]) -> bool {
+    body.len() > 2 * WALL_BYTES_MAX
 }
 
 fn head(body: &[u8]) -> &[u8] {

@@ -1,5 +1,5 @@
 use super::super::tests::{enough, prose, verdict};
-use super::super::{Rule, Verdict};
+use super::super::{Clues, Rule, Verdict, wall as wall_of};
 
 #[track_caller]
 fn wall(status: u16, headers: &[(&str, &str)], body: &str) {
@@ -127,4 +127,83 @@ fn a_refusal_without_a_challenge_is_enough() {
         verdict(403, &[("set-cookie", "ak_bmsc=5D; Path=/")], body),
         Verdict::Enough
     );
+}
+
+/// Whose wall a good answer is.
+fn rule(status: u16, headers: &[(&str, &str)], body: &str) -> Option<&'static str> {
+    let headers: Vec<_> = headers
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    wall_of(&Clues {
+        status,
+        headers: &headers,
+        content_type: "text/html; charset=utf-8",
+        body: body.as_bytes(),
+    })
+}
+
+#[test]
+fn walls_with_a_good_status_are_known_by_their_rule() {
+    let check = |status, headers: &[(&str, &str)], body: &str, expected| {
+        assert_eq!(rule(status, headers, body), Some(expected), "{body}");
+    };
+    let announced = [("x-amzn-waf-action", "captcha")];
+    check(202, &announced, "<html><body></body></html>", "aws");
+    check(
+        200,
+        &[],
+        "<h1>shop.example</h1><p>A moment, the connection is looked at.</p><script>window._cf_chl_opt={}</script>",
+        "cloudflare",
+    );
+    check(
+        200,
+        &[],
+        &format!(
+            r#"<h1>Before you go on</h1><p>{}</p><div id="px-captcha"></div><script src=/a.js></script>"#,
+            prose(400)
+        ),
+        "human",
+    );
+    check(
+        202,
+        &[],
+        &format!(
+            r#"<p>{}</p><script src="https://geo.captcha-delivery.com/c.js"></script>"#,
+            prose(900)
+        ),
+        "datadome",
+    );
+    check(
+        200,
+        &[],
+        r#"<h1>One question first</h1><p>Our systems saw unusual traffic from your network. Tick the box so that we
+        know you are human.</p><form><div class="g-recaptcha" data-sitekey="k"></div></form>
+        <script src="https://www.google.com/recaptcha/api.js"></script>"#,
+        "human_check",
+    );
+}
+
+#[test]
+fn ordinary_pages_that_have_to_do_with_walls_are_none() {
+    let none = |body: &str| assert_eq!(rule(200, &[], body), None, "{body}");
+    // A contact form that is protected.
+    none(
+        r#"<h1>Write to us</h1><p>Tick the box so that we know you are human.</p><form><input name=mail><textarea name=text>
+        </textarea><div class="h-captcha"></div></form><script src="https://hcaptcha.com/1/api.js"></script>"#,
+    );
+    // An article about them, short or long.
+    let about = "A captcha asks: are you a robot? The g-recaptcha element shows one.";
+    none(&format!("<h1>Captchas</h1><p>{about}</p>"));
+    none(&format!(
+        r#"<h1>Captchas</h1><p>{about} {}</p><div class="g-recaptcha"></div>"#,
+        prose(700)
+    ));
+    none("<h1>Security check</h1><p>Every lift has a security check once a year.</p>");
+    // A page that is empty for other reasons.
+    none(r#"<div id="root"></div><script src="/app.js"></script>"#);
+    none("");
+    let consent =
+        r#"<p>We use cookies.</p><button>Accept all</button><script src=/consent.js></script>"#;
+    none(consent);
 }

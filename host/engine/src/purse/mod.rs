@@ -1,0 +1,396 @@
+//! The money of one page, from its turn at its host to its charge.
+//!
+//! A page reserves what it is likely to cost once it may contact its host, and more as it turns out
+//! to cost more. So pages that wait for a host hold no money, and many pages share a small ceiling.
+//! A page that a cap cannot pay ends with a text that names the cap.
+
+mod costs;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::Mutex;
+
+use trawl_billing::{
+    AccountId, Billing, Cap, FundsError, Reservation, RunBudget, Shortfall, Tariff,
+};
+use trawl_model::failure::status;
+use trawl_model::{Nanodollars, PageFailure, Usage};
+use trawl_plan::PagePlan;
+
+pub(crate) use costs::Loader;
+pub use costs::{CostMemory, RunCosts};
+
+/// Who pays for the pages of a run.
+#[derive(Clone, Debug)]
+pub struct Payer {
+    /// The ledger.
+    pub billing: Billing,
+    /// The account that pays.
+    pub account: AccountId,
+    /// Name of the run in the ledger: the request's id.
+    pub run_id: String,
+}
+
+/// What pays for a page.
+#[derive(Clone, Copy, Debug)]
+pub enum PaidBy<'a> {
+    /// An account, for a page on its own.
+    Account(&'a Payer),
+    /// The budget of a run, for its page with this id.
+    Run {
+        /// The budget.
+        budget: &'a RunBudget,
+        /// The account of the run.
+        payer: &'a Payer,
+        /// Identifies the page within the run, across restarts.
+        page_id: &'a str,
+    },
+    /// Nothing: the page is not billed.
+    Nobody,
+}
+
+/// What a page's cost is expected from.
+#[derive(Clone, Debug, Default)]
+pub struct Expectations {
+    pub(crate) hosts: Arc<CostMemory>,
+    pub(crate) run: Arc<RunCosts>,
+}
+
+/// The money of one page.
+#[derive(Debug)]
+pub struct Purse<'a> {
+    paid_by: PaidBy<'a>,
+    expectations: Expectations,
+    tariff: Tariff,
+    /// The page's own ceiling.
+    ceiling: Nanodollars,
+    /// The least to reserve at first, if more is known than what other pages cost.
+    least: Nanodollars,
+    host: &'a str,
+    url: &'a str,
+    /// Until when the page waits for money.
+    deadline: Instant,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    reservation: Option<Reservation>,
+    refusal: Option<FundsError>,
+    /// Whether less was left than the page was likely to cost.
+    began_short: bool,
+    /// What the page waits for before it is loaded.
+    awaited: Option<Nanodollars>,
+}
+
+/// Why a page cannot be loaded now.
+#[derive(Debug)]
+pub(crate) enum Unready {
+    /// Pages in flight hold the money that is left: [`Purse::released`] tells when to try again.
+    Wait,
+    /// No money will do.
+    Refused(PageFailure),
+}
+
+impl<'a> Purse<'a> {
+    /// The purse of a page that has reserved nothing yet.
+    pub fn new(
+        paid_by: PaidBy<'a>,
+        expectations: &Expectations,
+        tariff: Tariff,
+        plan: &'a PagePlan,
+    ) -> Self {
+        let fetch = &plan.fetch;
+        Self {
+            paid_by,
+            expectations: expectations.clone(),
+            tariff,
+            ceiling: plan.ceiling,
+            least: Nanodollars::ZERO,
+            host: plan.url.host_str().unwrap_or_default(),
+            url: &plan.requested,
+            deadline: Instant::now() + fetch.timeout + fetch.pace.patience,
+            state: Mutex::default(),
+        }
+    }
+
+    /// The purse of something that is made without fetching a page.
+    pub(crate) fn without_page(
+        payer: &'a Payer,
+        tariff: Tariff,
+        url: &'a str,
+        deadline: Instant,
+    ) -> Self {
+        Self {
+            paid_by: PaidBy::Account(payer),
+            expectations: Expectations::default(),
+            tariff,
+            ceiling: Nanodollars::MAX,
+            least: Nanodollars::ZERO,
+            host: "",
+            url,
+            deadline,
+            state: Mutex::default(),
+        }
+    }
+
+    /// The purse of a page that nobody pays for, which may cost this much.
+    pub fn unbilled(ceiling: Nanodollars) -> Purse<'static> {
+        Purse {
+            paid_by: PaidBy::Nobody,
+            expectations: Expectations::default(),
+            tariff: Tariff::default(),
+            ceiling,
+            least: Nanodollars::ZERO,
+            host: "",
+            url: "",
+            deadline: Instant::now(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// The same, for a page that was refused before because it needed this much.
+    #[must_use]
+    pub fn expecting(self, least: Nanodollars) -> Self {
+        Self { least, ..self }
+    }
+
+    /// Reserves what the page is likely to cost when it is loaded in this way. Does not wait for
+    /// money, because the page holds the right to contact its host.
+    pub(crate) async fn open(
+        &self,
+        loader: Loader,
+        pool_price: Nanodollars,
+    ) -> Result<(), Unready> {
+        let likely = self.likely(loader, pool_price);
+        let mut state = self.state.lock().await;
+        if let Some(reservation) = &mut state.reservation {
+            // Another way to load the page. If there is not so much, it may still be enough.
+            let now = Instant::now().into();
+            let _more = reservation.grow(likely, likely, now).await;
+            return Ok(());
+        }
+        let reserved = match self.paid_by {
+            PaidBy::Nobody => return Ok(()),
+            PaidBy::Account(payer) => {
+                payer
+                    .billing
+                    .reserve_likely(&payer.account, likely, self.url, &payer.run_id)
+            }
+            PaidBy::Run {
+                budget, page_id, ..
+            } => budget.reserve_now(likely, self.url, page_id),
+        };
+        match reserved {
+            Ok(reservation) => {
+                state.began_short = reservation.ceiling() < likely;
+                state.reservation = Some(reservation);
+                state.awaited = None;
+                Ok(())
+            }
+            Err(FundsError::AllHeld | FundsError::Busy) => {
+                state.awaited = Some(likely);
+                Err(Unready::Wait)
+            }
+            Err(error) => Err(Unready::Refused(state.refuse(error))),
+        }
+    }
+
+    /// Resolves when money may have become available, at the latest after a short time.
+    pub(crate) async fn released(&self) {
+        match self.paid_by {
+            PaidBy::Nobody => {}
+            PaidBy::Account(payer) => payer.billing.released(&payer.account).await,
+            PaidBy::Run { budget, .. } => budget.released().await,
+        }
+    }
+
+    /// The failure of a page whose time ended while it waited for money; `None` if it did not.
+    pub(crate) async fn waited_in_vain(&self) -> Option<PageFailure> {
+        let mut state = self.state.lock().await;
+        let awaited = state.awaited?;
+        let short = match self.paid_by {
+            PaidBy::Nobody => None,
+            PaidBy::Account(payer) => payer.billing.shortfall(&payer.account, awaited),
+            PaidBy::Run { budget, .. } => Some(budget.shortfall(awaited)),
+        };
+        Some(state.refuse(FundsError::Short(short?)))
+    }
+
+    /// Reserves what this usage costs, unless so much is reserved already; waits while pages in
+    /// flight hold what is missing. Returns the reserved amount.
+    ///
+    /// # Errors
+    /// The cap that does not allow it.
+    pub(crate) async fn cover(&self, usage: &Usage) -> Result<Nanodollars, PageFailure> {
+        let needed = trawl_billing::price(usage, &self.tariff).total();
+        let mut state = self.state.lock().await;
+        if needed > self.ceiling {
+            let short = Shortfall {
+                cap: Cap::Page,
+                wanted: needed,
+                of: self.ceiling,
+                spent: Nanodollars::ZERO,
+                elsewhere: Nanodollars::ZERO,
+            };
+            return Err(state.refuse(FundsError::Short(short)));
+        }
+        let deadline = self.deadline.into();
+        if state.reservation.is_none() {
+            let first = needed.max(self.least).min(self.ceiling);
+            let reserved = match self.paid_by {
+                PaidBy::Nobody => return Ok(self.ceiling),
+                PaidBy::Account(payer) => {
+                    let (account, run) = (&payer.account, &payer.run_id);
+                    let billing = &payer.billing;
+                    billing
+                        .reserve_when_available(account, first, self.url, run, deadline)
+                        .await
+                }
+                PaidBy::Run {
+                    budget, page_id, ..
+                } => budget.reserve(first, self.url, page_id, deadline).await,
+            };
+            match reserved {
+                Ok(reservation) => state.reservation = Some(reservation),
+                Err(error) => return Err(state.refuse(error)),
+            }
+        }
+        let Some(reservation) = &mut state.reservation else {
+            return Ok(self.ceiling);
+        };
+        // In steps of half as much again, so that a large page needs few.
+        let half = Nanodollars(needed.0 / 2);
+        let preferred = needed.saturating_add(half).min(self.ceiling);
+        match reservation.grow(needed, preferred, deadline).await {
+            Ok(()) => Ok(reservation.ceiling()),
+            Err(error) => Err(state.refuse(error)),
+        }
+    }
+
+    /// As [`Self::cover`], for something that the page can do without: a refusal does not end it.
+    ///
+    /// # Errors
+    /// The cap that does not allow it.
+    pub(crate) async fn cover_optional(&self, usage: &Usage) -> Result<(), PageFailure> {
+        let covered = self.cover(usage).await;
+        if covered.is_err() {
+            self.state.lock().await.refusal = None;
+        }
+        covered.map(drop)
+    }
+
+    /// The most that the page may cost as far as is known now; its reservation decides.
+    pub(crate) fn spendable(&self) -> Nanodollars {
+        let balance = |payer: &Payer| match self.tariff {
+            Tariff::PayAsYouGo(_) => payer.billing.funds(&payer.account).balance,
+            Tariff::FlatRate => Nanodollars::MAX,
+        };
+        let left = match self.paid_by {
+            PaidBy::Nobody => Nanodollars::MAX,
+            PaidBy::Account(payer) => balance(payer),
+            PaidBy::Run { budget, payer, .. } => budget.left().min(balance(payer)),
+        };
+        self.ceiling.min(left)
+    }
+
+    /// Bytes of content that this amount pays for, at most; `u64::MAX` if they are free.
+    pub(crate) fn bytes_for(&self, amount: Nanodollars, pool_price: Nanodollars) -> u64 {
+        trawl_billing::bytes_for(amount, &self.tariff, pool_price)
+    }
+
+    /// The prices of the page.
+    pub(crate) const fn tariff(&self) -> &Tariff {
+        &self.tariff
+    }
+
+    /// The failure of a page that loads more than this many bytes, the most that can be paid.
+    pub(crate) async fn too_large(&self, n_bytes: u64, pool_price: Nanodollars) -> PageFailure {
+        let usage = Usage {
+            content_bytes: n_bytes.saturating_add(1),
+            pool_price,
+            ..Usage::default()
+        };
+        match self.cover(&usage).await {
+            Err(failure) => failure,
+            Ok(_) => failure(&FundsError::AllHeld),
+        }
+    }
+
+    /// Remembers what the page consumed, for the expectation of the next ones.
+    pub(crate) fn note(&self, loader: Loader, usage: &Usage) {
+        let Expectations { hosts, run } = &self.expectations;
+        hosts.note(self.host, loader, run, usage);
+    }
+
+    /// Why the page could not be paid, if a cap ended it.
+    pub async fn refusal(&self) -> Option<FundsError> {
+        self.state.lock().await.refusal
+    }
+
+    /// Whether less was left at its begin than a page like this one is likely to cost.
+    pub async fn began_short(&self) -> bool {
+        self.state.lock().await.began_short
+    }
+
+    /// What the page needed, if it could be paid once the pages in flight have ended.
+    pub async fn needs_another_try(&self) -> Option<Nanodollars> {
+        match self.refusal().await {
+            Some(FundsError::Short(short)) if short.cap != Cap::Page && short.may_pass() => {
+                Some(short.wanted)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether something is reserved for the page.
+    pub async fn is_open(&self) -> bool {
+        self.state.lock().await.reservation.is_some()
+    }
+
+    /// Releases the reservation, with this reason in the ledger.
+    pub fn void(self, reason: &str) {
+        if let Some(reservation) = self.into_reservation() {
+            reservation.void(reason);
+        }
+    }
+
+    /// The reservation. A page that reserved nothing gets one of nothing, so that it stands in the
+    /// ledger too; `None` if that is not possible, or nobody pays.
+    pub(crate) fn into_reservation(self) -> Option<Reservation> {
+        let nothing = Nanodollars::ZERO;
+        self.state
+            .into_inner()
+            .reservation
+            .or_else(|| match self.paid_by {
+                PaidBy::Nobody => None,
+                PaidBy::Account(payer) => {
+                    let (account, run) = (&payer.account, &payer.run_id);
+                    let reserved = payer.billing.reserve(account, nothing, self.url, run);
+                    reserved.ok()
+                }
+                PaidBy::Run {
+                    budget, page_id, ..
+                } => budget.reserve_now(nothing, self.url, page_id).ok(),
+            })
+    }
+
+    fn likely(&self, loader: Loader, pool_price: Nanodollars) -> Nanodollars {
+        let Expectations { hosts, run } = &self.expectations;
+        let usage = hosts.expected(self.host, loader, run, pool_price);
+        let likely = trawl_billing::price(&usage, &self.tariff).total();
+        likely.max(self.least).min(self.ceiling)
+    }
+}
+
+impl State {
+    fn refuse(&mut self, error: FundsError) -> PageFailure {
+        self.refusal = Some(error);
+        failure(&error)
+    }
+}
+
+fn failure(error: &FundsError) -> PageFailure {
+    PageFailure::new(status::UNKNOWN, error.to_string())
+}

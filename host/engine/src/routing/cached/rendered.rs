@@ -1,0 +1,189 @@
+//! The page cache before the browser, and before providers that the operator pays. Decision D51.
+//!
+//! Such a page is stored when nothing of its caller shaped it but what its key holds: URL, window,
+//! waits, what is blocked, user agent, language, pool and country. Pages with scripts or steps are
+//! not stored: they sign people in.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use url::Url;
+
+use trawl_model::memory::PageMemory;
+use trawl_model::{FetchedPage, PageFailure, Usage};
+use trawl_net::fetch::{FetchError, Fetcher};
+use trawl_plan::PagePlan;
+use trawl_render::{LOADED_BYTES_MAX, RenderJob};
+
+use super::{CacheWrite, count, metadata};
+use crate::cache::{self, Key, PageCache, StoredPage};
+use crate::purse::Loader;
+use crate::routing::admission::Admission;
+use crate::routing::own_browser;
+use crate::routing::own_stack::OwnStack;
+use crate::routing::{CacheOutcome, Client, Served, Visit};
+
+/// A page that may be answered from the cache, or written to it once it was made.
+pub(in crate::routing) struct RenderedLookup<'a> {
+    cache: &'a Arc<PageCache>,
+    plan: &'a PagePlan,
+    memory: &'a PageMemory,
+    request: HeaderMap,
+    key: Key,
+}
+
+impl<'a> RenderedLookup<'a> {
+    /// `None` if this page may neither be answered from the cache nor written to it. Pages of
+    /// different routes are different pages.
+    pub(in crate::routing) fn new(
+        cache: Option<&'a Arc<PageCache>>,
+        fetcher: &Fetcher,
+        plan: &'a PagePlan,
+        client: &Client<'a>,
+        route: &str,
+    ) -> Option<Self> {
+        let cache = cache.filter(|_| plan.fetch.cache.enabled)?;
+        let render = &plan.render;
+        // Scripts and steps may contain secrets, and the text of a plan that the key is made of
+        // hides them.
+        let has_scripts = render.before_load.is_some() || !render.scripts.is_empty();
+        if has_scripts || !render.automation.is_empty() || render.screenshot.is_some() {
+            return None;
+        }
+        let (url, fetch) = (&plan.url, &plan.fetch);
+        let Some(request) = fetcher.impersonal(url, fetch, client.jar) else {
+            count("bypass");
+            return None;
+        };
+        let route = format!("{route} {render:?}");
+        let country = fetch.country_code.as_deref();
+        let key = cache::key(url, &request, fetch.pool.name(), country, &route);
+        Some(Self {
+            cache,
+            plan,
+            memory: client.memory,
+            request,
+            key,
+        })
+    }
+
+    /// The stored page if it is young enough. robots.txt and the run's gate decide as they would if
+    /// it were made again.
+    ///
+    /// # Errors
+    /// They refuse it, or there is no memory for it.
+    pub(in crate::routing) async fn find(
+        &self,
+        admission: &Admission,
+    ) -> Result<Option<Served>, FetchError> {
+        let Self {
+            cache,
+            plan,
+            memory,
+            request,
+            key,
+        } = self;
+        // Memory for the body before it is read.
+        let mut lease = memory.lease();
+        if let Some(bytes) = cache.body_bytes(key) {
+            lease.grow_to(bytes).await?;
+        }
+        let stored = cache.find(key).await;
+        let stored = stored.filter(|stored| {
+            stored.matches(request) && stored.age(cache.now()) < plan.fetch.cache.max_age
+        });
+        let Some(stored) = stored else {
+            count("miss");
+            return Ok(None);
+        };
+        let checked = admission.may_serve_cached(&plan.fetch, &plan.url, &[]);
+        checked.await?;
+        count("hit");
+        let mut page = stored.page(&plan.url);
+        page.body = lease.attach(std::mem::take(&mut page.body));
+        let mut served = Served::new(page);
+        // Decision D54: a page of the cache was paid for when it was made.
+        served.usage.content_bytes = 0;
+        let cache_metadata = metadata(&stored, "hit", None, cache.now());
+        served.metadata.insert("cache".to_owned(), cache_metadata);
+        served.cache = CacheOutcome::Hit {
+            body_hash: stored.body_hash(),
+            is_shareable: true,
+        };
+        Ok(Some(served))
+    }
+
+    /// The write of a page that was just made. One that ended elsewhere is not stored: whether it
+    /// will end there again is not known.
+    pub(in crate::routing) fn write(&self, page: &FetchedPage) -> CacheOutcome {
+        let now = self.cache.now();
+        let is_at_its_url = without_fragment(&page.final_url) == without_fragment(&self.plan.url);
+        if !is_at_its_url || !cache::is_storable(page, &self.request, now) {
+            return CacheOutcome::Private;
+        }
+        // The type of the document as it is now, not as the site coded it.
+        let mut page = page.clone();
+        page.headers
+            .retain(|(name, _)| name != CONTENT_TYPE.as_str());
+        let content_type = (CONTENT_TYPE.as_str().to_owned(), page.content_type.clone());
+        page.headers.push(content_type);
+        let stored = StoredPage::new(&page, &self.request, std::iter::empty(), now);
+        CacheOutcome::Fresh(CacheWrite {
+            cache: Arc::clone(self.cache),
+            pages: vec![(self.key, stored)],
+        })
+    }
+}
+
+impl OwnStack {
+    /// Gets a page from the cache, or renders it.
+    pub(in crate::routing) async fn cached_or_rendered(
+        &self,
+        visit: Visit<'_>,
+    ) -> Result<Served, PageFailure> {
+        let browser = self.browser().ok_or_else(own_browser::not_installed)?;
+        let job = RenderJob {
+            owner: visit.client.owner,
+            bytes_max: LOADED_BYTES_MAX,
+            deadline: visit.deadline,
+        };
+        let pool_price = self.pool_price(visit.plan);
+        let (memory, purse) = (visit.client.memory, visit.client.purse);
+        let (cache, client) = (self.cache.as_ref(), &visit.client);
+        let lookup = RenderedLookup::new(cache, &self.fetcher, visit.plan, client, "browser");
+        if let Some(lookup) = &lookup {
+            let stored = lookup.find(&self.admission).await;
+            if let Some(served) = stored.map_err(|error| error.failure())? {
+                return Ok(served);
+            }
+        }
+        let fetched = browser.fetch(visit.plan, memory, purse, pool_price, job);
+        let fetched = fetched.await?;
+        let rendered = fetched.rendered;
+        let cache = match &lookup {
+            Some(lookup) if rendered.metadata.is_empty() => lookup.write(&rendered.page),
+            _ => CacheOutcome::Private,
+        };
+        Ok(Served {
+            metadata: rendered.metadata,
+            usage: Usage {
+                content_bytes: rendered.loaded_bytes,
+                compute: rendered.cpu,
+                pool_price,
+                ..Usage::default()
+            },
+            screenshot: rendered.screenshot,
+            cache,
+            loader: Loader::Browser,
+            waited: fetched.waited,
+            ..Served::new(rendered.page)
+        })
+    }
+}
+
+fn without_fragment(url: &Url) -> Url {
+    let mut url = url.clone();
+    url.set_fragment(None);
+    url
+}

@@ -1,0 +1,253 @@
+//! Who may hold how much: the arithmetic of the budget, without time and without locks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Accounts whose floors fit at least.
+const FLOORS_MIN: u64 = 64;
+/// Largest floor: ten ordinary pages with their outputs.
+const FLOOR_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// The parts of the budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Parts {
+    /// What every account may hold without regard to others.
+    pub(super) floor: u64,
+    /// What all floors together may hold.
+    pub(super) floors: u64,
+    /// What is shared beyond the floors.
+    pub(super) shared: u64,
+    /// What one elder may draw.
+    pub(super) elder: u64,
+    /// Elders at a time.
+    pub(super) elders: usize,
+}
+
+/// Bytes granted to a lease, by the part they came from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Grant {
+    /// Of the account: its floor, then the shared part.
+    pub(super) regular: u64,
+    /// Of the elders' reserve.
+    pub(super) drawn: u64,
+}
+
+/// Place of a waiter in its account's queue: the age of its page, then the order of asking.
+pub(super) type Place = (u64, u64);
+
+/// The budget and what each account holds. `W` is what a waiter leaves behind.
+#[derive(Debug)]
+pub(super) struct State<W> {
+    parts: Parts,
+    accounts: Vec<Account<W>>,
+    free_slots: Vec<usize>,
+    /// Accounts with waiters.
+    waiting: BTreeSet<usize>,
+    floors_used: u64,
+    shared_used: u64,
+    elders: Vec<Elder>,
+    n_asked: u64,
+}
+
+#[derive(Debug)]
+struct Account<W> {
+    held: u64,
+    waiting: BTreeMap<Place, (u64, W)>,
+}
+
+/// A page that draws from the reserve, until it has given back all that it drew.
+#[derive(Debug)]
+struct Elder {
+    slot: usize,
+    page: u64,
+    drawn: u64,
+}
+
+impl Parts {
+    /// Divides a budget of so many bytes. An eighth is for the floors, a quarter for the elders,
+    /// the rest is shared.
+    pub(super) fn of(capacity: u64, page_max: u64) -> Self {
+        let (floors, reserve) = (capacity / 8, capacity / 4);
+        let elders = (reserve / page_max).max(1);
+        Self {
+            floor: (floors / FLOORS_MIN).min(FLOOR_BYTES_MAX),
+            floors,
+            shared: capacity - floors - reserve,
+            elder: (reserve / elders).min(page_max),
+            elders: usize::try_from(elders).unwrap_or(usize::MAX),
+        }
+    }
+}
+
+impl<W> State<W> {
+    pub(super) fn new(parts: Parts) -> Self {
+        Self {
+            parts,
+            accounts: Vec::new(),
+            free_slots: Vec::new(),
+            waiting: BTreeSet::new(),
+            floors_used: 0,
+            shared_used: 0,
+            elders: Vec::new(),
+            n_asked: 0,
+        }
+    }
+
+    /// Adds an account that holds nothing.
+    pub(super) fn open(&mut self) -> usize {
+        if let Some(slot) = self.free_slots.pop() {
+            return slot;
+        }
+        self.accounts.push(Account {
+            held: 0,
+            waiting: BTreeMap::new(),
+        });
+        self.accounts.len() - 1
+    }
+
+    /// Removes an account that holds nothing and waits for nothing.
+    pub(super) fn close(&mut self, slot: usize) {
+        self.free_slots.push(slot);
+    }
+
+    /// Bytes in use.
+    pub(super) fn used(&self) -> u64 {
+        let drawn: u64 = self.elders.iter().map(|elder| elder.drawn).sum();
+        self.floors_used + self.shared_used + drawn
+    }
+
+    /// Waiters of all accounts.
+    pub(super) fn n_waiting(&self) -> usize {
+        let waiting = self.waiting.iter();
+        waiting.map(|slot| self.accounts[*slot].waiting.len()).sum()
+    }
+
+    /// Grants bytes to a page now, or answers with its place in the queue. Nobody overtakes an
+    /// older page of the same account.
+    pub(super) fn ask(&mut self, slot: usize, page: u64, bytes: u64) -> Result<Grant, Place> {
+        let first = self.accounts[slot].waiting.first_key_value();
+        let is_oldest = first.is_none_or(|((oldest, _), _)| *oldest >= page);
+        let granted = if is_oldest {
+            self.grant(slot, page, bytes)
+        } else {
+            self.draw(slot, page, bytes, false)
+        };
+        granted.ok_or_else(|| {
+            self.n_asked += 1;
+            (page, self.n_asked)
+        })
+    }
+
+    /// Queues a waiter at the place that [`Self::ask`] answered.
+    pub(super) fn wait(&mut self, slot: usize, place: Place, bytes: u64, waiter: W) {
+        self.accounts[slot].waiting.insert(place, (bytes, waiter));
+        self.waiting.insert(slot);
+    }
+
+    /// Removes a waiter that has not been served.
+    pub(super) fn leave(&mut self, slot: usize, place: Place) -> Option<W> {
+        let account = &mut self.accounts[slot];
+        let (_, waiter) = account.waiting.remove(&place)?;
+        if account.waiting.is_empty() {
+            self.waiting.remove(&slot);
+        }
+        Some(waiter)
+    }
+
+    /// Grants bytes that exist already, whatever is left.
+    pub(super) fn force(&mut self, slot: usize, bytes: u64) {
+        self.set_held(slot, self.accounts[slot].held + bytes);
+    }
+
+    /// Takes granted bytes back.
+    pub(super) fn release(&mut self, slot: usize, page: u64, grant: Grant) {
+        self.set_held(slot, self.accounts[slot].held - grant.regular);
+        if grant.drawn == 0 {
+            return;
+        }
+        let elder = self.elders.iter().position(|elder| elder.page == page);
+        let elder = elder.expect("what was drawn, an elder drew");
+        self.elders[elder].drawn -= grant.drawn;
+        if self.elders[elder].drawn == 0 {
+            self.elders.swap_remove(elder);
+        }
+    }
+
+    /// The next waiter that can be served, and what it is granted. Accounts that hold least come
+    /// first, and in an account its oldest page.
+    pub(super) fn next(&mut self) -> Option<(W, Grant)> {
+        if self.waiting.is_empty() {
+            return None;
+        }
+        let mut slots: Vec<usize> = self.waiting.iter().copied().collect();
+        slots.sort_by_key(|slot| self.accounts[*slot].held);
+        slots.into_iter().find_map(|slot| {
+            let (place, (bytes, _)) = self.accounts[slot].waiting.first_key_value()?;
+            let (place, bytes) = (*place, *bytes);
+            let grant = self.grant(slot, place.0, bytes)?;
+            let waiter = self.leave(slot, place)?;
+            Some((waiter, grant))
+        })
+    }
+
+    fn grant(&mut self, slot: usize, page: u64, bytes: u64) -> Option<Grant> {
+        let held = self.accounts[slot].held;
+        let (floor, shared) = self.divided(held);
+        let (floor_then, shared_then) = self.divided(held + bytes);
+        let floors_used = self.floors_used + (floor_then - floor);
+        let shared_used = self.shared_used + (shared_then - shared);
+        let free = self.parts.shared.saturating_sub(shared_used);
+        let fits_floor = floor_then == floor || floors_used <= self.parts.floors;
+        let fits_shared = shared_then == shared || shared_then <= free;
+        let has_room = fits_floor && fits_shared;
+        if has_room {
+            self.set_held(slot, held + bytes);
+            return Some(Grant {
+                regular: bytes,
+                drawn: 0,
+            });
+        }
+        self.draw(slot, page, bytes, true)
+    }
+
+    /// Grants bytes of the reserve to an elder. `may_appoint` makes the page one if there is room
+    /// for another and its account has none.
+    fn draw(&mut self, slot: usize, page: u64, bytes: u64, may_appoint: bool) -> Option<Grant> {
+        if bytes > self.parts.elder {
+            return None;
+        }
+        let drawn = Grant {
+            regular: 0,
+            drawn: bytes,
+        };
+        if let Some(elder) = self.elders.iter_mut().find(|elder| elder.slot == slot) {
+            let fits = elder.page == page && elder.drawn + bytes <= self.parts.elder;
+            return fits.then(|| {
+                elder.drawn += bytes;
+                drawn
+            });
+        }
+        if !may_appoint || self.elders.len() == self.parts.elders {
+            return None;
+        }
+        self.elders.push(Elder {
+            slot,
+            page,
+            drawn: bytes,
+        });
+        Some(drawn)
+    }
+
+    /// What an account holds of its floor, and what of the shared part.
+    fn divided(&self, held: u64) -> (u64, u64) {
+        let floor = held.min(self.parts.floor);
+        (floor, held - floor)
+    }
+
+    fn set_held(&mut self, slot: usize, held: u64) {
+        let (floor, shared) = self.divided(self.accounts[slot].held);
+        let (floor_then, shared_then) = self.divided(held);
+        self.floors_used = self.floors_used - floor + floor_then;
+        self.shared_used = self.shared_used - shared + shared_then;
+        self.accounts[slot].held = held;
+    }
+}

@@ -1,0 +1,258 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::state::{Grant, Parts, State};
+use super::*;
+
+const MIB: u64 = 1024 * 1024;
+const STEP: usize = STEP_BYTES as usize;
+
+/// Takes bytes that must be granted at once.
+async fn take(memory: &PageMemory, bytes: u64) -> MemoryLease {
+    let mut lease = memory.lease();
+    let granted = tokio::time::timeout(Duration::ZERO, lease.grow_to(bytes as usize)).await;
+    granted.expect("no wait").expect("memory");
+    lease
+}
+
+/// Whether taking bytes has to wait now.
+async fn waits(lease: &mut MemoryLease, bytes: u64) -> bool {
+    let granted = tokio::time::timeout(Duration::ZERO, lease.grow_to(bytes as usize)).await;
+    granted.is_err()
+}
+
+#[test]
+fn the_parts_make_up_the_budget() {
+    for capacity in [64 * MIB, 1024 * MIB, 6 * 1024 * MIB, 1 << 45] {
+        let parts = Parts::of(capacity, PAGE_BYTES_MAX);
+        let reserve = parts.elder * parts.elders as u64;
+        assert!(
+            parts.floors + parts.shared + reserve <= capacity,
+            "{parts:?}"
+        );
+        assert!(parts.elders > 0 && parts.elder >= 16 * MIB, "{parts:?}");
+        assert!(
+            parts.floor >= STEP_BYTES && parts.floor <= 4 * MIB,
+            "{parts:?}"
+        );
+    }
+    // An ordinary budget has room for elders of the largest size.
+    assert_eq!(Parts::of(1024 * MIB, PAGE_BYTES_MAX).elder, PAGE_BYTES_MAX);
+}
+
+#[tokio::test]
+async fn a_lease_grows_in_steps_and_gives_back_what_it_took() {
+    let budget = MemoryBudget::new(64 * MIB);
+    let page = budget.share("a").page();
+    let mut lease = page.lease();
+    lease.grow_to(1).await.expect("memory");
+    assert_eq!(budget.in_use().used, STEP_BYTES);
+    lease.grow_to(STEP).await.expect("memory");
+    assert_eq!(lease.bytes(), STEP_BYTES);
+    lease.grow_to(STEP + 1).await.expect("memory");
+    assert_eq!(budget.in_use().used, 2 * STEP_BYTES);
+    lease.shrink_to(10);
+    assert_eq!(budget.in_use().used, STEP_BYTES);
+    lease.record(10 * STEP);
+    assert_eq!(budget.in_use().used, 10 * STEP_BYTES);
+    let bytes = lease.attach(vec![1, 2, 3]);
+    let part = bytes.slice(1..);
+    drop(bytes);
+    assert_eq!(
+        (&part[..], budget.in_use().used),
+        (&[2, 3][..], 10 * STEP_BYTES)
+    );
+    drop(part);
+    assert_eq!(budget.in_use().used, 0);
+}
+
+#[tokio::test]
+async fn an_account_at_its_share_waits_and_others_do_not() {
+    let budget = MemoryBudget::new(64 * MIB);
+    let greedy = budget.share("greedy");
+    // Half of what is shared, its floor, and its elder's reserve.
+    let mut held = Vec::new();
+    for _ in 0..64 {
+        let mut lease = greedy.page().lease();
+        if waits(&mut lease, MIB).await {
+            break;
+        }
+        held.push(lease);
+    }
+    assert!(held.len() < 40, "{} MiB of 64", held.len());
+    // A small page of anybody else is served at once, and a page of some size too.
+    for name in ["small", "another", "third"] {
+        let share = budget.share(name);
+        drop(take(&share.page(), STEP_BYTES).await);
+        drop(take(&share.page(), 4 * MIB).await);
+    }
+    let newcomers: Vec<_> = (0..32).map(|n| budget.share(&n.to_string())).collect();
+    let mut small = Vec::new();
+    for newcomer in &newcomers {
+        small.push(take(&newcomer.page(), 2 * STEP_BYTES).await);
+    }
+}
+
+#[tokio::test]
+async fn what_an_account_gives_back_its_oldest_page_gets() {
+    let budget = MemoryBudget::new(64 * MIB);
+    let share = budget.share("a");
+    let (first, second, third) = (share.page(), share.page(), share.page());
+    let held = take(&first, 20 * MIB).await;
+    let elder = take(&first, 10 * MIB).await;
+    let (mut young, mut old) = (third.lease(), second.lease());
+    let mut young = Box::pin(young.grow_to(10 << 20));
+    assert!(futures_poll(&mut young).await.is_none());
+    let mut old = Box::pin(old.grow_to(10 << 20));
+    assert!(futures_poll(&mut old).await.is_none());
+    assert_eq!(budget.in_use().n_waiting, 2);
+    drop(elder);
+    assert!(
+        futures_poll(&mut old).await.is_some(),
+        "the older page is next"
+    );
+    assert!(futures_poll(&mut young).await.is_none());
+    drop(held);
+    assert!(futures_poll(&mut young).await.is_some());
+}
+
+#[tokio::test]
+async fn a_cancelled_wait_leaves_the_queue_to_those_behind() {
+    let budget = MemoryBudget::new(64 * MIB);
+    let share = budget.share("a");
+    let _held = take(&share.page(), 20 * MIB).await;
+    let (first, second) = (share.page(), share.page());
+    let (mut big, mut small) = (first.lease(), second.lease());
+    let mut big = Box::pin(big.grow_to(50 << 20));
+    assert!(futures_poll(&mut big).await.is_none());
+    let mut small = Box::pin(small.grow_to(STEP));
+    assert!(futures_poll(&mut small).await.is_none(), "nobody overtakes");
+    drop(big);
+    assert!(futures_poll(&mut small).await.is_some());
+    assert_eq!(budget.in_use().n_waiting, 0);
+}
+
+#[tokio::test]
+async fn a_wait_ends_with_a_reason() {
+    let wait_max = Duration::from_millis(50);
+    let budget = MemoryBudget::with_wait_max(64 * MIB, wait_max);
+    let share = budget.share("a");
+    let _held = take(&share.page(), 20 * MIB).await;
+    let mut lease = share.page().lease();
+    let error = lease.grow_to(40 << 20).await.expect_err("no memory");
+    assert_eq!(error, MemoryError::Waited(wait_max));
+    assert_eq!(error.failure().status, status::UNKNOWN);
+    assert!(error.to_string().contains("0.05 s for memory"), "{error}");
+    assert_eq!((lease.bytes(), budget.in_use().n_waiting), (0, 0));
+}
+
+#[tokio::test]
+async fn an_account_that_holds_nothing_is_forgotten() {
+    let budget = MemoryBudget::new(64 * MIB);
+    let share = budget.share("a");
+    let bytes = take(&share.page(), MIB).await.attach(vec![0]);
+    drop(share);
+    assert_eq!(budget.accounts.lock().expect("no panic").len(), 1);
+    drop(bytes);
+    assert!(budget.accounts.lock().expect("no panic").is_empty());
+    // Its slot serves the next account.
+    assert_eq!(budget.share("b").0.slot, 0);
+}
+
+/// Polls once.
+async fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+    std::future::poll_fn(|context| {
+        let future = std::pin::Pin::new(&mut *future);
+        std::task::Poll::Ready(match future.poll(context) {
+            std::task::Poll::Ready(output) => Some(output),
+            std::task::Poll::Pending => None,
+        })
+    })
+    .await
+}
+
+/// A page of the simulation: it grows to its size step by step, then gives everything back.
+#[derive(Clone, Debug)]
+struct SimPage {
+    account: usize,
+    size: u64,
+    step: u64,
+    held: Grant,
+    is_waiting: bool,
+    is_done: bool,
+}
+
+/// Pages of several accounts, and the order in which they act.
+fn pages() -> impl Strategy<Value = Vec<SimPage>> {
+    let page =
+        (0_usize..6, 1_u64..=16 * MIB, 1_u64..=4).prop_map(|(account, size, step)| SimPage {
+            account,
+            size: size.next_multiple_of(STEP_BYTES),
+            step: step * MIB,
+            held: Grant::default(),
+            is_waiting: false,
+            is_done: false,
+        });
+    proptest::collection::vec(page, 1..120)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// However pages of greedy accounts interleave: all of them end, the capacity is never
+    /// exceeded, and a small account never waits.
+    #[test]
+    fn every_page_ends_and_the_innocent_never_waits(
+        mut pages in pages(),
+        order in proptest::collection::vec(any::<prop::sample::Index>(), 1..400),
+    ) {
+        let capacity = 64 * MIB;
+        let parts = Parts::of(capacity, PAGE_BYTES_MAX);
+        let mut state: State<usize> = State::new(parts);
+        let slots: Vec<usize> = (0..6).map(|_| state.open()).collect();
+        let innocent = state.open();
+        let mut wants = BTreeMap::new();
+        let mut rounds = 0;
+        while pages.iter().any(|page| !page.is_done) {
+            // Whoever can act does: nobody can be blocked for ever.
+            let able: Vec<usize> = (0..pages.len())
+                .filter(|n| !pages[*n].is_done && !pages[*n].is_waiting)
+                .collect();
+            prop_assert!(!able.is_empty(), "a deadlock: {:?}", state);
+            let n = *order[rounds % order.len()].get(&able);
+            rounds += 1;
+            prop_assert!(rounds < 100_000);
+            let (held, slot) = (pages[n].held.regular + pages[n].held.drawn, slots[pages[n].account]);
+            if held == pages[n].size {
+                state.release(slot, n as u64, pages[n].held);
+                pages[n].is_done = true;
+                while let Some((waiter, grant)) = state.next() {
+                    prop_assert_eq!(wants.remove(&waiter), Some(grant.regular + grant.drawn));
+                    let page = &mut pages[waiter];
+                    page.held.regular += grant.regular;
+                    page.held.drawn += grant.drawn;
+                    page.is_waiting = false;
+                }
+            } else {
+                let more = pages[n].step.min(pages[n].size - held);
+                match state.ask(slot, n as u64, more) {
+                    Ok(grant) => {
+                        pages[n].held.regular += grant.regular;
+                        pages[n].held.drawn += grant.drawn;
+                    }
+                    Err(place) => {
+                        state.wait(slot, place, more, n);
+                        wants.insert(n, more);
+                        pages[n].is_waiting = true;
+                    }
+                }
+            }
+            prop_assert!(state.used() <= capacity, "{} bytes of {capacity}", state.used());
+            let small = state.ask(innocent, u64::MAX, STEP_BYTES);
+            prop_assert!(small.is_ok(), "the innocent account waits: {:?}", state);
+            state.release(innocent, u64::MAX, small.unwrap_or_default());
+        }
+        prop_assert_eq!((state.used(), state.n_waiting()), (0, 0));
+    }
+}

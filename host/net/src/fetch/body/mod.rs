@@ -1,0 +1,223 @@
+//! Reads bodies: as they arrive, decoded in short steps, within their limits, and only as far as
+//! the memory budget has room for them.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use rustix::time::{ClockId, clock_gettime};
+
+use trawl_model::memory::{MemoryLease, PageMemory};
+
+use super::decode::{CodingError, Decoder, Step};
+use super::{BodyMeter, FetchError};
+use crate::egress::Reply;
+
+/// CPU time of decoding after which the task yields, whatever has come out meanwhile.
+const DECODE_YIELD_TIME: Duration = Duration::from_millis(2);
+
+/// Limits of one body.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BodyLimits {
+    /// Bytes as they come over the wire.
+    pub(super) wire_bytes_max: u64,
+    /// Bytes after decoding.
+    pub(super) body_bytes_max: usize,
+    /// Longest time without a byte; `None` for the operator's own services.
+    pub(super) idle_max: Option<Duration>,
+}
+
+/// A body, or as much of it as could be read.
+#[derive(Debug)]
+pub(super) struct Received {
+    /// It holds its part of the memory budget until the last clone is dropped.
+    pub(super) body: Bytes,
+    pub(super) wire_bytes: u64,
+    /// CPU time of decoding.
+    pub(super) decode_time: Duration,
+    /// Why there is no more of it; `Ok` if it is complete.
+    pub(super) end: Result<(), FetchError>,
+}
+
+/// A body that grows.
+struct Growing<'a> {
+    bytes: Vec<u8>,
+    bytes_max: usize,
+    lease: MemoryLease,
+    meter: Option<&'a dyn BodyMeter>,
+    /// Bytes that the meter covers.
+    covered: u64,
+}
+
+/// Decodes and keeps time.
+struct Decoding {
+    decoder: Decoder,
+    time: Duration,
+    time_since_yield: Duration,
+}
+
+/// Reads a body until it ends, fails or meets a limit. What the meter does not cover is not read.
+///
+/// # Errors
+/// [`FetchError::Coding`] if its codings are not supported. What happens later is in
+/// [`Received::end`].
+pub(super) async fn receive(
+    mut reply: Reply,
+    limits: BodyLimits,
+    memory: &PageMemory,
+    meter: Option<&dyn BodyMeter>,
+) -> Result<Received, FetchError> {
+    let mut decoding = Decoding {
+        decoder: Decoder::new(reply.headers(), limits.body_bytes_max)?,
+        time: Duration::ZERO,
+        time_since_yield: Duration::ZERO,
+    };
+    let mut body = Growing {
+        bytes: Vec::new(),
+        bytes_max: limits.body_bytes_max,
+        lease: memory.lease(),
+        meter,
+        covered: 0,
+    };
+    let end = read(&mut reply, limits, &mut decoding, &mut body).await;
+    Ok(Received {
+        body: body.finish(),
+        wire_bytes: reply.body_bytes(),
+        decode_time: decoding.time,
+        end,
+    })
+}
+
+async fn read(
+    reply: &mut Reply,
+    limits: BodyLimits,
+    decoding: &mut Decoding,
+    body: &mut Growing<'_>,
+) -> Result<(), FetchError> {
+    if let Some(length) = length(reply.headers()) {
+        // What can never be paid is not downloaded.
+        body.cover(length.min(limits.wire_bytes_max)).await?;
+    }
+    loop {
+        let chunk = match next_chunk(reply, limits.idle_max).await {
+            Ok(Some(chunk)) => chunk,
+            Ok(None) => break,
+            Err(error) => {
+                // What has arrived is still decoded.
+                decoding.decoder.end();
+                let _truncated = decoding.run(body).await;
+                return Err(error);
+            }
+        };
+        if decoding.decoder.is_identity() {
+            body.extend(&chunk).await?;
+        } else {
+            decoding.decoder.push(chunk);
+            decoding.run(body).await?;
+        }
+        if reply.body_bytes() > limits.wire_bytes_max {
+            return Err(FetchError::TooLarge(limits.wire_bytes_max));
+        }
+    }
+    decoding.decoder.end();
+    decoding.run(body).await
+}
+
+async fn next_chunk(
+    reply: &mut Reply,
+    idle_max: Option<Duration>,
+) -> Result<Option<Bytes>, FetchError> {
+    let Some(idle_max) = idle_max else {
+        return Ok(reply.chunk().await?);
+    };
+    match tokio::time::timeout(idle_max, reply.chunk()).await {
+        Ok(chunk) => Ok(chunk?),
+        Err(_) => Err(FetchError::Stalled(idle_max)),
+    }
+}
+
+impl Decoding {
+    /// Decodes all that has arrived.
+    async fn run(&mut self, body: &mut Growing<'_>) -> Result<(), FetchError> {
+        loop {
+            let before = cpu_time();
+            let step = self.decoder.step();
+            let took = cpu_time().saturating_sub(before);
+            self.time += took;
+            self.time_since_yield += took;
+            match step? {
+                Step::Emitted(bytes) => body.extend(bytes).await?,
+                Step::Working => {}
+                Step::Idle => return Ok(()),
+            }
+            if self.time_since_yield >= DECODE_YIELD_TIME {
+                self.time_since_yield = Duration::ZERO;
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+}
+
+impl Growing<'_> {
+    /// Appends bytes, up to the limit, once there are money and memory for them.
+    async fn extend(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
+        let room = self.bytes_max - self.bytes.len();
+        let fitting = &bytes[..bytes.len().min(room)];
+        let needed = self.bytes.len() + fitting.len();
+        self.cover(needed as u64).await?;
+        if needed > self.bytes.capacity() {
+            let capacity = self.grown(needed);
+            self.lease.grow_to(capacity).await?;
+            self.bytes.reserve_exact(capacity - self.bytes.len());
+        }
+        self.bytes.extend_from_slice(fitting);
+        if fitting.len() < bytes.len() {
+            return Err(CodingError::TooLarge(self.bytes_max).into());
+        }
+        Ok(())
+    }
+
+    /// Has the meter cover this many bytes.
+    async fn cover(&mut self, n_bytes: u64) -> Result<(), FetchError> {
+        if let Some(meter) = self.meter
+            && n_bytes > self.covered
+        {
+            let covered = meter.cover(n_bytes).await;
+            self.covered = covered.map_err(FetchError::Refused)?;
+        }
+        Ok(())
+    }
+
+    /// The capacity for so many bytes: by half more than before, so that a long body is moved a
+    /// few times only.
+    fn grown(&self, needed: usize) -> usize {
+        let capacity = self.bytes.capacity();
+        let amortized = (capacity + capacity / 2).min(self.bytes_max);
+        needed.max(amortized)
+    }
+
+    fn finish(mut self) -> Bytes {
+        if self.bytes.is_empty() {
+            return Bytes::new();
+        }
+        self.bytes.shrink_to_fit();
+        self.lease.shrink_to(self.bytes.capacity());
+        self.lease.attach(self.bytes)
+    }
+}
+
+/// The length of a body that is sent as it is; `None` if it is not known.
+fn length(headers: &HeaderMap) -> Option<u64> {
+    let length = headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()?;
+    (!headers.contains_key(CONTENT_ENCODING)).then_some(length)
+}
+
+/// CPU time of this thread.
+fn cpu_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

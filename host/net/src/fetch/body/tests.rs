@@ -1,0 +1,211 @@
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use futures_util::FutureExt;
+use futures_util::future::join_all;
+use http::header::CONTENT_ENCODING;
+use http::{HeaderMap, HeaderValue};
+use tokio::time::Instant;
+use url::Url;
+
+use trawl_model::memory::MemoryBudget;
+use trawl_plan::FetchPlan;
+use trawl_plan::testing::page_plan;
+
+use super::*;
+use crate::fetch::loopback::{Answer, LoopbackSite, fetcher_with, page};
+use crate::fetch::{Caller, CookieJar, FetchConfig, Fetched, Fetcher, Get, GetLimits, PoliteGet};
+use crate::politeness::{Politeness, PolitenessConfig};
+
+const MIB: usize = 1024 * 1024;
+const GZIP: &str = "content-encoding: gzip\r\n";
+const IDLE_MAX: Duration = Duration::from_millis(300);
+
+fn hasty() -> Fetcher {
+    fetcher_with(FetchConfig {
+        body_idle_max: IDLE_MAX,
+        ..FetchConfig::default()
+    })
+}
+
+fn gzip(body: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(body).expect("memory to memory");
+    encoder.finish().expect("memory to memory")
+}
+
+/// Gzip without its end, as a site that stalls sends it.
+fn unfinished(bytes: usize) -> Answer {
+    let mut body = gzip(&vec![0; bytes]);
+    body.truncate(body.len() - 8);
+    Answer::Stalled(GZIP.to_owned(), body)
+}
+
+async fn fetch(fetcher: &Fetcher, url: &Url, memory: &PageMemory) -> Result<Fetched, FetchError> {
+    let politeness = Politeness::new(&PolitenessConfig::default());
+    let permit = politeness.permit("127.0.0.1").await;
+    let plan = FetchPlan::clone(&page_plan(url.as_str()).fetch);
+    let caller = Caller {
+        cookies: &CookieJar::new(),
+        memory,
+    };
+    fetcher.fetch(&permit, url, &plan, caller).await
+}
+
+#[tokio::test]
+async fn a_body_holds_its_memory_until_it_is_dropped() {
+    let site = LoopbackSite::start(&[
+        ("/small", vec![page(200, "", "a small page")]),
+        ("/big", vec![page(200, "", &"x".repeat(3 * MIB))]),
+        (
+            "/coded",
+            vec![Answer::Whole(
+                200,
+                GZIP.to_owned(),
+                gzip(&vec![b'x'; 3 * MIB]),
+            )],
+        ),
+    ])
+    .await;
+    let budget = MemoryBudget::new(64 << 20);
+    let share = budget.share("a");
+    for (path, held) in [
+        ("/small", 64 * 1024),
+        ("/big", 3 << 20),
+        ("/coded", 3 << 20),
+    ] {
+        let fetched = fetch(&hasty(), &site.url(path), &share.page()).await;
+        let body = fetched.expect("a page").page.body;
+        assert_eq!(budget.in_use().used, held, "{path}");
+        let part = body.slice(..1);
+        drop(body);
+        assert_eq!(budget.in_use().used, held, "{path}");
+        drop(part);
+        assert_eq!(budget.in_use().used, 0, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_that_stalls_ends_and_a_slow_one_does_not() {
+    let site = LoopbackSite::start(&[("/stalled", vec![unfinished(1_000)])]).await;
+    let share = MemoryBudget::unlimited().share("a");
+    let begun = Instant::now();
+    let error = fetch(&hasty(), &site.url("/stalled"), &share.page()).await;
+    let error = error.expect_err("no end");
+    assert!(
+        matches!(error, FetchError::Stalled(time) if time == IDLE_MAX),
+        "{error}"
+    );
+    assert_eq!(error.failure().status, 524);
+    assert!(error.is_failure_of_site());
+    assert!(begun.elapsed() < Duration::from_secs(10));
+
+    let get = PoliteGet::new(hasty(), Politeness::new(&PolitenessConfig::default()));
+    let limits = GetLimits {
+        bytes_max: 10_000,
+        time_max: Duration::from_secs(20),
+        pace: None,
+    };
+    let response = get
+        .get(&site.url("/stalled"), limits)
+        .await
+        .expect("a response");
+    assert_eq!(response.end, crate::fetch::BodyEnd::Broken);
+}
+
+/// Many pages of one account whose bodies stall when they are large: together they never hold more
+/// than the budget, and a small page of another account comes at once all the while.
+#[tokio::test]
+async fn stalled_bodies_stay_within_the_budget_and_the_innocent_does_not_wait() {
+    const N_PAGES: usize = 48;
+    let site = LoopbackSite::start(&[
+        ("/stalled", vec![unfinished(4 * MIB)]),
+        ("/small", vec![page(200, "", "a small page")]),
+    ])
+    .await;
+    let budget = MemoryBudget::with_wait_max(32 << 20, Duration::from_secs(1));
+    let (greedy, innocent) = (budget.share("greedy"), budget.share("innocent"));
+    let fetcher = hasty();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let watch = {
+        let (budget, is_over) = (Arc::clone(&budget), Arc::clone(&is_over));
+        tokio::spawn(async move {
+            let mut most = (0, 0);
+            while !is_over.load(Ordering::Relaxed) {
+                let now = budget.in_use();
+                most = (now.used.max(most.0), now.n_waiting.max(most.1));
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            most
+        })
+    };
+    let url = site.url("/stalled");
+    let pages = async {
+        let pages: Vec<_> = (0..N_PAGES).map(|_| greedy.page()).collect();
+        let failures = join_all(pages.iter().map(|page| fetch(&fetcher, &url, page))).await;
+        is_over.store(true, Ordering::Relaxed);
+        failures
+    };
+    let visits = async {
+        let mut slowest = Duration::ZERO;
+        while !is_over.load(Ordering::Relaxed) {
+            let begun = Instant::now();
+            let small = fetch(&fetcher, &site.url("/small"), &innocent.page()).await;
+            assert_eq!(small.expect("a page").page.body, "a small page");
+            slowest = slowest.max(begun.elapsed());
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        slowest
+    };
+    let (failures, slowest) = tokio::join!(pages, visits);
+    let (used, n_waiting) = watch.await.expect("no panic");
+    assert!(used <= 32 << 20, "{used} bytes");
+    assert!(n_waiting > 0, "nobody had to wait");
+    assert!(slowest < Duration::from_secs(5), "{slowest:?}");
+    let (mut n_stalled, mut n_starved) = (0, 0);
+    for failure in failures {
+        match failure.expect_err("a stalled body") {
+            FetchError::Stalled(_) => n_stalled += 1,
+            FetchError::Memory(_) => n_starved += 1,
+            other => panic!("{other}"),
+        }
+    }
+    assert!(n_stalled > 0 && n_starved > 0, "{n_stalled} {n_starved}");
+    assert_eq!((budget.in_use().used, budget.in_use().n_waiting), (0, 0));
+}
+
+/// Deflate blocks without content decode to nothing, however many there are: others must get their
+/// turn on the thread meanwhile.
+#[tokio::test]
+async fn a_bomb_without_output_yields() {
+    let mut blocks = [0, 0, 0, 0xff, 0xff].repeat(4 * MIB);
+    blocks.extend([1, 0, 0, 0xff, 0xff]);
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_ENCODING, HeaderValue::from_static("deflate, gzip"));
+    let mut decoding = Decoding {
+        decoder: Decoder::new(&headers, 64 * MIB).expect("two codings"),
+        time: Duration::ZERO,
+        time_since_yield: Duration::ZERO,
+    };
+    let mut body = Growing {
+        bytes: Vec::new(),
+        bytes_max: 64 * MIB,
+        lease: MemoryBudget::unlimited().share("a").page().lease(),
+        meter: None,
+        covered: 0,
+    };
+    decoding.decoder.push(gzip(&blocks).into());
+    decoding.decoder.end();
+    let mut n_yields = 0;
+    {
+        let mut run = std::pin::pin!(decoding.run(&mut body));
+        while (&mut run).now_or_never().is_none() {
+            n_yields += 1;
+        }
+    }
+    assert!(n_yields >= 5, "{n_yields} yields in {:?}", decoding.time);
+    assert!(body.bytes.is_empty());
+}

@@ -1,0 +1,60 @@
+// Runs a caller's script in the page's own world and returns at most `most` characters of its result. The page may have replaced any
+// function, so that sizes are measured by syntax alone: by the length of primitive strings, and by counting what is copied.
+async (run, most) => {
+  const TEXT_MAX = 1000, DEPTH_MAX = 64;
+  const cut = (text) => {
+    let start = "";
+    for (let at = 0; at < text.length && at < TEXT_MAX; at += 1) start += text[at];
+    return start;
+  };
+  let left = most, size = 0;
+  const take = (count) => {
+    left -= count;
+    if (left < 0) throw take;
+  };
+  const copy = (value, depth) => {
+    switch (typeof value) {
+      case "string":
+        size = value.length;
+        take(size + 3);
+        return value;
+      case "number": take(20); return value;
+      case "boolean": take(6); return value;
+      case "object": break;
+      default: take(5); return null;
+    }
+    take(5);
+    if (value === null) return null;
+    if (depth > DEPTH_MAX) throw "the result is nested too deeply";
+    if (Array.isArray(value)) {
+      const list = [], count = +value.length;
+      for (let at = 0; at < count; at += 1) list[at] = copy(value[at], depth + 1);
+      return list;
+    }
+    // Own properties only, and none that is inherited.
+    const own = { __proto__: null, ...value }, record = { __proto__: null };
+    for (const key in own) {
+      take(key.length + 4);
+      record[key] = copy(own[key], depth + 1);
+    }
+    return record;
+  };
+  let value;
+  try {
+    value = await run();
+  } catch (error) {
+    let text = "an error that cannot be read";
+    try {
+      const described = typeof error === "object" && error !== null ? error.stack || error.message : error;
+      if (typeof described === "string") text = cut(described);
+      else if (typeof described !== "object" && typeof described !== "symbol") text = cut(`${described}`);
+    } catch {}
+    return { __proto__: null, thrown: text };
+  }
+  try {
+    return { __proto__: null, value: copy(value, 0) };
+  } catch (error) {
+    if (error === take) return { __proto__: null, size: typeof value === "string" ? size : -1 };
+    return { __proto__: null, thrown: typeof error === "string" ? cut(error) : "the result cannot be read" };
+  }
+}

@@ -1,0 +1,222 @@
+//! Requests on a connection: the bodies in both directions, as far as they wait for the peer.
+
+use std::convert::Infallible;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::ConnectInfo;
+use axum::{BoxError, Router};
+use http::{HeaderValue, Request, Response, StatusCode, Version, header};
+use hyper::body::{Frame, Incoming, SizeHint};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+use tokio::time::Sleep;
+
+use super::connection::{Connection, Exchange, InFlight};
+
+/// HTTP/2: largest part of a response that is handed over at once. The protocol's implementation
+/// takes parts whole, whatever the peer's window, and keeps them in memory. A reader must take one
+/// of them within the write time-out; this is also the size of a frame.
+const PART_BYTES_MAX: usize = 16 << 10;
+
+/// Answers the requests of one connection with the router.
+pub(super) struct Requests {
+    router: TowerToHyperService<Router>,
+    connection: Arc<Connection>,
+    body_time: Duration,
+}
+
+impl Requests {
+    pub(super) fn new(router: Router, connection: Arc<Connection>, body_time: Duration) -> Self {
+        Self {
+            router: TowerToHyperService::new(router),
+            connection,
+            body_time,
+        }
+    }
+}
+
+impl Service<Request<Incoming>> for Requests {
+    type Response = Response<ResponseBody>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, Infallible>> + Send>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let in_flight = self.connection.begin();
+        let is_http2 = request.version() == Version::HTTP_2;
+        let mut request = request.map(|incoming| RequestBody {
+            incoming,
+            connection: Arc::clone(&in_flight.connection),
+            exchange: Arc::clone(&in_flight.exchange),
+            time: self.body_time,
+            timer: None,
+        });
+        let peer = ConnectInfo(self.connection.peer);
+        request.extensions_mut().insert(peer);
+        let answering = self.router.call(request);
+        Box::pin(async move {
+            let mut response = answering.await?;
+            if response.status() == StatusCode::REQUEST_TIMEOUT && !is_http2 {
+                // The rest of the body may still come, and is no request.
+                let close = HeaderValue::from_static("close");
+                response.headers_mut().insert(header::CONNECTION, close);
+            }
+            Ok(response.map(|body| ResponseBody::new(body, in_flight, is_http2)))
+        })
+    }
+}
+
+/// A request body that must make progress.
+pub(super) struct RequestBody {
+    incoming: Incoming,
+    connection: Arc<Connection>,
+    exchange: Arc<Exchange>,
+    time: Duration,
+    /// Runs while the body waits for bytes.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl HttpBody for RequestBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = &mut *self;
+        if let Poll::Ready(frame) = Pin::new(&mut this.incoming).poll_frame(context) {
+            this.timer = None;
+            this.exchange.body_waits(false);
+            this.connection.used();
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        this.exchange.body_waits(true);
+        let time = this.time;
+        let timer = this
+            .timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(time)));
+        ready!(timer.as_mut().poll(context));
+        this.exchange.body_waits(false);
+        let error = io::Error::new(
+            io::ErrorKind::TimedOut,
+            "the request body makes no progress",
+        );
+        Poll::Ready(Some(Err(error.into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.incoming.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.incoming.size_hint()
+    }
+}
+
+impl Drop for RequestBody {
+    fn drop(&mut self) {
+        self.exchange.body_waits(false);
+    }
+}
+
+/// A response body that the sweeper can release when its reader does not read.
+pub(super) struct ResponseBody {
+    in_flight: InFlight,
+    is_http2: bool,
+    /// The rest of a part that is handed over in several.
+    rest: Bytes,
+    has_ended: bool,
+}
+
+impl ResponseBody {
+    fn new(body: Body, in_flight: InFlight, is_http2: bool) -> Self {
+        in_flight.exchange.put(Some(body), is_http2);
+        Self {
+            in_flight,
+            is_http2,
+            rest: Bytes::new(),
+            has_ended: false,
+        }
+    }
+
+    /// The next part of what is left of the last frame.
+    fn next_part(&mut self) -> Frame<Bytes> {
+        let n_bytes = self.rest.len().min(PART_BYTES_MAX);
+        Frame::data(self.rest.split_to(n_bytes))
+    }
+}
+
+impl HttpBody for ResponseBody {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = &mut *self;
+        if this.has_ended {
+            return Poll::Ready(None);
+        }
+        let exchange = Arc::clone(&this.in_flight.exchange);
+        let Some(mut body) = exchange.take() else {
+            this.has_ended = true;
+            let reason = "the reader of the response did not read";
+            let error = io::Error::new(io::ErrorKind::TimedOut, reason);
+            return Poll::Ready(Some(Err(error.into())));
+        };
+        this.in_flight.connection.used();
+        if !this.rest.is_empty() {
+            let part = this.next_part();
+            exchange.put(Some(body), this.is_http2);
+            return Poll::Ready(Some(Ok(part)));
+        }
+        match Pin::new(&mut body).poll_frame(context) {
+            Poll::Pending => {
+                exchange.put(Some(body), false);
+                Poll::Pending
+            }
+            Poll::Ready(Some(Ok(frame))) => {
+                exchange.put(Some(body), this.is_http2);
+                let frame = match frame.into_data() {
+                    Ok(data) if this.is_http2 && data.len() > PART_BYTES_MAX => {
+                        this.rest = data;
+                        this.next_part()
+                    }
+                    Ok(data) => Frame::data(data),
+                    Err(frame) => frame,
+                };
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(last) => {
+                this.has_ended = true;
+                Poll::Ready(last.map(|last| last.map_err(Into::into)))
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        let is_over = || self.in_flight.exchange.peek(Body::is_end_stream);
+        self.has_ended || (self.rest.is_empty() && is_over().unwrap_or(false))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let hint = self.in_flight.exchange.peek(Body::size_hint);
+        let hint = hint.unwrap_or_default();
+        if self.rest.is_empty() {
+            return hint;
+        }
+        let n_rest = self.rest.len() as u64;
+        let mut with_rest = SizeHint::new();
+        with_rest.set_lower(hint.lower() + n_rest);
+        if let Some(upper) = hint.upper() {
+            with_rest.set_upper(upper + n_rest);
+        }
+        with_rest
+    }
+}

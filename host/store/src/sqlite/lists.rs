@@ -1,0 +1,238 @@
+//! Lists of an account's records, in pages. A page starts after a key, so that it costs the same
+//! anywhere in the list, and the number of all rows is a stored total.
+
+use sqlx::pool::PoolConnection;
+use sqlx::sqlite::{Sqlite, SqliteRow};
+
+use trawl_model::Nanodollars;
+use trawl_model::clock::Timestamp;
+
+use super::row::{column, count_column, failed_to, signed};
+use super::{SqliteStore, records, totals};
+use crate::{
+    AccountId, AccountTotals, Contact, CrawlRecord, CrawledPage, OutboxRow, PageRange, PageStart,
+    RowKey, Rows, StoreError,
+};
+
+const READING: &str = "read a list";
+/// The key before the first row of a list in descending order.
+const FIRST_DESCENDING: RowKey = RowKey([i64::MAX; 3]);
+/// The same in ascending order.
+const FIRST_ASCENDING: RowKey = RowKey([i64::MIN; 3]);
+
+/// A list that is being read.
+struct List {
+    connection: PoolConnection<Sqlite>,
+    totals: AccountTotals,
+    limit: u32,
+    after: [i64; 3],
+    offset: i64,
+}
+
+impl List {
+    async fn open(
+        store: &SqliteStore,
+        account: &AccountId,
+        range: PageRange,
+        first: RowKey,
+    ) -> Result<Self, StoreError> {
+        let mut connection = store.list_connection().await?;
+        let totals = totals::of_account(&mut connection, account.as_str()).await?;
+        let (after, offset) = match range.start {
+            PageStart::Offset(offset) => (first, signed(offset)),
+            PageStart::After(key) => (key, 0),
+        };
+        Ok(Self {
+            connection,
+            totals,
+            limit: range.limit,
+            after: after.0,
+            offset,
+        })
+    }
+
+    /// Rows to read: one more than the page has, which tells whether there is a next page.
+    fn n_read(&self) -> i64 {
+        i64::from(self.limit) + 1
+    }
+
+    /// The page of these rows.
+    fn page<T>(
+        &self,
+        rows: &[SqliteRow],
+        count: u64,
+        key: impl Fn(&SqliteRow) -> Result<RowKey, StoreError>,
+        read: impl Fn(&SqliteRow) -> Result<T, StoreError>,
+    ) -> Result<Rows<T>, StoreError> {
+        let limit = self.limit as usize;
+        let next = match rows.len() > limit {
+            true => rows[..limit].last().map(key).transpose()?,
+            false => None,
+        };
+        let rows = rows
+            .iter()
+            .take(limit)
+            .map(read)
+            .collect::<Result<_, _>>()?;
+        Ok(Rows { rows, count, next })
+    }
+}
+
+/// Crawls of an account, newest first.
+pub(super) async fn crawls(
+    store: &SqliteStore,
+    account: &AccountId,
+    range: PageRange,
+) -> Result<Rows<CrawlRecord>, StoreError> {
+    let mut list = List::open(store, account, range, FIRST_DESCENDING).await?;
+    let rows = sqlx::query(
+        "SELECT * FROM crawls WHERE account = ? AND (created, number) < (?, ?)
+         ORDER BY created DESC, number DESC LIMIT ? OFFSET ?",
+    )
+    .bind(account.as_str())
+    .bind(list.after[0])
+    .bind(list.after[1])
+    .bind(list.n_read())
+    .bind(list.offset)
+    .fetch_all(&mut *list.connection)
+    .await
+    .map_err(failed_to(READING))?;
+    let key = |row: &SqliteRow| Ok(RowKey([column(row, "created")?, column(row, "number")?, 0]));
+    list.page(&rows, list.totals.n_crawls, key, records::record)
+}
+
+/// Pages of crawls, newest crawl and page first: the rest of the crawl where the last page of the
+/// list ended, then earlier crawls.
+pub(super) async fn pages(
+    store: &SqliteStore,
+    account: &AccountId,
+    in_background: bool,
+    range: PageRange,
+) -> Result<Rows<CrawledPage>, StoreError> {
+    let mut list = List::open(store, account, range, FIRST_DESCENDING).await?;
+    let [created, number, seq] = list.after;
+    let mut rows = sqlx::query(
+        "SELECT crawls.id AS id, created, number, seq, url, status, error, cost, at
+         FROM crawls JOIN crawl_pages AS page ON page.crawl = number
+         JOIN crawl_urls AS address ON address.crawl = number AND address.n = page.n
+         WHERE number = ? AND account = ? AND in_background >= ? AND seq < ? ORDER BY seq DESC LIMIT ?",
+    )
+    .bind(number)
+    .bind(account.as_str())
+    .bind(in_background)
+    .bind(seq)
+    .bind(list.n_read())
+    .fetch_all(&mut *list.connection)
+    .await
+    .map_err(failed_to(READING))?;
+    let earlier = sqlx::query(
+        "SELECT crawls.id AS id, created, number, seq, url, status, error, cost, at
+         FROM crawls JOIN crawl_pages AS page ON page.crawl = number
+         JOIN crawl_urls AS address ON address.crawl = number AND address.n = page.n
+         WHERE account = ? AND in_background >= ? AND (created, number) < (?, ?)
+         ORDER BY created DESC, number DESC, seq DESC LIMIT ? OFFSET ?",
+    )
+    .bind(account.as_str())
+    .bind(in_background)
+    .bind(created)
+    .bind(number)
+    .bind(list.n_read() - rows.len() as i64)
+    .bind(list.offset)
+    .fetch_all(&mut *list.connection)
+    .await
+    .map_err(failed_to(READING))?;
+    rows.extend(earlier);
+    let count = match in_background {
+        true => list.totals.n_background_pages,
+        false => list.totals.n_pages,
+    };
+    let key = |row: &SqliteRow| {
+        let number = |name| column(row, name);
+        Ok(RowKey([
+            number("created")?,
+            number("number")?,
+            number("seq")?,
+        ]))
+    };
+    list.page(&rows, count, key, crawled_page)
+}
+
+/// Undelivered events of an account, in order of arrival.
+pub(super) async fn events(
+    store: &SqliteStore,
+    account: &AccountId,
+    range: PageRange,
+) -> Result<Rows<OutboxRow>, StoreError> {
+    let mut list = List::open(store, account, range, FIRST_ASCENDING).await?;
+    let rows = sqlx::query(
+        "SELECT outbox.*, channel.due AS channel_due
+         FROM outbox JOIN outbox_channels AS channel USING (account, destination)
+         WHERE account = ? AND seq > ? ORDER BY seq LIMIT ? OFFSET ?",
+    )
+    .bind(account.as_str())
+    .bind(list.after[0])
+    .bind(list.n_read())
+    .bind(list.offset)
+    .fetch_all(&mut *list.connection)
+    .await
+    .map_err(failed_to(READING))?;
+    let key = |row: &SqliteRow| Ok(RowKey([column(row, "seq")?, 0, 0]));
+    list.page(&rows, list.totals.n_events, key, records::event)
+}
+
+/// Contacts of an account, of one domain if given, most recently seen first.
+pub(super) async fn contacts(
+    store: &SqliteStore,
+    account: &AccountId,
+    domain: Option<&str>,
+    range: PageRange,
+) -> Result<Rows<Contact>, StoreError> {
+    let mut list = List::open(store, account, range, FIRST_DESCENDING).await?;
+    let sql = match domain {
+        None => {
+            "SELECT * FROM contacts WHERE account = ?1 AND ?2 IS NULL AND (last_seen, seq) < (?3, ?4)
+             ORDER BY last_seen DESC, seq DESC LIMIT ?5 OFFSET ?6"
+        }
+        Some(_) => {
+            "SELECT * FROM contacts WHERE account = ?1 AND domain = ?2 AND (last_seen, seq) < (?3, ?4)
+             ORDER BY last_seen DESC, seq DESC LIMIT ?5 OFFSET ?6"
+        }
+    };
+    let rows = sqlx::query(sql)
+        .bind(account.as_str())
+        .bind(domain)
+        .bind(list.after[0])
+        .bind(list.after[1])
+        .bind(list.n_read())
+        .bind(list.offset)
+        .fetch_all(&mut *list.connection)
+        .await
+        .map_err(failed_to(READING))?;
+    let count = match domain {
+        None => list.totals.n_contacts,
+        // One range of an index, so at most the contacts of one site are counted.
+        Some(domain) => sqlx::query_scalar::<_, i64>(
+            "SELECT COUNT(*) FROM contacts WHERE account = ? AND domain = ?",
+        )
+        .bind(account.as_str())
+        .bind(domain)
+        .fetch_one(&mut *list.connection)
+        .await
+        .map_err(failed_to(READING))?
+        .unsigned_abs(),
+    };
+    let key = |row: &SqliteRow| Ok(RowKey([column(row, "last_seen")?, column(row, "seq")?, 0]));
+    list.page(&rows, count, key, records::contact)
+}
+
+fn crawled_page(row: &SqliteRow) -> Result<CrawledPage, StoreError> {
+    Ok(CrawledPage {
+        crawl: column(row, "id")?,
+        seq: count_column(row, "seq")?,
+        url: column(row, "url")?,
+        status: column(row, "status")?,
+        error: column(row, "error")?,
+        cost: Nanodollars(column(row, "cost")?),
+        at: column::<Option<i64>>(row, "at")?.map(Timestamp),
+    })
+}

@@ -1,0 +1,70 @@
+//! Records from rows of the database.
+
+use sqlx::sqlite::SqliteRow;
+
+use trawl_model::clock::Timestamp;
+use trawl_model::{Nanodollars, StopReason, Terms};
+
+use super::row::{column, count_column};
+use crate::{AccountId, Contact, CrawlCounts, CrawlRecord, CrawlState, OutboxRow, StoreError};
+
+/// A crawl.
+pub(super) fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
+    let state: &str = column(row, "state")?;
+    let stop: Option<&str> = column(row, "stop")?;
+    let terms: &str = column(row, "terms")?;
+    Ok(CrawlRecord {
+        id: column(row, "id")?,
+        account: AccountId::new(column::<&str>(row, "account")?),
+        request: column(row, "request")?,
+        verb: column(row, "verb")?,
+        terms: Terms::named(terms).ok_or(StoreError::Unreadable { what: "terms" })?,
+        needs_secrets: column(row, "needs_secrets")?,
+        in_background: column(row, "in_background")?,
+        state: CrawlState::named(state).ok_or(StoreError::Unreadable { what: "state" })?,
+        stop: stop
+            .map(|stop| StopReason::named(stop).ok_or(StoreError::Unreadable { what: "stop" }))
+            .transpose()?,
+        created: Timestamp(column(row, "created")?),
+        ended: column::<Option<i64>>(row, "ended")?.map(Timestamp),
+        counts: CrawlCounts {
+            n_pages: count_column(row, "n_pages")?,
+            n_failed: count_column(row, "n_failed")?,
+            n_bytes: count_column(row, "n_bytes")?,
+            spent: Nanodollars(column(row, "spent")?),
+        },
+    })
+}
+
+/// An event, with the time of its channel.
+pub(super) fn event(row: &SqliteRow) -> Result<OutboxRow, StoreError> {
+    Ok(OutboxRow {
+        id: column(row, "id")?,
+        account: AccountId::new(column::<&str>(row, "account")?),
+        destination: column(row, "destination")?,
+        event: column(row, "event")?,
+        body: column(row, "body")?,
+        created: Timestamp(column(row, "created")?),
+        due: Timestamp(column(row, "channel_due")?),
+        n_attempts: column(row, "n_attempts")?,
+    })
+}
+
+/// A contact.
+pub(super) fn contact(row: &SqliteRow) -> Result<Contact, StoreError> {
+    Ok(Contact {
+        domain: column(row, "domain")?,
+        kind: column(row, "kind")?,
+        value: column(row, "value")?,
+        details: column(row, "details")?,
+        pages: read_pages(row)?,
+        first_seen: Timestamp(column(row, "first_seen")?),
+        last_seen: Timestamp(column(row, "last_seen")?),
+    })
+}
+
+/// The pages that a contact was found on.
+pub(super) fn read_pages(row: &SqliteRow) -> Result<Vec<String>, StoreError> {
+    let text: &str = column(row, "pages")?;
+    serde_json::from_str(text).map_err(|_| StoreError::Unreadable { what: "pages" })
+}

@@ -1,0 +1,4 @@
+//! Limits of an account and of the disk, end to end.
+
+mod disk;
+mod storage;

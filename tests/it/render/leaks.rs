@@ -1,0 +1,95 @@
+//! Ways out of the browser that have no proxy: UDP, and names that change their IP address.
+
+use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use trawl_net::egress::{Egress, EgressConfig};
+use trawl_net::politeness::{Politeness, PolitenessConfig};
+use trawl_plan::RenderPlan;
+use trawl_render::{RenderConfig, RenderJob, Renderer};
+use trawl_tests::{FakeNameServer, FakeSite, WatchedBrowser, World};
+
+use super::{Stage, content};
+use crate::fetch::{loopback, plan};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn no_datagram_and_no_relay_leaves_the_browser() {
+    let stage = Stage::new().await;
+    let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+    socket.set_nonblocking(true).unwrap();
+    let port = socket.local_addr().unwrap().port();
+    let relay = FakeSite::start().await;
+    let html = "<p id=p>begin</p><link rel=dns-prefetch href='//leak.example'>\
+        <link rel=preconnect href='https://leak.example'><script>const found = []; \
+        setTimeout(() => document.getElementById('p').textContent = 'found ' + found.length, 2500); (async () => { \
+        const peer = new RTCPeerConnection({iceServers: [{urls: 'stun:127.0.0.1:UDP'}, \
+          {urls: ['turn:127.0.0.1:UDP', 'turn:127.0.0.1:TCP?transport=tcp'], username: 'a', credential: 'b'}]}); \
+        peer.onicecandidate = (event) => event.candidate && found.push(event.candidate.candidate); \
+        peer.createDataChannel('x'); await peer.setLocalDescription(await peer.createOffer()); \
+        new WebTransport('https://127.0.0.1:UDP/').ready.then(() => found.push('transport'), () => 0); \
+        })()</script>";
+    let html = html
+        .replace("UDP", &port.to_string())
+        .replace("TCP", &relay.address.port().to_string());
+    let url = stage.page("/", &html);
+    let entry = stage.rendered(&url, json!({"wait_for": 4_000})).await;
+    assert_eq!(content(&entry).trim(), "found 0", "{entry}");
+    let heard = socket.recv_from(&mut [0; 2_000]);
+    assert!(heard.is_err(), "{heard:?}");
+    assert_eq!(relay.connections(), 0);
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_name_that_changes_its_address_is_checked_for_each_request() {
+    let site = FakeSite::start().await;
+    let inside = FakeSite::start_at("127.0.0.2").await;
+    let (port, hidden) = (site.address.port(), inside.address.port());
+    // First the page's own IP address, then one that is not allowed.
+    let own = vec![Ipv4Addr::LOCALHOST];
+    let mut script = vec![own; 4];
+    script.push(vec![Ipv4Addr::new(127, 0, 0, 2)]);
+    let names = FakeNameServer::start(script).await;
+    let egress = Egress::new(EgressConfig {
+        name_servers: vec![names.address],
+        ..loopback()
+    });
+    let mut world = World::new();
+    let browser = WatchedBrowser::put(&mut world);
+    let config = RenderConfig {
+        program: world.browser.program.clone(),
+        no_sandbox: world.browser.no_sandbox,
+        ..RenderConfig::default()
+    };
+    let renderer = Renderer::new(config, Arc::clone(&egress.unwrap()));
+    let html = format!(
+        "<p>here</p><img src='http://rebind.example:{hidden}/image'><script>\
+         fetch('http://rebind.example:{hidden}/fetch', {{mode: 'no-cors'}}); \
+         new WebSocket('ws://rebind.example:{hidden}/socket'); fetch('/again')</script>"
+    );
+    site.put("/page", "text/html", html);
+    let url = format!("http://rebind.example:{port}/page")
+        .parse()
+        .unwrap();
+    let permit = Politeness::new(&PolitenessConfig::default())
+        .permit("rebind.example")
+        .await;
+    let job = RenderJob {
+        owner: "one",
+        bytes_max: 1_000_000,
+        deadline: Instant::now() + Duration::from_secs(30),
+    };
+    let rendered = renderer
+        .render(&permit, &url, &plan(), &RenderPlan::default(), job)
+        .await;
+    let body = String::from_utf8(rendered.unwrap().page.body.to_vec()).unwrap();
+    assert!(body.contains("here"), "{body}");
+    assert!(names.questions() >= 2, "{}", names.questions());
+    assert_eq!(inside.connections(), 0);
+    renderer.close().await;
+    browser.assert_gone().await;
+}

@@ -1,0 +1,107 @@
+//! Crawls by the hundred, readers that stop reading, webhooks that never answer.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use crate::field::Field;
+use crate::trouble::address;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "measures the machine: cargo xtask siege"]
+async fn crawls_whose_seeds_never_answer() {
+    let field = Field::new().await;
+    field
+        .besiege("12 crawls of 100 seeds that never answer", async {
+            let crawl = |crawl| {
+                let seeds: Vec<_> = (0..100)
+                    .map(|n| field.trouble.url(crawl * 100 + n, "/silent"))
+                    .collect();
+                json!({"url": seeds.join(","), "request_timeout": 5})
+            };
+            field.post_all("/crawl", (0..12).map(crawl)).await;
+        })
+        .await;
+    field.nothing_is_reserved().await;
+}
+
+/// Streamed crawls whose reader reads nothing, with everything that such a crawl holds.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "measures the machine: cargo xtask siege"]
+async fn readers_that_stop_reading() {
+    let field = Field::with("[http]\nwrite_seconds = 5\n".to_owned()).await;
+    field
+        .besiege("24 streamed crawls without a reader", async {
+            let mut sockets = Vec::new();
+            for host in 0..24 {
+                let body = json!({
+                    "url": field.trouble.url(host, "/tree"), "limit": 400, "depth": 12,
+                    "return_format": "raw",
+                })
+                .to_string();
+                let head = format!(
+                    "POST /crawl HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Type: application/jsonl\r\nContent-Length: {}\r\n\r\n{body}",
+                    field.attacker.key,
+                    body.len()
+                );
+                let mut socket = TcpStream::connect(address(&field.server.base)).await.unwrap();
+                socket.write_all(head.as_bytes()).await.unwrap();
+                sockets.push(socket);
+            }
+            tokio::time::sleep(Duration::from_secs(9)).await;
+            // The sockets stay open: the server must not wait for them.
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_secs(60)).await;
+                drop(sockets);
+            });
+        })
+        .await;
+    field.nothing_is_reserved().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "measures the machine: cargo xtask siege"]
+async fn webhooks_that_never_answer() {
+    let field = Field::new().await;
+    field
+        .besiege("40 crawls with webhooks that never answer", async {
+            let crawl = |host| {
+                json!({
+                    "url": field.trouble.url(host, "/tree"), "limit": 30, "depth": 6,
+                    "run_in_background": true,
+                    "webhooks": {"destination": field.trouble.url(400 + host, "/silent"), "on_find": true},
+                })
+            };
+            field.post_all("/crawl", (0..40).map(crawl)).await;
+            tokio::time::sleep(Duration::from_secs(4)).await;
+        })
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "measures the machine: cargo xtask siege"]
+async fn statements_and_tables_by_the_hundred() {
+    let field = Field::new().await;
+    field
+        .besiege("400 statements and tables at once", async {
+            let mut gets = JoinSet::new();
+            for n in 0..400 {
+                let path = [
+                    "/account/statement",
+                    "/data/crawls?limit=1000",
+                    "/data/pages?limit=1000",
+                    "/account",
+                ][n % 4];
+                let attacker = field.attacker.clone();
+                gets.spawn(async move {
+                    let sent = attacker.send(http::Method::GET, path, &[], String::new());
+                    let _answer = tokio::time::timeout(Duration::from_secs(10), sent).await;
+                });
+            }
+            gets.join_all().await;
+        })
+        .await;
+}

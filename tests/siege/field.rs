@@ -1,0 +1,166 @@
+//! The server under siege, with what is measured of it.
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio::sync::{Mutex, MutexGuard};
+use tokio::task::JoinSet;
+use trawl_tests::{Caller, ServerProcess, World};
+
+use crate::innocent::Innocent;
+use crate::trouble::Trouble;
+
+/// What the server may open: the soft limit of most systems.
+const DESCRIPTORS: u32 = 1024;
+/// Most resident memory of the server at any moment.
+const PEAK_KIB_MAX: u64 = 1536 * 1024;
+/// How long after an attack the server may take until nothing of it is left.
+const CLEAN_AFTER: Duration = Duration::from_secs(45);
+/// Descriptors that may be open later than before: connections to sites that wait to be used again,
+/// 64 of a host, and files of the store.
+const DESCRIPTORS_SLACK: usize = 80;
+/// Memory that may be in use later than before beside a tenth: what the first pages ever cost.
+const KIB_SLACK: u64 = 48 * 1024;
+
+/// How long a caller waits for an attack to have its effect.
+const ATTACK: Duration = Duration::from_secs(6);
+
+/// One attack at a time: each measures the machine.
+static TURN: Mutex<()> = Mutex::const_new(());
+
+/// A server, an attacker and an innocent account, and the sites that both ask for.
+pub(crate) struct Field {
+    pub(crate) server: ServerProcess,
+    /// The attacker's client.
+    pub(crate) attacker: Caller,
+    /// The attacker's site, on all loopback addresses but 127.0.0.1.
+    pub(crate) trouble: Trouble,
+    innocent: Innocent,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Field {
+    /// Starts server and sites.
+    pub(crate) async fn new() -> Self {
+        Self::with(String::new()).await
+    }
+
+    /// The same with more configuration.
+    pub(crate) async fn with(config: String) -> Self {
+        let turn = TURN.lock().await;
+        let mut world = World::new();
+        // The first line belongs to the section `limits`, with which the fixture begins.
+        world.config = format!("memory_mib = 512\n{config}");
+        world.descriptors_max = Some(DESCRIPTORS);
+        world.allow_private = &["127.0.0.0/8"];
+        let server = ServerProcess::start(world);
+        let created = server.account(&["create", "innocent", "--top-up", "100"]);
+        let key = created["api_key"].as_str().expect("a key");
+        let innocent = Innocent::new(server.with_key(key)).await;
+        let attacker = server.with_key(&server.key);
+        Self {
+            attacker,
+            trouble: Trouble::start().await,
+            innocent,
+            server,
+            _turn: turn,
+        }
+    }
+
+    /// Runs an attack while the innocent account works, and checks all that must hold.
+    ///
+    /// # Panics
+    /// When the innocent account suffers, memory grows beyond its bound, or something is left over.
+    pub(crate) async fn besiege(&self, name: &str, attack: impl Future<Output = ()>) {
+        self.innocent.work_for(Duration::from_millis(1_500)).await;
+        let before = self.measure();
+        self.server.forget_peak();
+        let started = Instant::now();
+        let suffered = self.innocent.work_during(attack).await;
+        let lasted = started.elapsed();
+        let peak = self.server.peak_kib();
+        let after = self.settled(before).await;
+        eprintln!(
+            "siege: {name}: {:.1} s, innocent {}, peak {} MiB, left {} MiB and {} descriptors (before {} and {})",
+            lasted.as_secs_f64(),
+            suffered.in_words(),
+            peak / 1024,
+            after.kib / 1024,
+            after.descriptors,
+            before.kib / 1024,
+            before.descriptors,
+        );
+        suffered.check();
+        assert!(peak <= PEAK_KIB_MAX, "{name}: {} MiB", peak / 1024);
+        assert!(
+            after.is_like(before),
+            "{name}: something is left over: {before:?} before, {after:?} after"
+        );
+    }
+
+    /// Posts these bodies at once, as the attacker, and waits for each as long as an attack lasts.
+    pub(crate) async fn post_all(&self, path: &'static str, bodies: impl Iterator<Item = Value>) {
+        let mut posts = JoinSet::new();
+        for body in bodies {
+            let attacker = self.attacker.clone();
+            posts.spawn(async move { post(&attacker, path, &body).await });
+        }
+        posts.join_all().await;
+    }
+
+    /// The account of the attacker has nothing reserved and lost nothing beside what it paid.
+    pub(crate) async fn nothing_is_reserved(&self) {
+        let deadline = Instant::now() + CLEAN_AFTER;
+        loop {
+            let account = self.attacker.get("/account").await.json();
+            let reserved = account["reserved"].as_f64();
+            if reserved == Some(0.0) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "still reserved: {account}");
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    }
+
+    fn measure(&self) -> Measure {
+        Measure {
+            kib: self.server.resident_kib(),
+            descriptors: self.server.descriptors(),
+        }
+    }
+
+    /// What is in use once the attack has been cleaned up, or after all the time it may take.
+    async fn settled(&self, before: Measure) -> Measure {
+        let deadline = Instant::now() + CLEAN_AFTER;
+        loop {
+            let now = self.measure();
+            if now.is_like(before) || Instant::now() > deadline {
+                return now;
+            }
+            tokio::time::sleep(Duration::from_millis(250)).await;
+        }
+    }
+}
+
+/// What the server uses at one moment.
+#[derive(Clone, Copy, Debug)]
+struct Measure {
+    kib: u64,
+    descriptors: usize,
+}
+
+impl Measure {
+    /// Whether this is no more than `before`, within a tenth.
+    fn is_like(self, before: Self) -> bool {
+        self.kib <= before.kib + before.kib / 10 + KIB_SLACK
+            && self.descriptors <= before.descriptors + DESCRIPTORS_SLACK
+    }
+}
+
+/// Posts a body and waits at most [`ATTACK`]; the status, if an answer came.
+pub(crate) async fn post(caller: &Caller, path: &str, body: &Value) -> Option<u16> {
+    let sent = caller.send(http::Method::POST, path, &[], body.to_string());
+    let answer = tokio::time::timeout(ATTACK, sent).await.ok()??;
+    Some(answer.status)
+}

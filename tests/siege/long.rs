@@ -1,0 +1,53 @@
+//! All attacks at once, for as long as the environment says.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::field::{Field, post};
+
+/// Minutes of [`everything_at_once`]; set by `cargo xtask siege --long`.
+const MINUTES: &str = "TRAWL_SIEGE_MINUTES";
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the length of a test by hand comes from its caller"
+)]
+fn duration() -> Duration {
+    let minutes = std::env::var(MINUTES).ok();
+    let minutes = minutes.and_then(|minutes| minutes.parse::<f64>().ok());
+    Duration::from_secs_f64(60.0 * minutes.unwrap_or(1.0))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes an hour: cargo xtask siege --long"]
+async fn everything_at_once() {
+    let field = Field::new().await;
+    let until = Instant::now() + duration();
+    field
+        .besiege("everything at once", async {
+            let mut round = 0;
+            while Instant::now() < until {
+                round += 1;
+                let mut posts = JoinSet::new();
+                let trouble = &field.trouble;
+                let attacks = [
+                    ("/crawl", json!({"url": trouble.url(round, "/links"), "limit": 20_000, "respect_robots": true, "request_timeout": 5})),
+                    ("/crawl", json!({"url": trouble.url(round + 1, "/links"), "blacklist": vec![r"\w{12}"; 10_000]})),
+                    ("/scrape", json!((0..10).map(|n| json!({"url": trouble.url(n, "/stall"), "request": "http", "request_timeout": 20})).collect::<Vec<_>>())),
+                    ("/scrape", json!({"url": trouble.url(3, "/empty"), "request": "http", "request_timeout": 5})),
+                    ("/scrape", json!({"url": trouble.url(4, "/large"), "request": "http", "cache": false, "return_format": ["markdown", "text"]})),
+                    ("/crawl", json!({"url": (0..100).map(|n| trouble.url(n, "/silent")).collect::<Vec<_>>().join(","), "request_timeout": 5})),
+                    ("/crawl", json!({"url": trouble.url(5, "/tree"), "limit": 200, "depth": 8})),
+                ];
+                for (path, body) in attacks {
+                    let attacker = field.attacker.clone();
+                    posts.spawn(async move { post(&attacker, path, &body).await });
+                }
+                posts.join_all().await;
+            }
+        })
+        .await;
+    field.nothing_is_reserved().await;
+}

@@ -1,0 +1,19 @@
+//! Attacks on a real server with few descriptors, while an innocent account asks for small pages:
+//! its answers stay right and quick, memory stays bounded, and afterwards nothing is left over.
+//!
+//! Every test is one attack by a caller with a valid key, unless it says otherwise. They run one
+//! after the other. `cargo xtask siege --long` repeats all of them at once for an hour.
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test panics when an expectation is not met"
+)]
+
+mod bodies;
+mod browser;
+mod connections;
+mod crawls;
+mod expressions;
+mod field;
+mod innocent;
+mod long;
+mod trouble;

@@ -1,0 +1,183 @@
+//! The attacker's site: it answers on every loopback address, so on any number of hosts.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+/// What `/stall` decodes to before it stalls: just below what a page may have.
+const STALL_BYTES: usize = 63 << 20;
+/// Links of the page `/links`.
+const LINKS: usize = 20_000;
+/// Rules of `/robots.txt` on hosts that have one: half a megabyte of short patterns.
+const ROBOTS_BYTES: usize = 500_000;
+/// Entries of `/sitemap.xml`.
+const SITEMAP_ENTRIES: usize = 50_000;
+/// Bytes of empty deflate blocks in `/empty`, before the outer coding makes them small.
+const EMPTY_BLOCK_BYTES: usize = 512 << 20;
+
+/// The site.
+pub(crate) struct Trouble {
+    port: u16,
+    task: JoinHandle<()>,
+}
+
+/// Bodies that take long to make.
+struct Bodies {
+    stall: Vec<u8>,
+    empty: Vec<u8>,
+    links: String,
+    robots: String,
+    sitemap: String,
+}
+
+impl Trouble {
+    /// Starts it on a free port.
+    pub(crate) async fn start() -> Self {
+        let listener = TcpListener::bind("0.0.0.0:0").await.expect("a free port");
+        let port = listener.local_addr().expect("a bound listener").port();
+        let bodies = tokio::task::spawn_blocking(Bodies::new).await;
+        let bodies = Arc::new(bodies.expect("the bodies are made"));
+        let task = tokio::spawn(async move {
+            loop {
+                // Out of descriptors: some will be closed.
+                let Ok((stream, _)) = listener.accept().await else {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                    continue;
+                };
+                let bodies = Arc::clone(&bodies);
+                tokio::spawn(async move { serve(stream, &bodies).await });
+            }
+        });
+        Self { port, task }
+    }
+
+    /// The URL of a path on host number `host`.
+    pub(crate) fn url(&self, host: usize, path: &str) -> String {
+        let (high, low) = (1 + host / 200, 2 + host % 200);
+        format!("http://127.0.{high}.{low}:{}{path}", self.port)
+    }
+}
+
+impl Drop for Trouble {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Bodies {
+    fn new() -> Self {
+        let links: String = (0..LINKS)
+            .map(|n| format!("<a href=\"/silent/{}/{n}\">{n}</a>\n", n % 300))
+            .collect();
+        let rules = (0..).map(|n| format!("Disallow: /*{n}*a*b*\n"));
+        let mut robots = "User-agent: *\n".to_owned();
+        robots.extend(rules.take(ROBOTS_BYTES / 20));
+        let entries: String = (0..SITEMAP_ENTRIES)
+            .map(|n| format!("<url><loc>/silent/{n}</loc></url>"))
+            .collect();
+        Self {
+            stall: gzip(std::iter::repeat_n(
+                [0; 1 << 16].as_slice(),
+                STALL_BYTES >> 16,
+            )),
+            empty: empty_blocks(),
+            links,
+            robots,
+            sitemap: format!("<urlset>{entries}</urlset>"),
+        }
+    }
+}
+
+fn gzip<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    for piece in pieces {
+        encoder.write_all(piece).expect("memory to memory");
+    }
+    encoder.finish().expect("memory to memory")
+}
+
+/// Deflate blocks that contain nothing, in gzip: hardly any bytes arrive, none come out, and
+/// hundreds of megabytes are between. The page says `Content-Encoding: deflate, gzip`.
+fn empty_blocks() -> Vec<u8> {
+    // A stored block that is not the last and has the length 0 (RFC 1951, section 3.2.4).
+    let blocks = [0x00, 0x00, 0x00, 0xff, 0xff].repeat(1 << 14);
+    let header = [0x78, 0x9c];
+    let many = EMPTY_BLOCK_BYTES / blocks.len();
+    let pieces = std::iter::once(header.as_slice());
+    gzip(pieces.chain(std::iter::repeat_n(blocks.as_slice(), many)))
+}
+
+async fn serve(mut stream: TcpStream, bodies: &Bodies) {
+    // A connection that ends early is what attackers do.
+    while let Some(path) = request(&mut stream).await {
+        let done = match path.split('/').nth(1).unwrap_or_default() {
+            "silent" => std::future::pending::<Option<()>>().await,
+            "stall" => stall(&mut stream, &bodies.stall).await,
+            "empty" => {
+                let coding = "Content-Encoding: deflate, gzip\r\n";
+                whole(&mut stream, coding, &bodies.empty).await
+            }
+            "links" => whole(&mut stream, "", bodies.links.as_bytes()).await,
+            "sitemap.xml" => whole(&mut stream, "", bodies.sitemap.as_bytes()).await,
+            "robots.txt" => whole(&mut stream, "", bodies.robots.as_bytes()).await,
+            "large" => whole(&mut stream, "", &vec![b'x'; 8 << 20]).await,
+            "tree" => {
+                let links = format!("<a href=\"{path}/1\">1</a> <a href=\"{path}/2\">2</a>");
+                let text = "words ".repeat(1_000);
+                whole(
+                    &mut stream,
+                    "",
+                    format!("<p>{links}</p><p>{text}</p>").as_bytes(),
+                )
+                .await
+            }
+            _ => whole(&mut stream, "", b"<p>a page</p>").await,
+        };
+        if done.is_none() {
+            return;
+        }
+    }
+}
+
+/// Reads a request and returns its path.
+async fn request(stream: &mut TcpStream) -> Option<String> {
+    let mut head = Vec::new();
+    let mut piece = [0; 4096];
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        let n = stream.read(&mut piece).await.ok().filter(|&n| n > 0)?;
+        head.extend_from_slice(&piece[..n]);
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    Some(head.split(' ').nth(1)?.to_owned())
+}
+
+/// Sends a body but for its end, then nothing.
+async fn stall(stream: &mut TcpStream, body: &[u8]) -> Option<()> {
+    let length = body.len() + 1;
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\nContent-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.ok()?;
+    stream.write_all(body).await.ok()?;
+    std::future::pending().await
+}
+
+async fn whole(stream: &mut TcpStream, headers: &str, body: &[u8]) -> Option<()> {
+    let length = body.len();
+    let head = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{headers}Content-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.ok()?;
+    stream.write_all(body).await.ok()
+}
+
+/// The address of a server from the base URL of its client.
+pub(crate) fn address(base: &str) -> SocketAddr {
+    let address = base.trim_start_matches("http://").parse();
+    address.expect("an IP address and a port")
+}
