@@ -2,11 +2,13 @@
 //! with the reason, because the test runner cannot mark a test as ignored while it runs.
 //!
 //! - `no_browser`: there is no browser. Otherwise `TRAWL_TEST_BROWSER` is its path.
+//! - `no_mount`: this user may not mount a file system.
 //! - `no_apps`: `cargo xtask apps` has not built the JavaScript applications of `tests/apps`.
 
-use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
 
 /// File names of browsers, best first: the names and the order of the server's own search.
 const BROWSERS: [&str; 5] = [
@@ -24,6 +26,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     find_browser();
     find_apps();
+    try_mount();
 }
 
 fn find_browser() {
@@ -63,6 +66,20 @@ fn find_apps() {
         println!("cargo::rustc-cfg=no_apps");
     }
     watch(apps);
+}
+
+/// Mounts a small file system in memory for a moment.
+fn try_mount() {
+    println!("cargo::rustc-check-cfg=cfg(no_mount)");
+    let folder = PathBuf::from(variable("OUT_DIR").unwrap_or_default()).join("mount");
+    let is_done = |command: &mut Command| command.output().is_ok_and(|done| done.status.success());
+    let tmpfs = ["-t", "tmpfs", "-o", "size=1m", "tmpfs"];
+    let may_mount = fs::create_dir_all(&folder).is_ok()
+        && is_done(Command::new("mount").args(tmpfs).arg(&folder))
+        && is_done(Command::new("umount").arg(&folder));
+    if !may_mount {
+        println!("cargo::rustc-cfg=no_mount");
+    }
 }
 
 fn watch(path: &Path) {

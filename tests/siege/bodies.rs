@@ -12,9 +12,9 @@ async fn bodies_that_stall_just_below_the_size_limit() {
     let field = Field::new().await;
     field
         .besiege("160 bodies that stall at 63 MiB", async {
-            let requests = (0..16).map(|scrape| {
+            let requests = (0..16_usize).map(|scrape| {
                 let page = |page| json!({"url": field.trouble.url(scrape * 10 + page, "/stall"), "request": "http", "request_timeout": 20});
-                json!((0..10).map(page).collect::<Vec<_>>())
+                json!((0..10_usize).map(page).collect::<Vec<_>>())
             });
             field.post_all("/scrape", requests).await;
         })

@@ -16,13 +16,31 @@ async fn crawls_whose_seeds_never_answer() {
     let field = Field::new().await;
     field
         .besiege("12 crawls of 100 seeds that never answer", async {
-            let crawl = |crawl| {
+            let crawl = |crawl: usize| {
                 let seeds: Vec<_> = (0..100)
                     .map(|n| field.trouble.url(crawl * 100 + n, "/silent"))
                     .collect();
                 json!({"url": seeds.join(","), "request_timeout": 5})
             };
             field.post_all("/crawl", (0..12).map(crawl)).await;
+        })
+        .await;
+    field.nothing_is_reserved().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "measures the machine: cargo xtask siege"]
+async fn sitemaps_of_a_million_urls() {
+    let field = Field::new().await;
+    field
+        .besiege("4 crawls of sitemaps with a million URLs", async {
+            let crawl = |host| {
+                json!({
+                    "url": field.trouble.url(host, "/page"), "limit": 50_000, "request_timeout": 5,
+                    "sitemap_only": true, "sitemap_path": "/sitemaps", "respect_robots": false,
+                })
+            };
+            field.post_all("/crawl", (0..4).map(crawl)).await;
         })
         .await;
     field.nothing_is_reserved().await;

@@ -17,6 +17,8 @@ const LINKS: usize = 20_000;
 const ROBOTS_BYTES: usize = 500_000;
 /// Entries of `/sitemap.xml`.
 const SITEMAP_ENTRIES: usize = 50_000;
+/// Sitemaps of `/sitemaps`: a million URLs in all.
+const SITEMAPS: usize = 20;
 /// Bytes of empty deflate blocks in `/empty`, before the outer coding makes them small.
 const EMPTY_BLOCK_BYTES: usize = 512 << 20;
 
@@ -33,6 +35,7 @@ struct Bodies {
     links: String,
     robots: String,
     sitemap: String,
+    sitemap_index: String,
 }
 
 impl Trouble {
@@ -80,6 +83,9 @@ impl Bodies {
         let entries: String = (0..SITEMAP_ENTRIES)
             .map(|n| format!("<url><loc>/silent/{n}</loc></url>"))
             .collect();
+        let sitemaps: String = (0..SITEMAPS)
+            .map(|n| format!("<sitemap><loc>/sitemap.xml?{n}</loc></sitemap>"))
+            .collect();
         Self {
             stall: gzip(std::iter::repeat_n(
                 [0; 1 << 16].as_slice(),
@@ -89,6 +95,7 @@ impl Bodies {
             links,
             robots,
             sitemap: format!("<urlset>{entries}</urlset>"),
+            sitemap_index: format!("<sitemapindex>{sitemaps}</sitemapindex>"),
         }
     }
 }
@@ -115,7 +122,8 @@ fn empty_blocks() -> Vec<u8> {
 async fn serve(mut stream: TcpStream, bodies: &Bodies) {
     // A connection that ends early is what attackers do.
     while let Some(path) = request(&mut stream).await {
-        let done = match path.split('/').nth(1).unwrap_or_default() {
+        let name = path.split(['/', '?']).nth(1).unwrap_or_default();
+        let done = match name {
             "silent" => std::future::pending::<Option<()>>().await,
             "stall" => stall(&mut stream, &bodies.stall).await,
             "empty" => {
@@ -124,6 +132,7 @@ async fn serve(mut stream: TcpStream, bodies: &Bodies) {
             }
             "links" => whole(&mut stream, "", bodies.links.as_bytes()).await,
             "sitemap.xml" => whole(&mut stream, "", bodies.sitemap.as_bytes()).await,
+            "sitemaps" => whole(&mut stream, "", bodies.sitemap_index.as_bytes()).await,
             "robots.txt" => whole(&mut stream, "", bodies.robots.as_bytes()).await,
             "large" => whole(&mut stream, "", &vec![b'x'; 8 << 20]).await,
             "tree" => {

@@ -260,6 +260,11 @@ impl Billing {
         self.funds(account).available()
     }
 
+    /// Whether the ledger could not be written the last time: no page can be charged then.
+    pub fn is_failing(&self) -> bool {
+        self.queue.is_failing()
+    }
+
     /// Waits until every earlier decision is durable in the ledger.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -68,6 +68,12 @@ pub(crate) enum Effect {
         /// Boxed, because this variant is rare and would be the largest.
         post: Box<Entry>,
     },
+    /// Nothing to write: add the money of entries whose group failed, if the ledger has them after
+    /// all.
+    UndoneMoney {
+        wallet: Arc<Wallet>,
+        entries: Vec<Entry>,
+    },
     /// Report the result of each entry, and add new money to the wallet.
     Report {
         wallet: Option<Arc<Wallet>>,
@@ -96,6 +102,7 @@ pub(crate) struct Queue {
     // Makes the ids of different processes unique.
     process: String,
     n_acquired: AtomicU64,
+    is_failing: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -115,6 +122,7 @@ impl Queue {
             changed: Notify::new(),
             process,
             n_acquired: AtomicU64::new(0),
+            is_failing: AtomicBool::new(false),
         }
     }
 
@@ -170,6 +178,16 @@ impl Queue {
             state.oldest.get_or_insert_with(Instant::now);
         });
         self.changed.notify_one();
+    }
+
+    /// Reports whether the ledger accepted the last group.
+    pub(crate) fn set_failing(&self, is_failing: bool) {
+        self.is_failing.store(is_failing, Ordering::Relaxed);
+    }
+
+    /// Whether the ledger did not accept the last group.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.is_failing.load(Ordering::Relaxed)
     }
 
     /// Waits until everything queued before is durable.

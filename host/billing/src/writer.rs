@@ -17,12 +17,13 @@ const NOT_ACCEPTED: &str = "the ledger was not available";
 /// Writes groups until the queue is closed and empty.
 pub(crate) async fn run(store: Arc<dyn LedgerStore>, queue: Arc<Queue>) {
     while let Some(mut group) = queue.next_group().await {
-        let resolved = resolve_undone_posts(store.as_ref(), &mut group).await;
+        let resolved = resolve_undone(store.as_ref(), &mut group).await;
         let (entries, effects) = split(group);
         let written = match resolved {
             Ok(()) => post(store.as_ref(), &entries).await,
             Err(error) => Err(error),
         };
+        queue.set_failing(written.is_err());
         match written {
             Ok(written) => settle(store.as_ref(), &queue, entries, effects, written).await,
             Err(error) => {
@@ -38,23 +39,38 @@ pub(crate) async fn run(store: Arc<dyn LedgerStore>, queue: Arc<Queue>) {
     }
 }
 
-/// Looks up failed posts that may have reached the disk after all. Those that did are settled.
-async fn resolve_undone_posts(
-    store: &dyn LedgerStore,
-    group: &mut [Item],
-) -> Result<(), StoreError> {
+/// Looks up failed posts and failed payments that may have reached the disk after all. Those that
+/// did are settled.
+async fn resolve_undone(store: &dyn LedgerStore, group: &mut [Item]) -> Result<(), StoreError> {
     for item in group {
-        let Effect::UndonePost { source, post } = &item.effect else {
-            continue;
-        };
-        let found = store.entry(&post.id).await?;
-        // A post with another allotment is that of an earlier process, for the same page.
-        if found.is_some_and(|found| found.entry.reservation == post.reservation) {
-            settle_reservation(source.wallet(), post, true);
-            *item = Item {
-                entries: Vec::new(),
-                effect: Effect::Void { undone_post: None },
-            };
+        match &item.effect {
+            Effect::UndonePost { source, post } => {
+                let found = store.entry(&post.id).await?;
+                // A post with another allotment is that of an earlier process, for the same page.
+                if found.is_some_and(|found| found.entry.reservation == post.reservation) {
+                    settle_reservation(source.wallet(), post, true);
+                    *item = Item {
+                        entries: Vec::new(),
+                        effect: Effect::Void { undone_post: None },
+                    };
+                }
+            }
+            Effect::UndoneMoney { wallet, entries } => {
+                let mut amount = Nanodollars::ZERO;
+                for entry in entries {
+                    let found = store.entry(&entry.id).await?;
+                    // One of another time was added when it was written.
+                    if found.is_some_and(|found| found.entry.at == entry.at) {
+                        amount += entry.amount;
+                    }
+                }
+                wallet.change(|funds| funds.balance += amount);
+                *item = Item {
+                    entries: Vec::new(),
+                    effect: Effect::Reserve,
+                };
+            }
+            _ => {}
         }
     }
     Ok(())
@@ -95,7 +111,7 @@ async fn settle(
             log_refusal(entry, written);
         }
         match effect {
-            Effect::Reserve => {}
+            Effect::Reserve | Effect::UndoneMoney { .. } => {}
             Effect::Void { undone_post } => {
                 if let (Some((wallet, charge)), [Written::AlreadyThere]) = (undone_post, &*written)
                 {
@@ -195,7 +211,10 @@ fn undo(entries: Vec<Entry>, effects: Vec<ItemEffect>) -> Vec<Item> {
     for (n_entries, effect) in effects {
         let entries: Vec<Entry> = entries.by_ref().take(n_entries).collect();
         match effect {
-            Effect::Reserve | Effect::Void { .. } | Effect::UndonePost { .. } => {
+            Effect::Reserve
+            | Effect::Void { .. }
+            | Effect::UndonePost { .. }
+            | Effect::UndoneMoney { .. } => {
                 remaining.push(Item { entries, effect });
             }
             Effect::Post {
@@ -211,7 +230,13 @@ fn undo(entries: Vec<Entry>, effects: Vec<ItemEffect>) -> Vec<Item> {
                 }
                 let _ignored = done.send(Err(BillingError::Unavailable));
             }
-            Effect::Report { done, .. } => {
+            Effect::Report { wallet, done } => {
+                if let Some(wallet) = wallet {
+                    remaining.push(Item {
+                        entries: Vec::new(),
+                        effect: Effect::UndoneMoney { wallet, entries },
+                    });
+                }
                 let _ignored = done.send(Err(BillingError::Unavailable));
             }
         }

@@ -28,7 +28,7 @@ pub struct Disk {
     path: PathBuf,
     floor: u64,
     free: AtomicU64,
-    is_low: AtomicBool,
+    is_low: Arc<AtomicBool>,
 }
 
 /// Free space below which nothing new is stored.
@@ -68,7 +68,7 @@ impl Disk {
             path: path.to_owned(),
             floor,
             free: AtomicU64::new(u64::MAX),
-            is_low: AtomicBool::new(false),
+            is_low: Arc::default(),
         };
         disk.measure();
         Ok(disk)
@@ -77,6 +77,11 @@ impl Disk {
     /// Whether less than the floor is free, as it was last measured.
     pub fn is_low(&self) -> bool {
         self.is_low.load(Relaxed)
+    }
+
+    /// [`is_low`](Self::is_low), for those who do not know the disk.
+    pub fn low_flag(&self) -> &Arc<AtomicBool> {
+        &self.is_low
     }
 
     /// Free space as it was last measured.

@@ -287,6 +287,20 @@ async fn a_charge_that_reached_the_disk_despite_a_failure_is_deducted() {
 }
 
 #[tokio::test]
+async fn a_top_up_that_reached_the_disk_despite_a_failure_is_added_once() {
+    let world = world().await;
+    let top_up = || {
+        let id = Some("invoice-9");
+        world.billing.top_up(&world.account, Nanodollars(5), id)
+    };
+    world.store.set(FAILS_AFTER_WRITE);
+    assert!(top_up().await.is_err());
+    world.settles_at(10_005).await;
+    assert!(top_up().await.expect("the store works").is_repeat);
+    world.settles_at(10_005).await;
+}
+
+#[tokio::test]
 async fn close_does_not_wait_for_a_store_that_fails() {
     let world = world().await;
     world.reserve().void("before");

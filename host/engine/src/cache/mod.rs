@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -61,6 +61,8 @@ pub struct CacheConfig {
     pub bytes_max: u64,
     /// Bytes of stored pages that stay in memory as well; zero is none.
     pub memory_bytes_max: u64,
+    /// Whether the disk is nearly full. New pages are not stored then.
+    pub is_disk_low: Arc<AtomicBool>,
     /// The clock that ages are measured by.
     pub clock: Clock,
 }
@@ -70,6 +72,7 @@ pub struct CacheConfig {
 pub struct PageCache {
     shared: Arc<Shared>,
     orders: Sender<Order>,
+    is_disk_low: Arc<AtomicBool>,
     clock: Clock,
     /// Permits to read from disk. Each read takes a thread of the blocking pool, and every thread
     /// keeps some of the memory that it once needed.
@@ -161,6 +164,7 @@ impl PageCache {
         Ok(Arc::new(Self {
             shared,
             orders,
+            is_disk_low: config.is_disk_low,
             clock: config.clock,
             reads: Semaphore::new(READS_MAX),
         }))
@@ -200,17 +204,18 @@ impl PageCache {
             .flatten()
     }
 
-    /// Stores a page, replacing the one under this key. It is written later; if the queue is full
-    /// or the page is too large, it is not stored.
+    /// Stores a page, replacing the one under this key. It is written later; if the queue or
+    /// the disk is full, or the page is too large, it is not stored.
     pub fn store(&self, key: Key, page: StoredPage) {
         if page.body.len() as u64 > self.shared.bytes_max / BODY_PART_MAX {
             self.remove(&key);
             return;
         }
         let waiting = self.shared.queued_bytes.load(Ordering::Relaxed) + page.body.len();
-        if waiting > QUEUE_BYTES_MAX || self.is_queue_full() {
+        let is_disk_low = self.is_disk_low.load(Ordering::Relaxed);
+        if is_disk_low || waiting > QUEUE_BYTES_MAX || self.is_queue_full() {
             metrics::counter!("trawl_cache_dropped_total").increment(1);
-            // The stored page is older than the one that cannot be queued, so it is outdated.
+            // The stored page is older than the one that cannot be stored, so it is outdated.
             self.remove(&key);
             return;
         }

@@ -22,6 +22,7 @@ fn open_with(folder: &Path, bytes_max: u64, memory_bytes_max: u64) -> Arc<PageCa
         folder: folder.to_owned(),
         bytes_max,
         memory_bytes_max,
+        is_disk_low: Arc::default(),
         clock: Clock::fake(Timestamp(1_000)),
     })
     .expect("a page cache")
@@ -291,6 +292,21 @@ async fn a_page_too_large_for_the_cache_is_not_stored() {
     assert!(cache.find(&hash("a")).await.is_none());
     cache.flush().await;
     assert!(cache.find(&hash("a")).await.is_none());
+}
+
+#[tokio::test]
+async fn a_disk_that_is_nearly_full_gets_no_new_pages() {
+    let folder = TempDir::new().expect("a folder");
+    let cache = open(folder.path(), MIB);
+    cache.store(hash("old"), page("old"));
+    cache.is_disk_low.store(true, Ordering::Relaxed);
+    cache.store(hash("new"), page("new"));
+    cache.store(hash("old"), page("newer"));
+    assert!(cache.find(&hash("new")).await.is_none());
+    assert!(cache.find(&hash("old")).await.is_none(), "it is outdated");
+    cache.is_disk_low.store(false, Ordering::Relaxed);
+    cache.store(hash("new"), page("new"));
+    assert_eq!(body(&cache, hash("new")).await.expect("stored"), "new");
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::Instant;
 use url::{Position, Url};
 
@@ -34,16 +34,21 @@ const TIME_MAX: Duration = Duration::from_secs(20);
 const STEPS_AT_ONCE_MAX: usize = 500_000;
 /// Bytes of a file that are parsed where other tasks wait.
 const PARSED_AT_ONCE_BYTES_MAX: usize = 64 * 1024;
+/// Larger files that are parsed at the same time: rules take several times the memory of the file.
+const PARSES_MAX: usize = 2;
 /// Cached origins.
 pub const ORIGINS_MAX: usize = 10_000;
 /// Approximate bytes of the cached rules: most files are far below 10 KiB.
 const RULES_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Rules of more bytes are the first that make room: few sites need so many.
+const LARGE_BYTES_MIN: usize = 64 * 1024;
 
 /// Reads and caches robots.txt files. One for the whole server.
 pub struct Robots {
     get: Arc<dyn Get>,
     token: String,
-    origins: Mutex<HashMap<String, Origin>>,
+    origins: Mutex<Origins>,
+    parses: Semaphore,
 }
 
 /// The verdict of robots.txt on one URL.
@@ -57,9 +62,19 @@ pub struct Verdict {
     pub unreachable: Option<Arc<PageFailure>>,
 }
 
+/// The cached origins.
+#[derive(Default)]
+struct Origins {
+    by_name: HashMap<String, Origin>,
+    /// Sum of their bytes.
+    bytes: usize,
+}
+
 /// One cached origin.
 struct Origin {
     entry: Arc<OnceCell<Entry>>,
+    /// Bytes of its rules; 0 until they are read.
+    bytes: usize,
     used: Instant,
 }
 
@@ -80,6 +95,7 @@ impl Robots {
             get,
             token: token.into(),
             origins: Mutex::default(),
+            parses: Semaphore::new(PARSES_MAX),
         }
     }
 
@@ -105,34 +121,39 @@ impl Robots {
 
     /// Number of cached origins.
     pub fn origins_known(&self) -> usize {
-        self.locked().len()
+        self.locked().by_name.len()
     }
 
     async fn entry(&self, url: &Url) -> Entry {
-        let (cell, before) = self.cell(url);
+        let name = url.origin().ascii_serialization();
+        let (cell, before) = self.cell(&name);
         // If the call that fetches is cancelled, a waiting one takes over.
-        cell.get_or_init(|| self.read(url, before)).await.clone()
+        let entry = cell.get_or_init(|| self.read(url, before)).await.clone();
+        self.locked().filled(&name, &cell, entry.bytes);
+        entry
     }
 
     /// The cell for this origin's entry, and the previous entry if that has expired.
-    fn cell(&self, url: &Url) -> (Arc<OnceCell<Entry>>, Option<Entry>) {
-        let (name, now) = (url.origin().ascii_serialization(), Instant::now());
+    fn cell(&self, name: &str) -> (Arc<OnceCell<Entry>>, Option<Entry>) {
+        let now = Instant::now();
         let mut origins = self.locked();
         let mut before = None;
-        if let Some(origin) = origins.get_mut(&name) {
+        if let Some(origin) = origins.by_name.get_mut(name) {
             origin.used = now;
             match origin.entry.get() {
                 Some(entry) if entry.expires <= now => before = Some(entry.clone()),
                 _ => return (Arc::clone(&origin.entry), None),
             }
         }
-        make_room(&mut origins);
+        origins.remove(name);
+        origins.make_room();
         let entry = Arc::<OnceCell<Entry>>::default();
         let origin = Origin {
             entry: Arc::clone(&entry),
+            bytes: 0,
             used: now,
         };
-        origins.insert(name, origin);
+        origins.by_name.insert(name.to_owned(), origin);
         (entry, before)
     }
 
@@ -182,12 +203,13 @@ impl Robots {
         }
         match response.status {
             200..=299 => {
-                let (n_bytes, token) = (response.body.len(), self.token.clone());
-                let read = move || Rules::read(&response.body, &token);
-                Ok((
-                    at_once_or_blocking(n_bytes <= PARSED_AT_ONCE_BYTES_MAX, read).await,
-                    AGE_MAX,
-                ))
+                let (body, token) = (response.body, self.token.clone());
+                if body.len() <= PARSED_AT_ONCE_BYTES_MAX {
+                    return Ok((Rules::read(&body, &token), AGE_MAX));
+                }
+                let _permit = self.parses.acquire().await;
+                let rules = blocking(move || Rules::read(&body, &token)).await;
+                Ok((rules, AGE_MAX))
             }
             // RFC 9309 section 2.3.1.4; Google also treats 429 this way.
             429 | 500.. => {
@@ -199,7 +221,7 @@ impl Robots {
         }
     }
 
-    fn locked(&self) -> MutexGuard<'_, HashMap<String, Origin>> {
+    fn locked(&self) -> MutexGuard<'_, Origins> {
         self.origins.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -227,35 +249,56 @@ async fn allows(rules: &Arc<Rules>, path: &str) -> bool {
         return rules.allows(path);
     }
     let (rules, path) = (Arc::clone(rules), path.to_owned());
-    at_once_or_blocking(false, move || rules.allows(&path)).await
+    blocking(move || rules.allows(&path)).await
 }
 
-/// Runs `work` here, or on a thread that may block.
-async fn at_once_or_blocking<T: Send + 'static>(
-    is_short: bool,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> T {
-    if is_short {
-        return work();
-    }
+/// Runs `work` on a thread that may block.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let working = tokio::task::spawn_blocking(work);
     working
         .await
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
 
-/// Evicts the least recently used origins when there are too many or they take too much memory.
-fn make_room(origins: &mut HashMap<String, Origin>) {
-    let entries = origins.values().filter_map(|origin| origin.entry.get());
-    let bytes: usize = entries.map(|entry| entry.bytes).sum();
-    if origins.len() < ORIGINS_MAX && bytes < RULES_BYTES_MAX {
-        return;
+impl Origins {
+    /// Counts the bytes of rules that were read into this cell, and makes room for them.
+    fn filled(&mut self, name: &str, cell: &Arc<OnceCell<Entry>>, bytes: usize) {
+        let Some(origin) = self.by_name.get_mut(name) else {
+            return;
+        };
+        // Another call may have counted them, or another cell may be there.
+        if origin.bytes != bytes && Arc::ptr_eq(&origin.entry, cell) {
+            self.bytes = self.bytes - origin.bytes + bytes;
+            origin.bytes = bytes;
+            self.make_room();
+        }
     }
-    let mut used: Vec<Instant> = origins.values().map(|origin| origin.used).collect();
-    let middle = used.len() / 2;
-    let (_, cutoff, _) = used.select_nth_unstable(middle);
-    let cutoff = *cutoff;
-    origins.retain(|_, origin| origin.used > cutoff);
+
+    fn remove(&mut self, name: &str) {
+        if let Some(origin) = self.by_name.remove(name) {
+            self.bytes -= origin.bytes;
+        }
+    }
+
+    /// Evicts origins when there are too many or their rules take too much memory, until half of
+    /// the limit is left: those with large rules first, and then the least recently used.
+    fn make_room(&mut self) {
+        if self.by_name.len() < ORIGINS_MAX && self.bytes < RULES_BYTES_MAX {
+            return;
+        }
+        let order = |(name, origin): (&String, &Origin)| {
+            let is_small = origin.bytes < LARGE_BYTES_MIN;
+            (is_small, origin.used, name.clone())
+        };
+        let mut evicted: Vec<_> = self.by_name.iter().map(order).collect();
+        evicted.sort_unstable();
+        for (_, _, name) in evicted {
+            if self.by_name.len() <= ORIGINS_MAX / 2 && self.bytes <= RULES_BYTES_MAX / 2 {
+                return;
+            }
+            self.remove(&name);
+        }
+    }
 }
 
 #[cfg(test)]

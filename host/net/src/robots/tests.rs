@@ -60,7 +60,7 @@ fn robots(site: &Arc<Site>) -> Robots {
 
 /// Makes the cached entry expire.
 fn expire(robots: &Robots) {
-    for origin in robots.locked().values_mut() {
+    for origin in robots.locked().by_name.values_mut() {
         let entry = origin.entry.get().expect("an entry").clone();
         let expires = Instant::now();
         origin.entry = Arc::new(OnceCell::from(Entry { expires, ..entry }));
@@ -197,9 +197,34 @@ async fn the_next_call_takes_over_a_cancelled_fetch() {
 async fn the_number_of_cached_origins_is_bounded() {
     let robots = robots(&Site::new(200, ""));
     for number in 0..ORIGINS_MAX + 10 {
-        robots.cell(&url(&format!("http://h{number}.example/")));
+        robots.cell(&format!("http://h{number}.example"));
     }
     assert!(robots.origins_known() <= ORIGINS_MAX);
+}
+
+#[tokio::test]
+async fn the_memory_of_cached_rules_is_bounded() {
+    let lines = (0..20_000).map(|n| format!("Disallow: /{n}*a*b\n"));
+    let large = Site::new(
+        200,
+        &format!("User-agent: *\n{}", lines.collect::<String>()),
+    );
+    let bytes = Rules::read(large.body.as_bytes(), TOKEN_DEFAULT).bytes();
+    let n_kept = RULES_BYTES_MAX / bytes;
+    let robots = robots(&large);
+    // A small file that was read before all the large ones.
+    let small = "http://small.example";
+    let (cell, _) = robots.cell(small);
+    robots.locked().filled(small, &cell, 100);
+    for number in 0..2 * n_kept {
+        let page = url(&format!("http://h{number}.example/"));
+        assert!(robots.verdict(&page).await.is_allowed);
+        assert!(robots.locked().bytes < RULES_BYTES_MAX, "{number}");
+    }
+    let origins = robots.locked();
+    assert!(origins.by_name.contains_key(small));
+    let all = origins.by_name.values();
+    assert_eq!(all.map(|origin| origin.bytes).sum::<usize>(), origins.bytes);
 }
 
 #[tokio::test]

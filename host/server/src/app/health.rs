@@ -43,12 +43,14 @@ impl App {
         let context = RunContext::new(engine, registry, String::new(), Tariff::FlatRate);
         let http = self.fetch_sample(&context, Engine::Http).await;
         let browser = self.browser_health(&context).await;
-        let is_healthy = http["ok"] == true;
+        let has_ledger = !self.billing.is_failing();
+        let is_healthy = http["ok"] == true && has_ledger;
         let memory = self.page_engine.memory.in_use();
         let space = self.storage.disk().space();
         let report = json!({
             "status": if is_healthy { "ok" } else { "failing" },
             "engines": { "http": http, "browser": browser },
+            "ledger": { "ok": has_ledger },
             "memory": {
                 "bytes": memory.used,
                 "bytes_max": memory.capacity,

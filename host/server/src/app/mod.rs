@@ -99,7 +99,7 @@ impl App {
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await?);
         let admin_key = AdminKey::open(&paths.data)?;
         let storage = open_storage(&config, &store, &paths.data)?;
-        let page_cache = open_page_cache(&config, &paths.data).await?;
+        let page_cache = open_page_cache(&config, &paths.data, storage.disk()).await?;
         let engine = Engine::build(&config, &paths.plugins, compiled, page_cache.clone()).await?;
         let billing = start_billing(&config, &store, &tasks).await?;
         let webhooks = Webhooks::new(
@@ -204,7 +204,11 @@ fn open_storage(config: &Config, store: &Arc<dyn Store>, data: &Path) -> anyhow:
 
 /// Opens the page cache unless it is disabled. The server also runs without it if it cannot be
 /// opened.
-async fn open_page_cache(config: &Config, data: &Path) -> anyhow::Result<Option<Arc<PageCache>>> {
+async fn open_page_cache(
+    config: &Config,
+    data: &Path,
+    disk: &Disk,
+) -> anyhow::Result<Option<Arc<PageCache>>> {
     if config.cache.size_mib == 0 {
         return Ok(None);
     }
@@ -212,6 +216,7 @@ async fn open_page_cache(config: &Config, data: &Path) -> anyhow::Result<Option<
         folder: cache::folder(data),
         bytes_max: config.cache.size_mib.saturating_mul(1 << 20),
         memory_bytes_max: config.cache.memory_mib.saturating_mul(1 << 20),
+        is_disk_low: Arc::clone(disk.low_flag()),
         clock: Clock::wall(),
     };
     let opened = tokio::task::spawn_blocking(move || PageCache::open(config)).await?;

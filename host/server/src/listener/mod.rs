@@ -93,7 +93,7 @@ async fn accept(
             }
         };
         is_failing = false;
-        match connections.admit(peer, Instant::now()) {
+        match connections.admit(peer).await {
             Ok(admitted) => {
                 let serving = Serving {
                     router: router.clone(),

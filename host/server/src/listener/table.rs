@@ -16,6 +16,11 @@ use super::refusal;
 /// again must not make the server look each time.
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
 
+/// How long a new connection has to send its request before it makes room for another of the same
+/// peer. The server cannot distinguish the clients behind one address: without a pause for each,
+/// one of them that connects again and again would leave the others no time to send anything.
+const GRACE: Duration = Duration::from_millis(100);
+
 /// Why a connection is refused. All others that count are at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
@@ -46,6 +51,23 @@ impl Refused {
         };
         refusal::response("503 Service Unavailable", true, &error)
     }
+}
+
+/// Why there is no room for a new connection.
+enum NoRoom {
+    /// All others are at work.
+    AtWork(Refused),
+    /// There may be room from this time on.
+    Until(Instant),
+}
+
+/// Whether connections made room.
+enum Room {
+    Made,
+    /// Those that wait for their peer were accepted just now, and may make room from this time on.
+    Later(Instant),
+    /// All are at work.
+    None,
 }
 
 /// All open connections.
@@ -93,15 +115,18 @@ impl Connections {
 
     /// Takes a new connection in. If there are too many, others that wait for their peer make room:
     /// those of the same peer if the peer has too many, and else those of the peer that has most.
+    /// Waits for a moment if those are of the same peer and were accepted just now.
     ///
     /// # Errors
     /// [`Refused`] if all of them are at work.
-    pub(super) fn admit(
-        self: &Arc<Self>,
-        peer: SocketAddr,
-        now: Instant,
-    ) -> Result<Admitted, Refused> {
-        let admitted = self.try_admit(peer, now);
+    pub(super) async fn admit(self: &Arc<Self>, peer: SocketAddr) -> Result<Admitted, Refused> {
+        let admitted = loop {
+            match self.try_admit(peer, Instant::now()) {
+                Ok(admitted) => break Ok(admitted),
+                Err(NoRoom::AtWork(refused)) => break Err(refused),
+                Err(NoRoom::Until(later)) => tokio::time::sleep_until(later).await,
+            }
+        };
         match &admitted {
             Ok(_) => metrics::counter!("trawl_connections_total").increment(1),
             Err(refused) => {
@@ -112,21 +137,26 @@ impl Connections {
         admitted
     }
 
-    fn try_admit(self: &Arc<Self>, peer: SocketAddr, now: Instant) -> Result<Admitted, Refused> {
+    fn try_admit(self: &Arc<Self>, peer: SocketAddr, now: Instant) -> Result<Admitted, NoRoom> {
         let limits = &self.limits;
         let group = peer_group(peer.ip());
         let mut table = self.table();
         let n_of_peer = table.peers.get(&group).map_or(0, |peer| peer.n_open);
         let per_peer = limits.connections_per_peer;
-        if n_of_peer >= per_peer
-            && !limits.is_trusted(peer.ip())
-            && !table.make_room(Some(group), per_peer, now)
-        {
-            return Err(Refused::Peer(per_peer));
+        if n_of_peer >= per_peer && !limits.is_trusted(peer.ip()) {
+            match table.make_room(Some(group), per_peer, Some(group), now) {
+                Room::Made => {}
+                Room::Later(later) => return Err(NoRoom::Until(later)),
+                Room::None => return Err(NoRoom::AtWork(Refused::Peer(per_peer))),
+            }
         }
-        if table.open.len() >= limits.connections && !table.make_room(None, limits.connections, now)
-        {
-            return Err(Refused::All(limits.connections));
+        let in_all = limits.connections;
+        if table.open.len() >= in_all {
+            match table.make_room(None, in_all, Some(group), now) {
+                Room::Made => {}
+                Room::Later(later) => return Err(NoRoom::Until(later)),
+                Room::None => return Err(NoRoom::AtWork(Refused::All(in_all))),
+            }
         }
         let connection = Arc::new(Connection::new(peer, limits, now));
         let id = table.insert(Arc::clone(&connection));
@@ -141,7 +171,7 @@ impl Connections {
     /// Ends some connections that wait for their peer, because the system has no more descriptors.
     pub(super) fn make_room(&self, now: Instant) {
         let limit = self.limits.connections;
-        self.table().make_room(None, limit, now);
+        self.table().make_room(None, limit, None, now);
     }
 
     /// Ends connections whose time-outs have expired.
@@ -188,10 +218,16 @@ impl Table {
 
     /// Ends connections that wait for their peer: of `group`, or of the peer that has most of them.
     /// Connections without a request go first, up to a share of `limit` at once; of those within a
-    /// request one goes. Returns whether there were any.
-    fn make_room(&mut self, group: Option<IpAddr>, limit: usize, now: Instant) -> bool {
+    /// request one goes. A connection of the newcomer's own peer has [`GRACE`] to send its request.
+    fn make_room(
+        &mut self,
+        group: Option<IpAddr>,
+        limit: usize,
+        newcomer: Option<IpAddr>,
+        now: Instant,
+    ) -> Room {
         if self.at_work_until(group).is_some_and(|until| now < until) {
-            return false;
+            return Room::None;
         }
         let mut waiting: HashMap<IpAddr, Vec<(WaitsFor, Instant, u64)>> = HashMap::new();
         for (id, connection) in &self.open {
@@ -202,26 +238,36 @@ impl Table {
                 of_peer.push((what, since, *id));
             }
         }
-        let most = waiting.into_values().max_by_key(|of_peer| {
+        let most = waiting.into_iter().max_by_key(|(_, of_peer)| {
             (
                 of_peer.len(),
                 of_peer.iter().min().map(|first| Reverse(*first)),
             )
         });
-        let Some(mut most) = most else {
+        let Some((of_peer, mut most)) = most else {
             *self.at_work_until(group) = Some(now + LOOK_PAUSE);
-            return false;
+            return Room::None;
         };
         most.sort_unstable();
         let n_without_request = most.partition_point(|(what, ..)| *what < WaitsFor::Stream);
-        let n_ended = n_without_request.min(limit / ROOM_SHARE).max(1);
+        let mut n_ended = n_without_request.min(limit / ROOM_SHARE).max(1);
+        if newcomer == Some(of_peer) {
+            let is_new = |(what, since, _): &(WaitsFor, Instant, u64)| {
+                *what == WaitsFor::Head && now.duration_since(*since) < GRACE
+            };
+            if let Some((_, since, _)) = most.first().filter(|first| is_new(first)) {
+                return Room::Later(*since + GRACE);
+            }
+            let old = most.iter().take_while(|one| !is_new(one));
+            n_ended = n_ended.min(old.count());
+        }
         for (_, _, id) in most.into_iter().take(n_ended) {
             if let Some(connection) = self.open.get(&id) {
                 connection.end(EndReason::Evicted);
             }
             self.remove(id);
         }
-        true
+        Room::Made
     }
 
     /// Until when the connections of `group`, or all, are taken to be at work.

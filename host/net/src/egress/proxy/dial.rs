@@ -137,8 +137,8 @@ pub(crate) async fn through(
     Ok(stream.into_inner())
 }
 
-/// The IP address that a proxy receives: one of version 4 if there is one, since fewer proxies reach
-/// version 6.
+/// The IP address that a proxy receives: one of version 4 if there is one, since fewer proxies
+/// reach version 6.
 fn preferred(ip_addresses: &[IpAddr]) -> IpAddr {
     let version_4 = ip_addresses.iter().find(|address| address.is_ipv4());
     *version_4

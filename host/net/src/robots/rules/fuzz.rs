@@ -80,7 +80,7 @@ fn is_allowed(text: &[u8], path: &str) -> bool {
     }
     let path = normalize(path, Text::Path);
     let matching = group(text).into_iter().filter(|rule| {
-        let mut pattern = rule.parts.join("*").into_bytes();
+        let mut pattern = rule.pattern.as_bytes().to_vec();
         if !rule.is_whole {
             pattern.push(b'*');
         }

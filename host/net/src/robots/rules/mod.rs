@@ -45,8 +45,8 @@ struct Rule {
     is_allow: bool,
     /// How specific it is. RFC 9309 section 2.2.2: "the match that has the most octets".
     octets: usize,
-    /// The parts of the normalized pattern between its `*`.
-    parts: Vec<String>,
+    /// The normalized pattern. Only `*` is special in it, and never stands twice in a row.
+    pattern: Box<str>,
     /// Whether the pattern ends with `$`.
     is_whole: bool,
 }
@@ -120,7 +120,11 @@ impl Rules {
         } = if own.is_present { own } else { default };
         let (plain, mut wildcards): (Vec<Rule>, Vec<Rule>) =
             rules.into_iter().partition(Rule::is_plain);
-        let order = |a: &Rule, b: &Rule| b.weight().cmp(&a.weight()).then(a.parts.cmp(&b.parts));
+        let order = |a: &Rule, b: &Rule| {
+            b.weight()
+                .cmp(&a.weight())
+                .then_with(|| a.pattern.cmp(&b.pattern))
+        };
         wildcards.sort_unstable_by(order);
         wildcards.dedup();
         Self {
@@ -159,13 +163,7 @@ impl Rules {
 
     /// Approximate bytes that it takes in memory.
     pub fn bytes(&self) -> usize {
-        let of_rule = |rule: &Rule| {
-            let parts = rule
-                .parts
-                .iter()
-                .map(|part| part.capacity() + size_of::<String>());
-            size_of::<Rule>() + parts.sum::<usize>()
-        };
+        let of_rule = |rule: &Rule| size_of::<Rule>() + rule.pattern.len();
         let of_sitemap = |url: &String| url.capacity() + size_of::<String>();
         self.wildcards.iter().map(of_rule).sum::<usize>()
             + self.plain.bytes()
@@ -205,19 +203,18 @@ impl Rule {
             Some(pattern) => (pattern, true),
             None => (pattern, false),
         };
-        let pattern = normalize(pattern, Text::Pattern);
+        let mut pattern = normalize(pattern, Text::Pattern);
         let octets = pattern.len() + usize::from(is_whole);
         // `**` is `*`.
-        let parts = pattern.split('*').map(|part| part.replace('$', "%24"));
-        let mut parts: Vec<String> = parts.collect();
-        parts.dedup_by(|next, part| next.is_empty() && part.is_empty());
-        if parts.len() == 1 && pattern.contains('*') {
-            parts.push(String::new());
-        }
+        let mut is_repeat = false;
+        pattern.retain(|character| {
+            let was_wildcard = std::mem::replace(&mut is_repeat, character == '*');
+            !(was_wildcard && is_repeat)
+        });
         Self {
             is_allow,
             octets,
-            parts,
+            pattern: pattern.replace('$', "%24").into(),
             is_whole,
         }
     }
@@ -232,27 +229,25 @@ impl Rule {
 
     /// Whether it matches one path, or those that begin with one text: `/a$`, `/a`, `/a*`.
     fn is_plain(&self) -> bool {
-        match self.parts.as_slice() {
-            [_] => true,
-            [_, rest] => rest.is_empty(),
-            _ => false,
-        }
+        let wildcard = self.pattern.find('*');
+        wildcard.is_none_or(|at| at + 1 == self.pattern.len())
     }
 
     /// Whether it matches a normalized path. Linear: each part is matched where it occurs first.
     fn matches(&self, path: &str) -> bool {
-        let Some((first, rest)) = self.parts.split_first() else {
-            return true;
+        let Some((first, rest)) = self.pattern.split_once('*') else {
+            let rest = path.strip_prefix(&*self.pattern);
+            return rest.is_some_and(|rest| rest.is_empty() || !self.is_whole);
         };
         let Some(mut left) = path.as_bytes().strip_prefix(first.as_bytes()) else {
             return false;
         };
-        let (middle, last) = match (self.is_whole, rest.split_last()) {
-            (true, None) => return left.is_empty(),
-            (true, Some((last, middle))) => (middle, Some(last)),
+        let (middle, last) = match (self.is_whole, rest.rsplit_once('*')) {
+            (true, None) => ("", Some(rest)),
+            (true, Some((middle, last))) => (middle, Some(last)),
             (false, _) => (rest, None),
         };
-        for part in middle {
+        for part in middle.split('*') {
             match memmem::find(left, part.as_bytes()) {
                 Some(at) => left = &left[at + part.len()..],
                 None => return false,

@@ -29,8 +29,9 @@ impl Plain {
         let mut whole: HashMap<String, Weight> = HashMap::new();
         let mut texts: Vec<(String, Weight)> = Vec::new();
         for rule in rules {
-            let (weight, is_whole) = (rule.weight(), rule.is_whole && rule.parts.len() == 1);
-            let text = rule.parts.into_iter().next().unwrap_or_default();
+            let (weight, start) = (rule.weight(), rule.pattern.strip_suffix('*'));
+            let is_whole = rule.is_whole && start.is_none();
+            let text = start.unwrap_or(&rule.pattern).to_owned();
             if is_whole {
                 let known = whole.entry(text).or_insert(weight);
                 *known = weight.max(*known);

@@ -73,6 +73,7 @@ impl World {
             folder: folder.path().to_owned(),
             bytes_max: 1 << 24,
             memory_bytes_max: 1 << 20,
+            is_disk_low: Arc::default(),
             clock: clock.clone(),
         });
         let politeness = Politeness::new(&PolitenessConfig::default());
