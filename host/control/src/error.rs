@@ -20,7 +20,7 @@ pub enum ControlError {
         reason: String,
     },
     /// A process has locked the data directory but does not answer.
-    #[error("{in_use}; it does not answer at `{socket}`")]
+    #[error("{in_use}; it does not answer at `{socket}`, if it is starting try again")]
     NoAnswer {
         /// The process that holds the lock.
         in_use: StoreError,

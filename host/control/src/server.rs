@@ -35,14 +35,17 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub struct ControlHandler {
     /// Accounts and the ledger.
     pub billing: Billing,
-    /// Returns the loaded plugins, as in `GET /plugins`.
-    pub plugins: Arc<dyn Fn() -> Value + Send + Sync>,
+    /// Returns the loaded plugins, as in `GET /plugins`; `None` before they are loaded.
+    pub plugins: Arc<dyn Fn() -> Option<Value> + Send + Sync>,
 }
 
 impl ControlHandler {
     async fn answer(&self, request: Request) -> Reply {
         match request {
-            Request::Plugins {} => Reply::Plugins((self.plugins)()),
+            Request::Plugins {} => (self.plugins)().map_or_else(
+                || Reply::Error("the server is loading its plugins, try again".to_owned()),
+                Reply::Plugins,
+            ),
             request => perform_to_reply(&self.billing, request).await,
         }
     }

@@ -32,7 +32,7 @@ impl Server {
         let billing = billing.await.expect("billing starts");
         let handler = ControlHandler {
             billing: billing.clone(),
-            plugins: Arc::new(|| json!({"generation": 7})),
+            plugins: Arc::new(|| Some(json!({"generation": 7}))),
         };
         listen(data, handler, stop.clone(), &tasks).expect("a socket");
         Self {

@@ -32,6 +32,7 @@ pub use kinds::question::Question;
 pub use limits::Limits;
 pub use load::embed::{Embedded, embed};
 pub use load::inspect::{Inspection, SampleCall, inspect};
+pub use load::loader::{CompileReport, Compiling};
 pub use registry::generation::Registry;
 pub use registry::reload::{Plugins, PluginsConfig};
 pub use registry::status::{PluginStatus, ReloadFailure, Status};

@@ -16,12 +16,13 @@ const PRIVATE_FILE: u32 = 0o600;
 /// Permission bits of the group and of others.
 const NOT_OWN: u32 = 0o077;
 /// What the server writes into its directory: a name, or its beginning if it ends with `-`.
-const OWN_NAMES: [&str; 8] = [
+const OWN_NAMES: [&str; 9] = [
     LOCK_FILE,
     "trawl.db",
     "trawl.db-",
     SOCKET_FILE,
     "admin.key",
+    "admin.key.new",
     "cache",
     "compiled",
     "crawls",

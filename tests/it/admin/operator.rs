@@ -203,6 +203,48 @@ async fn accounts_money_prices_and_keys_from_the_first_start() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_admin_key_is_shown_until_it_is_used_and_commands_can_be_pasted() {
+    let world = World::new();
+    world.manifest("[[format]]\nname = \"gone\"\ncomponent = \"gone.wasm\"\n");
+    let text = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
+    let (data, plugins) = (text(world.data()), text(world.plugins()));
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--data", &data];
+    let failed = run_program(
+        &world,
+        &[&serve[..], &["--plugins", &plugins]].concat(),
+        b"",
+    );
+    assert!(!failed.status.success(), "the manifest is broken");
+
+    world.manifest("");
+    let mut server = ServerProcess::first_start(world);
+    let key = key_in(&server.greeting, "tra_").expect("the key of the first start");
+    let account_key = key_in(&server.greeting, "tr_").expect("an account's key");
+    server.stop();
+    server.start_again();
+    assert_eq!(key_in(&server.greeting, "tra_").as_ref(), Some(&key));
+
+    // The last line of the second greeting, in a shell.
+    let line = server.greeting.lines().last().unwrap().trim();
+    let shell = std::process::Command::new("sh")
+        .args(["-c", line])
+        .env("TRAWL_KEY", &account_key)
+        .output()
+        .unwrap();
+    let entries: Value = serde_json::from_slice(&shell.stdout).unwrap();
+    assert_eq!(entries[0]["status"], 200, "{entries}");
+    assert_eq!(
+        shown(&with_key(&server, &key), "/admin/accounts").await["count"],
+        1
+    );
+    server.stop();
+    server.start_again();
+    assert_eq!(key_in(&server.greeting, "tra_"), None);
+    let admin = with_key(&server, &key);
+    assert_eq!(admin.get("/admin/accounts").await.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_last_use_of_a_key_is_stored_when_the_server_stops() {
     let mut server = ServerProcess::first_start(World::new());
     let used = |server: &ServerProcess| {

@@ -1,8 +1,9 @@
 //! Plugins that cannot be loaded, and the error messages.
 
 use std::fs;
+use std::sync::Mutex;
 
-use trawl_plugins::inspect;
+use trawl_plugins::{Compiling, Plugins, PluginsConfig, inspect};
 use trawl_test_guests::{Guest, hostile};
 
 use super::{PluginFolder, cache_dir, entry};
@@ -257,4 +258,31 @@ fn a_file_can_be_inspected_without_a_manifest() {
         &refusal.to_string(),
         &["plugins.toml", "not a WebAssembly file"],
     );
+}
+
+#[test]
+fn what_is_compiled_is_reported_and_what_is_cached_is_not() {
+    static REPORTED: Mutex<Vec<(String, usize)>> = Mutex::new(Vec::new());
+    fn report(compiling: Compiling<'_>) {
+        let mut reported = REPORTED.lock().unwrap();
+        reported.push((compiling.name.to_owned(), compiling.n_all));
+    }
+    let folder = PluginFolder::of(&[
+        Guest::echo_format("echo"),
+        Guest::keeping_filter("all"),
+        Guest::whole_chunker("whole"),
+    ]);
+    let start = || {
+        let config = PluginsConfig {
+            manifest: folder.path("plugins.toml"),
+            cache_dir: folder.path("compiled"),
+        };
+        Plugins::start_reporting(config, report).unwrap();
+        std::mem::take(&mut *REPORTED.lock().unwrap())
+    };
+    // The first component may be compiled before it is reported.
+    let first = start();
+    assert!((2..=3).contains(&first.len()), "{first:?}");
+    assert!(first.iter().all(|(_, n_all)| *n_all == 3), "{first:?}");
+    assert_eq!(start(), [], "all are cached");
 }

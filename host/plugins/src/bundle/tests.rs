@@ -72,7 +72,7 @@ impl Shelf {
             manifest: manifest.to_owned(),
             cache_dir: self.path("compiled"),
         };
-        Plugins::start_with(config, bundle)
+        Plugins::start_with(config, bundle, None)
     }
 
     /// Files in the cache of compiled code.

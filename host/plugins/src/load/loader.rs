@@ -1,7 +1,7 @@
 //! Loads the entries of the manifest: reads, checks, compiles, links and tries each plugin.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
@@ -26,6 +26,25 @@ use crate::kinds::v1;
 
 /// Longest compilation. A component of the largest size takes about a minute on two cores.
 const COMPILE_TIME_MAX: Duration = Duration::from_secs(180);
+/// After this time the first component is reported as being compiled: the cache gives one within
+/// milliseconds.
+const REPORT_AFTER: Duration = Duration::from_millis(300);
+
+/// A plugin that is being compiled.
+#[derive(Clone, Copy, Debug)]
+pub struct Compiling<'a> {
+    /// Its kind.
+    pub kind: PluginKind,
+    /// Its name in the manifest.
+    pub name: &'a str,
+    /// How many plugins are loaded already.
+    pub n_loaded: usize,
+    /// How many the manifest has.
+    pub n_all: usize,
+}
+
+/// Is called when the compilation of a plugin takes a while.
+pub type CompileReport = fn(Compiling<'_>);
 
 /// Loads plugins.
 pub(crate) struct Loader {
@@ -35,6 +54,9 @@ pub(crate) struct Loader {
     compiling: Mutex<()>,
     /// Whether it has been logged that the bundled native code does not fit.
     is_misfit_logged: AtomicBool,
+    report: Option<CompileReport>,
+    n_loaded: AtomicUsize,
+    n_all: AtomicUsize,
 }
 
 impl Loader {
@@ -51,7 +73,22 @@ impl Loader {
             bundle,
             compiling: Mutex::new(()),
             is_misfit_logged: AtomicBool::new(false),
+            report: None,
+            n_loaded: AtomicUsize::new(0),
+            n_all: AtomicUsize::new(0),
         })
+    }
+
+    /// The same loader, which reports what it compiles.
+    #[must_use]
+    pub(crate) fn with_report(self, report: Option<CompileReport>) -> Self {
+        Self { report, ..self }
+    }
+
+    /// Counts anew, for a manifest with so many plugins.
+    pub(crate) fn start_count(&self, n_all: usize) {
+        self.n_loaded.store(0, Ordering::Relaxed);
+        self.n_all.store(n_all, Ordering::Relaxed);
     }
 
     /// The bundle of the server, if it has one.
@@ -69,12 +106,15 @@ impl Loader {
         before: &[(Origin, Loaded)],
     ) -> Result<(Origin, Loaded), LoadError> {
         let (kind, plugin) = (entry.kind, entry.name.clone());
-        self.load_entry(entry, before)
+        let loaded = self
+            .load_entry(entry, before)
             .map_err(|reason| LoadError::Plugin {
                 kind,
                 plugin,
                 reason,
-            })
+            })?;
+        self.n_loaded.fetch_add(1, Ordering::Relaxed);
+        Ok(loaded)
     }
 
     fn load_entry(
@@ -216,7 +256,18 @@ impl Loader {
             .name("plugin-compiler".to_owned())
             .spawn(work)
             .map_err(|error| format!("the compiler cannot start: {error}"))?;
-        match receiver.recv_timeout(COMPILE_TIME_MAX) {
+        // Where one plugin is new to the cache, the others are as well.
+        let report_after = if misses == 0 {
+            REPORT_AFTER
+        } else {
+            Duration::ZERO
+        };
+        let mut compiled = receiver.recv_timeout(report_after);
+        if matches!(compiled, Err(mpsc::RecvTimeoutError::Timeout)) {
+            self.report(entry);
+            compiled = receiver.recv_timeout(COMPILE_TIME_MAX);
+        }
+        match compiled {
             Ok(Ok(component)) => {
                 if self.engine.cache_misses() > misses {
                     let seconds = started.elapsed().as_secs_f64();
@@ -236,6 +287,19 @@ impl Loader {
             Err(mpsc::RecvTimeoutError::Disconnected) => {
                 Err("the compiler crashed on it, build it again".to_owned())
             }
+        }
+    }
+}
+
+impl Loader {
+    fn report(&self, entry: &Entry) {
+        if let Some(report) = self.report {
+            report(Compiling {
+                kind: entry.kind,
+                name: &entry.name,
+                n_loaded: self.n_loaded.load(Ordering::Relaxed),
+                n_all: self.n_all.load(Ordering::Relaxed),
+            });
         }
     }
 }

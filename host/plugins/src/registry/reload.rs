@@ -13,7 +13,7 @@ use super::generation::Registry;
 use super::status::{ReloadFailure, Status};
 use crate::bundle::Bundle;
 use crate::error::LoadError;
-use crate::load::loader::Loader;
+use crate::load::loader::{CompileReport, Loader};
 use crate::load::manifest::Manifest;
 use crate::parallel;
 
@@ -62,19 +62,27 @@ impl Plugins {
     /// # Errors
     /// [`LoadError`] for the first plugin that cannot be loaded.
     pub fn start(config: PluginsConfig) -> Result<Arc<Self>, LoadError> {
-        let bundle = Bundle::own().unwrap_or_else(|error| {
-            tracing::warn!("no bundled plugins: {error}");
-            None
-        });
-        Self::start_with(config, bundle)
+        Self::start_with(config, own_bundle(), None)
+    }
+
+    /// [`Self::start`], with a report of each plugin whose compilation takes a while.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn start_reporting(
+        config: PluginsConfig,
+        report: CompileReport,
+    ) -> Result<Arc<Self>, LoadError> {
+        Self::start_with(config, own_bundle(), Some(report))
     }
 
     /// [`Self::start`] with this bundle rather than the running program's.
     pub(crate) fn start_with(
         config: PluginsConfig,
         bundle: Option<Arc<Bundle>>,
+        report: Option<CompileReport>,
     ) -> Result<Arc<Self>, LoadError> {
-        let loader = Loader::new(&config.cache_dir, bundle)?;
+        let loader = Loader::new(&config.cache_dir, bundle)?.with_report(report);
         let attempt = settled_attempt(&loader, &config.manifest, None);
         let registry = attempt.result?;
         tracing::info!(plugins = registry.entries().len(), "plugins loaded");
@@ -182,6 +190,13 @@ impl Plugins {
     }
 }
 
+fn own_bundle() -> Option<Arc<Bundle>> {
+    Bundle::own().unwrap_or_else(|error| {
+        tracing::warn!("no bundled plugins: {error}");
+        None
+    })
+}
+
 /// Loads until no file changes meanwhile, so that no half-written file takes effect.
 fn settled_attempt(loader: &Loader, manifest: &Path, before: Option<&Registry>) -> Attempt {
     let mut attempt = attempt(loader, manifest, before);
@@ -229,6 +244,7 @@ fn attempt(loader: &Loader, manifest: &Path, before: Option<&Registry>) -> Attem
     let generation = before.map_or(1, |registry| registry.generation() + 1);
     let entries = before.map_or(&[][..], Registry::entries);
     let load_all = |read: Manifest| {
+        loader.start_count(read.entries.len());
         let loaded = parallel::try_map(read.entries, |entry| loader.load(entry, entries))?;
         Ok(Registry::new(generation, loaded))
     };

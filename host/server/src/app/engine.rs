@@ -17,7 +17,7 @@ use trawl_net::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
 use trawl_net::politeness::{Politeness, PolitenessConfig};
 use trawl_net::robots::Robots;
 use trawl_net::sitemap::Sitemaps;
-use trawl_plugins::{Plugins, PluginsConfig};
+use trawl_plugins::{Compiling, Plugins, PluginsConfig};
 use trawl_render::Renderer;
 
 use super::{memory, settings};
@@ -106,6 +106,25 @@ fn fetch_config(config: &Config) -> FetchConfig {
     }
 }
 
+/// Reports that a plugin is being compiled: in the log if there is one, otherwise on standard
+/// error.
+pub fn report_compiling(compiling: Compiling<'_>) {
+    let Compiling {
+        kind,
+        name,
+        n_loaded,
+        n_all,
+    } = compiling;
+    let text = format!(
+        "compiling plugins, once per version: {n_loaded} of {n_all} are loaded, now the {kind} `{name}`"
+    );
+    if tracing::dispatcher::has_been_set() {
+        tracing::info!("{text}");
+    } else {
+        eprintln!("{text}");
+    }
+}
+
 async fn load_plugins(manifest: &Path, compiled: PathBuf) -> anyhow::Result<Arc<Plugins>> {
     let config = PluginsConfig {
         manifest: std::path::absolute(manifest)
@@ -113,7 +132,7 @@ async fn load_plugins(manifest: &Path, compiled: PathBuf) -> anyhow::Result<Arc<
         cache_dir: std::path::absolute(compiled)
             .context("the folder for compiled plugins has no absolute path")?,
     };
-    tokio::task::spawn_blocking(move || Plugins::start(config))
+    tokio::task::spawn_blocking(move || Plugins::start_reporting(config, report_compiling))
         .await?
         .context("cannot load the plugins")
 }

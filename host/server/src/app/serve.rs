@@ -7,9 +7,8 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use trawl_api::Service;
-use trawl_control::ControlHandler;
 
-use super::{App, balance_events, plugins_status};
+use super::{App, balance_events};
 use crate::listener;
 
 impl App {
@@ -17,10 +16,9 @@ impl App {
     /// those in flight, and closes the store.
     ///
     /// # Errors
-    /// The control socket cannot be created, or the crawls of the last run cannot be read.
+    /// The crawls of the last run cannot be read.
     pub async fn serve(self: Arc<Self>, listener: TcpListener) -> anyhow::Result<()> {
         self.egress.refuse_listener(listener.local_addr()?);
-        self.start_control()?;
         self.spawn_until_stop(Arc::clone(self.storage.disk()).watch());
         self.tasks
             .spawn(Arc::clone(&self.plugins).watch(self.stop.clone()));
@@ -38,21 +36,6 @@ impl App {
         self.serve_http(listener).await;
         self.close().await;
         Ok(())
-    }
-
-    /// Listens on the control socket, which the command line uses.
-    fn start_control(&self) -> anyhow::Result<()> {
-        let plugins = Arc::clone(&self.plugins);
-        let handler = ControlHandler {
-            billing: self.billing.clone(),
-            plugins: Arc::new(move || plugins_status(&plugins)),
-        };
-        Ok(trawl_control::listen(
-            &self.data,
-            handler,
-            self.stop.clone(),
-            &self.tasks,
-        )?)
     }
 
     async fn start_billing_tasks(&self) {

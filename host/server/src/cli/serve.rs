@@ -1,7 +1,7 @@
 //! `trawl serve`: runs the server.
 
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -12,6 +12,7 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use trawl_model::Nanodollars;
+use trawl_model::secret::Secret;
 use trawl_net::egress::SAMPLE_HOST;
 
 use super::engine_args::EngineArgs;
@@ -19,6 +20,8 @@ use crate::app::{App, Paths};
 use crate::config::LISTEN_DEFAULT;
 use crate::listener::descriptors;
 
+/// The data directory by default.
+const DATA_DEFAULT: &str = "data";
 /// The account that the first start creates.
 const FIRST_ACCOUNT: &str = "default";
 /// Its initial balance.
@@ -31,7 +34,7 @@ pub(super) struct ServeArgs {
     #[arg(long, env = "TRAWL_LISTEN", value_name = "ADDR", default_value_t = LISTEN_DEFAULT)]
     listen: SocketAddr,
     /// Data directory; created if missing.
-    #[arg(long, env = "TRAWL_DATA", value_name = "DIR", default_value = "data")]
+    #[arg(long, env = "TRAWL_DATA", value_name = "DIR", default_value = DATA_DEFAULT)]
     data: PathBuf,
     #[command(flatten)]
     engine: EngineArgs,
@@ -56,7 +59,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
         plugins,
     };
     let app = App::build(config, &paths).await?;
-    greet(&app, address).await?;
+    greet(&app, address, &paths.data).await?;
     let stopping = Arc::clone(&app);
     let signals = tokio::spawn(async move {
         if stop_signal().await.is_ok() {
@@ -84,38 +87,95 @@ fn keep_private() {
 }
 
 /// Prints how to get a page. On the first start, creates an account and prints its key.
-async fn greet(app: &App, address: SocketAddr) -> anyhow::Result<()> {
+async fn greet(app: &App, address: SocketAddr, data: &Path) -> anyhow::Result<()> {
     let billing = app.billing();
-    let is_first = billing.accounts().is_empty();
-    let key = if is_first {
-        let (_, key) = billing.create_account(FIRST_ACCOUNT, FIRST_BALANCE).await?;
-        Some(key)
-    } else {
-        None
+    let accounts = billing.accounts();
+    let (account, key) = match accounts.first() {
+        Some((account, _)) => (account.name.clone(), None),
+        None => {
+            let (account, key) = billing.create_account(FIRST_ACCOUNT, FIRST_BALANCE).await?;
+            (account.name.clone(), Some(key))
+        }
     };
-    let admin = app.new_admin_key().map(|key| key.expose());
-    let shown = key.as_ref().map_or("$TRAWL_KEY", |key| key.expose());
-    let mut lines = vec![format!("\nTrawl is listening on http://{address}")];
-    match &key {
-        Some(key) => lines.push(format!(
-            "\nCreated the account `{FIRST_ACCOUNT}` with a balance of {FIRST_BALANCE}. Its key is shown only once:\n\n    {}",
+    let program = std::env::args_os().next();
+    let program = program.map(|program| program.to_string_lossy().into_owned());
+    super::print(&greeting(&Greeting {
+        address,
+        program: program.as_deref().unwrap_or("trawl"),
+        data,
+        account: &account,
+        key: key.as_ref(),
+        admin_key: app.unused_admin_key(),
+    }))
+}
+
+/// What the greeting says.
+struct Greeting<'a> {
+    address: SocketAddr,
+    /// The program as it was called.
+    program: &'a str,
+    data: &'a Path,
+    /// An account, and its key if it is new.
+    account: &'a str,
+    key: Option<&'a Secret>,
+    admin_key: Option<&'a Secret>,
+}
+
+/// The text of the greeting. Its commands can be pasted into a shell.
+fn greeting(it: &Greeting<'_>) -> String {
+    let mut address = it.address;
+    if address.ip().is_unspecified() {
+        address.set_ip(match address.ip() {
+            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    let account = it.account;
+    let mut text = format!("\nTrawl is listening on http://{}\n", it.address);
+    if let Some(key) = it.key {
+        text += &format!(
+            "\nCreated the account `{account}` with a balance of {FIRST_BALANCE}. Its key is shown only once:\n\n    {}\n",
             key.expose()
-        )),
-        None => lines.push(format!(
-            "Keys are shown only when they are created. To create another one: trawl account key create {FIRST_ACCOUNT}"
-        )),
+        );
+    } else {
+        let mut command = format!(
+            "{} account key create {}",
+            quoted(it.program),
+            quoted(account)
+        );
+        if it.data != Path::new(DATA_DEFAULT) {
+            command += &format!(" --data {}", quoted(&it.data.to_string_lossy()));
+        }
+        text += &format!(
+            "\nKeys are shown only when they are created. To create another one:\n\n    {command}\n"
+        );
     }
-    if let Some(admin) = admin {
-        lines.push(format!(
-            "\nThe admin key, for /admin, /providers and /metrics, is shown only once:\n\n    {admin}"
-        ));
+    if let Some(key) = it.admin_key {
+        text += &format!(
+            "\nThe admin key, for /admin, /providers and /metrics, is shown until its first use:\n\n    {}\n",
+            key.expose()
+        );
     }
-    lines.push(format!(
-        "\nTry it (the sample site is built in, no network needed):\n\n    \
-         curl -s http://{address}/scrape -H 'Authorization: Bearer {shown}' -H 'Content-Type: application/json' \
+    let shown = it.key.map_or("$TRAWL_KEY", Secret::expose);
+    let with = match it.key {
+        Some(_) => "",
+        None => " with a key in the variable TRAWL_KEY",
+    };
+    text += &format!(
+        "\nTry it{with} (the sample site is built in, no network needed):\n\n    \
+         curl -s http://{address}/scrape -H \"Authorization: Bearer {shown}\" -H 'Content-Type: application/json' \
          -d '{{\"url\":\"http://{SAMPLE_HOST}/\",\"return_format\":\"markdown\"}}'\n"
-    ));
-    super::print(&lines.join("\n"))
+    );
+    text
+}
+
+/// The word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Waits for SIGTERM or SIGINT.
@@ -127,4 +187,50 @@ async fn stop_signal() -> std::io::Result<()> {
         _ = interrupt.recv() => {}
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn again<'a>(address: &str, data: &'a Path, account: &'a str) -> Greeting<'a> {
+        Greeting {
+            address: address.parse().expect("an address"),
+            program: "target/release/trawl",
+            data,
+            account,
+            key: None,
+            admin_key: None,
+        }
+    }
+
+    #[test]
+    fn a_second_start_prints_commands_that_can_be_pasted() {
+        let data = Path::new("/srv/my data");
+        let text = greeting(&again("0.0.0.0:8700", data, "it's mine"));
+        let command =
+            r"    target/release/trawl account key create 'it'\''s mine' --data '/srv/my data'";
+        assert!(text.lines().any(|line| line == command), "{text}");
+        assert!(text.contains(" listening on http://0.0.0.0:8700\n"));
+        let curl =
+            r#"    curl -s http://127.0.0.1:8700/scrape -H "Authorization: Bearer $TRAWL_KEY" "#;
+        assert!(text.contains(curl), "{text}");
+        assert!(!text.contains("admin"), "{text}");
+        let text = greeting(&again("[::]:8700", Path::new(DATA_DEFAULT), "default"));
+        assert!(text.contains("    target/release/trawl account key create default\n"));
+        assert!(text.contains("curl -s http://[::1]:8700/scrape"));
+    }
+
+    #[test]
+    fn keys_are_shown_when_they_are_new() {
+        let (key, admin) = (Secret::new("tr_one"), Secret::new("tra_two"));
+        let text = greeting(&Greeting {
+            key: Some(&key),
+            admin_key: Some(&admin),
+            ..again("127.0.0.1:1", Path::new(DATA_DEFAULT), "default")
+        });
+        assert_eq!(text.matches("\n    tr_one\n").count(), 1);
+        assert_eq!(text.matches("\n    tra_two\n").count(), 1);
+        assert!(text.contains("\"Authorization: Bearer tr_one\""), "{text}");
+    }
 }

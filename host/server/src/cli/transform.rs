@@ -16,6 +16,7 @@ use trawl_plugins::{Plugins, PluginsConfig};
 
 use super::output_args::OutputArgs;
 use super::{cache_folder, plugins_file};
+use crate::app::report_compiling;
 
 /// Timeout of the transformation.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -49,10 +50,11 @@ pub(super) fn run(args: TransformArgs) -> anyhow::Result<()> {
         // Without a URL, relative links stay unresolved.
         None => Url::parse("about:blank").expect("about:blank is a URL"),
     };
-    let plugins = Plugins::start(PluginsConfig {
+    let config = PluginsConfig {
         manifest: plugins_file(args.plugins.clone())?,
         cache_dir: cache_folder(),
-    })?;
+    };
+    let plugins = Plugins::start_reporting(config, report_compiling)?;
     let registry = plugins.snapshot();
     let mut request = args.output.request()?;
     // Planning needs some URL; the transformation uses the one of the input.

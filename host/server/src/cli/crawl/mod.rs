@@ -117,7 +117,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
         data: state.data(),
         plugins,
     };
-    let app = App::build(config, &paths).await?;
+    let app = App::build_alone(config, &paths).await?;
     let result = start_and_follow(&app, &args, &state).await;
     if let Ok((_, Written::Aborted)) = result {
         bail!("aborted; run the command again with `--resume` to continue");

@@ -9,6 +9,7 @@ use trawl_control::{Operator, Reply, Request};
 use trawl_plugins::{Plugins, PluginsConfig};
 
 use super::crate_dir;
+use crate::app::report_compiling;
 use crate::cli::{plugins_file, runtime};
 
 /// Where to find the plugins.
@@ -57,7 +58,7 @@ fn manifest_status(source: Source) -> anyhow::Result<Value> {
         manifest: plugins_file(source.manifest)?,
         cache_dir: crate_dir::cache(source.cache_dir)?,
     };
-    Ok(serde_json::to_value(Plugins::start(config)?.status())?)
+    Ok(serde_json::to_value(Plugins::start_reporting(config, report_compiling)?.status())?)
 }
 
 fn print(plugins: &[Value], out: &mut dyn Write) -> anyhow::Result<()> {

@@ -132,5 +132,5 @@ fn plugins(manifest: PathBuf) -> anyhow::Result<Arc<Registry>> {
         manifest,
         cache_dir: std::path::absolute(super::cache_folder())?,
     };
-    Ok(Plugins::start(config)?.snapshot())
+    Ok(Plugins::start_reporting(config, crate::app::report_compiling)?.snapshot())
 }
