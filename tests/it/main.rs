@@ -9,6 +9,7 @@ mod api;
 mod bundle;
 mod cache;
 mod canaries;
+mod command;
 mod connections;
 mod crawl;
 mod crawl_kill;

@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use ipnet::IpNet;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use trawl_model::redact::shown_url;
+use trawl_net::egress::AllowList;
 
 /// The configuration file (`trawl.toml`). Every section is optional.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -123,7 +124,9 @@ impl std::fmt::Debug for Environment {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct EgressSettings {
-    /// Private IP ranges that may be reached, such as `127.0.0.1/32`. None by default.
+    /// Private IP addresses and ranges that may be reached, such as `127.0.0.1` or `10.0.0.0/8`.
+    /// None by default.
+    #[serde(deserialize_with = "ip_ranges")]
     pub allow_private: Vec<IpNet>,
     /// The `User-Agent` of requests that set none.
     pub user_agent: Option<String>,
@@ -309,6 +312,7 @@ pub struct HttpSettings {
     /// `connections`.
     pub connections_per_peer: Option<usize>,
     /// Networks of reverse proxies, which `connections_per_peer` does not bound.
+    #[serde(deserialize_with = "ip_ranges")]
     pub trusted_proxies: Vec<IpNet>,
     /// Seconds in which the line and headers of a request must arrive.
     pub header_seconds: u64,
@@ -412,6 +416,15 @@ impl Default for BrowserSettings {
     }
 }
 
+/// Ranges, and single IP addresses as ranges of one.
+fn ip_ranges<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D::Error> {
+    let texts = Vec::<String>::deserialize(deserializer)?;
+    let ranges = texts.iter().map(|text| AllowList::parse_range(text));
+    ranges
+        .collect::<Result<_, _>>()
+        .map_err(serde::de::Error::custom)
+}
+
 /// Default listen address.
 pub const LISTEN_DEFAULT: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 8700);
@@ -467,6 +480,18 @@ mod tests {
         let error =
             toml::from_str::<Config>("[limits]\nrequests_per_minut = 3").expect_err("a typo");
         assert!(error.to_string().contains("requests_per_minut"), "{error}");
+    }
+
+    #[test]
+    fn a_single_ip_address_is_a_range_of_one() {
+        let config: Config =
+            toml::from_str("[egress]\nallow_private = [\"127.0.0.1\", \"10.0.0.0/8\"]\n")
+                .expect("an address and a range");
+        let ranges = config.egress.allow_private.iter().map(ToString::to_string);
+        assert_eq!(ranges.collect::<Vec<_>>(), ["127.0.0.1/32", "10.0.0.0/8"]);
+        let error = toml::from_str::<Config>("[http]\ntrusted_proxies = [\"proxy\"]\n");
+        let error = error.expect_err("a name").to_string();
+        assert!(error.contains("`proxy` is not an IP address"), "{error}");
     }
 
     #[test]

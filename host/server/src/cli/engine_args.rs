@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 
+use trawl_net::egress::AllowList;
+
 use super::plugins_file;
 use crate::config::{Config, Environment};
 
@@ -18,11 +20,12 @@ pub(super) struct EngineArgs {
     /// Configuration file.
     #[arg(long, env = "TRAWL_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Allow a private IP range, such as 127.0.0.1/32; may be repeated.
+    /// Allow a private IP address or range, such as 127.0.0.1 or 10.0.0.0/8; may be repeated.
     #[arg(
         long,
         env = "TRAWL_ALLOW_PRIVATE",
-        value_name = "CIDR",
+        value_name = "RANGE",
+        value_parser = AllowList::parse_range,
         value_delimiter = ','
     )]
     allow_private: Vec<IpNet>,
@@ -75,5 +78,29 @@ impl RequestMode {
             Self::Http => "http",
             Self::Browser => "browser",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Command {
+        #[command(flatten)]
+        engine: EngineArgs,
+    }
+
+    #[test]
+    fn a_single_ip_address_is_a_range_of_one() {
+        let parsed = Command::try_parse_from(["x", "--allow-private", "127.0.0.1,10.0.0.0/8,::1"]);
+        let ranges = parsed.expect("ranges").engine.allow_private;
+        let texts: Vec<String> = ranges.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["127.0.0.1/32", "10.0.0.0/8", "::1/128"]);
+        let refusal = Command::try_parse_from(["x", "--allow-private", "localhost"]);
+        let text = refusal.expect_err("a name").to_string();
+        assert!(text.contains("`localhost` is not an IP address"), "{text}");
     }
 }

@@ -112,16 +112,22 @@ impl AllowList {
     pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         texts
             .into_iter()
-            .map(|text| {
-                let text = text.trim();
-                text.parse::<IpNet>()
-                    .or_else(|_| text.parse::<IpAddr>().map(IpNet::from))
-                    .map_err(|_| {
-                        format!("`{text}` is not an IP address or range: write it like `10.0.0.1` or `10.0.0.0/8`")
-                    })
-            })
+            .map(Self::parse_range)
             .collect::<Result<_, _>>()
             .map(Self)
+    }
+
+    /// Parses a range or a single IP address.
+    ///
+    /// # Errors
+    /// A sentence with the text that is neither.
+    pub fn parse_range(text: &str) -> Result<IpNet, String> {
+        let text = text.trim();
+        text.parse::<IpNet>()
+            .or_else(|_| text.parse::<IpAddr>().map(IpNet::from))
+            .map_err(|_| {
+                format!("`{text}` is not an IP address or range: write it like `10.0.0.1` or `10.0.0.0/8`")
+            })
     }
 
     /// Whether an IP address is in one of the ranges; an IPv4-mapped address counts as its IPv4

@@ -8,6 +8,7 @@ mod names;
 mod output;
 mod progress;
 mod state;
+mod stored;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use crate::app::{App, Paths};
 use output::{Output, Written};
 use progress::Progress;
 use state::{Checkpoint, State};
+use stored::StoredOptions;
 
 /// The account that is charged. No real money is involved; the charges show what a server would
 /// bill.
@@ -39,6 +41,8 @@ const ACCOUNT: &str = "command line";
 const BALANCE: Nanodollars = Nanodollars(1_000_000 * trawl_model::money::PER_DOLLAR);
 /// Pages that are read at a time.
 const PAGES_AT_ONCE: u32 = 64;
+/// Format of the content unless another one is given.
+const FORMAT_DEFAULT: &str = "markdown";
 /// How often the progress line is updated.
 const TICK: Duration = Duration::from_millis(200);
 
@@ -47,25 +51,26 @@ const TICK: Duration = Duration::from_millis(200);
 pub(super) struct CrawlArgs {
     /// Seed URL; `https://` may be omitted.
     url: String,
-    /// Format of the content: markdown, html, text, bytes, xml, empty, or a format plugin.
-    #[arg(long, default_value = "markdown")]
-    format: String,
-    /// How to fetch pages.
-    #[arg(long, value_enum, default_value_t = RequestMode::Smart)]
-    request: RequestMode,
-    /// Maximum number of pages; 0 is unlimited.
+    /// Format of the content: markdown, html, text, bytes, xml, empty, or a format plugin
+    /// [default: markdown].
+    #[arg(long)]
+    format: Option<String>,
+    /// How to fetch pages [default: smart].
+    #[arg(long, value_enum)]
+    request: Option<RequestMode>,
+    /// Maximum number of pages; 0 is unlimited [default: 0].
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// Maximum number of hops from the seed page; 0 fetches only that page.
+    /// Maximum number of hops from the seed page; 0 fetches only that page [default: 25].
     #[arg(long, value_name = "N")]
     depth: Option<u64>,
-    /// Milliseconds between two requests to a host.
+    /// Milliseconds between two requests to a host [default: 0].
     #[arg(long, value_name = "MS")]
     delay: Option<u64>,
-    /// Concurrent pages, 1 to 10.
+    /// Concurrent pages, 1 to 10 [default: 10].
     #[arg(long, value_name = "N")]
     concurrency: Option<u64>,
-    /// Maximum cost in dollars at the configured prices.
+    /// Maximum cost in dollars at the configured prices [default: none].
     #[arg(long, value_name = "USD", value_parser = dollars)]
     max_cost: Option<Nanodollars>,
     /// Also crawl the URLs of the site's sitemap.
@@ -90,8 +95,11 @@ pub(super) struct CrawlArgs {
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// Continue the interrupted crawl of this URL and output, with its original options.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "overwrite")]
     resume: bool,
+    /// Replace the pages of an earlier crawl in the file or folder.
+    #[arg(long)]
+    overwrite: bool,
     #[command(flatten)]
     engine: EngineArgs,
 }
@@ -112,7 +120,18 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     config.cache.size_mib = 0;
     let target = args.output.as_deref().or(args.dir.as_deref());
     let state = State::of(&super::state_folder().join("crawls"), &args.url, target)?;
-    let was_interrupted = state.prepare(args.resume, &super::cache_folder())?;
+    let was_interrupted = state.is_interrupted();
+    if !args.resume {
+        if !args.overwrite {
+            output::check_unused(args.output.as_deref(), args.dir.as_deref(), was_interrupted)?;
+        }
+        if was_interrupted {
+            eprintln!(
+                "the interrupted crawl of this URL starts over; `--resume` would continue it"
+            );
+        }
+    }
+    state.prepare(args.resume, &super::cache_folder())?;
     let paths = Paths {
         data: state.data(),
         plugins,
@@ -128,9 +147,6 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
         state.remove();
     } else {
         eprintln!("stopped; run the command again with `--resume` to continue");
-    }
-    if was_interrupted && !args.resume {
-        eprintln!("an interrupted crawl of this URL was restarted from the beginning");
     }
     let tally = &view.progress;
     if tally.n_pages > 0 && tally.n_pages == tally.n_failed && written == Written::Complete {
@@ -158,9 +174,16 @@ async fn start_and_follow(
         checkpoint
     };
     let account = app.billing().known(ACCOUNT)?.id.clone();
+    let record = app.crawls().show(&account, &checkpoint.id).await?.record;
+    let options = StoredOptions::read(&record.request);
+    if args.resume {
+        for line in options.without_effect(args) {
+            eprintln!("{line}");
+        }
+    }
     let output = match (&args.output, &args.dir) {
         (Some(file), _) => Output::file(file, checkpoint.bytes)?,
-        (None, Some(dir)) => Output::folder(dir, &args.format, checkpoint.bytes)?,
+        (None, Some(dir)) => Output::folder(dir, options.format(), checkpoint.bytes)?,
         (None, None) => Output::standard(),
     };
     let follower = Follower {
@@ -170,6 +193,7 @@ async fn start_and_follow(
         state,
         checkpoint,
         output,
+        options,
         progress: Progress::new(),
     };
     follower.follow().await
@@ -231,20 +255,23 @@ async fn unlock(app: &App, id: &str, url: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The maximum cost in credits.
+fn credits(args: &CrawlArgs) -> Option<i64> {
+    args.max_cost
+        .map(|cost| cost.0.div_euclid(trawl_model::money::PER_CREDIT))
+}
+
 fn request(args: &CrawlArgs) -> Value {
     let list = |entries: &[String]| (!entries.is_empty()).then(|| entries.to_vec());
-    let credits = args
-        .max_cost
-        .map(|cost| cost.0.div_euclid(trawl_model::money::PER_CREDIT));
     json!({
         "url": args.url,
-        "return_format": args.format,
-        "request": args.request.name(),
+        "return_format": args.format.as_deref().unwrap_or(FORMAT_DEFAULT),
+        "request": args.request.unwrap_or(RequestMode::Smart).name(),
         "limit": args.limit,
         "depth": args.depth,
         "delay": args.delay,
         "concurrency_limit": args.concurrency,
-        "max_credits_allowed": credits,
+        "max_credits_allowed": credits(args),
         "sitemap": args.sitemap,
         "subdomains": args.subdomains,
         "blacklist": list(&args.exclude),
@@ -263,6 +290,7 @@ struct Follower<'a> {
     state: &'a State,
     checkpoint: Checkpoint,
     output: Output,
+    options: StoredOptions,
     progress: Progress,
 }
 
@@ -303,7 +331,7 @@ impl Follower<'_> {
                 .await?;
         }
         let view = self.view().await?;
-        self.progress.finish(&view.progress);
+        self.progress.finish(&view.progress, &self.options);
         Ok((view, written))
     }
 

@@ -64,6 +64,33 @@ struct IndexEntry {
     error: Option<String>,
 }
 
+/// Checks that no earlier crawl has written its pages there.
+///
+/// # Errors
+/// What has pages, and how to continue or replace them.
+pub(super) fn check_unused(
+    file: Option<&Path>,
+    folder: Option<&Path>,
+    was_interrupted: bool,
+) -> anyhow::Result<()> {
+    let index = folder.map(|folder| folder.join(INDEX));
+    let Some(path) = file.or(index.as_deref()) else {
+        return Ok(());
+    };
+    let is_used = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
+    let resume = if was_interrupted {
+        "continue that crawl with `--resume`, "
+    } else {
+        ""
+    };
+    anyhow::ensure!(
+        !is_used,
+        "`{}` has the pages of an earlier crawl: {resume}replace them with `--overwrite`, or choose another output",
+        path.display()
+    );
+    Ok(())
+}
+
 impl Output {
     /// Lines in a file, after its first `bytes`.
     pub(super) fn file(path: &Path, bytes: u64) -> anyhow::Result<Self> {
@@ -280,6 +307,36 @@ mod tests {
     fn page(path: &str, content: Value) -> Value {
         let url = format!("https://a.example{path}");
         json!({"url": url, "status": 200, "content": content, "error": null})
+    }
+
+    #[test]
+    fn pages_of_an_earlier_crawl_are_not_replaced_unasked() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (dir, file) = (folder.path().join("site"), folder.path().join("out.jsonl"));
+        assert!(check_unused(Some(&file), None, false).is_ok());
+        assert!(check_unused(None, Some(&dir), false).is_ok());
+        assert!(check_unused(None, None, true).is_ok());
+        fs::create_dir(&dir).expect("a folder");
+        for used in [&file, &dir.join(INDEX)] {
+            fs::write(used, "").expect("an empty file");
+        }
+        assert!(
+            check_unused(Some(&file), None, false).is_ok(),
+            "it is empty"
+        );
+        for used in [&file, &dir.join(INDEX)] {
+            fs::write(used, "{}\n").expect("a file");
+        }
+        let refusal = check_unused(Some(&file), None, true);
+        let text = refusal.expect_err("refused").to_string();
+        assert!(
+            text.contains("`--resume`, replace them with `--overwrite`"),
+            "{text}"
+        );
+        let text = check_unused(None, Some(&dir), false)
+            .expect_err("refused")
+            .to_string();
+        assert!(text.contains(INDEX) && !text.contains("--resume"), "{text}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Progress of a crawl on a terminal, and a summary at the end.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,6 +9,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use trawl_crawl::CrawlProgress;
 use trawl_model::StopReason;
+
+use super::stored::StoredOptions;
 
 /// Period over which the page rate is measured.
 const RATE_PERIOD: Duration = Duration::from_secs(5);
@@ -73,7 +76,7 @@ impl Progress {
     }
 
     /// Removes the line and prints a summary.
-    pub(super) fn finish(&self, progress: &CrawlProgress) {
+    pub(super) fn finish(&self, progress: &CrawlProgress, options: &StoredOptions) {
         self.bar.finish_and_clear();
         let seconds = self.started.elapsed().as_secs_f64();
         let n_here = self.n_here(progress);
@@ -84,7 +87,7 @@ impl Progress {
             bytes_text(progress.n_bytes),
             progress.spent,
             n_here as f64 / seconds.max(0.001),
-            progress.stop.map_or("stopped", reason),
+            reason(progress, options),
         );
     }
 
@@ -111,11 +114,26 @@ impl Progress {
 }
 
 /// Why the crawl ended.
-fn reason(stop: StopReason) -> &'static str {
-    match stop {
-        StopReason::Completed => "all pages were fetched",
-        StopReason::Limit => "the page limit was reached",
-        StopReason::Depth => "all pages within the depth were fetched",
+fn reason(progress: &CrawlProgress, options: &StoredOptions) -> Cow<'static, str> {
+    let Some(stop) = progress.stop else {
+        return "stopped".into();
+    };
+    let text = match stop {
+        StopReason::Completed => match progress.n_pages - progress.n_failed {
+            0 => "no page could be fetched",
+            n_good if n_good < progress.n_pages => {
+                return format!("{n_good} of {} pages were fetched", progress.n_pages).into();
+            }
+            _ => "all pages were fetched",
+        },
+        StopReason::Limit => match options.limit() {
+            Some(limit) => return format!("the page limit of {limit} was reached").into(),
+            None => "the page limit was reached",
+        },
+        StopReason::Depth => {
+            let depth = options.depth();
+            return format!("only pages beyond depth {depth} are left, see `--depth`").into();
+        }
         StopReason::Budget => "all pages within the budget were fetched",
         StopReason::Spend => "the maximum cost was reached",
         StopReason::Balance => "the account is empty",
@@ -127,7 +145,8 @@ fn reason(stop: StopReason) -> &'static str {
             "the account has stored as much as it may, see `limits` of GET /account"
         }
         StopReason::Failed => "it failed, see the log with RUST_LOG=error",
-    }
+    };
+    text.into()
 }
 
 /// Decimal units, like the price per gigabyte.
@@ -141,7 +160,39 @@ fn bytes_text(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use trawl_crawl::Counts;
+    use trawl_model::Nanodollars;
+    use trawl_store::CrawlState;
+
     use super::*;
+
+    #[test]
+    fn the_summary_does_not_hide_failures_and_caps() {
+        let options = StoredOptions::read("{\"limit\":40}");
+        let text = |stop: StopReason, n_pages: u64, n_failed: u64| {
+            let progress = CrawlProgress {
+                state: CrawlState::Ended,
+                stop: Some(stop),
+                n_pages,
+                n_failed,
+                n_bytes: 0,
+                spent: Nanodollars::ZERO,
+                urls: Counts::default(),
+            };
+            reason(&progress, &options).into_owned()
+        };
+        assert_eq!(text(StopReason::Completed, 2, 0), "all pages were fetched");
+        assert_eq!(
+            text(StopReason::Completed, 1, 1),
+            "no page could be fetched"
+        );
+        assert_eq!(
+            text(StopReason::Completed, 3, 1),
+            "2 of 3 pages were fetched"
+        );
+        assert!(text(StopReason::Limit, 40, 0).contains("limit of 40"));
+        assert!(text(StopReason::Depth, 26, 0).contains("beyond depth 25"));
+    }
 
     #[test]
     fn bytes_have_decimal_units() {

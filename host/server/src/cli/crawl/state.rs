@@ -53,18 +53,21 @@ impl State {
         self.folder.join("data")
     }
 
+    /// Whether there is an interrupted crawl.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.folder.join(CHECKPOINT).is_file()
+    }
+
     /// Prepares the directory: an empty one for a new crawl, the existing one to resume. The cache
-    /// of compiled plugins is shared with other commands. Returns whether there was an interrupted
-    /// crawl.
-    pub(super) fn prepare(&self, resume: bool, compiled: &Path) -> anyhow::Result<bool> {
-        let was_interrupted = self.folder.join(CHECKPOINT).is_file();
+    /// of compiled plugins is shared with other commands.
+    pub(super) fn prepare(&self, resume: bool, compiled: &Path) -> anyhow::Result<()> {
         if resume {
-            if !was_interrupted {
+            if !self.is_interrupted() {
                 bail!(
                     "nothing to resume: there is no interrupted crawl of this URL to this output"
                 );
             }
-            return Ok(true);
+            return Ok(());
         }
         if self.data().is_dir() {
             // Fails while another process runs the crawl.
@@ -78,8 +81,7 @@ impl State {
         drop(DataDir::create(&self.data())?);
         std::path::absolute(compiled)
             .and_then(|compiled| std::os::unix::fs::symlink(compiled, self.data().join("compiled")))
-            .context("cannot share the cache of compiled plugins")?;
-        Ok(was_interrupted)
+            .context("cannot share the cache of compiled plugins")
     }
 
     /// The checkpoint of the interrupted crawl.
@@ -130,14 +132,16 @@ mod tests {
         let state =
             State::of(&folder.path().join("crawls"), "a.example", None).expect("a directory");
         assert!(state.prepare(true, &compiled).is_err(), "nothing to resume");
-        assert!(!state.prepare(false, &compiled).expect("a new one"));
+        state.prepare(false, &compiled).expect("a new one");
+        assert!(!state.is_interrupted());
         let checkpoint = Checkpoint {
             id: "one".to_owned(),
             cursor: 3,
             bytes: 1_000,
         };
         state.set_checkpoint(&checkpoint).expect("a checkpoint");
-        assert!(state.prepare(true, &compiled).expect("the old one"));
+        assert!(state.is_interrupted());
+        state.prepare(true, &compiled).expect("the old one");
         assert_eq!(state.checkpoint().expect("a checkpoint"), checkpoint);
 
         let locked = DataDir::open(&state.data()).expect("in use");
@@ -146,7 +150,7 @@ mod tests {
             "another process crawls"
         );
         drop(locked);
-        assert!(state.prepare(false, &compiled).expect("a new one"));
+        state.prepare(false, &compiled).expect("a new one");
         assert!(state.checkpoint().is_err());
         state.remove();
         assert!(!state.data().exists() && compiled.is_dir());
