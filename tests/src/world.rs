@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use trawl::config::{AiSettings, BrowserSettings, HttpSettings, LimitSettings, ProxySettings};
+use trawl::config::{
+    AccessLogSetting, AiSettings, BrowserSettings, HttpSettings, LimitSettings, ProxySettings,
+};
 use trawl_test_guests::Guest;
 
 /// A folder with everything that a server needs. It is removed on drop.
@@ -55,7 +57,10 @@ impl World {
                 tabs: 0,
                 ..BrowserSettings::default()
             },
-            http: HttpSettings::default(),
+            http: HttpSettings {
+                access_log: AccessLogSetting::Off,
+                ..HttpSettings::default()
+            },
             limits: LimitSettings {
                 requests_per_minute: 1_000_000,
                 free_disk_mib: Some(0),

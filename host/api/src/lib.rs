@@ -24,6 +24,7 @@ mod tests;
 
 use std::sync::Arc;
 
+pub use crate::http::observe::{Served, loggable_path};
 pub use router::router;
 pub use service::{Health, Order, Outcomes, Run, Service};
 

@@ -328,6 +328,23 @@ pub struct HttpSettings {
     pub streams_per_connection: u32,
     /// Whether `/metrics` needs no key on connections from the server's own machine.
     pub metrics_without_key: bool,
+    /// The lines on standard output for requests that have ended.
+    pub access_log: AccessLogSetting,
+}
+
+/// Format of the access log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum AccessLogSetting {
+    /// `common` on a terminal, otherwise `json`.
+    #[default]
+    Auto,
+    /// The Common Log Format.
+    Common,
+    /// One JSON object per line.
+    Json,
+    /// No access log.
+    Off,
 }
 
 impl Default for HttpSettings {
@@ -344,6 +361,7 @@ impl Default for HttpSettings {
             requests_per_connection: 10_000,
             streams_per_connection: 100,
             metrics_without_key: false,
+            access_log: AccessLogSetting::Auto,
         }
     }
 }

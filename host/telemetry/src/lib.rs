@@ -114,6 +114,10 @@ pub fn start_metrics() -> Result<(), TelemetryError> {
         "trawl_responses_released_total",
         "Responses ended because their readers did not read"
     );
+    metrics::describe_counter!(
+        "trawl_access_log_dropped_total",
+        "Lines of the access log that its reader was too slow for"
+    );
     metrics::describe_counter!("trawl_requests_total", "Requests by route and status");
     metrics::describe_counter!("trawl_pages_total", "Pages by outcome");
     metrics::describe_counter!(

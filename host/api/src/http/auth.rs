@@ -11,6 +11,7 @@ use trawl_billing::Account;
 
 use super::concurrency;
 use super::error::ApiError;
+use super::observe::Served;
 use super::rate::RateLimit;
 use crate::Api;
 
@@ -24,7 +25,12 @@ pub(crate) async fn require_key(
     let Some((account, limit)) = authenticate(&api, request.headers()) else {
         return ApiError::Key.into_response();
     };
-    tracing::Span::current().record("account", account.id.as_str());
+    let id = account.id.as_str();
+    tracing::Span::current().record("account", id);
+    let served = Served {
+        request_id: None,
+        account: Some(id.into()),
+    };
     let mut response = if limit.is_granted {
         request.extensions_mut().insert(account);
         next.run(request).await
@@ -33,6 +39,7 @@ pub(crate) async fn require_key(
         concurrency::rate_limited(&api, &account, path, limit.reset_seconds)
     };
     set_headers(response.headers_mut(), &limit);
+    response.extensions_mut().insert(served);
     response
 }
 

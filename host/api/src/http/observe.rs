@@ -20,6 +20,15 @@ const REQUEST_ID_BYTES_MAX: usize = 64;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RequestId(pub(crate) Arc<str>);
 
+/// Who was served, for the access log: an extension of the response.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// The id of the request.
+    pub request_id: Option<Arc<str>>,
+    /// The account, if the request had its key.
+    pub account: Option<Arc<str>>,
+}
+
 /// The outermost layer: assigns the request id, opens the span, records the metrics.
 pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
     let started = Instant::now();
@@ -34,7 +43,7 @@ pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
         "request",
         request_id = %id,
         %method,
-        path = loggable(request.uri().path()),
+        path = loggable_path(request.uri().path()),
         account = tracing::field::Empty,
     );
     request
@@ -60,6 +69,8 @@ pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
     if let Ok(id) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, id);
     }
+    let served = response.extensions_mut().get_or_insert_default::<Served>();
+    served.request_id = Some(id.into());
     response
 }
 
@@ -89,7 +100,7 @@ fn new_id() -> String {
 
 /// The part of a path that may be logged: a request to revoke a key may contain the complete key,
 /// and the URL of `/fetch/` a password.
-fn loggable(path: &str) -> &str {
+pub fn loggable_path(path: &str) -> &str {
     const ENDS: [&str; 2] = ["/keys/", "/fetch/"];
     let ends = ENDS.iter();
     let end = ends.filter_map(|end| path.find(end).map(|start| start + end.len()));
@@ -107,9 +118,9 @@ mod tests {
 
     #[test]
     fn keys_and_urls_in_paths_are_not_logged() {
-        assert_eq!(loggable("/v1/crawl/c1/pages"), "/v1/crawl/c1/pages");
-        assert_eq!(loggable("/account/keys/tr_canary"), "/account/keys/");
-        assert_eq!(loggable("/fetch/u:canary@a.example/keys/"), "/fetch/");
+        assert_eq!(loggable_path("/v1/crawl/c1/pages"), "/v1/crawl/c1/pages");
+        assert_eq!(loggable_path("/account/keys/tr_canary"), "/account/keys/");
+        assert_eq!(loggable_path("/fetch/u:canary@a.example/keys/"), "/fetch/");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use trawl_api::Service;
 
-use super::{App, balance_events};
+use super::{App, balance_events, settings};
 use crate::listener;
 
 impl App {
@@ -67,7 +67,8 @@ impl App {
         let router = trawl_api::router(service);
         let drained = CancellationToken::new();
         let limits = self.listener_limits.clone();
-        let serving = listener::serve(listener, router, limits, drained.clone());
+        let log = settings::access_log(&self.config);
+        let serving = listener::serve(listener, router, limits, log, drained.clone());
         let draining = async {
             let left = self.drain().await;
             drained.cancel();

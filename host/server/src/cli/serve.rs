@@ -17,7 +17,7 @@ use trawl_net::egress::SAMPLE_HOST;
 
 use super::engine_args::EngineArgs;
 use crate::app::{App, Paths};
-use crate::config::LISTEN_DEFAULT;
+use crate::config::{AccessLogSetting, LISTEN_DEFAULT};
 use crate::listener::descriptors;
 
 /// The data directory by default.
@@ -36,6 +36,9 @@ pub(super) struct ServeArgs {
     /// Data directory; created if missing.
     #[arg(long, env = "TRAWL_DATA", value_name = "DIR", default_value = DATA_DEFAULT)]
     data: PathBuf,
+    /// Access log on standard output (default: common on a terminal, otherwise json).
+    #[arg(long, env = "TRAWL_ACCESS_LOG", value_enum, value_name = "FORMAT")]
+    access_log: Option<AccessLogSetting>,
     #[command(flatten)]
     engine: EngineArgs,
 }
@@ -45,7 +48,10 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     trawl_telemetry::log_panics();
     trawl_telemetry::start_metrics()?;
     keep_private();
-    let (config, plugins) = args.engine.load()?;
+    let (mut config, plugins) = args.engine.load()?;
+    if let Some(setting) = args.access_log {
+        config.http.access_log = setting;
+    }
     descriptors::raise();
     let listener = TcpListener::bind(args.listen).await.with_context(|| {
         format!(

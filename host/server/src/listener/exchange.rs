@@ -16,6 +16,7 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use tokio::time::Sleep;
 
+use super::access_log::{AccessLog, Entry};
 use super::connection::{Connection, Exchange, InFlight};
 
 /// HTTP/2: largest part of a response that is handed over at once. The protocol's implementation
@@ -27,14 +28,21 @@ const PART_BYTES_MAX: usize = 16 << 10;
 pub(super) struct Requests {
     router: TowerToHyperService<Router>,
     connection: Arc<Connection>,
+    log: AccessLog,
     body_time: Duration,
 }
 
 impl Requests {
-    pub(super) fn new(router: Router, connection: Arc<Connection>, body_time: Duration) -> Self {
+    pub(super) fn new(
+        router: Router,
+        connection: Arc<Connection>,
+        log: AccessLog,
+        body_time: Duration,
+    ) -> Self {
         Self {
             router: TowerToHyperService::new(router),
             connection,
+            log,
             body_time,
         }
     }
@@ -48,6 +56,7 @@ impl Service<Request<Incoming>> for Requests {
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let in_flight = self.connection.begin();
         let is_http2 = request.version() == Version::HTTP_2;
+        let mut entry = self.log.begin(self.connection.peer, &request);
         let mut request = request.map(|incoming| RequestBody {
             incoming,
             connection: Arc::clone(&in_flight.connection),
@@ -60,12 +69,13 @@ impl Service<Request<Incoming>> for Requests {
         let answering = self.router.call(request);
         Box::pin(async move {
             let mut response = answering.await?;
+            entry.answered(&response);
             if response.status() == StatusCode::REQUEST_TIMEOUT && !is_http2 {
                 // The rest of the body may still come, and is no request.
                 let close = HeaderValue::from_static("close");
                 response.headers_mut().insert(header::CONNECTION, close);
             }
-            Ok(response.map(|body| ResponseBody::new(body, in_flight, is_http2)))
+            Ok(response.map(|body| ResponseBody::new(body, in_flight, is_http2, entry)))
         })
     }
 }
@@ -131,16 +141,20 @@ pub(super) struct ResponseBody {
     /// The rest of a part that is handed over in several.
     rest: Bytes,
     has_ended: bool,
+    has_failed: bool,
+    entry: Entry,
 }
 
 impl ResponseBody {
-    fn new(body: Body, in_flight: InFlight, is_http2: bool) -> Self {
+    fn new(body: Body, in_flight: InFlight, is_http2: bool, entry: Entry) -> Self {
         in_flight.exchange.put(Some(body), is_http2);
         Self {
             in_flight,
             is_http2,
             rest: Bytes::new(),
             has_ended: false,
+            has_failed: false,
+            entry,
         }
     }
 
@@ -148,6 +162,58 @@ impl ResponseBody {
     fn next_part(&mut self) -> Frame<Bytes> {
         let n_bytes = self.rest.len().min(PART_BYTES_MAX);
         Frame::data(self.rest.split_to(n_bytes))
+    }
+
+    fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if self.has_ended {
+            return Poll::Ready(None);
+        }
+        let exchange = Arc::clone(&self.in_flight.exchange);
+        let Some(mut body) = exchange.take() else {
+            self.has_ended = true;
+            let reason = "the reader of the response did not read";
+            let error = io::Error::new(io::ErrorKind::TimedOut, reason);
+            return Poll::Ready(Some(Err(error.into())));
+        };
+        self.in_flight.connection.used();
+        if !self.rest.is_empty() {
+            let part = self.next_part();
+            exchange.put(Some(body), self.is_http2);
+            return Poll::Ready(Some(Ok(part)));
+        }
+        match Pin::new(&mut body).poll_frame(context) {
+            Poll::Pending => {
+                exchange.put(Some(body), false);
+                Poll::Pending
+            }
+            Poll::Ready(Some(Ok(frame))) => {
+                exchange.put(Some(body), self.is_http2);
+                let frame = match frame.into_data() {
+                    Ok(data) if self.is_http2 && data.len() > PART_BYTES_MAX => {
+                        self.rest = data;
+                        self.next_part()
+                    }
+                    Ok(data) => Frame::data(data),
+                    Err(frame) => frame,
+                };
+                Poll::Ready(Some(Ok(frame)))
+            }
+            Poll::Ready(last) => {
+                self.has_ended = true;
+                Poll::Ready(last.map(|last| last.map_err(Into::into)))
+            }
+        }
+    }
+}
+
+impl Drop for ResponseBody {
+    fn drop(&mut self) {
+        if self.is_end_stream() && !self.has_failed {
+            self.entry.complete();
+        }
     }
 }
 
@@ -159,45 +225,16 @@ impl HttpBody for ResponseBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let this = &mut *self;
-        if this.has_ended {
-            return Poll::Ready(None);
-        }
-        let exchange = Arc::clone(&this.in_flight.exchange);
-        let Some(mut body) = exchange.take() else {
-            this.has_ended = true;
-            let reason = "the reader of the response did not read";
-            let error = io::Error::new(io::ErrorKind::TimedOut, reason);
-            return Poll::Ready(Some(Err(error.into())));
-        };
-        this.in_flight.connection.used();
-        if !this.rest.is_empty() {
-            let part = this.next_part();
-            exchange.put(Some(body), this.is_http2);
-            return Poll::Ready(Some(Ok(part)));
-        }
-        match Pin::new(&mut body).poll_frame(context) {
-            Poll::Pending => {
-                exchange.put(Some(body), false);
-                Poll::Pending
-            }
+        let polled = self.poll_next(context);
+        match &polled {
             Poll::Ready(Some(Ok(frame))) => {
-                exchange.put(Some(body), this.is_http2);
-                let frame = match frame.into_data() {
-                    Ok(data) if this.is_http2 && data.len() > PART_BYTES_MAX => {
-                        this.rest = data;
-                        this.next_part()
-                    }
-                    Ok(data) => Frame::data(data),
-                    Err(frame) => frame,
-                };
-                Poll::Ready(Some(Ok(frame)))
+                let n_bytes = frame.data_ref().map_or(0, Bytes::len);
+                self.entry.sent(n_bytes);
             }
-            Poll::Ready(last) => {
-                this.has_ended = true;
-                Poll::Ready(last.map(|last| last.map_err(Into::into)))
-            }
+            Poll::Ready(Some(Err(_))) => self.has_failed = true,
+            Poll::Ready(None) | Poll::Pending => {}
         }
+        polled
     }
 
     fn is_end_stream(&self) -> bool {

@@ -10,6 +10,7 @@ use rustix::net::sockopt::set_socket_linger;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 
+use super::access_log::AccessLog;
 use super::connection::{Connection, EndReason};
 use super::refusal;
 
@@ -36,6 +37,7 @@ pub(super) async fn discard(mut stream: TcpStream) {
 pub(super) struct Io {
     stream: TcpStream,
     connection: Arc<Connection>,
+    log: AccessLog,
     /// Bytes that were read to recognize the protocol, and how many of them were handed on.
     preface: Vec<u8>,
     preface_read: usize,
@@ -48,10 +50,11 @@ pub(super) struct Io {
 }
 
 impl Io {
-    pub(super) fn new(stream: TcpStream, connection: Arc<Connection>) -> Self {
+    pub(super) fn new(stream: TcpStream, connection: Arc<Connection>, log: AccessLog) -> Self {
         Self {
             stream,
             connection,
+            log,
             preface: Vec::new(),
             preface_read: 0,
             may_be_refusal: true,
@@ -99,6 +102,7 @@ impl Io {
             return;
         }
         if let Some(explained) = refusal::explained(bytes) {
+            self.log.refused(self.connection.peer, &explained);
             self.refusal = Some((explained, 0));
             self.discard_left = DISCARDED_BYTES_MAX;
         } else {
@@ -220,6 +224,7 @@ impl Drop for Io {
                 return;
             }
         };
+        self.log.refused(self.connection.peer, &farewell);
         let _sent = self.stream.try_write(&farewell);
     }
 }

@@ -4,6 +4,7 @@
 //! Nobody can keep others out by holding connections: a connection that waits for its peer makes
 //! room for a new one, those of the peer that holds most of them first (`table`).
 
+mod access_log;
 mod connection;
 pub(crate) mod descriptors;
 mod exchange;
@@ -16,7 +17,6 @@ mod table;
 mod tests;
 
 use std::io::{Error, ErrorKind};
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,9 +27,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub(crate) use access_log::{AccessLog, LineFormat};
 pub(crate) use limits::ListenerLimits;
 use protocol::Serving;
-use table::{Connections, Refused};
+use table::Connections;
 
 /// How often connections are checked for expired time-outs: their precision.
 const SWEEP_PERIOD: Duration = Duration::from_millis(500);
@@ -47,13 +48,20 @@ pub(crate) async fn serve(
     socket: TcpListener,
     router: Router,
     limits: ListenerLimits,
+    log: AccessLog,
     drained: CancellationToken,
 ) {
     let limits = Arc::new(limits);
     let connections = Connections::new(Arc::clone(&limits));
     let tasks = TaskTracker::new();
     let serving = async {
-        accept(socket, &connections, &tasks, &router, &limits, &drained).await;
+        let serving = Serving {
+            router,
+            limits,
+            log,
+            drained,
+        };
+        accept(socket, &connections, &tasks, &serving).await;
         tasks.close();
         tasks.wait().await;
     };
@@ -68,16 +76,14 @@ async fn accept(
     socket: TcpListener,
     connections: &Arc<Connections>,
     tasks: &TaskTracker,
-    router: &Router,
-    limits: &Arc<ListenerLimits>,
-    drained: &CancellationToken,
+    serving: &Serving,
 ) {
     let lingering = Arc::new(Semaphore::new(LINGERING_MAX));
     let mut is_failing = false;
     loop {
         let accepted = tokio::select! {
             biased;
-            () = drained.cancelled() => return,
+            () = serving.drained.cancelled() => return,
             accepted = socket.accept() => accepted,
         };
         let (stream, peer) = match accepted {
@@ -95,30 +101,23 @@ async fn accept(
         is_failing = false;
         match connections.admit(peer).await {
             Ok(admitted) => {
-                let serving = Serving {
-                    router: router.clone(),
-                    limits: Arc::clone(limits),
-                    drained: drained.clone(),
-                };
-                tasks.spawn(protocol::serve(stream, admitted, serving));
+                tasks.spawn(protocol::serve(stream, admitted, serving.clone()));
             }
-            Err(refused) => refuse(stream, peer, refused, tasks, &lingering),
+            Err(refused) => {
+                let response = refused.response();
+                serving.log.refused(peer, &response);
+                tracing::debug!(peer = %peer, reason = refused.name(), "refused a connection");
+                refuse(stream, &response, tasks, &lingering);
+            }
         }
     }
 }
 
-/// Answers 503. The connection stays open for a moment if possible: a peer that is still sending
+/// Sends a refusal. The connection stays open for a moment if possible: a peer that is still sending
 /// when it closes never sees the answer.
-fn refuse(
-    stream: TcpStream,
-    peer: SocketAddr,
-    refused: Refused,
-    tasks: &TaskTracker,
-    lingering: &Arc<Semaphore>,
-) {
-    tracing::debug!(peer = %peer, reason = refused.name(), "refused a connection");
+fn refuse(stream: TcpStream, response: &[u8], tasks: &TaskTracker, lingering: &Arc<Semaphore>) {
     // The socket's buffer is empty: either all of it fits, or the peer is gone.
-    let _sent = stream.try_write(&refused.response());
+    let _sent = stream.try_write(response);
     if let Ok(permit) = Arc::clone(lingering).try_acquire_owned() {
         tasks.spawn(async move {
             let _late = tokio::time::timeout(LINGER_TIME, io::discard(stream)).await;

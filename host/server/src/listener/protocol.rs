@@ -9,6 +9,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
+use super::access_log::AccessLog;
 use super::exchange::Requests;
 use super::io::Io;
 use super::limits::{
@@ -18,9 +19,11 @@ use super::limits::{
 use super::table::Admitted;
 
 /// What all connections share.
+#[derive(Clone)]
 pub(super) struct Serving {
     pub(super) router: Router,
     pub(super) limits: Arc<ListenerLimits>,
+    pub(super) log: AccessLog,
     /// Cancelled when connections must end after the requests in flight.
     pub(super) drained: CancellationToken,
 }
@@ -45,9 +48,10 @@ async fn run(stream: TcpStream, admitted: &Admitted, serving: Serving) -> &'stat
     let Serving {
         router,
         limits,
+        log,
         drained,
     } = serving;
-    let mut io = Io::new(stream, Arc::clone(connection));
+    let mut io = Io::new(stream, Arc::clone(connection), log.clone());
     let is_http2 = tokio::select! {
         () = drained.cancelled() => return "drained",
         is_http2 = io.is_http2() => match is_http2 {
@@ -55,7 +59,7 @@ async fn run(stream: TcpStream, admitted: &Admitted, serving: Serving) -> &'stat
             Err(_) => return "closed",
         },
     };
-    let requests = Requests::new(router, Arc::clone(connection), limits.body_time);
+    let requests = Requests::new(router, Arc::clone(connection), log, limits.body_time);
     let (io, retire) = (TokioIo::new(io), &connection.retire);
     let stop = async {
         tokio::select! {

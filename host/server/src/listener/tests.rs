@@ -17,7 +17,8 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{ListenerLimits, serve};
+use super::access_log::tests::Memory;
+use super::{AccessLog, LineFormat, ListenerLimits, serve};
 
 /// Upper bound of everything that happens at once or after a time-out of a second.
 const SOON: Duration = Duration::from_secs(10);
@@ -70,6 +71,10 @@ const SECOND: Duration = Duration::from_secs(1);
 
 impl Served {
     async fn start(limits: ListenerLimits) -> Self {
+        Self::start_logged(limits, AccessLog::default()).await
+    }
+
+    async fn start_logged(limits: ListenerLimits, log: AccessLog) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = socket.local_addr().expect("an address");
         let drained = CancellationToken::new();
@@ -94,7 +99,7 @@ impl Served {
                 "/peer",
                 get(async |peer: ConnectInfo<SocketAddr>| peer.0.to_string()),
             );
-        let task = tokio::spawn(serve(socket, router, limits, drained.clone()));
+        let task = tokio::spawn(serve(socket, router, limits, log, drained.clone()));
         Self {
             address,
             drained,
@@ -196,6 +201,36 @@ async fn a_slow_head_is_a_408() {
     second.write_all(b"T").await.expect("sent");
     let answer = receive_all(&mut second).await;
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+}
+
+#[tokio::test]
+async fn requests_and_refusals_are_logged() {
+    let memory = Memory::default();
+    let log = AccessLog::to(memory.clone(), LineFormat::Common, Vec::new());
+    let limits = ListenerLimits {
+        head_time: SECOND,
+        ..limits()
+    };
+    let served = Served::start_logged(limits, log).await;
+    let mut good = served.send(GET).await;
+    receive(&mut good, "fine").await;
+    let mut broken = served.send(b"GET nonsense\r\n\r\n").await;
+    receive_all(&mut broken).await;
+    let mut slow = served.send(HALF).await;
+    receive_all(&mut slow).await;
+    let ends = ["\"GET / HTTP/1.1\" 200 4", "\"-\" 400 ", "\"-\" 408 "];
+    let is_logged = || {
+        let lines = memory.lines();
+        ends.iter()
+            .all(|end| lines.iter().any(|line| line.contains(end)))
+    };
+    let deadline = tokio::time::Instant::now() + SOON;
+    while !is_logged() {
+        let lines = memory.lines();
+        assert!(tokio::time::Instant::now() < deadline, "{lines:?}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(memory.lines().len(), ends.len());
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 mod tests;
 
 use std::collections::BTreeMap;
+use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -22,8 +23,8 @@ use trawl_plan::{ConfiguredPool, Pool, RouterMode};
 use trawl_render::RenderConfig;
 use trawl_store::Floor;
 
-use crate::config::{Config, ProxySettings, ResolveSetting, RouterDefault};
-use crate::listener::{ListenerLimits, descriptors};
+use crate::config::{AccessLogSetting, Config, ProxySettings, ResolveSetting, RouterDefault};
+use crate::listener::{AccessLog, LineFormat, ListenerLimits, descriptors};
 
 /// Share of the descriptors that callers' connections may have, as a divisor. The others are for
 /// connections to sites, files and the browser.
@@ -114,6 +115,18 @@ pub(super) fn listener(config: &Config) -> anyhow::Result<ListenerLimits> {
         requests_per_connection: http.requests_per_connection,
         streams_per_connection: http.streams_per_connection,
     })
+}
+
+/// The access log, on standard output.
+pub(super) fn access_log(config: &Config) -> AccessLog {
+    let format = match config.http.access_log {
+        AccessLogSetting::Off => return AccessLog::default(),
+        AccessLogSetting::Common => LineFormat::Common,
+        AccessLogSetting::Json => LineFormat::Json,
+        AccessLogSetting::Auto if io::stdout().is_terminal() => LineFormat::Common,
+        AccessLogSetting::Auto => LineFormat::Json,
+    };
+    AccessLog::to(io::stdout(), format, config.http.trusted_proxies.clone())
 }
 
 /// The operator's provider credentials, from the environment and the configured file.
