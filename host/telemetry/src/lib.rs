@@ -133,6 +133,14 @@ pub fn start_metrics() -> Result<(), TelemetryError> {
         "trawl_walls_total",
         "Pages that failed because a bot wall answered with a good status, by rule"
     );
+    metrics::describe_counter!(
+        "trawl_plugin_reloads_total",
+        "Reloads of the plugins by outcome: ok or failed"
+    );
+    metrics::describe_gauge!(
+        "trawl_plugins_current",
+        "1, or 0 after a reload that failed: the previous plugins stay in effect"
+    );
     metrics::describe_counter!("trawl_browser_launches_total", "Browsers started");
     metrics::describe_counter!(
         "trawl_browser_crashes_total",

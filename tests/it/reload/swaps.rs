@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use trawl_test_guests::Guest;
-use trawl_tests::{FakeSite, TestApp};
+use trawl_tests::{FakeSite, ServerProcess, TestApp, World};
 
 use super::{generation, plugin, shows};
 
@@ -104,6 +105,41 @@ async fn an_invalid_change_keeps_the_generation_and_reports_the_error() {
         app.world.load(&[&good], "");
         shows(&app, |status| status["last_error"].is_null()).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failed_reload_is_seen_by_monitoring() {
+    let mut world = World::new();
+    world.config = "[http]\nmetrics_without_key = true\n".to_owned();
+    let server = ServerProcess::start(world);
+    let deadline = Instant::now() + Duration::from_secs(60);
+    // The report is cached for a moment.
+    let becomes = async |is_current: bool| loop {
+        let health = server.get("/health").await;
+        assert_eq!(health.status, 200, "pages are served all the same");
+        let plugins = health.json()["plugins"].clone();
+        if plugins["ok"] == is_current {
+            let fields = plugins.as_object().unwrap().len();
+            assert_eq!(fields, 2, "no reason, which may name files: {plugins}");
+            return;
+        }
+        assert!(Instant::now() < deadline, "{plugins}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    becomes(true).await;
+    server.world.write("plugins.toml", b"[[format]");
+    becomes(false).await;
+    let failure = server.get("/plugins").await.json()["last_error"].clone();
+    let seconds = failure["at"].as_i64().unwrap();
+    let time = trawl_model::clock::Timestamp(seconds * 1000).to_string();
+    assert_eq!(failure["time"].as_str().unwrap()[..19], time[..19]);
+    let metrics = server.get("/metrics").await;
+    let metrics = String::from_utf8_lossy(&metrics.body).into_owned();
+    assert!(metrics.contains("\ntrawl_plugins_current 0\n"), "{metrics}");
+    let counter = "trawl_plugin_reloads_total{outcome=\"failed\"} ";
+    assert!(metrics.contains(counter), "{metrics}");
+    server.world.manifest("");
+    becomes(true).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

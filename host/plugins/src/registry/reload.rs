@@ -1,12 +1,11 @@
 //! The plugins in effect, and their replacement when files change.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-
-use trawl_model::clock::Clock;
 
 use super::fingerprint::Fingerprint;
 use super::generation::Registry;
@@ -38,6 +37,8 @@ pub struct Plugins {
     loader: Loader,
     current: ArcSwap<Registry>,
     tried: Mutex<Tried>,
+    /// Whether the last attempt succeeded; readable while another one runs.
+    is_current: AtomicBool,
 }
 
 /// The last attempt to load: state of the files, and the failure if it failed.
@@ -90,6 +91,7 @@ impl Plugins {
             manifest: config.manifest,
             loader,
             current: ArcSwap::from_pointee(registry),
+            is_current: AtomicBool::new(true),
             tried: Mutex::new(Tried {
                 paths: attempt.paths,
                 fingerprint: attempt.fingerprint,
@@ -101,6 +103,11 @@ impl Plugins {
     /// The generation in effect. A run takes one and uses it to its end.
     pub fn snapshot(&self) -> Arc<Registry> {
         self.current.load_full()
+    }
+
+    /// Whether the files are in effect as they were last read: the last reload did not fail.
+    pub fn is_current(&self) -> bool {
+        self.is_current.load(Ordering::Relaxed)
     }
 
     /// The payload of `GET /plugins`.
@@ -150,6 +157,7 @@ impl Plugins {
         let attempt = settled_attempt(&self.loader, &self.manifest, Some(&before));
         tried.paths = attempt.paths;
         tried.fingerprint = attempt.fingerprint;
+        self.count(attempt.result.is_ok());
         match attempt.result {
             Ok(registry) => {
                 tried.failure = None;
@@ -161,13 +169,17 @@ impl Plugins {
                     generation = before.generation(),
                     "plugins not reloaded, the previous generation stays in effect: {reason}"
                 );
-                tried.failure = Some(ReloadFailure {
-                    reason,
-                    at: unix_seconds(),
-                });
+                tried.failure = Some(ReloadFailure::now(reason));
                 Err(error)
             }
         }
+    }
+
+    fn count(&self, is_current: bool) {
+        self.is_current.store(is_current, Ordering::Relaxed);
+        let outcome = if is_current { "ok" } else { "failed" };
+        metrics::counter!("trawl_plugin_reloads_total", "outcome" => outcome).increment(1);
+        metrics::gauge!("trawl_plugins_current").set(f64::from(u8::from(is_current)));
     }
 
     fn put_in_effect(&self, registry: Registry, before: &Arc<Registry>) -> Arc<Registry> {
@@ -253,9 +265,4 @@ fn attempt(loader: &Loader, manifest: &Path, before: Option<&Registry>) -> Attem
         fingerprint,
         result: read.and_then(load_all),
     }
-}
-
-fn unix_seconds() -> u64 {
-    let now = Clock::wall().now();
-    u64::try_from(now.0 / 1_000).unwrap_or(0)
 }

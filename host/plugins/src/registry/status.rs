@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use trawl_model::clock::Clock;
+
 use super::generation::Registry;
 use crate::info::PluginInfo;
 use crate::load::loaded::Loaded;
@@ -43,6 +45,20 @@ pub struct ReloadFailure {
     pub reason: String,
     /// Unix time in seconds.
     pub at: u64,
+    /// The same time in RFC 3339.
+    pub time: String,
+}
+
+impl ReloadFailure {
+    /// A failure of this moment.
+    pub(crate) fn now(reason: String) -> Self {
+        let now = Clock::wall().now();
+        Self {
+            reason,
+            at: u64::try_from(now.unix_seconds()).unwrap_or(0),
+            time: now.to_string(),
+        }
+    }
 }
 
 impl Status {

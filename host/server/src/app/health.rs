@@ -57,6 +57,10 @@ impl App {
                 "waiting": memory.n_waiting,
             },
             "disk": { "ok": !space.is_low, "free_bytes": space.free, "floor_bytes": space.floor },
+            "plugins": {
+                "ok": self.plugins.is_current(),
+                "generation": context.registry.generation(),
+            },
             "plugins_generation": context.registry.generation(),
             "uptime_seconds": self.started.elapsed().as_secs(),
             "version": env!("CARGO_PKG_VERSION"),

@@ -214,7 +214,7 @@ async fn requests_and_refusals_are_logged() {
     let served = Served::start_logged(limits, log).await;
     let mut good = served.send(GET).await;
     receive(&mut good, "fine").await;
-    let mut broken = served.send(b"GET nonsense\r\n\r\n").await;
+    let mut broken = served.send(b"nonsense\r\n\r\n").await;
     receive_all(&mut broken).await;
     let mut slow = served.send(HALF).await;
     receive_all(&mut slow).await;
