@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{MethodRouter, any, get, post, put};
+use axum::routing::{MethodRouter, any, delete, get, post, put};
 use axum::{Router, extract::DefaultBodyLimit};
 use tower::ServiceBuilder;
 use tower_http::CompressionLevel;
@@ -12,7 +12,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
 
-use crate::account::{credits, details, notices, statement};
+use crate::account::{credits, details, keys, notices, statement};
 use crate::crawls::{crawl, links, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::queries::Queries;
@@ -89,6 +89,12 @@ fn keyed_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
         ("/account", get(details::account)),
         ("/account/statement", get(statement::statement)),
         ("/account/notices", put(notices::set_notices)),
+        ("/account/keys", get(keys::list).post(keys::create)),
+        ("/account/keys/{prefix}", delete(keys::revoke)),
+        (
+            "/account/webhook-secret",
+            get(keys::webhook_secret).post(keys::renew_webhook_secret),
+        ),
         ("/data/{table}", get(tables::table)),
         ("/data/contacts", get(contacts::contacts)),
         (

@@ -51,7 +51,7 @@ pub(crate) fn shown(key: &Secret) -> String {
 }
 
 /// The part of a sent key, or of its prefix, that lists show.
-pub(crate) fn prefix(sent: &str) -> &str {
+pub fn prefix(sent: &str) -> &str {
     let end = sent.char_indices().nth(SHOWN_LENGTH);
     end.map_or(sent, |(end, _)| &sent[..end])
 }

@@ -45,7 +45,7 @@ pub use alerts::{Crossing, Crossings};
 pub use error::BillingError;
 pub use funds::{Cap, Funds, FundsError, Shortfall};
 pub use idempotency::{Begun, FirstRequest};
-pub use key::new_key;
+pub use key::{new_key, prefix as key_prefix};
 pub use price::{Prices, Tariff, bytes_for, price};
 pub use reservation::Reservation;
 pub use run_budget::RunBudget;

@@ -23,7 +23,7 @@ const REQUESTS: usize = 200;
 const PAGE_BYTES: usize = 150_000;
 
 fn operator(app: &TestApp) -> Caller {
-    let key = app.app.new_admin_key().expect("a first start");
+    let key = app.app.unused_admin_key().expect("a first start");
     with_key(app, key.expose())
 }
 

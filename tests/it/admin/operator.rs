@@ -245,6 +245,69 @@ async fn the_admin_key_is_shown_until_it_is_used_and_commands_can_be_pasted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn owners_manage_their_keys_and_their_webhook_secret() {
+    let server = ServerProcess::start(World::new());
+    let made = done(
+        &server,
+        Method::POST,
+        "/account/keys",
+        &json!({"name": "ci"}),
+    )
+    .await;
+    let ci = with_key(&server, made["api_key"].as_str().unwrap());
+    let listed = shown(&ci, "/account/keys").await;
+    assert_eq!(listed["count"], 2);
+    let keys = listed["data"].as_array().unwrap().clone();
+    let prefix = |name: &str| {
+        let key = keys.iter().find(|key| key["name"] == name);
+        key.unwrap()["key"].as_str().unwrap().to_owned()
+    };
+    assert!(ci.key.starts_with(&prefix("ci")));
+    // The key of the request is not revoked by accident, whether by its prefix or as a whole.
+    for key in [prefix("ci"), ci.key.clone()] {
+        let path = format!("/account/keys/{key}");
+        let refused = asked(&ci, Method::DELETE, &path, &Value::Null).await;
+        assert_eq!(refused.status, 409, "{}", refused.error());
+        assert!(refused.error().contains("`?current=true`"));
+    }
+    let path = format!("/account/keys/{}?current=true", prefix("ci"));
+    done(&ci, Method::DELETE, &path, &Value::Null).await;
+    assert_eq!(ci.get("/account").await.status, 401);
+    let again = asked(&server, Method::DELETE, &path, &Value::Null).await;
+    assert_eq!(again.status, 404);
+    assert_eq!(shown(&server, "/account/keys").await["count"], 1);
+    assert_eq!(shown(&server, "/account/keys?all=true").await["count"], 2);
+
+    let secret = shown(&server, "/account/webhook-secret").await;
+    assert_eq!(shown(&server, "/account/webhook-secret").await, secret);
+    let renewed = done(&server, Method::POST, "/account/webhook-secret", &json!({})).await;
+    assert_ne!(renewed, secret);
+    assert_eq!(shown(&server, "/account/webhook-secret").await, renewed);
+
+    // Another account's keys are out of reach.
+    let bob = server.account(&["create", "bob", "--top-up", "1"]);
+    let bob = with_key(&server, bob["api_key"].as_str().unwrap());
+    let own = shown(&server, "/account/keys").await["data"][0]["key"].clone();
+    let path = format!("/account/keys/{}", own.as_str().unwrap());
+    let foreign = asked(&bob, Method::DELETE, &path, &Value::Null).await;
+    assert_eq!(foreign.status, 404);
+    assert_ne!(shown(&bob, "/account/webhook-secret").await, renewed);
+
+    // There is a limit.
+    let mut made = 1;
+    let refused = loop {
+        let answer = asked(&server, Method::POST, "/account/keys", &json!({})).await;
+        if answer.status != 200 {
+            break answer;
+        }
+        made += 1;
+        assert!(made <= 100, "{made} keys");
+    };
+    assert_eq!((refused.status, made), (409, 100));
+    assert!(refused.error().contains("revoke one first"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_last_use_of_a_key_is_stored_when_the_server_stops() {
     let mut server = ServerProcess::first_start(World::new());
     let used = |server: &ServerProcess| {

@@ -17,8 +17,9 @@ struct Api {
     document: Value,
     /// A finished crawl of the account.
     crawl: String,
-    /// Prefix of a second key of the account.
-    key: String,
+    /// Prefixes of two more keys of the account: one for its owner and one for the operator to
+    /// revoke.
+    keys: [String; 2],
 }
 
 /// An operation of the document.
@@ -39,15 +40,20 @@ impl Api {
         paid.expect("paid in");
         let bought = billing.set_seats(&app.account, 64).await;
         bought.expect("bought");
-        let key = app.app.new_admin_key().expect("a first start");
+        let key = app.app.unused_admin_key().expect("a first start");
         let operator = Caller::new(app.address, key.expose());
         let keys = "/admin/accounts/caller/keys";
-        let made = operator.post(keys, &[], &json!({"name": "spare"})).await;
-        assert_eq!(made.status, 200);
-        let keys = operator.get(keys).await.json();
-        let mut listed = keys["data"].as_array().expect("keys").iter();
-        let spare = listed.find(|key| key["name"] == "spare");
-        let key = spare.and_then(|key| key["key"].as_str()).expect("a key");
+        for name in ["own", "spare"] {
+            let made = operator.post(keys, &[], &json!({"name": name})).await;
+            assert_eq!(made.status, 200);
+        }
+        let listed = operator.get(keys).await.json();
+        let keys = ["own", "spare"].map(|name| {
+            let mut listed = listed["data"].as_array().expect("keys").iter();
+            let key = listed.find(|key| key["name"] == name);
+            let key = key.and_then(|key| key["key"].as_str());
+            key.expect("a key").to_owned()
+        });
         let document = app.get("/openapi.json").await.json();
         let seed =
             json!({"url": "http://sample.trawl.test/", "limit": 2, "run_in_background": true});
@@ -66,7 +72,7 @@ impl Api {
             operator,
             document,
             crawl,
-            key: key.to_owned(),
+            keys,
         }
     }
 
@@ -96,7 +102,8 @@ impl Api {
             let value = match (path.starts_with("/crawl/"), name) {
                 (true, "id") => self.crawl.as_str(),
                 (_, "account") => "caller",
-                (_, "prefix") => self.key.as_str(),
+                (_, "prefix") if path.starts_with("/account/") => self.keys[0].as_str(),
+                (_, "prefix") => self.keys[1].as_str(),
                 _ => parameter["example"].as_str().unwrap_or_default(),
             };
             filled = filled.replace(&format!("{{{name}}}"), value);

@@ -10,7 +10,7 @@ async fn providers(stage: &Stage) -> Value {
     let key = stage
         .app
         .app
-        .new_admin_key()
+        .unused_admin_key()
         .expect("a fresh data directory");
     let operator = Caller::new(stage.app.address, key.expose());
     let answer = operator.get("/providers").await;

@@ -289,7 +289,7 @@ async fn browsers_are_recycled_and_leave_no_processes() {
         assert!(Instant::now() < end, "{:?}", stage.browser.processes());
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    let key = stage.app.app.new_admin_key().unwrap();
+    let key = stage.app.app.unused_admin_key().unwrap();
     let metrics = stage.app.with_key(key.expose()).get("/metrics").await;
     let metrics = String::from_utf8(metrics.body).unwrap();
     for name in [

@@ -2,6 +2,7 @@
 
 pub(crate) mod credits;
 pub(crate) mod details;
+pub(crate) mod keys;
 pub(crate) mod limits;
 pub(crate) mod notices;
 pub(crate) mod statement;

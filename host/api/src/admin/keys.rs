@@ -3,28 +3,14 @@
 use axum::extract::{self, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
-use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
 
-use trawl_control::{Reply, Request};
-
-use super::{ask, unexpected};
 use crate::Api;
+use crate::account::keys::{self, KeyName, KeysQuery, NewKey, Revoked, WebhookSecret};
 use crate::account::views::KeyView;
 use crate::http::error::ApiError;
-use crate::http::fields::Fields;
 use crate::http::format::ResponseFormat;
 use crate::http::paging::Page;
 use crate::http::params::{Path, Query};
-
-/// Which keys to list.
-#[derive(Debug, Deserialize, IntoParams)]
-#[into_params(parameter_in = Query)]
-pub(super) struct KeysQuery {
-    /// `true` to include revoked keys.
-    #[param(value_type = Option<bool>)]
-    all: Option<String>,
-}
 
 #[utoipa::path(
     get,
@@ -46,39 +32,7 @@ pub(super) async fn list(
     Query(query): Query<KeysQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let all = match query.all.as_deref() {
-        Some("true" | "1" | "") => true,
-        Some("false" | "0") | None => false,
-        Some(_) => return Err(ApiError::Invalid("all: write `true` or `false`".to_owned())),
-    };
-    match ask(&api, Request::Keys { account, all }).await? {
-        Reply::Keys(keys) => ResponseFormat::of(&headers).object(&Page {
-            count: keys.len() as u64,
-            next_cursor: None,
-            data: keys.into_iter().map(KeyView::from).collect(),
-        }),
-        other => Err(unexpected(&other)),
-    }
-}
-
-/// A new key.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"api_key": "tr_9aK2bX7q…"}))]
-struct NewKey {
-    /// The key. Shown only in this response.
-    api_key: String,
-}
-
-/// Body of `POST /admin/accounts/{account}/keys`.
-#[derive(ToSchema)]
-#[expect(
-    dead_code,
-    reason = "the body is read field by field; this type documents it"
-)]
-#[schema(example = json!({"name": "ci"}))]
-struct KeyName {
-    /// Its name, at most 100 bytes. Names need not be unique.
-    name: Option<String>,
+    keys::list_of(&api, account, &query, ResponseFormat::of(&headers)).await
 }
 
 #[utoipa::path(
@@ -102,20 +56,7 @@ pub(super) async fn create(
     headers: HeaderMap,
     request: extract::Request,
 ) -> Result<Response, ApiError> {
-    let fields = Fields::read(request, &["name"]).await?;
-    let name = fields.text("name")?.unwrap_or_default();
-    match ask(&api, Request::CreateKey { account, name }).await? {
-        Reply::Key { api_key } => ResponseFormat::of(&headers).object(&NewKey { api_key }),
-        other => Err(unexpected(&other)),
-    }
-}
-
-/// A revoked key.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"revoked": true}))]
-struct Revoked {
-    /// Always true.
-    revoked: bool,
+    keys::create_for(&api, account, request, ResponseFormat::of(&headers)).await
 }
 
 #[utoipa::path(
@@ -138,18 +79,7 @@ pub(super) async fn revoke(
     Path((account, key)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    match ask(&api, Request::RevokeKey { account, key }).await? {
-        Reply::Revoked {} => ResponseFormat::of(&headers).object(&Revoked { revoked: true }),
-        other => Err(unexpected(&other)),
-    }
-}
-
-/// The signing secret of webhook events.
-#[derive(Serialize, ToSchema)]
-#[schema(example = json!({"webhook_secret": "whsec_…"}))]
-struct WebhookSecret {
-    /// The secret.
-    webhook_secret: String,
+    keys::revoke_of(&api, account, key, ResponseFormat::of(&headers)).await
 }
 
 #[utoipa::path(
@@ -169,7 +99,7 @@ pub(super) async fn webhook_secret(
     Path(account): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    secret(&api, account, false, &headers).await
+    keys::secret_of(&api, account, false, ResponseFormat::of(&headers)).await
 }
 
 #[utoipa::path(
@@ -189,19 +119,5 @@ pub(super) async fn renew_webhook_secret(
     Path(account): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    secret(&api, account, true, &headers).await
-}
-
-async fn secret(
-    api: &Api,
-    account: String,
-    renew: bool,
-    headers: &HeaderMap,
-) -> Result<Response, ApiError> {
-    match ask(api, Request::WebhookSecret { account, renew }).await? {
-        Reply::WebhookSecret { secret } => ResponseFormat::of(headers).object(&WebhookSecret {
-            webhook_secret: secret,
-        }),
-        other => Err(unexpected(&other)),
-    }
+    keys::secret_of(&api, account, true, ResponseFormat::of(&headers)).await
 }

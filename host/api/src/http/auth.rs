@@ -69,7 +69,7 @@ pub(crate) async fn require_admin(
 }
 
 /// The key of an `Authorization` header, with or without `Bearer`.
-fn key(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn key(headers: &HeaderMap) -> Option<&str> {
     let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?.trim();
     let key = match text.split_once(' ') {
         Some((scheme, key)) if scheme.eq_ignore_ascii_case("bearer") => key.trim(),

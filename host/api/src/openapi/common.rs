@@ -154,7 +154,8 @@ fn complete_operation(path: &str, method: &str, operation: &mut Value) {
     // The admin key has no rate limit.
     let is_limited = operation.pointer("/security/0/key").is_some();
     let has_body = operation.get("requestBody").is_some();
-    let is_work = has_body && is_limited && method == "post";
+    let is_of_account = path.starts_with("/account/");
+    let is_work = has_body && is_limited && method == "post" && !is_of_account;
     batch(path, operation);
     // Admin requests have ids of their own.
     if is_work {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use crate::account::{credits, details, notices, statement};
+use crate::account::{credits, details, keys, notices, statement};
 use crate::crawls::{crawl, links, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::error::ApiError;
@@ -53,6 +53,11 @@ use crate::{Api, admin, unimplemented, unlimited};
         details::account,
         statement::statement,
         notices::set_notices,
+        keys::list,
+        keys::create,
+        keys::revoke,
+        keys::webhook_secret,
+        keys::renew_webhook_secret,
         tables::table,
         credits::credits,
         plugins::plugins,
