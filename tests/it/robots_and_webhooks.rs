@@ -170,4 +170,28 @@ async fn a_crawl_sends_its_webhooks() {
     );
     let sent = format!("{events:?}");
     assert!(!sent.contains("canary-secret"), "{sent}");
+    assert!(
+        events.iter().all(|(event, body)| body["event"] == **event),
+        "{sent}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn webhooks_that_can_never_be_delivered_are_refused() {
+    let app = TestApp::start().await;
+    let own = format!("http://{}/hook", app.address);
+    for (destination, says) in [
+        ("foo", "complete URL"),
+        ("https://foo/", "`foo`"),
+        ("http://10.0.0.1/hook", "no public IP address"),
+        (own.as_str(), "this service itself"),
+    ] {
+        let webhooks = json!({"destination": destination, "on_find": true});
+        let body = json!({"url": "http://sample.trawl.test/", "limit": 1, "webhooks": webhooks});
+        let answer = app.post("/crawl", &[], &body).await;
+        let error = answer.error();
+        assert_eq!(answer.status, 400, "{destination}: {error}");
+        assert!(error.starts_with("webhooks"), "{destination}: {error}");
+        assert!(error.contains(says), "{destination}: {error}");
+    }
 }

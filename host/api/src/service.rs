@@ -13,6 +13,7 @@ pub use trawl_engine::scrape::{Order, Outcomes};
 use trawl_model::Terms;
 use trawl_model::memory::MemoryBudget;
 use trawl_model::outcome::PageOutcome;
+use trawl_plan::address::Receiver;
 use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RefusedPage, RouterMode, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::{Storage, Store};
@@ -58,6 +59,9 @@ pub trait Service: Send + Sync + 'static {
 
     /// Starts a run on a snapshot of the plugins. The ledger identifies it by `request_id`.
     fn begin_run(&self, account: &Arc<Account>, request_id: &str, terms: Terms) -> Arc<dyn Run>;
+
+    /// Checks that events may be sent to a URL; the error is for its owner.
+    fn check_receiver<'a>(&'a self, receiver: &'a Receiver) -> BoxFuture<'a, Result<(), String>>;
 
     /// The crawls of all accounts.
     fn crawls(&self) -> &Crawls;

@@ -120,12 +120,22 @@ pub fn parse(text: &str) -> Result<Target, PageFailure> {
     })
 }
 
-/// Parses the URL of a webhook receiver by the same rules.
+/// Parses the URL of a webhook receiver by the same rules. A single word is no URL.
 ///
 /// # Errors
 /// As [`parse`].
 pub fn receiver(text: &str) -> Result<Receiver, PageFailure> {
-    parse_written(text).map(Receiver)
+    let url = parse_written(text)?;
+    let is_word = scheme(text).is_none()
+        && url.port().is_none()
+        && url.domain().is_some_and(|host| !host.contains('.'));
+    if is_word {
+        return Err(PageFailure::new(
+            status::UNREACHABLE_OR_REFUSED,
+            "write a complete URL such as `https://example.com/hook`".to_owned(),
+        ));
+    }
+    Ok(Receiver(url))
 }
 
 /// A text that was written as a URL, without user name and password, for the entry of a page whose
@@ -302,6 +312,15 @@ fn is_host(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_word_is_no_receiver() {
+        let refusal = receiver("foo").expect_err("no URL");
+        assert!(refusal.message.contains("complete URL"), "{refusal}");
+        for good in ["https://foo/", "foo:8080/x", "127.0.0.1", "a.example/hook"] {
+            assert!(receiver(good).is_ok(), "{good}");
+        }
+    }
 
     #[test]
     fn a_comma_separates_only_before_a_url() {

@@ -40,7 +40,7 @@ pub use entry::{Consumed, Entry, EntryKind, OpenReserve, Posted, Written};
 pub use error::StoreError;
 pub use future::StoreFuture;
 pub use ledger::{LedgerStore, PricesRow};
-pub use outbox::{Busy, Channel, OutboxRow, OutboxStore, WebhookSecrets};
+pub use outbox::{Busy, Channel, DeliveryFailure, OutboxRow, OutboxStore, WebhookSecrets};
 pub use page_log::PageLog;
 pub use paging::{NotARowKey, PageRange, PageStart, RowKey, Rows};
 pub use statement::{AccountUsage, Audit, Disagreement, KindSum, StatementPage, Window};

@@ -48,6 +48,13 @@ pub trait OutboxStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
         expired: Timestamp,
     ) -> StoreFuture<'a, u64>;
 
+    /// Stores why the last delivery of a channel failed. A channel without events has none.
+    fn outbox_failed<'a>(
+        &'a self,
+        channel: &'a Channel,
+        failure: &'a DeliveryFailure,
+    ) -> StoreFuture<'a, ()>;
+
     /// Undelivered events of an account, in order of arrival.
     fn outbox_rows<'a>(
         &'a self,
@@ -84,6 +91,15 @@ pub struct Busy {
     pub accounts: Vec<AccountId>,
 }
 
+/// A failed delivery.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveryFailure {
+    /// Why it failed, for the owner of the account.
+    pub reason: String,
+    /// When.
+    pub at: Timestamp,
+}
+
 /// An undelivered event.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OutboxRow {
@@ -103,6 +119,8 @@ pub struct OutboxRow {
     pub due: Timestamp,
     /// Failed delivery attempts.
     pub n_attempts: u32,
+    /// The last failure of its channel.
+    pub last_failure: Option<DeliveryFailure>,
 }
 
 impl fmt::Debug for OutboxRow {

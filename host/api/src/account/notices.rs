@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 
 use trawl_billing::Account;
 use trawl_control::{Reply, Request};
+use trawl_plan::address;
 
 use super::views::AccountView;
 use crate::Api;
@@ -66,11 +67,19 @@ pub(crate) async fn change(
     format: ResponseFormat,
 ) -> Result<Response, ApiError> {
     let fields = Fields::read(request, &["destination", "low_balance_dollars"]).await?;
+    let destination = fields
+        .text("destination")?
+        .filter(|text| !text.trim().is_empty());
+    if let Some(text) = &destination
+        && let Ok(receiver) = address::receiver(text)
+    {
+        // One that is no URL is refused below.
+        let checked = api.service.check_receiver(&receiver).await;
+        checked.map_err(|reason| ApiError::Invalid(format!("destination: {reason}")))?;
+    }
     let request = Request::SetNotices {
         account,
-        destination: fields
-            .text("destination")?
-            .filter(|text| !text.trim().is_empty()),
+        destination,
         below: fields.dollars("low_balance_dollars")?.unwrap_or_default().0,
     };
     match trawl_control::perform(api.service.billing(), request).await? {

@@ -4,22 +4,23 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::response::Response;
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{Stream, StreamExt, future, stream};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::Receiver;
 
 use trawl_billing::Slot;
 use trawl_crawl::{CrawlHandle, NewCrawl};
+use trawl_plan::address::Receiver as WebhookReceiver;
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
 use trawl_wire::{CrawlRequest, PlanContext, Verb, crawl_request};
 
-use crate::Run;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::headers;
 use crate::http::request::ApiRequest;
 use crate::http::stream as responses;
+use crate::{Run, Service};
 
 /// Starts the crawls of a request and answers with their pages, or with their ids.
 pub(crate) async fn pages(request: ApiRequest, verb: Verb) -> Result<Response, ApiError> {
@@ -72,6 +73,7 @@ impl PlannedCrawls {
         let CrawlRequest { crawls, ignored } = self.crawls;
         let plans: Vec<&CrawlPlan> = crawls.iter().map(|crawl| &crawl.plan).collect();
         let service = &request.service;
+        check_receivers(&**service, &plans).await?;
         let places = service.crawls().admit(&request.account.id, &plans).await?;
         let mut started = Vec::with_capacity(crawls.len());
         for (crawl, places) in crawls.into_iter().zip(places) {
@@ -93,6 +95,22 @@ impl PlannedCrawls {
             ignored,
         })
     }
+}
+
+/// Refuses webhooks that could never be delivered.
+async fn check_receivers(service: &dyn Service, plans: &[&CrawlPlan]) -> Result<(), ApiError> {
+    let webhooks = plans.iter().filter_map(|plan| plan.webhook.as_ref());
+    let mut receivers: Vec<&WebhookReceiver> =
+        webhooks.map(|webhook| &webhook.destination).collect();
+    receivers.sort_unstable_by(|a, b| a.expose().cmp(b.expose()));
+    receivers.dedup();
+    let checks = receivers
+        .into_iter()
+        .map(|receiver| service.check_receiver(receiver));
+    future::try_join_all(checks)
+        .await
+        .map(drop)
+        .map_err(|reason| ApiError::Invalid(format!("webhooks.destination: {reason}")))
 }
 
 /// Crawls that are running.

@@ -147,10 +147,15 @@ pub(crate) struct WaitingEvent {
     created: String,
     /// Time of the next attempt.
     due: String,
+    /// Why the last attempt to reach its destination failed; null before the first one.
+    last_error: Option<String>,
+    /// When that was.
+    last_failed: Option<String>,
 }
 
 impl From<OutboxRow> for WaitingEvent {
     fn from(row: OutboxRow) -> Self {
+        let failure = row.last_failure;
         Self {
             id: row.id,
             event: row.event,
@@ -158,6 +163,8 @@ impl From<OutboxRow> for WaitingEvent {
             attempts: row.n_attempts,
             created: row.created.to_string(),
             due: row.due.to_string(),
+            last_failed: failure.as_ref().map(|failure| failure.at.to_string()),
+            last_error: failure.map(|failure| failure.reason),
         }
     }
 }

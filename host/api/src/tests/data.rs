@@ -80,6 +80,7 @@ async fn tables_have_only_rows_of_their_account() {
             created: Timestamp(1),
             due: Timestamp(2_000),
             n_attempts: 3,
+            last_failure: None,
         });
     server
         .service
@@ -89,7 +90,7 @@ async fn tables_have_only_rows_of_their_account() {
         .expect("stored");
     let pending = table(&server, "/data/webhooks").await;
     let expected = json!({"id": "1", "event": "on_find", "destination": "https://you.example/hook", "attempts": 3,
-        "created": "1970-01-01T00:00:00.001Z", "due": "1970-01-01T00:00:02.000Z"});
+        "created": "1970-01-01T00:00:00.001Z", "due": "1970-01-01T00:00:02.000Z", "last_error": null, "last_failed": null});
     assert_eq!(pending, json!({"data": [expected], "count": 1}));
 
     let keys = table(&server, "/data/api_keys").await;
@@ -172,6 +173,14 @@ async fn an_account_sets_its_balance_alerts() {
     let refused = put(json!({"destination": "javascript:1", "low_balance_dollars": 1})).await;
     assert_eq!(refused.status, 400);
     assert_eq!(table(&server, "/account").await["notices"], expected);
+    let private = put(json!({"destination": "https://private.test/"})).await;
+    assert_eq!(private.status, 400);
+    let error = private.json()["error"].as_str().map(str::to_owned);
+    assert!(
+        error.is_some_and(|text| text.starts_with("destination: host")),
+        "{}",
+        private.body
+    );
     let none = put(json!({"destination": null})).await;
     assert_eq!(none.json()["notices"], Value::Null);
 }

@@ -34,6 +34,7 @@ use trawl_net::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
 use trawl_net::politeness::{Politeness, PolitenessConfig};
 use trawl_net::robots::Robots;
 use trawl_net::sitemap::Sitemaps;
+use trawl_plan::address::Receiver;
 use trawl_plan::testing::FakeCatalog;
 use trawl_plan::{
     Catalog, ConfiguredPool, OutputPlan, PagePlan, RefusedPage, RouterMode, TransformPlan,
@@ -296,6 +297,16 @@ impl Service for FakeService {
 
     fn tasks(&self) -> &TaskTracker {
         &self.tasks
+    }
+
+    fn check_receiver<'a>(&'a self, receiver: &'a Receiver) -> BoxFuture<'a, Result<(), String>> {
+        let is_private = receiver.expose().contains("private.test");
+        let checked = if is_private {
+            Err("host `private.test` is refused".to_owned())
+        } else {
+            Ok(())
+        };
+        Box::pin(std::future::ready(checked))
     }
 
     fn pools(&self) -> &[ConfiguredPool] {

@@ -18,7 +18,7 @@ use trawl_model::redact::without_userinfo;
 use trawl_model::secret::Secret;
 use trawl_net::egress::{Egress, Route};
 use trawl_plan::address::basic_authorization;
-use trawl_store::{AccountId, Busy, Channel, OutboxRow, StoreError};
+use trawl_store::{AccountId, Busy, Channel, DeliveryFailure, OutboxRow, StoreError};
 
 use super::outbox::{AGE_MAX, Webhooks, log_dropped};
 use super::sign::signature;
@@ -46,6 +46,8 @@ const BACKOFF_FIRST: Duration = Duration::from_secs(5);
 const BACKOFF_MAX: Duration = Duration::from_secs(60 * 60);
 /// Longest sleep between two looks at the outbox: the wall clock may be changed meanwhile.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
+/// Most characters of the reason of a failure that are stored.
+const REASON_CHARS_MAX: usize = 300;
 /// Delay after a failure of the store.
 const STORE_RETRY_DELAY: Duration = Duration::from_secs(1);
 
@@ -143,7 +145,7 @@ impl Webhooks {
         let channel = channel(&rows[0]);
         let ends = Instant::now() + BATCH_TIME_MAX;
         let (mut delivered, mut failed) = (Vec::new(), Vec::new());
-        let mut attempts = 0;
+        let (mut attempts, mut failure) = (0, None);
         {
             let mut waiting = rows.into_iter();
             let mut sending = FuturesUnordered::new();
@@ -162,12 +164,17 @@ impl Webhooks {
                         );
                         attempts = attempts.max(row.n_attempts);
                         failed.push(row.id);
+                        failure.get_or_insert(reason);
                     }
                     None => break,
                 }
             }
         }
-        let stored = self.store_outcome(&channel, &delivered, &failed, attempts);
+        let stored = async {
+            self.store_outcome(&channel, &delivered, &failed, attempts)
+                .await?;
+            self.store_failure(&channel, failure).await
+        };
         if let Err(error) = stored.await {
             // Delivered events will be sent again, which at-least-once delivery allows.
             tracing::error!(error = %error, "could not store the outcome of webhook events");
@@ -203,6 +210,22 @@ impl Webhooks {
             }
         }
         Ok(())
+    }
+
+    /// Stores why the channel's last batch failed, if it did.
+    async fn store_failure(
+        &self,
+        channel: &Channel,
+        reason: Option<String>,
+    ) -> Result<(), StoreError> {
+        let Some(reason) = reason else {
+            return Ok(());
+        };
+        let failure = DeliveryFailure {
+            reason: reason.chars().take(REASON_CHARS_MAX).collect(),
+            at: self.clock.now(),
+        };
+        self.store.outbox_failed(channel, &failure).await
     }
 
     /// Subtracts from the number of waiting events, which is approximate and stops at zero.

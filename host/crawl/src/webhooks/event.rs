@@ -181,7 +181,10 @@ impl Event {
         }
     }
 
-    pub(super) fn into_row(self, now: Timestamp) -> OutboxRow {
+    pub(super) fn into_row(mut self, now: Timestamp) -> OutboxRow {
+        if let Value::Object(body) = &mut self.body {
+            body.insert("event".to_owned(), self.kind.name().into());
+        }
         OutboxRow {
             id: self.id,
             account: self.account,
@@ -191,6 +194,7 @@ impl Event {
             created: now,
             due: now,
             n_attempts: 0,
+            last_failure: None,
         }
     }
 }
@@ -292,7 +296,7 @@ mod tests {
         assert_eq!(id, "c1:7:on_find");
         assert_eq!(
             body,
-            json!({"crawl_id": "c1", "url": PAGE.url, "status_code": 200, "content": "text",
+            json!({"event": "on_find", "crawl_id": "c1", "url": PAGE.url, "status_code": 200, "content": "text",
                 "domain": "a.example", "pathname": "/b/c"})
         );
         let headers = [("server".to_owned(), "x".to_owned())];
@@ -310,18 +314,24 @@ mod tests {
         assert_eq!(id, "c1:on_website_status");
         assert_eq!(
             body,
-            json!({"crawl_id": "c1", "url": "http://a.example/x", "mode": "complete", "domain": "a.example",
+            json!({"event": "on_website_status", "crawl_id": "c1", "url": "http://a.example/x", "mode": "complete", "domain": "a.example",
                 "links": 12, "crawl_duration": 3_400})
         );
         let kind = EventKind::CreditsHalfDepleted;
         let left = Nanodollars::from_credits(50);
         let (id, body) = row(Event::credits(kind, &account, &hook, "c1", left));
         assert_eq!(id, "c1:on_credits_half_depleted");
-        assert_eq!(body, json!({"account": "acc", "credits": 50}));
+        assert_eq!(
+            body,
+            json!({"event": "on_credits_half_depleted", "account": "acc", "credits": 50})
+        );
         let low = Event::balance(EventKind::LowBalance, &account, &hook, 3, left);
         let (id, body) = row(low);
         assert_eq!(id, "acc:on_low_balance:3");
-        assert_eq!(body, json!({"account": "acc", "credits": 50}));
+        assert_eq!(
+            body,
+            json!({"event": "on_low_balance", "account": "acc", "credits": 50})
+        );
     }
 
     #[test]

@@ -388,6 +388,38 @@ async fn private_ip_addresses_get_no_events() {
 }
 
 #[tokio::test]
+async fn the_last_failure_is_stored_for_the_owner() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let world = world(directory.path()).await;
+    let receiver = Receiver::start(&[503]).await;
+    let private = address::receiver("http://10.0.0.1/hook").expect("a URL");
+    let events = vec![found(1, &receiver.url()), found(2, &private)];
+    world.hooks.push(events).await.expect("stored");
+    let mut failures = Vec::new();
+    // Much longer than two deliveries on one machine.
+    for _ in 0..3_000 {
+        let rows = world.store.outbox_rows(&account(), PageRange::offset(9, 0));
+        let rows = rows.await.expect("a store").rows;
+        failures = rows
+            .into_iter()
+            .filter_map(|row| row.last_failure)
+            .collect();
+        if failures.len() == 2 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let reasons: Vec<_> = failures.iter().map(|it| it.reason.as_str()).collect();
+    assert_eq!(reasons.len(), 2, "{reasons:?}");
+    assert!(reasons[0].contains("responded with 503"), "{reasons:?}");
+    assert!(
+        reasons[1].contains("has no public IP address"),
+        "{reasons:?}"
+    );
+    world.end().await;
+}
+
+#[tokio::test]
 async fn slow_destinations_of_one_account_delay_no_other() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let world = world(directory.path()).await;

@@ -253,14 +253,21 @@ impl Egress {
     /// Checks whether a caller may have this URL fetched, by this server or by a third-party
     /// provider. A name that cannot be resolved here passes.
     pub async fn check_target(&self, url: &Url) -> Result<(), EgressError> {
+        let checked = self.check(url, Trust::Caller).await;
+        permanent(checked)
+    }
+
+    /// Checks whether events may be sent to this URL. A name that cannot be resolved now passes if
+    /// it is a domain name: its owner may still be setting it up.
+    ///
+    /// # Errors
+    /// It can never receive one.
+    pub async fn check_receiver(&self, url: &Url) -> Result<(), EgressError> {
         match self.check(url, Trust::Caller).await {
-            Err(
-                refusal @ (EgressError::Scheme(_)
-                | EgressError::NoHost
-                | EgressError::NotPublic(_)
-                | EgressError::OwnListener(_)),
-            ) => Err(refusal),
-            _ => Ok(()),
+            Err(EgressError::NotResolved(host)) if !host.contains('.') => {
+                Err(EgressError::NotResolved(host))
+            }
+            checked => permanent(checked),
         }
     }
 
@@ -438,5 +445,18 @@ fn literal(host: &str) -> Option<IpAddr> {
         Host::Ipv4(address) => Some(address.into()),
         Host::Ipv6(address) => Some(address.into()),
         Host::Domain(_) => None,
+    }
+}
+
+/// A refusal that no other moment would change.
+fn permanent<T>(checked: Result<T, EgressError>) -> Result<(), EgressError> {
+    match checked {
+        Err(
+            refusal @ (EgressError::Scheme(_)
+            | EgressError::NoHost
+            | EgressError::NotPublic(_)
+            | EgressError::OwnListener(_)),
+        ) => Err(refusal),
+        _ => Ok(()),
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
+use url::Url;
 
 use trawl_api::{Health, Run, Service};
 use trawl_billing::{Account, AccountId, Billing, Tariff};
@@ -14,6 +15,7 @@ use trawl_engine::page::{Payer, RunContext};
 use trawl_engine::scrape;
 use trawl_model::Terms;
 use trawl_model::memory::MemoryBudget;
+use trawl_plan::address::Receiver;
 use trawl_plan::{ConfiguredPool, RouterMode};
 use trawl_store::{Storage, Store};
 use trawl_wire::KnownModel;
@@ -91,6 +93,14 @@ impl Service for App {
             payer,
             in_flight,
         })))
+    }
+
+    fn check_receiver<'a>(&'a self, receiver: &'a Receiver) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let url = Url::parse(receiver.expose()).map_err(|error| error.to_string())?;
+            let checked = self.egress.check_receiver(&url).await;
+            checked.map_err(|refusal| refusal.to_string())
+        })
     }
 
     fn crawls(&self) -> &Crawls {

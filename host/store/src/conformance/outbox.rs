@@ -3,7 +3,7 @@
 use trawl_model::clock::Timestamp;
 
 use super::fixtures::account;
-use crate::{AccountId, Busy, Channel, OutboxRow, OutboxStore, PageRange};
+use crate::{AccountId, Busy, Channel, DeliveryFailure, OutboxRow, OutboxStore, PageRange};
 
 pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn OutboxStore) {
     let row = |id: &str, destination: &str, due: i64| OutboxRow {
@@ -15,6 +15,7 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
         created: Timestamp(due),
         due: Timestamp(due),
         n_attempts: 0,
+        last_failure: None,
     };
     let rows = [
         row("1", "a", 10),
@@ -63,6 +64,23 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
         .collect();
     assert_eq!(rows, [("3", 50, 1), ("4", 50, 0)]);
     assert_eq!(store.outbox_count().await.expect("read"), 2);
+
+    let failure = DeliveryFailure {
+        reason: "the receiver responded with 500".to_owned(),
+        at: Timestamp(49),
+    };
+    for channel in [&a, &channel(1, "unknown")] {
+        let written = store.outbox_failed(channel, &failure).await;
+        written.expect("written");
+    }
+    let due = store.outbox_due(Timestamp(50), &Busy::default(), 10).await;
+    let due = due.expect("read");
+    assert!(
+        due.iter()
+            .all(|row| row.last_failure.as_ref() == Some(&failure))
+    );
+    let listed = store.outbox_rows(&account(1).id, PageRange::offset(9, 0));
+    assert_eq!(listed.await.expect("read").rows, due);
 }
 
 fn channel(n_account: u8, destination: &str) -> Channel {
@@ -83,6 +101,7 @@ pub(crate) async fn accounts_have_channels_of_their_own(store: &dyn OutboxStore)
         created: Timestamp(n),
         due: Timestamp(n),
         n_attempts: 0,
+        last_failure: None,
     };
     let rows = [
         row(1, "a", 1),
@@ -131,6 +150,7 @@ pub(crate) async fn lists_are_paged(store: &dyn OutboxStore) {
         created: Timestamp(n),
         due: Timestamp(1),
         n_attempts: 0,
+        last_failure: None,
     };
     store
         .outbox_push(&[event(1), event(2), event(3)])

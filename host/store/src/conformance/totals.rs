@@ -100,6 +100,7 @@ fn event(id: &str, body: &str) -> OutboxRow {
         created: Timestamp(1),
         due: Timestamp(1),
         n_attempts: 0,
+        last_failure: None,
     }
 }
 

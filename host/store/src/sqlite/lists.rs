@@ -165,7 +165,7 @@ pub(super) async fn events(
 ) -> Result<Rows<OutboxRow>, StoreError> {
     let mut list = List::open(store, account, range, FIRST_ASCENDING).await?;
     let rows = sqlx::query(
-        "SELECT outbox.*, channel.due AS channel_due
+        "SELECT outbox.*, channel.due AS channel_due, channel.last_error, channel.last_failed
          FROM outbox JOIN outbox_channels AS channel USING (account, destination)
          WHERE account = ? AND seq > ? ORDER BY seq LIMIT ? OFFSET ?",
     )

@@ -11,8 +11,8 @@ use super::row::{column, failed_to};
 use super::{SqliteStore, lists};
 use crate::outbox::new_webhook_secret;
 use crate::{
-    AccountId, Busy, Channel, OutboxRow, OutboxStore, PageRange, Rows, StoreError, StoreFuture,
-    WebhookSecrets,
+    AccountId, Busy, Channel, DeliveryFailure, OutboxRow, OutboxStore, PageRange, Rows, StoreError,
+    StoreFuture, WebhookSecrets,
 };
 
 const WRITING: &str = "write webhook events";
@@ -64,6 +64,17 @@ impl OutboxStore for SqliteStore {
         Box::pin(async move {
             let mut writer = self.writer().await?;
             postpone(writer.connection(), channel, tried, until, expired).await
+        })
+    }
+
+    fn outbox_failed<'a>(
+        &'a self,
+        channel: &'a Channel,
+        failure: &'a DeliveryFailure,
+    ) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            set_failure(writer.connection(), channel, failure).await
         })
     }
 
@@ -147,7 +158,7 @@ async fn due(
         return Ok(Vec::new());
     };
     let rows = sqlx::query(
-        "SELECT outbox.*, channel.due AS channel_due
+        "SELECT outbox.*, channel.due AS channel_due, channel.last_error, channel.last_failed
          FROM outbox JOIN outbox_channels AS channel USING (account, destination)
          WHERE account = ? AND destination = ? ORDER BY seq LIMIT ?",
     )
@@ -247,6 +258,25 @@ async fn postpone(
     .map_err(&failed)?;
     transaction.commit().await.map_err(&failed)?;
     Ok(deleted.rows_affected())
+}
+
+async fn set_failure(
+    connection: &mut SqliteConnection,
+    channel: &Channel,
+    failure: &DeliveryFailure,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE outbox_channels SET last_error = ?, last_failed = ?
+         WHERE account = ? AND destination = ?",
+    )
+    .bind(failure.reason.as_str())
+    .bind(failure.at.0)
+    .bind(channel.account.as_str())
+    .bind(channel.destination.as_str())
+    .execute(connection)
+    .await
+    .map(drop)
+    .map_err(failed_to(WRITING))
 }
 
 async fn secret(readers: &SqlitePool, account: &AccountId) -> Result<Option<Secret>, StoreError> {

@@ -6,7 +6,10 @@ use trawl_model::clock::Timestamp;
 use trawl_model::{Nanodollars, StopReason, Terms};
 
 use super::row::{column, count_column};
-use crate::{AccountId, Contact, CrawlCounts, CrawlRecord, CrawlState, OutboxRow, StoreError};
+use crate::{
+    AccountId, Contact, CrawlCounts, CrawlRecord, CrawlState, DeliveryFailure, OutboxRow,
+    StoreError,
+};
 
 /// A crawl.
 pub(super) fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
@@ -47,7 +50,18 @@ pub(super) fn event(row: &SqliteRow) -> Result<OutboxRow, StoreError> {
         created: Timestamp(column(row, "created")?),
         due: Timestamp(column(row, "channel_due")?),
         n_attempts: column(row, "n_attempts")?,
+        last_failure: last_failure(row)?,
     })
+}
+
+fn last_failure(row: &SqliteRow) -> Result<Option<DeliveryFailure>, StoreError> {
+    let reason: Option<String> = column(row, "last_error")?;
+    let at: Option<i64> = column(row, "last_failed")?;
+    let failure = reason.zip(at).map(|(reason, at)| DeliveryFailure {
+        reason,
+        at: Timestamp(at),
+    });
+    Ok(failure)
 }
 
 /// A contact.

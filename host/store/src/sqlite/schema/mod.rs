@@ -14,7 +14,7 @@ const SQLITE_NOTADB: &str = "26";
 
 /// The migration at index `n` upgrades a database from version `n` to `n + 1`.
 const MIGRATIONS: &[&str] = &[
-    VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7,
+    VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8,
 ];
 
 /// Accounts, keys, ledger, answers.
@@ -400,6 +400,12 @@ CREATE TRIGGER outbox_is_discounted AFTER DELETE ON outbox BEGIN
         event_bytes = event_bytes - octet_length(OLD.body) - octet_length(OLD.destination) - 256
         WHERE account = OLD.account;
 END;
+";
+
+/// The last failure of each channel of webhook events.
+const VERSION_8: &str = "
+ALTER TABLE outbox_channels ADD COLUMN last_error TEXT;
+ALTER TABLE outbox_channels ADD COLUMN last_failed INTEGER;
 ";
 
 /// Refuses a file that a newer version or another program wrote, before anything is written to it.

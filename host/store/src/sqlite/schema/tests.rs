@@ -30,7 +30,7 @@ async fn a_newer_schema_is_refused_without_changes() {
     let refusal = open(directory.path()).await.expect_err("refused");
     assert_eq!(
         refusal.to_string(),
-        "the database has schema version 99, this program knows versions up to 7: use the newer program that wrote it"
+        "the database has schema version 99, this program knows versions up to 8: use the newer program that wrote it"
     );
 }
 
@@ -172,6 +172,39 @@ async fn what_version_6_has_stored_is_counted() {
     let due = store.outbox_next(&crate::Busy::default()).await;
     let due = due.expect("a search").map(|due| due.0);
     assert_eq!(due, Some(20));
+}
+
+#[tokio::test]
+async fn events_of_version_7_have_no_failure_yet() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for tables in [
+        VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7,
+    ] {
+        execute(directory.path(), tables).await.expect("tables");
+    }
+    let rows = "PRAGMA user_version = 7; PRAGMA application_id = 0x7472776c;
+        INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0);
+        INSERT INTO outbox VALUES (1, 'e1', 'a', 'https://h.example/', 'on_find', '{}', 1, 30, 2)";
+    execute(directory.path(), rows).await.expect("rows");
+    for is_first in [true, false] {
+        let store = open(directory.path()).await.expect("migrated");
+        let account = crate::AccountId::new("a");
+        let events = store.outbox_rows(&account, crate::PageRange::offset(9, 0));
+        let events = events.await.expect("events").rows;
+        let failure = crate::DeliveryFailure {
+            reason: "it was refused".to_owned(),
+            at: trawl_model::clock::Timestamp(7),
+        };
+        let stored = (!is_first).then(|| failure.clone());
+        assert_eq!((events.len(), &events[0].last_failure), (1, &stored));
+        let channel = crate::Channel {
+            account,
+            destination: "https://h.example/".to_owned(),
+        };
+        let written = store.outbox_failed(&channel, &failure).await;
+        written.expect("written");
+        store.close().await;
+    }
 }
 
 #[tokio::test]
