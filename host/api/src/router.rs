@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{MethodRouter, any, delete, get, post, put};
 use axum::{Router, extract::DefaultBodyLimit};
@@ -15,6 +16,8 @@ use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Pr
 use crate::account::{credits, details, keys, notices, statement};
 use crate::crawls::{crawl, links, skipped, stored_pages};
 use crate::data::{contacts, tables};
+use crate::http::closest::closest;
+use crate::http::error::ApiError;
 use crate::http::queries::Queries;
 use crate::http::rate::RateLimits;
 use crate::http::{auth, drain, error, observe};
@@ -44,6 +47,11 @@ pub fn router(service: Arc<dyn Service>) -> Router {
     let compression = CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
         .compress_when(except_lines);
+    let endpoints: Arc<[&'static str]> = [open_routes(), keyed_routes(), admin::routes()]
+        .iter()
+        .flatten()
+        .map(|(path, _)| *path)
+        .collect();
     // Outermost first. One stack: a router boxes each layer and clones every box for every request.
     let layers = ServiceBuilder::new()
         .layer(from_fn(observe::observe))
@@ -55,9 +63,14 @@ pub fn router(service: Arc<dyn Service>) -> Router {
         .method_not_allowed_fallback(error::method_not_allowed)
         .merge(account_routes)
         .merge(admin_routes)
-        .fallback(error::not_found)
+        .fallback(move |uri: Uri| not_found(Arc::clone(&endpoints), uri))
         .layer(layers)
         .with_state(api)
+}
+
+/// The response to an unknown path.
+async fn not_found(endpoints: Arc<[&'static str]>, uri: Uri) -> ApiError {
+    ApiError::NotFound(closest(&endpoints, uri.path()))
 }
 
 /// Routes that need no account key. Decision D109.

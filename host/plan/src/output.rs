@@ -179,6 +179,9 @@ pub fn css_fields(map: Map<String, Value>, catalog: &dyn Catalog) -> Result<Valu
     Ok(options)
 }
 
+/// Most characters of an invalid selector that its error repeats.
+const SELECTOR_CHARS_SHOWN: usize = 100;
+
 fn prune_options(prune: PruneWish, catalog: &dyn Catalog) -> Result<Value, PlanError> {
     let selectors = [
         ("root_selector", prune.root_selector),
@@ -189,12 +192,16 @@ fn prune_options(prune: PruneWish, catalog: &dyn Catalog) -> Result<Value, PlanE
         let Some(selector) = selector else { continue };
         let alone = Value::Object(Map::from_iter([(
             field.to_owned(),
-            Value::String(selector),
+            Value::String(selector.clone()),
         )]));
         refuse_unloaded(field, PluginKind::Filter, PRUNE, catalog)?;
         catalog
             .check_options(PluginKind::Filter, PRUNE, &alone)
-            .map_err(|reason| PlanError::new(field, without_name(field, &reason)))?;
+            .map_err(|reason| {
+                let shown: String = selector.chars().take(SELECTOR_CHARS_SHOWN).collect();
+                let reason = without_name(field, &reason);
+                PlanError::new(field, format!("`{shown}` is not a selector: {reason}"))
+            })?;
         if let Value::Object(alone) = alone {
             options.extend(alone);
         }
@@ -421,7 +428,7 @@ mod tests {
         for (prune, field) in [(root, "root_selector"), (exclude, "exclude_selector")] {
             let error = filters(prune, Map::new(), &FakeCatalog).expect_err(field);
             assert_eq!(error.field, field);
-            assert_eq!(error.reason, "not a selector");
+            assert_eq!(error.reason, "`!` is not a selector: not a selector");
         }
     }
 

@@ -29,10 +29,14 @@ pub(super) fn refusal(refused: &[Refusal], url: &Url) -> Option<RenderError> {
 }
 
 /// What an error of the browser's network stack means.
-pub(super) fn load_error(error: &str, is_download: bool) -> RenderError {
+pub(super) fn load_error(error: &str, is_download: bool, wants_screenshot: bool) -> RenderError {
     let code = match error.trim_start_matches("net::") {
         "ERR_ABORTED" if is_download => {
-            let text = "the URL is a download, not a page; use `request: \"http\"`";
+            let text = if wants_screenshot {
+                "the URL is a download, of which no screenshot can be made"
+            } else {
+                "the URL is a download, not a page; use `request: \"http\"`"
+            };
             return RenderError::Load(status::BROWSER_FAILED, text.to_owned());
         }
         "ERR_NAME_NOT_RESOLVED" => status::NAME_NOT_RESOLVED,
@@ -47,4 +51,19 @@ pub(super) fn load_error(error: &str, is_download: bool) -> RenderError {
         _ => status::UNREACHABLE_OR_REFUSED,
     };
     RenderError::Load(code, format!("the page cannot be loaded: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_download_has_no_screenshot() {
+        let text = |wants_screenshot| match load_error("net::ERR_ABORTED", true, wants_screenshot) {
+            RenderError::Load(_, text) => text,
+            other => panic!("another error: {other:?}"),
+        };
+        assert!(text(false).contains("`request: \"http\"`"));
+        assert!(text(true).contains("no screenshot") && !text(true).contains("http"));
+    }
 }

@@ -14,7 +14,7 @@ use chromiumoxide::cdp::browser_protocol::page::{
     self, AddScriptToEvaluateOnNewDocumentParams, CreateIsolatedWorldParams, NavigateParams,
 };
 use chromiumoxide::cdp::browser_protocol::performance::{self, GetMetricsParams};
-use chromiumoxide::cdp::js_protocol::runtime::EvaluateParams;
+use chromiumoxide::cdp::js_protocol::runtime::{EvaluateParams, ExecutionContextId};
 use chromiumoxide::types::Command;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -38,6 +38,8 @@ use trawl_net::egress::ProxyChannel;
 const FUNCTIONS: &str = include_str!("page.js");
 /// Name of the isolated world they run in.
 const WORLD: &str = "trawl";
+/// Name of the isolated world in which scripts of the caller are parsed.
+const SYNTAX_WORLD: &str = "trawl-syntax";
 /// The fraction of a page's time that is reserved for extracting its document, and its bounds.
 const RESERVE_PART: u32 = 8;
 const RESERVE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(3));
@@ -150,7 +152,13 @@ impl Tab<'_> {
         plan: &RenderPlan,
         cpu_before: f64,
     ) -> Result<Rendered, RenderError> {
+        let mut report = Vec::new();
         self.set_up(url, fetch, plan).await?;
+        if let Some(script) = &plan.before_load
+            && let Some(reason) = self.syntax_error(script).await?
+        {
+            report.push(serde_json::json!({"evaluate_on_new_document": reason}));
+        }
         let refused = |url: &Url| {
             let refused_redirect = self.watch.state().refused_redirect.clone();
             let refused_redirect = refused_redirect.map(|to| {
@@ -163,12 +171,11 @@ impl Tab<'_> {
         if let Some(error) = navigated.error_text {
             return Err(match refused(url) {
                 Some(refused) => refused,
-                None => load_error(&error, self.has_response().await),
+                None => load_error(&error, self.has_response().await, plan.screenshot.is_some()),
             });
         }
         self.wait_for_load().await;
         self.start_chain();
-        let mut report = Vec::new();
         let mut missed = Vec::new();
         self.wait(&plan.wait, &mut missed).await?;
         report.extend(
@@ -284,12 +291,9 @@ impl Tab<'_> {
             Value::Array(arguments) => Value::Array(arguments).to_string(),
             _ => "[]".to_owned(),
         };
-        let mut world = CreateIsolatedWorldParams::new(self.watch.frame().to_owned());
-        world.world_name = Some(WORLD.to_owned());
-        let world = match self.context.call(self.browser.connection(), world).await {
-            Ok(world) => world.execution_context_id,
-            Err(CallError::Refused(reason)) => return Ok(Err(reason)),
-            Err(error) => return Err(error.into()),
+        let world = match self.isolated_world(WORLD).await? {
+            Ok(world) => world,
+            Err(reason) => return Ok(Err(reason)),
         };
         let expression = format!("({FUNCTIONS}).{function}(...{arguments})");
         let mut params = EvaluateParams::new(expression);
@@ -302,6 +306,33 @@ impl Tab<'_> {
             value
                 .and_then(|value| serde_json::from_value(value).map_err(|error| error.to_string())),
         )
+    }
+
+    /// A world of the current document with this name, or why there is none.
+    async fn isolated_world(
+        &self,
+        name: &str,
+    ) -> Result<Result<ExecutionContextId, String>, RenderError> {
+        let mut world = CreateIsolatedWorldParams::new(self.watch.frame().to_owned());
+        world.world_name = Some(name.to_owned());
+        match self.context.call(self.browser.connection(), world).await {
+            Ok(world) => Ok(Ok(world.execution_context_id)),
+            Err(CallError::Refused(reason)) => Ok(Err(reason)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Why a script cannot be parsed. It is not run: the expression throws before its first line,
+    /// in a world of the empty document.
+    async fn syntax_error(&self, script: &str) -> Result<Option<String>, RenderError> {
+        let Ok(world) = self.isolated_world(SYNTAX_WORLD).await? else {
+            return Ok(None);
+        };
+        let mut params = EvaluateParams::new(format!("throw 0;\n{script}"));
+        params.context_id = Some(world);
+        let thrown = self.evaluate(params).await?.err();
+        let reason = thrown.filter(|text| text.starts_with("SyntaxError"));
+        Ok(reason.and_then(|text| text.lines().next().map(str::to_owned)))
     }
 
     /// Evaluates an expression: its result, or what it threw.

@@ -100,6 +100,30 @@ mod tests {
     }
 
     #[test]
+    fn what_a_style_hides_stays_hidden_in_clean_html() {
+        for (html, clean) in [
+            ("<p style='display:none'>a", "<p hidden=\"\">a</p>"),
+            (
+                "<p style='visibility:hidden' class=k>a",
+                "<p class=\"k\" hidden=\"\">a</p>",
+            ),
+            (
+                "<p style='display:none' hidden=until-found>a",
+                "<p hidden=\"\">a</p>",
+            ),
+            ("<p hidden style='color:red'>a", "<p hidden=\"\">a</p>"),
+            ("<dialog style='color:red'>a</dialog>", "<dialog>a</dialog>"),
+            ("<p style='color:red'>a", "<p>a</p>"),
+        ] {
+            // More text, so that the hidden part is not the whole page.
+            let more = "<p>Some text that everybody sees, and that is longer.";
+            let page = testkit::page(&format!("{html}{more}"));
+            let text = page.render_text::<Html>(json!({"clean": true}));
+            assert!(text.contains(&format!("<body>{clean}<p>Some")), "{text}");
+        }
+    }
+
+    #[test]
     fn a_wrong_option_is_named() {
         let failure = testkit::page("").render::<Html>(json!({"clean": "yes"}));
         assert!(

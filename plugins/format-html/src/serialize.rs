@@ -1,6 +1,6 @@
 //! Serializes a tree as HTML. HTML Standard, "Serializing HTML fragments".
 
-use trawl_sdk::{Document, Element, Kind, Node, Step, Tag};
+use trawl_sdk::{Document, Element, HiddenBy, Kind, Node, Step, Tag};
 
 /// Serializes the kept part of a page; `clean` omits what only a browser needs.
 pub(crate) fn page(document: &Document, clean: bool) -> String {
@@ -34,13 +34,21 @@ pub(crate) fn page(document: &Document, clean: bool) -> String {
 
 fn open(out: &mut String, element: Element<'_>, clean: bool) {
     push_all(out, ["<", element.name()]);
+    let loses_hiding = clean && is_hidden_by_style(element);
     for (name, value) in element.attrs() {
         if clean && is_attribute_for_browsers(name, value) {
+            continue;
+        }
+        if loses_hiding && name == "hidden" {
             continue;
         }
         push_all(out, [" ", name, "=\""]);
         escape(out, value, is_special_in_value);
         out.push('"');
+    }
+    // What a style attribute hides stays hidden without it.
+    if loses_hiding {
+        out.push_str(" hidden=\"\"");
     }
     out.push('>');
 }
@@ -105,6 +113,16 @@ const LOADED: [&str; 6] = [
     "preload",
     "stylesheet",
 ];
+
+/// Whether only the `style` attribute hides the element, which stays out of clean HTML.
+fn is_hidden_by_style(element: Element<'_>) -> bool {
+    element.hidden_by().is_some_and(|by| {
+        !matches!(
+            by,
+            HiddenBy::HiddenAttribute | HiddenBy::ClosedDialog | HiddenBy::AriaHidden
+        )
+    })
+}
 
 fn is_attribute_for_browsers(name: &str, value: &str) -> bool {
     let is_script = |value: &str| {

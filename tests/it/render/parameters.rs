@@ -58,6 +58,15 @@ async fn scripts_run_before_and_after_the_page_and_their_errors_are_reported() {
     assert!(content(&entry).contains("early"), "{entry}");
     let reported = entry["metadata"]["automation_data"].to_string();
     assert!(reported.contains("mine"), "{reported}");
+    let broken = json!({"evaluate_on_new_document": "window.given = 'gift';\nwindow.other = ("});
+    let entry = stage.rendered(&url, broken).await;
+    assert!(content(&entry).contains("early undefined"), "{entry}");
+    let reported = &entry["metadata"]["automation_data"][0]["evaluate_on_new_document"];
+    let reason = reported.as_str().unwrap_or_default();
+    assert!(reason.starts_with("SyntaxError: "), "{entry}");
+    let good = json!({"evaluate_on_new_document": "'use strict'; let given = 1; throw new Error('later')"});
+    let entry = stage.rendered(&url, good).await;
+    assert_eq!(entry["metadata"]["automation_data"], Value::Null, "{entry}");
     stage.close().await;
 }
 

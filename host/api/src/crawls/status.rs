@@ -50,6 +50,11 @@ pub(super) struct CrawlStatus {
     /// End time, in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<i64>,
+    /// Start time in RFC 3339.
+    created: String,
+    /// End time in RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<String>,
 }
 
 /// Costs of a crawl.
@@ -112,6 +117,8 @@ impl From<CrawlView> for CrawlStatus {
             request: RawValue::from_string(request).unwrap_or_default(),
             created_at: record.created.unix_seconds(),
             ended_at: record.ended.map(Timestamp::unix_seconds),
+            created: record.created.to_string(),
+            ended: record.ended.map(|at| at.to_string()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Error responses: the single conversion from errors to status codes and JSON bodies.
 
 use axum::body::Body;
-use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use trawl_billing::{BillingError, FundsError, SubscriptionError};
@@ -27,8 +27,8 @@ pub(crate) enum ApiError {
     PlanInactive,
     /// All seats are in use: seats of the account, requests in flight.
     NoSeat(u32, u32),
-    /// No such path.
-    NotFound,
+    /// No such path; the endpoint that may be meant.
+    NotFound(Option<String>),
     /// What the request names does not exist.
     Unknown(String),
     /// The state of what the request names does not allow the operation.
@@ -67,7 +67,7 @@ impl ApiError {
             Self::Key => StatusCode::UNAUTHORIZED,
             Self::Funds(_) | Self::AiSubscription => StatusCode::PAYMENT_REQUIRED,
             Self::PlanRequired | Self::PlanInactive => StatusCode::FORBIDDEN,
-            Self::NotFound | Self::NoCrawl | Self::Unknown(_) => StatusCode::NOT_FOUND,
+            Self::NotFound(_) | Self::NoCrawl | Self::Unknown(_) => StatusCode::NOT_FOUND,
             Self::Method => StatusCode::METHOD_NOT_ALLOWED,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
             Self::Conflict(_) | Self::Taken(_) => StatusCode::CONFLICT,
@@ -96,7 +96,10 @@ impl ApiError {
             Self::PlanRequired => "unlimited_plan_required".to_owned(),
             Self::PlanInactive => "unlimited_plan_inactive".to_owned(),
             Self::NoSeat(..) => "concurrency_limit_reached".to_owned(),
-            Self::NotFound => "no such endpoint, see /openapi.json".to_owned(),
+            Self::NotFound(None) => "no such endpoint, see /openapi.json".to_owned(),
+            Self::NotFound(Some(meant)) => {
+                format!("no such endpoint, did you mean `{meant}`? /openapi.json lists all")
+            }
             Self::NoCrawl => "no crawl has this id, or it ended more than 7 days ago".to_owned(),
             Self::Method => {
                 "this endpoint does not support this method, see the `Allow` header".to_owned()
@@ -140,7 +143,7 @@ impl ApiError {
             | Self::AiSubscription
             | Self::PlanRequired
             | Self::PlanInactive
-            | Self::NotFound
+            | Self::NotFound(_)
             | Self::NoCrawl
             | Self::Unknown(_)
             | Self::Taken(_)
@@ -298,14 +301,29 @@ impl From<SubscriptionError> for ApiError {
     }
 }
 
-/// The response to an unknown path.
-pub(crate) async fn not_found() -> ApiError {
-    ApiError::NotFound
-}
-
 /// The response to a method that the path does not support.
 pub(crate) async fn method_not_allowed() -> ApiError {
     ApiError::Method
+}
+
+/// Names the methods of an endpoint in the body of a 405, as its `Allow` header does.
+pub(crate) fn name_methods(method: &Method, response: Response) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let allowed = parts.headers.get(header::ALLOW);
+    let allowed = allowed.and_then(|methods| methods.to_str().ok());
+    let Some(allowed) = allowed.filter(|_| parts.status == StatusCode::METHOD_NOT_ALLOWED) else {
+        return Response::from_parts(parts, body);
+    };
+    let methods: Vec<&str> = allowed.split(',').map(str::trim).collect();
+    let text = format!(
+        "this endpoint does not support the method {method}: use {}",
+        methods.join(" or ")
+    );
+    for name in [header::CONTENT_ENCODING, header::CONTENT_LENGTH] {
+        parts.headers.remove(name);
+    }
+    let body = serde_json::json!({ "error": text }).to_string();
+    Response::from_parts(parts, Body::from(body))
 }
 
 /// The response after a panic in a handler. The panic message may contain anything, so it is

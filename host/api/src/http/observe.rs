@@ -10,7 +10,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use tracing::Instrument;
 
-use super::deprecation;
+use super::{deprecation, error};
 
 const REQUEST_ID: &str = "x-request-id";
 /// Maximum length of an id that a client sends.
@@ -49,7 +49,8 @@ pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
     request
         .extensions_mut()
         .insert(RequestId(id.as_str().into()));
-    let mut response = next.run(request).instrument(span.clone()).await;
+    let response = next.run(request).instrument(span.clone()).await;
+    let mut response = error::name_methods(&method, response);
     let status = response.status();
     let route = route.unwrap_or_else(|| "unknown".to_owned());
     // Until the response starts: the duration of a stream depends on its reader.

@@ -98,6 +98,9 @@ async fn unknown_paths_and_wrong_methods() {
     ] {
         check(&server.get(path).await, 404, "no such endpoint");
     }
+    for (path, meant) in [("/scrape/", "`/scrape`"), ("/Links", "`/links`")] {
+        check(&server.get(path).await, 404, meant);
+    }
     for path in POSTS {
         for method in ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"] {
             let request = server
@@ -105,7 +108,7 @@ async fn unknown_paths_and_wrong_methods() {
                 .body(Body::empty())
                 .expect("a request");
             let response = server.send(request).await;
-            check(&response, 405, "method");
+            check(&response, 405, &format!("the method {method}: use POST"));
             assert_eq!(response.header("allow"), "POST");
         }
     }

@@ -3,6 +3,7 @@
 
 use std::error::Error as StdError;
 use std::io;
+use std::net::IpAddr;
 
 use trawl_model::failure::status;
 
@@ -16,7 +17,7 @@ pub enum EgressError {
     #[error("the URL has no host to connect to: write it like `https://example.com/`")]
     NoHost,
     /// The host is, or resolves only to, IP addresses that are not public.
-    #[error("host `{0}` is refused: it has no public IP address")]
+    #[error("host `{0}` is refused: it has no public IP address; the operator of the server can allow it with `--allow-private {range}`", range = range(.0))]
     NotPublic(String),
     /// The host and port are a listener of this server.
     #[error("host `{0}` is refused: it leads to this service itself")]
@@ -133,6 +134,12 @@ impl EgressError {
             cause: Box::new(error.without_url()),
         }
     }
+}
+
+/// What allows a private host: its IP address if the caller wrote one.
+fn range(host: &str) -> String {
+    let literal = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    literal.map_or_else(|_| "RANGE".to_owned(), |address| address.to_string())
 }
 
 fn fault_of(error: &reqwest::Error) -> EgressFault {

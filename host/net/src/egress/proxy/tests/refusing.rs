@@ -246,7 +246,7 @@ async fn only_the_private_ip_address_of_a_name_is_dropped() {
     assert_eq!(refused[0].destination, "bad.example:443");
     assert_eq!(
         refused[0].reason,
-        "host `bad.example` is refused: it has no public IP address"
+        "host `bad.example` is refused: it has no public IP address; the operator of the server can allow it with `--allow-private RANGE`"
     );
 }
 
