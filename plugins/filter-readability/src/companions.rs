@@ -14,6 +14,7 @@ pub(crate) fn lift(page: &Page<'_>, probabilities: &mut [f32]) {
         tag == Tag::Figcaption
     });
     lift_among(page, probabilities);
+    lift_tables(page, probabilities);
     lift_cells(page, probabilities);
 }
 
@@ -86,6 +87,66 @@ fn lift_between(
             probabilities[at] = probabilities[at].max(around * trust);
         } else {
             next = [probabilities[at], next[0]];
+        }
+    }
+}
+
+/// Fewest cells of a table with data; fewer arrange the parts of a page.
+const DATA_CELLS_MIN: u32 = 4;
+/// Largest share of links in the text of a table with data.
+const DATA_LINKS_MAX: f32 = 0.4;
+
+/// A table with data is nearly as likely as the paragraphs and headings beside it, or beside what
+/// contains it. This covers a table at the end of the text, which is followed only by boilerplate.
+fn lift_tables(page: &Page<'_>, probabilities: &mut [f32]) {
+    let mut n_cells = vec![0_u32; page.regions.len()];
+    for (at, region) in page.regions.iter().enumerate() {
+        if matches!(region.tag, Tag::Td | Tag::Th)
+            && let Some(table) = table_around(page, at as u32)
+        {
+            n_cells[table as usize] += 1;
+        }
+    }
+    if n_cells.iter().all(|&n_cells| n_cells < DATA_CELLS_MIN) {
+        return;
+    }
+    // For each region, the text that is directly in it or in a child without regions of its own,
+    // and the expected part of it in the main content.
+    let mut texts = vec![(0.0_f32, 0.0_f32); page.regions.len()];
+    for (block, &probability) in page.blocks.iter().zip(&*probabilities) {
+        let region = &page.regions[block.region as usize];
+        let around = if region.n_children == 0 {
+            region.parent
+        } else {
+            block.region
+        };
+        let (all, in_main) = &mut texts[around as usize];
+        *all += block.stats.units;
+        *in_main += block.stats.units * probability;
+    }
+    let total = page.regions[0].stats.units;
+    let expected: Vec<f32> = (0..page.regions.len())
+        .map(|at| {
+            let stats = &page.regions[at].stats;
+            let has_data = n_cells[at] >= DATA_CELLS_MIN
+                && stats.units * 2.0 < total
+                && stats.link_share() <= DATA_LINKS_MAX;
+            if !has_data {
+                return 0.0;
+            }
+            let mut around = page.around(page.regions[at].parent);
+            let text = around
+                .find_map(|region| Some(texts[region as usize]).filter(|(all, _)| *all > 0.0));
+            text.map_or(0.0, |(all, in_main)| share(in_main, all))
+        })
+        .collect();
+    for (probability, block) in probabilities.iter_mut().zip(&page.blocks) {
+        let Some(table) = table_around(page, block.region) else {
+            continue;
+        };
+        let expected = expected[table as usize];
+        if expected > SURELY_MAIN {
+            *probability = probability.max(expected * CELL_TRUST);
         }
     }
 }

@@ -282,6 +282,39 @@ fn a_table_in_an_article_is_kept_whole() {
 }
 
 #[test]
+fn a_table_at_the_end_of_the_body_is_kept() {
+    for n_rows in [4, 8, 11] {
+        let rows: String = (1..=n_rows)
+            .map(|at| format!("<tr><td>{at} May</td><td>{at}.{at} m</td></tr>"))
+            .collect();
+        let body = format!(
+            "<h1>The night of the flood</h1><p>{}</p><p>{}</p><p>{}</p><table><tr><th>Day</th><th>Level</th></tr>{rows}</table>",
+            PROSE[0], PROSE[1], PROSE[2]
+        );
+        let last = format!("{n_rows} May\t{n_rows}.{n_rows} m");
+        let bare = format!("<html><head><title>The flood</title></head><body>{body}</body></html>");
+        check(&bare, &[PROSE[2], "Day\tLevel", &last], &[]);
+        check(
+            &around("The flood", &body),
+            &["Day\tLevel", &last],
+            &["World"],
+        );
+    }
+}
+
+#[test]
+fn a_table_of_links_at_the_end_of_the_body_is_left_out() {
+    let links: String = ["Weather", "Traffic", "Horoscope", "Puzzles", "Jobs", "Cars"]
+        .map(|name| format!("<td><a href='/{name}'>{name}</a></td>"))
+        .concat();
+    let body = format!(
+        "<h1>The night of the flood</h1>{}<table><tr>{links}</tr></table>",
+        paragraphs()
+    );
+    check(&around("The flood", &body), &[PROSE[3]], &["Horoscope"]);
+}
+
+#[test]
 fn a_weak_choice_falls_back_to_the_page_without_boilerplate() {
     let html = around("Contact", "<div>Call us at noon</div>");
     check(&html, &["Call us at noon"], &["All rights reserved"]);
