@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use trawl_tests::caller::assert_free;
 use trawl_tests::{FakeSite, TestApp};
 
 /// A webhook receiver that records event name and body of each request.
@@ -114,6 +115,37 @@ async fn robots_txt_applies_by_user_agent_and_lists_sitemaps() {
     assert!(!site.requests().iter().any(|head| head.contains("/private")));
     let rude = json!({"url": url, "request": "http", "respect_robots": false});
     assert!(paths(&site, &crawled(&app, &rude).await).contains("/private/x"));
+    app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_of_sitemaps_that_finds_none_says_so() {
+    let (app, site) = (TestApp::start().await, FakeSite::start().await);
+    let seed = site.put("/start", "text/html", link("/next"));
+    let request =
+        json!({"url": seed, "request": "http", "sitemap_only": true, "blacklist": ["/no"]});
+    let entries = crawled(&app, &request).await;
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    assert_eq!(
+        (&entries[0]["url"], &entries[0]["status"]),
+        (&json!(seed), &json!(599))
+    );
+    let error = entries[0]["error"].as_str().unwrap();
+    assert!(error.contains("/sitemap.xml"), "{error}");
+    assert_free(&entries[0]);
+    let fetched = site.requests();
+    assert!(
+        !fetched.iter().any(|head| head.starts_with("GET /start")),
+        "{fetched:?}"
+    );
+
+    // None of what it lists may be fetched.
+    let list = format!("{}\n", site.url("/no/1"));
+    site.put("/sitemap.xml", "text/plain", list);
+    let entries = crawled(&app, &request).await;
+    assert_eq!(entries.len(), 1, "{entries:?}");
+    let error = entries[0]["error"].as_str().unwrap();
+    assert!(error.contains("/skipped"), "{error}");
     app.assert_settled().await;
 }
 

@@ -81,7 +81,7 @@ pub(super) async fn drive(
                 }
                 None => {
                     batches = None;
-                    lock(&run.frontier).set_sitemaps_pending(false);
+                    lock(&run.frontier).end_sitemaps();
                 }
             },
             () = run.job.cancel.cancelled(), if !is_stopped => {

@@ -74,6 +74,10 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
         n: leased.n,
         is_open: true,
     };
+    if leased.has_no_sitemap {
+        let failure = no_sitemap(&run);
+        return refused(lease, &leased, SkipReason::Scope, failure).await;
+    }
     let mut plan = PagePlan {
         requested: leased.url.to_string(),
         url: leased.url.clone(),
@@ -164,6 +168,17 @@ async fn produce<'a>(
             _ => return (purse, produced, refused_redirect),
         }
     }
+}
+
+/// Why a crawl of sitemaps only has no pages.
+fn no_sitemap(run: &Run) -> PageFailure {
+    let has_urls = lock(&run.frontier).counts().known > 1;
+    let text = if has_urls {
+        "sitemap_only: no URL of the sitemaps is part of this crawl, see `/crawl/{id}/skipped`"
+    } else {
+        "sitemap_only: no URL was found in the sitemaps that `sitemap_path` or robots.txt names, or in `/sitemap.xml`"
+    };
+    PageFailure::new(status::UNKNOWN, text.to_owned())
 }
 
 /// Skips a page that must not be fetched. Only a seed gets an entry, with the reason. Decision D44.

@@ -24,6 +24,8 @@ pub(crate) struct Leased {
     pub(crate) url: Url,
     /// Whether it is a seed.
     pub(crate) is_seed: bool,
+    /// Whether it is not to be fetched: it stands for sitemaps without pages.
+    pub(crate) has_no_sitemap: bool,
 }
 
 /// Numbers of URLs by status.

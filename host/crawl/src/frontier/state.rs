@@ -31,6 +31,8 @@ pub(crate) struct Frontier {
     /// Number of seeds; they have the lowest numbers.
     pub(super) n_seeds: u32,
     are_sitemaps_pending: bool,
+    /// The seed that stands for sitemaps without pages.
+    without_sitemap: Option<u32>,
     stop: Option<StopReason>,
 }
 
@@ -49,6 +51,7 @@ impl Frontier {
             n_done: 0,
             n_seeds: 0,
             are_sitemaps_pending: false,
+            without_sitemap: None,
             stop: None,
             plan,
         }
@@ -69,6 +72,25 @@ impl Frontier {
     /// Sets whether sitemaps are still being read: then an empty frontier waits.
     pub(crate) fn set_sitemaps_pending(&mut self, pending: bool) {
         self.are_sitemaps_pending = pending;
+    }
+
+    /// The sitemaps have ended. If a crawl of sitemaps only found no page in them, its seed stands
+    /// for them: it becomes a failed page with the reason.
+    pub(crate) fn end_sitemaps(&mut self) {
+        self.are_sitemaps_pending = false;
+        let counts = self.counts();
+        let has_pages = counts.known > counts.skipped;
+        if !self.plan.sitemap.only || has_pages || self.stop.is_some() {
+            return;
+        }
+        let seed = normal(&self.plan.seed.url);
+        self.without_sitemap = match self.table.find(&seed) {
+            Some(n) => {
+                self.revive(n, 0);
+                Some(n)
+            }
+            None => self.insert(&seed, 0, UrlStatus::Waiting),
+        };
     }
 
     /// Which of these URLs are new, and would be matched with the expressions of the plan.
@@ -135,7 +157,8 @@ impl Frontier {
                     return Lease::Page(Leased {
                         n,
                         url,
-                        is_seed: n < self.n_seeds,
+                        is_seed: n < self.n_seeds || self.without_sitemap == Some(n),
+                        has_no_sitemap: self.without_sitemap == Some(n),
                     });
                 }
                 Err(_) => self.skip(n, SkipReason::Scheme),
