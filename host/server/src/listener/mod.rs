@@ -113,8 +113,8 @@ async fn accept(
     }
 }
 
-/// Sends a refusal. The connection stays open for a moment if possible: a peer that is still sending
-/// when it closes never sees the answer.
+/// Sends a refusal. The connection stays open for a moment if possible: a peer that is still
+/// sending when it closes never sees the answer.
 fn refuse(stream: TcpStream, response: &[u8], tasks: &TaskTracker, lingering: &Arc<Semaphore>) {
     // The socket's buffer is empty: either all of it fits, or the peer is gone.
     let _sent = stream.try_write(response);
