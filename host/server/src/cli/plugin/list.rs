@@ -58,7 +58,9 @@ fn manifest_status(source: Source) -> anyhow::Result<Value> {
         manifest: plugins_file(source.manifest)?,
         cache_dir: crate_dir::cache(source.cache_dir)?,
     };
-    Ok(serde_json::to_value(Plugins::start_reporting(config, report_compiling)?.status())?)
+    Ok(serde_json::to_value(
+        Plugins::start_reporting(config, report_compiling)?.status(),
+    )?)
 }
 
 fn print(plugins: &[Value], out: &mut dyn Write) -> anyhow::Result<()> {
