@@ -234,6 +234,15 @@ async fn the_path_of_fetch_is_a_url() {
         (&got[0]["status"], got[0]["metadata"].get("title")),
         (&json!(200), None)
     );
+    // The path may be all that a POST says.
+    let bare = [("content-type", "text/plain")];
+    let posted = async |path: &str, body: &str| {
+        let sent = app.send(Method::POST, path, &bare, body.to_owned()).await;
+        sent.unwrap()
+    };
+    assert_eq!(posted(&path, "").await.json()[0]["status"], 200);
+    assert_eq!(posted(&path, "x").await.status, 415);
+    assert_eq!(posted("/scrape", "").await.status, 415);
     // Without a scheme the URL is `https`, which this site does not support.
     let entry = &app
         .get(&format!("/fetch/{}/page", site.address))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
+use axum::body::{Bytes, HttpBody as _};
 use axum::extract::Request;
 use axum::http::Method;
 use axum::response::Response;
@@ -105,11 +105,13 @@ pub(crate) async fn receive(
     terms: Terms,
 ) -> Result<Received, ApiError> {
     let format = ResponseFormat::of(request.headers());
-    if *request.method() != Method::GET {
+    let path = request.uri().path().trim_start_matches("/v1").to_owned();
+    // The path of `/fetch` may be all that a request says.
+    let is_complete = path.starts_with("/fetch/") && request.body().is_end_stream();
+    if *request.method() != Method::GET && !is_complete {
         body::require_json(request.headers())?;
     }
     let idempotency_key = idempotency::key(request.headers())?;
-    let path = request.uri().path().trim_start_matches("/v1").to_owned();
     let request_id = request
         .extensions()
         .get::<RequestId>()
