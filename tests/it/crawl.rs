@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use trawl_model::clock::Timestamp;
 use trawl_tests::trap::MANY_LINKS;
 use trawl_tests::{Caller, TestApp, TrapSite};
 
@@ -45,6 +46,12 @@ impl Stage {
         let status = self.app.get(&format!("/crawl/{id}")).await.json();
         assert_eq!(status["state"], "ended", "{status}");
         assert_eq!(status["pages"], entries.len(), "{status}");
+        for (seconds, time) in [("created_at", "created"), ("ended_at", "ended")] {
+            let seconds = status[seconds].as_i64().unwrap();
+            let expected = Timestamp(seconds * 1000).to_string();
+            let time = status[time].as_str().unwrap();
+            assert_eq!(time[..19], expected[..19], "{status}");
+        }
         let addresses: BTreeSet<&str> = entries.iter().map(url).collect();
         let is_page = |entry: &&Value| entry["error"].is_null();
         let n_pages = entries.iter().filter(is_page).count();

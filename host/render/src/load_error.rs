@@ -50,7 +50,11 @@ pub(super) fn load_error(error: &str, is_download: bool, wants_screenshot: bool)
         | "ERR_INVALID_HTTP_RESPONSE" => status::ABORTED,
         _ => status::UNREACHABLE_OR_REFUSED,
     };
-    RenderError::Load(code, format!("the page cannot be loaded: {error}"))
+    let hint = match error.trim_start_matches("net::") {
+        "ERR_SSL_PROTOCOL_ERROR" => "; write `http://` for a site without TLS",
+        _ => "",
+    };
+    RenderError::Load(code, format!("the page cannot be loaded: {error}{hint}"))
 }
 
 #[cfg(test)]

@@ -250,6 +250,8 @@ async fn the_path_of_fetch_is_a_url() {
         .json()[0];
     assert_eq!(entry["url"], format!("https://{}/page", site.address));
     assert_eq!(entry["status"], 526);
+    let error = entry["error"].as_str().unwrap();
+    assert!(error.contains("write `http://`"), "{error}");
     for (path, body, part) in [
         ("/fetch/", json!({}), "url"),
         ("/fetch/a.example/", json!([]), "Deserialization error"),

@@ -65,7 +65,9 @@ pub enum EgressFault {
     #[error("the host is unreachable")]
     Unreachable,
     /// The TLS handshake failed, mostly because of the certificate.
-    #[error("the TLS handshake failed: the site's certificate or TLS configuration is not valid")]
+    #[error(
+        "the TLS handshake failed: the site's certificate or TLS configuration is not valid; a URL without a scheme means `https://`, write `http://` for a site without TLS"
+    )]
     Tls,
     /// The upstream proxy failed.
     #[error("the upstream proxy did not connect to the site")]

@@ -381,7 +381,7 @@ pub(super) mod tests {
             header::HeaderName::from_static("x-forwarded-for"),
             http::HeaderValue::from_static("8.8.8.8"),
         )]);
-        let trusted = ["10.0.0.0/8".parse().expect("a range")];
+        let trusted: [IpNet; 1] = ["10.0.0.0/8".parse().expect("a range")];
         let of = |ip: &str| client(ip.parse().expect("an address"), &headers, &trusted).to_string();
         assert_eq!(of("11.0.0.1"), "11.0.0.1");
         assert_eq!(of("10.0.0.1"), "8.8.8.8");
