@@ -234,6 +234,33 @@ async fn the_path_of_fetch_is_a_url() {
         (&got[0]["status"], got[0]["metadata"].get("title")),
         (&json!(200), None)
     );
+    // A reader gets the content alone.
+    let accept = async |path: &str, accept: &str| {
+        let headers = [("accept", accept)];
+        app.send(Method::GET, path, &headers, String::new())
+            .await
+            .unwrap()
+    };
+    let markdown = accept(&path, "text/markdown").await;
+    let text = String::from_utf8_lossy(&markdown.body).into_owned();
+    assert!(
+        markdown.status == 200 && text.starts_with("# A page"),
+        "{text}"
+    );
+    let media_type = "text/markdown; charset=utf-8";
+    assert_eq!(markdown.header("content-type"), media_type);
+    assert_eq!(markdown.header("x-page-status"), "200");
+    assert_eq!(markdown.header("x-page-url"), site.url("/page?q=1"));
+    assert!(markdown.header("x-cost").parse::<f64>().unwrap() >= 0.0);
+    let browser = accept(&path, "text/html,application/xml;q=0.9,*/*;q=0.8").await;
+    assert_eq!(browser.header("content-security-policy"), "sandbox");
+    assert!(String::from_utf8_lossy(&browser.body).contains("<h1"));
+    let json = accept(&path, "application/json, text/plain, */*").await;
+    assert_eq!(json.json()[0]["status"], 200);
+    let missing = format!("/fetch/{}", site.url("/nowhere"));
+    let missing = accept(&missing, "text/plain").await;
+    assert_eq!(missing.status, 502);
+    assert!(missing.error().contains("404"), "{}", missing.error());
     // The path may be all that a POST says.
     let bare = [("content-type", "text/plain")];
     let posted = async |path: &str, body: &str| {

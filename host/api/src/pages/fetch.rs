@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Extension;
 use axum::extract::{Request, State};
-use axum::http::Uri;
+use axum::http::{Method, Uri};
 use axum::response::Response;
 use serde_json::value::to_raw_value;
 
@@ -13,11 +13,14 @@ use trawl_billing::Account;
 use trawl_plan::address;
 use trawl_wire::{Entry, ScrapeRequest, Verb};
 
+use super::reader::ContentForm;
 use super::scrape;
 use crate::Api;
 use crate::http::body::BODY_BYTES_MAX;
 use crate::http::error::ApiError;
 use crate::http::fields::Unique;
+use crate::http::format::ResponseFormat;
+use crate::http::idempotency;
 use crate::http::request::{ApiRequest, serve};
 
 /// What precedes the URL in the path.
@@ -27,7 +30,7 @@ const PREFIX: &str = "/fetch/";
     method(get, post),
     path = "/fetch/{domain}/{path}",
     description = "Fetches `https://domain/path`, including the query, as `/scrape` does. The optional body has the other parameters; a \
-        GET has no body.",
+        GET has no body, and with an `Accept` that prefers `text/markdown`, `text/html` or `text/plain` its answer is the content alone.",
     params(
         ("domain" = String, Path, description = "Host of the page", example = "sample.trawl.test"),
         ("path" = String, Path, description = "Path of the page; may contain slashes, may be empty", example = "tides"),
@@ -36,6 +39,8 @@ const PREFIX: &str = "/fetch/";
         example = json!({"return_format": "text"})),
     responses(
         (status = 200, description = "A list with one entry", body = Vec<Entry>),
+        (status = 502, description = "The page failed, and only its content was asked for",
+            example = json!({"error": "the site answered 404 Not Found"})),
     ),
     security(("key" = []))
 )]
@@ -45,9 +50,26 @@ pub(crate) async fn fetch(
     request: Request,
 ) -> Result<Response, ApiError> {
     let url = target(request.uri())?;
-    let work = |request: ApiRequest| async move {
-        let body = with_url(&request.body, &url)?;
-        scrape::pages(request.with_body(body), Verb::Scrape).await
+    let form = match *request.method() {
+        Method::GET => ContentForm::of(request.headers()),
+        _ => None,
+    };
+    if form.is_some() && idempotency::key(request.headers())?.is_some() {
+        let reason =
+            "Idempotency-Key: only for answers as JSON, leave it or the header `Accept` out";
+        return Err(ApiError::Invalid(reason.to_owned()));
+    }
+    let work = move |request: ApiRequest| async move {
+        let body = with_url(&request.body, &url, form)?;
+        let memory = request.service.memory();
+        let memory = memory.share(&request.account.id.to_string());
+        let mut request = request.with_body(body);
+        let Some(form) = form else {
+            return scrape::pages(request, Verb::Scrape).await;
+        };
+        request.format = ResponseFormat::Json;
+        let entries = scrape::pages(request, Verb::Scrape).await?;
+        form.response(entries, &memory).await
     };
     serve(&api, account, request, BODY_BYTES_MAX, work).await
 }
@@ -77,8 +99,9 @@ fn target(uri: &Uri) -> Result<String, ApiError> {
     }
 }
 
-/// The request object of the body with its `url` set.
-fn with_url(body: &[u8], url: &str) -> Result<Vec<u8>, ApiError> {
+/// The request object of the body with its `url` set, and with the format of the content if that is
+/// all that is returned.
+fn with_url(body: &[u8], url: &str, form: Option<ContentForm>) -> Result<Vec<u8>, ApiError> {
     let invalid =
         |error: serde_json::Error| ApiError::Invalid(format!("Deserialization error: {error}"));
     let mut fields = match body.trim_ascii() {
@@ -86,6 +109,10 @@ fn with_url(body: &[u8], url: &str) -> Result<Vec<u8>, ApiError> {
         body => serde_json::from_slice::<Unique>(body).map_err(invalid)?.0,
     };
     fields.insert("url".to_owned(), to_raw_value(url).map_err(invalid)?);
+    if let Some(form) = form {
+        let format = to_raw_value(form.return_format()).map_err(invalid)?;
+        fields.insert("return_format".to_owned(), format);
+    }
     serde_json::to_vec(&fields).map_err(invalid)
 }
 
@@ -113,7 +140,7 @@ mod tests {
     #[test]
     fn the_body_has_the_other_parameters() {
         let check = |body: &str, expected: &str| {
-            let made = with_url(body.as_bytes(), "https://a.com").expect("a body");
+            let made = with_url(body.as_bytes(), "https://a.com", None).expect("a body");
             assert_eq!(String::from_utf8_lossy(&made), expected);
         };
         check("", r#"{"url":"https://a.com"}"#);
@@ -121,8 +148,11 @@ mod tests {
             r#" {"limit": 1e2, "url": "b.com"}"#,
             r#"{"limit":1e2,"url":"https://a.com"}"#,
         );
+        let made = with_url(b"", "https://a.com", Some(ContentForm::Html)).expect("a body");
+        let expected = r#"{"return_format":"raw","url":"https://a.com"}"#;
+        assert_eq!(String::from_utf8_lossy(&made), expected);
         for bad in ["[]", "3", "{", r#"{"a":1,"a":1}"#] {
-            let error = with_url(bad.as_bytes(), "https://a.com").expect_err(bad);
+            let error = with_url(bad.as_bytes(), "https://a.com", None).expect_err(bad);
             assert!(
                 matches!(error, ApiError::Invalid(text) if text.starts_with("Deserialization error: "))
             );

@@ -1,6 +1,7 @@
 //! Endpoints that return pages by their URLs, or transform HTML that the client sends.
 
 pub(crate) mod fetch;
+mod reader;
 pub(crate) mod scrape;
 pub(crate) mod screenshot;
 pub(crate) mod transform;
