@@ -374,7 +374,7 @@ async fn a_waiting_page_learns_that_the_balance_is_used_up() {
     });
     tokio::task::yield_now().await;
     page.post(&charge(100)).await.expect("posted");
-    let error = tokio::time::timeout(Duration::from_secs(5), next).await;
+    let error = tokio::time::timeout(Duration::from_secs(20), next).await;
     let error = error.expect("in time").expect("no panic");
     assert_eq!(error, Some(FundsError::Empty));
 }

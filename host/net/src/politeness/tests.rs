@@ -5,6 +5,8 @@ use tokio::time::timeout;
 use super::*;
 
 const SOON: Duration = Duration::from_millis(20);
+/// How late a task may note its own start.
+const LATE: Duration = Duration::from_millis(15);
 
 fn politeness(in_flight_per_host: usize) -> Arc<Politeness> {
     Politeness::new(&PolitenessConfig { in_flight_per_host })
@@ -80,7 +82,7 @@ async fn a_crawl_delay_holds_among_accounts_and_one_account_waits_once() {
     let place = starts.iter().position(|(owner, _)| *owner == "one");
     assert!(place.expect("served") <= 2, "{starts:?}");
     for pair in starts.windows(2) {
-        assert!(pair[1].1 - pair[0].1 >= DELAY, "{starts:?}");
+        assert!(pair[1].1 - pair[0].1 >= DELAY - LATE, "{starts:?}");
     }
 }
 
@@ -139,7 +141,7 @@ async fn requests_with_a_delay_start_one_after_the_other() {
     let starts = starts.into_inner().expect("no panic");
     assert_eq!(starts.len(), 4);
     for pair in starts.windows(2) {
-        assert!(pair[1] - pair[0] >= DELAY, "{:?}", pair[1] - pair[0]);
+        assert!(pair[1] - pair[0] >= DELAY - LATE, "{:?}", pair[1] - pair[0]);
     }
 }
 
@@ -175,11 +177,11 @@ async fn a_delay_does_not_slow_other_tasks() {
 #[tokio::test]
 async fn a_paused_host_is_not_contacted() {
     let politeness = politeness(64);
+    let before = Instant::now();
     assert_eq!(
         politeness.backoff("a.example", Some("1")),
         Duration::from_secs(1)
     );
-    let before = Instant::now();
     assert!(timeout(SOON, politeness.permit("A.EXAMPLE")).await.is_err());
     assert!(timeout(SOON, politeness.permit("b.example")).await.is_ok());
     let _permit = politeness.permit("a.example").await;
