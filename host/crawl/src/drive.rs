@@ -180,7 +180,7 @@ fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> mpsc::Receiver<Batch> {
         let all = async { tokio::join!(reading, screening) };
         tokio::select! {
             _ = all => {}
-            // However slow the site is: nobody needs its URLs any more.
+            // However slow the site is: its URLs are not needed any more.
             () = screened.closed() => {}
         }
     });

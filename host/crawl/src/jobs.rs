@@ -28,8 +28,10 @@ impl Jobs {
     pub(super) fn enter(&self, job: &Arc<Job>, places: CrawlPlaces) -> Option<Membership> {
         match lock(&self.0).entry(job.id.clone()) {
             Entry::Occupied(_) => return None,
-            Entry::Vacant(vacant) => vacant.insert(Arc::clone(job)),
-        };
+            Entry::Vacant(vacant) => {
+                vacant.insert(Arc::clone(job));
+            }
+        }
         Some(Membership {
             jobs: self.clone(),
             job: Arc::clone(job),

@@ -32,7 +32,7 @@ pub(crate) async fn read(
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
 
-/// Removes the page logs of deleted crawls. One that cannot be removed does not keep the others.
+/// Removes the page logs of deleted crawls. One that cannot be removed is logged.
 pub(crate) fn remove(data: &Path, ids: &[String]) {
     for id in ids {
         if let Err(error) = PageLog::remove(data, id) {
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_log_that_stays_does_not_keep_the_others() {
+    fn after_a_page_log_that_stays_the_others_are_removed() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |id: &str| folder.path().join("crawls").join(format!("{id}.pages"));
         // Not a file, so it cannot be removed like one.
