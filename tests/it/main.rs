@@ -12,6 +12,8 @@ mod canaries;
 mod connections;
 mod crawl;
 mod crawl_kill;
+mod crawl_resume;
+mod crawl_sitemaps;
 mod drain;
 mod egress;
 mod extraction;

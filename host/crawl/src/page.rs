@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use url::Url;
@@ -15,9 +15,9 @@ use trawl_model::outcome::PageOutcome;
 use trawl_model::{Charge, Discovered, Nanodollars, PageFailure, SkipReason, StopReason};
 use trawl_plan::{FetchPlan, Pace, PagePlan};
 
+use super::batch::Recorded;
 use super::frontier::Leased;
 use super::lock;
-use super::recorder::Recorded;
 use super::run::Run;
 
 /// Pages in a row that could not be paid, after which the crawl ends. One alone may be larger than
@@ -138,14 +138,15 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
 }
 
 /// Serves and extracts a page. One that could not be paid because of other pages in flight is tried
-/// once more, with all that it needs reserved from the start. Returns also why one of its redirects
-/// was refused.
+/// once more, with all that it needs reserved from the start, unless that would take too long.
+/// Returns also why one of its redirects was refused.
 async fn produce<'a>(
     run: &'a Run,
     leased: &Leased,
     plan: &'a PagePlan,
     page_id: &'a str,
 ) -> (Purse<'a>, Produced, Option<SkipReason>) {
+    let started = Instant::now();
     let mut least = Nanodollars::ZERO;
     loop {
         let context = &run.context;
@@ -161,8 +162,9 @@ async fn produce<'a>(
         let refused_redirect = run.gate.leave(&leased.url);
         let is_first = least == Nanodollars::ZERO;
         let has_failed = produced.outcome.error.is_some();
+        let is_retried = is_first && has_failed && refused_redirect.is_none();
         match purse.needs_another_try().await {
-            Some(needed) if is_first && has_failed && refused_redirect.is_none() => {
+            Some(needed) if is_retried && started.elapsed() < plan.fetch.timeout / 2 => {
                 least = needed;
                 purse.void(produced.outcome.error.as_deref().unwrap_or_default());
             }

@@ -451,3 +451,47 @@ async fn an_account_that_reached_its_limit_stores_no_more_events() {
     good.has(1).await;
     world.end().await;
 }
+
+#[tokio::test]
+async fn every_destination_of_an_account_gets_its_turn() {
+    // More than one batch has.
+    const N_EVENTS: usize = 110;
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let world = world(directory.path()).await;
+    let receiver = Receiver::start(&[200]).await;
+    // The destinations are one more than are served at once.
+    let hook = |n: u64| {
+        let hook = format!("http://{}/{n}", receiver.address);
+        address::receiver(&hook).expect("a URL")
+    };
+    let stored = Timestamp(world.clock.now().0 - 1_000);
+    let rows = (1..=9).flat_map(|n| {
+        let events = (n * 1_000..).take(N_EVENTS);
+        let hook = hook(n);
+        events.map(move |event| found(event, &hook).into_row(stored))
+    });
+    let rows: Vec<_> = rows.collect();
+    world.store.outbox_push(&rows).await.expect("stored");
+    world.hooks.wake.notify_one();
+    let received = receiver.has(9 * N_EVENTS).await;
+    world.until_empty().await;
+    let destinations: Vec<u64> = received
+        .iter()
+        .map(|request| {
+            let body: Value = serde_json::from_str(&request.body).expect("JSON");
+            let content = body["content"].as_str().unwrap_or_default();
+            let n: u64 = content
+                .trim_start_matches("page ")
+                .parse()
+                .expect("an event");
+            n / 1_000
+        })
+        .collect();
+    let first_of_last = destinations.iter().position(|n| *n == 9);
+    let before = &destinations[..first_of_last.expect("the ninth has events")];
+    for n in 1..9 {
+        let count = before.iter().filter(|other| **other == n).count();
+        assert!(count < N_EVENTS, "{n} was finished before the ninth began");
+    }
+    world.end().await;
+}
