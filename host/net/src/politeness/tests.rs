@@ -239,3 +239,52 @@ async fn the_number_of_paused_hosts_is_bounded() {
     }
     assert!(politeness.hosts_known() <= IDLE_HOSTS_MAX * 2 + SWEEP_FROM);
 }
+
+/// A crawl delay of robots.txt that this account obeys.
+fn under_crawl_delay(account: &str, host_delay: Duration) -> RequestPace {
+    RequestPace {
+        owner: Owner::of(account),
+        host_delay,
+        ..RequestPace::default()
+    }
+}
+
+#[tokio::test]
+async fn an_unused_permit_delays_nobody() {
+    let politeness = politeness(64);
+    let hour = Duration::from_secs(3_600);
+    let own = RequestPace {
+        delay: hour,
+        ..under_crawl_delay("one", hour)
+    };
+    // The second and the third wait for the first: they learn that it was not used.
+    let first = politeness.permit_with("a.example", own).await;
+    let other = under_crawl_delay("other", hour);
+    let mut others = std::pin::pin!(politeness.permit_with("a.example", other));
+    assert!(timeout(SOON, others.as_mut()).await.is_err());
+    first.unused();
+    let second = timeout(Duration::from_secs(10), others).await;
+    second.expect("no delay").unused();
+    let third = timeout(
+        Duration::from_secs(10),
+        politeness.permit_with("a.example", own),
+    );
+    drop(third.await.expect("no delay of its own either"));
+    // The third was used.
+    let fourth = politeness.permit_with("a.example", other);
+    assert!(timeout(SOON, fourth).await.is_err());
+}
+
+#[tokio::test]
+async fn an_unused_permit_does_not_undo_a_later_request() {
+    let politeness = politeness(64);
+    let minute = Duration::from_secs(60);
+    let short = under_crawl_delay("one", Duration::from_nanos(1));
+    let unused = politeness.permit_with("a.example", short).await;
+    tokio::time::sleep(SOON).await;
+    let later = under_crawl_delay("other", Duration::from_nanos(1));
+    drop(politeness.permit_with("a.example", later).await);
+    unused.unused();
+    let next = politeness.permit_with("a.example", under_crawl_delay("next", minute));
+    assert!(timeout(SOON, next).await.is_err());
+}
