@@ -283,8 +283,9 @@ async fn an_unused_permit_does_not_undo_a_later_request() {
     let unused = politeness.permit_with("a.example", short).await;
     tokio::time::sleep(SOON).await;
     let later = under_crawl_delay("other", Duration::from_nanos(1));
-    drop(politeness.permit_with("a.example", later).await);
+    let used = politeness.permit_with("a.example", later).await;
     unused.unused();
     let next = politeness.permit_with("a.example", under_crawl_delay("next", minute));
     assert!(timeout(SOON, next).await.is_err());
+    drop(used);
 }

@@ -47,7 +47,8 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
     assert_eq!(next, Some(Timestamp(11)));
 
     let ids = ["2".to_owned(), "unknown".to_owned()];
-    let done = store.outbox_done(&channel(1, "b"), &ids, Timestamp(12));
+    let channel_b = channel(1, "b");
+    let done = store.outbox_done(&channel_b, &ids, Timestamp(12));
     assert_eq!(done.await.expect("written"), 1);
     let tried = ["1".to_owned(), "3".to_owned()];
     let a = channel(1, "a");

@@ -171,12 +171,13 @@ impl OwnHttp {
         let meter = PurseMeter { purse, pool_price };
         let fetcher = &self.fetcher;
         let fetched = fetcher.fetch_if(&permit, url, plan, caller, condition, Some(&meter));
-        match timeout(left, fetched).await {
-            Ok(fetched) => fetched,
-            Err(_elapsed) => Err(match purse.unmet_wait().await {
+        let timed_out = Err(FetchError::TimedOut(plan.timeout));
+        match timeout(left, fetched).await.unwrap_or(timed_out) {
+            Err(FetchError::TimedOut(time)) => Err(match purse.unmet_wait().await {
                 Some(failure) => FetchError::Refused(failure),
-                None => FetchError::TimedOut(plan.timeout),
+                None => FetchError::TimedOut(time),
             }),
+            fetched => fetched,
         }
     }
 }
