@@ -161,7 +161,7 @@ async fn several_seeds_are_one_crawl_under_one_limit() {
     let queued = field.app.post("/crawl", &[], &queued).await;
     let id = queued.json()["id"].as_str().unwrap().to_owned();
     assert_eq!(queued.header("x-crawl-id"), id);
-    for _ in 0..200 {
+    for _ in 0..1_200 {
         let status = field.app.get(&format!("/crawl/{id}")).await.json();
         if status["state"] == "ended" {
             assert_eq!(

@@ -7,17 +7,18 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use trawl_tests::{Caller, FakeSite, ServerProcess, World, run_program};
 
-/// Upper bound on a shutdown that waits only for pages of one second each.
-const SOON: Duration = Duration::from_secs(15);
+/// Upper bound on a shutdown that waits only for pages of a few seconds.
+const SOON: Duration = Duration::from_secs(30);
 
-/// Pages that take a second each and link to one another.
+/// Pages that each take 450 ms longer than the one before: the first is there at once, the others
+/// are in flight for a while.
 fn slow_pages(site: &FakeSite, count: usize) -> Vec<String> {
     (0..count)
-        .map(|n| site.url(&format!("/slow/{n}")))
+        .map(|n| site.url(&format!("/slow/{}", n * 450)))
         .collect()
 }
 
-/// Waits until a server that is shutting down until_refused new requests.
+/// Waits until a server that is shutting down refuses new requests.
 async fn until_refused(caller: &Caller) {
     for _ in 0..100 {
         let sent = caller.send(Method::GET, "/data/credits", &[], String::new());
@@ -115,7 +116,7 @@ async fn background_crawls_resume_in_the_next_server() {
 
     server.start_again();
     let mut state = Value::Null;
-    for _ in 0..200 {
+    for _ in 0..1_200 {
         state = server.get(&path).await.json();
         if state["state"] == "ended" {
             break;

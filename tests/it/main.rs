@@ -13,6 +13,8 @@ mod command;
 mod connections;
 mod crawl;
 mod crawl_kill;
+mod crawl_resume;
+mod crawl_sitemaps;
 mod drain;
 mod egress;
 mod extraction;

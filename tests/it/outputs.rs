@@ -24,7 +24,7 @@ async fn generation(app: &TestApp) -> u64 {
 
 /// Waits for a newer generation than this one.
 async fn reloaded(app: &TestApp, before: u64) {
-    let soon = std::time::Duration::from_secs(20);
+    let soon = std::time::Duration::from_secs(60);
     let reload = async {
         while generation(app).await == before {
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;

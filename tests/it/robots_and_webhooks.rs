@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use trawl_model::Nanodollars;
 use trawl_tests::caller::assert_free;
 use trawl_tests::{FakeSite, TestApp};
 
@@ -226,4 +227,46 @@ async fn webhooks_that_can_never_be_delivered_are_refused() {
         assert!(error.starts_with("webhooks"), "{destination}: {error}");
         assert!(error.contains(says), "{destination}: {error}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn events_about_credits_are_about_what_was_spent() {
+    let (app, site, receiver) = (
+        TestApp::start().await,
+        FakeSite::start().await,
+        Receiver::start().await,
+    );
+    // A million bytes' worth: less than a crawl reserves ahead for its first page.
+    let (_, poor) = app.another("poor", Nanodollars(1_000_000)).await;
+    site.put("/robots.txt", "text/plain", "");
+    let first = site.put("/first", "text/html", link("/large"));
+    site.put("/large", "text/html", "x".repeat(600_000));
+    let crawl = async |limit: u32| {
+        let request = json!({
+            "url": first, "request": "http", "return_format": "empty", "cache": false, "limit": limit,
+            "webhooks": {
+                "destination": format!("http://{}/hook", receiver.address),
+                "on_credits_depleted": true, "on_credits_half_depleted": true, "on_website_status": true,
+            },
+        });
+        let entries = poor.post("/crawl", &[], &request).await.json();
+        let entries = entries.as_array().unwrap().clone();
+        assert_eq!(entries.len(), limit as usize, "{entries:?}");
+        assert!(entries.iter().all(|entry| entry["error"].is_null()));
+    };
+    let sent = async |count| {
+        let events = receiver.has(count).await;
+        // Others that are due would arrive with these.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert_eq!(receiver.events.lock().unwrap().len(), events.len());
+        let names = events.into_iter().map(|(event, _)| event);
+        names.collect::<BTreeSet<_>>()
+    };
+    crawl(1).await;
+    let of_end = BTreeSet::from(["on_website_status".to_owned()]);
+    assert_eq!(sent(1).await, of_end, "nearly nothing was spent");
+    crawl(2).await;
+    let half = BTreeSet::from(["on_website_status", "on_credits_half_depleted"].map(str::to_owned));
+    assert_eq!(sent(3).await, half, "more than half, and not all");
+    app.assert_settled().await;
 }

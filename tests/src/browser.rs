@@ -11,7 +11,7 @@ use crate::World;
 /// The browser that the build script found.
 const BROWSER: Option<&str> = option_env!("TRAWL_TEST_BROWSER");
 /// Upper bound on the time in which killed processes disappear.
-const VANISH_TIME_MAX: Duration = Duration::from_secs(10);
+const VANISH_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// The browser of one world. It is a script that records its process group and then becomes the
 /// browser, so the processes of tests that run at the same time can be told apart.

@@ -89,22 +89,22 @@ impl Allotment {
         }
     }
 
-    /// What keeps a page that needs this much from it.
-    pub(crate) fn shortfall(&self, wanted: Nanodollars) -> Shortfall {
-        let (is_of_run, spent, in_flight) = self.with(|state| {
-            let is_of_run = state.allowed(self.ceiling) < wanted;
-            (is_of_run, state.spent, state.in_flight)
-        });
-        if is_of_run {
+    /// What keeps a page with the portion `own` from having this much in all.
+    pub(crate) fn shortfall(&self, wanted: Nanodollars, own: Nanodollars) -> Shortfall {
+        self.with(|state| self.shortfall_of(state, wanted, own))
+    }
+
+    fn shortfall_of(&self, state: &State, wanted: Nanodollars, own: Nanodollars) -> Shortfall {
+        if own + state.allowed(self.ceiling) < wanted {
             return Shortfall {
                 cap: Cap::Run,
                 wanted,
                 of: self.ceiling,
-                spent,
-                elsewhere: in_flight,
+                spent: state.spent,
+                elsewhere: state.in_flight - own,
             };
         }
-        self.wallet.shortfall(wanted)
+        self.wallet.shortfall(wanted, own + state.unused)
     }
 
     /// The most that the run may still be charged, pages in flight included.
@@ -197,26 +197,13 @@ impl Allotment {
         self.with(|state| {
             let room = own + state.allowed(self.ceiling);
             if room < needed {
-                return Err(Shortfall {
-                    cap: Cap::Run,
-                    wanted: needed,
-                    of: self.ceiling,
-                    spent: state.spent,
-                    elsewhere: state.in_flight - own,
-                });
+                return Err(self.shortfall_of(state, needed, own));
             }
             let preferred = preferred.min(room);
             self.grow(state, preferred - own);
             let portion = preferred.min(own + state.unused);
             if portion < needed {
-                let funds = self.wallet.funds();
-                return Err(Shortfall {
-                    cap: Cap::Balance,
-                    wanted: needed,
-                    of: funds.balance,
-                    spent: Nanodollars::ZERO,
-                    elsewhere: funds.held - own - state.unused,
-                });
+                return Err(self.shortfall_of(state, needed, own));
             }
             state.unused = state.unused - (portion - own);
             state.in_flight += portion - own;

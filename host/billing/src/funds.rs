@@ -18,6 +18,18 @@ impl Funds {
     pub fn available(&self) -> Nanodollars {
         self.balance - self.held
     }
+
+    /// What keeps a page that needs this much from it. `own` is the part of the reserved money that
+    /// the page can use: its reservation, and what its run has reserved for no page.
+    pub(crate) fn shortfall(&self, wanted: Nanodollars, own: Nanodollars) -> Shortfall {
+        Shortfall {
+            cap: Cap::Balance,
+            wanted,
+            of: self.balance,
+            spent: Nanodollars::ZERO,
+            elsewhere: self.held - own,
+        }
+    }
 }
 
 /// Why nothing could be reserved.

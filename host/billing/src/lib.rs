@@ -22,9 +22,11 @@ mod queue;
 mod reservation;
 mod run_budget;
 mod seats;
+pub mod testing;
 #[cfg(test)]
 mod tests;
 mod top_up;
+mod waiting;
 mod wallet;
 mod writer;
 
@@ -183,7 +185,7 @@ impl Billing {
     /// What keeps a page that needs this much from it now; `None` for an unknown account.
     pub fn shortfall(&self, account: &AccountId, wanted: Nanodollars) -> Option<Shortfall> {
         let wallet = self.accounts.wallet(account)?;
-        Some(wallet.shortfall(wanted))
+        Some(wallet.shortfall(wanted, Nanodollars::ZERO))
     }
 
     /// Resolves when money of this account may have become available, at the latest after a short
@@ -209,22 +211,8 @@ impl Billing {
         deadline: Instant,
     ) -> Result<Reservation, FundsError> {
         let wallet = self.wallet(account)?;
-        let mut waiting = None;
-        loop {
-            let released = wallet.released();
-            match self.reserve_likely(account, ceiling, page_url, run) {
-                Err(FundsError::AllHeld) => {}
-                decided => return decided,
-            }
-            if waiting.is_none() {
-                // Retries once runs know that they must return unused money.
-                waiting = Some(wallet.wait());
-                continue;
-            }
-            if tokio::time::timeout_at(deadline, released).await.is_err() {
-                return Err(FundsError::Short(wallet.shortfall(ceiling)));
-            }
-        }
+        let reserve = || self.reserve_likely(account, ceiling, page_url, run);
+        waiting::when_available(&wallet, None, ceiling, deadline, reserve).await
     }
 
     /// Checks that a run can start: the balance is not used up, and the ledger accepts

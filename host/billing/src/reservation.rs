@@ -9,12 +9,12 @@ use trawl_model::clock::Clock;
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::{Consumed, Entry, EntryKind};
 
-use crate::RECHECK_INTERVAL;
 use crate::allotment::Allotment;
 use crate::error::BillingError;
 use crate::flights::Growing;
 use crate::funds::{Cap, Funds, FundsError, Shortfall};
 use crate::queue::{ChargeSource, Effect, Item, Queue};
+use crate::waiting::{released, wait_for};
 use crate::wallet::Wallet;
 
 /// URLs are truncated to this length in the ledger, in bytes.
@@ -38,7 +38,7 @@ pub struct Reservation {
     /// The allotment that it is a portion of, for a page of a run with a budget.
     source: Option<Source>,
     consumed: Consumed,
-    /// Reserves in the ledger.
+    /// Reserves of its own in the ledger; a portion of an allotment has none.
     n_reserves: u32,
     is_open: bool,
 }
@@ -49,8 +49,8 @@ struct Source {
     post_id: String,
 }
 
-/// A page that waits for more, among those of its run and of its account.
-type Waiting<'a> = (Option<Growing<'a>>, Growing<'a>);
+/// A page that waits for more because of this cap, among those of its run and of its account.
+type Waiting<'a> = (Cap, Option<Growing<'a>>, Growing<'a>);
 
 impl Reservation {
     /// Reserves money in an account.
@@ -145,8 +145,7 @@ impl Reservation {
         let mut others_return = None;
         loop {
             // Created before the decision, so that no release in between is missed.
-            let released = allotment.as_ref().map(|allotment| allotment.released());
-            let released_elsewhere = wallet.released();
+            let released = released(&wallet, allotment.as_deref());
             let Err(short) = self.try_grow(needed, preferred) else {
                 return Ok(());
             };
@@ -158,37 +157,28 @@ impl Reservation {
                 others_return = Some(wallet.wait());
                 continue;
             }
-            let (of_run, of_account) = waiting.unwrap_or_else(|| {
+            // What is missing may change from the run's money to the account's. The old entry ends
+            // first: a page that counted twice would look like all of them.
+            let same = waiting.take().filter(|(cap, ..)| *cap == short.cap);
+            let (cap, of_run, of_account) = same.unwrap_or_else(|| {
                 let is_of_run = short.cap == Cap::Run;
                 let of_run = allotment.as_ref().map(|one| one.flights.grow(is_of_run));
-                (of_run, wallet.flights.grow(!is_of_run))
+                (short.cap, of_run, wallet.flights.grow(!is_of_run))
             });
-            waiting = match short.cap {
+            waiting = match cap {
                 Cap::Run => of_run
                     .and_then(Growing::may_wait)
-                    .map(|of_run| (Some(of_run), of_account)),
-                Cap::Balance | Cap::Page => of_account.may_wait().map(|own| (of_run, own)),
+                    .map(|of_run| (cap, Some(of_run), of_account)),
+                Cap::Balance | Cap::Page => of_account.may_wait().map(|own| (cap, of_run, own)),
             };
-            let now = Instant::now();
-            if waiting.is_none() || now >= deadline {
+            if waiting.is_none() || !wait_for(released, deadline).await {
                 return Err(FundsError::Short(short));
             }
-            let released = async {
-                match released {
-                    Some(released) => tokio::select! {
-                        () = released => {}
-                        () = released_elsewhere => {}
-                    },
-                    None => released_elsewhere.await,
-                }
-            };
-            let until = deadline.min(now + RECHECK_INTERVAL);
-            let _elapsed = tokio::time::timeout_at(until, released).await;
         }
     }
 
     fn try_grow(&mut self, needed: Nanodollars, preferred: Nanodollars) -> Result<(), Shortfall> {
-        let was_empty = self.amount == Nanodollars::ZERO;
+        let was_empty = self.amount <= Nanodollars::ZERO;
         let own = self.amount;
         let preferred = preferred.max(needed);
         self.amount = match &self.source {
@@ -203,16 +193,10 @@ impl Reservation {
                 if wallet.funds().available() < needed - own {
                     wallet.reclaim(None);
                 }
-                wallet.change(|funds| {
+                let amount = wallet.change(|funds| {
                     let room = own + funds.available();
                     if room < needed {
-                        return Err(Shortfall {
-                            cap: Cap::Balance,
-                            wanted: needed,
-                            of: funds.balance,
-                            spent: Nanodollars::ZERO,
-                            elsewhere: funds.held - own,
-                        });
+                        return Err(funds.shortfall(needed, own));
                     }
                     let amount = preferred.min(room);
                     funds.held += amount - own;
@@ -220,10 +204,11 @@ impl Reservation {
                     let reserve = self.reserve(amount - own);
                     self.queue.push(Item::one(reserve, Effect::Reserve));
                     Ok(amount)
-                })?
+                })?;
+                self.n_reserves += 1;
+                amount
             }
         };
-        self.n_reserves += 1;
         if was_empty {
             self.enter();
         }
@@ -242,7 +227,7 @@ impl Reservation {
 
     /// Ends the count, after the money was released.
     fn leave(&self) {
-        if self.amount == Nanodollars::ZERO {
+        if self.amount <= Nanodollars::ZERO {
             return;
         }
         if self.wallet.flights.leave() {
@@ -263,6 +248,14 @@ impl Reservation {
     /// The reserved amount, which is the most that the page may cost.
     pub fn ceiling(&self) -> Nanodollars {
         self.amount
+    }
+
+    /// What keeps the page from having this much in all.
+    pub fn shortfall(&self, wanted: Nanodollars) -> Shortfall {
+        match &self.source {
+            Some(source) => source.allotment.shortfall(wanted, self.amount),
+            None => self.wallet.shortfall(wanted, self.amount),
+        }
     }
 
     /// Sets the resources that the page consumed. The ledger records them beside the cost, also for
@@ -342,6 +335,19 @@ impl Reservation {
         self.release(reason);
     }
 
+    /// Releases the whole amount of a page that goes on and will reserve again: a wait must not
+    /// hold money. The ledger has this reason only if it has a reserve of the page, so a portion of
+    /// an allotment leaves no entry.
+    pub fn give_back(mut self, reason: &str) {
+        let Some(source) = &self.source else {
+            return self.release(reason);
+        };
+        self.is_open = false;
+        self.queue.release();
+        source.allotment.end_page(self.amount, Nanodollars::ZERO);
+        self.leave();
+    }
+
     fn release(&mut self, reason: &str) {
         self.is_open = false;
         let reason = truncated(reason, REASON_BYTES_MAX).to_owned();
@@ -417,7 +423,7 @@ pub(crate) fn settlement_id(reservation: &str) -> String {
 
 fn reservable(funds: &Funds, ceiling: Nanodollars) -> Result<Nanodollars, FundsError> {
     let ceiling = ceiling.max(Nanodollars::ZERO);
-    match funds.available() {
+    match funds.available().max(Nanodollars::ZERO) {
         left if left > Nanodollars::ZERO || ceiling == Nanodollars::ZERO => Ok(ceiling.min(left)),
         _ if funds.held > Nanodollars::ZERO => Err(FundsError::AllHeld),
         _ => Err(FundsError::Empty),
@@ -426,4 +432,25 @@ fn reservable(funds: &Funds, ceiling: Nanodollars) -> Result<Nanodollars, FundsE
 
 fn truncated(text: &str, bytes_max: usize) -> &str {
     &text[..text.floor_char_boundary(bytes_max)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_reserved_of_an_overdrawn_balance() {
+        let reserved = |balance: i64, held: i64, ceiling: i64| {
+            let funds = Funds {
+                balance: Nanodollars(balance),
+                held: Nanodollars(held),
+            };
+            reservable(&funds, Nanodollars(ceiling))
+        };
+        assert_eq!(reserved(-5, 0, 0), Ok(Nanodollars::ZERO));
+        assert_eq!(reserved(5, 7, 0), Ok(Nanodollars::ZERO));
+        assert_eq!(reserved(-5, 0, 1), Err(FundsError::Empty));
+        assert_eq!(reserved(5, 7, 1), Err(FundsError::AllHeld));
+        assert_eq!(reserved(5, 2, 9), Ok(Nanodollars(3)));
+    }
 }

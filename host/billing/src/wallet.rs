@@ -13,7 +13,7 @@ use trawl_store::{AccountId, AccountRecord, Notice};
 
 use crate::alerts::{AlertSender, BalanceAlerts};
 use crate::flights::Flights;
-use crate::funds::{Cap, Funds, Shortfall};
+use crate::funds::{Funds, Shortfall};
 
 /// An account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,16 +131,9 @@ impl Wallet {
         money.alerts.check(&self.account.id, balance, &self.alerts);
     }
 
-    /// What keeps a page that needs this much from it.
-    pub(crate) fn shortfall(&self, wanted: Nanodollars) -> Shortfall {
-        let funds = self.funds();
-        Shortfall {
-            cap: Cap::Balance,
-            wanted,
-            of: funds.balance,
-            spent: Nanodollars::ZERO,
-            elsewhere: funds.held,
-        }
+    /// [`Funds::shortfall`] now.
+    pub(crate) fn shortfall(&self, wanted: Nanodollars, own: Nanodollars) -> Shortfall {
+        self.funds().shortfall(wanted, own)
     }
 
     /// Tells the waiting pages to look again although no money was released.

@@ -49,7 +49,16 @@ pub(super) async fn drive(
     let mut is_stopped = false;
     let mut is_paused = false;
     loop {
-        let stop = if is_paused {
+        if !is_stopped && run.job.cancel.is_cancelled() {
+            // Also while the server stops: a cancelled crawl does not go on after a restart.
+            is_stopped = true;
+            run.stop(StopReason::Cancelled);
+        }
+        if is_stopped {
+            batches = None;
+            lock(&run.frontier).set_sitemaps_pending(false);
+        }
+        let stop = if is_paused && !is_stopped {
             if pages.is_empty() {
                 return Ended::Paused;
             }
@@ -84,10 +93,7 @@ pub(super) async fn drive(
                     lock(&run.frontier).end_sitemaps();
                 }
             },
-            () = run.job.cancel.cancelled(), if !is_stopped => {
-                is_stopped = true;
-                run.stop(StopReason::Cancelled);
-            }
+            () = run.job.cancel.cancelled(), if !is_stopped => {}
             () = hung_up(run), if is_streaming && !is_stopped => {
                 is_stopped = true;
                 run.stop(StopReason::HungUp);
@@ -107,10 +113,6 @@ pub(super) async fn drive(
                 }
             }
             () = tokio::time::sleep(POLL_INTERVAL) => {}
-        }
-        if is_stopped {
-            batches = None;
-            lock(&run.frontier).set_sitemaps_pending(false);
         }
     }
 }
@@ -138,22 +140,12 @@ fn fill(run: &Arc<Run>, pages: &mut JoinSet<()>) -> Option<StopReason> {
 /// URLs of a sitemap, and what the plan's expressions say about them.
 type Batch = (Vec<String>, Screened);
 
-/// Reads the sitemaps in a task; the channel closes after the last file.
+/// Reads the sitemaps in a task, which ends when the receiver is dropped. The channel closes after
+/// the last file.
 fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> mpsc::Receiver<Batch> {
     let (sender, mut unscreened) = mpsc::channel::<Vec<String>>(BATCHES_MAX);
     let (screened, batches) = mpsc::channel(1);
     let screen = Arc::clone(&run.screen);
-    tokio::spawn(async move {
-        while let Some(urls) = unscreened.recv().await {
-            let found = tokio::select! {
-                found = screen.sitemap(&urls) => found,
-                () = screened.closed() => return,
-            };
-            if screened.send((urls, found)).await.is_err() {
-                return;
-            }
-        }
-    });
     let named = run.plan.sitemap.addresses.clone();
     let plan = Arc::clone(&run.plan);
     let account = run.context.memory.clone();
@@ -162,7 +154,7 @@ fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> mpsc::Receiver<Batch> {
         delay: plan.delay,
         ..RequestPace::default()
     };
-    tokio::spawn(async move {
+    let reading = async move {
         let mut starts = named;
         if starts.is_empty() {
             let mut origins = Vec::new();
@@ -174,8 +166,23 @@ fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> mpsc::Receiver<Batch> {
                 }
             }
         }
-        // Ends early when the receiver is dropped.
         let _summary = sitemaps.read(starts, pace, &account, sender).await;
+    };
+    tokio::spawn(async move {
+        let screening = async {
+            while let Some(urls) = unscreened.recv().await {
+                let found = screen.sitemap(&urls).await;
+                if screened.send((urls, found)).await.is_err() {
+                    return;
+                }
+            }
+        };
+        let all = async { tokio::join!(reading, screening) };
+        tokio::select! {
+            _ = all => {}
+            // However slow the site is: its URLs are not needed any more.
+            () = screened.closed() => {}
+        }
     });
     batches
 }

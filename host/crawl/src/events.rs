@@ -10,7 +10,6 @@ use trawl_billing::Billing;
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Nanodollars, Terms};
 use trawl_plan::crawl::WebhookPlan;
-use trawl_store::StoreError;
 
 use super::job::Job;
 use super::webhooks::{Event, EventKind, FoundPage, Webhooks};
@@ -22,7 +21,8 @@ pub(super) struct Events {
     job: Arc<Job>,
     billing: Billing,
     started: Instant,
-    /// The balance of the account when the crawl started.
+    /// The balance of the account when the crawl started. Like every balance here it includes what
+    /// is reserved: crawls reserve ahead, and a reservation spends nothing.
     balance: Nanodollars,
     half_sent: AtomicBool,
     all_sent: AtomicBool,
@@ -36,7 +36,7 @@ impl Events {
         billing: Billing,
     ) -> Self {
         Self {
-            balance: billing.balance(&job.account),
+            balance: billing.funds(&job.account).balance,
             webhooks,
             plan,
             job,
@@ -79,11 +79,6 @@ impl Events {
         events
     }
 
-    /// Stores events for delivery.
-    pub(super) async fn push(&self, events: Vec<Event>) -> Result<(), StoreError> {
-        self.webhooks.push(events).await
-    }
-
     /// Stores the events of the crawl's end.
     pub(super) async fn ended(&self, seed: &str) {
         let mut events: Vec<Event> = self.credits().collect();
@@ -98,14 +93,14 @@ impl Events {
                 millis,
             ));
         }
-        if let Err(error) = self.push(events).await {
+        if let Err(error) = self.webhooks.push(events).await {
             tracing::error!(crawl = self.job.id, error = %error, "could not store the events of a crawl's end");
         }
     }
 
     /// The events about the account's balance that are due now, each at most once.
     fn credits(&self) -> impl Iterator<Item = Event> + use<> {
-        let left = self.billing.balance(&self.job.account);
+        let left = self.billing.funds(&self.job.account).balance;
         // Callers see whole credits, so less than one counts as none.
         let is_empty = left.whole_credits() <= 0;
         let is_half = left.0 <= self.balance.0 / 2;

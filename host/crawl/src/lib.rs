@@ -5,16 +5,18 @@
 //! interrupted. A crawl is one task: `turn` waits until it may run, `start` assembles its `run`,
 //! `drive` leases URLs from the `frontier` and spawns a task for each, `page` takes one URL from
 //! the robots.txt check to the delivered entry, `gate` decides on redirects, and `recorder` stores
-//! pages and URLs in batches.
+//! pages and URLs, each `batch` with its retries.
 //!
 //! [`pipeline`] has what the deprecated pipelines do on top of a crawl, [`webhooks`] the delivery
 //! of events.
 
+mod batch;
 mod drive;
 mod events;
 mod frontier;
 mod gate;
 mod job;
+mod jobs;
 mod limits;
 mod page;
 mod parts;

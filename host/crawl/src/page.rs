@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use url::Url;
@@ -15,9 +15,9 @@ use trawl_model::outcome::PageOutcome;
 use trawl_model::{Charge, Discovered, Nanodollars, PageFailure, SkipReason, StopReason};
 use trawl_plan::{FetchPlan, Pace, PagePlan};
 
+use super::batch::Recorded;
 use super::frontier::Leased;
 use super::lock;
-use super::recorder::Recorded;
 use super::run::Run;
 
 /// Pages in a row that could not be paid, after which the crawl ends. One alone may be larger than
@@ -29,13 +29,13 @@ const ERROR_BYTES_MAX: usize = 512;
 const PAGE_ID_CHARS: usize = 32;
 
 /// The lease of a page in flight. Dropping it gives the URL back, even when the task is aborted.
-struct FrontierLease<'a> {
-    run: &'a Run,
+struct FrontierLease {
+    run: Arc<Run>,
     n: u32,
     is_open: bool,
 }
 
-impl<'a> FrontierLease<'a> {
+impl FrontierLease {
     async fn complete(mut self, found: &Discovered) {
         let screened = self
             .run
@@ -57,7 +57,7 @@ impl<'a> FrontierLease<'a> {
     }
 }
 
-impl Drop for FrontierLease<'_> {
+impl Drop for FrontierLease {
     fn drop(&mut self) {
         if self.is_open {
             lock(&self.run.frontier).skip(self.n, SkipReason::Stopped);
@@ -68,12 +68,17 @@ impl Drop for FrontierLease<'_> {
 
 /// Takes one page from its URL to the caller. The lease ends as soon as the page's links are known;
 /// the charge and the delivery overlap with the next pages.
-pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
+pub(super) fn crawl(run: Arc<Run>, leased: Leased) -> impl Future<Output = ()> + Send {
+    // Made here, because a task may be aborted before it runs for the first time.
     let lease = FrontierLease {
-        run: &run,
+        run: Arc::clone(&run),
         n: leased.n,
         is_open: true,
     };
+    crawl_leased(run, leased, lease)
+}
+
+async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     if leased.has_no_sitemap {
         let failure = no_sitemap(&run);
         return refused(lease, &leased, SkipReason::Scope, failure).await;
@@ -137,14 +142,15 @@ pub(super) async fn crawl(run: Arc<Run>, leased: Leased) {
 }
 
 /// Serves and extracts a page. One that could not be paid because of other pages in flight is tried
-/// once more, with all that it needs reserved from the start. Returns also why one of its redirects
-/// was refused.
+/// once more, with all that it needs reserved from the start, unless that would take too long.
+/// Returns also why one of its redirects was refused.
 async fn produce<'a>(
     run: &'a Run,
     leased: &Leased,
     plan: &'a PagePlan,
     page_id: &'a str,
 ) -> (Purse<'a>, Produced, Option<SkipReason>) {
+    let started = Instant::now();
     let mut least = Nanodollars::ZERO;
     loop {
         let context = &run.context;
@@ -160,8 +166,9 @@ async fn produce<'a>(
         let refused_redirect = run.gate.leave(&leased.url);
         let is_first = least == Nanodollars::ZERO;
         let has_failed = produced.outcome.error.is_some();
+        let is_retried = is_first && has_failed && refused_redirect.is_none();
         match purse.needs_another_try().await {
-            Some(needed) if is_first && has_failed && refused_redirect.is_none() => {
+            Some(needed) if is_retried && started.elapsed() < plan.fetch.timeout / 2 => {
                 least = needed;
                 purse.void(produced.outcome.error.as_deref().unwrap_or_default());
             }
@@ -182,13 +189,8 @@ fn no_sitemap(run: &Run) -> PageFailure {
 }
 
 /// Skips a page that must not be fetched. Only a seed gets an entry, with the reason. Decision D44.
-async fn refused(
-    lease: FrontierLease<'_>,
-    leased: &Leased,
-    reason: SkipReason,
-    failure: PageFailure,
-) {
-    let run = lease.run;
+async fn refused(lease: FrontierLease, leased: &Leased, reason: SkipReason, failure: PageFailure) {
+    let run = Arc::clone(&lease.run);
     if !leased.is_seed {
         return lease.skip(reason);
     }
@@ -199,13 +201,13 @@ async fn refused(
         ..PageOutcome::default()
     };
     lease.complete(&Discovered::default()).await;
-    deliver(run, leased.n, 0, outcome).await;
+    deliver(&run, leased.n, 0, outcome).await;
 }
 
 /// Fetches a page again, free of charge, that an earlier process charged and did not deliver. Its
 /// entry has the original charge.
-async fn refetch_paid(lease: FrontierLease<'_>, plan: &PagePlan, n: u32, charge: Charge) {
-    let run = lease.run;
+async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, n: u32, charge: Charge) {
+    let run = Arc::clone(&lease.run);
     run.gate.enter(n, &plan.url);
     let purse = Purse::unbilled(plan.ceiling);
     let produced = page::produce(&run.context, plan, &purse).await;
@@ -217,7 +219,7 @@ async fn refetch_paid(lease: FrontierLease<'_>, plan: &PagePlan, n: u32, charge:
     };
     let found = outcome.discovered.take().unwrap_or_default();
     lease.complete(&found).await;
-    deliver(run, n, n_bytes, outcome).await;
+    deliver(&run, n, n_bytes, outcome).await;
 }
 
 /// An error, truncated for lists.

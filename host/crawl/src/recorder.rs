@@ -7,20 +7,17 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bytes::Bytes;
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use trawl_model::clock::Timestamp;
-use trawl_model::{Nanodollars, StopReason, UrlRow, UrlState};
-use trawl_store::{CrawlCounts, CrawlStore, PageLog, PageRow, Progress, Storage, StoreError};
+use trawl_model::{StopReason, UrlRow, UrlState};
+use trawl_store::{CrawlCounts, Storage};
 
-use super::events::Events;
+use super::batch::{Batch, Recorded, Sinks};
 use super::frontier::Frontier;
 use super::job::Job;
 use super::lock;
-use super::webhooks::Event;
 
 /// Pages that may wait to be stored; a crawl that is faster than the disk is slowed down.
 const WAITING_MAX: usize = 256;
@@ -32,22 +29,6 @@ const BATCH_TIME: Duration = Duration::from_millis(100);
 /// and are nowhere else.
 const RETRY_DELAY: Duration = Duration::from_millis(500);
 const RETRIES_MAX: usize = 20;
-/// URLs in one transaction: the ledger shares the writer, and must not wait longer than some 10 ms.
-const URLS_AT_ONCE: usize = 4_000;
-
-/// A page to be stored.
-#[derive(Debug)]
-pub(super) struct Recorded {
-    pub(super) n: u32,
-    pub(super) status: u16,
-    pub(super) is_failed: bool,
-    pub(super) n_bytes: u64,
-    pub(super) charge: Nanodollars,
-    pub(super) at: Timestamp,
-    pub(super) error: Option<String>,
-    pub(super) entry: Bytes,
-    pub(super) events: Vec<Event>,
-}
 
 /// The writer of one crawl.
 pub(super) struct Recorder {
@@ -55,12 +36,13 @@ pub(super) struct Recorder {
     task: JoinHandle<bool>,
 }
 
-/// Where a crawl is stored.
+/// Where a crawl is stored, and what ends it.
 pub(super) struct Target {
-    pub(super) store: Arc<dyn CrawlStore>,
-    pub(super) log: Arc<Mutex<PageLog>>,
+    pub(super) sinks: Sinks,
     /// What the account may store.
     pub(super) storage: Storage,
+    /// Notified when the recorder stops the frontier.
+    pub(super) frontier_changed: Arc<Notify>,
     /// Cancelled when the server stops.
     pub(super) stop: CancellationToken,
 }
@@ -69,7 +51,6 @@ struct Writer {
     job: Arc<Job>,
     frontier: Arc<Mutex<Frontier>>,
     target: Target,
-    events: Option<Arc<Events>>,
     /// Pages that the frontier completed and whose entries have not arrived yet.
     awaiting_entry: Vec<UrlRow>,
     /// Pages whose entries arrived before the frontier completed them.
@@ -84,7 +65,6 @@ impl Recorder {
         job: Arc<Job>,
         frontier: Arc<Mutex<Frontier>>,
         target: Target,
-        events: Option<Arc<Events>>,
         counts: CrawlCounts,
     ) -> Self {
         let (pages, incoming) = mpsc::channel(WAITING_MAX);
@@ -93,7 +73,6 @@ impl Recorder {
             job,
             frontier,
             target,
-            events,
             awaiting_entry: Vec::new(),
             early: HashSet::new(),
             last_seq,
@@ -157,21 +136,31 @@ impl Writer {
         if pages.is_empty() && urls.is_empty() {
             return true;
         }
-        let counts = self.counts_with(&pages);
+        let mut batch = Batch::new(pages, &urls, self.last_seq, self.counts);
+        let mut has_failed = false;
         let mut n_failures = 0;
         while n_failures < RETRIES_MAX {
-            match self.write(&pages, &urls, counts).await {
+            match batch.store(&self.job, &self.target.sinks).await {
                 Ok(stored_bytes) => {
-                    self.last_seq += pages.len() as u64;
-                    self.counts = counts;
+                    if has_failed {
+                        tracing::info!(
+                            crawl = self.job.id,
+                            "the pages of a crawl are stored after all"
+                        );
+                    }
+                    self.last_seq = batch.last_seq();
+                    self.counts = batch.counts();
                     self.job.recorded.send_replace(self.last_seq);
                     if !self.target.storage.has_room(stored_bytes) {
-                        lock(&self.frontier).stop(StopReason::Storage);
+                        self.stop_for_space();
                     }
                     return true;
                 }
                 Err(error) => {
-                    tracing::error!(crawl = self.job.id, n_failures, error = %error, "could not store the pages of a crawl");
+                    if !has_failed {
+                        tracing::error!(crawl = self.job.id, error = %error, "could not store the pages of a crawl, retrying");
+                        has_failed = true;
+                    }
                     let waits_for_space = error.is_full() && self.job.in_background;
                     if waits_for_space && self.target.stop.is_cancelled() {
                         // The next process fetches these pages again and does not charge them.
@@ -182,7 +171,18 @@ impl Writer {
                 }
             }
         }
+        tracing::error!(
+            crawl = self.job.id,
+            "the pages of a crawl could not be stored, giving up"
+        );
         false
+    }
+
+    /// Ends the crawl because its account may store nothing more, unless the crawl is complete.
+    fn stop_for_space(&self) {
+        if lock(&self.frontier).stop_unless_complete(StopReason::Storage) {
+            self.target.frontier_changed.notify_one();
+        }
     }
 
     /// The rows that may be stored now: a completed page only together with its entry, until then
@@ -210,132 +210,156 @@ impl Writer {
         }
         rows
     }
-
-    fn counts_with(&self, pages: &[Recorded]) -> CrawlCounts {
-        pages.iter().fold(self.counts, |counts, page| CrawlCounts {
-            n_pages: counts.n_pages + 1,
-            n_failed: counts.n_failed + u64::from(page.is_failed),
-            n_bytes: counts.n_bytes + page.n_bytes,
-            spent: counts.spent + page.charge,
-        })
-    }
-
-    /// Stores a batch. Returns the bytes that the account has stored now.
-    async fn write(
-        &self,
-        pages: &[Recorded],
-        urls: &[UrlRow],
-        counts: CrawlCounts,
-    ) -> Result<u64, StoreError> {
-        let urls = self.write_ahead(urls).await?;
-        let entries: Vec<Bytes> = pages.iter().map(|page| page.entry.clone()).collect();
-        let log = Arc::clone(&self.target.log);
-        let is_durable = self.job.in_background;
-        let positions = tokio::task::spawn_blocking(move || {
-            let mut log = lock(&log);
-            let entries: Vec<&[u8]> = entries.iter().map(|entry| &entry[..]).collect();
-            let positions = log.append(&entries)?;
-            if is_durable {
-                log.sync()?;
-            }
-            Ok::<_, StoreError>(positions)
-        })
-        .await
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
-        if let Some(events) = &self.events {
-            let occurred = pages.iter().flat_map(|page| page.events.iter().cloned());
-            events.push(occurred.collect()).await?;
-        }
-        let rows = pages.iter().zip(positions).zip(self.last_seq + 1..);
-        let progress = Progress {
-            urls,
-            pages: rows
-                .map(|((page, position), seq)| PageRow {
-                    seq,
-                    n: page.n,
-                    status: page.status,
-                    is_failed: page.is_failed,
-                    place: position,
-                    at: Some(page.at),
-                    cost: page.charge,
-                    error: page.error.clone(),
-                })
-                .collect(),
-            counts,
-        };
-        self.target
-            .store
-            .save_crawl_progress(&self.job.id, &progress)
-            .await
-    }
-
-    /// Stores URLs in transactions of their own while there are too many for one, and returns the
-    /// rest, which are stored together with the pages.
-    async fn write_ahead(&self, urls: &[UrlRow]) -> Result<Vec<UrlRow>, StoreError> {
-        let (ahead, last) = split(urls);
-        for urls in ahead {
-            let progress = Progress {
-                urls,
-                pages: Vec::new(),
-                counts: self.counts,
-            };
-            self.target
-                .store
-                .save_crawl_progress(&self.job.id, &progress)
-                .await?;
-        }
-        Ok(last)
-    }
-}
-
-/// Batches of [`URLS_AT_ONCE`] rows that are stored ahead of the pages, and the rows that are
-/// stored with them. Numbers are stored without gaps, so a completed page is stored ahead as
-/// waiting, and with its entry as done.
-fn split(urls: &[UrlRow]) -> (Vec<Vec<UrlRow>>, Vec<UrlRow>) {
-    let n_ahead = urls.len().saturating_sub(1) / URLS_AT_ONCE * URLS_AT_ONCE;
-    let (ahead, rest) = urls.split_at(n_ahead);
-    let done = ahead.iter().filter(|row| row.state == UrlState::Done);
-    let last = done.chain(rest).cloned().collect();
-    let waiting = |row: &UrlRow| match row.state {
-        UrlState::Done => UrlRow {
-            state: UrlState::Waiting,
-            ..row.clone()
-        },
-        _ => row.clone(),
-    };
-    let ahead = ahead.chunks(URLS_AT_ONCE);
-    let ahead = ahead.map(|rows| rows.iter().map(waiting).collect());
-    (ahead.collect(), last)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::path::Path;
+    use std::time::Instant;
 
-    #[test]
-    fn many_urls_are_stored_in_batches_and_completed_pages_with_their_entries() {
-        let row = |n: usize| UrlRow {
-            n: n as u32,
-            url: format!("https://a.example/{n}"),
-            depth: 0,
-            state: match n {
-                5 => UrlState::Done,
-                _ => UrlState::Waiting,
-            },
+    use bytes::Bytes;
+
+    use trawl_model::clock::{Clock, Timestamp};
+    use trawl_model::{Nanodollars, Terms};
+    use trawl_plan::address;
+    use trawl_store::sqlite::SqliteStore;
+    use trawl_store::{
+        AccountId, AccountRecord, Busy, Channel, CrawlRecord, CrawlState, CrawlStore, DataDir,
+        Disk, Floor, KeyRecord, LedgerStore, Notice, OutboxStore, PageLog, Store,
+    };
+
+    use super::*;
+    use crate::frontier::Lease;
+    use crate::frontier::tests::{found, plan};
+    use crate::job::CrawlProgress;
+    use crate::webhooks::{Event, FoundPage, WebhookLimits, Webhooks};
+
+    const ID: &str = "ab12";
+    /// Long enough for a slow machine.
+    const PATIENCE: Duration = Duration::from_secs(30);
+
+    async fn store(folder: &Path) -> Arc<SqliteStore> {
+        let data = DataDir::create(folder).expect("a data directory");
+        let store = SqliteStore::open(data).await.expect("a store");
+        let account = AccountRecord {
+            id: AccountId::new("acc_1"),
+            name: "test".to_owned(),
+            created: Timestamp(1),
+            balance: Nanodollars::ZERO,
+            held: Nanodollars::ZERO,
+            notice: Notice::default(),
         };
-        let urls: Vec<UrlRow> = (0..2 * URLS_AT_ONCE + 1).map(row).collect();
-        let (ahead, last) = split(&urls);
-        assert_eq!(ahead.len(), 2);
-        assert!(ahead.iter().all(|group| group.len() == URLS_AT_ONCE));
-        assert!(
-            ahead
-                .concat()
-                .iter()
-                .all(|row| row.state == UrlState::Waiting)
-        );
-        let last: Vec<u32> = last.iter().map(|row| row.n).collect();
-        assert_eq!(last, [5, 2 * URLS_AT_ONCE as u32]);
-        let (ahead, last) = split(&urls[..URLS_AT_ONCE]);
-        assert_eq!((ahead.len(), last.len()), (0, URLS_AT_ONCE));
+        let key = KeyRecord {
+            prefix: "tr_1".to_owned(),
+            account: account.id.clone(),
+            hash: [1; 32],
+            created: Timestamp(1),
+            name: String::new(),
+            last_used: None,
+            revoked: None,
+        };
+        let created = store.create_account(&account, &key, &[]).await;
+        created.expect("a new account");
+        Arc::new(store)
+    }
+
+    fn record() -> CrawlRecord {
+        CrawlRecord {
+            id: ID.to_owned(),
+            account: AccountId::new("acc_1"),
+            request: "{}".to_owned(),
+            verb: "crawl".to_owned(),
+            terms: Terms::PayAsYouGo,
+            needs_secrets: false,
+            in_background: true,
+            state: CrawlState::Running,
+            stop: None,
+            created: Timestamp(1),
+            ended: None,
+            counts: CrawlCounts::default(),
+        }
+    }
+
+    /// A page with one event.
+    fn page(n: u32) -> Recorded {
+        let hook = address::receiver("http://b.example/hook").expect("a URL");
+        let page = FoundPage {
+            crawl_id: ID,
+            n: u64::from(n),
+            url: "http://a.example/",
+            status: 200,
+        };
+        Recorded {
+            n,
+            status: 200,
+            is_failed: false,
+            n_bytes: 1,
+            charge: Nanodollars(3),
+            at: Timestamp(1),
+            error: None,
+            entry: Bytes::from_static(b"{}"),
+            events: vec![Event::find(&record().account, &hook, page, "x".into())],
+        }
+    }
+
+    #[tokio::test]
+    async fn a_batch_that_is_retried_does_each_step_once() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = store(folder.path()).await;
+        let mut frontier = Frontier::new(Arc::new(plan("http://a.example/")));
+        frontier.add_seeds();
+        let Lease::Page(leased) = frontier.lease() else {
+            panic!("no page")
+        };
+        frontier.complete(leased.n, &found(&[]), true);
+        let record = record();
+        let job = Arc::new(Job::new(&record, CrawlProgress::stored(&record)));
+        let log = PageLog::continue_after(folder.path(), ID, None).expect("a log");
+        let disk = Disk::open(folder.path(), Floor::Bytes(0)).expect("a disk");
+        let target = Target {
+            sinks: Sinks {
+                store: store.clone(),
+                log: Arc::new(Mutex::new(log)),
+                webhooks: Webhooks::new(store.clone(), Clock::wall(), WebhookLimits::default()),
+            },
+            storage: Storage::new(store.clone(), Arc::new(disk), 0),
+            frontier_changed: Arc::default(),
+            stop: CancellationToken::new(),
+        };
+        let frontier = Arc::new(Mutex::new(frontier));
+        // The crawl is not in the database yet, so the last step of its batch fails.
+        let recorder = Recorder::start(job, frontier, target, CrawlCounts::default());
+        let sent = recorder.sender().send(page(leased.n)).await;
+        assert!(sent.is_ok());
+        let started = Instant::now();
+        let event = loop {
+            let due = store.outbox_due(Timestamp::MAX, &Busy::default(), 9).await;
+            if let Some(event) = due.expect("events").pop() {
+                break event;
+            }
+            assert!(started.elapsed() < PATIENCE, "no event is stored");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        };
+        // It is delivered between two tries.
+        let channel = Channel {
+            account: event.account,
+            destination: event.destination,
+        };
+        let done = store.outbox_done(&channel, &[event.id], Timestamp(2)).await;
+        assert_eq!(done.expect("delivered"), 1);
+        tokio::time::sleep(RETRY_DELAY * 3).await;
+        store.create_crawl(&record).await.expect("a new crawl");
+        assert!(recorder.finish().await, "it is stored in the end");
+
+        assert_eq!(store.outbox_count().await.expect("a number"), 0);
+        let pages = store.crawl_pages(ID, 0, 9).await.expect("pages");
+        let places: Vec<_> = pages.iter().map(|page| (page.seq, page.place)).collect();
+        assert_eq!((places.len(), places[0].0, places[0].1.offset), (1, 1, 0));
+        let log = folder.path().join("crawls").join(format!("{ID}.pages"));
+        let length = std::fs::metadata(log).expect("a file").len();
+        assert_eq!(length, u64::from(places[0].1.length), "one entry");
+        let urls = store.crawl_urls(ID, None, 9).await.expect("URLs");
+        assert_eq!(urls[0].state, UrlState::Done);
+        store.close().await;
     }
 }

@@ -17,12 +17,12 @@ use trawl_plan::crawl::CrawlPlan;
 use trawl_plan::{FetchPlan, OutputPlan, Pace, PagePlan};
 use trawl_store::Disk;
 
+use super::batch::Recorded;
 use super::events::Events;
 use super::frontier::Frontier;
 use super::gate::Gate;
 use super::job::Job;
 use super::lock;
-use super::recorder::Recorded;
 use super::screen::Screen;
 
 /// How long a page may wait for its host without using up its own timeout: at a host with a crawl
@@ -59,7 +59,7 @@ pub(super) struct Run {
     /// Pages in a row that could not be paid.
     pub(super) refused_in_a_row: AtomicU32,
     /// Notified when the frontier changes.
-    pub(super) frontier_changed: Notify,
+    pub(super) frontier_changed: Arc<Notify>,
     /// Nothing is leased while it has too little space.
     pub(super) disk: Arc<Disk>,
 }

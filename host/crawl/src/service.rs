@@ -1,7 +1,6 @@
 //! Starting, showing, cancelling, resuming and recovering crawls.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,12 +10,12 @@ use trawl_billing::{AccountId, FundsError, Slot};
 use trawl_model::{StopReason, Terms, UrlRow};
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
-use trawl_store::{CrawlCounts, CrawlRecord, CrawlState, PageLog, StorageRefusal, StoreError};
+use trawl_store::{CrawlCounts, CrawlRecord, CrawlState, StorageRefusal, StoreError};
 
 use super::drive::Ended;
 use super::job::{CrawlProgress, Job};
+use super::jobs::{Jobs, Membership};
 use super::limits::{CrawlLimits, CrawlPlaces, CrawlsInUse, Places, TooManyCrawls, Turns};
-use super::lock;
 use super::parts::CrawlsParts;
 use super::pipeline::FinishedCrawl;
 use super::start::{self, CrawlTask};
@@ -70,7 +69,7 @@ pub enum CrawlError {
 #[derive(Clone)]
 pub struct Crawls {
     parts: Arc<CrawlsParts>,
-    jobs: Arc<Mutex<HashMap<String, Arc<Job>>>>,
+    jobs: Jobs,
     places: Arc<Places>,
     turns: Arc<Turns>,
 }
@@ -120,7 +119,7 @@ impl Crawls {
         let running_max = parts.limits.background_running;
         Self {
             parts: Arc::new(parts),
-            jobs: Arc::default(),
+            jobs: Jobs::default(),
             places: Arc::default(),
             turns: Arc::new(Turns::new(RUNNING_MAX, running_max)),
         }
@@ -203,7 +202,8 @@ impl Crawls {
         };
         // A streaming crawl's slot is part of its response body.
         let slot = new.slot.filter(|_| in_background);
-        self.spawn(&record, new.plan, new.registry, listener, slot, new.places);
+        let task = task(&record, new.plan, new.registry, listener, slot);
+        self.start(task, &record.verb, new.places);
         Ok(CrawlHandle {
             id: record.id,
             entries,
@@ -216,7 +216,7 @@ impl Crawls {
     /// [`CrawlError::Unknown`], or the store failed.
     pub async fn show(&self, account: &AccountId, id: &str) -> Result<CrawlView, CrawlError> {
         // The job first: if the crawl ends in between, the record that is read next has its end.
-        let job = self.job(account, id);
+        let job = self.jobs.find(account, id);
         let record = self.record(account, id).await?;
         let progress = match job {
             Some(job) if !job.ended.is_cancelled() => job.progress(),
@@ -232,20 +232,22 @@ impl Crawls {
     /// [`CrawlError::Unknown`], or the store failed.
     pub async fn cancel(&self, account: &AccountId, id: &str) -> Result<CrawlView, CrawlError> {
         let record = self.record(account, id).await?;
-        match self.job(account, id) {
-            Some(job) => {
-                job.update(|progress| {
-                    progress.stop = progress.stop.or(Some(StopReason::Cancelled));
-                });
-                job.cancel.cancel();
-                // Pages in flight may take longer; then the response shows a crawl that is about to
-                // end.
-                let _in_time = tokio::time::timeout(CANCEL_TIME_MAX, job.ended.cancelled()).await;
-            }
-            None if record.state != CrawlState::Ended => {
+        if record.state != CrawlState::Ended && self.jobs.find(account, id).is_none() {
+            self.store_end(id, StopReason::Cancelled).await?;
+        }
+        // Looked up after the end was stored: the crawl may be resumed at the same time.
+        if let Some(job) = self.jobs.find(account, id) {
+            job.update(|progress| {
+                progress.stop = progress.stop.or(Some(StopReason::Cancelled));
+            });
+            job.cancel.cancel();
+            // Pages in flight may take longer; then the response shows a crawl that is about to
+            // end.
+            let in_time = tokio::time::timeout(CANCEL_TIME_MAX, job.ended.cancelled()).await;
+            if in_time.is_ok() && self.record(account, id).await?.state != CrawlState::Ended {
+                // It paused at the same time.
                 self.store_end(id, StopReason::Cancelled).await?;
             }
-            None => {}
         }
         self.show(account, id).await
     }
@@ -263,7 +265,7 @@ impl Crawls {
         request: &str,
     ) -> Result<CrawlView, CrawlError> {
         let record = self.record(account, id).await?;
-        if record.state != CrawlState::Parked || self.job(account, id).is_some() {
+        if record.state != CrawlState::Parked || self.jobs.find(account, id).is_some() {
             return Err(CrawlError::NotParked(record.state));
         }
         self.parts.billing.admit(account, record.terms)?;
@@ -271,12 +273,38 @@ impl Crawls {
         let registry = (self.parts.snapshot)();
         let plan = self.replan(request, &record, &registry).await;
         let plan = plan.map_err(CrawlError::Plan)?;
-        self.parts
-            .store
-            .set_crawl_state(id, CrawlState::Queued)
-            .await?;
-        self.spawn(&record, plan, registry, None, None, places);
-        self.show(account, id).await
+        let task = task(&record, plan, registry, None, None);
+        // It may have been resumed or cancelled since it was looked up.
+        let is_parked = match self.jobs.enter(&task.job, places) {
+            Some(membership) => self.unpark(task, record.verb, membership).await?,
+            None => false,
+        };
+        let view = self.show(account, id).await?;
+        match is_parked {
+            true => Ok(view),
+            false => Err(CrawlError::NotParked(view.progress.state)),
+        }
+    }
+
+    /// Queues a parked crawl and runs it; `false` if it is not parked. In a task, so that a caller
+    /// who hangs up leaves no queued crawl that does not run.
+    async fn unpark(
+        &self,
+        task: CrawlTask,
+        verb: String,
+        membership: Membership,
+    ) -> Result<bool, StoreError> {
+        let crawls = self.clone();
+        let unparking = self.parts.tasks.spawn(async move {
+            let is_parked = crawls.parts.store.unpark_crawl(&task.job.id).await?;
+            if is_parked {
+                crawls.spawn(task, verb, membership);
+            }
+            Ok::<_, StoreError>(is_parked)
+        });
+        unparking
+            .await
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     }
 
     /// Recovers the unfinished crawls of the last process. Background crawls continue, or are
@@ -318,9 +346,8 @@ impl Crawls {
     async fn expire(&self) -> Result<(), StoreError> {
         let parts = &self.parts;
         let before = parts.clock.now().before(RETENTION);
-        for id in parts.store.expire_crawls(before).await? {
-            PageLog::remove(&parts.data, &id)?;
-        }
+        let expired = parts.store.expire_crawls(before).await?;
+        stored_pages::remove(&parts.data, &expired);
         Ok(())
     }
 
@@ -336,7 +363,8 @@ impl Crawls {
                     Terms::Unlimited => self.parts.billing.take_slot(&record.account).ok(),
                 };
                 let places = self.places.take_anyway(&record.account, true, 1);
-                self.spawn(record, plan, registry, None, slot.map(Arc::new), places);
+                let task = task(record, plan, registry, None, slot.map(Arc::new));
+                self.start(task, &record.verb, places);
                 Ok(())
             }
             Err(reason) => {
@@ -349,7 +377,7 @@ impl Crawls {
     /// Waits until no crawl runs, at most `time_max`: after the server was stopped, before its
     /// ledger closes.
     pub async fn finish(&self, time_max: Duration) {
-        let running: Vec<_> = lock(&self.jobs).values().map(Arc::clone).collect();
+        let running = self.jobs.all();
         let all = futures_util::future::join_all(running.iter().map(|job| job.ended.cancelled()));
         if tokio::time::timeout(time_max, all).await.is_err() {
             tracing::warn!("crawls were still running at the end of the drain period");
@@ -375,7 +403,7 @@ impl Crawls {
 
     /// Waits until a crawl has stored pages after `after`; `false` when it has ended without more.
     pub async fn wait_for_pages(&self, account: &AccountId, id: &str, after: u64) -> bool {
-        let Some(job) = self.job(account, id) else {
+        let Some(job) = self.jobs.find(account, id) else {
             return false;
         };
         let mut recorded = job.recorded.subscribe();
@@ -428,34 +456,20 @@ impl Crawls {
         })
     }
 
-    fn spawn(
-        &self,
-        record: &CrawlRecord,
-        plan: CrawlPlan,
-        registry: Arc<Registry>,
-        listener: Option<mpsc::Sender<Bytes>>,
-        slot: Option<Arc<Slot>>,
-        places: CrawlPlaces,
-    ) {
-        let progress = CrawlProgress {
-            state: first_state(record.in_background),
-            stop: None,
-            ..CrawlProgress::stored(record)
-        };
-        let task = CrawlTask {
-            job: Arc::new(Job::new(record, progress)),
-            plan: Arc::new(plan),
-            registry,
-            listener,
-            slot,
-        };
-        lock(&self.jobs).insert(record.id.clone(), Arc::clone(&task.job));
-        let run = self.clone().run(task, record.verb.clone(), places);
+    /// Runs a crawl, unless it runs already.
+    fn start(&self, task: CrawlTask, verb: &str, places: CrawlPlaces) {
+        if let Some(membership) = self.jobs.enter(&task.job, places) {
+            self.spawn(task, verb.to_owned(), membership);
+        }
+    }
+
+    fn spawn(&self, task: CrawlTask, verb: String, membership: Membership) {
+        let run = self.clone().run(task, verb, membership);
         self.parts.tasks.spawn(run);
     }
 
-    /// Runs a crawl and stores its end. It has its place until then.
-    async fn run(self, task: CrawlTask, verb: String, places: CrawlPlaces) {
+    /// Runs a crawl and stores its end. It is a member until then.
+    async fn run(self, task: CrawlTask, verb: String, membership: Membership) {
         let job = Arc::clone(&task.job);
         // The response ends after the crawl's end is stored, so a caller who has read all of it can
         // see how the crawl ended.
@@ -467,7 +481,12 @@ impl Crawls {
             plan: Arc::clone(&task.plan),
             registry: Arc::clone(&task.registry),
         };
-        if let Ended::Stopped(stop) = start::run(&self.parts, &self.turns, task).await {
+        let ended = match start::run(&self.parts, &self.turns, task).await {
+            // A cancelled crawl does not go on after a restart.
+            Ended::Paused if job.cancel.is_cancelled() => Ended::Stopped(StopReason::Cancelled),
+            ended => ended,
+        };
+        if let Ended::Stopped(stop) = ended {
             // Before the end is stored: after a crash in between it is repeated.
             let parts = &self.parts;
             let (pipelines, data) = (&parts.pipelines, &parts.data);
@@ -483,21 +502,34 @@ impl Crawls {
                 tracing::error!(crawl = job.id, error = %error, "could not store the end of a crawl");
             }
         }
-        lock(&self.jobs).remove(&job.id);
-        drop(places);
-        job.ended.cancel();
+        drop(membership);
     }
 
     async fn store_end(&self, id: &str, stop: StopReason) -> Result<(), StoreError> {
         let now = self.parts.clock.now();
         self.parts.store.end_crawl(id, stop, now).await
     }
+}
 
-    fn job(&self, account: &AccountId, id: &str) -> Option<Arc<Job>> {
-        let jobs = lock(&self.jobs);
-        jobs.get(id)
-            .filter(|job| job.account == *account)
-            .map(Arc::clone)
+/// A crawl to run, from its record.
+fn task(
+    record: &CrawlRecord,
+    plan: CrawlPlan,
+    registry: Arc<Registry>,
+    listener: Option<mpsc::Sender<Bytes>>,
+    slot: Option<Arc<Slot>>,
+) -> CrawlTask {
+    let progress = CrawlProgress {
+        state: first_state(record.in_background),
+        stop: None,
+        ..CrawlProgress::stored(record)
+    };
+    CrawlTask {
+        job: Arc::new(Job::new(record, progress)),
+        plan: Arc::new(plan),
+        registry,
+        listener,
+        slot,
     }
 }
 

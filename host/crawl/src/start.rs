@@ -13,6 +13,7 @@ use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
 use trawl_store::{CrawlState, StoreError};
 
+use super::batch::Sinks;
 use super::drive::{self, Ended};
 use super::events::Events;
 use super::frontier::Frontier;
@@ -70,7 +71,8 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
     let (frontier, is_stored) = restore::frontier(parts, &job, &plan).await?;
     let frontier = Arc::new(Mutex::new(frontier));
     let events = events(parts, &job, &plan);
-    let recorder = recorder(parts, &job, &frontier, events.clone()).await?;
+    let frontier_changed = Arc::new(Notify::new());
+    let recorder = recorder(parts, &job, &frontier, &frontier_changed).await?;
     let robots = plan.seed.fetch.respect_robots;
     let robots = robots.then(|| Arc::clone(&parts.robots));
     let screen = Arc::new(Screen::new(Arc::clone(&frontier), Arc::clone(&plan)));
@@ -107,7 +109,7 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
         events: events.clone(),
         clock: parts.clock.clone(),
         refused_in_a_row: AtomicU32::new(0),
-        frontier_changed: Notify::new(),
+        frontier_changed,
         disk: Arc::clone(parts.storage.disk()),
         job,
         plan: Arc::clone(&plan),
@@ -133,12 +135,21 @@ async fn drive(parts: &CrawlsParts, run: Arc<Run>, recorder: Recorder) -> Ended 
     run.budget.close();
     // The recorder finishes once the run's sender is gone.
     drop(run);
-    let is_stored = recorder.finish().await;
-    if !is_stored && is_background && parts.stop.is_cancelled() {
-        // The next process fetches again what is not stored.
-        return Ended::Paused;
+    if recorder.finish().await {
+        ended
+    } else {
+        end_of_unstored(ended, is_background && parts.stop.is_cancelled())
     }
-    ended
+}
+
+/// How a crawl ended that is not stored completely. With `goes_on` the next process continues it,
+/// and fetches again what is not stored, unless it was cancelled or has failed before.
+fn end_of_unstored(ended: Ended, goes_on: bool) -> Ended {
+    match ended {
+        Ended::Stopped(StopReason::Cancelled | StopReason::Failed) if goes_on => ended,
+        _ if goes_on => Ended::Paused,
+        _ => Ended::Stopped(StopReason::Failed),
+    }
 }
 
 fn events(parts: &CrawlsParts, job: &Arc<Job>, plan: &CrawlPlan) -> Option<Arc<Events>> {
@@ -152,12 +163,16 @@ async fn recorder(
     parts: &CrawlsParts,
     job: &Arc<Job>,
     frontier: &Arc<Mutex<Frontier>>,
-    events: Option<Arc<Events>>,
+    frontier_changed: &Arc<Notify>,
 ) -> Result<Recorder, StoreError> {
     let log = restore::page_log(parts, job).await?;
     let target = Target {
-        store: Arc::clone(&parts.store),
-        log: Arc::new(Mutex::new(log)),
+        sinks: Sinks {
+            store: Arc::clone(&parts.store),
+            log: Arc::new(Mutex::new(log)),
+            webhooks: Arc::clone(&parts.webhooks),
+        },
+        frontier_changed: Arc::clone(frontier_changed),
         storage: parts.storage.clone(),
         stop: parts.stop.clone(),
     };
@@ -165,7 +180,27 @@ async fn recorder(
         Arc::clone(job),
         Arc::clone(frontier),
         target,
-        events,
         job.progress().counts(),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crawl_that_is_not_stored_is_not_completed() {
+        let stopped = Ended::Stopped;
+        for (ended, goes_on, expected) in [
+            (StopReason::Completed, false, stopped(StopReason::Failed)),
+            (StopReason::Limit, false, stopped(StopReason::Failed)),
+            (StopReason::Completed, true, Ended::Paused),
+            (StopReason::Failed, true, stopped(StopReason::Failed)),
+            (StopReason::Cancelled, true, stopped(StopReason::Cancelled)),
+        ] {
+            let end = end_of_unstored(Ended::Stopped(ended), goes_on);
+            assert_eq!(end, expected, "{ended:?} {goes_on}");
+        }
+        assert_eq!(end_of_unstored(Ended::Paused, true), Ended::Paused);
+    }
 }

@@ -31,3 +31,29 @@ pub(crate) async fn read(
     read.await
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
 }
+
+/// Removes the page logs of deleted crawls. One that cannot be removed is logged.
+pub(crate) fn remove(data: &Path, ids: &[String]) {
+    for id in ids {
+        if let Err(error) = PageLog::remove(data, id) {
+            tracing::error!(crawl = id, error = %error, "could not remove the page log of an expired crawl");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_a_page_log_that_stays_the_others_are_removed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |id: &str| folder.path().join("crawls").join(format!("{id}.pages"));
+        // Not a file, so it cannot be removed like one.
+        std::fs::create_dir_all(path("aa")).expect("a folder");
+        drop(PageLog::open(folder.path(), "bb").expect("a log"));
+        assert!(path("bb").exists());
+        remove(folder.path(), &["aa".to_owned(), "bb".to_owned()]);
+        assert!(path("aa").exists() && !path("bb").exists());
+    }
+}

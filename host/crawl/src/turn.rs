@@ -50,8 +50,10 @@ pub(super) async fn wait(
         }
     };
     tokio::select! {
-        permit = permit => Turn::Granted(Some(permit)),
+        // In this order: a cancelled crawl does not go on after a restart.
+        biased;
         () = job.cancel.cancelled() => Turn::Cancelled,
         () = parts.stop.cancelled() => Turn::ServerStops,
+        permit = permit => Turn::Granted(Some(permit)),
     }
 }

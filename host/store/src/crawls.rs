@@ -33,10 +33,14 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
     /// Every crawl that has not ended, oldest first.
     fn unfinished_crawls(&self) -> StoreFuture<'_, Vec<CrawlRecord>>;
 
-    /// Sets the state of a crawl that goes on. To end one, use [`Self::end_crawl`].
+    /// Sets the state of a crawl that goes on; one that has ended stays ended. To end one, use
+    /// [`Self::end_crawl`].
     fn set_crawl_state<'a>(&'a self, id: &'a str, state: CrawlState) -> StoreFuture<'a, ()>;
 
-    /// Ends a crawl.
+    /// Queues a parked crawl. Returns `false`, and changes nothing, if it is not parked.
+    fn unpark_crawl<'a>(&'a self, id: &'a str) -> StoreFuture<'a, bool>;
+
+    /// Ends a crawl. One that has ended already is not changed.
     fn end_crawl<'a>(&'a self, id: &'a str, stop: StopReason, at: Timestamp)
     -> StoreFuture<'a, ()>;
 
@@ -78,7 +82,8 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
     /// Deletes crawls that ended before a time, and returns their ids. Their ledger entries stay.
     ///
     /// Not atomic: a large crawl is deleted in batches, so that no writer waits long. One that was
-    /// deleted only in part is finished by the next call.
+    /// deleted only in part is finished by the next call. An error means that no crawl was deleted
+    /// completely; one after the first deleted crawl is logged, and the ids are returned.
     fn expire_crawls(&self, before: Timestamp) -> StoreFuture<'_, Vec<String>>;
 
     /// Crawls of an account, newest first.

@@ -35,8 +35,14 @@ pub trait OutboxStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
     /// Number of undelivered events.
     fn outbox_count(&self) -> StoreFuture<'_, u64>;
 
-    /// Deletes delivered events. Returns how many there were.
-    fn outbox_done<'a>(&'a self, ids: &'a [String]) -> StoreFuture<'a, u64>;
+    /// Deletes delivered events of a channel, and moves the channel behind those that are due
+    /// before `now`. Returns how many there were.
+    fn outbox_done<'a>(
+        &'a self,
+        channel: &'a Channel,
+        ids: &'a [String],
+        now: Timestamp,
+    ) -> StoreFuture<'a, u64>;
 
     /// Postpones a channel until a time, increments the attempts of the events that were tried, and
     /// deletes its events created at or before `expired`. Returns how many were deleted.

@@ -87,15 +87,20 @@ impl PageLog {
         Ok(positions)
     }
 
-    /// Flushes all appended entries to disk.
+    /// [`Self::append`], and flushes to disk.
     ///
     /// # Errors
-    /// [`StoreError::PageLog`].
-    pub fn sync(&mut self) -> Result<(), StoreError> {
-        self.file
-            .flush()
-            .and_then(|()| self.file.sync_data())
-            .map_err(failed_to("flush"))
+    /// [`StoreError::PageLog`]; no entry of this call is valid then.
+    pub fn append_durably(&mut self, entries: &[&[u8]]) -> Result<Vec<LogPosition>, StoreError> {
+        let end = self.end;
+        let positions = self.append(entries)?;
+        if let Err(source) = self.file.flush().and_then(|()| self.file.sync_data()) {
+            // After a failed flush the system may count the bytes as written although they are
+            // lost, so the next call writes at the same place again.
+            self.end = end;
+            return Err(failed_to("flush")(source));
+        }
+        Ok(positions)
     }
 
     /// The entry at a position.
@@ -193,8 +198,7 @@ mod tests {
         let large = "a page of text, again and again. ".repeat(500);
         let entries = [b"{}".as_slice(), large.as_bytes(), b""];
         let mut log = PageLog::continue_after(data, "ab12", None).expect("a new log");
-        let positions = log.append(&entries).expect("appended");
-        log.sync().expect("flushed");
+        let positions = log.append_durably(&entries).expect("appended");
         assert!(positions[1].length < 1_000, "compressed");
         for (entry, position) in entries.iter().zip(&positions) {
             assert_eq!(log.read(position).expect("an entry"), *entry);

@@ -60,7 +60,7 @@ impl Api {
         let started = app.post("/crawl", &[], &seed).await.json();
         let crawl = started["id"].as_str().expect("an id").to_owned();
         let state = format!("/crawl/{crawl}");
-        for _ in 0..200 {
+        for _ in 0..1_200 {
             if app.get(&state).await.json()["state"] == "ended" {
                 break;
             }

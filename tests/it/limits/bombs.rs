@@ -75,7 +75,7 @@ impl Trial {
             .await;
         assert!(entry["content"].as_str().unwrap().starts_with("# A page"));
         assert!(
-            began.elapsed() < Duration::from_secs(2),
+            began.elapsed() < Duration::from_secs(15),
             "{:?}",
             began.elapsed()
         );
@@ -148,9 +148,9 @@ async fn a_slow_page_ends_at_its_deadline() {
         assert_eq!(entry["status"], 524, "{entry}");
         assert_free(entry);
     }
-    // Ten at a time, two seconds each.
+    // Ten at a time, two seconds each; without a deadline they would take hours.
     assert!(
-        began.elapsed() < Duration::from_secs(8),
+        began.elapsed() < Duration::from_secs(25),
         "{:?}",
         began.elapsed()
     );

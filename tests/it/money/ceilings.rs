@@ -33,7 +33,7 @@ async fn crawl(caller: &Caller, body: &Value) -> (Vec<Value>, Value) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_small_ceiling_leaves_a_crawl_its_concurrency() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
-    let url = index(&site, (0..40).map(|n| format!("/slow/300?{n}")));
+    let url = index(&site, (0..40).map(|n| format!("/slow/800?{n}")));
     let body = json!({"url": url, "request": "http", "return_format": "empty", "cache": false,
         "max_credits_allowed": 500});
     let (entries, state) = crawl(&app, &body).await;

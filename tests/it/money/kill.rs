@@ -87,6 +87,12 @@ async fn the_ledger_is_consistent_after_a_kill_at_any_moment() {
                 ))
             })
             .collect();
+        let n_delivered = || received.lock().unwrap().len();
+        let enough = n_delivered() + 10;
+        let until = Instant::now() + Duration::from_secs(30);
+        while n_delivered() <= enough && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
         // The ledger is written in groups that take a few milliseconds; this spreads the kills over
         // them.
         tokio::time::sleep(Duration::from_micros(100_000 + round * 1_371)).await;

@@ -87,7 +87,7 @@ async fn contacts_are_all_found_and_stored_once() {
     let mut server = ServerProcess::start(World::new());
     let body = json!({
         "url": site.url("/staff/1"), "request": "http", "cache": false, "return_format": "empty", "run_in_background": true,
-        "concurrency_limit": 2, "delay": 5,
+        "concurrency_limit": 2, "delay": 25,
     });
     let id = start(&server, CONTACTS, &body).await;
     let n_interrupted = kill_repeatedly(&mut server, &id, Duration::from_millis(60)).await;
@@ -119,7 +119,7 @@ async fn the_urls_of_a_text_are_not_lost() {
     let text: Vec<String> = addresses(&site).into_iter().collect();
     let body = json!({
         "text": text.join(", and "), "request": "http", "cache": false, "return_format": "text", "run_in_background": true,
-        "concurrency_limit": 2, "delay": 5,
+        "concurrency_limit": 2, "delay": 25,
     });
     let id = start(&server, TEXT, &body).await;
     let shown = state(&server, &id).await;

@@ -202,7 +202,7 @@ fn asking_without_a_model_is_a_fault() {
 
 #[test]
 fn endless_loops_and_allocations_are_stopped() {
-    let fault = misbehave(hostile::ENDLESS_LOOP, "limits = { time_ms = 60 }", MODEL);
+    let fault = misbehave(hostile::ENDLESS_LOOP, "limits = { time_ms = 500 }", MODEL);
     assert!(matches!(fault, Fault::OutOfTime { .. }), "{fault:?}");
     let fault = misbehave(hostile::MEMORY_GRAB, "limits = { memory_mib = 4 }", MODEL);
     assert!(matches!(fault, Fault::OutOfMemory { .. }), "{fault:?}");

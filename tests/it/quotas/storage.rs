@@ -48,6 +48,7 @@ async fn a_streaming_crawl_has_its_place_as_long_as_it_runs() {
     let open = app.open(http::Method::POST, "/crawl", &headers, slow.to_string());
     let open = open.await.expect("a response");
     assert_eq!(open.status(), 200);
+    let id = open.headers()["x-crawl-id"].to_str().unwrap().to_owned();
     let one = json!({"url": site.url("/leaf/1"), "limit": 1});
     let refused = app.post("/crawl", &[], &one).await;
     assert_eq!(refused.status, 429);
@@ -60,13 +61,14 @@ async fn a_streaming_crawl_has_its_place_as_long_as_it_runs() {
     assert_eq!(app.post("/crawl", &[], &background).await.status, 200);
     // A caller who hangs up frees the place.
     drop(open);
-    let mut status = 429;
+    let mut answer = app.post("/crawl", &[], &one).await;
     for _ in 0..100 {
-        status = app.post("/crawl", &[], &one).await.status;
-        if status != 429 {
+        if answer.status != 429 {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        answer = app.post("/crawl", &[], &one).await;
     }
-    assert_eq!(status, 200);
+    let crawl = app.get(&format!("/crawl/{id}")).await.json();
+    assert_eq!(answer.status, 200, "{crawl}");
 }

@@ -18,7 +18,7 @@ async fn a_misbehaving_plugin_fails_only_its_page() {
     let misdeeds = [
         (
             misbehaving("looping", hostile::ENDLESS_LOOP),
-            "allowed 300 ms",
+            "allowed 1000 ms",
         ),
         (
             misbehaving("grabbing", hostile::MEMORY_GRAB),
@@ -44,7 +44,7 @@ async fn a_misbehaving_plugin_fails_only_its_page() {
     let guests: Vec<_> = misdeeds.iter().map(|(guest, _)| guest).collect();
     world.load(
         &guests,
-        "limits = { time_ms = 300, memory_mib = 4, output_mib = 1 }",
+        "limits = { time_ms = 1000, memory_mib = 4, output_mib = 1 }",
     );
     let (app, site) = (TestApp::of(world).await, FakeSite::start().await);
     let url = site.url("/page");
@@ -60,7 +60,7 @@ async fn a_misbehaving_plugin_fails_only_its_page() {
             "{reason}"
         );
         assert!(
-            began.elapsed() < Duration::from_secs(5),
+            began.elapsed() < Duration::from_secs(20),
             "{name}: {:?}",
             began.elapsed()
         );

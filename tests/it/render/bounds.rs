@@ -13,7 +13,8 @@ async fn beside(stage: &Stage) -> Value {
     static N_OTHERS: AtomicUsize = AtomicUsize::new(0);
     let name = format!("other {}", N_OTHERS.fetch_add(1, Ordering::Relaxed));
     let (_, other) = stage.app.another(&name, Nanodollars(1_000_000_000)).await;
-    let steps = json!({"automation_scripts": {"*": [{"Wait": 4000}, {"Evaluate": "6 * 7"}]}});
+    let steps = json!({"request_timeout": 60,
+        "automation_scripts": {"*": [{"Wait": 4000}, {"Evaluate": "6 * 7"}]}});
     other.fine(request(&stage.site.url("/page"), steps)).await
 }
 
@@ -40,7 +41,8 @@ async fn results_are_bounded_in_the_page() {
         .map(|text| json!({"Evaluate": text}))
         .collect();
     steps.push(json!({"Evaluate": "throw new Error('no'.repeat(5e7))"}));
-    let attack = stage.rendered(&url, json!({"automation_scripts": {"*": steps}}));
+    let more = json!({"request_timeout": 60, "automation_scripts": {"*": steps}});
+    let attack = stage.rendered(&url, more);
     let (entry, beside) = tokio::join!(attack, beside(&stage));
     let report = entry["metadata"]["automation_data"].as_array().unwrap();
     assert_eq!(report.len(), 7, "{report:?}");
@@ -156,10 +158,11 @@ async fn a_page_has_a_bounded_number_of_frames_workers_and_sockets() {
             )
         };
         let few = stage.page("/few", &html(most / 4));
-        let entry = stage.rendered(&few, json!({"wait_for": 500})).await;
+        let wait = json!({"wait_for": 500, "request_timeout": 60});
+        let entry = stage.rendered(&few, wait).await;
         assert!(content(&entry).contains("all there"), "{what}: {entry}");
         let many = stage.page("/many", &html(most + 20));
-        let wait = json!({"wait_for": 10_000, "request_timeout": 25});
+        let wait = json!({"wait_for": 20_000, "request_timeout": 50});
         let (status, reason) = stage.app.failure(request(&many, wait)).await;
         assert_eq!(status, 598, "{what}: {reason}");
         let expected = format!("more than {most} {what}");
@@ -173,11 +176,16 @@ async fn a_page_has_a_bounded_number_of_frames_workers_and_sockets() {
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn the_storage_of_a_page_is_bounded() {
     let stage = Stage::new().await;
-    let url = stage.page("/", "<p id=p>filling</p><script>(async () => { \
+    let url = stage.page(
+        "/",
+        "<p id=p>filling</p><script>(async () => { \
         const cache = await caches.open('x'); const part = new Uint8Array(4 << 20); let count = 0; \
         try { for (; count < 40; count++) await cache.put('/' + count, new Response(part)); } \
-        catch (error) { document.getElementById('p').textContent = error.name + ' after ' + count; } })()</script>");
-    let wait = json!({"wait_for": 6_000});
+        catch (error) { const p = document.getElementById('p'); \
+          p.textContent = error.name + ' after ' + count; p.className = 'done'; } })()</script>",
+    );
+    let done = json!({"selector": {"selector": ".done", "timeout": {"secs": 40, "nanos": 0}}});
+    let wait = json!({"wait_for": done, "request_timeout": 60});
     let entry = stage.rendered(&url, wait).await;
     let text = content(&entry);
     assert!(text.contains("QuotaExceededError"), "{entry}");

@@ -118,9 +118,16 @@ async fn service_workers_are_isolated_and_removed_with_their_page() {
         inside.url("")
     );
     stage.site.put("/worker.js", "text/javascript", worker);
-    let url = stage.page("/", "<p id=p>before</p><script>navigator.serviceWorker.register('/worker.js').then(() => \
-        navigator.serviceWorker.ready).then(() => { document.getElementById('p').textContent = 'installed' })</script>");
-    let entry = stage.rendered(&url, json!({"wait_for": 1500})).await;
+    let url = stage.page(
+        "/",
+        "<p id=p>before</p><script>navigator.serviceWorker.register('/worker.js').then(() => \
+        navigator.serviceWorker.ready).then(() => { const p = document.getElementById('p'); \
+        p.textContent = 'installed'; p.className = 'installed' })</script>",
+    );
+    let installed =
+        json!({"selector": {"selector": ".installed", "timeout": {"secs": 20, "nanos": 0}}});
+    let wait = json!({"wait_for": installed});
+    let entry = stage.rendered(&url, wait.clone()).await;
     assert!(content(&entry).contains("installed"), "{entry}");
     assert_eq!(inside.connections(), 0);
     // It does not outlive its page.
@@ -130,7 +137,7 @@ async fn service_workers_are_isolated_and_removed_with_their_page() {
         .iter()
         .filter(|head| head.contains("/worker.js"))
         .count();
-    stage.rendered(&url, json!({"wait_for": 500})).await;
+    stage.rendered(&url, wait).await;
     let after = stage
         .site
         .requests()

@@ -24,7 +24,8 @@ async fn no_datagram_and_no_relay_leaves_the_browser() {
     let relay = FakeSite::start().await;
     let html = "<p id=p>begin</p><link rel=dns-prefetch href='//leak.example'>\
         <link rel=preconnect href='https://leak.example'><script>const found = []; \
-        setTimeout(() => document.getElementById('p').textContent = 'found ' + found.length, 2500); (async () => { \
+        setTimeout(() => { const p = document.getElementById('p'); \
+          p.textContent = 'found ' + found.length; p.className = 'done'; }, 2500); (async () => { \
         const peer = new RTCPeerConnection({iceServers: [{urls: 'stun:127.0.0.1:UDP'}, \
           {urls: ['turn:127.0.0.1:UDP', 'turn:127.0.0.1:TCP?transport=tcp'], username: 'a', credential: 'b'}]}); \
         peer.onicecandidate = (event) => event.candidate && found.push(event.candidate.candidate); \
@@ -35,7 +36,8 @@ async fn no_datagram_and_no_relay_leaves_the_browser() {
         .replace("UDP", &port.to_string())
         .replace("TCP", &relay.address.port().to_string());
     let url = stage.page("/", &html);
-    let entry = stage.rendered(&url, json!({"wait_for": 4_000})).await;
+    let done = json!({"selector": {"selector": ".done", "timeout": {"secs": 20, "nanos": 0}}});
+    let entry = stage.rendered(&url, json!({"wait_for": done})).await;
     assert_eq!(content(&entry).trim(), "found 0", "{entry}");
     let heard = socket.recv_from(&mut [0; 2_000]);
     assert!(heard.is_err(), "{heard:?}");

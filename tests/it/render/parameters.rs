@@ -82,7 +82,10 @@ async fn waits_combine_and_unmet_ones_are_reported() {
     assert!(content(&entry).contains("ready now"), "{entry}");
     let brief =
         json!({"selector": {"selector": ".never", "timeout": {"secs": 0, "nanos": 200_000_000}}});
-    let entry = stage.rendered(&url, json!({"wait_for": brief})).await;
+    let unchanging = stage.page("/unchanging", "<p>waiting</p>");
+    let entry = stage
+        .rendered(&unchanging, json!({"wait_for": brief}))
+        .await;
     assert!(content(&entry).contains("waiting"), "{entry}");
     assert!(
         entry["metadata"]["automation_data"]
@@ -90,7 +93,7 @@ async fn waits_combine_and_unmet_ones_are_reported() {
             .contains(".never"),
         "{entry}"
     );
-    let entry = stage.rendered(&url, json!({"wait_for": 1500})).await;
+    let entry = stage.rendered(&url, json!({"wait_for": 5_000})).await;
     assert!(content(&entry).contains("ready now"), "{entry}");
     for (wait, named) in [
         (json!({"selektor": {}}), "selektor"),

@@ -52,7 +52,7 @@ async fn a_slow_page_ends_at_its_timeout() {
         assert_eq!(status, 524, "{reason}");
         let took = started.elapsed();
         assert!(
-            took > Duration::from_millis(900) && took < Duration::from_secs(3),
+            took > Duration::from_millis(900) && took < Duration::from_secs(15),
             "{took:?}"
         );
     }

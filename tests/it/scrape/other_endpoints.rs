@@ -120,7 +120,7 @@ async fn health_serves_a_real_page_without_a_key() {
         manifest.replace("name = \"markdown\"", "name = \"other\""),
     )
     .unwrap();
-    for _ in 0..100 {
+    for _ in 0..300 {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         let answer = app.get("/health").await;
         if answer.status == 503 {

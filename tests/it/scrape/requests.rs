@@ -48,7 +48,7 @@ async fn an_array_of_requests_yields_one_flat_array() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn arrays_are_in_request_order_and_lines_in_completion_order() {
     let (app, site) = world().await;
-    let list = ["/slow/900", "/slow/450", "/slow/0"].map(|path| site.url(path));
+    let list = ["/slow/2000", "/slow/1000", "/slow/0"].map(|path| site.url(path));
     let body = json!({"url": list.join(","), "return_format": "empty", "cache": false});
     assert_eq!(urls(&app.scrape(body.clone()).await), list);
     let lines_wanted = [("content-type", "application/jsonl")];

@@ -74,7 +74,7 @@ async fn a_crawl_needs_one_slot_and_is_free() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_streaming_crawl_holds_its_slot_to_the_last_byte() {
     let (app, site) = (with_seats(1).await, FakeSite::start().await);
-    let links = format!("<a href=\"{}\">slow</a>", site.url("/slow/500"));
+    let links = format!("<a href=\"{}\">slow</a>", site.url("/slow/2500"));
     let seed = site.put("/root", "text/html", links);
     let body = json!({"url": seed, "request": "http", "return_format": "text", "cache": false});
     let mut crawl = open(&app, CRAWL, &body).await;

@@ -15,9 +15,10 @@ const CONNECTIONS: usize = 64;
 const SERVED: usize = 2_000;
 /// Pause of a client after a refusal. It retries, so that there is always demand.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Lower bound on the share of seats in use. This process runs the server, the site and all
-/// clients.
-const IN_USE_MIN: f64 = 0.85;
+/// Lower bound on the share of seats in use. It is near one on an idle machine, but this process
+/// runs the server, the site and all clients, which share two threads with whatever else runs. A
+/// server that serialised its requests would use one seat of eight.
+const IN_USE_MIN: f64 = 0.6;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_connections_never_exceed_the_seats() {
@@ -26,7 +27,7 @@ async fn many_connections_never_exceed_the_seats() {
     let began = Instant::now();
     let callers: Vec<_> = (0..CONNECTIONS)
         .map(|_| {
-            let (caller, page) = ((*app).clone(), one(&site.url("/slow/20")));
+            let (caller, page) = ((*app).clone(), one(&site.url("/slow/40")));
             let (served, refused) = (Arc::clone(&served), Arc::clone(&refused));
             tokio::spawn(async move {
                 while served.load(Ordering::SeqCst) < SERVED {

@@ -64,7 +64,7 @@ async fn a_crawl_resumes_under_its_plan_with_its_slot() {
     let mut server = start("20");
     server.account(&["seats", "caller", "1"]);
     let body = json!({
-        "url": seed, "request": "http", "return_format": "text", "cache": false, "run_in_background": true, "delay": 150,
+        "url": seed, "request": "http", "return_format": "text", "cache": false, "run_in_background": true, "delay": 300,
     });
     let queued = server.post(CRAWL, &[], &body).await;
     assert_eq!(concurrency(&queued), ("1", "1"));

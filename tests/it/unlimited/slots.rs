@@ -12,7 +12,7 @@ use super::{
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slot_is_held_until_the_last_byte_of_a_stream() {
     let (app, site) = (with_seats(1).await, FakeSite::start().await);
-    let pages = format!("{},{}", site.url("/page"), site.url("/slow/600"));
+    let pages = format!("{},{}", site.url("/page"), site.url("/slow/2500"));
     let mut stream = open(&app, SCRAPE, &one(&pages)).await;
     assert_eq!(stream.headers()["x-concurrency-active"], "1");
     let first = stream.chunk().await.unwrap().expect("the first page");
@@ -20,7 +20,7 @@ async fn a_slot_is_held_until_the_last_byte_of_a_stream() {
     assert_full(&app.post(SCRAPE, &[], &one(&site.url("/page"))).await, 1);
     let second = stream.chunk().await.unwrap().expect("the second page");
     let entry: Value = serde_json::from_slice(&second).unwrap();
-    assert_eq!(entry["url"], site.url("/slow/600"));
+    assert_eq!(entry["url"], site.url("/slow/2500"));
     while stream.chunk().await.unwrap().is_some() {}
     until_active(&app, 0).await;
     let after = app.post(SCRAPE, &[], &one(&site.url("/page"))).await;
@@ -48,7 +48,7 @@ async fn a_slot_is_freed_when_the_client_disconnects() {
         until_active(&app, 0).await;
 
         // In the middle of a crawl.
-        let body = json!({"url": site.url("/slow/50"), "request": "http", "cache": false, "return_format": "text"});
+        let body = json!({"url": site.url("/slow/500"), "request": "http", "cache": false, "return_format": "text"});
         let crawl = open(&app, CRAWL, &body).await;
         assert_eq!(active(&app), 1);
         drop(crawl);

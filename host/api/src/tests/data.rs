@@ -29,7 +29,7 @@ async fn tables_have_only_rows_of_their_account() {
         assert_eq!(response.status, 200, "{}", response.body);
     }
     let mut crawls = Value::Null;
-    for _ in 0..500 {
+    for _ in 0..3_000 {
         crawls = table(&server, "/data/crawl_state").await;
         let rows = crawls["data"].as_array().expect("rows");
         if rows.iter().all(|row| row["state"] == "ended") {

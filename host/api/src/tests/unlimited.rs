@@ -1,5 +1,6 @@
 //! The routes of the Unlimited plan: cases that a client cannot trigger deliberately.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -26,7 +27,7 @@ fn active(server: &TestServer, account: &AccountId) -> u32 {
 }
 
 async fn until_free(server: &TestServer, account: &AccountId) {
-    for _ in 0..500 {
+    for _ in 0..3_000 {
         if active(server, account) == 0 {
             return;
         }
@@ -96,8 +97,20 @@ async fn work_with_an_idempotency_key_holds_its_slot_after_a_disconnect() {
         let body = Body::from(r#"{"url":"http://slow.test"}"#);
         request.body(body).expect("a request")
     };
-    let hung_up = tokio::time::timeout(Duration::from_millis(200), server.send(request())).await;
-    assert!(hung_up.is_err());
+    let begun = async {
+        for _ in 0..3_000 {
+            if server.service.n_runs.load(Ordering::SeqCst) > 0 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("the work never begins");
+    };
+    // The client disconnects as soon as the work has begun.
+    tokio::select! {
+        early = server.send(request()) => panic!("answered: {} {}", early.status, early.body),
+        () = begun => {}
+    }
     assert_eq!(active(&server, &account), 1);
     let refused = server.post(PATH, r#"{"url":"a.com"}"#).await;
     assert_eq!(refused.status, 429);

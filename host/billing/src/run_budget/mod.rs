@@ -14,7 +14,7 @@ use crate::allotment::Allotment;
 use crate::error::BillingError;
 use crate::funds::{FundsError, Shortfall};
 use crate::reservation::Reservation;
-use crate::{Billing, RECHECK_INTERVAL, key};
+use crate::{Billing, RECHECK_INTERVAL, key, waiting};
 
 /// The budget of one run. Dropping it returns the money that is reserved for no page.
 #[derive(Debug)]
@@ -98,31 +98,10 @@ impl RunBudget {
         page_id: &str,
         deadline: Instant,
     ) -> Result<Reservation, FundsError> {
-        let allotment = &self.0;
-        let mut waiting = None;
-        loop {
-            // Created before the decision, so that no release in between is missed.
-            let (released, released_elsewhere) =
-                (allotment.released(), allotment.wallet.released());
-            match self.reserve_now(likely, page_url, page_id) {
-                Err(FundsError::AllHeld) => {}
-                decided => return decided,
-            }
-            if waiting.is_none() {
-                // Retries once other runs know that they must return unused money.
-                waiting = Some(allotment.wallet.wait());
-                continue;
-            }
-            let released = async {
-                tokio::select! {
-                    () = released => {}
-                    () = released_elsewhere => {}
-                }
-            };
-            if tokio::time::timeout_at(deadline, released).await.is_err() {
-                return Err(FundsError::Short(allotment.shortfall(likely)));
-            }
-        }
+        let allotment = &*self.0;
+        let wallet = &allotment.wallet;
+        let reserve = || self.reserve_now(likely, page_url, page_id);
+        waiting::when_available(wallet, Some(allotment), likely, deadline, reserve).await
     }
 
     /// As [`Self::reserve`], without waiting.
@@ -172,7 +151,7 @@ impl RunBudget {
 
     /// What keeps a page that needs this much from it now.
     pub fn shortfall(&self, wanted: Nanodollars) -> Shortfall {
-        self.0.shortfall(wanted)
+        self.0.shortfall(wanted, Nanodollars::ZERO)
     }
 
     /// The most that the run may still be charged, pages in flight included.

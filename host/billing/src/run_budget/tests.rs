@@ -69,6 +69,15 @@ fn soon() -> Instant {
     Instant::now() + Duration::from_secs(20)
 }
 
+/// Polls until this is so.
+async fn until(is_so: impl Fn() -> bool) {
+    let deadline = soon();
+    while !is_so() {
+        assert!(Instant::now() < deadline, "not in time");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
 fn charge(amount: i64) -> Charge {
     Charge {
         bytes_transferred: Nanodollars(amount),
@@ -374,7 +383,7 @@ async fn a_waiting_page_learns_that_the_balance_is_used_up() {
     });
     tokio::task::yield_now().await;
     page.post(&charge(100)).await.expect("posted");
-    let error = tokio::time::timeout(Duration::from_secs(5), next).await;
+    let error = tokio::time::timeout(Duration::from_secs(20), next).await;
     let error = error.expect("in time").expect("no panic");
     assert_eq!(error, Some(FundsError::Empty));
 }
@@ -414,6 +423,76 @@ async fn a_failed_page_is_recorded_with_url_and_reason_at_zero() {
         )
     );
     world.assert_consistent(10_000, 0).await;
+}
+
+#[tokio::test]
+async fn money_that_is_given_back_can_be_reserved_again() {
+    let world = World::with(10_000).await;
+    let budget = world.budget("run", 4_000);
+    for _ in 0..3 {
+        let page = budget.reserve(Nanodollars(4_000), "http://a/x", "1", soon());
+        let page = page.await.expect("the whole ceiling");
+        page.give_back("waits for its host");
+    }
+    let page = budget.reserve(Nanodollars(4_000), "http://a/x", "1", soon());
+    let page = page.await.expect("the whole ceiling");
+    page.post(&charge(1_000)).await.expect("posted");
+    let plain = || {
+        world
+            .billing
+            .reserve(&world.account, Nanodollars(5_000), "http://a/y", "plain")
+    };
+    plain().expect("money").give_back("waits for its host");
+    let again = plain().expect("money");
+    assert_eq!(again.ceiling(), Nanodollars(5_000));
+    again.post(&charge(500)).await.expect("posted");
+    budget.close();
+    world.assert_consistent(8_500, 0).await;
+    let usage = world.store.usage(Timestamp::MIN, Timestamp::MAX).await;
+    let usage = usage.expect("the usage");
+    // What a page of a run gives back leaves no entry.
+    assert_eq!((usage[0].n_pages, usage[0].n_failed), (2, 1));
+}
+
+#[tokio::test]
+async fn a_page_that_lacks_the_accounts_money_after_its_runs_stops_new_pages() {
+    let world = World::with(1_000).await;
+    let budget = world.budget("run", 500);
+    let reserve = async |amount: i64, page| {
+        let page = budget.reserve(Nanodollars(amount), "u", page, soon());
+        page.await.expect("money")
+    };
+    let (mut waiting, other) = (reserve(100, "1").await, reserve(300, "2").await);
+    let grown = tokio::spawn(async move {
+        let wanted = Nanodollars(300);
+        let grown = waiting.grow(wanted, wanted, soon()).await;
+        (grown, waiting)
+    });
+    let wallet = world.billing.wallet(&world.account).expect("a wallet");
+    until(|| budget.0.flights.is_starving()).await;
+    assert!(!wallet.flights.is_starving(), "the account has more");
+    // The run's money is free again, but another page has all of the account's by now.
+    other.void("it failed");
+    let plain = |amount: i64| {
+        let billing = &world.billing;
+        billing.reserve(&world.account, Nanodollars(amount), "u", "plain")
+    };
+    let (some, rest) = (plain(50), plain(850));
+    let (some, rest) = (some.expect("money"), rest.expect("money"));
+    assert_eq!(rest.ceiling(), Nanodollars(850));
+    until(|| wallet.flights.is_starving()).await;
+    assert!(!budget.0.flights.is_starving());
+    some.void("it failed");
+    let new = world
+        .billing
+        .reserve_likely(&world.account, Nanodollars(10), "u", "new");
+    assert_eq!(new.err(), Some(FundsError::AllHeld));
+    rest.void("it failed");
+    let (grown, page) = grown.await.expect("no panic");
+    assert_eq!((grown, page.ceiling()), (Ok(()), Nanodollars(300)));
+    page.post(&charge(300)).await.expect("posted");
+    budget.close();
+    world.assert_consistent(700, 0).await;
 }
 
 /// One operation on an account with three runs.

@@ -277,6 +277,17 @@ impl Frontier {
         self.skip_waiting(skip);
     }
 
+    /// Stops for this reason if a page could still be leased, and returns whether it did.
+    /// Otherwise the crawl ends by itself and has its own reason.
+    pub(crate) fn stop_unless_complete(&mut self, reason: StopReason) -> bool {
+        let is_at_end = self.stop.is_some() || self.caps.used_up().is_some();
+        let is_complete = is_at_end || self.first_waiting().is_none();
+        if !is_complete {
+            self.stop(reason);
+        }
+        !is_complete
+    }
+
     /// Rows that are new or have changed since the last call.
     pub(crate) fn take_changes(&mut self) -> Vec<UrlRow> {
         let changed = std::mem::take(&mut self.changed);

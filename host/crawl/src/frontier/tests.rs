@@ -490,3 +490,34 @@ fn hosts_of_all_seeds_are_in_scope() {
     frontier.complete(first.n, &found(&links), true);
     assert_eq!((frontier.counts().known, frontier.counts().skipped), (5, 1));
 }
+
+#[test]
+fn a_complete_crawl_has_its_own_reason() {
+    let crawled = |plan: CrawlPlan, links: &[&str]| {
+        let mut frontier = with_seeds(plan);
+        let page = leased(&mut frontier);
+        frontier.complete(page.n, &found(links), true);
+        let is_stopped = frontier.stop_unless_complete(StopReason::Storage);
+        match frontier.lease() {
+            Lease::Done(stop) => (is_stopped, stop),
+            other => panic!("it goes on: {other:?}"),
+        }
+    };
+    let (seed, links) = ("https://a.com/", ["https://a.com/1"]);
+    let complete = crawled(plan(seed), &[]);
+    assert_eq!(complete, (false, StopReason::Completed));
+    assert_eq!(crawled(plan(seed), &links), (true, StopReason::Storage));
+    let limited = CrawlPlan {
+        limit: Some(1),
+        ..plan(seed)
+    };
+    assert_eq!(crawled(limited, &links), (false, StopReason::Limit));
+    let budgeted = CrawlPlan {
+        budget: vec![Budget {
+            prefix: "/1".to_owned(),
+            pages: 0,
+        }],
+        ..plan(seed)
+    };
+    assert_eq!(crawled(budgeted, &links), (false, StopReason::Budget));
+}

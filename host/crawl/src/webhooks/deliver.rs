@@ -31,8 +31,8 @@ const CHANNELS_MAX: usize = 64;
 /// Channels of one account that are served at once, so that its slow destinations leave most of
 /// [`CHANNELS_MAX`] to others.
 const ACCOUNT_CHANNELS_MAX: usize = 8;
-/// How long a batch may send before it ends and lets other channels go first: a destination that
-/// answers slowly has a slot for this time at most, and that of one answer.
+/// How long a batch may send before it ends: a destination that answers slowly has a slot for this
+/// time at most, and that of one answer. Then its channel goes behind all others that are due.
 const BATCH_TIME_MAX: Duration = Duration::from_secs(15);
 /// Events of one destination in one batch.
 const BATCH_EVENTS: u32 = 64;
@@ -182,7 +182,8 @@ impl Webhooks {
         }
     }
 
-    /// Removes delivered events; after a failure postpones the channel.
+    /// Removes delivered events and moves the channel behind the others that are due; after a
+    /// failure postpones it.
     async fn store_outcome(
         &self,
         channel: &Channel,
@@ -191,7 +192,8 @@ impl Webhooks {
         attempts: u32,
     ) -> Result<(), StoreError> {
         if !delivered.is_empty() {
-            let gone = self.store.outbox_done(delivered).await?;
+            let now = self.clock.now();
+            let gone = self.store.outbox_done(channel, delivered, now).await?;
             self.subtract(gone);
             metrics::counter!("trawl_webhooks_total", "outcome" => "delivered").increment(gone);
         }

@@ -185,13 +185,29 @@ impl World {
     }
 
     async fn until_empty(&self) {
-        for _ in 0..400 {
+        for _ in 0..3_000 {
             if self.store.outbox_count().await.expect("a store") == 0 {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         panic!("events are still waiting");
+    }
+
+    /// Waits until this many attempts at the oldest event are stored.
+    async fn until_tried(&self, count: u32) {
+        for _ in 0..3_000 {
+            let due = self
+                .store
+                .outbox_due(Timestamp::MAX, &Busy::default(), 10)
+                .await
+                .expect("a store");
+            if due.first().is_some_and(|row| row.n_attempts >= count) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("fewer than {count} attempts are stored");
     }
 
     async fn end(self) {
@@ -273,10 +289,15 @@ async fn failed_events_are_retried_later() {
         .push(vec![found(1, &receiver.url())])
         .await
         .expect("stored");
-    for count in 1..3 {
-        receiver.has(count).await;
+    for (n_received, n_attempts) in [(1, 1), (2, 2)] {
+        receiver.has(n_received).await;
+        world.until_tried(n_attempts).await;
         tokio::time::sleep(Duration::from_millis(200)).await;
-        assert_eq!(receiver.received().len(), count, "not before it is due");
+        assert_eq!(
+            receiver.received().len(),
+            n_received,
+            "not before it is due"
+        );
         world.advance(HOUR);
     }
     let received = receiver.has(3).await;
@@ -300,7 +321,7 @@ async fn events_survive_a_restart() {
         .await
         .expect("stored");
     receiver.has(1).await;
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    before.until_tried(1).await;
     let secret = before.hooks.secret(&account()).await.expect("a secret");
     before.end().await;
     let after = world(directory.path()).await;
@@ -326,7 +347,7 @@ async fn an_event_is_stored_once() {
         .await
         .expect("stored");
     receiver.has(1).await;
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    world.until_tried(1).await;
     world.hooks.push(vec![event]).await.expect("stored");
     assert_eq!(world.store.outbox_count().await.expect("a store"), 1);
     world.advance(HOUR);
@@ -360,7 +381,7 @@ async fn events_that_fail_for_a_day_are_dropped() {
         .await
         .expect("stored");
     receiver.has(1).await;
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    world.until_tried(1).await;
     world.advance(AGE_MAX);
     world.until_empty().await;
     world.end().await;
@@ -376,7 +397,7 @@ async fn private_ip_addresses_get_no_events() {
         .push(vec![found(1, &private)])
         .await
         .expect("stored");
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    world.until_tried(1).await;
     let waiting = world
         .store
         .outbox_due(Timestamp::MAX, &Busy::default(), 10)
@@ -460,5 +481,49 @@ async fn an_account_that_reached_its_limit_stores_no_more_events() {
     let theirs = vec![found_by(&other_account(), 2_000, &good.url())];
     world.hooks.push(theirs).await.expect("stored");
     good.has(1).await;
+    world.end().await;
+}
+
+#[tokio::test]
+async fn every_destination_of_an_account_gets_its_turn() {
+    // More than one batch has.
+    const N_EVENTS: usize = 110;
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let world = world(directory.path()).await;
+    let receiver = Receiver::start(&[200]).await;
+    // The destinations are one more than are served at once.
+    let hook = |n: u64| {
+        let hook = format!("http://{}/{n}", receiver.address);
+        address::receiver(&hook).expect("a URL")
+    };
+    let stored = Timestamp(world.clock.now().0 - 1_000);
+    let rows = (1..=9).flat_map(|n| {
+        let events = (n * 1_000..).take(N_EVENTS);
+        let hook = hook(n);
+        events.map(move |event| found(event, &hook).into_row(stored))
+    });
+    let rows: Vec<_> = rows.collect();
+    world.store.outbox_push(&rows).await.expect("stored");
+    world.hooks.wake.notify_one();
+    let received = receiver.has(9 * N_EVENTS).await;
+    world.until_empty().await;
+    let destinations: Vec<u64> = received
+        .iter()
+        .map(|request| {
+            let body: Value = serde_json::from_str(&request.body).expect("JSON");
+            let content = body["content"].as_str().unwrap_or_default();
+            let n: u64 = content
+                .trim_start_matches("page ")
+                .parse()
+                .expect("an event");
+            n / 1_000
+        })
+        .collect();
+    let first_of_last = destinations.iter().position(|n| *n == 9);
+    let before = &destinations[..first_of_last.expect("the ninth has events")];
+    for n in 1..9 {
+        let count = before.iter().filter(|other| **other == n).count();
+        assert!(count < N_EVENTS, "{n} was finished before the ninth began");
+    }
     world.end().await;
 }

@@ -20,6 +20,8 @@ const STEP_TIME_MAX: Duration = Duration::from_secs(30);
 /// CPU time that the reservation must still cover when a question is answered: what analysts need
 /// to read the answer.
 const RESERVED_CPU: Duration = Duration::from_secs(5);
+/// How long a question waits for money that other pages hold.
+const MONEY_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// The same plan without its analyst.
 pub(super) fn without_analyst(output: &Arc<OutputPlan>) -> Arc<OutputPlan> {
@@ -100,7 +102,8 @@ impl AnalysedPage<'_> {
             transform: usage.transform + RESERVED_CPU,
             ..*usage
         };
-        if let Err(failure) = self.purse.cover_optional(&planned).await {
+        let wait_until = Instant::now() + MONEY_WAIT_MAX;
+        if let Err(failure) = self.purse.cover_optional(&planned, wait_until).await {
             return unavailable(failure.message);
         }
         match ai.ask(question).await {

@@ -166,13 +166,17 @@ async fn serve(
         may_pool: may_pool(&run.tariff),
     };
     let served = routing.serve(plan, client);
-    tokio::time::timeout_at(deadline.into(), served)
-        .await
-        .unwrap_or_else(|_| {
+    match tokio::time::timeout_at(deadline.into(), served).await {
+        Ok(served) => served,
+        Err(_elapsed) => {
             let seconds = plan.fetch.timeout.as_secs();
-            let message = format!("timed out after {seconds} s");
-            Err(PageFailure::new(status::TIMED_OUT, message).into())
-        })
+            let timed_out = || {
+                let message = format!("timed out after {seconds} s");
+                PageFailure::new(status::TIMED_OUT, message)
+            };
+            Err(purse.unmet_wait().await.unwrap_or_else(timed_out).into())
+        }
+    }
 }
 
 /// Makes outputs of a page that the caller handed in: [`run`] without serving. Nothing was

@@ -1,12 +1,16 @@
 //! The money of one page, from its turn at its host to its charge.
 //!
 //! A page reserves what it is likely to cost once it may contact its host, and more as it turns out
-//! to cost more. So pages that wait for a host hold no money, and many pages share a small ceiling.
+//! to cost more. It gives the money back before it waits for its host again. So pages that wait for
+//! a host hold no money, and many pages share a small ceiling.
 //! A page that a cap cannot pay ends with a text that names the cap.
 
 mod costs;
+#[cfg(test)]
+pub(crate) mod tests;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use tokio::sync::Mutex;
@@ -71,6 +75,8 @@ pub struct Purse<'a> {
     url: &'a str,
     /// Until when the page waits for money.
     deadline: Instant,
+    /// Whether a provider was asked for the page, which may have to be paid for it.
+    is_provider_asked: AtomicBool,
     state: Mutex<State>,
 }
 
@@ -80,8 +86,8 @@ struct State {
     refusal: Option<FundsError>,
     /// Whether less was left than the page was likely to cost.
     began_short: bool,
-    /// What the page waits for before it is loaded.
-    awaited: Option<Nanodollars>,
+    /// What the page waits for in all, and why it has to.
+    awaited: Option<(Nanodollars, FundsError)>,
 }
 
 /// Why a page cannot be loaded now.
@@ -111,6 +117,7 @@ impl<'a> Purse<'a> {
             host: plan.url.host_str().unwrap_or_default(),
             url: &plan.requested,
             deadline: Instant::now() + fetch.timeout + fetch.pace.patience,
+            is_provider_asked: AtomicBool::new(false),
             state: Mutex::default(),
         }
     }
@@ -131,6 +138,7 @@ impl<'a> Purse<'a> {
             host: "",
             url,
             deadline,
+            is_provider_asked: AtomicBool::new(false),
             state: Mutex::default(),
         }
     }
@@ -146,11 +154,12 @@ impl<'a> Purse<'a> {
             host: "",
             url: "",
             deadline: Instant::now(),
+            is_provider_asked: AtomicBool::new(false),
             state: Mutex::default(),
         }
     }
 
-    /// The same, for a page that was refused before because it needed this much.
+    /// This purse, for a page that was refused before because it needed this much.
     #[must_use]
     pub fn expecting(self, least: Nanodollars) -> Self {
         Self { least, ..self }
@@ -189,11 +198,22 @@ impl<'a> Purse<'a> {
                 state.awaited = None;
                 Ok(())
             }
-            Err(FundsError::AllHeld | FundsError::Busy) => {
-                state.awaited = Some(likely);
+            Err(cause @ (FundsError::AllHeld | FundsError::Busy)) => {
+                state.awaited = Some((likely, cause));
                 Err(Unready::Wait)
             }
             Err(error) => Err(Unready::Refused(state.refuse(error))),
+        }
+    }
+
+    /// Gives back what is reserved, for this reason: [`Self::open`] and [`Self::cover`] reserve
+    /// again. Nothing has been charged yet.
+    pub(crate) async fn unreserve(&self, reason: &str) {
+        let mut state = self.state.lock().await;
+        // A reservation of nothing stays: it keeps no other page waiting.
+        let holds_money = |reservation: &mut Reservation| reservation.ceiling() > Nanodollars::ZERO;
+        if let Some(reservation) = state.reservation.take_if(holds_money) {
+            reservation.give_back(reason);
         }
     }
 
@@ -207,13 +227,17 @@ impl<'a> Purse<'a> {
     }
 
     /// The failure of a page whose time ended while it waited for money; `None` if it did not.
-    pub(crate) async fn waited_in_vain(&self) -> Option<PageFailure> {
+    pub(crate) async fn unmet_wait(&self) -> Option<PageFailure> {
         let mut state = self.state.lock().await;
-        let awaited = state.awaited?;
-        let short = match self.paid_by {
-            PaidBy::Nobody => None,
-            PaidBy::Account(payer) => payer.billing.shortfall(&payer.account, awaited),
-            PaidBy::Run { budget, .. } => Some(budget.shortfall(awaited)),
+        let (wanted, cause) = state.awaited.take()?;
+        if cause == FundsError::Busy {
+            return Some(state.refuse(cause));
+        }
+        let short = match (&state.reservation, self.paid_by) {
+            (Some(reservation), _) => Some(reservation.shortfall(wanted)),
+            (None, PaidBy::Nobody) => None,
+            (None, PaidBy::Account(payer)) => payer.billing.shortfall(&payer.account, wanted),
+            (None, PaidBy::Run { budget, .. }) => Some(budget.shortfall(wanted)),
         };
         Some(state.refuse(FundsError::Short(short?)))
     }
@@ -224,6 +248,14 @@ impl<'a> Purse<'a> {
     /// # Errors
     /// The cap that does not allow it.
     pub(crate) async fn cover(&self, usage: &Usage) -> Result<Nanodollars, PageFailure> {
+        self.cover_until(usage, self.deadline).await
+    }
+
+    async fn cover_until(
+        &self,
+        usage: &Usage,
+        deadline: Instant,
+    ) -> Result<Nanodollars, PageFailure> {
         let needed = trawl_billing::price(usage, &self.tariff).total();
         let mut state = self.state.lock().await;
         if needed > self.ceiling {
@@ -236,11 +268,16 @@ impl<'a> Purse<'a> {
             };
             return Err(state.refuse(FundsError::Short(short)));
         }
-        let deadline = self.deadline.into();
+        // Stays if the page's time ends before this does: `unmet_wait` reports it.
+        state.awaited = Some((needed, FundsError::AllHeld));
+        let deadline = deadline.into();
         if state.reservation.is_none() {
             let first = needed.max(self.least).min(self.ceiling);
             let reserved = match self.paid_by {
-                PaidBy::Nobody => return Ok(self.ceiling),
+                PaidBy::Nobody => {
+                    state.awaited = None;
+                    return Ok(self.ceiling);
+                }
                 PaidBy::Account(payer) => {
                     let (account, run) = (&payer.account, &payer.run_id);
                     let billing = &payer.billing;
@@ -263,22 +300,39 @@ impl<'a> Purse<'a> {
         // In steps of half as much again, so that a large page needs few.
         let half = Nanodollars(needed.0 / 2);
         let preferred = needed.saturating_add(half).min(self.ceiling);
-        match reservation.grow(needed, preferred, deadline).await {
-            Ok(()) => Ok(reservation.ceiling()),
+        let grown = reservation.grow(needed, preferred, deadline).await;
+        let reserved = reservation.ceiling();
+        match grown {
+            Ok(()) => {
+                state.awaited = None;
+                Ok(reserved)
+            }
             Err(error) => Err(state.refuse(error)),
         }
     }
 
-    /// As [`Self::cover`], for something that the page can do without: a refusal does not end it.
+    /// As [`Self::cover`], for something that the page can do without: it waits until `wait_until`
+    /// only, and a refusal does not end the page.
     ///
     /// # Errors
     /// The cap that does not allow it.
-    pub(crate) async fn cover_optional(&self, usage: &Usage) -> Result<(), PageFailure> {
-        let covered = self.cover(usage).await;
+    pub(crate) async fn cover_optional(
+        &self,
+        usage: &Usage,
+        wait_until: Instant,
+    ) -> Result<(), PageFailure> {
+        let before = self.refusal().await;
+        let covered = self.cover_until(usage, wait_until.min(self.deadline)).await;
         if covered.is_err() {
-            self.state.lock().await.refusal = None;
+            self.state.lock().await.refusal = before;
         }
         covered.map(drop)
+    }
+
+    /// Remembers that a provider was asked for the page: it may be paid whatever becomes of the
+    /// page, so there is no other try.
+    pub(crate) fn note_provider(&self) {
+        self.is_provider_asked.store(true, Ordering::Relaxed);
     }
 
     /// The most that the page may cost as far as is known now; its reservation decides.
@@ -334,8 +388,12 @@ impl<'a> Purse<'a> {
         self.state.lock().await.began_short
     }
 
-    /// What the page needed, if it could be paid once the pages in flight have ended.
+    /// What the page needed, if it could be paid once the pages in flight have ended. `None` after
+    /// a provider was asked: it would be asked, and paid, once more.
     pub async fn needs_another_try(&self) -> Option<Nanodollars> {
+        if self.is_provider_asked.load(Ordering::Relaxed) {
+            return None;
+        }
         match self.refusal().await {
             Some(FundsError::Short(short)) if short.cap != Cap::Page && short.may_pass() => {
                 Some(short.wanted)
@@ -386,6 +444,7 @@ impl<'a> Purse<'a> {
 
 impl State {
     fn refuse(&mut self, error: FundsError) -> PageFailure {
+        self.awaited = None;
         self.refusal = Some(error);
         failure(&error)
     }

@@ -8,6 +8,7 @@ mod cached;
 mod own_browser;
 mod own_http;
 mod own_stack;
+mod paid_permit;
 mod served;
 mod smart;
 mod third_party;

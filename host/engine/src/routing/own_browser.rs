@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 
 use trawl_model::failure::status;
 use trawl_model::memory::{MemoryLease, PageMemory};
@@ -14,7 +14,8 @@ use trawl_plan::PagePlan;
 use trawl_render::{RenderError, RenderJob, Rendered, Renderer};
 
 use super::admission::Admission;
-use crate::purse::{Loader, Purse, Unready};
+use super::paid_permit::{NoPermit, paid_permit};
+use crate::purse::{Loader, Purse};
 
 /// Least time left in which a page is still rendered: with less it has no chance.
 const TIME_MIN: Duration = Duration::from_millis(500);
@@ -67,29 +68,18 @@ impl OwnBrowser {
     ) -> Result<BrowserFetch, PageFailure> {
         let (url, begun) = (&plan.url, Instant::now());
         let fetch = self.admission.admit(&plan.fetch, url).await?;
-        let mut lease = memory.lease();
-        let room = lease.grow_to(RENDERED_BYTES_LIKELY).await;
-        room.map_err(|error| error.failure())?;
         let host = url.host_str().unwrap_or_default();
         let patience = fetch.pace.patience;
         let own_end = Instant::from_std(job.deadline);
         let timed_out = || FetchError::TimedOut(fetch.timeout).failure();
         let pace = RequestPace::of(&fetch.pace, Owner::of(job.owner));
-        let permit = async {
-            loop {
-                let permit = self.politeness.permit_with(host, pace).await;
-                match purse.open(Loader::Browser, pool_price).await {
-                    Ok(()) => return Ok(permit),
-                    Err(Unready::Refused(failure)) => return Err(failure),
-                    Err(Unready::Wait) => drop(permit),
-                }
-                purse.released().await;
-            }
-        };
-        let Ok(permit) = timeout_at(own_end + patience, permit).await else {
-            return Err(purse.waited_in_vain().await.unwrap_or_else(timed_out));
-        };
-        let permit = permit?;
+        let deadline = own_end + patience;
+        let (politeness, loader) = (&self.politeness, Loader::Browser);
+        let permit = paid_permit(politeness, host, pace, purse, loader, pool_price, deadline).await;
+        let permit = permit.map_err(|error| match error {
+            NoPermit::Unpaid(failure) => failure,
+            NoPermit::TimedOut => timed_out(),
+        })?;
         let waited = begun.elapsed().min(patience);
         let affordable = purse.bytes_for(purse.spendable(), pool_price);
         let job = RenderJob {
@@ -97,6 +87,10 @@ impl OwnBrowser {
             bytes_max: job.bytes_max.min(affordable),
             ..job
         };
+        // Only now, so that a page that waits for its host or for money takes none from others.
+        let mut lease = memory.lease();
+        let room = lease.grow_to(RENDERED_BYTES_LIKELY).await;
+        room.map_err(|error| error.failure())?;
         if Instant::now() + TIME_MIN > Instant::from_std(job.deadline) {
             return Err(timed_out());
         }

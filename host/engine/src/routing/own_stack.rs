@@ -166,10 +166,17 @@ impl OwnStack {
         let deadline = end.unwrap_or(visit.deadline);
         let latest = deadline + visit.plan.fetch.pace.patience;
         let served = self.serve(Visit { deadline, ..visit });
-        timeout_at(latest.into(), served).await.unwrap_or_else(|_| {
-            let message = "timed out";
-            Err(OwnFailure::of(PageFailure::new(status::TIMED_OUT, message)))
-        })
+        match timeout_at(latest.into(), served).await {
+            Ok(served) => served,
+            Err(_elapsed) => Err(match visit.client.purse.unmet_wait().await {
+                // A provider costs money too.
+                Some(failure) => OwnFailure {
+                    failure,
+                    may_fall_back: false,
+                },
+                None => OwnFailure::of(PageFailure::new(status::TIMED_OUT, "timed out")),
+            }),
+        }
     }
 
     pub(super) fn browser(&self) -> Option<&OwnBrowser> {

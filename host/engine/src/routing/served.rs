@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use trawl_model::redact::without_userinfo;
 use trawl_model::{FetchedPage, PageFailure, Usage, VendorUse};
 
 use super::cached::CacheWrite;
 use super::smart::{self, Clues};
-use super::third_party::Vendor;
+use super::third_party::{Vendor, attempt};
+use crate::providers::Payment;
 use crate::purse::Loader;
 
 /// A page, how it was served and what that consumed.
@@ -97,17 +98,31 @@ impl Served {
     }
 
     /// Makes the page a failed one if a bot wall answered instead of its site, whatever the status.
-    /// Decision D175.
+    /// Decision D175. A provider that served it is among the attempts then. Decision D177.
     pub(super) fn fail_if_wall(&mut self) {
         if self.error.is_some() || self.page.status >= 400 {
             return;
         }
         if let Some(rule) = smart::wall(&self.clues()) {
             metrics::counter!("trawl_walls_total", "rule" => rule).increment(1);
-            self.error = Some(format!(
+            let reason = format!(
                 "the site blocked the page: it answered {} with a bot wall's challenge (rule `{rule}`)",
                 self.page.status
-            ));
+            );
+            self.usage.vendor = None;
+            if let Some(vendor) = self.vendor.take() {
+                let payment = if vendor.byok {
+                    Payment::Own
+                } else {
+                    Payment::Pooled
+                };
+                let attempt = attempt(&vendor.provider, payment, "turned_away", &reason);
+                let attempts = self.metadata.entry("provider_attempts");
+                if let Value::Array(attempts) = attempts.or_insert_with(|| json!([])) {
+                    attempts.push(attempt);
+                }
+            }
+            self.error = Some(reason);
         }
     }
 
@@ -162,5 +177,46 @@ impl From<PageFailure> for NotServed {
             failure,
             provider_attempts: Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use url::Url;
+
+    use trawl_model::Nanodollars;
+
+    use super::*;
+    use crate::providers::RouteCounters;
+
+    #[test]
+    fn a_wall_that_a_provider_returned_is_no_work_of_the_provider() {
+        let url = Url::parse("http://site.example/").expect("a URL");
+        let page = FetchedPage {
+            requested_url: url.clone(),
+            final_url: url,
+            status: 200,
+            headers: vec![("cf-mitigated".to_owned(), "challenge".to_owned())],
+            cookies: Vec::new(),
+            body: Bytes::from_static(b"<html></html>"),
+            content_type: "text/html".to_owned(),
+        };
+        let vendor = Vendor {
+            provider: "provider_2".to_owned(),
+            route: "provider_2.plain".to_owned(),
+            cost: Nanodollars(1_000_000),
+            byok: false,
+            attempts: 1,
+            counters: RouteCounters::unread(),
+        };
+        let mut served = Served::new(page).with_vendor(Some(vendor));
+        served.fail_if_wall();
+        let error = served.error.expect("a failed page");
+        assert!(error.contains("bot wall"), "{error}");
+        assert!(served.vendor.is_none() && served.usage.vendor.is_none());
+        let expected = json!([
+            {"provider": "provider_2", "key": "pooled", "outcome": "turned_away", "reason": error}
+        ]);
+        assert_eq!(served.metadata["provider_attempts"], expected);
     }
 }

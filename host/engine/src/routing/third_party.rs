@@ -1,7 +1,7 @@
 //! Third-party providers as routes: after our own stack, or before it. Spec S17, Decision D91.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use url::Url;
@@ -24,6 +24,9 @@ use crate::providers::{
 };
 use crate::purse::Purse;
 
+/// CPU time that is covered before a provider is asked, besides its price: more than nearly all
+/// pages need to be transformed. A page that could not be paid would have been served for nothing.
+const TRANSFORM_CPU: Duration = Duration::from_secs(1);
 /// Providers tried for one page: bounds what a page can cost the operator.
 const ROUTES_MAX: usize = 12;
 /// Statuses with which a site blocks a client. Decision D91.
@@ -169,6 +172,7 @@ impl ThirdParty {
         };
         let (cache, client) = (self.cache.as_ref(), &visit.client);
         let lookup = RenderedLookup::new(cache, &self.fetcher, visit.plan, client, route);
+        let mut is_looked_up = false;
         let Some(providers) = self.providers() else {
             return Err(attempts);
         };
@@ -195,22 +199,25 @@ impl ThirdParty {
             let lookup = lookup.as_ref();
             let lookup = lookup.filter(|_| candidate.payment == Payment::Pooled);
             if let Some(lookup) = lookup
+                && !std::mem::replace(&mut is_looked_up, true)
                 && let Ok(Some(mut stored)) = lookup.find(&self.admission).await
             {
                 attempts.add_metadata(&mut stored);
                 return Ok(Box::new(stored));
             }
-            let most = Usage {
-                vendor: Some(candidate.most()),
-                ..Usage::default()
-            };
-            if let Err(failure) = visit.client.purse.cover_optional(&most).await {
+            let (purse, most) = (visit.client.purse, needs(candidate.most()));
+            // A wait for money leaves our own stack, and the providers after this one, their time.
+            if let Err(failure) = purse.cover_optional(&most, end).await {
                 attempts.note(candidate, "not_covered", &failure.message);
                 continue;
             }
             let memory = visit.client.memory;
             let attempt = providers.serve(candidate, plan, javascript, end, is_last, memory);
-            let result = match attempt.await {
+            let attempt = attempt.await;
+            if !attempt.as_ref().is_err_and(VendorFailure::is_unsent) {
+                purse.note_provider();
+            }
+            let result = match attempt {
                 Ok(page) => self.in_scope(plan, page).await,
                 Err(failure) => Err(failure),
             };
@@ -270,11 +277,16 @@ impl ThirdParty {
 
 /// Whether the page may cost as much as this provider request.
 fn affords(purse: &Purse<'_>, used: VendorUse) -> bool {
-    let usage = Usage {
+    trawl_billing::price(&needs(used), purse.tariff()).total() <= purse.spendable()
+}
+
+/// What a page by this provider is expected to consume.
+fn needs(used: VendorUse) -> Usage {
+    Usage {
         vendor: Some(used),
+        transform: TRANSFORM_CPU,
         ..Usage::default()
-    };
-    trawl_billing::price(&usage, purse.tariff()).total() <= purse.spendable()
+    }
 }
 
 fn served(providers: &Providers, candidate: &Candidate, page: VendorPage) -> Served {
@@ -296,15 +308,20 @@ fn served(providers: &Providers, candidate: &Candidate, page: VendorPage) -> Ser
     served
 }
 
+/// One entry of `metadata.provider_attempts`.
+pub(super) fn attempt(provider: &str, payment: Payment, outcome: &str, reason: &str) -> Value {
+    let key = match payment {
+        Payment::Own => "own",
+        Payment::Pooled => "pooled",
+    };
+    json!({"provider": provider, "key": key, "outcome": outcome, "reason": reason})
+}
+
 impl Attempts {
     fn note(&mut self, candidate: &Candidate, outcome: &str, reason: &str) {
-        let key = match candidate.payment {
-            Payment::Own => "own",
-            Payment::Pooled => "pooled",
-        };
-        self.log.push(json!({
-            "provider": candidate.name(), "key": key, "outcome": outcome, "reason": reason,
-        }));
+        let payment = candidate.payment;
+        self.log
+            .push(attempt(candidate.name(), payment, outcome, reason));
     }
 
     /// Adds the providers that failed before the page was served to its metadata. Decision D16:

@@ -36,8 +36,8 @@ pub(super) struct Host {
     paused_until: Option<Instant>,
     /// Consecutive 429 or 503 responses.
     n_refusals: u32,
-    /// Wakes tasks that wait while the host recovers.
-    recovered: Arc<Notify>,
+    /// Wakes waiting tasks when a request ends, or the host has recovered.
+    changed: Arc<Notify>,
 }
 
 /// One account's requests to a host: one at a time, and its own delay apart.
@@ -47,6 +47,17 @@ struct OwnLane {
     last_started: Option<Instant>,
     /// When the last request's delay is over.
     due: Option<Instant>,
+}
+
+/// The start of a request, and what it changed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    pace: RequestPace,
+    at: Instant,
+    /// The owner's `last_started` and `due` before it.
+    own_before: (Option<Instant>, Option<Instant>),
+    /// The host's `last_paced` before it.
+    paced_before: Option<(Instant, Duration)>,
 }
 
 /// Accounts with a lane at one host from which on idle ones are removed.
@@ -74,12 +85,12 @@ impl Host {
             last_paced: None,
             paused_until: None,
             n_refusals: 0,
-            recovered: Arc::default(),
+            changed: Arc::default(),
         }
     }
 
-    pub(super) fn recovered(&mut self) -> Arc<Notify> {
-        Arc::clone(&self.recovered)
+    pub(super) fn changed(&mut self) -> Arc<Notify> {
+        Arc::clone(&self.changed)
     }
 
     /// The lane of an account.
@@ -133,14 +144,23 @@ impl Host {
         }
     }
 
-    /// Starts a request if it is allowed now.
-    pub(super) fn start(&mut self, pace: &RequestPace) -> bool {
+    /// Starts a request; `None` if it is not allowed now.
+    pub(super) fn start(&mut self, pace: &RequestPace) -> Option<Start> {
         if self.readiness(pace.host_delay) != Readiness::Now {
-            return false;
+            return None;
         }
+        let now = Instant::now();
+        let own = self.owners.get(&pace.owner);
+        let start = Start {
+            pace: *pace,
+            at: now,
+            own_before: own
+                .map(|own| (own.last_started, own.due))
+                .unwrap_or_default(),
+            paced_before: self.last_paced,
+        };
         self.in_flight += 1;
         if pace.is_paced() {
-            let now = Instant::now();
             let due = now + pace.delay;
             if let Some(own) = self.owners.get_mut(&pace.owner) {
                 own.last_started = Some(now);
@@ -152,12 +172,28 @@ impl Host {
             let until = due.max(now + pace.host_delay);
             self.paced_until = self.paced_until.max(Some(until));
         }
-        true
+        Some(start)
+    }
+
+    /// Restores the pace before a request that was not sent, unless a later one changed it.
+    /// `paced_until` stays: the host is only remembered for a little longer.
+    pub(super) fn undo(&mut self, start: &Start) {
+        if !start.pace.is_paced() {
+            return;
+        }
+        if let Some(own) = self.owners.get_mut(&start.pace.owner)
+            && own.last_started == Some(start.at)
+        {
+            (own.last_started, own.due) = start.own_before;
+        }
+        if self.last_paced == Some((start.at, start.pace.host_delay)) {
+            self.last_paced = start.paced_before;
+        }
     }
 
     pub(super) fn finish(&mut self) {
         self.in_flight -= 1;
-        self.recovered.notify_waiters();
+        self.changed.notify_waiters();
     }
 
     /// Records a 429 or 503 response. A longer pause that is already in effect stays.
@@ -179,7 +215,7 @@ impl Host {
         if self.n_refusals > 0 && self.pause_left().is_zero() {
             self.n_refusals = 0;
             self.paused_until = None;
-            self.recovered.notify_waiters();
+            self.changed.notify_waiters();
         }
     }
 
@@ -259,7 +295,7 @@ mod tests {
     fn a_recovering_host_gets_one_request_at_a_time() {
         let mut host = Host::new(8);
         host.pause(Some(Duration::ZERO));
-        assert!(host.start(&RequestPace::default()));
+        assert!(host.start(&RequestPace::default()).is_some());
         assert_eq!(host.readiness(Duration::ZERO), Readiness::AfterCurrent);
         host.recover();
         assert_eq!(host.readiness(Duration::ZERO), Readiness::Now);

@@ -17,12 +17,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use trawl_model::clock::Clock;
 use trawl_plan::Pace;
 
-use host::{Host, Readiness};
+use host::{Host, Readiness, Start};
 use retry_after::requested_pause;
 
 pub use retry_after::PAUSE_MAX;
@@ -76,6 +76,7 @@ pub struct Permit {
     _slot: OwnedSemaphorePermit,
     _own_lane: Option<OwnedSemaphorePermit>,
     _in_flight: InFlight,
+    start: Start,
     visit: Visit,
 }
 
@@ -190,28 +191,35 @@ impl Politeness {
             Some(lane.acquire_owned().await.expect(is_open))
         };
         loop {
-            let recovered = visit.with_host(Host::recovered);
-            let mut recovered = std::pin::pin!(recovered.notified_owned());
-            recovered.as_mut().enable();
+            let changed = visit.with_host(Host::changed);
+            let mut changed = std::pin::pin!(changed.notified_owned());
+            changed.as_mut().enable();
             match visit.readiness(pace.host_delay) {
                 Readiness::Now => {}
+                // Looks again when a request ends: it may be one that was not sent. Only the first
+                // in the lane does, so this wakes one task.
+                Readiness::At(instant) if lane.is_some() => {
+                    let _elapsed = timeout_at(instant, changed).await;
+                    continue;
+                }
                 Readiness::At(instant) => {
                     sleep_until(instant).await;
                     continue;
                 }
                 Readiness::AfterCurrent => {
-                    recovered.await;
+                    changed.await;
                     continue;
                 }
             }
             let slot = Arc::clone(&slots).acquire_owned().await.expect(is_open);
             // The host may have requested a pause while this task waited for a slot.
-            if let Some(in_flight) = visit.start(&pace) {
+            if let Some((start, in_flight)) = visit.start(&pace) {
                 drop(lane);
                 return Permit {
                     _slot: slot,
                     _own_lane: own_lane,
                     _in_flight: in_flight,
+                    start,
                     visit,
                 };
             }
@@ -325,11 +333,13 @@ impl Visit {
     }
 
     /// Starts a request if it is still allowed now.
-    fn start(&self, pace: &RequestPace) -> Option<InFlight> {
-        self.with_host(|host| host.start(pace)).then(|| InFlight {
+    fn start(&self, pace: &RequestPace) -> Option<(Start, InFlight)> {
+        let start = self.with_host(|host| host.start(pace))?;
+        let in_flight = InFlight {
             politeness: Arc::clone(&self.politeness),
             name: Arc::clone(&self.name),
-        })
+        };
+        Some((start, in_flight))
     }
 }
 
@@ -337,6 +347,11 @@ impl Permit {
     /// The host this permit is for, lower case.
     pub fn host(&self) -> &str {
         &self.visit.name
+    }
+
+    /// Gives the permit back without a request: the next one need not wait for a delay after it.
+    pub fn unused(self) {
+        self.visit.with_host(|host| host.undo(&self.start));
     }
 }
 

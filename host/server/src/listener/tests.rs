@@ -20,8 +20,9 @@ use tokio_util::sync::CancellationToken;
 use super::access_log::tests::Memory;
 use super::{AccessLog, LineFormat, ListenerLimits, serve};
 
-/// Upper bound of everything that happens at once or after a time-out of a second.
-const SOON: Duration = Duration::from_secs(10);
+/// Upper bound of everything that happens at once or after a time-out of a few seconds, on a busy
+/// machine.
+const SOON: Duration = Duration::from_secs(30);
 const GET: &[u8] = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
 const HALF: &[u8] = b"GET / HT";
 
@@ -31,11 +32,13 @@ struct Served {
     task: JoinHandle<()>,
     /// Streams that are being sent.
     streams: Arc<AtomicUsize>,
+    /// Requests for `/wait` that are in progress.
+    waiting: Arc<AtomicUsize>,
     /// Lets one request for `/wait` finish.
     release: Arc<Notify>,
 }
 
-/// Counts a stream as long as it lives.
+/// Counts a stream or a request as long as it lives.
 struct Counted(Arc<AtomicUsize>);
 
 impl Counted {
@@ -79,6 +82,7 @@ impl Served {
         let address = socket.local_addr().expect("an address");
         let drained = CancellationToken::new();
         let streams: Arc<AtomicUsize> = Arc::default();
+        let waiting: Arc<AtomicUsize> = Arc::default();
         let release: Arc<Notify> = Arc::default();
         let (counter, released) = (Arc::clone(&streams), Arc::clone(&release));
         let endless = move || {
@@ -89,11 +93,16 @@ impl Served {
             });
             async { Body::from_stream(chunks) }
         };
+        let counter = Arc::clone(&waiting);
+        let wait = async move || {
+            let _counted = Counted::new(&counter);
+            released.notified().await;
+        };
         let router = Router::new()
             .route("/", get(async || "fine"))
             .route("/large", get(async || vec![b'y'; 1 << 20]))
             .route("/stream", get(endless))
-            .route("/wait", get(async move || released.notified().await))
+            .route("/wait", get(wait))
             .route("/body", post(read_body))
             .route(
                 "/peer",
@@ -105,6 +114,7 @@ impl Served {
             drained,
             task,
             streams,
+            waiting,
             release,
         }
     }
@@ -131,16 +141,26 @@ impl Served {
             .starts_with("HTTP/1.1 200")
     }
 
-    /// Waits until no stream is being sent.
+    /// Waits until this number of streams is being sent.
     async fn until_streams(&self, count: usize) {
-        let reached = async {
-            while self.streams.load(Ordering::SeqCst) != count {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        };
-        let reached = tokio::time::timeout(SOON, reached).await;
-        assert!(reached.is_ok(), "{:?} streams", self.streams);
+        until(&self.streams, count).await;
     }
+
+    /// Waits until this number of requests for `/wait` is in progress.
+    async fn until_waiting(&self, count: usize) {
+        until(&self.waiting, count).await;
+    }
+}
+
+/// Waits until a counter has this value.
+async fn until(counter: &AtomicUsize, count: usize) {
+    let reached = async {
+        while counter.load(Ordering::SeqCst) != count {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let reached = tokio::time::timeout(SOON, reached).await;
+    assert!(reached.is_ok(), "{counter:?}, not {count}");
 }
 
 async fn read_body(request: Request) -> StatusCode {
@@ -286,8 +306,7 @@ async fn connections_at_work_stay() {
         })
         .await;
         let mut working = [served.send(wait).await, served.send(wait).await];
-        // The requests have begun.
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        served.until_waiting(2).await;
         let mut third = served.send(GET).await;
         let answer = receive_all(&mut third).await;
         assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
@@ -327,14 +346,15 @@ async fn a_trusted_proxy_has_no_limit_of_its_own() {
 #[tokio::test]
 async fn a_body_must_make_progress() {
     let served = Served::start(ListenerLimits {
-        body_time: SECOND,
+        body_time: 3 * SECOND,
         ..limits()
     })
     .await;
     let head = b"POST /body HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n";
     let mut stalled = served.send(&[&head[..], b"abc"].concat()).await;
     let mut slow = served.send(head).await;
-    for byte in b"abcdefghi".chunks(3) {
+    // Longer than the limit in all, with pauses far below it.
+    for byte in b"abcdefghi".chunks(1) {
         slow.write_all(byte).await.expect("sent");
         tokio::time::sleep(Duration::from_millis(600)).await;
     }
@@ -348,7 +368,7 @@ async fn a_body_must_make_progress() {
 #[tokio::test]
 async fn a_response_that_nobody_reads_ends() {
     let served = Served::start(ListenerLimits {
-        write_time: SECOND,
+        write_time: 3 * SECOND,
         ..limits()
     })
     .await;
@@ -423,7 +443,7 @@ async fn draining_waits_for_requests_and_closes_idle_connections() {
     let mut idle = served.send(GET).await;
     receive(&mut idle, "fine").await;
     let mut working = served.send(b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n").await;
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    served.until_waiting(1).await;
     served.drained.cancel();
     assert_eq!(receive_all(&mut idle).await, "");
     assert!(!served.task.is_finished());

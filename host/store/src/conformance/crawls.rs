@@ -102,6 +102,49 @@ pub(crate) async fn a_crawl_is_read_back_in_every_state(store: &dyn CrawlStore) 
     assert_eq!(found(store, "b").await, Some(ended));
 }
 
+pub(crate) async fn only_a_parked_crawl_is_queued_again(store: &dyn CrawlStore) {
+    with_crawls(store, &[crawl("a", 10)]).await;
+    let set = async |state| {
+        let set = store.set_crawl_state("a", state).await;
+        set.expect("the store works");
+    };
+    let unpark = async |id| store.unpark_crawl(id).await.expect("the store works");
+    let state = async || found(store, "a").await.map(|crawl| crawl.state);
+    for other in [CrawlState::Queued, CrawlState::Running] {
+        set(other).await;
+        assert!(!unpark("a").await, "{other:?}");
+        assert_eq!(state().await, Some(other));
+    }
+    set(CrawlState::Parked).await;
+    assert!(unpark("a").await);
+    assert!(!unpark("a").await, "only once");
+    assert_eq!(state().await, Some(CrawlState::Queued));
+    let ended = store
+        .end_crawl("a", StopReason::Cancelled, Timestamp(30))
+        .await;
+    ended.expect("ended");
+    assert!(!unpark("a").await);
+    assert!(!unpark("none").await);
+    assert_eq!(state().await, Some(CrawlState::Ended));
+}
+
+pub(crate) async fn the_first_end_of_a_crawl_stays(store: &dyn CrawlStore) {
+    with_crawls(store, &[crawl("a", 10)]).await;
+    for (stop, at) in [(StopReason::Cancelled, 30), (StopReason::Completed, 40)] {
+        let ended = store.end_crawl("a", stop, Timestamp(at)).await;
+        ended.expect("the store works");
+    }
+    let running = store.set_crawl_state("a", CrawlState::Running).await;
+    running.expect("the store works");
+    let expected = CrawlRecord {
+        state: CrawlState::Ended,
+        stop: Some(StopReason::Cancelled),
+        ended: Some(Timestamp(30)),
+        ..crawl("a", 10)
+    };
+    assert_eq!(found(store, "a").await, Some(expected));
+}
+
 pub(crate) async fn progress_is_atomic_and_idempotent(store: &dyn CrawlStore) {
     with_crawls(store, &[crawl("a", 10), crawl("b", 20)]).await;
     let counts = CrawlCounts {

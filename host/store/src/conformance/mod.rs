@@ -6,7 +6,7 @@
 
 mod contacts;
 mod crawls;
-mod fixtures;
+pub(crate) mod fixtures;
 mod ledger;
 mod outbox;
 mod totals;
@@ -44,6 +44,8 @@ macro_rules! conformance {
             }
             conformance! { crawls as crawls on $open, with accounts:
                 a_crawl_is_read_back_in_every_state,
+                only_a_parked_crawl_is_queued_again,
+                the_first_end_of_a_crawl_stays,
                 progress_is_atomic_and_idempotent,
                 every_url_state_is_read_back,
                 expired_crawls_are_deleted_completely,
@@ -52,6 +54,7 @@ macro_rules! conformance {
             conformance! { outbox as outbox on $open, with accounts:
                 events_are_stored_until_they_are_delivered,
                 accounts_have_channels_of_their_own,
+                a_channel_that_was_served_goes_behind_the_others,
                 lists_are_paged,
                 a_secret_is_generated_once_and_renewed,
             }

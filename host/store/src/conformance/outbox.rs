@@ -48,7 +48,9 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
     assert_eq!(next, Some(Timestamp(11)));
 
     let ids = ["2".to_owned(), "unknown".to_owned()];
-    assert_eq!(store.outbox_done(&ids).await.expect("written"), 1);
+    let channel_b = channel(1, "b");
+    let done = store.outbox_done(&channel_b, &ids, Timestamp(12));
+    assert_eq!(done.await.expect("written"), 1);
     let tried = ["1".to_owned(), "3".to_owned()];
     let a = channel(1, "a");
     let postponed = store.outbox_postpone(&a, &tried, Timestamp(50), Timestamp(10));
@@ -136,6 +138,45 @@ pub(crate) async fn accounts_have_channels_of_their_own(store: &dyn OutboxStore)
     let others = busy(&[2], &[channel(1, "b")]);
     let next = store.outbox_next(&others).await.expect("read");
     assert_eq!(next, Some(until), "a new event waits with the others");
+}
+
+/// With more events than one batch has, a channel would else be due first for as long as they last.
+pub(crate) async fn a_channel_that_was_served_goes_behind_the_others(store: &dyn OutboxStore) {
+    let row = |destination: &str, n: i64| OutboxRow {
+        id: format!("{destination}{n}"),
+        account: account(1).id,
+        destination: destination.to_owned(),
+        event: "on_find".to_owned(),
+        body: "{}".to_owned(),
+        created: Timestamp(n),
+        due: Timestamp(n),
+        n_attempts: 0,
+        last_failure: None,
+    };
+    let rows = [row("a", 1), row("a", 2), row("a", 3), row("b", 4)];
+    assert_eq!(store.outbox_push(&rows).await.expect("stored"), 4);
+    let due = async |now| {
+        let found = store.outbox_due(Timestamp(now), &Busy::default(), 1).await;
+        let ids = found.expect("read").into_iter().map(|row| row.id);
+        ids.collect::<Vec<_>>()
+    };
+    let done = async |destination, id: &str, now| {
+        let (channel, ids) = (channel(1, destination), [id.to_owned()]);
+        let done = store.outbox_done(&channel, &ids, Timestamp(now)).await;
+        assert_eq!(done.expect("written"), 1);
+    };
+    assert_eq!(due(10).await, ["a1"]);
+    done("a", "a1", 10).await;
+    assert_eq!(due(10).await, ["b4"]);
+    done("b", "b4", 11).await;
+    assert_eq!(due(11).await, ["a2"], "and it is still due");
+
+    let a = channel(1, "a");
+    let postponed = store.outbox_postpone(&a, &[], Timestamp(50), Timestamp(0));
+    assert_eq!(postponed.await.expect("written"), 0);
+    done("a", "a2", 20).await;
+    assert!(due(49).await.is_empty(), "it is not due any sooner");
+    assert_eq!(due(50).await, ["a3"]);
 }
 
 pub(crate) async fn lists_are_paged(store: &dyn OutboxStore) {

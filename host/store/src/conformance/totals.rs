@@ -5,8 +5,8 @@ use trawl_model::{Nanodollars, StopReason, Terms, UrlRow, UrlState};
 
 use super::fixtures::account;
 use crate::{
-    AccountTotals, Answer, AnswerKey, Contact, CrawlCounts, CrawlRecord, CrawlState, LogPosition,
-    OutboxRow, PageRow, Progress, Store, StoredAnswer, TotalsStore,
+    AccountTotals, Answer, AnswerKey, Channel, Contact, CrawlCounts, CrawlRecord, CrawlState,
+    LogPosition, OutboxRow, PageRow, Progress, Store, StoredAnswer, TotalsStore,
 };
 
 fn crawl(id: &str) -> CrawlRecord {
@@ -144,7 +144,12 @@ pub(crate) async fn totals_follow_every_row(store: &dyn Store) {
     store.expire_crawls(Timestamp(4)).await.expect("expired");
     store.expire_answers(Timestamp(10)).await.expect("expired");
     let ids = ["1".to_owned(), "2".to_owned()];
-    assert_eq!(store.outbox_done(&ids).await.expect("done"), 2);
+    let channel = Channel {
+        account: account(1).id,
+        destination: event("1", "").destination,
+    };
+    let done = store.outbox_done(&channel, &ids, Timestamp(4)).await;
+    assert_eq!(done.expect("done"), 2);
     let found = totals(store, 1).await;
     let expected = AccountTotals {
         n_contacts: 1,

@@ -58,6 +58,13 @@ impl CrawlStore for SqliteStore {
         })
     }
 
+    fn unpark_crawl<'a>(&'a self, id: &'a str) -> StoreFuture<'a, bool> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            unpark(writer.connection(), id).await
+        })
+    }
+
     fn end_crawl<'a>(
         &'a self,
         id: &'a str,
@@ -124,12 +131,16 @@ impl CrawlStore for SqliteStore {
         Box::pin(async move {
             let mut ids = Vec::new();
             loop {
-                // Released after each step, so that billing can write in between.
-                let mut writer = self.writer().await?;
-                match expire_step(writer.connection(), before).await? {
-                    Expiry::Partial => {}
-                    Expiry::Complete(id) => ids.push(id),
-                    Expiry::NothingLeft => return Ok(ids),
+                match expire_step(self, before).await {
+                    Ok(Expiry::Partial) => {}
+                    Ok(Expiry::Complete(id)) => ids.push(id),
+                    Ok(Expiry::NothingLeft) => return Ok(ids),
+                    Err(error) if ids.is_empty() => return Err(error),
+                    Err(error) => {
+                        // The caller must learn which crawls are gone: nothing else names them.
+                        tracing::error!(error = %error, "could not delete every expired crawl");
+                        return Ok(ids);
+                    }
                 }
             }
         })
@@ -225,7 +236,7 @@ async fn set_state(
     id: &str,
     state: CrawlState,
 ) -> Result<(), StoreError> {
-    sqlx::query("UPDATE crawls SET state = ? WHERE id = ?")
+    sqlx::query("UPDATE crawls SET state = ? WHERE id = ? AND state <> 'ended'")
         .bind(state.name())
         .bind(id)
         .execute(connection)
@@ -234,20 +245,31 @@ async fn set_state(
         .map(drop)
 }
 
+async fn unpark(connection: &mut SqliteConnection, id: &str) -> Result<bool, StoreError> {
+    let done = sqlx::query("UPDATE crawls SET state = 'queued' WHERE id = ? AND state = 'parked'")
+        .bind(id)
+        .execute(connection)
+        .await
+        .map_err(failed_to(WRITING))?;
+    Ok(done.rows_affected() > 0)
+}
+
 async fn end(
     connection: &mut SqliteConnection,
     id: &str,
     stop: StopReason,
     at: Timestamp,
 ) -> Result<(), StoreError> {
-    sqlx::query("UPDATE crawls SET state = 'ended', stop = ?, ended = ? WHERE id = ?")
-        .bind(stop.name())
-        .bind(at.0)
-        .bind(id)
-        .execute(connection)
-        .await
-        .map_err(failed_to(WRITING))
-        .map(drop)
+    sqlx::query(
+        "UPDATE crawls SET state = 'ended', stop = ?, ended = ? WHERE id = ? AND state <> 'ended'",
+    )
+    .bind(stop.name())
+    .bind(at.0)
+    .bind(id)
+    .execute(connection)
+    .await
+    .map_err(failed_to(WRITING))
+    .map(drop)
 }
 
 /// The result of one step of an expiry.
@@ -260,13 +282,13 @@ enum Expiry {
     NothingLeft,
 }
 
-/// Deletes some rows of the crawl that ended first, if it ended before a time.
-async fn expire_step(
-    connection: &mut SqliteConnection,
-    before: Timestamp,
-) -> Result<Expiry, StoreError> {
+/// Deletes some rows of the crawl that ended first, if it ended before a time. The write connection
+/// is free between two steps, so that billing can write.
+async fn expire_step(store: &SqliteStore, before: Timestamp) -> Result<Expiry, StoreError> {
     let failed = failed_to("delete old crawls");
-    let mut transaction = connection
+    let mut writer = store.writer().await?;
+    let mut transaction = writer
+        .connection()
         .begin_with("BEGIN IMMEDIATE")
         .await
         .map_err(&failed)?;
@@ -307,4 +329,52 @@ async fn expire_step(
     } else {
         Expiry::Partial
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use trawl_model::Terms;
+
+    use super::*;
+    use crate::conformance::fixtures::{account, with_accounts};
+    use crate::{CrawlCounts, DataDir, Store};
+
+    #[tokio::test]
+    async fn a_failed_step_of_an_expiry_loses_no_id() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let data = DataDir::create(directory.path()).expect("a data directory");
+        let store = SqliteStore::open(data).await.expect("a store");
+        with_accounts(&store).await;
+        for (id, ended) in [("a", 1), ("b", 2)] {
+            let crawl = CrawlRecord {
+                id: id.to_owned(),
+                account: account(1).id,
+                request: "{}".to_owned(),
+                verb: "crawl".to_owned(),
+                terms: Terms::PayAsYouGo,
+                needs_secrets: false,
+                in_background: true,
+                state: CrawlState::Ended,
+                stop: Some(StopReason::Completed),
+                created: Timestamp(0),
+                ended: Some(Timestamp(ended)),
+                counts: CrawlCounts::default(),
+            };
+            store.create_crawl(&crawl).await.expect("a new crawl");
+        }
+        let mut writer = store.writer().await.expect("the write connection");
+        sqlx::query(
+            "CREATE TRIGGER b_stays BEFORE DELETE ON crawls WHEN OLD.id = 'b'
+             BEGIN SELECT RAISE(ABORT, 'b stays'); END",
+        )
+        .execute(writer.connection())
+        .await
+        .expect("a trigger");
+        drop(writer);
+        let deleted = store.expire_crawls(Timestamp(9)).await;
+        assert_eq!(deleted.expect("the first was deleted"), ["a"]);
+        let deleted = store.expire_crawls(Timestamp(9)).await;
+        assert!(deleted.is_err(), "{deleted:?}");
+        store.close().await;
+    }
 }

@@ -43,6 +43,8 @@ const LISTS_MAX: u32 = 2;
 /// Longest time of a statement on them. A page after a key takes milliseconds; a page after a large
 /// number of rows may take longer.
 const LIST_TIME_MAX: Duration = Duration::from_secs(2);
+/// Longest wait for one of them.
+const LIST_WAIT_MAX: Duration = Duration::from_secs(5);
 /// Instructions of SQLite's virtual machine between two looks at the time: about a millisecond.
 const LIST_CHECK_STEPS: i32 = 20_000;
 /// Size of the write-ahead log at which it is checkpointed, in pages: 16 MiB, so that checkpoints
@@ -98,24 +100,25 @@ impl SqliteStore {
             .map_err(failed_to("open the database"))?;
         schema::migrate(&mut writer).await?;
         let options = options.read_only(true);
-        let pool = |n_connections| {
-            let pool = SqlitePoolOptions::new().max_connections(n_connections);
-            pool.connect_lazy_with(options.clone())
-        };
+        let pool = |n_connections| SqlitePoolOptions::new().max_connections(n_connections);
+        let lists = pool(LISTS_MAX).acquire_timeout(LIST_WAIT_MAX);
         Ok(Self {
             writer: Mutex::new(Some(writer)),
             write_options,
-            readers: pool(READERS_MAX),
-            lists: pool(LISTS_MAX),
+            readers: pool(READERS_MAX).connect_lazy_with(options.clone()),
+            lists: lists.connect_lazy_with(options),
             _data: data,
         })
     }
 
     /// A connection for one list, whose statements fail with [`StoreError::TooSlow`] from
-    /// [`LIST_TIME_MAX`] on.
+    /// [`LIST_TIME_MAX`] on. Fails so itself when none is free within [`LIST_WAIT_MAX`].
     async fn list_connection(&self) -> Result<PoolConnection<Sqlite>, StoreError> {
         let failed = failed_to("read a list");
-        let mut connection = self.lists.acquire().await.map_err(&failed)?;
+        let mut connection = self.lists.acquire().await.map_err(|error| match error {
+            sqlx::Error::PoolTimedOut => StoreError::TooSlow(LIST_WAIT_MAX),
+            error => failed(error),
+        })?;
         let deadline = Instant::now() + LIST_TIME_MAX;
         let mut handle = connection.lock_handle().await.map_err(&failed)?;
         // Replaces that of the last list.
@@ -161,5 +164,31 @@ impl Store for SqliteStore {
                 tracing::error!(error = %error, "the database did not close cleanly");
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn the_wait_for_a_list_is_bounded() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let data = DataDir::create(directory.path()).expect("a data directory");
+        let store = SqliteStore::open(data).await.expect("a store");
+        let mut lists = Vec::new();
+        for _ in 0..LISTS_MAX {
+            lists.push(store.list_connection().await.expect("a connection"));
+        }
+        // Far longer than the bound, for a slow machine, and shorter than the pool's default.
+        let refused = tokio::time::timeout(LIST_WAIT_MAX * 4, store.list_connection());
+        let refused = refused.await.expect("in time").map(drop);
+        let is_too_slow =
+            matches!(refused, Err(StoreError::TooSlow(wait)) if wait == LIST_WAIT_MAX);
+        assert!(is_too_slow, "{refused:?}");
+        drop(lists);
+        let next = store.list_connection().await;
+        next.map(drop).expect("a free connection");
+        store.close().await;
     }
 }

@@ -47,10 +47,15 @@ impl OutboxStore for SqliteStore {
         Box::pin(count(&self.readers))
     }
 
-    fn outbox_done<'a>(&'a self, ids: &'a [String]) -> StoreFuture<'a, u64> {
+    fn outbox_done<'a>(
+        &'a self,
+        channel: &'a Channel,
+        ids: &'a [String],
+        now: Timestamp,
+    ) -> StoreFuture<'a, u64> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
-            done(writer.connection(), ids).await
+            done(writer.connection(), channel, ids, now).await
         })
     }
 
@@ -207,13 +212,43 @@ async fn count(readers: &SqlitePool) -> Result<u64, StoreError> {
     Ok(count.unsigned_abs())
 }
 
-async fn done(connection: &mut SqliteConnection, ids: &[String]) -> Result<u64, StoreError> {
+async fn done(
+    connection: &mut SqliteConnection,
+    channel: &Channel,
+    ids: &[String],
+    now: Timestamp,
+) -> Result<u64, StoreError> {
+    let failed = failed_to(WRITING);
+    let mut transaction = connection
+        .begin_with("BEGIN IMMEDIATE")
+        .await
+        .map_err(&failed)?;
     let done = sqlx::query("DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(?))")
         .bind(json_list(ids))
-        .execute(connection)
+        .execute(&mut *transaction)
         .await
-        .map_err(failed_to(WRITING))?;
+        .map_err(&failed)?;
+    delay(&mut transaction, channel, now).await?;
+    transaction.commit().await.map_err(&failed)?;
     Ok(done.rows_affected())
+}
+
+/// Makes a channel due at a time, unless it is due later.
+async fn delay(
+    connection: &mut SqliteConnection,
+    channel: &Channel,
+    until: Timestamp,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE outbox_channels SET due = ?1 WHERE account = ?2 AND destination = ?3 AND due < ?1",
+    )
+    .bind(until.0)
+    .bind(channel.account.as_str())
+    .bind(channel.destination.as_str())
+    .execute(connection)
+    .await
+    .map_err(failed_to(WRITING))
+    .map(drop)
 }
 
 async fn postpone(
@@ -247,15 +282,7 @@ async fn postpone(
     .execute(&mut *transaction)
     .await
     .map_err(&failed)?;
-    sqlx::query(
-        "UPDATE outbox_channels SET due = ?1 WHERE account = ?2 AND destination = ?3 AND due < ?1",
-    )
-    .bind(until.0)
-    .bind(channel.account.as_str())
-    .bind(channel.destination.as_str())
-    .execute(&mut *transaction)
-    .await
-    .map_err(&failed)?;
+    delay(&mut transaction, channel, until).await?;
     transaction.commit().await.map_err(&failed)?;
     Ok(deleted.rows_affected())
 }

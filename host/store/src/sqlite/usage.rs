@@ -119,7 +119,8 @@ async fn end_of_step(
     )
     .bind(account.as_str())
     .bind(after)
-    .bind(STEP_ENTRIES)
+    // The entry after this many others: the last of the step.
+    .bind(STEP_ENTRIES - 1)
     .fetch_optional(connection)
     .await
     .map_err(failed_to("read the ledger"))?;
@@ -247,4 +248,41 @@ fn account_usage(row: &SqliteRow) -> Result<AccountUsage, StoreError> {
         bonuses: amount("bonuses")?,
         seats: amount("seats")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::fixtures::{account, with_accounts};
+    use crate::{DataDir, Store};
+
+    #[tokio::test]
+    async fn a_step_of_a_statement_has_at_most_its_entries() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let data = DataDir::create(directory.path()).expect("a data directory");
+        let store = SqliteStore::open(data).await.expect("a store");
+        with_accounts(&store).await;
+        let id = account(1).id;
+        let last = STEP_ENTRIES + 1;
+        let mut writer = store.writer().await.expect("the write connection");
+        sqlx::query(
+            "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ?)
+             INSERT INTO entries (seq, id, account, kind, amount, held, hold, run, url,
+                 ai, compute, file, bytes_transferred, transform, vendor_billed, reason, at)
+             SELECT n, 't:' || n, ?, 'top_up', 1, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 1 FROM numbers",
+        )
+        .bind(last)
+        .bind(id.as_str())
+        .execute(writer.connection())
+        .await
+        .expect("entries");
+        drop(writer);
+        let mut connection = store.list_connection().await.expect("a connection");
+        let end = end_of_step(&mut connection, &id, 0, last).await;
+        assert_eq!(end.expect("the first step"), STEP_ENTRIES);
+        let end = end_of_step(&mut connection, &id, STEP_ENTRIES, last).await;
+        assert_eq!(end.expect("the second step"), last);
+        drop(connection);
+        store.close().await;
+    }
 }

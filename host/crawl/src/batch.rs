@@ -1,0 +1,214 @@
+//! A batch of a crawl's progress on its way to the disk.
+//!
+//! Storing takes several steps, any of which may fail, for example on a full disk. The batch
+//! remembers which ones are done: a retry goes on with the step that failed, so that an entry is in
+//! the page log once and a delivered event is not stored again.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+
+use trawl_model::clock::Timestamp;
+use trawl_model::{Nanodollars, UrlRow, UrlState};
+use trawl_store::{CrawlCounts, CrawlStore, LogPosition, PageLog, PageRow, Progress, StoreError};
+
+use super::job::Job;
+use super::lock;
+use super::webhooks::{Event, Webhooks};
+
+/// URLs in one transaction: the ledger shares the writer, and must not wait longer than some 10 ms.
+const URLS_AT_ONCE: usize = 4_000;
+
+/// A page to be stored.
+#[derive(Debug)]
+pub(super) struct Recorded {
+    pub(super) n: u32,
+    pub(super) status: u16,
+    pub(super) is_failed: bool,
+    pub(super) n_bytes: u64,
+    pub(super) charge: Nanodollars,
+    pub(super) at: Timestamp,
+    pub(super) error: Option<String>,
+    pub(super) entry: Bytes,
+    pub(super) events: Vec<Event>,
+}
+
+/// Where the parts of a batch are stored.
+pub(super) struct Sinks {
+    pub(super) store: Arc<dyn CrawlStore>,
+    pub(super) log: Arc<Mutex<PageLog>>,
+    pub(super) webhooks: Arc<Webhooks>,
+}
+
+/// Pages and URLs that are stored together.
+pub(super) struct Batch {
+    /// Number of the last page before this batch.
+    last_seq: u64,
+    n_pages: u64,
+    /// URLs that are stored before the pages, in transactions of their own.
+    ahead: VecDeque<Progress>,
+    /// Pages whose entries are not in the page log yet.
+    unlogged: Vec<Recorded>,
+    /// Events that are not stored yet.
+    events: Vec<Event>,
+    /// What is stored last, with the rows of the pages whose entries are in the log.
+    progress: Progress,
+}
+
+impl Batch {
+    /// A batch of which nothing is stored. `last_seq` and `before` are those of the pages before.
+    pub(super) fn new(
+        mut pages: Vec<Recorded>,
+        urls: &[UrlRow],
+        last_seq: u64,
+        before: CrawlCounts,
+    ) -> Self {
+        let counts = pages.iter().fold(before, |counts, page| CrawlCounts {
+            n_pages: counts.n_pages + 1,
+            n_failed: counts.n_failed + u64::from(page.is_failed),
+            n_bytes: counts.n_bytes + page.n_bytes,
+            spent: counts.spent + page.charge,
+        });
+        let (ahead, urls) = split(urls);
+        let ahead = ahead.into_iter().map(|urls| Progress {
+            urls,
+            pages: Vec::new(),
+            counts: before,
+        });
+        let events = pages.iter_mut();
+        let events: Vec<Event> = events
+            .flat_map(|page| std::mem::take(&mut page.events))
+            .collect();
+        Self {
+            last_seq,
+            n_pages: pages.len() as u64,
+            ahead: ahead.collect(),
+            events,
+            unlogged: pages,
+            progress: Progress {
+                urls,
+                pages: Vec::new(),
+                counts,
+            },
+        }
+    }
+
+    /// Number of its last page.
+    pub(super) fn last_seq(&self) -> u64 {
+        self.last_seq + self.n_pages
+    }
+
+    /// The counts of the stored pages with this batch.
+    pub(super) fn counts(&self) -> CrawlCounts {
+        self.progress.counts
+    }
+
+    /// Does what is not done yet. Returns the bytes that the account has stored now.
+    pub(super) async fn store(&mut self, job: &Job, sinks: &Sinks) -> Result<u64, StoreError> {
+        while let Some(progress) = self.ahead.front() {
+            let saved = sinks.store.save_crawl_progress(&job.id, progress);
+            saved.await?;
+            self.ahead.pop_front();
+        }
+        if !self.unlogged.is_empty() {
+            let positions = self.append(&sinks.log, job.in_background).await?;
+            let pages = std::mem::take(&mut self.unlogged).into_iter();
+            let rows = pages.zip(positions).zip(self.last_seq + 1..);
+            self.progress.pages = rows
+                .map(|((page, place), seq)| PageRow {
+                    seq,
+                    n: page.n,
+                    status: page.status,
+                    is_failed: page.is_failed,
+                    place,
+                    at: Some(page.at),
+                    cost: page.charge,
+                    error: page.error,
+                })
+                .collect();
+        }
+        if !self.events.is_empty() {
+            sinks.webhooks.push(self.events.clone()).await?;
+            self.events.clear();
+        }
+        let saved = sinks.store.save_crawl_progress(&job.id, &self.progress);
+        saved.await
+    }
+
+    /// Appends the entries to the log.
+    async fn append(
+        &self,
+        log: &Arc<Mutex<PageLog>>,
+        is_durable: bool,
+    ) -> Result<Vec<LogPosition>, StoreError> {
+        let entries: Vec<Bytes> = self
+            .unlogged
+            .iter()
+            .map(|page| page.entry.clone())
+            .collect();
+        let log = Arc::clone(log);
+        tokio::task::spawn_blocking(move || {
+            let entries: Vec<&[u8]> = entries.iter().map(|entry| &entry[..]).collect();
+            let mut log = lock(&log);
+            match is_durable {
+                true => log.append_durably(&entries),
+                false => log.append(&entries),
+            }
+        })
+        .await
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+    }
+}
+
+/// Batches of [`URLS_AT_ONCE`] rows that are stored ahead of the pages, and the rows that are
+/// stored with them. Numbers are stored without gaps, so a completed page is stored ahead as
+/// waiting, and with its entry as done.
+fn split(urls: &[UrlRow]) -> (Vec<Vec<UrlRow>>, Vec<UrlRow>) {
+    let n_ahead = urls.len().saturating_sub(1) / URLS_AT_ONCE * URLS_AT_ONCE;
+    let (ahead, rest) = urls.split_at(n_ahead);
+    let done = ahead.iter().filter(|row| row.state == UrlState::Done);
+    let last = done.chain(rest).cloned().collect();
+    let waiting = |row: &UrlRow| match row.state {
+        UrlState::Done => UrlRow {
+            state: UrlState::Waiting,
+            ..row.clone()
+        },
+        _ => row.clone(),
+    };
+    let ahead = ahead.chunks(URLS_AT_ONCE);
+    let ahead = ahead.map(|rows| rows.iter().map(waiting).collect());
+    (ahead.collect(), last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_urls_are_stored_in_batches_and_completed_pages_with_their_entries() {
+        let row = |n: usize| UrlRow {
+            n: n as u32,
+            url: format!("https://a.example/{n}"),
+            depth: 0,
+            state: match n {
+                5 => UrlState::Done,
+                _ => UrlState::Waiting,
+            },
+        };
+        let urls: Vec<UrlRow> = (0..2 * URLS_AT_ONCE + 1).map(row).collect();
+        let (ahead, last) = split(&urls);
+        assert_eq!(ahead.len(), 2);
+        assert!(ahead.iter().all(|group| group.len() == URLS_AT_ONCE));
+        assert!(
+            ahead
+                .concat()
+                .iter()
+                .all(|row| row.state == UrlState::Waiting)
+        );
+        let last: Vec<u32> = last.iter().map(|row| row.n).collect();
+        assert_eq!(last, [5, 2 * URLS_AT_ONCE as u32]);
+        let (ahead, last) = split(&urls[..URLS_AT_ONCE]);
+        assert_eq!((ahead.len(), last.len()), (0, URLS_AT_ONCE));
+    }
+}

@@ -1,0 +1,110 @@
+//! The crawls that run or wait to run.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex};
+
+use trawl_billing::AccountId;
+
+use super::job::Job;
+use super::limits::CrawlPlaces;
+use super::lock;
+
+/// The crawls of this process that have not ended, by id. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Jobs(Arc<Mutex<HashMap<String, Arc<Job>>>>);
+
+/// Membership of a crawl in [`Jobs`]. The crawl has ended when this is dropped, even by a panic.
+pub(super) struct Membership {
+    jobs: Jobs,
+    job: Arc<Job>,
+    /// Its place among the crawls of its account.
+    places: Option<CrawlPlaces>,
+}
+
+impl Jobs {
+    /// Adds a crawl, which has these places until it ends. `None` if it is running already: of
+    /// several calls for one crawl, one succeeds.
+    pub(super) fn enter(&self, job: &Arc<Job>, places: CrawlPlaces) -> Option<Membership> {
+        match lock(&self.0).entry(job.id.clone()) {
+            Entry::Occupied(_) => return None,
+            Entry::Vacant(vacant) => {
+                vacant.insert(Arc::clone(job));
+            }
+        }
+        Some(Membership {
+            jobs: self.clone(),
+            job: Arc::clone(job),
+            places: Some(places),
+        })
+    }
+
+    /// The crawl of this account with this id.
+    pub(super) fn find(&self, account: &AccountId, id: &str) -> Option<Arc<Job>> {
+        let jobs = lock(&self.0);
+        jobs.get(id)
+            .filter(|job| job.account == *account)
+            .map(Arc::clone)
+    }
+
+    /// All crawls.
+    pub(super) fn all(&self) -> Vec<Arc<Job>> {
+        lock(&self.0).values().map(Arc::clone).collect()
+    }
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        lock(&self.jobs.0).remove(&self.job.id);
+        // Before the end is announced, so that whoever waits for it finds the place free.
+        drop(self.places.take());
+        self.job.ended.cancel();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use trawl_model::Terms;
+    use trawl_model::clock::Timestamp;
+    use trawl_store::{CrawlCounts, CrawlRecord, CrawlState};
+
+    use super::*;
+    use crate::job::CrawlProgress;
+    use crate::limits::{CrawlLimits, Places};
+
+    #[test]
+    fn a_crawl_is_a_member_once_until_it_ends() {
+        let account = AccountId::new("acc_1");
+        let record = CrawlRecord {
+            id: "a".to_owned(),
+            account: account.clone(),
+            request: "{}".to_owned(),
+            verb: "crawl".to_owned(),
+            terms: Terms::PayAsYouGo,
+            needs_secrets: false,
+            in_background: true,
+            state: CrawlState::Parked,
+            stop: None,
+            created: Timestamp(1),
+            ended: None,
+            counts: CrawlCounts::default(),
+        };
+        let (jobs, places) = (Jobs::default(), Arc::<Places>::default());
+        let enter = || {
+            let job = Arc::new(Job::new(&record, CrawlProgress::stored(&record)));
+            let places = places.take(&account, true, 1, &CrawlLimits::default());
+            jobs.enter(&job, places.expect("a place"))
+        };
+        let n_used = || places.in_use(&account).background;
+        let first = enter().expect("it is the first");
+        assert!(enter().is_none());
+        assert_eq!(n_used(), 1, "the second returned its place");
+        let job = jobs.find(&account, "a").expect("it runs");
+        assert!(jobs.find(&AccountId::new("acc_2"), "a").is_none());
+        assert!(!job.ended.is_cancelled());
+        drop(first);
+        assert!(job.ended.is_cancelled() && jobs.find(&account, "a").is_none());
+        assert_eq!(n_used(), 0);
+        assert!(enter().is_some());
+    }
+}

@@ -1,0 +1,74 @@
+//! A page's turn at its host, with the money for it.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use futures_util::future::poll_immediate;
+use tokio::time::{Instant, timeout_at};
+
+use trawl_model::{Nanodollars, PageFailure};
+use trawl_net::politeness::{Permit, Politeness, RequestPace};
+
+use crate::purse::{Loader, Purse, Unready};
+
+/// Reason in the ledger for money that a page gives back before it waits for its host.
+pub(super) const WAITS_FOR_HOST: &str = "waits for its host";
+
+/// Why a page has no permit.
+#[derive(Debug)]
+pub(super) enum NoPermit {
+    /// The page cannot be paid, or not in time.
+    Unpaid(PageFailure),
+    /// The host could not be contacted in time.
+    TimedOut,
+}
+
+/// Waits until the host may be contacted and the page's likely cost is reserved. A page that waits
+/// for its host holds no money, and one that waits for money keeps no other page from the host.
+///
+/// # Errors
+/// [`NoPermit`], at the latest at `deadline`.
+pub(super) async fn paid_permit(
+    politeness: &Arc<Politeness>,
+    host: &str,
+    pace: RequestPace,
+    purse: &Purse<'_>,
+    loader: Loader,
+    pool_price: Nanodollars,
+    deadline: Instant,
+) -> Result<Permit, NoPermit> {
+    let permit = async {
+        loop {
+            let permit = turn(politeness, host, pace, purse).await;
+            match purse.open(loader, pool_price).await {
+                Ok(()) => return Ok(permit),
+                Err(Unready::Refused(failure)) => return Err(NoPermit::Unpaid(failure)),
+                Err(Unready::Wait) => permit.unused(),
+            }
+            purse.released().await;
+        }
+    };
+    match timeout_at(deadline, permit).await {
+        Ok(permit) => permit,
+        Err(_elapsed) => Err(match purse.unmet_wait().await {
+            Some(failure) => NoPermit::Unpaid(failure),
+            None => NoPermit::TimedOut,
+        }),
+    }
+}
+
+/// The page's turn at its host. If it does not come at once, the page gives back what it had
+/// reserved for an earlier try.
+async fn turn(
+    politeness: &Arc<Politeness>,
+    host: &str,
+    pace: RequestPace,
+    purse: &Purse<'_>,
+) -> Permit {
+    let mut permit = pin!(politeness.permit_with(host, pace));
+    if let Some(permit) = poll_immediate(permit.as_mut()).await {
+        return permit;
+    }
+    purse.unreserve(WAITS_FOR_HOST).await;
+    permit.await
+}
