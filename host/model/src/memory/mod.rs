@@ -4,7 +4,8 @@
 //! Whoever is about to hold bytes takes them from the budget first, in steps of [`STEP_BYTES`],
 //! and gives them back by dropping a [`MemoryLease`]. The budget has three parts:
 //! - an eighth for *floors*: what every account may hold without regard to others (4 MiB, or a
-//!   64th of the part if that is less). A small account never waits;
+//!   64th of the part if that is less), so that a small account never waits. When many accounts
+//!   have used the part up, floors of further ones are shared bytes;
 //! - a quarter as the *reserve* of elders, see below;
 //! - the rest is shared by a dynamic threshold (Choudhury and Hahne, "Dynamic Queue Length
 //!   Thresholds for Shared-Memory Packet Switches", 1998): beyond its floor an account may hold as

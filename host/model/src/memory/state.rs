@@ -25,7 +25,7 @@ pub(super) struct Parts {
 /// Bytes granted to a lease, by the part they came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Grant {
-    /// Of the account: its floor, then the shared part.
+    /// Of the account: its floor as long as there is room, then the shared part.
     pub(super) regular: u64,
     /// Of the elders' reserve.
     pub(super) drawn: u64,
@@ -51,6 +51,8 @@ pub(super) struct State<W> {
 #[derive(Debug)]
 struct Account<W> {
     held: u64,
+    /// What of it is of the floors; the rest is of the shared part.
+    of_floors: u64,
     waiting: BTreeMap<Place, (u64, W)>,
 }
 
@@ -99,6 +101,7 @@ impl<W> State<W> {
         }
         self.accounts.push(Account {
             held: 0,
+            of_floors: 0,
             waiting: BTreeMap::new(),
         });
         self.accounts.len() - 1
@@ -155,12 +158,12 @@ impl<W> State<W> {
 
     /// Grants bytes that exist already, whatever is left.
     pub(super) fn force(&mut self, slot: usize, bytes: u64) {
-        self.set_held(slot, self.accounts[slot].held + bytes);
+        self.add(slot, bytes);
     }
 
     /// Takes granted bytes back.
     pub(super) fn release(&mut self, slot: usize, page: u64, grant: Grant) {
-        self.set_held(slot, self.accounts[slot].held - grant.regular);
+        self.subtract(slot, grant.regular);
         if grant.drawn == 0 {
             return;
         }
@@ -190,17 +193,12 @@ impl<W> State<W> {
     }
 
     fn grant(&mut self, slot: usize, page: u64, bytes: u64) -> Option<Grant> {
-        let held = self.accounts[slot].held;
-        let (floor, shared) = self.divided(held);
-        let (floor_then, shared_then) = self.divided(held + bytes);
-        let floors_used = self.floors_used + (floor_then - floor);
-        let shared_used = self.shared_used + (shared_then - shared);
-        let free = self.parts.shared.saturating_sub(shared_used);
-        let fits_floor = floor_then == floor || floors_used <= self.parts.floors;
-        let fits_shared = shared_then == shared || shared_then <= free;
-        let has_room = fits_floor && fits_shared;
-        if has_room {
-            self.set_held(slot, held + bytes);
+        let (_, shared) = self.divided(slot, bytes);
+        let account = &self.accounts[slot];
+        let shared_then = account.held - account.of_floors + shared;
+        let free = self.parts.shared.saturating_sub(self.shared_used + shared);
+        if shared == 0 || shared_then <= free {
+            self.add(slot, bytes);
             return Some(Grant {
                 regular: bytes,
                 drawn: 0,
@@ -237,17 +235,31 @@ impl<W> State<W> {
         Some(drawn)
     }
 
-    /// What an account holds of its floor, and what of the shared part.
-    fn divided(&self, held: u64) -> (u64, u64) {
-        let floor = held.min(self.parts.floor);
-        (floor, held - floor)
+    /// How many of so many more bytes are of the floors, and how many of the shared part. An account
+    /// whose floor does not fit any more, because others have used all of them, holds shared bytes.
+    fn divided(&self, slot: usize, bytes: u64) -> (u64, u64) {
+        let own = self.parts.floor - self.accounts[slot].of_floors;
+        let of_floors = bytes.min(own).min(self.parts.floors - self.floors_used);
+        (of_floors, bytes - of_floors)
     }
 
-    fn set_held(&mut self, slot: usize, held: u64) {
-        let (floor, shared) = self.divided(self.accounts[slot].held);
-        let (floor_then, shared_then) = self.divided(held);
-        self.floors_used = self.floors_used - floor + floor_then;
-        self.shared_used = self.shared_used - shared + shared_then;
-        self.accounts[slot].held = held;
+    fn add(&mut self, slot: usize, bytes: u64) {
+        let (of_floors, shared) = self.divided(slot, bytes);
+        let account = &mut self.accounts[slot];
+        account.held += bytes;
+        account.of_floors += of_floors;
+        self.floors_used += of_floors;
+        self.shared_used += shared;
+    }
+
+    /// Shared bytes go first.
+    fn subtract(&mut self, slot: usize, bytes: u64) {
+        let account = &mut self.accounts[slot];
+        let shared = bytes.min(account.held - account.of_floors);
+        let of_floors = bytes - shared;
+        account.held -= bytes;
+        account.of_floors -= of_floors;
+        self.floors_used -= of_floors;
+        self.shared_used -= shared;
     }
 }

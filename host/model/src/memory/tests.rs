@@ -94,6 +94,34 @@ async fn an_account_at_its_share_waits_and_others_do_not() {
     }
 }
 
+#[test]
+fn floors_that_are_used_up_overflow_into_the_shared_part() {
+    let parts = Parts::of(1024 * MIB, PAGE_BYTES_MAX);
+    let mut state: State<()> = State::new(parts);
+    let slots: Vec<usize> = (0..200).map(|_| state.open()).collect();
+    let floor = Grant {
+        regular: parts.floor,
+        drawn: 0,
+    };
+    assert!(200 * parts.floor > parts.floors, "more than fit");
+    for (page, slot) in (0..).zip(&slots) {
+        assert_eq!(state.ask(*slot, page, parts.floor), Ok(floor), "{page}");
+    }
+    assert_eq!(state.used(), 200 * parts.floor);
+    // What is given back of the floors is there for the next.
+    for (page, slot) in (0..).zip(&slots[..100]) {
+        state.release(*slot, page, floor);
+    }
+    for (page, slot) in (200..).zip(&slots[..100]) {
+        assert_eq!(state.ask(*slot, page, parts.floor), Ok(floor), "{page}");
+        state.release(*slot, page, floor);
+    }
+    for (page, slot) in (100..).zip(&slots[100..]) {
+        state.release(*slot, page, floor);
+    }
+    assert_eq!(state.used(), 0);
+}
+
 #[tokio::test]
 async fn what_an_account_gives_back_its_oldest_page_gets() {
     let budget = MemoryBudget::new(64 * MIB);
