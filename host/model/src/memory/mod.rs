@@ -19,10 +19,13 @@
 //! the rest. So the oldest waiting page of an account becomes an *elder*: it draws from the
 //! reserve, which regular grants cannot touch, up to the most that one page holds
 //! ([`PAGE_BYTES_MAX`]); the reserve has that much for each elder, and nobody else draws it. So an
-//! elder never waits, ends within its page's time, and the next page becomes elder. A page that
-//! is elder when it is finished stays it until its outcome is sent. As pages end within a bounded
-//! time, so does every wait; and a wait longer than [`WAIT_MAX`] ends with an error, which
-//! fails that page alone.
+//! elder never waits, ends within its page's time, and the next page becomes elder. It does not
+//! have to wait for the reader of the outcome: an elder *resigns* once its page is finished (its
+//! last [`PageMemory`] is dropped). What it drew is then of its account, if the shared part has
+//! room for it, and else the page stays elder until there is room or the outcome is sent. Until
+//! the outcome is sent its account has no other elder. So one account with slow readers does not
+//! stop the pages of others; and a wait longer than [`WAIT_MAX`] ends with an error, which fails
+//! that page alone.
 //!
 //! Bytes that exist before their number is known (outputs, answers, what a browser sent) are
 //! *recorded*: they count, so that the account waits before it makes more, but nobody waits while
@@ -73,16 +76,23 @@ struct Account {
     slot: usize,
 }
 
-/// One page's claim on its account's share; its age decides the order of waiting.
+/// One page's claim on its account's share; its age decides the order of waiting. It lives for as
+/// long as the page may take more bytes.
 #[derive(Clone, Debug)]
-pub struct PageMemory {
+pub struct PageMemory(Arc<Claim>);
+
+#[derive(Debug)]
+struct Claim(Page);
+
+#[derive(Clone, Debug)]
+struct Page {
     share: MemoryShare,
     page: u64,
 }
 
 /// Bytes taken from the budget; given back on drop.
 pub struct MemoryLease {
-    memory: PageMemory,
+    memory: Page,
     grant: Grant,
 }
 
@@ -110,13 +120,13 @@ pub enum MemoryError {
 
 /// Whoever waits for bytes: where they are sent, and for whom.
 struct Waiter {
-    memory: PageMemory,
+    memory: Page,
     sender: oneshot::Sender<MemoryLease>,
 }
 
 /// A place in the queue, left on drop.
 struct Waiting<'a> {
-    memory: &'a PageMemory,
+    memory: &'a Page,
     place: Place,
     granted: oneshot::Receiver<MemoryLease>,
 }
@@ -201,10 +211,10 @@ impl MemoryBudget {
 impl MemoryShare {
     /// The claim of a page that begins.
     pub fn page(&self) -> PageMemory {
-        PageMemory {
+        PageMemory(Arc::new(Claim(Page {
             share: self.clone(),
             page: self.0.budget.n_pages.fetch_add(1, Ordering::Relaxed),
-        }
+        })))
     }
 }
 
@@ -230,11 +240,22 @@ impl PageMemory {
     /// A lease of nothing yet.
     pub fn lease(&self) -> MemoryLease {
         MemoryLease {
-            memory: self.clone(),
+            memory: self.0.0.clone(),
             grant: Grant::default(),
         }
     }
+}
 
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let budget = self.0.budget();
+        if budget.state().finish(self.0.page) {
+            budget.serve_waiting();
+        }
+    }
+}
+
+impl Page {
     fn budget(&self) -> &MemoryBudget {
         &self.share.0.budget
     }

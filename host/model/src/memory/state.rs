@@ -27,7 +27,7 @@ pub(super) struct Parts {
 pub(super) struct Grant {
     /// Of the account: its floor as long as there is room, then the shared part.
     pub(super) regular: u64,
-    /// Of the elders' reserve.
+    /// Of the elders' reserve; after the elder has resigned, of its account.
     pub(super) drawn: u64,
 }
 
@@ -45,6 +45,8 @@ pub(super) struct State<W> {
     floors_used: u64,
     shared_used: u64,
     elders: Vec<Elder>,
+    /// Former elders that still hold what they drew.
+    resigned: Vec<Elder>,
     n_asked: u64,
 }
 
@@ -56,12 +58,14 @@ struct Account<W> {
     waiting: BTreeMap<Place, (u64, W)>,
 }
 
-/// A page that draws from the reserve, until it has given back all that it drew.
+/// A page that draws from the reserve, until it has given back all that it drew or resigns.
 #[derive(Debug)]
 struct Elder {
     slot: usize,
     page: u64,
     drawn: u64,
+    /// Whether it waits for nothing more.
+    is_finished: bool,
 }
 
 impl Parts {
@@ -90,6 +94,7 @@ impl<W> State<W> {
             floors_used: 0,
             shared_used: 0,
             elders: Vec::new(),
+            resigned: Vec::new(),
             n_asked: 0,
         }
     }
@@ -167,12 +172,30 @@ impl<W> State<W> {
         if grant.drawn == 0 {
             return;
         }
-        let elder = self.elders.iter().position(|elder| elder.page == page);
-        let elder = elder.expect("what was drawn, an elder drew");
-        self.elders[elder].drawn -= grant.drawn;
-        if self.elders[elder].drawn == 0 {
-            self.elders.swap_remove(elder);
+        let is_page = |elder: &Elder| elder.page == page;
+        let (list, n) = match self.elders.iter().position(is_page) {
+            Some(n) => (&mut self.elders, n),
+            None => {
+                self.subtract(slot, grant.drawn);
+                let n = self.resigned.iter().position(is_page);
+                let n = n.expect("what was drawn, an elder drew");
+                (&mut self.resigned, n)
+            }
+        };
+        list[n].drawn -= grant.drawn;
+        if list[n].drawn == 0 {
+            list.swap_remove(n);
         }
+    }
+
+    /// A page waits for nothing more. Returns whether it resigns as an elder.
+    pub(super) fn finish(&mut self, page: u64) -> bool {
+        let elder = self.elders.iter_mut().find(|elder| elder.page == page);
+        let Some(elder) = elder else {
+            return false;
+        };
+        elder.is_finished = true;
+        self.resign()
     }
 
     /// The next waiter that can be served, and what it is granted. Accounts that hold least come
@@ -208,7 +231,7 @@ impl<W> State<W> {
     }
 
     /// Grants bytes of the reserve to an elder. `may_appoint` makes the page one if there is room
-    /// for another and its account has none.
+    /// for another and its account has none, nor one that resigned and still holds what it drew.
     fn draw(&mut self, slot: usize, page: u64, bytes: u64, may_appoint: bool) -> Option<Grant> {
         if bytes > self.parts.elder {
             return None;
@@ -224,6 +247,10 @@ impl<W> State<W> {
                 drawn
             });
         }
+        let may_appoint = may_appoint && self.resigned.iter().all(|elder| elder.slot != slot);
+        if may_appoint && self.elders.len() == self.parts.elders {
+            self.resign();
+        }
         if !may_appoint || self.elders.len() == self.parts.elders {
             return None;
         }
@@ -231,8 +258,26 @@ impl<W> State<W> {
             slot,
             page,
             drawn: bytes,
+            is_finished: false,
         });
         Some(drawn)
+    }
+
+    /// Elders that wait for nothing more resign, as far as the shared part has room for what they
+    /// drew: it is of their accounts from then on, whatever those hold already. Returns whether one
+    /// did.
+    fn resign(&mut self) -> bool {
+        let n_before = self.elders.len();
+        for elder in std::mem::take(&mut self.elders) {
+            let (_, shared) = self.divided(elder.slot, elder.drawn);
+            if elder.is_finished && self.shared_used + shared <= self.parts.shared {
+                self.add(elder.slot, elder.drawn);
+                self.resigned.push(elder);
+            } else {
+                self.elders.push(elder);
+            }
+        }
+        self.elders.len() < n_before
     }
 
     /// How many of so many more bytes are of the floors, and how many of the shared part. An account
