@@ -243,6 +243,36 @@ async fn a_browser_that_dies_later_shows_in_health_at_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_busy_browser_is_not_asked_again_by_each_health_check() {
+    let stage = Stage::with(|world| world.browser.tabs = 1).await;
+    let slow = stage.page("/slow-page", "<p>slow");
+    let occupied = stage.app.page(request(
+        &slow,
+        json!({"wait_for": 55_000, "request_timeout": 60}),
+    ));
+    let checks = async {
+        let is_slow = |head: &String| head.starts_with("GET /slow-page ");
+        while !stage.site.requests().iter().any(is_slow) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let first = stage.app.get("/health").await.json();
+        // The whole report is reused for a second.
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        (first, stage.app.get("/health").await.json())
+    };
+    let (first, second) = tokio::select! {
+        reports = checks => reports,
+        _ = occupied => panic!("the page ended before the checks"),
+    };
+    let [first, second] = [first, second].map(|report| report["engines"]["browser"].clone());
+    assert_eq!(first["ok"], false, "{first}");
+    // Another check would have taken another time.
+    assert_eq!(first, second);
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn a_page_that_exceeds_the_memory_limit_fails_alone() {
     let stage = Stage::with(|world| world.browser.memory_mib = 400).await;
     let greedy = stage.page("/greedy", "<p>x<script>const all = []; const grow = () => { \
