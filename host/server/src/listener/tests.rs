@@ -53,6 +53,18 @@ impl Drop for Counted {
     }
 }
 
+/// A response that counts as a stream until its memory is free.
+struct Owned {
+    bytes: Vec<u8>,
+    _counted: Counted,
+}
+
+impl AsRef<[u8]> for Owned {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 /// Limits with long times.
 fn limits() -> ListenerLimits {
     let long = Duration::from_secs(60);
@@ -88,6 +100,14 @@ impl Served {
             });
             async { Body::from_stream(chunks) }
         };
+        let counter = Arc::clone(&streams);
+        let owned = move || {
+            let owned = Owned {
+                bytes: vec![b'z'; 1 << 20],
+                _counted: Counted::new(&counter),
+            };
+            async { Body::from(Bytes::from_owner(owned)) }
+        };
         let counter = Arc::clone(&waiting);
         let wait = async move || {
             let _counted = Counted::new(&counter);
@@ -97,6 +117,7 @@ impl Served {
             .route("/", get(async || "fine"))
             .route("/large", get(async || vec![b'y'; 1 << 20]))
             .route("/stream", get(endless))
+            .route("/owned", get(owned))
             .route("/wait", get(wait))
             .route("/body", post(read_body))
             .route(
@@ -602,6 +623,23 @@ mod http2 {
         })
         .await;
         assert_eq!(n_heads, 2, "both responses have begun");
+    }
+
+    #[tokio::test]
+    async fn a_stalled_response_gives_its_memory_back() {
+        let served = Served::start(ListenerLimits {
+            write_time: 3 * SECOND,
+            ..limits()
+        })
+        .await;
+        let settings = frame(SETTINGS, 0, 0, &[]);
+        let waiting = request(3, "/wait");
+        let asked = [PREFACE, &settings, &request(1, "/owned"), &waiting].concat();
+        let _socket = served.send(&asked).await;
+        served.until_waiting(1).await;
+        served.until_streams(1).await;
+        served.until_streams(0).await;
+        assert_eq!(served.waiting.load(Ordering::SeqCst), 1, "it has ended");
     }
 
     #[tokio::test]
