@@ -58,12 +58,15 @@ async fn a_crash_costs_no_other_page() {
     // Steps are not taken twice. The first shows that they have begun.
     let steps = json!({"request_timeout": 60,
         "automation_scripts": {"*": [{"Evaluate": "fetch('/begun')"}, {"Wait": 9_000}]}});
+    let script = json!({"wait_for": 6_000, "request_timeout": 60,
+        "evaluate_on_new_document": "window.x = 1"});
     // (killed processes, parameters, the request before they are killed, whether the page is
     // rendered once more)
     for (part, more, sign, is_retried) in [
         ("--type=renderer", waits.clone(), "GET /waiting ", false),
         ("--headless", waits, "GET /waiting ", true),
         ("--headless", steps, "GET /begun ", false),
+        ("--headless", script, "GET /waiting ", false),
     ] {
         let asked = |start: &str| {
             let requests = stage.site.requests();
@@ -101,8 +104,8 @@ async fn a_crash_costs_no_other_page() {
             "{part}"
         );
     }
-    // The first; that of the retry; the one after it; the one after the steps.
-    assert_eq!(stage.browser.groups().len(), 4);
+    // The first; that of the retry; the one after it; those after the steps and after the script.
+    assert_eq!(stage.browser.groups().len(), 5);
     stage.close().await;
 }
 
