@@ -471,6 +471,9 @@ async fn others_can_read_nothing_in_the_data_directory() {
     );
     let mut names = Vec::new();
     check_private(&server.world.data(), &mut names);
+    // A limit of one byte stops core dumps through pipes, too.
+    let (soft, hard) = server.limits("Max core file size");
+    assert_eq!(soft, if hard == "0" { "0" } else { "1" });
     for name in [
         "trawl.db",
         "trawl.lock",

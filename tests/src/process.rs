@@ -169,6 +169,20 @@ impl ServerProcess {
         open.expect("a live process").count()
     }
 
+    /// The soft and the hard limit of a resource, by its name in `/proc/<id>/limits`.
+    ///
+    /// # Panics
+    /// When the process has ended, or the system has no such limit.
+    pub fn limits(&self, name: &str) -> (String, String) {
+        let limits = std::fs::read_to_string(format!("/proc/{}/limits", self.child.id()));
+        let limits = limits.expect("a live process");
+        let mut lines = limits.lines();
+        let line = lines.find_map(|line| line.strip_prefix(name));
+        let mut values = line.expect("a limit").split_whitespace();
+        let mut value = || values.next().expect("a value").to_owned();
+        (value(), value())
+    }
+
     /// An amount of memory in its status.
     fn kib(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));

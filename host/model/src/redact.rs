@@ -74,8 +74,8 @@ pub fn log_line(line: &str) -> Cow<'_, str> {
 }
 
 /// The message of a panic as far as a log may show it. A literal is shown whole. One that was
-/// formatted may contain anything, so it ends before its first value: at a colon, quote or
-/// backquote.
+/// formatted may contain anything, so it ends at its first colon, quote or backquote: messages
+/// usually have one of them before their first value.
 pub fn panic_message(payload: &(dyn Any + Send)) -> String {
     let message = match (
         payload.downcast_ref::<&'static str>(),

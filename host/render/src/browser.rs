@@ -17,7 +17,7 @@ use chromiumoxide::types::Command;
 use serde::Deserialize;
 use tokio::sync::Semaphore;
 
-use super::cdp::{CallError, Connection};
+use super::cdp::{CallError, Connection, Forwarder};
 use super::events::Events;
 use super::launch::{self, Running};
 use super::memory::{Growth, Verdict};
@@ -126,54 +126,9 @@ impl Browser {
         };
         let discover = SetDiscoverTargetsParams::new(true);
         browser.command(discover).await?;
-        browser.watch_targets(top);
+        tokio::spawn(watch_targets(top, browser.connection.forwarder()));
         metrics::counter!("trawl_browser_launches_total").increment(1);
         Ok(browser)
-    }
-
-    /// For as long as the browser runs, closes every window that a page opens, and tells each page
-    /// of the workers that it starts and ends, dedicated, shared and service workers alike.
-    fn watch_targets(&self, mut top: Events) {
-        let forwarder = self.connection.forwarder();
-        tokio::spawn(async move {
-            let mut workers: HashMap<TargetId, String> = HashMap::new();
-            while let Some(event) = top.recv().await {
-                let Ok(change) = serde_json::from_str::<TargetChange>(event.params.get()) else {
-                    continue;
-                };
-                let context = match (event.method.as_str(), change) {
-                    (
-                        "Target.targetCreated",
-                        TargetChange {
-                            target_info: Some(new),
-                            ..
-                        },
-                    ) => {
-                        if new.opener_id.is_some() {
-                            forwarder.post(&CloseTargetParams::new(new.target_id));
-                            continue;
-                        }
-                        let context = new.browser_context_id;
-                        let context = context.filter(|_| new.r#type.ends_with("worker"));
-                        if let Some(context) = &context {
-                            workers.insert(new.target_id, context.clone());
-                        }
-                        context
-                    }
-                    (
-                        "Target.targetDestroyed",
-                        TargetChange {
-                            target_id: Some(old),
-                            ..
-                        },
-                    ) => workers.remove(&old),
-                    _ => None,
-                };
-                if let Some(context) = context {
-                    forwarder.forward(&context, event);
-                }
-            }
-        });
     }
 
     pub(super) fn connection(&self) -> &Connection {
@@ -355,6 +310,54 @@ impl Browser {
     }
 }
 
+/// For as long as the browser runs, closes every window that a page opens, and tells each page
+/// of the workers that it starts and ends, dedicated, shared and service workers alike. A browser
+/// whose windows and workers come faster than they are watched is ended: nobody would close or
+/// count them any more.
+async fn watch_targets(mut top: Events, forwarder: Forwarder) {
+    let mut workers: HashMap<TargetId, String> = HashMap::new();
+    while let Some(event) = top.recv().await {
+        let Ok(change) = serde_json::from_str::<TargetChange>(event.params.get()) else {
+            continue;
+        };
+        let context = match (event.method.as_str(), change) {
+            (
+                "Target.targetCreated",
+                TargetChange {
+                    target_info: Some(new),
+                    ..
+                },
+            ) => {
+                if new.opener_id.is_some() {
+                    forwarder.post(&CloseTargetParams::new(new.target_id));
+                    continue;
+                }
+                let context = new.browser_context_id;
+                let context = context.filter(|_| new.r#type.ends_with("worker"));
+                if let Some(context) = &context {
+                    workers.insert(new.target_id, context.clone());
+                }
+                context
+            }
+            (
+                "Target.targetDestroyed",
+                TargetChange {
+                    target_id: Some(old),
+                    ..
+                },
+            ) => workers.remove(&old),
+            _ => None,
+        };
+        if let Some(context) = context {
+            forwarder.forward(&context, event);
+        }
+    }
+    if top.end().is_some() {
+        tracing::warn!("a browser opened too many windows and workers at once and is ended");
+        forwarder.gone().cancel();
+    }
+}
+
 impl Context {
     /// Sends a command to the page.
     ///
@@ -366,5 +369,25 @@ impl Context {
         params: T,
     ) -> Result<T::Response, CallError> {
         connection.call(Some(&self.session), params).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::super::events::Listener;
+    use super::*;
+
+    #[tokio::test]
+    async fn a_browser_whose_targets_cannot_be_watched_ends() {
+        let (ours, _theirs) = tokio::io::duplex(4096);
+        let (output, input) = tokio::io::split(ours);
+        let connection = Connection::open(input, output);
+        let (listener, top) = Listener::new();
+        let event = || RawValue::from_string("{}".to_owned()).expect("JSON");
+        while listener.deliver("Target.targetCreated".to_owned(), event()) {}
+        watch_targets(top, connection.forwarder()).await;
+        assert!(connection.gone().is_cancelled());
     }
 }

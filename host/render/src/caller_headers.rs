@@ -6,7 +6,9 @@ use std::sync::{Mutex, PoisonError};
 
 use chromiumoxide::cdp::browser_protocol::fetch::HeaderEntry;
 use serde_json::{Map, Value};
-use url::{Origin, Url};
+use url::Url;
+
+use trawl_plan::address::is_same_origin_or_upgrade;
 
 /// Requests that are remembered for having left the page's origin. After so many no redirected
 /// request carries the headers any more.
@@ -97,7 +99,7 @@ impl CallerHeaders {
             }
             return !reach.has_left;
         }
-        let is_home = is_same_origin(&reach.url.origin(), &url);
+        let is_home = reach.url.origin() == url.origin();
         let has_strayed = request.is_redirected
             && (reach.strayed.len() >= STRAYED_MAX
                 || request
@@ -111,19 +113,6 @@ impl CallerHeaders {
         }
         request.is_main_frame && is_home && !has_strayed && !reach.has_left
     }
-}
-
-fn is_same_origin(origin: &Origin, url: &Url) -> bool {
-    url.origin() == *origin
-}
-
-/// Same origin, or an upgrade of the same host from `http` to `https` on the default ports.
-fn is_same_origin_or_upgrade(from: &Url, to: &Url) -> bool {
-    let is_upgrade = (from.scheme(), to.scheme()) == ("http", "https")
-        && from.host() == to.host()
-        && from.port().is_none()
-        && to.port().is_none();
-    is_upgrade || is_same_origin(&from.origin(), to)
 }
 
 #[cfg(test)]

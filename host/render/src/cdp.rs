@@ -38,6 +38,18 @@ pub(super) enum CallError {
 
 type Response = Result<Box<RawValue>, CallError>;
 
+/// A command that waits for its response; forgotten on drop, also when the call is cancelled.
+struct Waiting<'a> {
+    shared: &'a Shared,
+    id: u64,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        locked(&self.shared.waiting).remove(&self.id);
+    }
+}
+
 /// The two pipes of one browser. Closes with the browser, or on drop.
 pub(super) struct Connection {
     commands: mpsc::Sender<Vec<u8>>,
@@ -122,11 +134,14 @@ impl Connection {
     ) -> Result<T::Response, CallError> {
         let (sender, response) = oneshot::channel();
         let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
-        locked(&self.shared.waiting).insert(id, sender);
         let message = encode(id, session, &params)?;
+        locked(&self.shared.waiting).insert(id, sender);
+        let _waiting = Waiting {
+            shared: &self.shared,
+            id,
+        };
         let sent = self.commands.send(message).await;
         if sent.is_err() || self.shared.gone.is_cancelled() {
-            locked(&self.shared.waiting).remove(&id);
             return Err(CallError::Gone);
         }
         let result = response.await.map_err(|_| CallError::Gone)??;
@@ -157,6 +172,11 @@ pub(super) struct Forwarder {
 impl Forwarder {
     pub(super) fn post<T: Command>(&self, params: &T) {
         post(&self.commands, &self.shared, None, params);
+    }
+
+    /// Cancelled when the browser exits; cancelling it ends the browser.
+    pub(super) fn gone(&self) -> &CancellationToken {
+        &self.shared.gone
     }
 
     /// Hands an event of the browser itself to whoever listens under this name.
@@ -399,6 +419,17 @@ mod tests {
         }
         assert!(n_events <= 4, "{n_events}");
         assert_eq!(one.end(), Some(SessionEnd::Flood));
+    }
+
+    #[tokio::test]
+    async fn a_cancelled_call_leaves_nothing_behind() {
+        let (ours, _theirs) = duplex(1 << 20);
+        let (output, input) = tokio::io::split(ours);
+        let connection = Connection::open(input, output);
+        let call = connection.call(None, GetVersionParams::default());
+        let cancelled = tokio::time::timeout(std::time::Duration::from_millis(10), call).await;
+        assert!(cancelled.is_err(), "nobody answers");
+        assert!(locked(&connection.shared.waiting).is_empty());
     }
 
     #[test]

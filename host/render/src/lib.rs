@@ -132,6 +132,12 @@ pub enum RenderError {
     /// The page used more memory than it may.
     #[error("the page used too much memory and was stopped")]
     Memory,
+    /// The screenshot was not captured in time.
+    #[error(
+        "the browser did not capture the screenshot within {} s; ask for a smaller one or for none",
+        .0.as_secs()
+    )]
+    Screenshot(Duration),
     /// The page has more of something than it may.
     #[error("the page has more than {1} {0} at once, the most that one page may have")]
     TooMany(&'static str, usize),
@@ -163,6 +169,7 @@ impl RenderError {
             | Self::Crashed
             | Self::Protocol(_)
             | Self::Memory
+            | Self::Screenshot(_)
             | Self::TooMany(..)
             | Self::Oversize(_)
             | Self::DocumentTooLarge(_)

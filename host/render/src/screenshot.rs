@@ -1,5 +1,7 @@
 //! Screenshots of a page.
 
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -9,6 +11,8 @@ use chromiumoxide::cdp::browser_protocol::page::{
     CaptureScreenshotFormat, CaptureScreenshotParams, GetLayoutMetricsParams,
     GetLayoutMetricsReturns, Viewport,
 };
+
+use tokio::sync::Semaphore;
 
 use trawl_plan::Picture;
 
@@ -20,6 +24,8 @@ const SIDE_MAX: f64 = 16_384.0;
 /// Pixels of a screenshot in all: 160 MB before compression, in the process that all pages share,
 /// which therefore takes one screenshot at a time.
 const PIXELS_MAX: f64 = 40_000_000.0;
+/// How long the browser may take for one screenshot: those of other pages wait meanwhile.
+const CAPTURE_TIME_MAX: Duration = Duration::from_secs(10);
 
 impl Tab<'_> {
     /// Takes a screenshot of the page as PNG, cut at the most that may be painted.
@@ -45,10 +51,10 @@ impl Tab<'_> {
             };
             self.call(background).await?;
         }
-        let turn = self.browser().screenshots.acquire().await;
-        let png = self.call(params).await;
-        drop(turn);
-        let png = png?.data;
+        let turns = &self.browser().screenshots;
+        let png = in_turn(turns, CAPTURE_TIME_MAX, self.call(params))
+            .await?
+            .data;
         let text: &[u8] = png.as_ref();
         let png = STANDARD
             .decode(text)
@@ -86,5 +92,34 @@ impl Tab<'_> {
             height: height.clamp(1.0, side_max.min(pixels_max / width)),
             scale: 1.0,
         }
+    }
+}
+
+/// Captures a screenshot once it has its turn, which it gives back after `time_max` at the latest.
+async fn in_turn<T>(
+    turns: &Semaphore,
+    time_max: Duration,
+    capture: impl Future<Output = Result<T, RenderError>>,
+) -> Result<T, RenderError> {
+    let _turn = turns.acquire().await;
+    tokio::time::timeout(time_max, capture)
+        .await
+        .unwrap_or(Err(RenderError::Screenshot(time_max)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_screenshot_that_takes_too_long_gives_its_turn_back() {
+        let turns = Semaphore::new(1);
+        let never = std::future::pending::<Result<(), RenderError>>();
+        let time_max = Duration::from_millis(10);
+        let error = in_turn(&turns, time_max, never).await.expect_err("no end");
+        assert!(matches!(error, RenderError::Screenshot(time) if time == time_max));
+        assert!(error.to_string().contains("screenshot"), "{error}");
+        let next = in_turn(&turns, Duration::from_secs(60), async { Ok(7) });
+        assert_eq!(next.await.ok(), Some(7));
     }
 }

@@ -159,6 +159,9 @@ impl Tab<'_> {
             });
             refused_redirect.or_else(|| refusal(&channel.refused(), url))
         };
+        if plan.before_load.is_some() {
+            self.acts();
+        }
         let navigated = self.call(NavigateParams::new(url.as_str())).await?;
         if let Some(error) = navigated.error_text {
             return Err(match refused(url) {

@@ -20,7 +20,7 @@ use super::fields::{Sent, objects, read};
 use super::pages::{Purpose, non_empty, page_plans};
 use super::pipeline::Extra;
 use super::request::ScrapeRequest;
-use super::secrets::{hide_webhooks, mark_password, missing, without_secrets};
+use super::secrets::{check_passwords, hide_webhooks, mark_password, missing, without_secrets};
 use super::trials::Trials;
 use super::values::{DomainsForm, List, credits};
 use super::verb::Verb;
@@ -115,6 +115,9 @@ impl CrawlRequest {
         let pages = page_plans(sent, verb, context, purpose, allowance, ignored)?;
         let are_mentioned = matches!(verb, Verb::Pipeline(Pipeline::CrawlText));
         let seeds = valid_seeds(pages, are_mentioned)?;
+        if parameters.in_background {
+            check_passwords(&seeds)?;
+        }
         let named = extra.as_ref().and_then(Extra::found);
         let mut written = Vec::with_capacity(seeds.len());
         for seed in &seeds {
@@ -189,8 +192,8 @@ impl CrawlParameters {
     fn take(request: &mut ScrapeRequest, allowance: &mut Allowance) -> Result<Self, PlanError> {
         let is_on = |switch: Option<bool>| switch.unwrap_or(false);
         let budget = request.budget.take().unwrap_or_default();
-        let blacklist = list(request.blacklist.take());
-        let whitelist = list(request.whitelist.take());
+        let blacklist = patterns(request.blacklist.take());
+        let whitelist = patterns(request.whitelist.take());
         let mut sitemaps = request
             .sitemaps
             .take()
@@ -314,8 +317,11 @@ fn external(form: Option<DomainsForm>, allowance: &mut Allowance) -> Result<Host
     }
 }
 
-fn list(sent: Option<List<String>>) -> Vec<String> {
-    sent.map(|list| list.0).unwrap_or_default()
+/// They match URLs, which have no password by then, as those of the stored request do.
+fn patterns(sent: Option<List<String>>) -> Vec<String> {
+    let sent = sent.map(|list| list.0).unwrap_or_default().into_iter();
+    sent.map(|written| address::pattern(&written).into_owned())
+        .collect()
 }
 
 fn webhook_plan(object: &Map<String, Value>) -> Result<WebhookPlan, PlanError> {

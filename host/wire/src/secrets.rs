@@ -28,6 +28,8 @@ const FIELDS: [&str; 6] = [HEADERS, COOKIES, ROUTER, SCRIPTS[0], SCRIPTS[1], SCR
 /// Names under which a webhook's URL is sent.
 const WEBHOOKS: [&str; 2] = ["webhooks", "webhook"];
 const SITEMAPS: [&str; 2] = ["sitemaps", "sitemap_path"];
+const DOMAINS: &str = "external_domains";
+const PATTERNS: [&str; 2] = ["whitelist", "blacklist"];
 
 /// The request object without its secrets, which must never be stored. Null stands where one was,
 /// so that a resume can be refused that lacks it.
@@ -53,17 +55,35 @@ pub(crate) fn without_secrets(object: &RawValue) -> Map<String, Value> {
             _ => blank(router, CREDENTIALS),
         }
     }
+    // Nothing of these is used with a password.
     for field in SITEMAPS {
-        // They are fetched without a password, too.
-        if let Some(value) = request.get_mut(field) {
-            each_text(value, &mut |text| {
-                if let Cow::Owned(clean) = address::shown(text) {
-                    *text = clean;
-                }
-            });
-        }
+        clean(&mut request, field, address::shown);
     }
+    for field in PATTERNS {
+        clean(&mut request, field, address::pattern);
+    }
+    clean(&mut request, DOMAINS, domain);
     request
+}
+
+/// Cleans a text, or each of a list.
+fn clean(request: &mut Map<String, Value>, field: &str, clean: fn(&str) -> Cow<'_, str>) {
+    if let Some(value) = request.get_mut(field) {
+        each_text(value, &mut |text| {
+            if let Cow::Owned(clean) = clean(text) {
+                *text = clean;
+            }
+        });
+    }
+}
+
+/// A host, or a regular expression of hosts. Callers also write hosts as URLs.
+fn domain(text: &str) -> Cow<'_, str> {
+    if text.contains("://") {
+        address::pattern(text)
+    } else {
+        address::shown(text)
+    }
 }
 
 /// Leaves out the headers and cookies of a request that does not send them.
@@ -72,10 +92,31 @@ pub(crate) fn without_credentials(request: &mut Map<String, Value>) {
     request.remove(COOKIES);
 }
 
+/// Refuses seeds with different passwords for a background crawl: on resume there is one
+/// `Authorization`, which goes to the origin of every seed.
+///
+/// # Errors
+/// Passwords differ, or only some seeds have one.
+pub(crate) fn check_passwords(seeds: &[PagePlan]) -> Result<(), PlanError> {
+    let are_same = seeds
+        .windows(2)
+        .all(|pair| authorization(&pair[0]) == authorization(&pair[1]));
+    if are_same {
+        return Ok(());
+    }
+    let reason = "seeds with different passwords cannot be one background crawl: send one request object for each";
+    Err(PlanError::new("url", reason))
+}
+
+fn authorization(seed: &PagePlan) -> Option<&[u8]> {
+    let mut sent = seed.fetch.headers.iter();
+    let found = sent.find(|(name, _)| *name == AUTHORIZATION);
+    found.map(|(_, value)| value.as_bytes())
+}
+
 /// Marks the password of the seed's URL, which is sent as `Authorization`, as left out.
 pub(crate) fn mark_password(request: &mut Map<String, Value>, seed: &PagePlan) {
-    let mut sent = seed.fetch.headers.iter();
-    if !sent.any(|(name, _)| name == AUTHORIZATION) {
+    if authorization(seed).is_none() {
         return;
     }
     let headers = request.entry(HEADERS).or_insert_with(|| Map::new().into());
@@ -280,6 +321,9 @@ mod tests {
             "automation_scripts": {"/": [{"Fill": {"selector": "#p", "value": "canary"}}]},
             "evaluate_on_new_document": "canary()", "execution_scripts": {},
             "sitemaps": ["https://u:canary@a.example/s.xml", "/s.xml"], "sitemap_path": "//u:canary@a.example/",
+            "external_domains": ["u:canary@b.example", "https://u:canary@c.example", ".*[.]d[.]example"],
+            "whitelist": ["https://u:canary@a.example/[a-z]+", "^https?://[^/]+/x@y"],
+            "blacklist": "http://u:canary@a.example/old",
         });
         let stored = stored(&request);
         assert!(!Value::from(stored.clone()).to_string().contains("canary"));
@@ -298,6 +342,15 @@ mod tests {
             stored["sitemaps"],
             json!(["https://a.example/s.xml", "/s.xml"])
         );
+        assert_eq!(
+            stored["external_domains"],
+            json!(["b.example", "https://c.example", ".*[.]d[.]example"])
+        );
+        assert_eq!(
+            stored["whitelist"],
+            json!(["https://a.example/[a-z]+", "^https?://[^/]+/x@y"])
+        );
+        assert_eq!(stored["blacklist"], "http://a.example/old");
         let mut shown = stored;
         without_marks(&mut shown);
         assert_eq!(shown["headers"], json!({"Accept": "x"}));

@@ -584,3 +584,34 @@ fn the_seeds_of_an_object_are_one_crawl_also_when_it_is_planned_again() {
     let refused = refused.expect_err("too many").to_string();
     assert!(refused.contains("more seeds"), "{refused}");
 }
+
+#[test]
+fn a_background_crawl_has_one_password() {
+    let context = || PlanContext {
+        catalog: &FakeCatalog,
+        defaults: RequestDefaults::default(),
+    };
+    let plan = |body: Value| crawl_request(body.to_string().as_bytes(), Verb::Scrape, context());
+    for seeds in [
+        "https://u:one@a.com/,https://u:two@b.com/",
+        "https://u:one@a.com/,https://b.com/",
+    ] {
+        let refused = plan(json!({"url": seeds, "run_in_background": true}));
+        let refused = refused.expect_err("different passwords").to_string();
+        assert!(
+            refused.starts_with("url: seeds with different"),
+            "{refused}"
+        );
+        assert!(!refused.contains("one@"), "{refused}");
+        assert!(plan(json!({"url": seeds})).is_ok(), "it streams");
+        let own =
+            json!({"url": seeds, "run_in_background": true, "headers": {"Authorization": "x"}});
+        assert!(plan(own).is_ok(), "the caller's own goes to all of them");
+    }
+    let same = "https://u:one@a.com/,https://u:one@b.com/";
+    let same = plan(json!({"url": same, "run_in_background": true}));
+    assert!(same.expect("one password").crawls[0].needs_secrets);
+    let objects = ["https://u:one@a.com/", "https://u:two@b.com/"];
+    let objects = objects.map(|url| json!({"url": url, "run_in_background": true}));
+    assert_eq!(plan(json!(objects)).expect("two crawls").crawls.len(), 2);
+}

@@ -58,12 +58,15 @@ async fn a_crash_costs_no_other_page() {
     // Steps are not taken twice. The first shows that they have begun.
     let steps = json!({"request_timeout": 60,
         "automation_scripts": {"*": [{"Evaluate": "fetch('/begun')"}, {"Wait": 9_000}]}});
+    let script = json!({"wait_for": 6_000, "request_timeout": 60,
+        "evaluate_on_new_document": "window.x = 1"});
     // (killed processes, parameters, the request before they are killed, whether the page is
     // rendered once more)
     for (part, more, sign, is_retried) in [
         ("--type=renderer", waits.clone(), "GET /waiting ", false),
         ("--headless", waits, "GET /waiting ", true),
         ("--headless", steps, "GET /begun ", false),
+        ("--headless", script, "GET /waiting ", false),
     ] {
         let asked = |start: &str| {
             let requests = stage.site.requests();
@@ -101,8 +104,8 @@ async fn a_crash_costs_no_other_page() {
             "{part}"
         );
     }
-    // The first; that of the retry; the one after it; the one after the steps.
-    assert_eq!(stage.browser.groups().len(), 4);
+    // The first; that of the retry; the one after it; those after the steps and after the script.
+    assert_eq!(stage.browser.groups().len(), 5);
     stage.close().await;
 }
 
@@ -239,6 +242,36 @@ async fn a_browser_that_dies_later_shows_in_health_at_once() {
     assert_eq!(health().await["ok"], true);
     app.app.close().await;
     browser.assert_gone().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_busy_browser_is_not_asked_again_by_each_health_check() {
+    let stage = Stage::with(|world| world.browser.tabs = 1).await;
+    let slow = stage.page("/slow-page", "<p>slow");
+    let occupied = stage.app.page(request(
+        &slow,
+        json!({"wait_for": 55_000, "request_timeout": 60}),
+    ));
+    let checks = async {
+        let is_slow = |head: &String| head.starts_with("GET /slow-page ");
+        while !stage.site.requests().iter().any(is_slow) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let first = stage.app.get("/health").await.json();
+        // The whole report is reused for a second.
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        (first, stage.app.get("/health").await.json())
+    };
+    let (first, second) = tokio::select! {
+        reports = checks => reports,
+        _ = occupied => panic!("the page ended before the checks"),
+    };
+    let [first, second] = [first, second].map(|report| report["engines"]["browser"].clone());
+    assert_eq!(first["ok"], false, "{first}");
+    // Another check would have taken another time.
+    assert_eq!(first, second);
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,7 +4,8 @@
 //! Whoever is about to hold bytes takes them from the budget first, in steps of [`STEP_BYTES`],
 //! and gives them back by dropping a [`MemoryLease`]. The budget has three parts:
 //! - an eighth for *floors*: what every account may hold without regard to others (4 MiB, or a
-//!   64th of the part if that is less). A small account never waits;
+//!   64th of the part if that is less), so that a small account never waits. When many accounts
+//!   have used the part up, floors of further ones are shared bytes;
 //! - a quarter as the *reserve* of elders, see below;
 //! - the rest is shared by a dynamic threshold (Choudhury and Hahne, "Dynamic Queue Length
 //!   Thresholds for Shared-Memory Packet Switches", 1998): beyond its floor an account may hold as
@@ -18,10 +19,13 @@
 //! the rest. So the oldest waiting page of an account becomes an *elder*: it draws from the
 //! reserve, which regular grants cannot touch, up to the most that one page holds
 //! ([`PAGE_BYTES_MAX`]); the reserve has that much for each elder, and nobody else draws it. So an
-//! elder never waits, ends within its page's time, and the next page becomes elder. A page that
-//! is elder when it is finished stays it until its outcome is sent. As pages end within a bounded
-//! time, so does every wait; and a wait longer than [`WAIT_MAX`] ends with an error, which
-//! fails that page alone.
+//! elder never waits, ends within its page's time, and the next page becomes elder. It does not
+//! have to wait for the reader of the outcome: an elder *resigns* once its page is finished (its
+//! last [`PageMemory`] is dropped). What it drew is then of its account, if the shared part has
+//! room for it, and else the page stays elder until there is room or the outcome is sent. Until
+//! the outcome is sent its account has no other elder. So one account with slow readers does not
+//! stop the pages of others; and a wait longer than [`WAIT_MAX`] ends with an error, which fails
+//! that page alone.
 //!
 //! Bytes that exist before their number is known (outputs, answers, what a browser sent) are
 //! *recorded*: they count, so that the account waits before it makes more, but nobody waits while
@@ -72,16 +76,23 @@ struct Account {
     slot: usize,
 }
 
-/// One page's claim on its account's share; its age decides the order of waiting.
+/// One page's claim on its account's share; its age decides the order of waiting. It lives for as
+/// long as the page may take more bytes.
 #[derive(Clone, Debug)]
-pub struct PageMemory {
+pub struct PageMemory(Arc<Claim>);
+
+#[derive(Debug)]
+struct Claim(Page);
+
+#[derive(Clone, Debug)]
+struct Page {
     share: MemoryShare,
     page: u64,
 }
 
 /// Bytes taken from the budget; given back on drop.
 pub struct MemoryLease {
-    memory: PageMemory,
+    memory: Page,
     grant: Grant,
 }
 
@@ -109,13 +120,13 @@ pub enum MemoryError {
 
 /// Whoever waits for bytes: where they are sent, and for whom.
 struct Waiter {
-    memory: PageMemory,
+    memory: Page,
     sender: oneshot::Sender<MemoryLease>,
 }
 
 /// A place in the queue, left on drop.
 struct Waiting<'a> {
-    memory: &'a PageMemory,
+    memory: &'a Page,
     place: Place,
     granted: oneshot::Receiver<MemoryLease>,
 }
@@ -200,10 +211,10 @@ impl MemoryBudget {
 impl MemoryShare {
     /// The claim of a page that begins.
     pub fn page(&self) -> PageMemory {
-        PageMemory {
+        PageMemory(Arc::new(Claim(Page {
             share: self.clone(),
             page: self.0.budget.n_pages.fetch_add(1, Ordering::Relaxed),
-        }
+        })))
     }
 }
 
@@ -229,11 +240,22 @@ impl PageMemory {
     /// A lease of nothing yet.
     pub fn lease(&self) -> MemoryLease {
         MemoryLease {
-            memory: self.clone(),
+            memory: self.0.0.clone(),
             grant: Grant::default(),
         }
     }
+}
 
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let budget = self.0.budget();
+        if budget.state().finish(self.0.page) {
+            budget.serve_waiting();
+        }
+    }
+}
+
+impl Page {
     fn budget(&self) -> &MemoryBudget {
         &self.share.0.budget
     }

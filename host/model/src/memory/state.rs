@@ -25,9 +25,9 @@ pub(super) struct Parts {
 /// Bytes granted to a lease, by the part they came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Grant {
-    /// Of the account: its floor, then the shared part.
+    /// Of the account: its floor as long as there is room, then the shared part.
     pub(super) regular: u64,
-    /// Of the elders' reserve.
+    /// Of the elders' reserve; after the elder has resigned, of its account.
     pub(super) drawn: u64,
 }
 
@@ -45,21 +45,27 @@ pub(super) struct State<W> {
     floors_used: u64,
     shared_used: u64,
     elders: Vec<Elder>,
+    /// Former elders that still hold what they drew.
+    resigned: Vec<Elder>,
     n_asked: u64,
 }
 
 #[derive(Debug)]
 struct Account<W> {
     held: u64,
+    /// What of it is of the floors; the rest is of the shared part.
+    of_floors: u64,
     waiting: BTreeMap<Place, (u64, W)>,
 }
 
-/// A page that draws from the reserve, until it has given back all that it drew.
+/// A page that draws from the reserve, until it has given back all that it drew or resigns.
 #[derive(Debug)]
 struct Elder {
     slot: usize,
     page: u64,
     drawn: u64,
+    /// Whether it waits for nothing more.
+    is_finished: bool,
 }
 
 impl Parts {
@@ -88,6 +94,7 @@ impl<W> State<W> {
             floors_used: 0,
             shared_used: 0,
             elders: Vec::new(),
+            resigned: Vec::new(),
             n_asked: 0,
         }
     }
@@ -99,6 +106,7 @@ impl<W> State<W> {
         }
         self.accounts.push(Account {
             held: 0,
+            of_floors: 0,
             waiting: BTreeMap::new(),
         });
         self.accounts.len() - 1
@@ -155,21 +163,39 @@ impl<W> State<W> {
 
     /// Grants bytes that exist already, whatever is left.
     pub(super) fn force(&mut self, slot: usize, bytes: u64) {
-        self.set_held(slot, self.accounts[slot].held + bytes);
+        self.add(slot, bytes);
     }
 
     /// Takes granted bytes back.
     pub(super) fn release(&mut self, slot: usize, page: u64, grant: Grant) {
-        self.set_held(slot, self.accounts[slot].held - grant.regular);
+        self.subtract(slot, grant.regular);
         if grant.drawn == 0 {
             return;
         }
-        let elder = self.elders.iter().position(|elder| elder.page == page);
-        let elder = elder.expect("what was drawn, an elder drew");
-        self.elders[elder].drawn -= grant.drawn;
-        if self.elders[elder].drawn == 0 {
-            self.elders.swap_remove(elder);
+        let is_page = |elder: &Elder| elder.page == page;
+        let (list, n) = match self.elders.iter().position(is_page) {
+            Some(n) => (&mut self.elders, n),
+            None => {
+                self.subtract(slot, grant.drawn);
+                let n = self.resigned.iter().position(is_page);
+                let n = n.expect("what was drawn, an elder drew");
+                (&mut self.resigned, n)
+            }
+        };
+        list[n].drawn -= grant.drawn;
+        if list[n].drawn == 0 {
+            list.swap_remove(n);
         }
+    }
+
+    /// A page waits for nothing more. Returns whether it resigns as an elder.
+    pub(super) fn finish(&mut self, page: u64) -> bool {
+        let elder = self.elders.iter_mut().find(|elder| elder.page == page);
+        let Some(elder) = elder else {
+            return false;
+        };
+        elder.is_finished = true;
+        self.resign()
     }
 
     /// The next waiter that can be served, and what it is granted. Accounts that hold least come
@@ -190,17 +216,12 @@ impl<W> State<W> {
     }
 
     fn grant(&mut self, slot: usize, page: u64, bytes: u64) -> Option<Grant> {
-        let held = self.accounts[slot].held;
-        let (floor, shared) = self.divided(held);
-        let (floor_then, shared_then) = self.divided(held + bytes);
-        let floors_used = self.floors_used + (floor_then - floor);
-        let shared_used = self.shared_used + (shared_then - shared);
-        let free = self.parts.shared.saturating_sub(shared_used);
-        let fits_floor = floor_then == floor || floors_used <= self.parts.floors;
-        let fits_shared = shared_then == shared || shared_then <= free;
-        let has_room = fits_floor && fits_shared;
-        if has_room {
-            self.set_held(slot, held + bytes);
+        let (_, shared) = self.divided(slot, bytes);
+        let account = &self.accounts[slot];
+        let shared_then = account.held - account.of_floors + shared;
+        let free = self.parts.shared.saturating_sub(self.shared_used + shared);
+        if shared == 0 || shared_then <= free {
+            self.add(slot, bytes);
             return Some(Grant {
                 regular: bytes,
                 drawn: 0,
@@ -210,7 +231,7 @@ impl<W> State<W> {
     }
 
     /// Grants bytes of the reserve to an elder. `may_appoint` makes the page one if there is room
-    /// for another and its account has none.
+    /// for another and its account has none, nor one that resigned and still holds what it drew.
     fn draw(&mut self, slot: usize, page: u64, bytes: u64, may_appoint: bool) -> Option<Grant> {
         if bytes > self.parts.elder {
             return None;
@@ -226,6 +247,10 @@ impl<W> State<W> {
                 drawn
             });
         }
+        let may_appoint = may_appoint && self.resigned.iter().all(|elder| elder.slot != slot);
+        if may_appoint && self.elders.len() == self.parts.elders {
+            self.resign();
+        }
         if !may_appoint || self.elders.len() == self.parts.elders {
             return None;
         }
@@ -233,21 +258,53 @@ impl<W> State<W> {
             slot,
             page,
             drawn: bytes,
+            is_finished: false,
         });
         Some(drawn)
     }
 
-    /// What an account holds of its floor, and what of the shared part.
-    fn divided(&self, held: u64) -> (u64, u64) {
-        let floor = held.min(self.parts.floor);
-        (floor, held - floor)
+    /// Elders that wait for nothing more resign, as far as the shared part has room for what they
+    /// drew: it is of their accounts from then on, whatever those hold already. Returns whether one
+    /// did.
+    fn resign(&mut self) -> bool {
+        let n_before = self.elders.len();
+        for elder in std::mem::take(&mut self.elders) {
+            let (_, shared) = self.divided(elder.slot, elder.drawn);
+            if elder.is_finished && self.shared_used + shared <= self.parts.shared {
+                self.add(elder.slot, elder.drawn);
+                self.resigned.push(elder);
+            } else {
+                self.elders.push(elder);
+            }
+        }
+        self.elders.len() < n_before
     }
 
-    fn set_held(&mut self, slot: usize, held: u64) {
-        let (floor, shared) = self.divided(self.accounts[slot].held);
-        let (floor_then, shared_then) = self.divided(held);
-        self.floors_used = self.floors_used - floor + floor_then;
-        self.shared_used = self.shared_used - shared + shared_then;
-        self.accounts[slot].held = held;
+    /// How many of so many more bytes are of the floors, and how many of the shared part. An account
+    /// whose floor does not fit any more, because others have used all of them, holds shared bytes.
+    fn divided(&self, slot: usize, bytes: u64) -> (u64, u64) {
+        let own = self.parts.floor - self.accounts[slot].of_floors;
+        let of_floors = bytes.min(own).min(self.parts.floors - self.floors_used);
+        (of_floors, bytes - of_floors)
+    }
+
+    fn add(&mut self, slot: usize, bytes: u64) {
+        let (of_floors, shared) = self.divided(slot, bytes);
+        let account = &mut self.accounts[slot];
+        account.held += bytes;
+        account.of_floors += of_floors;
+        self.floors_used += of_floors;
+        self.shared_used += shared;
+    }
+
+    /// Shared bytes go first.
+    fn subtract(&mut self, slot: usize, bytes: u64) {
+        let account = &mut self.accounts[slot];
+        let shared = bytes.min(account.held - account.of_floors);
+        let of_floors = bytes - shared;
+        account.held -= bytes;
+        account.of_floors -= of_floors;
+        self.floors_used -= of_floors;
+        self.shared_used -= shared;
     }
 }

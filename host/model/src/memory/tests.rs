@@ -94,6 +94,34 @@ async fn an_account_at_its_share_waits_and_others_do_not() {
     }
 }
 
+#[test]
+fn floors_that_are_used_up_overflow_into_the_shared_part() {
+    let parts = Parts::of(1024 * MIB, PAGE_BYTES_MAX);
+    let mut state: State<()> = State::new(parts);
+    let slots: Vec<usize> = (0..200).map(|_| state.open()).collect();
+    let floor = Grant {
+        regular: parts.floor,
+        drawn: 0,
+    };
+    assert!(200 * parts.floor > parts.floors, "more than fit");
+    for (page, slot) in (0..).zip(&slots) {
+        assert_eq!(state.ask(*slot, page, parts.floor), Ok(floor), "{page}");
+    }
+    assert_eq!(state.used(), 200 * parts.floor);
+    // What is given back of the floors is there for the next.
+    for (page, slot) in (0..).zip(&slots[..100]) {
+        state.release(*slot, page, floor);
+    }
+    for (page, slot) in (200..).zip(&slots[..100]) {
+        assert_eq!(state.ask(*slot, page, parts.floor), Ok(floor), "{page}");
+        state.release(*slot, page, floor);
+    }
+    for (page, slot) in (100..).zip(&slots[100..]) {
+        state.release(*slot, page, floor);
+    }
+    assert_eq!(state.used(), 0);
+}
+
 #[tokio::test]
 async fn what_an_account_gives_back_its_oldest_page_gets() {
     let budget = MemoryBudget::new(64 * MIB);
@@ -115,6 +143,46 @@ async fn what_an_account_gives_back_its_oldest_page_gets() {
     assert!(futures_poll(&mut young).await.is_none());
     drop(held);
     assert!(futures_poll(&mut young).await.is_some());
+}
+
+#[tokio::test]
+async fn an_elder_resigns_when_its_page_is_finished() {
+    let budget = MemoryBudget::new(64 * MIB);
+    let (slow, other) = (budget.share("slow"), budget.share("other"));
+    let (finished, page) = (slow.page(), other.page());
+    let _held = take(&finished, 20 * MIB).await;
+    let drawn = take(&finished, 10 * MIB).await;
+    let _of_other = take(&page, 10 * MIB).await;
+    let mut more = page.lease();
+    assert!(waits(&mut more, 10 * MIB).await, "there is an elder");
+    // Nobody has read its outcome yet.
+    drop(finished);
+    let more = take(&page, 10 * MIB).await;
+    assert_eq!(budget.in_use().used, 50 * MIB);
+    drop(more);
+    let next = slow.page();
+    let mut lease = next.lease();
+    assert!(waits(&mut lease, 10 * MIB).await, "one elder at a time");
+    drop(drawn);
+    let _lease = take(&next, 10 * MIB).await;
+    assert_eq!(budget.in_use().used, 40 * MIB);
+}
+
+#[tokio::test]
+async fn a_finished_elder_stays_while_there_is_no_room_for_what_it_drew() {
+    let budget = MemoryBudget::new(64 * MIB);
+    let (slow, other) = (budget.share("slow"), budget.share("other"));
+    let (finished, page) = (slow.page(), other.page());
+    let _held = take(&finished, 20 * MIB).await;
+    let _drawn = take(&finished, 16 * MIB).await;
+    let mut recorded = page.lease();
+    recorded.record(15 << 20);
+    drop(finished);
+    let mut lease = page.lease();
+    assert!(waits(&mut lease, 10 * MIB).await, "the elder stays");
+    recorded.shrink_to(2 << 20);
+    let _lease = take(&page, 10 * MIB).await;
+    assert_eq!(budget.in_use().used, 48 * MIB);
 }
 
 #[tokio::test]
@@ -172,7 +240,8 @@ async fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
     .await
 }
 
-/// A page of the simulation: it grows to its size step by step, then gives everything back.
+/// A page of the simulation: it grows to its size step by step, is finished, and some time later
+/// gives everything back.
 #[derive(Clone, Debug)]
 struct SimPage {
     account: usize,
@@ -180,6 +249,8 @@ struct SimPage {
     step: u64,
     held: Grant,
     is_waiting: bool,
+    /// Whether it has all that it needs.
+    is_finished: bool,
     is_done: bool,
 }
 
@@ -192,6 +263,7 @@ fn pages() -> impl Strategy<Value = Vec<SimPage>> {
             step: step * MIB,
             held: Grant::default(),
             is_waiting: false,
+            is_finished: false,
             is_done: false,
         });
     proptest::collection::vec(page, 1..120)
@@ -225,8 +297,14 @@ proptest! {
             prop_assert!(rounds < 100_000);
             let (held, slot) = (pages[n].held.regular + pages[n].held.drawn, slots[pages[n].account]);
             if held == pages[n].size {
-                state.release(slot, n as u64, pages[n].held);
-                pages[n].is_done = true;
+                if pages[n].is_finished {
+                    state.release(slot, n as u64, pages[n].held);
+                    pages[n].is_done = true;
+                } else {
+                    // Others act before its reader does.
+                    state.finish(n as u64);
+                    pages[n].is_finished = true;
+                }
                 while let Some((waiter, grant)) = state.next() {
                     prop_assert_eq!(wants.remove(&waiter), Some(grant.regular + grant.drawn));
                     let page = &mut pages[waiter];

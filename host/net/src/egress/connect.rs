@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use hyper_rustls::ConfigBuilderExt;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, ClientBuilder, Proxy, redirect};
 use tower::util::MapRequestLayer;
@@ -124,15 +125,32 @@ pub(super) fn client(
     };
     let set_up = |error: reqwest::Error| EgressError::SetUp(error.without_url().to_string());
     build().map_err(set_up)?.build().or_else(|error| {
-        tracing::warn!(%error, "no root certificates were found on this machine, so no `https` site can be reached; install `ca-certificates`");
+        warn_of_no_roots(&error);
         let no_certificates = std::iter::empty();
         let builder = build().map_err(set_up)?.tls_certs_only(no_certificates);
         builder.build().map_err(set_up)
     })
 }
 
+/// The configuration of TLS with the root certificates of this machine.
+pub(super) fn tls() -> rustls::ClientConfig {
+    install_crypto();
+    rustls::ClientConfig::builder()
+        .try_with_platform_verifier()
+        .unwrap_or_else(|error| {
+            warn_of_no_roots(&error);
+            let roots = rustls::RootCertStore::empty();
+            rustls::ClientConfig::builder().with_root_certificates(roots)
+        })
+        .with_no_client_auth()
+}
+
+fn warn_of_no_roots(error: &dyn std::fmt::Display) {
+    tracing::warn!(%error, "no root certificates were found on this machine, so no `https` site can be reached; install `ca-certificates`");
+}
+
 /// Makes `ring` the provider of TLS.
-pub(super) fn install_crypto() {
+fn install_crypto() {
     // Another caller may have installed a provider first; it is the same one.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }

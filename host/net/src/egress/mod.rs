@@ -206,13 +206,8 @@ impl Egress {
         request: Request,
         names: Vec<(String, Vec<IpAddr>)>,
     ) -> Result<Reply, EgressError> {
-        let client = match proxy.tunnels.get() {
-            Some(client) => client,
-            None => {
-                let client = TunnelClient::new(&proxy.upstream, self.connect_time_max)?;
-                proxy.tunnels.get_or_init(|| client)
-            }
-        };
+        let build = || TunnelClient::new(&proxy.upstream, self.connect_time_max);
+        let client = proxy.tunnels.get_or_init(build);
         // The client itself repeats what it could not send on a pooled connection.
         let response = Dial::new(names).scope(client.send(request)).await?;
         Ok(self.reply(response, true))

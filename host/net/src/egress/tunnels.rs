@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::Uri;
-use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::{Builder, Client, Error};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use reqwest::{Body, Request, Response};
@@ -17,7 +17,7 @@ use tower::Service;
 use url::Url;
 
 use super::connect::{
-    HEADER_BYTES_MAX, HEADERS_MAX, IDLE_PER_HOST_MAX, IDLE_TIME_MAX, install_crypto, permitted,
+    HEADER_BYTES_MAX, HEADERS_MAX, IDLE_PER_HOST_MAX, IDLE_TIME_MAX, permitted, tls,
 };
 use super::proxy::through;
 use super::{Checked, EgressError, UpstreamProxy, host_and_port};
@@ -36,25 +36,17 @@ struct Tunnels {
 
 impl TunnelClient {
     /// A client for this proxy, with the settings of the other clients.
-    ///
-    /// # Errors
-    /// [`EgressError::SetUp`] when TLS cannot be set up.
-    pub(super) fn new(upstream: &UpstreamProxy, time_max: Duration) -> Result<Self, EgressError> {
-        install_crypto();
-        let tls = rustls::ClientConfig::builder()
-            .try_with_platform_verifier()
-            .map_err(|error| EgressError::SetUp(error.to_string()))?
-            .with_no_client_auth();
+    pub(super) fn new(upstream: &UpstreamProxy, time_max: Duration) -> Self {
         let tunnels = Tunnels {
             upstream: Arc::new(upstream.clone()),
             time_max,
         };
         let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(tls)
+            .with_tls_config(tls())
             .https_or_http()
             .enable_all_versions()
             .wrap_connector(tunnels);
-        Ok(Self(settings().build(connector)))
+        Self(settings().build(connector))
     }
 
     /// Sends one request. Runs inside the scope of the IP addresses that were checked for it.

@@ -26,6 +26,8 @@ pub enum Answer {
     Silence(Duration),
     /// Sends these bytes unchanged, then closes the connection.
     Raw(String),
+    /// A body that comes byte by byte, with this pause before each.
+    Dripping(Vec<u8>, Duration),
     /// Header lines and a body that stalls before its last byte, for as long as the client waits.
     Stalled(String, Vec<u8>),
 }
@@ -122,6 +124,15 @@ async fn serve(
         Answer::Silence(time) => tokio::time::sleep(*time).await,
         Answer::Raw(text) => {
             let _ = socket.write_all(text.as_bytes()).await;
+        }
+        Answer::Dripping(body, pause) => {
+            let length = body.len();
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n");
+            let _ = socket.write_all(head.as_bytes()).await;
+            for byte in body.chunks(1) {
+                tokio::time::sleep(*pause).await;
+                let _ = socket.write_all(byte).await;
+            }
         }
         Answer::Stalled(headers, body) => {
             let length = body.len() + 1;

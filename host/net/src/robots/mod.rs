@@ -17,7 +17,7 @@ pub use rules::{CRAWL_DELAY_MAX, ROBOTS_BYTES_MAX, Rules, SITEMAPS_MAX};
 use trawl_model::PageFailure;
 use trawl_model::failure::status;
 
-use crate::fetch::{BodyEnd, Get, GetLimits, GetResponse};
+use crate::fetch::{BodyEnd, FetchError, Get, GetLimits, GetResponse};
 
 /// The product token, unless configured otherwise.
 pub const TOKEN_DEFAULT: &str = "Trawl";
@@ -165,6 +165,13 @@ impl Robots {
         };
         let file = url.join("/robots.txt").unwrap_or_else(|_| url.clone());
         let response = self.get.get(&file, limits).await;
+        // Not the site's fault: the next page asks again.
+        let lacks_memory = matches!(response, Err(FetchError::Memory(_)));
+        let failure_age = if lacks_memory {
+            Duration::ZERO
+        } else {
+            UNREACHABLE_AGE_MAX
+        };
         let found = match response {
             Ok(response) => self.rules_of(response).await,
             Err(error) => Err(error.failure()),
@@ -182,14 +189,14 @@ impl Robots {
             },
             // RFC 9309 section 2.4: the cached rules may be used while the file is unreachable.
             (Err(_), Some(before)) if before.unreachable.is_none() => Entry {
-                expires: Instant::now() + UNREACHABLE_AGE_MAX,
+                expires: Instant::now() + failure_age,
                 ..before
             },
             (Err(failure), _) => Entry {
                 rules: Arc::default(),
                 bytes: 0,
                 unreachable: Some(Arc::new(failure)),
-                expires: Instant::now() + UNREACHABLE_AGE_MAX,
+                expires: Instant::now() + failure_age,
             },
         }
     }

@@ -4,11 +4,13 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
+use trawl_model::memory::MemoryError;
+
 use super::*;
-use crate::fetch::FetchError;
 
 /// A site with one robots.txt.
 struct Site {
+    /// The status; 0 is a time-out, 1 a lack of memory.
     status: u16,
     body: String,
     end: BodyEnd,
@@ -37,8 +39,10 @@ impl Get for Site {
             tokio::time::sleep(Duration::from_millis(5)).await;
             assert_eq!(url.path(), "/robots.txt");
             assert_eq!(limits.bytes_max, ROBOTS_BYTES_MAX);
-            if self.status == 0 {
-                return Err(FetchError::TimedOut(limits.time_max));
+            match self.status {
+                0 => return Err(FetchError::TimedOut(limits.time_max)),
+                1 => return Err(MemoryError::Waited(limits.time_max).into()),
+                _ => {}
             }
             Ok(GetResponse {
                 status: self.status,
@@ -183,6 +187,27 @@ async fn cached_rules_apply_while_the_file_is_unreachable() {
 }
 
 #[tokio::test]
+async fn a_lack_of_memory_is_not_cached() {
+    let page = url("http://a.example/x");
+    let none = Site::new(1, "");
+    let mut robots = robots(&none);
+    for _ in 0..2 {
+        assert!(!robots.verdict(&page).await.is_allowed);
+    }
+    assert_eq!(none.requests.load(Ordering::SeqCst), 2);
+    let site = Site::new(200, "");
+    robots.get = site;
+    assert!(robots.verdict(&page).await.is_allowed);
+    // A time-out is.
+    let late = Site::new(0, "");
+    let robots = self::robots(&late);
+    for _ in 0..2 {
+        assert!(!robots.verdict(&page).await.is_allowed);
+    }
+    assert_eq!(late.requests.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
 async fn the_next_call_takes_over_a_cancelled_fetch() {
     let site = Site::new(200, "");
     let robots = robots(&site);
@@ -234,16 +259,19 @@ async fn many_wildcards_are_matched_on_another_thread() {
         Site::new(200, &format!("User-agent: *\n{lines}"))
     };
     let allowed = url(&format!("http://a.example/{}", "y".repeat(1_000)));
-    let hostile = robots(&site(|n| format!("Disallow: /*{n}x\n")));
+    let steps = |site: &Site| {
+        let rules = Rules::read(site.body.as_bytes(), TOKEN_DEFAULT);
+        rules.steps(allowed.path().len())
+    };
+    let hostile = site(|n| format!("Disallow: /*{n}x\n"));
+    assert!(steps(&hostile) > STEPS_AT_ONCE_MAX);
+    let hostile = robots(&hostile);
     assert!(hostile.verdict(&allowed).await.is_allowed);
-    assert!(hostile.verdict(&allowed).now_or_never().is_none());
-    assert!(
-        !hostile
-            .verdict(&url("http://a.example/77x"))
-            .await
-            .is_allowed
-    );
-    let plain = robots(&site(|n| format!("Disallow: /{n}/\n")));
+    let disallowed = url("http://a.example/77x");
+    assert!(!hostile.verdict(&disallowed).await.is_allowed);
+    let plain = site(|n| format!("Disallow: /{n}/\n"));
+    assert!(steps(&plain) <= STEPS_AT_ONCE_MAX);
+    let plain = robots(&plain);
     assert!(plain.verdict(&allowed).await.is_allowed);
     assert!(plain.verdict(&allowed).now_or_never().is_some());
     assert!(!plain.verdict(&url("http://a.example/77/")).await.is_allowed);

@@ -24,6 +24,14 @@ const BROWSER_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long a result of the browser is reused.
 const BROWSER_RESULT_TTL: Duration = Duration::from_secs(30);
 
+/// A result of the browser.
+pub(super) struct BrowserHealth {
+    at: Instant,
+    /// Why the browser did not start when it was last started.
+    failure: Option<String>,
+    report: Value,
+}
+
 impl App {
     /// The last result, or a new one if it is too old.
     pub(super) async fn cached_health(&self) -> Health {
@@ -73,15 +81,19 @@ impl App {
         };
         let mut last = self.browser_health.lock().await;
         // A browser that no page could start since is asked again at once, and so is one that
-        // starts again.
-        if let Some((at, report)) = &*last
-            && at.elapsed() < BROWSER_RESULT_TTL
-            && (report["ok"] == true) == renderer.failure().is_none()
+        // starts again. One that is only busy is not: each time would make it busier.
+        if let Some(last) = &*last
+            && last.at.elapsed() < BROWSER_RESULT_TTL
+            && last.failure == renderer.failure()
         {
-            return report.clone();
+            return last.report.clone();
         }
         let report = self.fetch_sample(context, Engine::Browser).await;
-        *last = Some((Instant::now(), report.clone()));
+        *last = Some(BrowserHealth {
+            at: Instant::now(),
+            failure: renderer.failure(),
+            report: report.clone(),
+        });
         report
     }
 

@@ -79,7 +79,7 @@ pub struct App {
     /// Cancelled when no balance changes any more.
     settled: CancellationToken,
     health: Mutex<Option<(Instant, Health)>>,
-    browser_health: Mutex<Option<(Instant, serde_json::Value)>>,
+    browser_health: Mutex<Option<health::BrowserHealth>>,
     started: Instant,
     data: PathBuf,
     admin_key: AdminKey,

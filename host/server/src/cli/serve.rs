@@ -74,8 +74,11 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
 fn keep_private() {
     rustix::process::umask(Mode::RWXG | Mode::RWXO);
     let limit = rustix::process::getrlimit(Resource::Core);
+    // A file needs a page. A program that gets the image through a pipe gets it whatever the limit,
+    // 0 included, but for a limit of one byte: with that Linux starts none.
+    let one = limit.maximum.map_or(1, |maximum| maximum.min(1));
     let none = Rlimit {
-        current: Some(0),
+        current: Some(one),
         ..limit
     };
     if let Err(error) = rustix::process::setrlimit(Resource::Core, none) {

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -291,10 +291,18 @@ struct ExchangeState {
     /// HTTP/2: since when a part of the response waits for its reader. On HTTP/1.1 the socket says
     /// that; a part may be large and take long there.
     reader_since: Option<Instant>,
-    /// The response body, while nobody polls it.
-    response: Option<Body>,
+    /// What is left of the response, while nobody polls it.
+    response: Option<Unsent>,
     /// Whether the response was dropped because its reader does not read.
     is_released: bool,
+}
+
+/// What is left of a response.
+#[derive(Debug)]
+pub(super) struct Unsent {
+    pub(super) body: Body,
+    /// The rest of a part that is handed over in several. It comes before the rest of the body.
+    pub(super) rest: Bytes,
 }
 
 impl Exchange {
@@ -308,23 +316,23 @@ impl Exchange {
         }
     }
 
-    /// Takes the response body to poll it; `None` after it has ended or was released.
-    pub(super) fn take(&self) -> Option<Body> {
+    /// Takes the response to poll it; `None` after it has ended or was released.
+    pub(super) fn take(&self) -> Option<Unsent> {
         let mut state = self.state();
         state.reader_since = None;
         state.response.take()
     }
 
-    /// Puts the response body back. `is_handed_over` says that the reader has something to read,
-    /// and that the body is not polled again before the reader has taken it.
-    pub(super) fn put(&self, body: Option<Body>, is_handed_over: bool) {
+    /// Puts the response back. `is_handed_over` says that the reader has something to read, and
+    /// that the response is not polled again before the reader has taken it.
+    pub(super) fn put(&self, response: Unsent, is_handed_over: bool) {
         let mut state = self.state();
         state.reader_since = is_handed_over.then(Instant::now);
-        state.response = body;
+        state.response = Some(response);
     }
 
-    /// Calls `read` with the response body if nobody polls it.
-    pub(super) fn peek<T>(&self, read: impl FnOnce(&Body) -> T) -> Option<T> {
+    /// Calls `read` with the response if nobody polls it.
+    pub(super) fn peek<T>(&self, read: impl FnOnce(&Unsent) -> T) -> Option<T> {
         self.state().response.as_ref().map(read)
     }
 
@@ -333,8 +341,8 @@ impl Exchange {
         state.reader_since.or(state.body_since)
     }
 
-    /// Drops the response body, with all that produces it, if its reader has been slow for as long
-    /// as `is_over` says. Returns whether it is released.
+    /// Drops the response, with its memory and all that produces it, if its reader has been slow for
+    /// as long as `is_over` says. Returns whether it is released.
     fn release_if(&self, is_over: impl Fn(Instant) -> bool) -> bool {
         let mut state = self.state();
         if state.is_released {
@@ -344,10 +352,10 @@ impl Exchange {
             return false;
         }
         state.is_released = true;
-        let body = state.response.take();
+        let response = state.response.take();
         drop(state);
         // Outside the lock: it may end a whole crawl.
-        drop(body);
+        drop(response);
         metrics::counter!("trawl_responses_released_total").increment(1);
         true
     }

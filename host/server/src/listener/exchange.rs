@@ -16,7 +16,7 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use tokio::time::Sleep;
 
-use super::connection::{Connection, Exchange, InFlight};
+use super::connection::{Connection, Exchange, InFlight, Unsent};
 
 /// HTTP/2: largest part of a response that is handed over at once. The protocol's implementation
 /// takes parts whole, whatever the peer's window, and keeps them in memory. A reader must take one
@@ -128,26 +128,38 @@ impl Drop for RequestBody {
 pub(super) struct ResponseBody {
     in_flight: InFlight,
     is_http2: bool,
-    /// The rest of a part that is handed over in several.
-    rest: Bytes,
     has_ended: bool,
 }
 
 impl ResponseBody {
     fn new(body: Body, in_flight: InFlight, is_http2: bool) -> Self {
-        in_flight.exchange.put(Some(body), is_http2);
+        let rest = Bytes::new();
+        in_flight.exchange.put(Unsent { body, rest }, is_http2);
         Self {
             in_flight,
             is_http2,
-            rest: Bytes::new(),
             has_ended: false,
         }
     }
+}
 
-    /// The next part of what is left of the last frame.
+impl Unsent {
+    /// The next part of what is left of the last frame. It is a copy: the protocol's implementation
+    /// holds it until the peer's window opens, and would hold the memory of the whole frame.
     fn next_part(&mut self) -> Frame<Bytes> {
         let n_bytes = self.rest.len().min(PART_BYTES_MAX);
-        Frame::data(self.rest.split_to(n_bytes))
+        Frame::data(Bytes::copy_from_slice(&self.rest.split_to(n_bytes)))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let hint = self.body.size_hint();
+        let n_rest = self.rest.len() as u64;
+        let mut with_rest = SizeHint::new();
+        with_rest.set_lower(hint.lower() + n_rest);
+        if let Some(upper) = hint.upper() {
+            with_rest.set_upper(upper + n_rest);
+        }
+        with_rest
     }
 }
 
@@ -164,33 +176,33 @@ impl HttpBody for ResponseBody {
             return Poll::Ready(None);
         }
         let exchange = Arc::clone(&this.in_flight.exchange);
-        let Some(mut body) = exchange.take() else {
+        let Some(mut unsent) = exchange.take() else {
             this.has_ended = true;
             let reason = "the reader of the response did not read";
             let error = io::Error::new(io::ErrorKind::TimedOut, reason);
             return Poll::Ready(Some(Err(error.into())));
         };
         this.in_flight.connection.used();
-        if !this.rest.is_empty() {
-            let part = this.next_part();
-            exchange.put(Some(body), this.is_http2);
+        if !unsent.rest.is_empty() {
+            let part = unsent.next_part();
+            exchange.put(unsent, this.is_http2);
             return Poll::Ready(Some(Ok(part)));
         }
-        match Pin::new(&mut body).poll_frame(context) {
+        match Pin::new(&mut unsent.body).poll_frame(context) {
             Poll::Pending => {
-                exchange.put(Some(body), false);
+                exchange.put(unsent, false);
                 Poll::Pending
             }
             Poll::Ready(Some(Ok(frame))) => {
-                exchange.put(Some(body), this.is_http2);
                 let frame = match frame.into_data() {
                     Ok(data) if this.is_http2 && data.len() > PART_BYTES_MAX => {
-                        this.rest = data;
-                        this.next_part()
+                        unsent.rest = data;
+                        unsent.next_part()
                     }
                     Ok(data) => Frame::data(data),
                     Err(frame) => frame,
                 };
+                exchange.put(unsent, this.is_http2);
                 Poll::Ready(Some(Ok(frame)))
             }
             Poll::Ready(last) => {
@@ -201,22 +213,12 @@ impl HttpBody for ResponseBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        let is_over = || self.in_flight.exchange.peek(Body::is_end_stream);
-        self.has_ended || (self.rest.is_empty() && is_over().unwrap_or(false))
+        let is_over = |unsent: &Unsent| unsent.rest.is_empty() && unsent.body.is_end_stream();
+        self.has_ended || self.in_flight.exchange.peek(is_over).unwrap_or(false)
     }
 
     fn size_hint(&self) -> SizeHint {
-        let hint = self.in_flight.exchange.peek(Body::size_hint);
-        let hint = hint.unwrap_or_default();
-        if self.rest.is_empty() {
-            return hint;
-        }
-        let n_rest = self.rest.len() as u64;
-        let mut with_rest = SizeHint::new();
-        with_rest.set_lower(hint.lower() + n_rest);
-        if let Some(upper) = hint.upper() {
-            with_rest.set_upper(upper + n_rest);
-        }
-        with_rest
+        let hint = self.in_flight.exchange.peek(Unsent::size_hint);
+        hint.unwrap_or_default()
     }
 }

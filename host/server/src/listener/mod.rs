@@ -22,14 +22,14 @@ use std::time::Duration;
 
 use axum::Router;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub(crate) use limits::ListenerLimits;
 use protocol::Serving;
-use table::{Connections, Refused};
+use table::{Admitted, Connections, Refused};
 
 /// How often connections are checked for expired time-outs: their precision.
 const SWEEP_PERIOD: Duration = Duration::from_millis(500);
@@ -40,6 +40,20 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 const LINGERING_MAX: usize = 64;
 /// How long each of them stays open.
 const LINGER_TIME: Duration = Duration::from_secs(1);
+/// New connections that wait for others of their peers to make room; more are refused at once.
+const WAITING_MAX: usize = LINGERING_MAX;
+
+/// What new connections need.
+#[derive(Clone)]
+struct Entrance {
+    connections: Arc<Connections>,
+    tasks: TaskTracker,
+    router: Router,
+    limits: Arc<ListenerLimits>,
+    drained: CancellationToken,
+    lingering: Arc<Semaphore>,
+    waiting: Arc<Semaphore>,
+}
 
 /// Serves `router` at `socket` until `drained`, then closes idle connections and waits for the
 /// others. Requests carry their peer as `ConnectInfo<SocketAddr>`.
@@ -52,8 +66,17 @@ pub(crate) async fn serve(
     let limits = Arc::new(limits);
     let connections = Connections::new(Arc::clone(&limits));
     let tasks = TaskTracker::new();
+    let entrance = Entrance {
+        connections: Arc::clone(&connections),
+        tasks: tasks.clone(),
+        router,
+        limits,
+        drained,
+        lingering: Arc::new(Semaphore::new(LINGERING_MAX)),
+        waiting: Arc::new(Semaphore::new(WAITING_MAX)),
+    };
     let serving = async {
-        accept(socket, &connections, &tasks, &router, &limits, &drained).await;
+        accept(socket, &entrance).await;
         tasks.close();
         tasks.wait().await;
     };
@@ -63,21 +86,14 @@ pub(crate) async fn serve(
     }
 }
 
-/// Accepts connections until `drained`; closes the socket at the end.
-async fn accept(
-    socket: TcpListener,
-    connections: &Arc<Connections>,
-    tasks: &TaskTracker,
-    router: &Router,
-    limits: &Arc<ListenerLimits>,
-    drained: &CancellationToken,
-) {
-    let lingering = Arc::new(Semaphore::new(LINGERING_MAX));
+/// Accepts connections until the server drains; closes the socket at the end. No connection makes
+/// the next one wait.
+async fn accept(socket: TcpListener, entrance: &Entrance) {
     let mut is_failing = false;
     loop {
         let accepted = tokio::select! {
             biased;
-            () = drained.cancelled() => return,
+            () = entrance.drained.cancelled() => return,
             accepted = socket.accept() => accepted,
         };
         let (stream, peer) = match accepted {
@@ -87,43 +103,75 @@ async fn accept(
                 if !std::mem::replace(&mut is_failing, true) {
                     tracing::warn!(error = %error, "cannot accept connections, closing those that wait for their peers");
                 }
-                connections.make_room(Instant::now());
+                entrance.connections.make_room(Instant::now());
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
         is_failing = false;
-        match connections.admit(peer).await {
-            Ok(admitted) => {
-                let serving = Serving {
-                    router: router.clone(),
-                    limits: Arc::clone(limits),
-                    drained: drained.clone(),
-                };
-                tasks.spawn(protocol::serve(stream, admitted, serving));
-            }
-            Err(refused) => refuse(stream, peer, refused, tasks, &lingering),
-        }
+        entrance.enter(stream, peer);
     }
 }
 
-/// Answers 503. The connection stays open for a moment if possible: a peer that is still sending
-/// when it closes never sees the answer.
-fn refuse(
-    stream: TcpStream,
-    peer: SocketAddr,
-    refused: Refused,
-    tasks: &TaskTracker,
-    lingering: &Arc<Semaphore>,
-) {
-    tracing::debug!(peer = %peer, reason = refused.name(), "refused a connection");
-    // The socket's buffer is empty: either all of it fits, or the peer is gone.
-    let _sent = stream.try_write(&refused.response());
-    if let Ok(permit) = Arc::clone(lingering).try_acquire_owned() {
-        tasks.spawn(async move {
-            let _late = tokio::time::timeout(LINGER_TIME, io::discard(stream)).await;
-            drop(permit);
-        });
+impl Entrance {
+    /// Serves a new connection, lets it wait for a moment, or refuses it.
+    fn enter(&self, stream: TcpStream, peer: SocketAddr) {
+        let no_room = match self.connections.admit(peer, Instant::now()) {
+            Ok(admitted) => return self.serve(stream, admitted),
+            Err(no_room) => no_room,
+        };
+        let permit = Arc::clone(&self.waiting).try_acquire_owned();
+        match (no_room.later, permit) {
+            (Some(later), Ok(permit)) => {
+                let waiting = self.clone().wait(stream, peer, later, permit);
+                self.tasks.spawn(waiting);
+            }
+            _ => self.refuse(stream, peer, no_room.refused),
+        }
+    }
+
+    /// Tries once more at this time to serve a connection, and else refuses it.
+    async fn wait(
+        self,
+        stream: TcpStream,
+        peer: SocketAddr,
+        later: Instant,
+        permit: OwnedSemaphorePermit,
+    ) {
+        tokio::select! {
+            () = self.drained.cancelled() => return,
+            () = tokio::time::sleep_until(later) => {}
+        }
+        drop(permit);
+        match self.connections.admit_late(peer, Instant::now()) {
+            Ok(admitted) => self.serve(stream, admitted),
+            Err(no_room) => self.refuse(stream, peer, no_room.refused),
+        }
+    }
+
+    fn serve(&self, stream: TcpStream, admitted: Admitted) {
+        let serving = Serving {
+            router: self.router.clone(),
+            limits: Arc::clone(&self.limits),
+            drained: self.drained.clone(),
+        };
+        self.tasks.spawn(protocol::serve(stream, admitted, serving));
+    }
+
+    /// Answers 503. The connection stays open for a moment if possible: a peer that is still
+    /// sending when it closes never sees the answer.
+    fn refuse(&self, stream: TcpStream, peer: SocketAddr, refused: Refused) {
+        let reason = refused.name();
+        metrics::counter!("trawl_connections_refused_total", "reason" => reason).increment(1);
+        tracing::debug!(peer = %peer, reason, "refused a connection");
+        // The socket's buffer is empty: either all of it fits, or the peer is gone.
+        let _sent = stream.try_write(&refused.response());
+        if let Ok(permit) = Arc::clone(&self.lingering).try_acquire_owned() {
+            self.tasks.spawn(async move {
+                let _late = tokio::time::timeout(LINGER_TIME, io::discard(stream)).await;
+                drop(permit);
+            });
+        }
     }
 }
 

@@ -17,11 +17,11 @@ use super::refusal;
 const LOOK_PAUSE: Duration = Duration::from_millis(100);
 
 /// How long a new connection has to send its request before it makes room for another of the same
-/// peer. The server cannot distinguish the clients behind one address: without a pause for each,
+/// peer. The server cannot distinguish the clients behind one IP address: without a pause for each,
 /// one of them that connects again and again would leave the others no time to send anything.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Why a connection is refused. All others that count are at work.
+/// Why a connection is refused. None of the others that count may make room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     /// The server has this many connections.
@@ -43,31 +43,43 @@ impl Refused {
     pub(super) fn response(self) -> Vec<u8> {
         let error = match self {
             Self::All(limit) => format!(
-                "the server has {limit} connections, which is its limit, and all are at work; try again"
+                "the server has {limit} connections, which is its limit, and all are in use; try again"
             ),
             Self::Peer(limit) => format!(
-                "your IP address has {limit} connections, which is its limit, and all are at work; use fewer"
+                "your IP address has {limit} connections, which is its limit, and all are in use; use fewer"
             ),
         };
         refusal::response("503 Service Unavailable", true, &error)
     }
 }
 
-/// Why there is no room for a new connection.
-enum NoRoom {
-    /// All others are at work.
-    AtWork(Refused),
-    /// There may be room from this time on.
-    Until(Instant),
+/// There is no room for a new connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NoRoom {
+    /// Which limit is reached.
+    pub(super) refused: Refused,
+    /// From when on there may be room, if connections of the same peer were accepted just now.
+    pub(super) later: Option<Instant>,
 }
 
 /// Whether connections made room.
 enum Room {
     Made,
-    /// Those that wait for their peer were accepted just now, and may make room from this time on.
+    /// Those that could were accepted just now, and may make room from this time on.
     Later(Instant),
     /// All are at work.
     None,
+}
+
+impl Room {
+    fn or(self, refused: Refused) -> Result<(), NoRoom> {
+        let later = match self {
+            Self::Made => return Ok(()),
+            Self::Later(later) => Some(later),
+            Self::None => None,
+        };
+        Err(NoRoom { refused, later })
+    }
 }
 
 /// All open connections.
@@ -115,52 +127,56 @@ impl Connections {
 
     /// Takes a new connection in. If there are too many, others that wait for their peer make room:
     /// those of the same peer if the peer has too many, and else those of the peer that has most.
-    /// Waits for a moment if those are of the same peer and were accepted just now.
     ///
     /// # Errors
-    /// [`Refused`] if all of them are at work.
-    pub(super) async fn admit(self: &Arc<Self>, peer: SocketAddr) -> Result<Admitted, Refused> {
-        let admitted = loop {
-            match self.try_admit(peer, Instant::now()) {
-                Ok(admitted) => break Ok(admitted),
-                Err(NoRoom::AtWork(refused)) => break Err(refused),
-                Err(NoRoom::Until(later)) => tokio::time::sleep_until(later).await,
-            }
-        };
-        match &admitted {
-            Ok(_) => metrics::counter!("trawl_connections_total").increment(1),
-            Err(refused) => {
-                metrics::counter!("trawl_connections_refused_total", "reason" => refused.name())
-                    .increment(1);
-            }
-        }
-        admitted
+    /// [`NoRoom`] if all of them are at work, or those of the same peer were accepted just now.
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        peer: SocketAddr,
+        now: Instant,
+    ) -> Result<Admitted, NoRoom> {
+        let group = peer_group(peer.ip());
+        self.admitted(peer, Some(group), now)
     }
 
-    fn try_admit(self: &Arc<Self>, peer: SocketAddr, now: Instant) -> Result<Admitted, NoRoom> {
+    /// The same for a connection that has waited for a moment: others of the same peer make room
+    /// however new they are.
+    ///
+    /// # Errors
+    /// [`NoRoom`] if all of them are at work.
+    pub(super) fn admit_late(
+        self: &Arc<Self>,
+        peer: SocketAddr,
+        now: Instant,
+    ) -> Result<Admitted, NoRoom> {
+        self.admitted(peer, None, now)
+    }
+
+    /// Connections of `spared` that are new make no room.
+    fn admitted(
+        self: &Arc<Self>,
+        peer: SocketAddr,
+        spared: Option<IpAddr>,
+        now: Instant,
+    ) -> Result<Admitted, NoRoom> {
         let limits = &self.limits;
         let group = peer_group(peer.ip());
         let mut table = self.table();
         let n_of_peer = table.peers.get(&group).map_or(0, |peer| peer.n_open);
         let per_peer = limits.connections_per_peer;
         if n_of_peer >= per_peer && !limits.is_trusted(peer.ip()) {
-            match table.make_room(Some(group), per_peer, Some(group), now) {
-                Room::Made => {}
-                Room::Later(later) => return Err(NoRoom::Until(later)),
-                Room::None => return Err(NoRoom::AtWork(Refused::Peer(per_peer))),
-            }
+            let room = table.make_room(Some(group), per_peer, spared, now);
+            room.or(Refused::Peer(per_peer))?;
         }
         let in_all = limits.connections;
         if table.open.len() >= in_all {
-            match table.make_room(None, in_all, Some(group), now) {
-                Room::Made => {}
-                Room::Later(later) => return Err(NoRoom::Until(later)),
-                Room::None => return Err(NoRoom::AtWork(Refused::All(in_all))),
-            }
+            let room = table.make_room(None, in_all, spared, now);
+            room.or(Refused::All(in_all))?;
         }
         let connection = Arc::new(Connection::new(peer, limits, now));
         let id = table.insert(Arc::clone(&connection));
         drop(table);
+        metrics::counter!("trawl_connections_total").increment(1);
         Ok(Admitted {
             connection,
             id,
@@ -218,12 +234,13 @@ impl Table {
 
     /// Ends connections that wait for their peer: of `group`, or of the peer that has most of them.
     /// Connections without a request go first, up to a share of `limit` at once; of those within a
-    /// request one goes. A connection of the newcomer's own peer has [`GRACE`] to send its request.
+    /// request one goes. A connection of the peer `spared` has [`GRACE`] to send its request: until
+    /// then older ones without a request go, and those within a request stay.
     fn make_room(
         &mut self,
         group: Option<IpAddr>,
         limit: usize,
-        newcomer: Option<IpAddr>,
+        spared: Option<IpAddr>,
         now: Instant,
     ) -> Room {
         if self.at_work_until(group).is_some_and(|until| now < until) {
@@ -249,18 +266,21 @@ impl Table {
             return Room::None;
         };
         most.sort_unstable();
-        let n_without_request = most.partition_point(|(what, ..)| *what < WaitsFor::Stream);
-        let mut n_ended = n_without_request.min(limit / ROOM_SHARE).max(1);
-        if newcomer == Some(of_peer) {
+        if spared == Some(of_peer) {
             let is_new = |(what, since, _): &(WaitsFor, Instant, u64)| {
                 *what == WaitsFor::Head && now.duration_since(*since) < GRACE
             };
-            if let Some((_, since, _)) = most.first().filter(|first| is_new(first)) {
-                return Room::Later(*since + GRACE);
+            let first_new = most.iter().find(|one| is_new(one)).map(|one| one.1);
+            most.retain(|one| !is_new(one));
+            let has_none = most
+                .first()
+                .is_none_or(|(what, ..)| *what == WaitsFor::Stream);
+            if let Some(since) = first_new.filter(|_| has_none) {
+                return Room::Later(since + GRACE);
             }
-            let old = most.iter().take_while(|one| !is_new(one));
-            n_ended = n_ended.min(old.count());
         }
+        let n_without_request = most.partition_point(|(what, ..)| *what < WaitsFor::Stream);
+        let n_ended = n_without_request.min(limit / ROOM_SHARE).max(1);
         for (_, _, id) in most.into_iter().take(n_ended) {
             if let Some(connection) = self.open.get(&id) {
                 connection.end(EndReason::Evicted);
@@ -276,5 +296,81 @@ impl Table {
             Some(group) => &mut self.peers.entry(group).or_default().at_work_until,
             None => &mut self.at_work_until,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOMENT: Duration = Duration::from_millis(10);
+
+    fn connections(per_peer: usize) -> Arc<Connections> {
+        let long = Duration::from_secs(60);
+        Connections::new(Arc::new(ListenerLimits {
+            connections: 100,
+            connections_per_peer: per_peer,
+            trusted_proxies: Vec::new(),
+            head_time: long,
+            idle_time: long,
+            body_time: long,
+            write_time: long,
+            requests_per_connection: 1_000,
+            streams_per_connection: 100,
+        }))
+    }
+
+    fn peer() -> SocketAddr {
+        "192.0.2.7:80".parse().expect("a socket address")
+    }
+
+    fn admit(connections: &Arc<Connections>, now: Instant) -> Admitted {
+        connections.admit(peer(), now).expect("room")
+    }
+
+    fn is_evicted(admitted: &Admitted) -> bool {
+        admitted.connection.ended() == Some(EndReason::Evicted)
+    }
+
+    #[test]
+    fn an_idle_connection_makes_room_before_one_that_is_new() {
+        let (connections, now) = (connections(2), Instant::now());
+        let idle = admit(&connections, now);
+        drop(idle.connection.begin());
+        let new = admit(&connections, now + 10 * GRACE);
+        let _newest = admit(&connections, now + 10 * GRACE + MOMENT);
+        assert!(is_evicted(&idle) && !is_evicted(&new));
+    }
+
+    #[test]
+    fn new_connections_of_a_peer_make_room_later_or_for_one_that_has_waited() {
+        let (connections, now) = (connections(2), Instant::now());
+        let [first, second] = [now, now + MOMENT].map(|now| admit(&connections, now));
+        let soon = now + 2 * MOMENT;
+        let no_room = connections.admit(peer(), soon).err();
+        let no_room = no_room.expect("both are new");
+        assert_eq!(no_room.later, Some(now + GRACE));
+        assert_eq!(no_room.refused, Refused::Peer(2));
+        assert!(!is_evicted(&first) && !is_evicted(&second));
+        let _late = connections.admit_late(peer(), soon).expect("room");
+        assert!(is_evicted(&first) && !is_evicted(&second));
+        let _old_enough = admit(&connections, now + MOMENT + GRACE);
+        assert!(is_evicted(&second));
+    }
+
+    #[test]
+    fn a_stalled_request_stays_while_new_connections_may_make_room() {
+        let (connections, now) = (connections(2), Instant::now());
+        let stalled = admit(&connections, now);
+        let in_flight = stalled.connection.begin();
+        in_flight.exchange.body_waits(true);
+        let later = now + Duration::from_secs(3_600);
+        let new = admit(&connections, later);
+        let soon = later + MOMENT;
+        let no_room = connections.admit(peer(), soon).err();
+        let no_room = no_room.expect("one is new, the other has a request");
+        assert_eq!(no_room.later, Some(later + GRACE));
+        let _late = connections.admit_late(peer(), soon).expect("room");
+        assert!(is_evicted(&new) && !is_evicted(&stalled));
     }
 }

@@ -25,8 +25,12 @@ const GZIP: &str = "content-encoding: gzip\r\n";
 const IDLE_MAX: Duration = Duration::from_millis(300);
 
 fn hasty() -> Fetcher {
+    with_idle_max(IDLE_MAX)
+}
+
+fn with_idle_max(body_idle_max: Duration) -> Fetcher {
     fetcher_with(FetchConfig {
-        body_idle_max: IDLE_MAX,
+        body_idle_max,
         ..FetchConfig::default()
     })
 }
@@ -114,6 +118,15 @@ async fn a_body_that_stalls_ends_and_a_slow_one_does_not() {
         .await
         .expect("a response");
     assert_eq!(response.end, crate::fetch::BodyEnd::Broken);
+
+    // Longer than the limit in all, with pauses far below it.
+    let (slow, pause) = (vec![b'x'; 12], Duration::from_millis(250));
+    let site = LoopbackSite::start(&[("/slow", vec![Answer::Dripping(slow.clone(), pause)])]).await;
+    let patient = with_idle_max(Duration::from_secs(2));
+    let begun = Instant::now();
+    let fetched = fetch(&patient, &site.url("/slow"), &share.page()).await;
+    assert_eq!(fetched.expect("a page").page.body, slow);
+    assert!(begun.elapsed() > Duration::from_secs(2));
 }
 
 /// Many pages of one account whose bodies stall when they are large: together they never hold more
@@ -128,7 +141,7 @@ async fn stalled_bodies_stay_within_the_budget_and_the_innocent_does_not_wait() 
     .await;
     let budget = MemoryBudget::with_wait_max(32 << 20, Duration::from_secs(1));
     let (greedy, innocent) = (budget.share("greedy"), budget.share("innocent"));
-    let fetcher = hasty();
+    let (fetcher, patient) = (hasty(), with_idle_max(Duration::from_secs(10)));
     let is_over = Arc::new(AtomicBool::new(false));
     let watch = {
         let (budget, is_over) = (Arc::clone(&budget), Arc::clone(&is_over));
@@ -153,7 +166,7 @@ async fn stalled_bodies_stay_within_the_budget_and_the_innocent_does_not_wait() 
         let mut slowest = Duration::ZERO;
         while !is_over.load(Ordering::Relaxed) {
             let begun = Instant::now();
-            let small = fetch(&fetcher, &site.url("/small"), &innocent.page()).await;
+            let small = fetch(&patient, &site.url("/small"), &innocent.page()).await;
             assert_eq!(small.expect("a page").page.body, "a small page");
             slowest = slowest.max(begun.elapsed());
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -8,7 +8,7 @@ use url::Url;
 
 use trawl_model::redact::without_userinfo;
 use trawl_plan::FetchPlan;
-use trawl_plan::address::basic_authorization;
+use trawl_plan::address::{basic_authorization, is_same_origin_or_upgrade};
 
 use super::FetchError;
 
@@ -160,16 +160,6 @@ pub(super) fn text(value: &HeaderValue) -> String {
 
 fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
-}
-
-/// Same origin, or an upgrade of the same host from `http` to `https` on the default ports, which
-/// exposes nothing more.
-fn is_same_origin_or_upgrade(from: &Url, to: &Url) -> bool {
-    let is_upgrade = (from.scheme(), to.scheme()) == ("http", "https")
-        && from.host() == to.host()
-        && from.port().is_none()
-        && to.port().is_none();
-    is_upgrade || from.origin() == to.origin()
 }
 
 fn set_all(headers: &mut HeaderMap, callers: &[(HeaderName, HeaderValue)]) {

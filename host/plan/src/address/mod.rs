@@ -163,6 +163,32 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// A pattern of URLs without user name and password, if it is written as a URL that has them.
+/// Nothing else of it changes, since it may be a regular expression as well.
+pub fn pattern(text: &str) -> Cow<'_, str> {
+    let Some(start) = text.find("://").map(|at| at + "://".len()) else {
+        return Cow::Borrowed(text);
+    };
+    let rest = &text[start..];
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    let host = authority.rfind('@').map(|at| &rest[at + 1..]);
+    let is_host = |host: &&str| host.starts_with(|c: char| c.is_alphanumeric() || c == '[');
+    match host.filter(is_host) {
+        Some(host) if Url::parse(text).is_ok() => Cow::Owned(format!("{}{host}", &text[..start])),
+        _ => Cow::Borrowed(text),
+    }
+}
+
+/// Same origin, or an upgrade of the same host from `http` to `https` on the default ports, which
+/// exposes nothing more.
+pub fn is_same_origin_or_upgrade(from: &Url, to: &Url) -> bool {
+    let is_upgrade = (from.scheme(), to.scheme()) == ("http", "https")
+        && from.host() == to.host()
+        && from.port().is_none()
+        && to.port().is_none();
+    is_upgrade || from.origin() == to.origin()
+}
+
 /// `Authorization` for `https://user:password@host/`. RFC 7617.
 pub fn basic_authorization(url: &Url) -> Option<HeaderValue> {
     if url.username().is_empty() && url.password().is_none() {
@@ -300,167 +326,4 @@ fn is_host(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_comma_separates_only_before_a_url() {
-        let check = |text: &str, expected: &[&str]| assert_eq!(split(text), expected, "{text}");
-        check("https://a.com", &["https://a.com"]);
-        check(
-            "https://a.com,https://b.com/x",
-            &["https://a.com", "https://b.com/x"],
-        );
-        check("a.com, b.org ,c.net/x?y", &["a.com", "b.org", "c.net/x?y"]);
-        check("https://a.com/x,y,z", &["https://a.com/x,y,z"]);
-        check(
-            "https://a.com/@51.5,-0.12,15z",
-            &["https://a.com/@51.5,-0.12,15z"],
-        );
-        check("https://a.com/a,page.html", &["https://a.com/a,page.html"]);
-        check(
-            "https://a.com/?q=1,2&r=a:b",
-            &["https://a.com/?q=1,2&r=a:b"],
-        );
-        check(
-            "http://127.0.0.1:80/a,127.0.0.1:81/b",
-            &["http://127.0.0.1:80/a", "127.0.0.1:81/b"],
-        );
-        check(
-            "localhost:1,[::1]:2,localhost",
-            &["localhost:1", "[::1]:2", "localhost"],
-        );
-        check(
-            "https://a.com/x,file:///etc/passwd",
-            &["https://a.com/x", "file:///etc/passwd"],
-        );
-        check(
-            "https://a.com/x,javascript:alert(1)",
-            &["https://a.com/x", "javascript:alert(1)"],
-        );
-        check("https://a.com,,b.com,", &["https://a.com", "b.com"]);
-        check(
-            "https://a.com/ä,bücher.de",
-            &["https://a.com/ä", "bücher.de"],
-        );
-        check(" , ", &[]);
-        check("", &[]);
-    }
-
-    #[test]
-    fn a_missing_scheme_is_https() {
-        let check = |text: &str, expected: &str| {
-            assert_eq!(
-                parse(text).map(|target| String::from(target.url)),
-                Ok(expected.to_owned()),
-                "{text}"
-            );
-        };
-        check("example.com", "https://example.com/");
-        check("example.com:8080/x", "https://example.com:8080/x");
-        check("localhost:3000", "https://localhost:3000/");
-        check("//example.com/a", "https://example.com/a");
-        check("HTTP://Example.COM/A", "http://example.com/A");
-        check("http://[::1]:3/", "http://[::1]:3/");
-        check("bücher.de/ü", "https://xn--bcher-kva.de/%C3%BC");
-    }
-
-    #[test]
-    fn a_password_leaves_the_url_and_becomes_a_header() {
-        let check = |text: &str, url: &str, pair: Option<&str>| {
-            let target = parse(text).expect(text);
-            assert_eq!(target.url.as_str(), url, "{text}");
-            let basic = pair.map(|pair| format!("Basic {}", BASE64_STANDARD.encode(pair)));
-            let sent = target.authorization.as_ref();
-            let sent = sent.map(|value| value.to_str().expect("ASCII").to_owned());
-            assert_eq!(sent, basic, "{text}");
-            assert!(!format!("{target:?}").contains("Basic"), "{target:?}");
-        };
-        check("https://a.com/x@y", "https://a.com/x@y", None);
-        check("https://u:p@a.com/x", "https://a.com/x", Some("u:p"));
-        check("u:p@a.com/x", "https://a.com/x", Some("u:p"));
-        check("token@a.com", "https://a.com/", Some("token:"));
-        check("https://:p@a.com", "https://a.com/", Some(":p"));
-        check(
-            "http://us%40er:p%3Ass@a.com:81",
-            "http://a.com:81/",
-            Some("us@er:p:ss"),
-        );
-    }
-
-    #[test]
-    fn a_refused_url_is_shown_without_its_password() {
-        let check = |text: &str, expected: &str| assert_eq!(shown(text), expected, "{text}");
-        check("ftp://u:p@a.com/x", "ftp://a.com/x");
-        check("https://u:p@a b.com", "https://a b.com");
-        check("https://u:p@:9", "https://:9");
-        check("https:u:p@a b.com", "a b.com");
-        check("u:p@a b", "a b");
-        check("token@a b", "a b");
-        for same in ["mailto:a@b.com", "javascript:'a@b'", "x", "data:a@b"] {
-            check(same, same);
-        }
-        let long = format!("https://u:p@{}", "a".repeat(20_000));
-        check(&long, &long.replace("u:p@", ""));
-    }
-
-    #[test]
-    fn a_receiver_keeps_its_password_and_does_not_show_it() {
-        let receiver = receiver("https://u:canary@a.com/x?token=canary").expect("a URL");
-        assert_eq!(receiver.expose(), "https://u:canary@a.com/x?token=canary");
-        assert_eq!(
-            format!("{receiver:?} {receiver}"),
-            "https://a.com/x https://a.com/x"
-        );
-    }
-
-    #[test]
-    fn other_schemes_and_invalid_urls_are_failures_of_the_page() {
-        for text in [
-            "file:///etc/passwd",
-            "data:text/html,hi",
-            "javascript:1",
-            "ftp://a.com",
-            "view-source:https://a.com",
-            "about:blank",
-            "gopher://a",
-            "blob:https://a.com/1",
-            "chrome://version",
-            "ws://a.com",
-            "foo:bar",
-            "https://",
-            "https://a b.com",
-            "http://a.com:99999",
-            "http://[::1",
-            "\u{0}",
-        ] {
-            let failure = parse(text).expect_err(text);
-            assert_eq!(failure.status, 526, "{text}");
-        }
-        assert_eq!(
-            parse(&"a".repeat(20_000)).map_err(|failure| failure.status),
-            Err(526)
-        );
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_text_is_a_url_that_can_be_fetched_or_a_refusal(text in "(?s).{0,200}") {
-            for address in split(&text) {
-                match parse(address) {
-                    Ok(Target { url, .. }) => {
-                        proptest::prop_assert!(basic_authorization(&url).is_none(), "{}", url);
-                        let again = parse(url.as_str()).ok().map(|target| target.url);
-                        proptest::prop_assert!(matches!(url.scheme(), "http" | "https"), "{}", url);
-                        proptest::prop_assert!(url.host_str().is_some_and(|host| !host.is_empty()), "{}", url);
-                        proptest::prop_assert_eq!(again, Some(url));
-                    }
-                    Err(failure) => {
-                        proptest::prop_assert_eq!(failure.status, 526);
-                        proptest::prop_assert!(!failure.message.is_empty());
-                    }
-                }
-            }
-        }
-    }
-}
+mod tests;
