@@ -6,6 +6,7 @@ use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
+use trawl_tests::Caller;
 
 use crate::field::Field;
 use crate::trouble::address;
@@ -105,6 +106,8 @@ async fn statements_and_tables_by_the_hundred() {
     let field = Field::new().await;
     field
         .besiege("400 statements and tables at once", async {
+            // Connections of its own, which end with it.
+            let attacker = Caller::new(address(&field.server.base), &field.attacker.key);
             let mut gets = JoinSet::new();
             for n in 0..400 {
                 let path = [
@@ -113,7 +116,7 @@ async fn statements_and_tables_by_the_hundred() {
                     "/data/pages?limit=1000",
                     "/account",
                 ][n % 4];
-                let attacker = field.attacker.clone();
+                let attacker = attacker.clone();
                 gets.spawn(async move {
                     let sent = attacker.send(http::Method::GET, path, &[], String::new());
                     let _answer = tokio::time::timeout(Duration::from_secs(10), sent).await;

@@ -15,8 +15,9 @@ use crate::trouble::Trouble;
 const DESCRIPTORS: u32 = 1024;
 /// Most resident memory of the server at any moment.
 const PEAK_KIB_MAX: u64 = 1536 * 1024;
-/// How long after an attack the server may take until nothing of it is left.
-const CLEAN_AFTER: Duration = Duration::from_secs(45);
+/// How long after an attack the server may take until nothing of it is left: twice the time for
+/// which it pools connections to sites.
+const CLEAN_AFTER: Duration = Duration::from_secs(30);
 /// Descriptors that may be open later than before: connections to sites that wait to be used again,
 /// 64 of a host, and files of the store.
 const DESCRIPTORS_SLACK: usize = 80;

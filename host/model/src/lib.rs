@@ -1,11 +1,12 @@
 //! Plain values that every crate shares: URLs, pages, money, usage, failures. No I/O and no wire
-//! format; only [`memory`] waits.
+//! format; only [`fair`] and [`memory`] wait.
 
 pub mod analysis;
 pub mod clock;
 pub mod content;
 pub mod crawl;
 pub mod failure;
+pub mod fair;
 pub mod header;
 pub mod lru;
 pub mod memory;

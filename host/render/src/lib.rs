@@ -18,7 +18,6 @@ mod pool;
 mod screenshot;
 mod script;
 mod tab;
-mod tab_queue;
 mod wait;
 mod watch;
 mod wire;

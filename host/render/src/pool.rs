@@ -9,8 +9,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 
+use trawl_model::fair::{FairPermit, FairSemaphore};
+
 use super::browser::Browser;
-use super::tab_queue::{TabPermit, TabQueue};
 use super::{RenderConfig, RenderError, launch};
 
 /// How often the memory of a browser with open pages is checked: a page grows by about a gigabyte a
@@ -20,7 +21,7 @@ const MEMORY_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 pub(super) struct Pool {
     config: RenderConfig,
     program: Option<PathBuf>,
-    tabs: Arc<TabQueue>,
+    tabs: Arc<FairSemaphore>,
     /// The browser that opens new pages. Earlier ones end with their last page.
     current: Mutex<Option<Arc<Browser>>>,
     is_closed: AtomicBool,
@@ -33,7 +34,7 @@ pub(super) struct Pool {
 /// The right to one open page in a browser; released on drop.
 pub(super) struct TabSlot {
     pub(super) browser: Arc<Browser>,
-    permit: Option<TabPermit>,
+    permit: Option<FairPermit>,
     pool: Weak<Pool>,
 }
 
@@ -41,7 +42,7 @@ impl Pool {
     pub(super) fn new(config: RenderConfig) -> Arc<Self> {
         Arc::new(Self {
             program: launch::find(config.program.as_deref(), &config.search_path),
-            tabs: TabQueue::new(config.tabs_max.max(1), config.tabs_per_owner),
+            tabs: FairSemaphore::new(config.tabs_max.max(1), config.tabs_per_owner),
             current: Mutex::default(),
             is_closed: AtomicBool::new(false),
             failure: std::sync::Mutex::default(),
@@ -113,7 +114,7 @@ impl Pool {
         Ok(self.slot(browser, permit))
     }
 
-    fn slot(self: &Arc<Self>, browser: Arc<Browser>, permit: TabPermit) -> TabSlot {
+    fn slot(self: &Arc<Self>, browser: Arc<Browser>, permit: FairPermit) -> TabSlot {
         browser.page_opened();
         metrics::gauge!("trawl_browser_tabs").increment(1.0);
         TabSlot {

@@ -81,14 +81,14 @@ async fn run(registry: &Arc<Registry>, html: &'static str, plan: OutputPlan) -> 
     };
     let workers = Workers::new();
     let (outputs, cpu) = workers
-        .run(Arc::clone(registry), input, Arc::new(plan), soon())
+        .run(Arc::clone(registry), input, Arc::new(plan), ("", soon()))
         .await;
     assert!(cpu.transform > Duration::ZERO);
     outputs
 }
 
 async fn resume(asking: PendingQuestion, reply: ModelReply) -> Result<Analysis, PageFailure> {
-    let (analysis, cpu) = Workers::new().resume(asking, reply, soon()).await;
+    let (analysis, cpu) = Workers::new().resume(asking, reply, ("", soon())).await;
     assert!(cpu.transform > Duration::ZERO && cpu.parse == Duration::ZERO);
     analysis
 }
@@ -140,7 +140,7 @@ async fn findings_are_joined_on_a_worker() {
     }];
     let workers = Workers::new();
     let (joined, cpu) = workers
-        .join(registry, choice(Some(MODEL)), findings, soon())
+        .join(registry, choice(Some(MODEL)), findings, ("", soon()))
         .await;
     assert_eq!(answer(joined.ok()), json!([1, 2]));
     assert!(cpu.transform > Duration::ZERO);

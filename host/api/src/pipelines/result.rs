@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use serde_json::{Map, Value};
 
+use trawl_billing::AccountId;
 use trawl_crawl::CrawlHandle;
 use trawl_crawl::pipeline::{Gathered, ModelUse};
 use trawl_model::failure::status;
@@ -77,7 +78,7 @@ impl PipelineResult {
             })?;
         }
         result
-            .join(service.as_ref(), &analyst, registry, gathered)
+            .join(service.as_ref(), &account, &analyst, registry, gathered)
             .await;
         Ok(result)
     }
@@ -85,6 +86,7 @@ impl PipelineResult {
     async fn join(
         &mut self,
         service: &dyn Service,
+        account: &AccountId,
         analyst: &AnalystChoice,
         registry: Arc<Registry>,
         mut gathered: Gathered,
@@ -94,7 +96,7 @@ impl PipelineResult {
         }
         match service
             .pipelines()
-            .join(registry, analyst, &mut gathered)
+            .join(account, registry, analyst, &mut gathered)
             .await
         {
             Ok(Value::Object(joined)) => self.joined = joined,

@@ -61,22 +61,25 @@ impl Pipelines {
         }
     }
 
-    /// Joins the findings on the pages of a crawl. Uses no model: its answers are part of the
+    /// Joins the findings on the pages of an account's crawl. Uses no model: its answers are part of the
     /// findings.
     ///
     /// # Errors
     /// A text for the caller: the analyst failed.
     pub async fn join(
         &self,
+        account: &AccountId,
         registry: Arc<Registry>,
         choice: &AnalystChoice,
         gathered: &mut Gathered,
     ) -> Result<Value, String> {
-        self.join_findings(registry, choice, gathered.take()).await
+        self.join_findings(account, registry, choice, gathered.take())
+            .await
     }
 
     async fn join_findings(
         &self,
+        account: &AccountId,
         registry: Arc<Registry>,
         choice: &AnalystChoice,
         findings: Vec<Finding>,
@@ -85,11 +88,8 @@ impl Pipelines {
             model: None,
             ..choice.clone()
         };
-        let deadline = Instant::now() + JOIN_TIME_MAX;
-        let joining = self
-            .engine
-            .workers
-            .join(registry, choice, findings, deadline);
+        let turn = (account.as_str(), Instant::now() + JOIN_TIME_MAX);
+        let joining = self.engine.workers.join(registry, choice, findings, turn);
         match joining.await.0 {
             Ok(Analysis::Done(value)) => Ok(value),
             // The plugin host refuses questions when there is no model.
@@ -167,7 +167,8 @@ impl Pipelines {
         let (now, mut n_left_out, mut failure) = (self.clock.now(), 0, None);
         for part in gathered.take_parts() {
             let registry = Arc::clone(&crawl.registry);
-            let joined = match self.join_findings(registry, choice, part).await {
+            let joined = self.join_findings(&crawl.account, registry, choice, part);
+            let joined = match joined.await {
                 Ok(joined) => joined,
                 // The other parts may succeed.
                 Err(reason) => {

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 
+use trawl_model::fair::FairSemaphore;
 use trawl_model::redact::panic_message;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -19,8 +20,9 @@ type Job = Box<dyn FnOnce() + Send>;
 #[derive(Debug)]
 pub(super) struct Pool {
     jobs: Sender<Job>,
-    /// One per thread. A job waits here, where its caller can still give up, not in the channel.
-    permits: Arc<Semaphore>,
+    /// One per thread. A job waits here, where its caller can still give up, not in the channel,
+    /// and where accounts with many jobs let others go first.
+    permits: Arc<FairSemaphore>,
 }
 
 /// Why a job has no result.
@@ -46,22 +48,23 @@ impl Pool {
         }
         Self {
             jobs,
-            permits: Arc::new(Semaphore::new(n_threads)),
+            permits: FairSemaphore::new(n_threads, n_threads),
         }
     }
 
-    /// Runs a job on the next free thread. The deadline bounds the wait for the thread, not the
+    /// Runs a job of this owner on the next free thread. The deadline bounds the wait for the thread, not the
     /// job; a job that began runs to its end even if the caller is dropped.
     ///
     /// # Errors
     /// [`PoolError`].
     pub(super) async fn run<R: Send + 'static>(
         &self,
+        owner: &str,
         deadline: Instant,
         job: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, PoolError> {
-        let permit = Arc::clone(&self.permits).acquire_owned();
-        let Ok(Ok(permit)) = tokio::time::timeout_at(deadline.into(), permit).await else {
+        let permit = self.permits.acquire(owner);
+        let Ok(permit) = tokio::time::timeout_at(deadline.into(), permit).await else {
             return Err(PoolError::TimedOut);
         };
         let (sender, result) = oneshot::channel();
@@ -107,27 +110,29 @@ mod tests {
     async fn jobs_run_on_the_named_threads() {
         let pool = Pool::new(2);
         let name = || thread::current().name().map(str::to_owned);
-        let name = pool.run(soon(), name).await.expect("a name");
+        let name = pool.run("a", soon(), name).await.expect("a name");
         assert!(name.is_some_and(|name| name.starts_with("extract-")));
     }
 
     #[tokio::test]
     async fn a_panic_is_reported_and_its_thread_goes_on() {
         let pool = Pool::new(1);
-        let panicked = pool.run(soon(), || panic!("a promise: {}", "canary")).await;
+        let panicked = pool
+            .run("a", soon(), || panic!("a promise: {}", "canary"))
+            .await;
         let panicked: Result<(), _> = panicked;
         assert_eq!(panicked, Err(PoolError::Panicked("a promise".to_owned())));
-        assert_eq!(pool.run(soon(), || 2).await, Ok(2));
+        assert_eq!(pool.run("a", soon(), || 2).await, Ok(2));
     }
 
     #[tokio::test]
     async fn a_job_that_finds_no_thread_in_time_never_runs() {
         let pool = Pool::new(1);
         let (release, released) = mpsc::channel::<()>();
-        let busy = pool.run(soon(), move || released.recv().is_ok());
+        let busy = pool.run("a", soon(), move || released.recv().is_ok());
         let late = async {
             let deadline = Instant::now() + Duration::from_millis(20);
-            let late = pool.run(deadline, || panic!("it ran")).await;
+            let late = pool.run("b", deadline, || panic!("it ran")).await;
             release.send(()).expect("the first job waits");
             late
         };
@@ -142,7 +147,7 @@ mod tests {
         thread_local!(static HELD: std::cell::RefCell<Option<Arc<()>>> = const { std::cell::RefCell::new(None) });
         let held = Arc::clone(&alive);
         let hold = move || HELD.with(|cell| *cell.borrow_mut() = Some(held));
-        pool.run(soon(), hold).await.expect("held");
+        pool.run("a", soon(), hold).await.expect("held");
         assert_eq!(Arc::strong_count(&alive), 2);
         drop(pool);
         while Arc::strong_count(&alive) > 1 {

@@ -12,7 +12,8 @@ use super::output_cache::{OutputCache, OutputCacheWrite};
 use super::pool::{Pool, PoolError};
 use super::{Analysis, CpuTime, Input, Outputs, PendingQuestion, analysis, cpu, run};
 
-/// As many threads as cores: a page waits for one, then runs without sharing its core.
+/// As many threads as cores: a page waits for one, then runs without sharing its core. The account
+/// with the fewest threads gets the next one.
 #[derive(Debug)]
 pub struct Workers {
     pool: Pool,
@@ -57,13 +58,13 @@ impl Workers {
         }
     }
 
-    /// Extracts one page, waiting for a thread until `deadline`.
+    /// Extracts one page of this account, waiting for a thread until the deadline.
     pub async fn run(
         &self,
         registry: Arc<Registry>,
         input: Input,
         plan: Arc<OutputPlan>,
-        deadline: Instant,
+        (owner, deadline): (&str, Instant),
     ) -> (Outputs, CpuTime) {
         let job = ExtractJob {
             registry,
@@ -71,7 +72,7 @@ impl Workers {
             plan,
             deadline,
         };
-        let made = self.extract(deadline, move || job.run()).await;
+        let made = self.extract(owner, deadline, move || job.run()).await;
         (made.outputs, made.cpu)
     }
 
@@ -82,7 +83,7 @@ impl Workers {
         registry: Arc<Registry>,
         input: Input,
         plan: Arc<OutputPlan>,
-        deadline: Instant,
+        (owner, deadline): (&str, Instant),
         body_hash: Option<blake3::Hash>,
     ) -> Extraction {
         let job = ExtractJob {
@@ -92,7 +93,7 @@ impl Workers {
             deadline,
         };
         if !self.cache.is_cacheable(&job.plan) {
-            return self.extract(deadline, move || job.run()).await;
+            return self.extract(owner, deadline, move || job.run()).await;
         }
         if let Some(body) = body_hash
             && let Some(found) = job.find(&self.cache, &body).1
@@ -101,10 +102,10 @@ impl Workers {
         }
         let cache = Arc::clone(&self.cache);
         let job = move || job.find_or_run(&cache, body_hash);
-        self.extract(deadline, job).await
+        self.extract(owner, deadline, job).await
     }
 
-    /// Resumes an analysis with the model's reply, waiting for a thread until `deadline`. The step
+    /// Resumes an analysis with the model's reply, waiting for a thread until the deadline. The step
     /// is an answer or the next question; its time is [`CpuTime::transform`]. An answer of the
     /// model must have passed [`Question::check`](trawl_plugins::Question::check).
     ///
@@ -115,9 +116,9 @@ impl Workers {
         &self,
         pending: PendingQuestion,
         reply: ModelReply,
-        deadline: Instant,
+        (owner, deadline): (&str, Instant),
     ) -> (Result<Analysis, PageFailure>, CpuTime) {
-        self.step(deadline, move || analysis::resume(pending, &reply))
+        self.step(owner, deadline, move || analysis::resume(pending, &reply))
             .await
     }
 
@@ -131,9 +132,9 @@ impl Workers {
         registry: Arc<Registry>,
         choice: AnalystChoice,
         findings: Vec<Finding>,
-        deadline: Instant,
+        (owner, deadline): (&str, Instant),
     ) -> (Result<Analysis, PageFailure>, CpuTime) {
-        self.step(deadline, move || {
+        self.step(owner, deadline, move || {
             analysis::join(&registry, &choice, findings)
         })
         .await
@@ -142,6 +143,7 @@ impl Workers {
     /// One step of an analysis, with its time.
     async fn step(
         &self,
+        owner: &str,
         deadline: Instant,
         step: impl FnOnce() -> Result<Analysis, PageFailure> + Send + 'static,
     ) -> (Result<Analysis, PageFailure>, CpuTime) {
@@ -155,27 +157,29 @@ impl Workers {
             };
             (result, time)
         };
-        self.on_a_thread(deadline, job)
+        self.on_a_thread(owner, deadline, job)
             .await
             .unwrap_or_else(|failure| (Err(failure), CpuTime::default()))
     }
 
     async fn extract(
         &self,
+        owner: &str,
         deadline: Instant,
         job: impl FnOnce() -> Extraction + Send + 'static,
     ) -> Extraction {
-        let made = self.on_a_thread(deadline, job).await;
+        let made = self.on_a_thread(owner, deadline, job).await;
         made.unwrap_or_else(Extraction::failed)
     }
 
     async fn on_a_thread<R: Send + 'static>(
         &self,
+        owner: &str,
         deadline: Instant,
         job: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, PageFailure> {
         self.pool
-            .run(deadline, job)
+            .run(owner, deadline, job)
             .await
             .map_err(|error| match error {
                 PoolError::TimedOut => PageFailure::new(

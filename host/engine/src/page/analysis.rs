@@ -81,13 +81,8 @@ impl AnalysedPage<'_> {
         usage: &mut Usage,
     ) -> Result<Analysis, PageFailure> {
         let reply = self.ask(pending.question(), usage).await;
-        let deadline = Instant::now() + STEP_TIME_MAX;
-        let (next, cpu) = self
-            .run
-            .engine
-            .workers
-            .resume(pending, reply, deadline)
-            .await;
+        let turn = (self.run.owner.as_str(), Instant::now() + STEP_TIME_MAX);
+        let (next, cpu) = self.run.engine.workers.resume(pending, reply, turn).await;
         usage.transform += cpu.transform;
         next
     }

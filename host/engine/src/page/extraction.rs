@@ -28,12 +28,12 @@ pub(super) async fn extract(
         screenshot,
     };
     let (registry, output) = (Arc::clone(&run.registry), Arc::clone(output));
-    let workers = &run.engine.workers;
+    let (workers, turn) = (&run.engine.workers, (run.owner.as_str(), deadline));
     if cache.is_shareable() {
-        let made = workers.run_cached(registry, input, output, deadline, cache.body_hash());
+        let made = workers.run_cached(registry, input, output, turn, cache.body_hash());
         made.await
     } else {
-        let (outputs, cpu) = workers.run(registry, input, output, deadline).await;
+        let (outputs, cpu) = workers.run(registry, input, output, turn).await;
         Extraction {
             outputs,
             cpu,

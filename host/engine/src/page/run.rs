@@ -198,11 +198,13 @@ pub async fn transform(
     if let Err(failure) = purse.cover(&expected).await {
         return failed(url.clone(), failure);
     }
-    let mut lease = run.memory.page().lease();
+    let memory = run.memory.page();
+    let mut lease = memory.lease();
     let (outputs, cpu) = match lease.grow_to(input.body.len()).await {
         Ok(()) => {
             let (registry, workers) = (Arc::clone(&run.registry), &run.engine.workers);
-            workers.run(registry, input, plan, deadline).await
+            let turn = (run.owner.as_str(), deadline);
+            workers.run(registry, input, plan, turn).await
         }
         Err(error) => (Outputs::failed(error.failure()), CpuTime::default()),
     };

@@ -16,9 +16,9 @@ use super::{EgressError, literal};
 
 /// Idle connections pooled per host: twice the number of pages fetched from one host at once.
 pub(super) const IDLE_PER_HOST_MAX: usize = 128;
-/// How long an idle connection stays pooled: less than the 60 to 75 seconds after which common
-/// servers close it.
-pub(super) const IDLE_TIME_MAX: Duration = Duration::from_secs(45);
+/// How long an idle connection stays pooled: long enough for the next page of a crawl, and less
+/// than the time after which most servers close it. Each takes a descriptor.
+pub(super) const IDLE_TIME_MAX: Duration = Duration::from_secs(15);
 /// Header lines of one response: browsers accept far more than the default limit of 100, attackers
 /// send 10,000.
 pub(super) const HEADERS_MAX: usize = 512;
