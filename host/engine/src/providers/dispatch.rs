@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::header::{ACCEPT_ENCODING, AUTHORIZATION};
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method};
 use url::Url;
 
@@ -14,10 +14,13 @@ use trawl_model::header;
 use trawl_model::secret::Secret;
 use trawl_net::fetch::ACCEPTED_ENCODING;
 use trawl_plugins::Grant;
-use trawl_sdk::provider::{Credential, Request, Task};
+use trawl_sdk::provider::{Credential, Reply, Request, Task};
 
 use super::scrub::Scrubber;
 
+/// Our `User-Agent` to providers.
+const OWN_USER_AGENT: HeaderValue =
+    HeaderValue::from_static(concat!("Trawl/", env!("CARGO_PKG_VERSION")));
 /// Largest body of a request: what providers accept, and enough for a page's form.
 const BODY_BYTES_MAX: usize = 8 << 20;
 /// Methods that providers forward to a target.
@@ -48,6 +51,18 @@ impl Keys {
     /// Finds them in a provider's replies.
     pub(super) fn scrubber(&self) -> &Arc<Scrubber> {
         self.scrubber.get_or_init(|| Arc::new(Scrubber::new(self)))
+    }
+
+    /// A reply of the provider without these credentials.
+    pub fn scrubbed(&self, reply: Reply<'_>) -> Reply<'static> {
+        let scrubber = self.scrubber();
+        let body = scrubber.scrub(reply.body.into_owned().into());
+        Reply {
+            headers: scrubber.pairs(reply.headers),
+            body: Vec::<u8>::from(body).into(),
+            status: reply.status,
+            elapsed_ms: reply.elapsed_ms,
+        }
     }
 
     /// Names and values.
@@ -138,12 +153,31 @@ pub fn prepare(
     for credential in &request.credentials {
         fill_in(credential, grant, keys, &mut url, &mut headers)?;
     }
+    if !passes_headers(request, task) {
+        headers.entry(USER_AGENT).or_insert(OWN_USER_AGENT);
+    }
     let mut sent = reqwest::Request::new(method, url);
     *sent.headers_mut() = headers;
     if !request.body.is_empty() {
         *sent.body_mut() = Some(request.body.clone().into());
     }
     Ok(sent)
+}
+
+/// Whether the provider passes the headers of this request on to the target, so that a header of
+/// ours would arrive there: the adapter sends those of the caller as they are.
+fn passes_headers(request: &Request, task: &Task) -> bool {
+    let is_of_caller = |name: &str| {
+        let mut names = task.headers.iter().map(|(name, _)| name);
+        name.eq_ignore_ascii_case("cookie") && !task.cookies.is_empty()
+            || names.any(|known| known.eq_ignore_ascii_case(name))
+    };
+    // These describe the request itself.
+    let is_own = |name: &str| {
+        name.eq_ignore_ascii_case("content-type") || name.eq_ignore_ascii_case("accept")
+    };
+    let mut names = request.headers.iter().map(|(name, _)| name.as_str());
+    names.any(|name| !is_own(name) && is_of_caller(name))
 }
 
 /// Refuses a credential outside `credentials`: its value, or its name in braces as if it were
@@ -323,6 +357,48 @@ mod tests {
         let alone = Request::post(AT).basic(Some("ACME_KEY"), None);
         let expected = STANDARD.encode("canary/key+1=2:");
         assert_eq!(header(alone, "authorization"), format!("Basic {expected}"));
+    }
+
+    #[test]
+    fn a_request_has_our_user_agent_unless_the_target_would_see_it() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let agent = |request: Request, task: &Task| {
+            let sent = prepare(&request, task, &grant(), &keys()).expect("allowed");
+            let agent = sent.headers().get(USER_AGENT);
+            agent.map(|agent| agent.to_str().expect("text").to_owned())
+        };
+        let own = Some(format!("Trawl/{}", env!("CARGO_PKG_VERSION")));
+        assert_eq!(agent(Request::get(AT), &task()), own);
+        let asked = Task {
+            headers: vec![pair("X-One", "1"), pair("Content-Type", "a/b")],
+            cookies: vec![pair("n", "v")],
+            ..task()
+        };
+        assert_eq!(agent(Request::get(AT), &asked), own);
+        let prefixed = Request::get(AT).prefixed_headers("Spb-", &asked.headers);
+        assert_eq!(agent(prefixed, &asked), own);
+        let typed = Request::post(AT).header("content-type", "a/b");
+        assert_eq!(agent(typed, &asked), own);
+        let passed = Request::get(AT).prefixed_headers("", &asked.headers);
+        assert_eq!(agent(passed, &asked), None);
+        let with_cookies = Request::get(AT).header("Cookie", "n=v");
+        assert_eq!(agent(with_cookies, &asked), None);
+        let named = Request::get(AT).header("user-agent", "Fish/1");
+        assert_eq!(agent(named, &task()).as_deref(), Some("Fish/1"));
+    }
+
+    #[test]
+    fn replies_are_printed_without_credentials() {
+        let echo = "key=canary/key+1=2";
+        let reply = Reply {
+            status: 200,
+            headers: vec![("x-echo".to_owned(), echo.to_owned())],
+            body: echo.as_bytes().into(),
+            elapsed_ms: 1,
+        };
+        let scrubbed = keys().scrubbed(reply);
+        assert!(!scrubbed.text().contains("canary"), "{scrubbed:?}");
+        assert!(!format!("{:?}", scrubbed.headers).contains("canary"));
     }
 
     #[test]
