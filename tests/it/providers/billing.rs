@@ -229,7 +229,9 @@ async fn a_failed_poll_starts_no_second_run() {
         stage.vendors.once("provider_8", n_before, Some(oops()));
     }
     let before = runs(&stage);
-    let entry = stage.shop("/page", router).await;
+    // The adapter asks again for some seconds.
+    let body = json!({"url": "http://shop.example/page", "request": "http", "request_timeout": 120, "router": router});
+    let entry = stage.app.page(body).await;
     let attempt = &entry["metadata"]["provider_attempts"][0];
     assert_eq!(attempt["outcome"], "provider_error", "{entry}");
     assert_eq!(runs(&stage) - before, 1);

@@ -20,6 +20,7 @@ fn provider(world: &World, words: &[&str]) -> (bool, String, String) {
     let mut all = vec!["provider"];
     all.extend(words);
     all.extend(["--plugins", manifest.to_str().unwrap()]);
+    all.extend(["--allow-private", "127.0.0.1/32"]);
     let Output {
         status,
         stdout,
@@ -120,7 +121,7 @@ async fn the_whole_outcome_of_a_reply_is_printed_without_the_key() {
 async fn one_page_is_fetched_with_any_method() {
     let (world, vendors) = stage().await;
     let credential = format!("PROVIDER2_API_KEY={GOOD_KEY}");
-    let page = ["try", "provider_2", "--url", "http://shop.example/echo"];
+    let page = ["try", "provider_2", "--url", "http://127.0.0.1:1/echo"];
     let sent = [
         "--method",
         "post",
@@ -151,7 +152,7 @@ async fn one_page_is_fetched_with_any_method() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failure_names_its_cause_alone() {
     let (world, vendors) = stage().await;
-    let url = ["--url", "http://shop.example/page"];
+    let url = ["--url", "http://127.0.0.1:1/page"];
     let fails = |words: &[&str]| {
         let (is_good, _, errors) = provider(&world, words);
         assert!(!is_good, "{words:?}");

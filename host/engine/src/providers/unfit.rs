@@ -1,5 +1,5 @@
 //! Why a provider is not used for a page. One comparison of abilities for the router and for the
-//! command line, so that nothing a page needs is dropped silently.
+//! command line, so that nothing a page needs is dropped silently. Decision D210.
 
 use std::fmt::{self, Display};
 use std::time::Duration;

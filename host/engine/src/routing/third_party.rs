@@ -93,6 +93,7 @@ impl Block {
 }
 
 /// Key of a page's metadata: where its vendor cost comes from, unless the provider reported it.
+/// Decision D213.
 const COST_SOURCE: &str = "vendor_cost_source";
 
 impl ThirdParty {
