@@ -104,7 +104,11 @@ pub(super) fn candidates<'a>(
     // A stable sort: the others remain in order.
     choices.sort_by_key(|plugin| !is_named(plugin));
     let may_pool = query.may_pool && router.funding == Funding::Any;
-    let mut choice = Choice::default();
+    let is_missing = router.provider.is_some() && !choices.iter().any(|plugin| is_named(plugin));
+    let mut choice = Choice {
+        candidates: Vec::new(),
+        left_out: is_missing.then_some(LeftOut::NotLoaded),
+    };
     let mut place = 0;
     for plugin in choices {
         let own = own_keys(plugin, query.plan).map(|keys| (keys, Payment::Own));

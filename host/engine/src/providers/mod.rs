@@ -234,7 +234,7 @@ impl Providers {
         };
         let pause = failure.retry_after.unwrap_or(AGAIN_PAUSE);
         let deserves_it = match failure.class {
-            Some(Class::RateLimited) => is_last,
+            Some(Class::RateLimited) => is_last && !failure.began_job,
             _ => failure.deserves_another_try(),
         };
         let pause_max = if is_last {

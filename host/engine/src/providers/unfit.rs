@@ -26,6 +26,8 @@ pub enum LeftOut {
     Beyond(Vec<&'static str>),
     /// There are no values for these credentials.
     NoKey(Vec<String>),
+    /// This server does not have it.
+    NotLoaded,
     /// It can cost more than the page may.
     TooDear,
     /// It is paused after failures, for this long.
@@ -140,6 +142,7 @@ impl Display for LeftOut {
                 let names: Vec<&str> = names.iter().map(String::as_str).collect();
                 write!(f, "there is no value for {}", quoted(&names))
             }
+            Self::NotLoaded => f.write_str("this server does not have it"),
             Self::TooDear => f.write_str("it can cost more than the page may"),
             Self::Paused(left) => {
                 let seconds = left.as_secs().saturating_add(1);
