@@ -188,6 +188,14 @@ async fn a_failure_names_its_cause_alone() {
         "{errors}"
     );
     vendors.always("provider_2", Answered::new(500, "text/plain", "oops"));
+    let (_, output, _) = provider(&world, &words);
+    let entry: Value = serde_json::from_str(&output).unwrap();
+    let attempt = &entry["metadata"]["provider_attempts"][0];
+    assert_eq!(attempt["outcome"], "provider_error", "{entry}");
+    assert_eq!(
+        (&attempt["charged"], &attempt["retry_helps"]),
+        (&json!(false), &json!(true))
+    );
     let errors = fails(&words);
     assert!(
         errors.contains("provider_2: responded with status 500: oops"),

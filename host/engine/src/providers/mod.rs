@@ -158,6 +158,12 @@ impl VendorFailure {
         self.class == Some(Class::Unsupported)
     }
 
+    /// Whether the same request can succeed at this provider later.
+    pub fn retry_helps(&self) -> bool {
+        let helps = |class| class == Class::RateLimited || deserves_retry(class, self.retryable);
+        self.class.is_some_and(helps)
+    }
+
     /// Whether the same provider may be retried at once. Contract: failure classes.
     fn deserves_another_try(&self) -> bool {
         // What was charged once would be charged again.

@@ -233,7 +233,7 @@ impl ThirdParty {
                     attempts.blocked = Some(Box::new(served));
                 }
                 Err(failure) => {
-                    attempts.note(candidate, failure.name(), &failure.message);
+                    attempts.note_failure(candidate, &failure);
                     if !failure.is_unsent() {
                         attempts.last = Some((candidate.name().to_owned(), failure));
                     }
@@ -327,6 +327,16 @@ impl Attempts {
         self.log.push(json!({
             "provider": candidate.name(), "key": key, "outcome": outcome, "reason": reason,
         }));
+    }
+
+    /// Notes a failure of the provider, with whether it charged for it and whether a retry helps.
+    fn note_failure(&mut self, candidate: &Candidate, failure: &VendorFailure) {
+        self.note(candidate, failure.name(), &failure.message);
+        let Some(attempt) = self.log.last_mut().filter(|_| !failure.is_unsent()) else {
+            return;
+        };
+        attempt["charged"] = (failure.cost > Nanodollars::ZERO).into();
+        attempt["retry_helps"] = failure.retry_helps().into();
     }
 
     /// Adds the providers that failed before the page was served to its metadata. Decision D16:
