@@ -30,7 +30,18 @@ struct State {
     asked: Mutex<Vec<(String, Asked)>>,
     /// Fixed responses by vendor.
     fixed: Mutex<HashMap<String, Answered>>,
+    /// Responses to single requests.
+    planned: Mutex<Vec<Planned>>,
     delay: Mutex<Duration>,
+}
+
+/// A response to one request of a vendor.
+struct Planned {
+    vendor: String,
+    /// Requests to this vendor before it.
+    n_before: usize,
+    /// `None` closes the connection instead.
+    answer: Option<Answered>,
 }
 
 impl VendorServer {
@@ -46,6 +57,7 @@ impl VendorServer {
             vendors: vendors::all(),
             asked: Mutex::default(),
             fixed: Mutex::default(),
+            planned: Mutex::default(),
             delay: Mutex::default(),
         });
         let shared = Arc::clone(&state);
@@ -86,6 +98,21 @@ impl VendorServer {
         fixed.insert(name.to_owned(), answer);
     }
 
+    /// Makes a vendor send this response to one request, after `n_before` others from now on;
+    /// `None` closes the connection without a response.
+    pub fn once(&self, name: &str, n_before: usize, answer: Option<Answered>) {
+        let mut planned = self
+            .state
+            .planned
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        planned.push(Planned {
+            vendor: name.to_owned(),
+            n_before,
+            answer,
+        });
+    }
+
     /// Removes all fixed responses.
     pub fn behave(&self) {
         let mut fixed = self
@@ -114,7 +141,9 @@ impl Drop for VendorServer {
 
 async fn serve(mut stream: TcpStream, state: Arc<State>) {
     while let Some((name, asked)) = read(&mut stream, &state).await {
-        let answer = state.answer(&name, asked);
+        let Some(answer) = state.answer(&name, asked) else {
+            return;
+        };
         tokio::time::sleep(answer.delay).await;
         if write(&mut stream, answer).await.is_none() {
             return;
@@ -123,10 +152,14 @@ async fn serve(mut stream: TcpStream, state: Arc<State>) {
 }
 
 impl State {
-    fn answer(&self, name: &str, asked: Asked) -> Answered {
+    /// The response; `None` if the connection is closed instead.
+    fn answer(&self, name: &str, asked: Asked) -> Option<Answered> {
         let mut all = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         all.push((name.to_owned(), asked.clone()));
         drop(all);
+        if let Some(planned) = self.planned(name) {
+            return planned;
+        }
         let fixed = self.fixed.lock().unwrap_or_else(PoisonError::into_inner);
         let fixed = fixed.get(name).cloned();
         let vendor = self.vendors.iter().find(|vendor| vendor.name() == name);
@@ -136,7 +169,25 @@ impl State {
             (None, None) => Answered::new(404, "text/plain", "no such service"),
         };
         answer.delay += *self.delay.lock().unwrap_or_else(PoisonError::into_inner);
-        answer
+        Some(answer)
+    }
+
+    /// The response planned for this request of a vendor.
+    fn planned(&self, name: &str) -> Option<Option<Answered>> {
+        let mut planned = self.planned.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = None;
+        planned.retain_mut(|one| {
+            if one.vendor != name {
+                return true;
+            }
+            if one.n_before > 0 || found.is_some() {
+                one.n_before = one.n_before.saturating_sub(1);
+                return true;
+            }
+            found = Some(one.answer.take());
+            false
+        });
+        found
     }
 }
 

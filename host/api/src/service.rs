@@ -78,8 +78,11 @@ pub trait Service: Send + Sync + 'static {
     /// Whether this is the admin key.
     fn is_admin(&self, key: &str) -> bool;
 
-    /// Response of `GET /providers`.
+    /// Response of `GET /providers` to the admin key.
     fn providers(&self) -> serde_json::Value;
+
+    /// Response of `GET /providers` to an account's key.
+    fn offered_providers(&self) -> serde_json::Value;
 
     /// Router mode of a request without a `router` object.
     fn router_default(&self) -> RouterMode;

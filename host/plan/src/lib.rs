@@ -407,6 +407,8 @@ pub struct RouterPlan {
     /// Whether only [`Self::provider`] may serve the page. No request can ask for it; the command
     /// line does.
     pub is_pinned: bool,
+    /// What it sends to the target; a GET if absent. Only the command line sets it, too.
+    pub request: Option<router::TargetRequest>,
 }
 
 /// Whose credentials may pay a provider.

@@ -6,23 +6,41 @@ use trawl_model::secret::Secret;
 
 use super::{Catalog, Funding, PlanError, PluginKind, RouterMode, RouterPlan};
 
-/// Provider names a request may use. Spec S18.
-const PROVIDERS: [&str; 11] = [
-    "provider_1",
-    "provider_2",
-    "provider_3",
-    "provider_4",
-    "provider_5",
-    "provider_6",
-    "provider_7",
-    "provider_8",
-    "provider_9",
-    "provider_10",
-    "provider_11",
+/// Provider names a request may use, each with its vendor's name, which means the same. Spec S18.
+const PROVIDERS: [(&str, &str); 11] = [
+    ("provider_1", "zyte"),
+    ("provider_2", "scrapingbee"),
+    ("provider_3", "scraperapi"),
+    ("provider_4", "scrapfly"),
+    ("provider_5", "scrapedo"),
+    ("provider_6", "zenrows"),
+    ("provider_7", "brightdata"),
+    ("provider_8", "apify"),
+    ("provider_9", "browserless"),
+    ("provider_10", "oxylabs"),
+    ("provider_11", "decodo"),
 ];
 
 /// Most credentials of one request: each is looked for in what providers answer.
 const CREDENTIALS_MAX: usize = 32;
+
+/// The request to a page other than a GET.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TargetRequest {
+    /// Method, in upper case.
+    pub method: String,
+    /// Body.
+    pub body: Vec<u8>,
+}
+
+impl Default for TargetRequest {
+    fn default() -> Self {
+        Self {
+            method: "GET".to_owned(),
+            body: Vec::new(),
+        }
+    }
+}
 
 /// The fields of a `router` object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,17 +75,20 @@ pub fn plan(
             ..RouterPlan::default()
         });
     };
-    let is_known = |name: &String| {
-        PROVIDERS.contains(&name.as_str()) || catalog.has(PluginKind::Provider, name)
-    };
-    let provider = fields.provider.as_deref().map(normal).filter(is_known);
+    let sent = fields.provider.as_deref().map(normal);
+    let provider = sent.as_deref().and_then(|name| {
+        if catalog.has(PluginKind::Provider, name) {
+            return Some(name.to_owned());
+        }
+        provider_of(name).map(str::to_owned)
+    });
     let mode = match fields.mode.as_deref().map(normal).as_deref() {
         Some("off") => return Ok(RouterPlan::default()),
         Some("first") => RouterMode::First,
         _ => RouterMode::Fallback,
     };
     if mode == RouterMode::First {
-        check_first(provider.as_deref(), fields.token.as_ref())?;
+        check_first(sent.as_deref(), provider.is_some(), fields.token.as_ref())?;
     }
     if fields.credentials.len() > CREDENTIALS_MAX {
         let reason = format!(
@@ -87,15 +108,44 @@ pub fn plan(
         token: fields.token,
         credentials: fields.credentials,
         is_pinned: false,
+        request: None,
     })
 }
 
-fn check_first(provider: Option<&str>, token: Option<&Secret>) -> Result<(), PlanError> {
-    if provider.is_none() {
-        let reason = format!(
-            "`mode` `first` needs a `provider`, one of {}",
-            PROVIDERS.join(", ")
-        );
+/// The provider that a name means: its own, or its vendor's, written in any way (`Bright Data`,
+/// `scrape.do`). `None` for a name that is not known.
+pub fn provider_of(name: &str) -> Option<&'static str> {
+    let letters = |text: &str| -> String {
+        let letters = text.chars().filter(char::is_ascii_alphanumeric);
+        letters.map(|letter| letter.to_ascii_lowercase()).collect()
+    };
+    let mut known = PROVIDERS.iter();
+    let found = known.find(|(own, vendor)| *own == name || *vendor == letters(name));
+    found.map(|(own, _)| *own)
+}
+
+/// The vendor's name of a provider.
+pub fn vendor_of(provider: &str) -> Option<&'static str> {
+    let mut known = PROVIDERS.iter();
+    let found = known.find(|(own, _)| *own == provider);
+    found.map(|(_, vendor)| *vendor)
+}
+
+fn check_first(
+    sent: Option<&str>,
+    is_known: bool,
+    token: Option<&Secret>,
+) -> Result<(), PlanError> {
+    if !is_known {
+        let known = PROVIDERS.map(|(own, vendor)| format!("{own} ({vendor})"));
+        let known = known.join(", ");
+        let reason = match sent {
+            Some(name) if !name.is_empty() => {
+                let name: String = name.chars().take(40).collect();
+                format!("there is no `provider` `{name}`, use one of {known}")
+            }
+            _ => format!("`mode` `first` needs a `provider`, one of {known}"),
+        };
         return Err(PlanError::new("router", reason));
     }
     if token.is_none() {
@@ -160,6 +210,35 @@ mod tests {
             false,
             fallback,
             Some("provider_11"),
+        );
+    }
+
+    #[test]
+    fn a_vendors_name_means_its_provider() {
+        let check = |name: &str, expected: Option<&str>| {
+            let plan = planned(fields(None, Some(name), false)).expect("accepted");
+            assert_eq!(plan.provider.as_deref(), expected, "{name}");
+        };
+        check("scrapingbee", Some("provider_2"));
+        check(" ScrapingBee ", Some("provider_2"));
+        check("Bright Data", Some("provider_7"));
+        check("scrape.do", Some("provider_5"));
+        check("provider_10", Some("provider_10"));
+        // The operator's own provider, and a name that nobody has.
+        check("acme", Some("acme"));
+        check("provider_12", None);
+        check("", None);
+        for (own, vendor) in PROVIDERS {
+            assert_eq!(
+                (provider_of(vendor), vendor_of(own)),
+                (Some(own), Some(vendor))
+            );
+        }
+        let error = planned(fields(Some("first"), Some("nobody"), true)).expect_err("refused");
+        let text = error.to_string();
+        assert!(
+            text.contains("`nobody`") && text.contains("provider_1 (zyte)"),
+            "{text}"
         );
     }
 

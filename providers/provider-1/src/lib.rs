@@ -261,21 +261,35 @@ fn failure(reply: &Reply<'_>) -> Failure {
     let kind = text("type").unwrap_or_default();
     let class = match (reply.status, kind) {
         (400 | 422, _) => Class::BadRequest,
-        (403, "/auth/account-suspended") => Class::NoCredit,
+        (402, _) | (403, "/auth/account-suspended") => Class::NoCredit,
         (401 | 403, _) => Class::BadKey,
         (421, _) => Class::TargetUnreachable,
+        // The key still works for every other domain.
+        (429, _) if is_domain_limit(kind) => Class::TargetBlocked,
         (429, _) | (503, "/limits/over-global-limit") => Class::RateLimited,
         (451 | 520, _) => Class::TargetBlocked,
         (500, "/server/timed-out") => Class::ProviderTimeout,
         (200..=299, _) => Class::Drift,
         _ => Class::ProviderError,
     };
-    // The vendor never serves this domain.
-    let is_permanent = reply.status == 451;
+    let retryable = match reply.status {
+        // The vendor never serves this domain.
+        451 => Some(false),
+        429 if is_domain_limit(kind) => reply.retry_after().map(|_| true),
+        _ => None,
+    };
     Failure::quoting_some(class, reply, text("detail").or(text("title")))
         .request_id(reply.header("request-id"))
         .code_some(text("type").filter(|kind| !kind.is_empty()))
-        .retryable(is_permanent.then_some(false))
+        .retryable(retryable)
+}
+
+/// Whether this is the problem type of a rate limit for the page's domain alone.
+fn is_domain_limit(kind: &str) -> bool {
+    matches!(
+        kind,
+        "/limits/over-domain-limit" | "/limits/over-org-domain-limit"
+    )
 }
 
 #[cfg(test)]
@@ -450,7 +464,12 @@ mod tests {
             assert_eq!(failure.retry_after, Some(3));
             assert_eq!(failure.request_id.as_deref(), Some("r1"));
             assert_eq!(failure.cost.charged, Charged::No);
-            assert_eq!(failure.retryable, (status == 451).then_some(false));
+            let retryable = match (status, expected) {
+                (451, _) => Some(false),
+                (429, Class::TargetBlocked) => Some(true),
+                _ => None,
+            };
+            assert_eq!(failure.retryable, retryable);
         };
         check(400, "/request/invalid", Class::BadRequest);
         check(422, "/request/unprocessable", Class::BadRequest);
@@ -460,8 +479,9 @@ mod tests {
         check(403, "/auth/other", Class::BadKey);
         check(421, "/website/domain-unreachable", Class::TargetUnreachable);
         check(429, "/limits/over-user-limit", Class::RateLimited);
-        check(429, "/limits/over-domain-limit", Class::RateLimited);
-        check(429, "/limits/over-org-domain-limit", Class::RateLimited);
+        check(429, "/limits/over-domain-limit", Class::TargetBlocked);
+        check(429, "/limits/over-org-domain-limit", Class::TargetBlocked);
+        check(402, "/auth/other", Class::NoCredit);
         check(503, "/limits/over-global-limit", Class::RateLimited);
         check(503, "/other", Class::ProviderError);
         check(451, "/download/domain-forbidden", Class::TargetBlocked);

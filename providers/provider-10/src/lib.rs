@@ -17,6 +17,8 @@ const PLAIN: &str = "plain";
 const RENDERED: &str = "rendered";
 /// Target statuses that the vendor treats as success, so that it returns their bodies.
 const SUCCESSFUL_STATUSES: [u16; 8] = [400, 401, 403, 404, 410, 429, 500, 503];
+/// Added to the message of a rejected credential.
+const NEWER_KEYS: &str = "; this API takes a user name and a password, keys of the vendor's newer product (`webapi…`) do not fit";
 /// Statuses from here on are the vendor's own and mean a failed job.
 const VENDOR_STATUS_MIN: u16 = 600;
 /// Countries whose names in the vendor's list differ from [`country_name`].
@@ -101,7 +103,11 @@ impl Provider for Oxylabs {
         }
         let page = match result.content {
             Value::String(text) if task.javascript => Page::of_text(task, text),
-            Value::String(text) => Page::of_base64(task, &text)?,
+            // The vendor does not honour `content_encoding` for every page.
+            Value::String(text) => match Page::of_base64(task, &text) {
+                Ok(page) => page,
+                Err(_) => Page::of_text(task, text),
+            },
             Value::Null => return Err(Failure::of_reply(Class::Drift, reply).request_id(id)),
             parsed => Page::of_text(task, parsed.to_string()),
         };
@@ -232,6 +238,7 @@ fn failure(reply: &Reply<'_>) -> Failure {
         204 | 408 => Class::ProviderTimeout,
         400 | 422 => Class::BadRequest,
         401 | 403 => Class::BadKey,
+        402 => Class::NoCredit,
         // 429 means a rate limit as well as an exhausted account; only the message tells them
         // apart.
         429 if words.to_lowercase().contains("out of") => Class::NoCredit,
@@ -239,7 +246,11 @@ fn failure(reply: &Reply<'_>) -> Failure {
         200..=299 => Class::Drift,
         _ => Class::ProviderError,
     };
-    Failure::quoting(class, reply, &words).request_id(reply.header("x-oxylabs-job-id"))
+    let mut failure = Failure::quoting(class, reply, &words);
+    if reply.status == 401 {
+        failure.message.push_str(NEWER_KEYS);
+    }
+    failure.request_id(reply.header("x-oxylabs-job-id"))
 }
 
 #[cfg(test)]
@@ -397,6 +408,13 @@ mod tests {
             Content::Text("gone".to_owned()),
             RENDERED,
         );
+        // Text although base64 was requested.
+        check(
+            &task(),
+            "<p>gone</p>",
+            Content::Text("<p>gone</p>".to_owned()),
+            PLAIN,
+        );
         let talk = converse::<Oxylabs>(&rendered(), &[answer("oops", 503)]);
         assert_eq!(
             (talk.page().status, talk.page().cost.charged),
@@ -433,17 +451,13 @@ mod tests {
         check(200, r#"{"results":[]}"#, Class::Drift);
         check(200, r#"{"results":[{"content":"Z28="}]}"#, Class::Drift);
         check(200, r#"{"results":[{"status_code":200}]}"#, Class::Drift);
-        check(
-            200,
-            r#"{"results":[{"content":"<html>","status_code":200}]}"#,
-            Class::Drift,
-        );
         check(200, "<html>", Class::Drift);
         check(202, "{}", Class::Drift);
         check(204, "", Class::ProviderTimeout);
         check(400, r#"{"message":"no"}"#, Class::BadRequest);
         check(422, r#"{"message":"no"}"#, Class::BadRequest);
         check(401, "", Class::BadKey);
+        check(402, "", Class::NoCredit);
         check(403, "", Class::BadKey);
         check(408, "", Class::ProviderTimeout);
         check(
@@ -458,6 +472,9 @@ mod tests {
         );
         check(500, "oops", Class::ProviderError);
         check(524, "", Class::ProviderError);
+        let talk = converse::<Oxylabs>(&task(), &[reply(401, &[], b"".as_slice())]);
+        let message = &talk.failure().message;
+        assert!(message.contains("`webapi…`"), "{message}");
         let talk = converse::<Oxylabs>(&task(), &[answer("", 612)]);
         assert_eq!(
             (

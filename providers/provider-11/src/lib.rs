@@ -192,6 +192,7 @@ fn failure(reply: &Reply<'_>) -> Failure {
     let class = match reply.status {
         400 | 422 => Class::BadRequest,
         401 | 403 => Class::BadKey,
+        402 => Class::NoCredit,
         // 429 means a rate limit as well as an exhausted account; only the message tells them
         // apart.
         429 if mentions("out of") || mentions("credit") || mentions("quota") => Class::NoCredit,
@@ -379,6 +380,7 @@ mod tests {
         check(204, "", Class::Drift);
         check(400, r#"{"errors":[]}"#, Class::BadRequest);
         check(422, r#"{"errors":[]}"#, Class::BadRequest);
+        check(402, "", Class::NoCredit);
         check(401, "", Class::BadKey);
         check(403, "", Class::BadKey);
         check(429, "Too many requests", Class::RateLimited);

@@ -57,6 +57,7 @@ impl Provider for ScrapingBee {
 
     fn start(task: &Task, (): ()) -> Result<Step, Failure> {
         let timeout = task.time_ms.saturating_sub(GRACE_MS);
+        let headers = task.extra_headers();
         let request = Request::new(&task.method, task.at("/api/v1/"))
             .bearer(KEY)
             .query("url", &task.url)
@@ -69,8 +70,9 @@ impl Provider for ScrapingBee {
             .query_if(task.is_residential(), "premium_proxy", "true")
             .query_some("country_code", task.country_lower())
             .query_some("cookies", task.cookies_with(";"))
-            .query_if(!task.headers.is_empty(), "forward_headers", "true")
-            .prefixed_headers("Spb-", &task.headers)
+            .query_if(!headers.is_empty(), "forward_headers", "true")
+            .prefixed_headers("Spb-", &headers)
+            .header_some("Content-Type", task.body_type())
             .body(task.body.clone());
         let wait = task.wait_ms.map(|ms| ms.min(WAIT_MS_MAX).to_string());
         let request = request
@@ -153,6 +155,7 @@ fn failure(reply: &Reply<'_>) -> Failure {
         // 401 means a wrong key as well as an exhausted quota; only the message tells them apart.
         401 if mentions("credit") || mentions("limit") => Class::NoCredit,
         401 | 403 => Class::BadKey,
+        402 => Class::NoCredit,
         429 => Class::RateLimited,
         200..=299 => Class::Drift,
         _ => Class::ProviderError,
@@ -191,6 +194,29 @@ mod tests {
     }
 
     #[test]
+    fn the_type_of_a_body_is_that_of_the_call() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let check = |headers: Vec<(String, String)>, expected: &[(String, String)]| {
+            let task = Task {
+                method: "POST".to_owned(),
+                body: b"x=1".to_vec(),
+                headers,
+                ..task()
+            };
+            let talk = converse::<ScrapingBee>(&task, &[]);
+            assert_eq!(talk.first().headers, expected);
+            let forwards = talk.first().query_value("forward_headers");
+            assert_eq!(forwards.is_some(), expected.len() > 1);
+        };
+        let form = pair("Content-Type", "application/x-www-form-urlencoded");
+        check(Vec::new(), &[form]);
+        let json = pair("Content-Type", "application/json");
+        check(vec![json.clone()], std::slice::from_ref(&json));
+        let mixed = vec![json.clone(), pair("Accept", "a/b")];
+        check(mixed, &[pair("Spb-Accept", "a/b"), json]);
+    }
+
+    #[test]
     fn the_body_is_the_page_and_headers_are_metadata() {
         let answered = reply(
             404,
@@ -225,6 +251,7 @@ mod tests {
             r#"{"message":"Monthly API calls limit reached"}"#,
             Class::NoCredit,
         );
+        check(402, "", Class::NoCredit);
         check(429, "", Class::RateLimited);
         check(500, "oops", Class::ProviderError);
         check(200, "", Class::Drift);

@@ -69,8 +69,9 @@ impl Provider for ScraperApi {
             let message = format!("the header `{name}` does not reach the target");
             return Err(Failure::new(Class::Unsupported, message));
         }
-        let cookies = task.cookie_line();
-        let keep_headers = !task.headers.is_empty() || cookies.is_some();
+        let (headers, cookies) = (task.extra_headers(), task.cookie_line());
+        // The vendor advises against it: its own headers are blocked less often.
+        let keep_headers = !headers.is_empty() || cookies.is_some();
         let request = Request::new(&task.method, task.at("/"))
             .query("url", &task.url)
             .query("render", if task.javascript { "true" } else { "false" })
@@ -81,8 +82,9 @@ impl Provider for ScraperApi {
                 task.wait_for.as_ref().map(|wait| &wait.selector),
             )
             .query_if(keep_headers, "keep_headers", "true")
-            .prefixed_headers("", &task.headers)
+            .prefixed_headers("", &headers)
             .header_some("Cookie", cookies)
+            .header_some("Content-Type", task.body_type())
             .body(task.body.clone());
         let request = if settings.key_in_query {
             request.secret_query("api_key", KEY)
@@ -133,11 +135,13 @@ fn vendor_failure(reply: &Reply<'_>) -> Failure {
     let mentions = |word: &str| reply.text().to_lowercase().contains(word);
     let class = match reply.status {
         400 => Class::BadRequest,
-        // 403 means an exhausted account as well as a feature outside the plan; only the message
-        // tells them apart.
+        // 403 means an exhausted account, a feature outside the plan, or a site that blocks the
+        // vendor; only the message tells them apart. A wrong key is a 401.
         403 if mentions("credit") || mentions("exhausted") || mentions("limit") => Class::NoCredit,
         403 if mentions("plan") => Class::BadRequest,
-        401 | 403 => Class::BadKey,
+        403 => Class::TargetBlocked,
+        401 => Class::BadKey,
+        402 => Class::NoCredit,
         429 => Class::RateLimited,
         200..=299 => Class::Drift,
         _ => Class::ProviderError,
@@ -206,7 +210,11 @@ mod tests {
         check("keep_headers", "true");
         assert_eq!(
             request.headers,
-            [pair("Accept", "a/b"), pair("Cookie", "n=v; m=w")]
+            [
+                pair("Accept", "a/b"),
+                pair("Cookie", "n=v; m=w"),
+                pair("Content-Type", "application/x-www-form-urlencoded")
+            ]
         );
         assert_eq!(
             (request.method.as_str(), request.body.as_slice()),
@@ -214,6 +222,20 @@ mod tests {
         );
         let query = Credential::Query("api_key".to_owned(), KEY.to_owned());
         assert_eq!(request.credentials, [query]);
+    }
+
+    #[test]
+    fn the_type_of_a_body_keeps_no_headers() {
+        let json = pair("Content-Type", "application/json");
+        let task = Task {
+            method: "POST".to_owned(),
+            body: b"{}".to_vec(),
+            headers: vec![json.clone()],
+            ..task()
+        };
+        let talk = converse::<ScraperApi>(&task, &[]);
+        assert_eq!(talk.first().query_value("keep_headers"), None);
+        assert_eq!(talk.first().headers, [json]);
     }
 
     #[test]
@@ -284,7 +306,8 @@ mod tests {
             Class::NoCredit,
         );
         check(403, "Your plan does not have premium", Class::BadRequest);
-        check(403, "Forbidden", Class::BadKey);
+        check(403, "Forbidden", Class::TargetBlocked);
+        check(402, "", Class::NoCredit);
         check(429, "", Class::RateLimited);
         check(500, "", Class::ProviderError);
         check(502, "", Class::ProviderError);

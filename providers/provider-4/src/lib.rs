@@ -13,10 +13,41 @@ use trawl_sdk::provider::{
 /// Adapter for the Scrapfly Web Scraping API.
 pub struct Scrapfly;
 
+/// Operator settings.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Whether the vendor may bypass protection against bots.
+    pub asp: bool,
+    /// Most credits that a page may cost with it.
+    pub cost_budget: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            asp: true,
+            cost_budget: 100,
+        }
+    }
+}
+
+/// JSON Schema of [`Settings`].
+const SETTINGS: &str = r#"{
+    "type": "object",
+    "additionalProperties": false,
+    "properties": {
+        "asp": { "type": "boolean", "default": true, "description": "Bypasses protection against bots; costs more only where a site blocks" },
+        "cost_budget": { "type": "integer", "minimum": 1, "default": 100, "description": "Most credits of a page with `asp`; not above the price table's `most`" }
+    }
+}"#;
+
 const KEY: &str = "PROVIDER4_KEY";
 const CREDIT: &str = "credit";
 /// Range of the `timeout` parameter in milliseconds.
 const TIMEOUT_MS: (u32, u32) = (15_000, 155_000);
+/// Least `timeout` with `asp`: the vendor needs several attempts.
+const ASP_TIMEOUT_MS_MIN: u32 = 30_000;
 /// Time for the vendor to deliver the response after `timeout` has passed.
 const GRACE_MS: u32 = 5_000;
 /// Error code of a target that answered with an error status. The result still has its page.
@@ -25,7 +56,7 @@ const BAD_UPSTREAM_RESPONSE: &str = "ERR::SCRAPE::BAD_UPSTREAM_RESPONSE";
 trawl_sdk::export!(provider: Scrapfly);
 
 impl Provider for Scrapfly {
-    type Settings = ();
+    type Settings = Settings;
 
     fn describe() -> Description {
         let always = Abilities::SERVES
@@ -51,10 +82,17 @@ impl Provider for Scrapfly {
         .rendered(always | in_browser)
         .units(&[CREDIT])
         .seconds(160)
+        .settings_schema(SETTINGS)
     }
 
-    fn start(task: &Task, (): ()) -> Result<Step, Failure> {
+    fn start(task: &Task, settings: Settings) -> Result<Step, Failure> {
         let timeout = task.time_ms.saturating_sub(GRACE_MS);
+        let timeout_min = if settings.asp {
+            ASP_TIMEOUT_MS_MIN
+        } else {
+            TIMEOUT_MS.0
+        };
+        let budget = settings.asp.then(|| settings.cost_budget.to_string());
         let pool = if task.is_residential() {
             "public_residential_pool"
         } else {
@@ -69,8 +107,10 @@ impl Provider for Scrapfly {
             .query("retry", "false")
             .query(
                 "timeout",
-                &timeout.clamp(TIMEOUT_MS.0, TIMEOUT_MS.1).to_string(),
+                &timeout.clamp(timeout_min, TIMEOUT_MS.1).to_string(),
             )
+            .query_if(settings.asp, "asp", "true")
+            .query_some("cost_budget", budget)
             .query("proxy_pool", pool)
             .query_some("country", task.country_lower())
             .query_some("rendering_wait", task.wait_ms.map(|ms| ms.to_string()))
@@ -89,7 +129,7 @@ impl Provider for Scrapfly {
         Ok(request.send())
     }
 
-    fn resume(task: &Task, (): (), memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
+    fn resume(task: &Task, _: Settings, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         if !memo.is_empty() {
             return large_page(task, memo, reply);
         }
@@ -307,10 +347,13 @@ fn class(status: u16, code: &str, words: &str) -> Class {
         "ERR::SCRAPE::CONFIG_ERROR" => Class::BadRequest,
         "ERR::SCRAPE::NETWORK_ERROR" => Class::TargetUnreachable,
         "ERR::SCRAPE::OPERATION_TIMEOUT" => Class::ProviderTimeout,
-        "ERR::SCRAPE::QUOTA_LIMIT_REACHED" | "ERR::THROTTLE::MAX_API_CREDIT_BUDGET_EXCEEDED" => {
-            Class::NoCredit
-        }
+        "ERR::THROTTLE::MAX_API_CREDIT_BUDGET_EXCEEDED" => Class::NoCredit,
         BAD_UPSTREAM_RESPONSE => Class::TargetFailed,
+        // Of the account, of a project.
+        _ if code.ends_with("QUOTA_LIMIT_REACHED") => Class::NoCredit,
+        _ if code.ends_with("UPSTREAM_TIMEOUT") => Class::TargetUnreachable,
+        // The page would cost more than `cost_budget`.
+        _ if code.ends_with("COST_BUDGET_LIMIT") => Class::TargetBlocked,
         _ if code.starts_with("ERR::SCRAPE::DNS") => Class::TargetUnreachable,
         _ if code.starts_with("ERR::THROTTLE::") => Class::RateLimited,
         _ if code.starts_with("ERR::ASP::") => Class::TargetBlocked,

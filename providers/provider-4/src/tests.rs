@@ -56,11 +56,31 @@ fn a_minimal_request_states_its_switches() {
     assert_eq!(
         request.url,
         "https://api.scrapfly.io/scrape?url=https%3A%2F%2Fshop.example%2Fa%3Fb%3D1%26c%3D2%23d\
-         &render_js=false&cache=false&retry=false&timeout=55000&proxy_pool=public_datacenter_pool"
+         &render_js=false&cache=false&retry=false&timeout=55000&asp=true&cost_budget=100\
+         &proxy_pool=public_datacenter_pool"
     );
     let key = Credential::Query("key".to_owned(), KEY.to_owned());
     assert_eq!(request.credentials, [key]);
     assert_eq!((request.method.as_str(), request.headers.len()), ("GET", 0));
+}
+
+#[test]
+fn the_bypass_of_protection_is_a_setting() {
+    let check = |settings: &str, timeout: &str, asp: Option<&str>, budget: Option<&str>| {
+        let task = Task {
+            settings: settings.to_owned(),
+            time_ms: 10_000,
+            ..task()
+        };
+        let talk = converse::<Scrapfly>(&task, &[]);
+        let value = |name: &str| talk.first().query_value(name);
+        assert_eq!(value("timeout").as_deref(), Some(timeout), "{settings}");
+        assert_eq!(value("asp").as_deref(), asp, "{settings}");
+        assert_eq!(value("cost_budget").as_deref(), budget, "{settings}");
+    };
+    check("{}", "30000", Some("true"), Some("100"));
+    check(r#"{"cost_budget":60}"#, "30000", Some("true"), Some("60"));
+    check(r#"{"asp":false}"#, "15000", None, None);
 }
 
 #[test]
@@ -221,6 +241,25 @@ fn failures_of_a_scrape_have_their_classes() {
         "ERR::SCRAPE::QUOTA_LIMIT_REACHED",
         "w",
         Class::NoCredit,
+    );
+    check(
+        429,
+        "ERR::THROTTLE::PROJECT_QUOTA_LIMIT_REACHED",
+        "w",
+        Class::NoCredit,
+    );
+    check(429, "PROJECT_QUOTA_LIMIT_REACHED", "w", Class::NoCredit);
+    check(
+        422,
+        "ERR::SCRAPE::UPSTREAM_TIMEOUT",
+        "w",
+        Class::TargetUnreachable,
+    );
+    check(
+        422,
+        "ERR::SCRAPE::COST_BUDGET_LIMIT",
+        "w",
+        Class::TargetBlocked,
     );
     check(
         429,

@@ -58,7 +58,8 @@ impl Provider for ScrapeDo {
 
     fn start(task: &Task, (): ()) -> Result<Step, Failure> {
         let timeout = task.time_ms.saturating_sub(GRACE_MS);
-        let has_headers = !task.headers.is_empty();
+        let headers = task.extra_headers();
+        let has_headers = !headers.is_empty();
         // The vendor ignores `setCookies` when headers are forwarded; cookies are then sent as a
         // header.
         let (in_query, in_header) = if has_headers {
@@ -80,8 +81,9 @@ impl Provider for ScrapeDo {
             .query_some("geoCode", task.country_lower())
             .query_some("setCookies", in_query.map(|pairs| format!("{pairs};")))
             .query_if(has_headers, "extraHeaders", "true")
-            .prefixed_headers("sd-", &task.headers)
+            .prefixed_headers("sd-", &headers)
             .header_some("sd-Cookie", in_header)
+            .header_some("Content-Type", task.body_type())
             .body(task.body.clone());
         let script = task
             .script
@@ -180,6 +182,7 @@ fn failure(reply: &Reply<'_>) -> Failure {
         // tells them apart. The causes next to it may name both.
         401 if mentions("credit") || mentions("suspend") || mentions("limit") => Class::NoCredit,
         401 | 403 => Class::BadKey,
+        402 => Class::NoCredit,
         429 => Class::RateLimited,
         // The vendor reports an unreachable target in the same way.
         502 => Class::TargetBlocked,
@@ -274,7 +277,11 @@ mod tests {
         assert_eq!(request.query_value("fullScreenShot"), None);
         assert_eq!(
             request.headers,
-            [pair("sd-Accept", "a/b"), pair("sd-Cookie", "n=v; m=w")]
+            [
+                pair("sd-Accept", "a/b"),
+                pair("sd-Cookie", "n=v; m=w"),
+                pair("Content-Type", "application/x-www-form-urlencoded")
+            ]
         );
         assert_eq!(
             (request.method.as_str(), request.body.as_slice()),
@@ -284,6 +291,23 @@ mod tests {
         let talk = converse::<ScrapeDo>(&Task { screenshot, ..task }, &[]);
         let full = talk.first().query_value("fullScreenShot");
         assert_eq!(full.as_deref(), Some("true"));
+    }
+
+    #[test]
+    fn the_type_of_a_body_is_that_of_the_call() {
+        let json = pair("Content-Type", "application/json");
+        let task = Task {
+            method: "POST".to_owned(),
+            body: b"{}".to_vec(),
+            headers: vec![json.clone()],
+            cookies: vec![pair("n", "v")],
+            ..task()
+        };
+        let talk = converse::<ScrapeDo>(&task, &[]);
+        let request = talk.first();
+        assert_eq!(request.query_value("extraHeaders"), None);
+        assert_eq!(request.query_value("setCookies").as_deref(), Some("n=v;"));
+        assert_eq!(request.headers, [json]);
     }
 
     #[test]
@@ -369,6 +393,7 @@ mod tests {
         check(401, "token not found", Class::BadKey);
         check(401, "Your subscription is suspended", Class::NoCredit);
         check(401, "You have no credits left", Class::NoCredit);
+        check(402, "pay first", Class::NoCredit);
         check(429, "too many", Class::RateLimited);
         check(502, "target failed", Class::TargetBlocked);
         check(510, "canceled", Class::ProviderTimeout);

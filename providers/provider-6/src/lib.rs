@@ -26,6 +26,8 @@ const VENDOR_HEADERS: [&str; 4] = [
 ];
 /// Error code of a 404 from the target.
 const TARGET_NOT_FOUND: &str = "RESP002";
+/// What the vendor's error codes start with; a number follows.
+const CODE_PREFIXES: [&str; 5] = ["AUTH", "BLK", "CTX", "REQS", "RESP"];
 /// Maximum of the `wait` parameter in milliseconds.
 const WAIT_MS_MAX: u32 = 30_000;
 
@@ -70,8 +72,8 @@ impl Provider for ZenRows {
             let message = "the header `authorization` does not reach the target";
             return Err(Failure::new(Class::Unsupported, message));
         }
-        let cookies = task.cookie_line();
-        let custom_headers = !task.headers.is_empty() || cookies.is_some();
+        let (headers, cookies) = (task.extra_headers(), task.cookie_line());
+        let custom_headers = !headers.is_empty() || cookies.is_some();
         let request = Request::new(&task.method, task.at("/v1/"))
             .secret_query("apikey", KEY)
             .query("url", &task.url)
@@ -82,8 +84,9 @@ impl Provider for ZenRows {
             .query_if(task.is_residential(), "premium_proxy", "true")
             .query_some("proxy_country", task.country_lower())
             .query_if(custom_headers, "custom_headers", "true")
-            .prefixed_headers("", &task.headers)
+            .prefixed_headers("", &headers)
             .header_some("Cookie", cookies)
+            .header_some("Content-Type", task.body_type())
             .body(task.body.clone());
         let wait = task.wait_ms.map(|ms| ms.min(WAIT_MS_MAX).to_string());
         let script = task
@@ -175,14 +178,24 @@ struct Problem {
 }
 
 /// The vendor's problem document, if this is one. Only its media type and code distinguish it from
-/// a problem document of the target.
+/// a problem document of the target. Some have the media type of any JSON; there the code must be
+/// one of the vendor's.
 fn problem(reply: &Reply<'_>) -> Option<Problem> {
     let media = reply.header("content-type")?.to_lowercase();
     if media.starts_with("application/problem+json") {
-        reply.json().ok()
-    } else {
-        None
+        return reply.json().ok();
     }
+    if reply.status < 400 || !media.starts_with("application/json") {
+        return None;
+    }
+    let problem: Problem = reply.json().ok()?;
+    is_vendor_code(&problem.code).then_some(problem)
+}
+
+/// Whether this is a code of the vendor: a known prefix and a number.
+fn is_vendor_code(code: &str) -> bool {
+    let mut numbers = CODE_PREFIXES.iter().filter_map(|it| code.strip_prefix(it));
+    numbers.any(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn problem_failure(problem: &Problem, reply: &Reply<'_>) -> Failure {
@@ -309,12 +322,30 @@ mod tests {
         assert_eq!(request.query_value("screenshot"), None);
         assert_eq!(
             request.headers,
-            [pair("Accept", "a/b"), pair("Cookie", "n=v; m=w")]
+            [
+                pair("Accept", "a/b"),
+                pair("Cookie", "n=v; m=w"),
+                pair("Content-Type", "application/x-www-form-urlencoded")
+            ]
         );
         assert_eq!(
             (request.method.as_str(), request.body.as_slice()),
             ("POST", b"x=1".as_slice())
         );
+    }
+
+    #[test]
+    fn the_type_of_a_body_is_no_custom_header() {
+        let json = pair("Content-Type", "application/json");
+        let task = Task {
+            method: "POST".to_owned(),
+            body: b"{}".to_vec(),
+            headers: vec![json.clone()],
+            ..task()
+        };
+        let talk = converse::<ZenRows>(&task, &[]);
+        assert_eq!(talk.first().query_value("custom_headers"), None);
+        assert_eq!(talk.first().headers, [json]);
     }
 
     #[test]
@@ -374,6 +405,36 @@ mod tests {
         let talk = converse::<ZenRows>(&task(), &[reply(409, &headers, body)]);
         let page = talk.page();
         assert_eq!((page.status, &page.content), (Some(409), &Content::Reply));
+    }
+
+    #[test]
+    fn a_problem_with_the_media_type_of_any_json_is_a_failure() {
+        let check = |status: u16, code: &str, expected: Option<Class>| {
+            let body = json!({"code": code, "title": "Title", "status": status});
+            let headers = [
+                ("content-type", "application/json"),
+                ("x-request-id", "r1"),
+                ("concurrency-limit", "5"),
+            ];
+            let answered = reply(status, &headers, body.to_string().into_bytes());
+            let talk = converse::<ZenRows>(&task(), &[answered]);
+            match expected {
+                Some(class) => {
+                    assert_eq!(talk.class(), class, "{status} {code}");
+                    assert_eq!(talk.failure().cost.charged, Charged::No);
+                }
+                None => assert_eq!(talk.page().status, Some(status), "{status} {code}"),
+            }
+        };
+        check(401, "AUTH002", Some(Class::BadKey));
+        check(402, "AUTH004", Some(Class::NoCredit));
+        check(429, "AUTH008", Some(Class::RateLimited));
+        check(429, "AUTH006", Some(Class::RateLimited));
+        // The target has codes of its own.
+        check(401, "AUTH", None);
+        check(401, "AUTH00X", None);
+        check(402, "E402", None);
+        check(200, "AUTH002", None);
     }
 
     #[test]

@@ -20,6 +20,10 @@ const TOKEN: &str = "PROVIDER8_TOKEN";
 const WAIT_SECONDS_MAX: u32 = 60;
 /// Time reserved for the two exchanges after the run.
 const GRACE_MS: u32 = 10_000;
+/// Requests about a run that are repeated because the vendor failed: the run goes on meanwhile.
+const MISSES_MAX: u32 = 4;
+/// Delay before the first repetition, and the longest; it doubles in between.
+const AGAIN_MS: (u32, u32) = (1_000, 5_000);
 /// Error texts of the actors for an unreachable target.
 const UNREACHABLE: [&str; 8] = [
     "enotfound",
@@ -31,6 +35,9 @@ const UNREACHABLE: [&str; 8] = [
     "err_address_unreachable",
     "timed out",
 ];
+
+/// Default of [`Settings::max_charge_usd`].
+const MAX_CHARGE_USD: f64 = 0.02;
 
 /// Operator settings.
 #[derive(Clone, Debug, Deserialize)]
@@ -44,6 +51,8 @@ pub struct Settings {
     pub memory_mb: Option<u32>,
     /// Timeout of a run in seconds.
     pub run_seconds: u32,
+    /// Most dollars that a run of an actor with a price per event may cost.
+    pub max_charge_usd: Option<Number>,
 }
 
 impl Default for Settings {
@@ -53,6 +62,7 @@ impl Default for Settings {
             playwright_actor: "apify~playwright-scraper".to_owned(),
             memory_mb: None,
             run_seconds: 120,
+            max_charge_usd: Number::from_f64(MAX_CHARGE_USD),
         }
     }
 }
@@ -64,7 +74,8 @@ const SETTINGS_SCHEMA: &str = r#"{
         "cheerio_actor": { "type": "string", "description": "Actor for pages without JavaScript", "default": "apify~cheerio-scraper" },
         "playwright_actor": { "type": "string", "description": "Actor for JavaScript-rendered pages", "default": "apify~playwright-scraper" },
         "memory_mb": { "type": "integer", "minimum": 128, "description": "Memory of a run in MiB, a power of two; the actor's default if unset" },
-        "run_seconds": { "type": "integer", "minimum": 1, "description": "Timeout of a run in seconds", "default": 120 }
+        "run_seconds": { "type": "integer", "minimum": 1, "description": "Timeout of a run in seconds", "default": 120 },
+        "max_charge_usd": { "type": "number", "exclusiveMinimum": 0, "description": "Most dollars that a run may cost, for actors with a price per event; not above the price table's `most`", "default": 0.02 }
     }
 }"#;
 
@@ -112,35 +123,40 @@ impl Provider for Apify {
             .bearer(TOKEN)
             .query("timeout", &seconds.to_string())
             .query_some("memory", settings.memory_mb.map(|mb| mb.to_string()))
+            .query_some(
+                "maxTotalChargeUsd",
+                settings.max_charge_usd.map(|usd| usd.to_string()),
+            )
             .query("waitForFinish", &wait_seconds(task, 0).to_string());
         Ok(request.json(&input::input(task, seconds)?).send())
     }
 
     fn resume(task: &Task, _: Settings, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         if memo.is_empty() {
-            return after_poll(task, 0, reply);
+            return after_poll(task, &Polls::default(), reply);
         }
         let broken = |_| Failure::new(Class::ProviderError, "the memo is invalid");
-        match serde_json::from_slice(memo).map_err(broken)? {
-            Memo::Running { run, spent_ms } => after_poll(task, spent_ms, reply)
-                .map_err(|failure| with_unknown_cost(failure, &run)),
-            Memo::Priced { run } => {
-                let run = read_run(reply).map_err(|failure| with_unknown_cost(failure, &run))?;
-                let path = format!("/v2/datasets/{}/items", run.default_dataset_id);
-                let request = Request::get(task.at(&path)).bearer(TOKEN);
-                let usd = run.usage_total_usd.as_ref().map(Number::to_string);
-                let memo = Memo::Ended {
-                    run: run.id.clone(),
-                    usd,
+        let memo: Memo = serde_json::from_slice(memo).map_err(broken)?;
+        if is_passing(reply) && memo.polls.n_misses < MISSES_MAX {
+            return Ok(again(task, memo, reply));
+        }
+        let unknown_cost = |failure: Failure| with_unknown_cost(failure, &memo.run);
+        match &memo.phase {
+            Phase::Running => after_poll(task, &memo.polls, reply).map_err(unknown_cost),
+            Phase::Priced => {
+                let run = read_run(reply).map_err(unknown_cost)?;
+                let phase = Phase::Ended {
+                    dataset: run.default_dataset_id,
+                    usd: run.usage_total_usd.as_ref().map(Number::to_string),
                 };
-                Ok(next(task, request, &memo, &run.id))
+                Ok(next(task, &Memo { phase, ..memo }))
             }
-            Memo::Ended { run, usd } => {
-                let usd = usd.and_then(|usd| Cost::reported(USD, &usd));
+            Phase::Ended { usd, .. } => {
+                let usd = usd.as_ref().and_then(|usd| Cost::reported(USD, usd));
                 let cost = usd.unwrap_or_else(Cost::unknown);
                 match page(task, reply) {
-                    Ok(page) => Ok(page.request_id(Some(&run)).cost(cost).done()),
-                    Err(failure) => Err(failure.request_id(Some(&run)).cost(cost)),
+                    Ok(page) => Ok(page.request_id(Some(&memo.run)).cost(cost).done()),
+                    Err(failure) => Err(failure.request_id(Some(&memo.run)).cost(cost)),
                 }
             }
         }
@@ -149,14 +165,35 @@ impl Provider for Apify {
 
 /// State of the conversation between two exchanges.
 #[derive(Deserialize, Serialize)]
-#[serde(tag = "phase", rename_all = "snake_case")]
-enum Memo {
-    /// Polling the run; `spent_ms` is the time spent in earlier exchanges.
-    Running { run: String, spent_ms: u32 },
+struct Memo {
+    /// The run.
+    run: String,
+    polls: Polls,
+    phase: Phase,
+}
+
+/// Earlier exchanges about a run.
+#[derive(Clone, Default, Deserialize, Serialize)]
+struct Polls {
+    /// Time that they took.
+    spent_ms: u32,
+    /// Those that the vendor failed to answer.
+    n_misses: u32,
+}
+
+/// What the last request was for.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Phase {
+    /// Polling the run.
+    Running,
     /// Reading the cost of the finished run.
-    Priced { run: String },
+    Priced,
     /// Reading the page.
-    Ended { run: String, usd: Option<String> },
+    Ended {
+        dataset: String,
+        usd: Option<String>,
+    },
 }
 
 /// Value of `waitForFinish`: how long the vendor may hold the request, in seconds.
@@ -165,11 +202,45 @@ fn wait_seconds(task: &Task, spent_ms: u32) -> u32 {
     (left_ms.saturating_sub(GRACE_MS) / 1000).clamp(1, WAIT_SECONDS_MAX)
 }
 
-/// The step after the start of a run. If the conversation is cancelled, the run is aborted;
-/// otherwise it would keep costing money.
-fn next(task: &Task, request: Request, memo: &Memo, run: &str) -> Step {
-    let abort = Request::post(task.at(&format!("/v2/actor-runs/{run}/abort"))).bearer(TOKEN);
+/// The request of this phase. If the conversation is cancelled, the run is aborted; otherwise it
+/// would keep costing money.
+fn next(task: &Task, memo: &Memo) -> Step {
+    let path = format!("/v2/actor-runs/{}", memo.run);
+    let request = match &memo.phase {
+        Phase::Running => {
+            let wait = wait_seconds(task, memo.polls.spent_ms).to_string();
+            Request::get(task.at(&path)).query("waitForFinish", &wait)
+        }
+        Phase::Priced => Request::get(task.at(&path)),
+        Phase::Ended { dataset, .. } => {
+            Request::get(task.at(&format!("/v2/datasets/{dataset}/items")))
+        }
+    };
+    let abort = Request::post(task.at(&format!("{path}/abort"))).bearer(TOKEN);
+    let request = request.bearer(TOKEN);
     request.send_with(json!(memo).to_string()).on_cancel(abort)
+}
+
+/// Whether the vendor failed in a way that passes: the run is not concerned.
+fn is_passing(reply: &Reply<'_>) -> bool {
+    matches!(reply.status, 408 | 429 | 500..=599)
+}
+
+/// The same request again: a failure here would make the host start a second run.
+fn again(task: &Task, mut memo: Memo, reply: &Reply<'_>) -> Step {
+    let doubled = AGAIN_MS.0 << memo.polls.n_misses.min(MISSES_MAX);
+    let asked = reply
+        .retry_after()
+        .map(|seconds| seconds.saturating_mul(1000));
+    let delay_ms = asked.unwrap_or(doubled).min(AGAIN_MS.1);
+    memo.polls.n_misses += 1;
+    memo.polls.spent_ms = spent(&memo.polls, reply).saturating_add(delay_ms);
+    next(task, &memo).after_ms(delay_ms)
+}
+
+/// Time that the exchanges took with this one.
+fn spent(polls: &Polls, reply: &Reply<'_>) -> u32 {
+    polls.spent_ms.saturating_add(reply.elapsed_ms)
 }
 
 /// An actor run.
@@ -202,28 +273,21 @@ fn read_run(reply: &Reply<'_>) -> Result<Run, Failure> {
 }
 
 /// The step after a response with the state of the run.
-fn after_poll(task: &Task, spent_ms: u32, reply: &Reply<'_>) -> Result<Step, Failure> {
+fn after_poll(task: &Task, polls: &Polls, reply: &Reply<'_>) -> Result<Step, Failure> {
     let run = read_run(reply)?;
-    let request = Request::get(task.at(&format!("/v2/actor-runs/{}", run.id))).bearer(TOKEN);
+    let polls = Polls {
+        spent_ms: spent(polls, reply),
+        ..polls.clone()
+    };
+    let step = |phase| {
+        let run = run.id.clone();
+        Ok(next(task, &Memo { run, polls, phase }))
+    };
     let class = match run.status.as_str() {
-        "SUCCEEDED" => {
-            let memo = Memo::Priced {
-                run: run.id.clone(),
-            };
-            return Ok(next(task, request, &memo, &run.id));
-        }
+        "SUCCEEDED" => return step(Phase::Priced),
         "TIMED-OUT" => Class::ProviderTimeout,
         "FAILED" | "ABORTED" => Class::ProviderError,
-        _ => {
-            let spent_ms = spent_ms.saturating_add(reply.elapsed_ms);
-            let wait = wait_seconds(task, spent_ms).to_string();
-            let request = request.query("waitForFinish", &wait);
-            let memo = Memo::Running {
-                run: run.id.clone(),
-                spent_ms,
-            };
-            return Ok(next(task, request, &memo, &run.id));
-        }
+        _ => return step(Phase::Running),
     };
     let failure = Failure::new(
         class,
@@ -339,9 +403,21 @@ fn vendor_failure(reply: &Reply<'_>) -> Failure {
         _ => Class::ProviderError,
     };
     match reply.json::<Envelope>() {
-        Ok(body) => Failure::quoting(class, reply, &body.error.message).code(&body.error.kind),
+        Ok(Envelope { error }) => {
+            let class = if is_limit(&error.kind, &error.message) {
+                Class::NoCredit
+            } else {
+                class
+            };
+            Failure::quoting(class, reply, &error.message).code(&error.kind)
+        }
         Err(_) => Failure::of_reply(class, reply),
     }
+}
+
+/// Whether the account is at its spending limit, which the vendor reports with several statuses.
+fn is_limit(kind: &str, message: &str) -> bool {
+    kind == "platform-feature-disabled" || message.to_lowercase().contains("usage hard limit")
 }
 
 #[cfg(test)]

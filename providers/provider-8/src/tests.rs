@@ -44,7 +44,7 @@ fn each_mode_has_its_actor() {
     assert_eq!(request.method, "POST");
     assert_eq!(
         request.url,
-        "https://api.apify.com/v2/actors/apify~cheerio-scraper/runs?timeout=120&waitForFinish=60"
+        "https://api.apify.com/v2/actors/apify~cheerio-scraper/runs?timeout=120&maxTotalChargeUsd=0.02&waitForFinish=60"
     );
     assert_eq!(request.credentials, [Credential::Bearer(TOKEN.to_owned())]);
     let mut body = request.body_json();
@@ -87,12 +87,13 @@ fn a_request_has_every_option() {
         country: Some("DE".to_owned()),
         pool: Pool::Residential,
         time_ms: 40_000,
-        settings: r#"{"playwright_actor":"me/mine","memory_mb":2048}"#.to_owned(),
+        settings: r#"{"playwright_actor":"me/mine","memory_mb":2048,"max_charge_usd":1.5}"#
+            .to_owned(),
         ..task()
     };
     let talk = converse::<Apify>(&wished, &[]);
-    let url =
-        "https://api.apify.com/v2/actors/me~mine/runs?timeout=30&memory=2048&waitForFinish=30";
+    let url = "https://api.apify.com/v2/actors/me~mine/runs?timeout=30&memory=2048\
+               &maxTotalChargeUsd=1.5&waitForFinish=30";
     assert_eq!(talk.first().url, url);
     let expected = json!({
         "startUrls": [{"url": wished.url, "method": "POST", "headers": {"Accept": "text/html"}, "payload": "x=1"}],
@@ -242,9 +243,60 @@ fn a_run_is_aborted_when_the_conversation_is_cancelled() {
         );
         assert_eq!(abort.credentials, [Credential::Bearer(TOKEN.to_owned())]);
     }
+    let memo: Value = serde_json::from_slice(&exchange.memo).expect("JSON");
     assert_eq!(
-        exchange.memo,
-        br#"{"phase":"ended","run":"r1","usd":"0.00001"}"#
+        (&memo["run"], &memo["phase"]),
+        (
+            &json!("r1"),
+            &json!({"ended": {"dataset": "d1", "usd": "0.00001"}})
+        )
+    );
+}
+
+#[test]
+fn a_request_that_the_vendor_fails_is_sent_again() {
+    let failing = |status: u16| reply(status, &[("Retry-After", "3")], b"oops".as_slice());
+    let page = json!([{"status": 200, "body": "hi", "encoding": "text"}]);
+    let replies = [
+        run("READY", Value::Null),
+        failing(500),
+        run("SUCCEEDED", Value::Null),
+        failing(429),
+        run("SUCCEEDED", json!(0.01)),
+        reply(502, &[], b"<html>".as_slice()),
+        items(page),
+    ];
+    let talk = converse::<Apify>(&task(), &replies);
+    assert_eq!(talk.page().content, Content::Text("hi".to_owned()));
+    let sent: Vec<_> = talk.exchanges.iter().collect();
+    assert!(
+        sent[1..]
+            .iter()
+            .all(|sent| sent.request.method == "GET" && sent.on_cancel.is_some())
+    );
+    let at = |index: usize| sent[index].request.url.split('?').next();
+    for (first, delay_ms) in [(1, 3_000), (3, 3_000), (5, 4_000)] {
+        assert_eq!(at(first), at(first + 1));
+        assert_eq!(sent[first].delay_ms, 0);
+        assert_eq!(sent[first + 1].delay_ms, delay_ms);
+    }
+}
+
+#[test]
+fn the_number_of_repetitions_is_limited() {
+    let failing = || reply(503, &[], b"oops".as_slice());
+    let mut replies = vec![run("READY", Value::Null)];
+    replies.extend((0..=MISSES_MAX).map(|_| failing()));
+    let talk = converse::<Apify>(&task(), &replies);
+    assert_eq!(
+        (talk.class(), talk.failure().cost.charged),
+        (Class::ProviderError, Charged::Unknown)
+    );
+    // The start of a run is not repeated here: nothing runs yet.
+    let talk = converse::<Apify>(&task(), &[failing()]);
+    assert_eq!(
+        (talk.class(), talk.failure().cost.charged),
+        (Class::ProviderError, Charged::No)
     );
 }
 
@@ -372,6 +424,10 @@ fn failures_of_the_vendor_have_their_classes() {
             (Some(7).filter(|_| expected != Class::Drift), Charged::No)
         );
         // After the start of a run its cost is charged, reported or not.
+        let n_times = match status {
+            408 | 429 | 500..=599 => usize::try_from(MISSES_MAX + 1).expect("a small number"),
+            _ => 1,
+        };
         for (n_before, charged) in [(1, Charged::Unknown), (3, Charged::Yes)] {
             let before = [
                 run("READY", Value::Null),
@@ -381,7 +437,7 @@ fn failures_of_the_vendor_have_their_classes() {
             let replies: Vec<_> = before
                 .into_iter()
                 .take(n_before)
-                .chain([refused.clone()])
+                .chain(std::iter::repeat_n(refused.clone(), n_times))
                 .collect();
             let talk = converse::<Apify>(&task(), &replies);
             assert_eq!(
@@ -411,6 +467,18 @@ fn failures_of_the_vendor_have_their_classes() {
         Some("not-enough-usage"),
     );
     check(403, "", Class::BadKey, None);
+    check(
+        403,
+        r#"{"error":{"type":"platform-feature-disabled","message":"no"}}"#,
+        Class::NoCredit,
+        Some("platform-feature-disabled"),
+    );
+    check(
+        403,
+        r#"{"error":{"type":"other","message":"Monthly usage hard limit exceeded"}}"#,
+        Class::NoCredit,
+        Some("other"),
+    );
     check(
         404,
         r#"{"error":{"type":"record-not-found","message":"no"}}"#,

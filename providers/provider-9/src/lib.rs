@@ -24,7 +24,8 @@ const FINAL_URL_CHARS_MAX: usize = 1_000;
 /// Value of `strategy` when no browser was used.
 const NO_BROWSER: &str = "http-fetch";
 /// Error texts of the browser and of the plain HTTP client for an unreachable target.
-const UNREACHABLE: [&str; 8] = [
+const UNREACHABLE: [&str; 9] = [
+    "navigation timeout",
     "err_name_not_resolved",
     "err_connection_refused",
     "err_connection_timed_out",
@@ -65,21 +66,19 @@ impl Provider for Browserless {
     }
 
     fn start(task: &Task, (): ()) -> Result<Step, Failure> {
+        let timeout = task.time_ms.saturating_sub(GRACE_MS);
+        let timeout = timeout.clamp(TIMEOUT_MS.0, TIMEOUT_MS.1);
         let (path, body) = if task.javascript {
-            ("/chromium/content", browser_body(task))
+            ("/chromium/content", browser_body(task, timeout))
         } else {
             (
                 "/smart-scrape",
                 json!({"url": task.url, "formats": ["html"]}),
             )
         };
-        let timeout = task.time_ms.saturating_sub(GRACE_MS);
         let request = Request::post(task.at(path))
             .bearer(TOKEN)
-            .query(
-                "timeout",
-                &timeout.clamp(TIMEOUT_MS.0, TIMEOUT_MS.1).to_string(),
-            )
+            .query("timeout", &timeout.to_string())
             .query_if(task.is_residential(), "proxy", "residential")
             .query_some("proxyCountry", task.country_lower());
         Ok(request.json(&body).send())
@@ -102,14 +101,19 @@ impl Provider for Browserless {
     }
 }
 
-/// Body of `/chromium/content`. With `bestAttempt` a wait that times out does not fail the page.
-fn browser_body(task: &Task) -> Value {
-    let mut body = json!({"url": task.url, "bestAttempt": true});
+/// Body of `/chromium/content`. With `bestAttempt` a wait that times out does not fail the page, but
+/// then the vendor conceals failed navigations too: it is set only for a wait.
+fn browser_body(task: &Task, timeout: u32) -> Value {
+    let goto = json!({"waitUntil": "load", "timeout": timeout});
+    let mut body = json!({"url": task.url, "gotoOptions": goto});
     if let Some(ms) = task.wait_ms {
         body["waitForTimeout"] = ms.into();
     }
     if let Some(wait) = &task.wait_for {
-        body["waitForSelector"] = json!({"selector": wait.selector, "timeout": wait.time_ms});
+        let (selector, timeout) = (&wait.selector, wait.time_ms);
+        body["waitForSelector"] =
+            json!({"selector": selector, "timeout": timeout, "visible": true});
+        body["bestAttempt"] = true.into();
     }
     if let Some(script) = &task.script {
         body["addScriptTag"] = json!([{"content": script}]);
@@ -135,6 +139,11 @@ fn duration_cost(reply: &Reply<'_>) -> Cost {
 /// The page as rendered by the browser.
 fn from_browser(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     let Some(status) = reply.number("x-response-code") else {
+        if task.wait_for.is_some() {
+            // This is how a failed navigation looks with `bestAttempt`.
+            let message = "the page has no status: its URL cannot be reached";
+            return Err(Failure::new(Class::TargetUnreachable, message));
+        }
         return Err(Failure::of_reply(Class::Drift, reply));
     };
     let url = reply.header("x-response-url");
@@ -198,6 +207,7 @@ fn failure(reply: &Reply<'_>) -> Failure {
     let class = match reply.status {
         400 | 404 => Class::BadRequest,
         401 | 403 => Class::BadKey,
+        402 => Class::NoCredit,
         408 => Class::ProviderTimeout,
         // 429 means too many concurrent requests as well as exhausted units; only the message tells
         // them apart.
@@ -270,7 +280,7 @@ mod tests {
                 ..rendered()
             },
             "https://production-sfo.browserless.io/chromium/content?timeout=7000",
-            json!({"url": task().url, "bestAttempt": true}),
+            json!({"url": task().url, "gotoOptions": {"waitUntil": "load", "timeout": 7000}}),
         );
         let wished = Task {
             headers: vec![pair("Accept", "text/html")],
@@ -290,9 +300,10 @@ mod tests {
             "https://production-sfo.browserless.io/chromium/content?timeout=30000&proxy=residential&proxyCountry=de",
             json!({
                 "url": task().url,
+                "gotoOptions": {"waitUntil": "load", "timeout": 30000},
                 "bestAttempt": true,
                 "waitForTimeout": 1500,
-                "waitForSelector": {"selector": "#x", "timeout": 5000},
+                "waitForSelector": {"selector": "#x", "timeout": 5000, "visible": true},
                 "addScriptTag": [{"content": "document.title = 'x'"}],
                 "setExtraHTTPHeaders": {"Accept": "text/html"},
                 "cookies": [{"name": "a", "value": "1", "url": task().url}],
@@ -420,6 +431,7 @@ mod tests {
             check(&task, 401, "no", Class::BadKey, 0);
             check(&task, 403, "no", Class::BadKey, 0);
             check(&task, 404, "no", Class::BadRequest, 0);
+            check(&task, 402, "no", Class::NoCredit, 0);
             check(&task, 408, "late", Class::ProviderTimeout, 1);
             check(&task, 429, "Too many requests", Class::RateLimited, 0);
             check(&task, 429, "No units left", Class::NoCredit, 0);
@@ -431,10 +443,25 @@ mod tests {
                 Class::TargetUnreachable,
                 1,
             );
+            check(
+                &task,
+                500,
+                "Navigation timeout of 30000 ms exceeded",
+                Class::TargetUnreachable,
+                1,
+            );
             check(&task, 503, "full", Class::ProviderError, 0);
             check(&task, 204, "", Class::Drift, 0);
         }
         check(&rendered(), 200, "<html>", Class::Drift, 1);
+        let waiting = Task {
+            wait_for: Some(WaitFor {
+                selector: "#x".to_owned(),
+                time_ms: 5000,
+            }),
+            ..rendered()
+        };
+        check(&waiting, 200, "<html>", Class::TargetUnreachable, 1);
         let body = r#"{"ok":false,"statusCode":403}"#;
         let talk = converse::<Browserless>(&task(), &[reply(200, &[], body.as_bytes())]);
         assert_eq!(talk.failure().target_status, Some(403));

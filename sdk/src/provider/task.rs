@@ -47,6 +47,9 @@ pub enum Pool {
     Residential,
 }
 
+/// Media type of a form, the default of HTTP clients for a body.
+const FORM_TYPE: &str = "application/x-www-form-urlencoded";
+
 /// An element to wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitFor {
@@ -116,6 +119,27 @@ impl Task {
         (!pairs.is_empty()).then(|| pairs.join(between))
     }
 
+    /// Media type of the request body: the `Content-Type` among the headers, otherwise that of a
+    /// form, as HTTP clients have it; `None` without a body.
+    ///
+    /// For services that forward the method and the body of the call: there the body's type belongs
+    /// on the call itself and is not one of the [`extra_headers`](Self::extra_headers).
+    pub fn body_type(&self) -> Option<&str> {
+        if self.body.is_empty() {
+            return None;
+        }
+        let mut headers = self.headers.iter();
+        let found = headers.find(|(name, _)| is_content_type(name));
+        Some(found.map_or(FORM_TYPE, |(_, value)| value.as_str()))
+    }
+
+    /// Headers for the target except the [`body_type`](Self::body_type).
+    pub fn extra_headers(&self) -> Vec<(String, String)> {
+        let mut headers = self.headers.clone();
+        headers.retain(|(name, _)| self.body.is_empty() || !is_content_type(name));
+        headers
+    }
+
     /// Host of the target, for cookies that need a domain.
     pub fn host(&self) -> String {
         let parsed = url::Url::parse(&self.url).ok();
@@ -131,5 +155,27 @@ impl Task {
             (false, true) => "residential",
             (true, true) => "js_residential",
         }
+    }
+}
+
+fn is_content_type(name: &str) -> bool {
+    name.eq_ignore_ascii_case("content-type")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_type_of_a_body_is_no_extra_header() {
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let mut task = Task::new("https://shop.example/", "https://api.acme.example");
+        task.headers = vec![pair("content-type", "text/x"), pair("X-One", "1")];
+        assert_eq!((task.body_type(), task.extra_headers().len()), (None, 2));
+        task.body = b"a=1".to_vec();
+        assert_eq!(task.body_type(), Some("text/x"));
+        assert_eq!(task.extra_headers(), [pair("X-One", "1")]);
+        task.headers.clear();
+        assert_eq!(task.body_type(), Some(FORM_TYPE));
     }
 }

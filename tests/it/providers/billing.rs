@@ -202,3 +202,55 @@ async fn only_pages_that_the_operator_paid_are_kept_for_others() {
     assert_eq!(again["metadata"]["cache"]["status"], "hit");
     stage.assert_used(&["provider_2"; 3]).await;
 }
+
+/// The runs that were started at provider_8.
+fn runs(stage: &Stage) -> usize {
+    let asked = stage.vendors.asked("provider_8");
+    let starts = asked.iter();
+    starts
+        .filter(|asked| asked.method == "POST" && asked.path.ends_with("/runs"))
+        .count()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failed_poll_starts_no_second_run() {
+    let stage = Stage::without_credentials().await;
+    let router = first("provider_8", GOOD_KEY);
+    let oops = || Answered::new(500, "text/html", "<h1>Oops</h1>");
+    // The second request is the first poll.
+    for failure in [Some(oops()), None] {
+        stage.vendors.once("provider_8", 1, failure);
+        let before = runs(&stage);
+        let entry = stage.shop("/page", router.clone()).await;
+        assert_eq!(served_by(&entry).0, "provider_8");
+        assert_eq!(runs(&stage) - before, 1);
+    }
+    // Nor do polls that all fail: the run is stopped, and our own stack answers.
+    for n_before in 1..=8 {
+        stage.vendors.once("provider_8", n_before, Some(oops()));
+    }
+    let before = runs(&stage);
+    // The adapter asks again for some seconds.
+    let body = json!({"url": "http://shop.example/page", "request": "http", "request_timeout": 120, "router": router});
+    let entry = stage.app.page(body).await;
+    let attempt = &entry["metadata"]["provider_attempts"][0];
+    assert_eq!(attempt["outcome"], "provider_error", "{entry}");
+    assert_eq!(runs(&stage) - before, 1);
+    stage.app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cost_that_no_provider_reported_is_marked() {
+    let stage = Stage::with(&[pooled(2)]).await;
+    let source = |entry: &serde_json::Value| entry["metadata"]["vendor_cost_source"].clone();
+    let entry = stage.shop("/page", first("provider_2", GOOD_KEY)).await;
+    assert_eq!(source(&entry), json!(null), "{entry}");
+    let entry = stage.shop("/page", first("provider_1", GOOD_KEY)).await;
+    assert_eq!(source(&entry), "listed", "{entry}");
+    let silent =
+        Answered::new(200, "text/html", "<p>cod</p>").header("Spb-initial-status-code", 200);
+    stage.vendors.always("provider_2", silent);
+    let entry = stage.page("http://127.0.0.1:1/page", json!({})).await;
+    assert_eq!(source(&entry), "assumed", "{entry}");
+    stage.app.assert_settled().await;
+}

@@ -1,6 +1,7 @@
 //! Providers end to end: the server, the real components, and fake vendors.
 
 mod billing;
+mod command;
 mod conformance;
 mod fuzz;
 mod operator;

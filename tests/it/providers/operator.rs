@@ -22,7 +22,6 @@ async fn providers(stage: &Stage) -> Value {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_statistics_show_calls_failures_costs_and_margin() {
     let stage = Stage::with(&[pooled(2)]).await;
-    assert_eq!(stage.app.get("/providers").await.status, 401);
     stage.page("http://127.0.0.1:1/page", json!({})).await;
     stage.page("http://127.0.0.1:1/missing", json!({})).await;
     stage.shop("/page", first("provider_4", BAD_KEY)).await;
@@ -51,5 +50,35 @@ async fn the_statistics_show_calls_failures_costs_and_margin() {
     for secret in [GOOD_KEY, BAD_KEY] {
         assert!(!all.to_string().contains(secret));
     }
+    stage.app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callers_see_the_providers_without_what_is_the_operators() {
+    let stage = Stage::with(&[pooled(2)]).await;
+    stage.page("http://127.0.0.1:1/page", json!({})).await;
+    for path in ["/providers", "/v1/providers"] {
+        let answer = stage.app.get(path).await;
+        assert_eq!(answer.status, 200);
+        assert!(!answer.header("ratelimit-remaining").is_empty());
+        let all = answer.json()["providers"].clone();
+        assert_eq!(all.as_array().map(Vec::len), Some(11));
+        let second = &all[1];
+        assert_eq!(second["name"], "provider_2");
+        assert_eq!(second["vendor"], "scrapingbee");
+        assert_eq!(second["credentials"], json!(["PROVIDER2_API_KEY"]));
+        assert_eq!(second["takes_own_key"], true);
+        assert_eq!(second["is_pooled"], true);
+        assert_eq!(second["prices"]["credit"], "0.000196");
+        let rendered = second["rendered"].as_array().unwrap();
+        assert!(rendered.contains(&json!("script")), "{second}");
+        assert_eq!(all[2]["is_pooled"], false);
+        assert_eq!(all[9]["takes_own_key"], false);
+        for private in ["grant", "settings", "margin", "calls", "http://", GOOD_KEY] {
+            assert!(!all.to_string().contains(private), "{private}");
+        }
+    }
+    let stranger = Caller::new(stage.app.address, "tr_nobody");
+    assert_eq!(stranger.get("/providers").await.status, 401);
     stage.app.assert_settled().await;
 }

@@ -406,3 +406,94 @@ async fn first_refuses_private_addresses() {
     }
     stage.assert_used(&[]).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_provider_has_its_vendors_name_too() {
+    let stage = Stage::without_credentials().await;
+    for name in ["scrapingbee", "ScrapingBee", "provider_2"] {
+        let entry = stage.shop("/page", first(name, GOOD_KEY)).await;
+        // Answers have one name for it.
+        assert_eq!(served_by(&entry), ("provider_2".to_owned(), 1), "{name}");
+    }
+    stage.assert_used(&["provider_2"; 3]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_preferred_provider_that_is_left_out_is_named_with_the_reason() {
+    let stage = Stage::with(&[pooled(6)]).await;
+    let body = json!({"url": "http://127.0.0.1:1/page", "request": "http", "return_cookies": true,
+        "router": {"provider": "scraperapi", "credentials": {"PROVIDER3_API_KEY": GOOD_KEY}}});
+    let entry = stage.app.page(body).await;
+    assert_eq!(served_by(&entry), ("provider_6".to_owned(), 2));
+    let left_out = &entry["metadata"]["provider_attempts"][0];
+    assert_eq!(left_out["provider"], "provider_3", "{entry}");
+    assert_eq!(left_out["outcome"], "left_out", "{entry}");
+    let reason = left_out["reason"].as_str().unwrap();
+    assert!(reason.contains("`target_cookies`"), "{reason}");
+    // Without a key.
+    let entry = stage
+        .page("http://127.0.0.1:1/page", json!({"provider": "provider_5"}))
+        .await;
+    let reason = entry["metadata"]["provider_attempts"][0]["reason"].clone();
+    assert!(
+        reason.as_str().unwrap().contains("`PROVIDER5_TOKEN`"),
+        "{reason}"
+    );
+    // What no provider can do.
+    let body = json!({"url": "http://127.0.0.1:1/page", "request": "http",
+        "wait_for": {"idle_network": {"timeout": {"secs": 1, "nanos": 0}}}, "router": {"provider": "provider_6"}});
+    let entry = stage.app.page(body).await;
+    let reason = entry["metadata"]["provider_attempts"][0]["reason"].clone();
+    assert!(
+        reason
+            .as_str()
+            .is_some_and(|text| text.contains("idle_network")),
+        "{entry}"
+    );
+    stage.assert_used(&["provider_6", "provider_6"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rate_limit_for_one_domain_pauses_no_key() {
+    let stage = Stage::with(&[pooled(5)]).await;
+    let limit =
+        json!({"type": "/limits/over-domain-limit", "title": "Domain Limit", "status": 429});
+    let limit = Answered::json(429, &limit).header("retry-after", 60);
+    stage.vendors.once("provider_1", 0, Some(limit));
+    let router = first("provider_1", GOOD_KEY);
+    let entry = stage.shop("/page", router.clone()).await;
+    assert_eq!(served_by(&entry), ("provider_5".to_owned(), 2));
+    let entry = stage.page("http://other.example/page", router).await;
+    assert_eq!(served_by(&entry), ("provider_1".to_owned(), 1));
+    stage
+        .assert_used(&["provider_1", "provider_5", "provider_1"])
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn providers_see_our_user_agent_and_targets_do_not() {
+    let stage = Stage::without_credentials().await;
+    for number in 1..=9 {
+        let provider = format!("provider_{number}");
+        let entry = stage.shop("/page", first(&provider, GOOD_KEY)).await;
+        assert_eq!(served_by(&entry).0, provider);
+        let asked = stage.vendors.asked(&provider);
+        for asked in asked {
+            let agent = asked.header("user-agent").unwrap_or_default();
+            assert!(agent.starts_with("Trawl/"), "{provider}: {agent}");
+        }
+    }
+    // These pass the headers of the request on.
+    for provider in ["provider_3", "provider_6"] {
+        let body = json!({"url": "http://shop.example/echo", "request": "http", "return_format": "raw",
+            "headers": {"X-Fish": "cod"}, "router": first(provider, GOOD_KEY)});
+        let entry = stage.app.page(body).await;
+        assert_eq!(served_by(&entry).0, provider);
+        let echo = entry["content"].as_str().unwrap();
+        assert!(
+            echo.contains("x-fish") && !echo.contains("Trawl/"),
+            "{echo}"
+        );
+    }
+    stage.app.assert_settled().await;
+}

@@ -261,7 +261,7 @@ pub const CASES: &[Case] = &[
         failure(Class::ProviderTimeout, Bill::Free),
         &[
             but(
-                &["provider_2", "provider_7"],
+                &["provider_2"],
                 BOTH,
                 failure(Class::ProviderError, Bill::Free),
                 "a 5xx of its own is all it says",

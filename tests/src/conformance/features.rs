@@ -33,6 +33,7 @@ const HEADERS: Feature = Feature::Headers(&[
     ("Accept-Language", "de, en;q=0.5"),
     ("Referer", "http://r.example/?a=b"),
 ]);
+const BODY_TYPE: Feature = Feature::Headers(&[("Content-Type", "application/fish; scale=1")]);
 const COOKIES: Feature = Feature::Cookies(&[("boat", "1/2+3=x"), ("sea", "north")]);
 const COUNTRY: Feature = Feature::Country("DE");
 const WAIT: Feature = Feature::Wait(2_000);
@@ -55,6 +56,7 @@ pub const FEATURES: &[&[Feature]] = &[
     &[Feature::Screenshot(Screenshot::Window)],
     &[Feature::Screenshot(Screenshot::FullPage)],
     &[BODY],
+    &[BODY_TYPE, BODY],
     &[
         HEADERS,
         COOKIES,

@@ -331,6 +331,13 @@ impl Asked {
         names.find(|name| !known.contains(name))
     }
 
+    /// The media type of the body as a header, for vendors that forward the body of the call.
+    fn body_type(&self) -> Vec<(String, String)> {
+        let headers = self.headers.iter();
+        let types = headers.filter(|(name, _)| name == "content-type" && !self.body.is_empty());
+        types.cloned().collect()
+    }
+
     /// The token of `Authorization: Bearer`.
     pub fn bearer(&self) -> Option<&str> {
         self.header("authorization")?.strip_prefix("Bearer ")

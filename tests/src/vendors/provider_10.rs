@@ -231,7 +231,8 @@ fn served(job: &Job, request: &TargetRequest) -> Answered {
         Target::Page(page) => {
             let content = match request.screenshot {
                 Some(_) => to_base64(&IMAGE),
-                None if job.base64 => to_base64(&page.body),
+                // The encoding is not honoured for error pages.
+                None if job.base64 && page.status < 400 => to_base64(&page.body),
                 None => page.text(),
             };
             let result = json!({

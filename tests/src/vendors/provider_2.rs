@@ -103,14 +103,14 @@ fn parse_request(asked: &Asked) -> Result<TargetRequest, String> {
         .headers
         .iter()
         .filter_map(|(name, value)| Some((name.strip_prefix("spb-")?.to_owned(), value.clone())));
+    let mut headers = asked.body_type();
+    if flag("forward_headers", false)? {
+        headers.extend(forwarded);
+    }
     Ok(TargetRequest {
         method: asked.method.clone(),
         body: asked.body.clone(),
-        headers: if flag("forward_headers", false)? {
-            forwarded.collect()
-        } else {
-            Vec::new()
-        },
+        headers,
         cookies: asked.param("cookies").map(cookies_of).unwrap_or_default(),
         javascript,
         wait_ms: number("wait", 35_000)?,

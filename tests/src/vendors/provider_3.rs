@@ -129,14 +129,20 @@ fn parse_request(asked: &Asked) -> Result<TargetRequest, String> {
     }
     let screenshot = flag(asked, "screenshot")?;
     let keeps = flag(asked, "keep_headers")? && !ultra;
-    let forwarded = asked.headers.iter().filter(|(name, _)| {
-        keeps && !name.starts_with(PREFIX) && !OF_THE_CALL.contains(&name.as_str())
-    });
+    let forwarded = asked
+        .headers
+        .iter()
+        .filter(|(name, _)| !name.starts_with(PREFIX) && !OF_THE_CALL.contains(&name.as_str()));
+    let headers = if keeps {
+        forwarded.cloned().collect()
+    } else {
+        asked.body_type()
+    };
     let cookies = asked.header("cookie").filter(|_| keeps);
     Ok(TargetRequest {
         method: asked.method.clone(),
         body: asked.body.clone(),
-        headers: forwarded.cloned().collect(),
+        headers,
         cookies: cookies.map(cookies_of).unwrap_or_default(),
         // A screenshot needs a browser, which the vendor starts without being asked.
         javascript: render || screenshot,

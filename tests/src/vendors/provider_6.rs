@@ -164,13 +164,20 @@ fn parse_request(asked: &Asked) -> Result<TargetRequest, String> {
         (false, false) => asked.param("screenshot_selector").map(|_| "window"),
     };
     let keeps = flag(asked, "custom_headers")?;
-    let forwarded = asked.headers.iter();
-    let forwarded = forwarded.filter(|(name, _)| keeps && !OF_THE_CALL.contains(&name.as_str()));
+    let forwarded = asked
+        .headers
+        .iter()
+        .filter(|(name, _)| !OF_THE_CALL.contains(&name.as_str()));
+    let headers = if keeps {
+        forwarded.cloned().collect()
+    } else {
+        asked.body_type()
+    };
     let cookies = asked.header("cookie").filter(|_| keeps);
     Ok(TargetRequest {
         method: asked.method.clone(),
         body: asked.body.clone(),
-        headers: forwarded.cloned().collect(),
+        headers,
         cookies: cookies.map(cookies_of).unwrap_or_default(),
         javascript,
         wait_ms: number(asked, "wait", WAIT_MS_MAX)?,

@@ -41,10 +41,16 @@ impl Vendor for BrightData {
             _ => return text(404, "Not Found"),
         };
         match KeyState::of(asked.bearer()) {
-            KeyState::Bad => return text(401, "Invalid credentials"),
+            KeyState::Bad => {
+                return text(407, "")
+                    .header("x-brd-err-code", "client_10000")
+                    .header("x-brd-err-msg", "Invalid credentials");
+            }
             // An account without credit can still list its zones.
             KeyState::NoCredit if !lists_zones => {
-                return text(402, "Payment required: balance is empty");
+                return text(502, "")
+                    .header("x-brd-err-code", "client_10100")
+                    .header("x-brd-err-msg", "The balance of the account is used up");
             }
             KeyState::RateLimited => {
                 return text(429, "Too many requests").header("retry-after", RETRY_AFTER);
@@ -134,13 +140,18 @@ fn served(task: &Map<String, Value>, request: &TargetRequest) -> Answered {
                 with_facts(Answered::new(200, &content_type, page.body.clone()), &page)
             }
         },
-        Target::Blocked => unserved("reject_block", "The target refused all attempts"),
+        // An error in the standard header only.
+        Target::Blocked => unserved_by_standard(
+            "http_request_denied",
+            "policy_20050: Forbidden: the site requires special permission",
+        ),
         Target::Unreachable => {
             let rest = request.url.split_once("://").map_or("", |(_, rest)| rest);
             let host = rest.split(['/', ':']).next().unwrap_or_default();
-            unserved("proxy_error", &format!("Could not resolve host {host}"))
+            let details = format!("resolve_failed_1: Could not resolve host {host}");
+            unserved_by_standard("dns_error", &details)
         }
-        Target::Slow => text(504, "Gateway Timeout"),
+        Target::Slow => unserved("navigation_timeout", "The page took too long"),
         Target::VendorDown => text(503, "Service Unavailable"),
         Target::Garbage => Answered::json(200, &json!({"hello": "world"})),
         Target::Refused => invalid("\"url\" is not allowed in this zone"),
@@ -166,6 +177,15 @@ fn unserved(code: &str, reason: &str) -> Answered {
         .header("x-brd-status-code", 502)
         .header("x-brd-error-code", code)
         .header("x-brd-error", reason)
+}
+
+/// An error in the form of RFC 9209.
+fn unserved_by_standard(error: &str, details: &str) -> Answered {
+    let status =
+        format!("brd.brightdata.io; received-status=403; error={error}; details=\"{details}\"");
+    text(200, "")
+        .header("x-brd-status-code", 403)
+        .header("Proxy-Status", status)
 }
 
 fn text(status: u16, message: &str) -> Answered {
@@ -221,8 +241,8 @@ mod tests {
         let task = json!({"zone": ZONE, "url": "http://fish.example/", "format": "raw"});
         for (key, status) in [
             (GOOD_KEY, 200),
-            (BAD_KEY, 401),
-            (POOR_KEY, 402),
+            (BAD_KEY, 407),
+            (POOR_KEY, 502),
             (BUSY_KEY, 429),
         ] {
             assert_eq!(ask(key, &task).status, status);
@@ -269,10 +289,10 @@ mod tests {
         assert_eq!(header(&forbidden, "x-brd-error-code"), Some("http_status"));
         assert!(header(&forbidden, "x-brd-error").is_some_and(|text| text.contains("403")));
         assert_eq!(forbidden.body, b"");
-        assert_eq!(
-            header(&page("blocked"), "x-brd-error-code"),
-            Some("reject_block")
-        );
+        let blocked = page("blocked");
+        assert_eq!(header(&blocked, "x-brd-error-code"), None);
+        let standard = header(&blocked, "proxy-status").unwrap_or_default();
+        assert!(standard.contains("policy_20050"), "{standard}");
         assert_eq!(page("breaks").status, 503);
         assert_eq!(header(&page("garbage"), "x-brd-status-code"), None);
         assert_eq!(page("image").body, IMAGE);

@@ -110,7 +110,10 @@ impl Vendor for Browserless {
         };
         match request {
             Ok(request) if smart => smart_served(&request),
-            Ok(request) => content_served(&request),
+            Ok(request) => {
+                let is_best_attempt = asked.json()["bestAttempt"] == true;
+                content_served(&request, is_best_attempt)
+            }
             Err(reason) => text(400, &reason),
         }
     }
@@ -280,7 +283,8 @@ fn enveloped(page: &TargetPage, request: &TargetRequest) -> Value {
     })
 }
 
-fn content_served(request: &TargetRequest) -> Answered {
+/// With `bestAttempt` a failed navigation is a blank page without the target's status.
+fn content_served(request: &TargetRequest, is_best_attempt: bool) -> Answered {
     let shown = |status: u16, url: &str, body: &str| {
         let url: String = url.chars().take(1000).collect();
         Answered::new(200, "text/html", body)
@@ -288,6 +292,9 @@ fn content_served(request: &TargetRequest) -> Answered {
             .header("X-Response-URL", url)
     };
     match Target::of(request) {
+        Target::Unreachable | Target::Slow if is_best_attempt => {
+            Answered::new(200, "text/html", "<html><head></head><body></body></html>")
+        }
         Target::Page(page) => shown(page.status, &page.url, &page.text()),
         // The browser delivers whatever it gets, also a response that blocks it.
         Target::Blocked => shown(403, &request.url, TURNED_AWAY),

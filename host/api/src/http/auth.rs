@@ -50,6 +50,24 @@ fn authenticate(api: &Api, headers: &HeaderMap) -> Option<(Arc<Account>, RateLim
     Some((account, limit))
 }
 
+/// Answers a request outside the routes of accounts for the account of its key, within its rate
+/// limit. `None` if the key is no account's.
+pub(crate) fn answer_account(
+    api: &Api,
+    headers: &HeaderMap,
+    path: &str,
+    answer: impl FnOnce() -> Response,
+) -> Option<Response> {
+    let (account, limit) = authenticate(api, headers)?;
+    let mut response = if limit.is_granted {
+        answer()
+    } else {
+        concurrency::rate_limited(api, &account, path, limit.reset_seconds)
+    };
+    set_headers(response.headers_mut(), &limit);
+    Some(response)
+}
+
 /// Whether a request carries the admin key. Decision D109.
 pub(crate) fn is_admin(api: &Api, headers: &HeaderMap) -> bool {
     key(headers).is_some_and(|key| api.service.is_admin(key))

@@ -380,6 +380,10 @@ impl Service for FakeService {
         json!({"providers": []})
     }
 
+    fn offered_providers(&self) -> Value {
+        json!({"providers": [{"name": "provider_1"}]})
+    }
+
     fn router_default(&self) -> RouterMode {
         RouterMode::Off
     }

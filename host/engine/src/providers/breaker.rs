@@ -47,6 +47,26 @@ struct BreakerState {
     open_until: Option<Instant>,
     /// When it opened: the outcome of a try that began before is ignored.
     opened_at: Option<Instant>,
+    /// Until when the trial after the pause is under way. Other pages wait for its outcome.
+    trial_until: Option<Instant>,
+}
+
+/// Permission for one try. If it is dropped without an outcome, the next page may try.
+pub(super) struct Trial<'a> {
+    breakers: &'a Breakers,
+    /// `None` for a route that was not paused.
+    key: Option<BreakerKey>,
+}
+
+impl Drop for Trial<'_> {
+    fn drop(&mut self) {
+        let Some(key) = &self.key else {
+            return;
+        };
+        if let Some(breaker) = self.breakers.lock().get_mut(key) {
+            breaker.trial_until = None;
+        }
+    }
 }
 
 impl Default for Breakers {
@@ -79,11 +99,30 @@ impl Breakers {
         }
     }
 
-    /// Whether the route may be tried now.
-    pub(super) fn is_closed(&self, key: &BreakerKey, now: Instant) -> bool {
-        let breakers = self.lock();
-        let until = breakers.get(key).and_then(|breaker| breaker.open_until);
-        until.is_none_or(|until| until <= now)
+    /// How much longer the route is paused; `None` if it may be tried now.
+    pub(super) fn pause(&self, key: &BreakerKey, now: Instant) -> Option<Duration> {
+        self.lock().get(key)?.left(now)
+    }
+
+    /// Permission to try the route now, for a try that ends by then. After a pause only one page
+    /// gets it until the outcome is known.
+    pub(super) fn admit(&self, key: &BreakerKey, now: Instant, end: Instant) -> Option<Trial<'_>> {
+        let mut breakers = self.lock();
+        let mut trial = Trial {
+            breakers: self,
+            key: None,
+        };
+        let Some(breaker) = breakers.get_mut(key) else {
+            return Some(trial);
+        };
+        if breaker.left(now).is_some() {
+            return None;
+        }
+        if breaker.open_until.is_some() {
+            breaker.trial_until = Some(end);
+            trial.key = Some(key.clone());
+        }
+        Some(trial)
     }
 
     /// Records how a try ended. A provider that was down and fails the next try is paused for twice
@@ -131,7 +170,7 @@ impl Breakers {
         let open = breakers
             .iter()
             .filter(|(key, _)| key.provider == provider)
-            .filter_map(|(_, breaker)| breaker.open_until?.checked_duration_since(now));
+            .filter_map(|(_, breaker)| breaker.left(now));
         open.fold((0, Duration::ZERO), |(n, longest), left| {
             (n + 1, longest.max(left))
         })
@@ -143,6 +182,13 @@ impl Breakers {
 }
 
 impl BreakerState {
+    /// How much longer the route is paused, or its trial under way.
+    fn left(&self, now: Instant) -> Option<Duration> {
+        let left = |until: Option<Instant>| until?.checked_duration_since(now);
+        let left = left(self.open_until).max(left(self.trial_until));
+        left.filter(|left| !left.is_zero())
+    }
+
     /// Counts a failure; returns how long the route is paused for it.
     fn pause(&mut self, failure: &VendorFailure, is_own: bool) -> Option<Duration> {
         match failure.class {
@@ -186,6 +232,12 @@ mod tests {
     fn key(breakers: &Breakers, secret: &str, is_own: bool) -> BreakerKey {
         let keys = Keys::from_iter([("K".to_owned(), Secret::new(secret))]);
         breakers.key("provider_1", &keys, is_own)
+    }
+
+    impl Breakers {
+        fn is_closed(&self, key: &BreakerKey, now: Instant) -> bool {
+            self.pause(key, now).is_none()
+        }
     }
 
     fn failed(class: Class) -> Result<(), VendorFailure> {
@@ -282,5 +334,46 @@ mod tests {
             !breakers.is_closed(&key, now),
             "a late success closes nothing"
         );
+    }
+
+    #[test]
+    fn after_a_pause_one_page_tries() {
+        let (breakers, now) = (Breakers::default(), Instant::now());
+        let key = key(&breakers, "a", false);
+        let end = now + Duration::from_secs(3_600);
+        let admitted = |now| -> Vec<_> {
+            let all = (0..100).filter_map(|_| breakers.admit(&key, now, end));
+            all.collect()
+        };
+        assert_eq!(admitted(now).len(), 100, "it is closed");
+        breakers.note(&key, &failed(Class::BadKey), now, now);
+        assert_eq!(admitted(now).len(), 0, "it is open");
+        let later = now + KEY_PAUSE;
+        let trials = admitted(later);
+        assert_eq!(trials.len(), 1);
+        assert!(!breakers.is_closed(&key, later), "its trial is under way");
+        // A trial without an outcome leaves the next one to another page.
+        drop(trials);
+        assert!(breakers.is_closed(&key, later));
+        let trials = admitted(later);
+        breakers.note(&key, &failed(Class::BadKey), later, later);
+        drop(trials);
+        assert_eq!(admitted(later).len(), 0, "its trial failed");
+        let latest = later + KEY_PAUSE;
+        let trials = admitted(latest);
+        breakers.note(&key, &Ok(()), latest, latest);
+        drop(trials);
+        assert_eq!(admitted(latest).len(), 100, "its trial succeeded");
+    }
+
+    #[test]
+    fn a_trial_that_never_ends_blocks_nothing() {
+        let (breakers, now) = (Breakers::default(), Instant::now());
+        let key = key(&breakers, "a", false);
+        breakers.note(&key, &failed(Class::BadKey), now, now);
+        let (later, end) = (now + KEY_PAUSE, now + 2 * KEY_PAUSE);
+        let trial = breakers.admit(&key, later, end);
+        assert!(trial.is_some() && breakers.admit(&key, later, end).is_none());
+        assert!(breakers.admit(&key, end, end + KEY_PAUSE).is_some());
     }
 }

@@ -18,13 +18,15 @@ use trawl_plugins::{Grant, PluginError, ProviderPlugin};
 use trawl_sdk::provider::{Charged, Class, Content, Cost, Page, Reply, Request, Step, Task};
 
 use super::scrub::Scrubber;
-use super::{Keys, Refused, VendorFailure, VendorPage, failed, prepare};
+use super::{AGAIN_PAUSE, CostSource, Keys, Refused, VendorFailure, VendorPage, failed, prepare};
 
 /// Most exchanges of one conversation: twice what the provider with the most polls needs if each
 /// comes back early.
 pub const ROUNDS_MAX: usize = 12;
 /// Time for the request that cancels the job of an abandoned conversation.
 const CANCEL_TIME_MAX: Duration = Duration::from_secs(10);
+/// Repetitions of a request about a running job that was not answered.
+const REPEATS_MAX: usize = 3;
 /// Time reserved, so that the end of a conversation is reported rather than cut off.
 const HAND_OVER_TIME: Duration = Duration::from_millis(20);
 
@@ -49,6 +51,7 @@ impl Conversation<'_> {
         let scrubber = self.keys.scrubber();
         let mut cancel = Cancel {
             request: None,
+            began_job: false,
             fetcher: self.fetcher.clone(),
         };
         let until = self
@@ -63,6 +66,7 @@ impl Conversation<'_> {
         let outcome = ended.unwrap_or_else(|_| late());
         outcome.map_err(|failure| VendorFailure {
             message: scrubber.text(failure.message),
+            began_job: cancel.began_job,
             ..failure
         })
     }
@@ -98,7 +102,11 @@ impl Conversation<'_> {
                 Some(request) => Some(self.prepared(request)?),
                 None => None,
             };
-            let reply = self.send(&exchange.request).await?;
+            cancel.began_job |= cancel.request.is_some();
+            let may_repeat = cancel.request.is_some() && exchange.request.method == "GET";
+            let reply = self
+                .send_persistently(&exchange.request, may_repeat)
+                .await?;
             let (task, scrubber) = (Arc::clone(&self.task), Arc::clone(scrubber));
             let resumed = self.call(move |plugin| {
                 let body = scrubber.scrub(reply.body);
@@ -122,6 +130,27 @@ impl Conversation<'_> {
         Err(VendorFailure::adapter(format!(
             "its adapter needs more than {ROUNDS_MAX} exchanges"
         )))
+    }
+
+    /// Sends a request; one about a running job is repeated if there is no response: the job is paid
+    /// for in any case. Decision D212.
+    async fn send_persistently(
+        &self,
+        request: &Request,
+        may_repeat: bool,
+    ) -> Result<Exchanged, VendorFailure> {
+        let is_lost = |failure: &VendorFailure| {
+            let lost = [Class::ProviderError, Class::ProviderTimeout];
+            failure.class.is_some_and(|class| lost.contains(&class))
+        };
+        let n_repeats = if may_repeat { REPEATS_MAX } else { 0 };
+        for _ in 0..n_repeats {
+            match self.send(request).await {
+                Err(failure) if is_lost(&failure) => sleep(AGAIN_PAUSE).await,
+                sent => return sent,
+            }
+        }
+        self.send(request).await
     }
 
     async fn send(&self, request: &Request) -> Result<Exchanged, VendorFailure> {
@@ -183,11 +212,11 @@ impl Conversation<'_> {
             Content::Bytes(bytes) => bytes.into(),
             Content::Text(text) => text.into(),
         };
-        let cost = match page.cost.charged {
-            // Unknown cost: a served page was hardly free, so the provider's lowest price is
-            // assumed.
-            Charged::Unknown => self.grant().prices.least,
-            Charged::Yes | Charged::No => self.dollars(&page.cost),
+        let (cost, cost_source) = match page.cost.charged {
+            // A served page was hardly free.
+            Charged::Unknown => (self.grant().prices.least, CostSource::Assumed),
+            Charged::Yes if !page.cost.reported => (self.dollars(&page.cost), CostSource::Listed),
+            Charged::Yes | Charged::No => (self.dollars(&page.cost), CostSource::Reported),
         };
         let final_url = match page.url.map(|url| scrubber.text(url)) {
             None => without_userinfo(url.clone()),
@@ -230,6 +259,7 @@ impl Conversation<'_> {
             rendered: page.rendered,
             variant: variant(&page.variant),
             cost,
+            cost_source,
             request_id: page.request_id.map(|id| scrubber.text(id)),
         })
     }
@@ -302,6 +332,8 @@ fn variant(result: &str) -> String {
 /// deadline, or because its future was dropped.
 struct Cancel {
     request: Option<reqwest::Request>,
+    /// Whether a job was ever started.
+    began_job: bool,
     fetcher: Fetcher,
 }
 

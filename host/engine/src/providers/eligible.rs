@@ -2,16 +2,17 @@
 //! S20.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use trawl_model::VendorUse;
 use trawl_plan::{Funding, PagePlan};
 use trawl_plugins::ProviderPlugin;
-use trawl_sdk::provider::Abilities;
 
 use super::Keys;
 use super::breaker::{BreakerKey, Breakers};
 use super::pooled::PooledKeys;
-use super::task::{is_beyond, needs};
+use super::task::{beyond, needs};
+use super::unfit::{LeftOut, Needs, unfit};
 
 /// Whose credentials pay a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,6 +64,16 @@ impl Candidate {
     }
 }
 
+/// The provider routes of a page.
+#[derive(Clone, Default)]
+pub struct Choice {
+    /// In the order they are tried.
+    pub candidates: Vec<Candidate>,
+    /// Why the provider that the request names is not among them; `None` if it is, or if the
+    /// request names none.
+    pub left_out: Option<LeftOut>,
+}
+
 /// The provider routes of a page: the preferred provider first, then in the order of the manifest;
 /// each on the caller's own key if there is one, otherwise on the operator's. Left out are
 /// providers that cannot serve the page, that the reservation does not cover, or whose breaker is
@@ -72,12 +83,17 @@ pub(super) fn candidates<'a>(
     query: &ProviderQuery<'_>,
     pooled: &PooledKeys,
     breakers: &Breakers,
-    is_closed: &dyn Fn(&BreakerKey) -> bool,
-) -> Vec<Candidate> {
-    if is_beyond(query.plan) {
-        return Vec::new();
-    }
+    pause: &dyn Fn(&BreakerKey) -> Option<Duration>,
+) -> Choice {
     let router = &query.plan.router;
+    let beyond = beyond(query.plan, query.javascript);
+    if !beyond.is_empty() {
+        let is_named = router.provider.is_some();
+        return Choice {
+            candidates: Vec::new(),
+            left_out: is_named.then_some(LeftOut::Beyond(beyond)),
+        };
+    }
     let needs = needs(query.plan, query.javascript);
     let is_named =
         |plugin: &ProviderPlugin| Some(plugin.info().name.as_str()) == router.provider.as_deref();
@@ -88,7 +104,11 @@ pub(super) fn candidates<'a>(
     // A stable sort: the others remain in order.
     choices.sort_by_key(|plugin| !is_named(plugin));
     let may_pool = query.may_pool && router.funding == Funding::Any;
-    let mut candidates = Vec::new();
+    let is_missing = router.provider.is_some() && !choices.iter().any(|plugin| is_named(plugin));
+    let mut choice = Choice {
+        candidates: Vec::new(),
+        left_out: is_missing.then_some(LeftOut::NotLoaded),
+    };
     let mut place = 0;
     for plugin in choices {
         let own = own_keys(plugin, query.plan).map(|keys| (keys, Payment::Own));
@@ -97,26 +117,47 @@ pub(super) fn candidates<'a>(
         let ours = ours.map(|keys| (keys, Payment::Pooled));
         let keys = own.or(ours);
         place += u32::from(keys.is_some() || is_named(plugin));
-        let able = keys.filter(|_| can(plugin, needs, query));
-        if let Some((keys, payment)) = able {
-            let cost = plugin.grant().prices.most;
-            let byok = payment == Payment::Own;
-            if !(query.affords)(VendorUse { cost, byok }) {
-                continue;
-            }
-            let breaker = breakers.key(&plugin.info().name, &keys, byok);
-            if is_closed(&breaker) {
-                candidates.push(Candidate {
-                    plugin: Arc::clone(plugin),
-                    keys: Arc::new(keys),
-                    breaker,
-                    payment,
-                    place,
-                });
-            }
+        let found = candidate(plugin, keys, query, needs, breakers, pause);
+        match found {
+            Ok(candidate) => choice.candidates.push(Candidate { place, ..candidate }),
+            Err(reason) if is_named(plugin) => choice.left_out = Some(reason),
+            Err(_) => {}
         }
     }
-    candidates
+    choice
+}
+
+/// The route of one provider with these keys.
+fn candidate(
+    plugin: &Arc<ProviderPlugin>,
+    keys: Option<(Keys, Payment)>,
+    query: &ProviderQuery<'_>,
+    needs: Needs,
+    breakers: &Breakers,
+    pause: &dyn Fn(&BreakerKey) -> Option<Duration>,
+) -> Result<Candidate, LeftOut> {
+    if let Some(reason) = unfit(plugin.description(), needs) {
+        return Err(LeftOut::Unfit(reason));
+    }
+    let Some((keys, payment)) = keys else {
+        return Err(LeftOut::NoKey(plugin.grant().credentials.clone()));
+    };
+    let cost = plugin.grant().prices.most;
+    let byok = payment == Payment::Own;
+    if !(query.affords)(VendorUse { cost, byok }) {
+        return Err(LeftOut::TooDear);
+    }
+    let breaker = breakers.key(&plugin.info().name, &keys, byok);
+    if let Some(left) = pause(&breaker) {
+        return Err(LeftOut::Paused(left));
+    }
+    Ok(Candidate {
+        plugin: Arc::clone(plugin),
+        keys: Arc::new(keys),
+        breaker,
+        payment,
+        place: 0,
+    })
 }
 
 /// The caller's key for a provider. One with several credentials takes none. Spec S18.
@@ -129,18 +170,4 @@ fn own_keys(plugin: &ProviderPlugin, plan: &PagePlan) -> Option<Keys> {
     let token = router.token.as_ref().filter(|_| is_named);
     let secret = token.or_else(|| router.credentials.get(name))?;
     Some(Keys::from_iter([(name.clone(), secret.clone())]))
-}
-
-fn can(plugin: &ProviderPlugin, needs: Abilities, query: &ProviderQuery<'_>) -> bool {
-    let abilities = plugin.description();
-    let able = if query.javascript {
-        abilities.rendered
-    } else {
-        abilities.plain
-    };
-    let country = Abilities::COUNTRY | Abilities::COUNTRY_RESIDENTIAL;
-    let needs_country = query.plan.fetch.country_code.is_some();
-    // Residential proxies: either ability for countries will do, and `needs` has left them out.
-    let has_country = able.without(country) != able;
-    able.contains(needs) && (!needs_country || has_country)
 }

@@ -14,6 +14,7 @@ mod pooled;
 mod scrub;
 mod stats;
 mod task;
+mod unfit;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -34,11 +35,12 @@ use stats::ProviderStats;
 
 pub use conversation::ROUNDS_MAX;
 pub use dispatch::{Keys, Refused, prepare};
-pub use eligible::{Candidate, Payment, ProviderQuery};
+pub use eligible::{Candidate, Choice, Payment, ProviderQuery};
 pub use pooled::{PooledError, PooledKeys};
 pub use scrub::Scrubber;
-pub use stats::{ProviderStatus, RouteCounters, RouteStatus, listed};
+pub use stats::{OfferedProvider, ProviderStatus, RouteCounters, RouteStatus, listed};
 pub use task::{AttemptContext, task};
+pub use unfit::{LeftOut, Needs, unfit};
 
 /// Pause before a retry at a provider that failed.
 const AGAIN_PAUSE: Duration = Duration::from_millis(500);
@@ -75,8 +77,21 @@ pub struct VendorPage {
     pub variant: String,
     /// What the provider charged.
     pub cost: Nanodollars,
+    /// Where that amount comes from.
+    pub cost_source: CostSource,
     /// The provider's id of the request.
     pub request_id: Option<String>,
+}
+
+/// Where the cost of a page comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CostSource {
+    /// The provider reported it, or charges nothing.
+    Reported,
+    /// The operator's price table.
+    Listed,
+    /// The lowest price of the table, because nothing is known.
+    Assumed,
 }
 
 /// Why a provider served no page. Its text has no secret in it.
@@ -94,12 +109,20 @@ pub struct VendorFailure {
     pub retryable: Option<bool>,
     /// What the provider charged nevertheless.
     pub cost: Nanodollars,
+    /// Whether a job was started at the provider: a retry would start, and pay, a second one.
+    pub began_job: bool,
+    /// Whether nothing was sent because the route is paused.
+    pub is_paused: bool,
 }
 
 impl VendorFailure {
     /// Its name in metrics: a class, or `adapter`.
     pub fn name(&self) -> &'static str {
-        self.class.map_or("adapter", Class::name)
+        match self.class {
+            _ if self.is_paused => "paused",
+            Some(class) => class.name(),
+            None => "adapter",
+        }
     }
 
     fn adapter(message: impl Into<String>) -> Self {
@@ -117,6 +140,16 @@ impl VendorFailure {
             retry_after: None,
             retryable: None,
             cost: Nanodollars::ZERO,
+            began_job: false,
+            is_paused: false,
+        }
+    }
+
+    /// The route is paused, or another page's trial of it under way.
+    fn paused() -> Self {
+        Self {
+            is_paused: true,
+            ..Self::of(Class::Unsupported, "it is paused after failures")
         }
     }
 
@@ -125,14 +158,26 @@ impl VendorFailure {
         self.class == Some(Class::Unsupported)
     }
 
+    /// Whether the same request can succeed at this provider later.
+    pub fn retry_helps(&self) -> bool {
+        let helps = |class| class == Class::RateLimited || deserves_retry(class, self.retryable);
+        self.class.is_some_and(helps)
+    }
+
     /// Whether the same provider may be retried at once. Contract: failure classes.
     fn deserves_another_try(&self) -> bool {
-        let by_class = matches!(self.class, Some(Class::ProviderError | Class::TargetFailed));
         // What was charged once would be charged again.
-        self.cost == Nanodollars::ZERO
-            && self.class.is_some_and(is_transient)
-            && self.retryable.unwrap_or(by_class)
+        let is_free = self.cost == Nanodollars::ZERO && !self.began_job;
+        let deserves_it = |class| deserves_retry(class, self.retryable);
+        is_free && self.class.is_some_and(deserves_it)
     }
+}
+
+/// Whether a retry of the same request can help, by the class of a failure and by what the provider
+/// says. A retry costs again what the first request cost.
+pub fn deserves_retry(class: Class, retryable: Option<bool>) -> bool {
+    let by_class = matches!(class, Class::ProviderError | Class::TargetFailed);
+    is_transient(class) && retryable.unwrap_or(by_class)
 }
 
 /// Classes after which a retry of the same request can succeed.
@@ -161,14 +206,14 @@ impl Providers {
     }
 
     /// The provider routes of a page, in the order they are tried.
-    pub fn candidates(&self, registry: &Registry, query: &ProviderQuery<'_>) -> Vec<Candidate> {
-        let is_closed = |key: &_| self.breakers.is_closed(key, Instant::now());
+    pub fn candidates(&self, registry: &Registry, query: &ProviderQuery<'_>) -> Choice {
+        let pause = |key: &_| self.breakers.pause(key, Instant::now());
         eligible::candidates(
             registry.providers(),
             query,
             &self.pooled,
             &self.breakers,
-            &is_closed,
+            &pause,
         )
     }
 
@@ -195,7 +240,7 @@ impl Providers {
         };
         let pause = failure.retry_after.unwrap_or(AGAIN_PAUSE);
         let deserves_it = match failure.class {
-            Some(Class::RateLimited) => is_last,
+            Some(Class::RateLimited) => is_last && !failure.began_job,
             _ => failure.deserves_another_try(),
         };
         let pause_max = if is_last {
@@ -216,11 +261,21 @@ impl Providers {
                 cost: page.cost.saturating_add(failure.cost),
                 ..page
             }),
+            // Paused by the first try: its failure is the reason.
+            Err(again) if again.is_paused => Err(failure),
             Err(again) => Err(VendorFailure {
                 cost: again.cost.saturating_add(failure.cost),
                 ..again
             }),
         }
+    }
+
+    /// The providers as callers may know them, in the order of the manifest.
+    pub fn offered(&self, registry: &Registry) -> Vec<OfferedProvider> {
+        let offered = |plugin: &Arc<trawl_plugins::ProviderPlugin>| {
+            OfferedProvider::of(plugin, self.pooled.keys(plugin).is_some())
+        };
+        registry.providers().map(offered).collect()
     }
 
     /// The status of each provider, in the order of the manifest.
@@ -255,6 +310,10 @@ impl Providers {
             let message = "no time is left for it";
             return Err(VendorFailure::of(Class::Unsupported, message));
         }
+        // Dropped without an outcome, it lets another page try.
+        let Some(_trial) = self.breakers.admit(&candidate.breaker, begun, deadline) else {
+            return Err(VendorFailure::paused());
+        };
         let attempt = AttemptContext {
             javascript,
             time: left,
@@ -312,5 +371,7 @@ fn failed(failure: Failure, cost: Nanodollars) -> VendorFailure {
             Charged::Yes => cost,
             Charged::No | Charged::Unknown => Nanodollars::ZERO,
         },
+        began_job: false,
+        is_paused: false,
     }
 }

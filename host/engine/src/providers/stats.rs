@@ -77,6 +77,52 @@ pub struct ProviderStatus {
     pub pooled: RouteStatus,
 }
 
+/// One provider as callers may know it: what is the operator's alone is left out.
+#[derive(Clone, Debug, Serialize)]
+pub struct OfferedProvider {
+    /// Name in requests.
+    pub name: String,
+    /// The vendor's name, which requests may use as well.
+    pub vendor: Option<&'static str>,
+    /// The provider's product name.
+    pub label: String,
+    /// Abilities without JavaScript.
+    pub plain: Vec<&'static str>,
+    /// Abilities with JavaScript.
+    pub rendered: Vec<&'static str>,
+    /// Names of its credentials.
+    pub credentials: Vec<String>,
+    /// Whether a request may bring a key for it. Spec S18.
+    pub takes_own_key: bool,
+    /// Whether it can run without a key of the caller's.
+    pub is_pooled: bool,
+    /// Prices of its units in dollars, before what is added to them.
+    pub prices: BTreeMap<String, String>,
+    /// The most that the provider can charge for a page, in dollars.
+    pub most: String,
+}
+
+impl OfferedProvider {
+    pub(super) fn of(plugin: &ProviderPlugin, is_pooled: bool) -> Self {
+        let (info, said, grant) = (plugin.info(), plugin.description(), plugin.grant());
+        let prices = grant.prices.units.iter();
+        Self {
+            name: info.name.clone(),
+            vendor: trawl_plan::router::vendor_of(&info.name),
+            label: said.label.clone(),
+            plain: said.plain.names().collect(),
+            rendered: said.rendered.names().collect(),
+            credentials: grant.credentials.clone(),
+            takes_own_key: grant.credentials.len() == 1,
+            is_pooled,
+            prices: prices
+                .map(|(unit, price)| (unit.clone(), price.dollars_text()))
+                .collect(),
+            most: grant.prices.most.dollars_text(),
+        }
+    }
+}
+
 /// Conversations of one kind.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct RouteStatus {

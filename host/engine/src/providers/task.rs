@@ -5,8 +5,11 @@ use std::time::Duration;
 use url::Url;
 
 use trawl_plan::PagePlan;
+use trawl_plan::render::Window;
 use trawl_plugins::Grant;
 use trawl_sdk::provider::{Abilities, Pool, Screenshot, Task, WaitFor};
+
+use super::unfit::Needs;
 
 /// What a task needs besides the plan.
 pub struct AttemptContext<'a> {
@@ -33,7 +36,10 @@ pub fn task(plan: &PagePlan, attempt: &AttemptContext<'_>) -> Task {
     let own = fetch.headers.iter();
     headers.extend(own.map(|(name, value)| (name.as_str().to_owned(), text(value))));
     let browser = BrowserTask::of(plan);
+    let request = plan.router.request.clone().unwrap_or_default();
     Task {
+        method: request.method,
+        body: request.body,
         headers,
         cookies: fetch.cookies.clone(),
         javascript: attempt.javascript,
@@ -52,56 +58,64 @@ pub fn task(plan: &PagePlan, attempt: &AttemptContext<'_>) -> Task {
     }
 }
 
-/// The abilities a provider needs for a page. Without JavaScript only parameters that need none
-/// count.
-pub(super) fn needs(plan: &PagePlan, javascript: bool) -> Abilities {
+/// What a page needs of a provider.
+pub(super) fn needs(plan: &PagePlan, javascript: bool) -> Needs {
     let fetch = &plan.fetch;
     let browser = BrowserTask::of(plan);
     let residential = matches!(
         fetch.pool,
         trawl_plan::Pool::Residential | trawl_plan::Pool::Isp
     );
-    let country = match residential {
-        // With residential proxies either will do; `can` decides.
-        true => Abilities::NOTHING,
-        false => Abilities::COUNTRY,
-    };
     let has_headers =
         !fetch.headers.is_empty() || fetch.user_agent.is_some() || fetch.locale.is_some();
     // The final URL must be known if redirects are restricted.
     let is_bound = fetch.gate.is_some() || fetch.respect_robots;
-    let needed = [
-        (true, Abilities::SERVES),
-        (has_headers, Abilities::HEADERS),
-        (!fetch.cookies.is_empty(), Abilities::COOKIES),
-        (fetch.country_code.is_some(), country),
-        (residential, Abilities::RESIDENTIAL),
-        (browser.wait.is_some(), Abilities::FIXED_WAIT),
-        (browser.wait_for.is_some(), Abilities::WAIT_SELECTOR),
-        (browser.script.is_some(), Abilities::SCRIPT),
-        (browser.screenshot.is_some(), Abilities::SCREENSHOT),
-        (needs_bytes(plan) && !javascript, Abilities::BINARY),
-        (plan.output.headers, Abilities::TARGET_HEADERS),
-        (plan.output.cookies, Abilities::TARGET_COOKIES),
-        (is_bound, Abilities::FINAL_URL),
-    ];
-    let needed = needed.into_iter().filter(|(needed, _)| *needed);
-    needed.fold(Abilities::NOTHING, |all, (_, ability)| all | ability)
+    let has_body = plan.router.request.as_ref().is_some_and(|request| {
+        let is_get = request.method == "GET";
+        !is_get || !request.body.is_empty()
+    });
+    Needs::new(javascript)
+        .and(has_headers, Abilities::HEADERS)
+        .and(!fetch.cookies.is_empty(), Abilities::COOKIES)
+        .and(has_body, Abilities::BODY)
+        .and_country(fetch.country_code.is_some(), residential)
+        .and(residential, Abilities::RESIDENTIAL)
+        .and(browser.wait.is_some(), Abilities::FIXED_WAIT)
+        .and(browser.wait_for.is_some(), Abilities::WAIT_SELECTOR)
+        .and(browser.script.is_some(), Abilities::SCRIPT)
+        .and(browser.screenshot.is_some(), Abilities::SCREENSHOT)
+        .and(needs_bytes(plan) && !javascript, Abilities::BINARY)
+        .and(plan.output.headers, Abilities::TARGET_HEADERS)
+        .and(plan.output.cookies, Abilities::TARGET_COOKIES)
+        .and(is_bound, Abilities::FINAL_URL)
 }
 
-/// Whether the plan needs something that no provider can do: browser steps, or scripts before the
-/// page's own.
-pub(super) fn is_beyond(plan: &PagePlan) -> bool {
+/// The parameters that ask for something that the contract cannot express: browser steps, scripts
+/// before the page's own, another window.
+pub(super) fn beyond(plan: &PagePlan, javascript: bool) -> Vec<&'static str> {
     let render = &plan.render;
     let wait = &render.wait;
-    render.before_load.is_some()
-        || !render.automation.is_empty()
-        || render.scroll.is_some()
-        || wait.dom.is_some()
-        || wait.navigation
-        || render
-            .screenshot
-            .is_some_and(|picture| picture.clip.is_some())
+    let is_clipped = render
+        .screenshot
+        .is_some_and(|picture| picture.clip.is_some());
+    let is_transparent = render
+        .screenshot
+        .is_some_and(|picture| picture.omit_background);
+    let has_window = javascript && render.window != Window::default();
+    let asked = [
+        (render.before_load.is_some(), "evaluate_on_new_document"),
+        (!render.automation.is_empty(), "automation_scripts"),
+        (render.scroll.is_some(), "scroll"),
+        (wait.idle.is_some(), "wait_for.idle_network"),
+        (wait.almost_idle.is_some(), "wait_for.almost_idle_network0"),
+        (wait.dom.is_some(), "wait_for.dom"),
+        (wait.navigation, "wait_for.page_navigations"),
+        (has_window, "viewport"),
+        (is_clipped, "clip"),
+        (is_transparent, "omit_background"),
+    ];
+    let asked = asked.into_iter().filter(|(is_asked, _)| *is_asked);
+    asked.map(|(_, name)| name).collect()
 }
 
 /// The parts of a plan for the provider's browser.

@@ -144,7 +144,7 @@ impl Routing {
             Err(attempts) => attempts,
         };
         if plan.router.is_pinned {
-            return attempts.give_up(Err(third_party::not_able()));
+            return attempts.give_up_pinned();
         }
         match self.own.serve_until(visit).await {
             Ok(mut served) => {

@@ -9,7 +9,7 @@ use url::Url;
 use trawl_model::failure::status;
 use trawl_model::{Nanodollars, PageFailure, Usage, VendorUse};
 use trawl_net::fetch::Fetcher;
-use trawl_plan::{FetchPlan, PagePlan, RouterMode};
+use trawl_plan::{FetchPlan, PagePlan, RouterMode, RouterPlan};
 use trawl_sdk::provider::Class;
 
 use super::admission::Admission;
@@ -19,8 +19,8 @@ use super::smart::{self, Rule, Verdict};
 use super::{NotServed, Served, Visit};
 use crate::cache::PageCache;
 use crate::providers::{
-    Candidate, Payment, ProviderQuery, Providers, RouteCounters, TIME_MIN, VendorFailure,
-    VendorPage,
+    Candidate, Choice, CostSource, LeftOut, Payment, ProviderQuery, Providers, RouteCounters,
+    TIME_MIN, VendorFailure, VendorPage,
 };
 use crate::purse::Purse;
 
@@ -63,6 +63,8 @@ pub(super) struct ThirdParty {
 /// The providers tried so far, none of which served the page.
 #[derive(Default)]
 pub(super) struct Attempts {
+    /// The provider that the request names, and why it was not asked.
+    left_out: Option<(String, LeftOut)>,
     /// One entry each for `metadata.provider_attempts`.
     log: Vec<Value>,
     /// The last page of a provider that the site blocked.
@@ -93,11 +95,9 @@ impl Block {
     }
 }
 
-/// The failure of a page whose pinned provider cannot serve it.
-pub(super) fn not_able() -> PageFailure {
-    let message = "it cannot serve this request, or has no credentials";
-    PageFailure::new(status::UNKNOWN, message)
-}
+/// Key of a page's metadata: where its vendor cost comes from, unless the provider reported it.
+/// Decision D213.
+const COST_SOURCE: &str = "vendor_cost_source";
 
 impl ThirdParty {
     pub(super) fn new(fetcher: Fetcher, admission: Admission) -> Self {
@@ -126,7 +126,8 @@ impl ThirdParty {
 
     /// Whether a provider may serve the page, with or without JavaScript.
     pub(super) fn has_candidates(&self, visit: Visit<'_>) -> bool {
-        !self.candidates(visit, false).is_empty() || !self.candidates(visit, true).is_empty()
+        let has_any = |javascript| !self.candidates(visit, javascript).candidates.is_empty();
+        has_any(false) || has_any(true)
     }
 
     /// Whether a provider may fetch this URL for us: what egress and robots.txt refuse to us, no
@@ -142,9 +143,9 @@ impl ThirdParty {
         self.admission.check(plan, url).await.map(drop)
     }
 
-    fn candidates(&self, visit: Visit<'_>, javascript: bool) -> Vec<Candidate> {
+    fn candidates(&self, visit: Visit<'_>, javascript: bool) -> Choice {
         let Some(providers) = self.providers() else {
-            return Vec::new();
+            return Choice::default();
         };
         let query = ProviderQuery {
             plan: visit.plan,
@@ -179,7 +180,11 @@ impl ThirdParty {
         let plan = visit.plan;
         let deadline = visit.deadline.checked_sub(HAND_OVER_TIME);
         let deadline = deadline.unwrap_or(visit.deadline);
-        let candidates = self.candidates(visit, javascript);
+        let Choice {
+            candidates,
+            left_out,
+        } = self.candidates(visit, javascript);
+        attempts.left_out = plan.router.provider.clone().zip(left_out);
         let n_routes = candidates.len().min(ROUTES_MAX);
         // With our own stack still to come, waiting for a busy provider is not worth it.
         let is_last_resort = plan.router.mode == RouterMode::Fallback || plan.router.is_pinned;
@@ -197,7 +202,7 @@ impl ThirdParty {
             };
             // Pages that the operator's key paid for serve everybody.
             let lookup = lookup.as_ref();
-            let lookup = lookup.filter(|_| candidate.payment == Payment::Pooled);
+            let lookup = lookup.filter(|_| may_share(candidate, &plan.router));
             if let Some(lookup) = lookup
                 && !std::mem::replace(&mut is_looked_up, true)
                 && let Ok(Some(mut stored)) = lookup.find(&self.admission).await
@@ -235,7 +240,7 @@ impl ThirdParty {
                     attempts.blocked = Some(Box::new(served));
                 }
                 Err(failure) => {
-                    attempts.note(candidate, failure.name(), &failure.message);
+                    attempts.note_failure(candidate, &failure);
                     if !failure.is_unsent() {
                         attempts.last = Some((candidate.name().to_owned(), failure));
                     }
@@ -269,10 +274,18 @@ impl ThirdParty {
                 retry_after: None,
                 retryable: Some(false),
                 cost: page.cost,
+                began_job: false,
+                is_paused: false,
             });
         }
         Ok(page)
     }
+}
+
+/// Whether a page of this provider serves everybody: the operator's key paid for an ordinary
+/// request.
+fn may_share(candidate: &Candidate, router: &RouterPlan) -> bool {
+    candidate.payment == Payment::Pooled && router.request.is_none()
 }
 
 /// Whether the page may cost as much as this provider request.
@@ -301,6 +314,15 @@ fn served(providers: &Providers, candidate: &Candidate, page: VendorPage) -> Ser
     };
     let mut served = Served::new(page.page).with_vendor(Some(vendor));
     served.screenshot = page.screenshot;
+    let cost_source = match page.cost_source {
+        CostSource::Reported => None,
+        CostSource::Listed => Some("listed"),
+        CostSource::Assumed => Some("assumed"),
+    };
+    if let Some(source) = cost_source {
+        let metadata = &mut served.metadata;
+        metadata.insert(COST_SOURCE.to_owned(), source.into());
+    }
     if page.rendered == Some(true) {
         let metadata = &mut served.metadata;
         metadata.insert("rendered_by".to_owned(), "provider".into());
@@ -324,15 +346,48 @@ impl Attempts {
             .push(attempt(candidate.name(), payment, outcome, reason));
     }
 
+    /// Notes a failure of the provider, with whether it charged for it and whether a retry helps.
+    fn note_failure(&mut self, candidate: &Candidate, failure: &VendorFailure) {
+        self.note(candidate, failure.name(), &failure.message);
+        let Some(attempt) = self.log.last_mut().filter(|_| !failure.is_unsent()) else {
+            return;
+        };
+        attempt["charged"] = (failure.cost > Nanodollars::ZERO).into();
+        attempt["retry_helps"] = failure.retry_helps().into();
+    }
+
     /// Adds the providers that failed before the page was served to its metadata. Decision D16:
     /// like the other keys that are always added, since a caller with a wrong key would never learn
     /// of it otherwise.
     pub(super) fn add_metadata(&self, served: &mut Served) {
-        if !self.log.is_empty() {
-            let attempts = Value::Array(self.log.clone());
+        let attempts = self.listed();
+        if !attempts.is_empty() {
             let metadata = &mut served.metadata;
-            metadata.insert("provider_attempts".to_owned(), attempts);
+            metadata.insert("provider_attempts".to_owned(), Value::Array(attempts));
         }
+    }
+
+    /// The provider that was left out although the request names it, and those that were asked.
+    fn listed(&self) -> Vec<Value> {
+        let left_out = self.left_out.iter().map(|(provider, reason)| {
+            json!({"provider": provider, "outcome": "left_out", "reason": reason.to_string()})
+        });
+        left_out.chain(self.log.iter().cloned()).collect()
+    }
+
+    /// What the page becomes if its pinned provider did not serve it: the blocked page of the
+    /// provider, else the reason.
+    pub(super) fn give_up_pinned(self) -> Result<Served, NotServed> {
+        let message = match (&self.last, &self.left_out) {
+            (Some((provider, failure)), _) => format!("{provider}: {}", failure.message),
+            (None, Some((_, reason))) => reason.to_string(),
+            (None, None) => match self.log.last().map(|attempt| &attempt["reason"]) {
+                Some(Value::String(reason)) => reason.clone(),
+                _ => "it cannot be asked".to_owned(),
+            },
+        };
+        let attempts = Self { last: None, ..self };
+        attempts.give_up(Err(PageFailure::new(status::UNKNOWN, message)))
     }
 
     /// What the page becomes if no provider served it: what our own stack has of it, else the
@@ -342,6 +397,7 @@ impl Attempts {
             // Attempts without success are in the metadata: `costs.vendor` is of a page that a
             // provider served.
             let mut served = served.with_vendor(None);
+            served.metadata.remove(COST_SOURCE);
             // A status of 400 or more already makes the page a failed one.
             served.error = (served.page.status < 400).then(|| BLOCKED.to_owned());
             self.add_metadata(&mut served);
@@ -349,7 +405,10 @@ impl Attempts {
         };
         match (own, &self.blocked) {
             // No provider was tried: the page is what it would be without a router.
-            (Ok(served), _) if self.log.is_empty() => Ok(served),
+            (Ok(mut served), _) if self.log.is_empty() => {
+                self.add_metadata(&mut served);
+                Ok(served)
+            }
             (Ok(served), _) => Ok(as_blocked(served)),
             (Err(_), Some(blocked)) => Ok(as_blocked((**blocked).clone())),
             (Err(own), None) => Err(NotServed {
@@ -360,7 +419,7 @@ impl Attempts {
                         ..own
                     },
                 },
-                provider_attempts: self.log,
+                provider_attempts: self.listed(),
             }),
         }
     }

@@ -129,6 +129,12 @@ impl Service for App {
         json!({ "providers": status.unwrap_or_default() })
     }
 
+    fn offered_providers(&self) -> Value {
+        let providers = self.page_engine.routing.providers();
+        let offered = providers.map(|providers| providers.offered(&self.plugins.snapshot()));
+        json!({ "providers": offered.unwrap_or_default() })
+    }
+
     fn router_default(&self) -> RouterMode {
         settings::router_default(&self.config)
     }

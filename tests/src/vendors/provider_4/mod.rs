@@ -64,7 +64,12 @@ impl Vendor for Scrapfly {
             KeyState::Bad => return stated(401, "Unauthorized", "Invalid API key"),
             KeyState::NoCredit => {
                 let text = "The quota of this subscription is used up";
-                return coded(429, "ERR::SCRAPE::QUOTA_LIMIT_REACHED", text, false);
+                return coded(
+                    429,
+                    "ERR::THROTTLE::PROJECT_QUOTA_LIMIT_REACHED",
+                    text,
+                    false,
+                );
             }
             KeyState::RateLimited => {
                 let code = "ERR::THROTTLE::MAX_REQUEST_RATE_EXCEEDED";

@@ -97,7 +97,11 @@ fn the_key_decides_the_response() {
     let vendor = Scrapfly::default();
     for (key, status, code) in [
         (BAD_KEY, 401, Value::Null),
-        (POOR_KEY, 429, json!("ERR::SCRAPE::QUOTA_LIMIT_REACHED")),
+        (
+            POOR_KEY,
+            429,
+            json!("ERR::THROTTLE::PROJECT_QUOTA_LIMIT_REACHED"),
+        ),
         (
             BUSY_KEY,
             429,

@@ -186,14 +186,15 @@ fn sent_on(asked: &Asked) -> Result<(Pairs, Pairs), String> {
         return if whole || extra {
             Err("setCookies does not go with header options".to_owned())
         } else {
-            Ok((Vec::new(), cookies_of(cookies)))
+            Ok((asked.body_type(), cookies_of(cookies)))
         };
     }
     let name_there = |name: &str| match name.strip_prefix("sd-") {
         Some(name) if extra => Some(name.to_owned()),
         _ => whole.then(|| name.to_owned()),
     };
-    let (mut headers, mut cookies) = (Vec::new(), Vec::new());
+    let mut headers = if whole { Vec::new() } else { asked.body_type() };
+    let mut cookies = Vec::new();
     for (name, value) in &asked.headers {
         match name_there(name).as_deref() {
             Some("cookie") => cookies.extend(cookies_of(value)),

@@ -11,6 +11,9 @@ use super::{
     Answered, Asked, KeyState, RETRY_AFTER, Target, TargetPage, TargetRequest, Vendor, to_base64,
 };
 
+/// The look at each run that breaks, once: the third, at a finished run.
+const POLL_THAT_FAILS: u32 = 3;
+
 /// The vendor.
 #[derive(Default)]
 pub struct Apify {
@@ -70,6 +73,9 @@ impl Apify {
             return missing("Actor run was not found");
         };
         run.polls = run.polls.saturating_add(1);
+        if run.polls == POLL_THAT_FAILS {
+            return refusal(500, "internal-server-error", "Something went wrong");
+        }
         Answered::json(200, &shown(number, run.status()))
     }
 
@@ -151,9 +157,9 @@ impl Vendor for Apify {
             // An account without credit can still read.
             ("POST", ["v2", "actors" | "acts", _, "runs"]) if account == KeyState::NoCredit => {
                 refusal(
-                    402,
-                    "not-enough-usage-to-run-paid-actor",
-                    "By launching this run you would exceed your remaining usage",
+                    403,
+                    "platform-feature-disabled",
+                    "Monthly usage hard limit exceeded",
                 )
             }
             ("POST", ["v2", "actors" | "acts", actor, "runs"]) => self.start(asked, actor),

@@ -86,7 +86,7 @@ fn all_parameters_are_understood() {
 fn the_key_decides_the_response() {
     for (key, status, kind) in [
         (BAD_KEY, 401, "user-or-token-not-found"),
-        (POOR_KEY, 402, "not-enough-usage-to-run-paid-actor"),
+        (POOR_KEY, 403, "platform-feature-disabled"),
         (BUSY_KEY, 429, "rate-limit-exceeded"),
     ] {
         let answer = start(&Apify::default(), key, "cheerio", &input("page"));

@@ -9,6 +9,7 @@ use serde_json::json;
 use trawl_billing::Tariff;
 use trawl_engine::page::{self, Produced, Purse, RunContext};
 use trawl_model::outcome::VendorPart;
+use trawl_plan::router::TargetRequest;
 use trawl_plan::{RouterMode, RouterPlan};
 
 use super::PageArgs;
@@ -45,7 +46,9 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
     let mut plans = trawl_wire::plan(&request(&args)?, &*registry)?;
     let plan = plans.pop().context("give one URL")?;
     let mut plan = plan.map_err(|refused| anyhow!("{}", refused.failure))?;
+    let target = args.page.request();
     plan.router = Arc::new(RouterPlan {
+        request: (target != TargetRequest::default()).then_some(target),
         mode: RouterMode::First,
         provider: Some(plugin.info().name.clone()),
         credentials: given
@@ -64,12 +67,19 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
     } = produced;
     engine.close().await;
     let metadata = outcome.fields.metadata.as_ref();
-    let was_asked = metadata.is_some_and(|known| known.contains_key("provider_attempts"));
+    let attempts = metadata.and_then(|known| known.get("provider_attempts")?.as_array());
+    let was_asked = attempts.into_iter().flatten().any(|attempt| {
+        let outcome = attempt["outcome"].as_str();
+        !matches!(
+            outcome,
+            Some("left_out" | "unsupported" | "not_covered" | "paused")
+        )
+    });
     if outcome.vendor.is_none() && !was_asked {
         bail!(
             "`{}` was not called: {}",
             args.page.name,
-            outcome.error.unwrap_or_default()
+            hinted(outcome.error.unwrap_or_default())
         );
     }
     if outcome.error.is_none() {
@@ -88,6 +98,14 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
         Some(error) => bail!("{error}"),
         None => Ok(()),
     }
+}
+
+/// The reason, with what to do about a missing credential.
+fn hinted(reason: String) -> String {
+    if reason.starts_with("there is no value") {
+        return format!("{reason}, give it with --credential NAME=VALUE or in the environment");
+    }
+    reason
 }
 
 fn request(args: &TryArgs) -> anyhow::Result<serde_json::Value> {

@@ -2,6 +2,7 @@
 
 mod attempt;
 mod list;
+mod outcome;
 mod replies;
 mod request;
 
@@ -13,6 +14,7 @@ use clap::{Args, Subcommand};
 
 use trawl_engine::providers::Keys;
 use trawl_model::secret::Secret;
+use trawl_plan::router::{self, TargetRequest};
 use trawl_plugins::{PluginKind, Plugins, PluginsConfig, ProviderPlugin, Registry};
 
 use super::engine_args::EngineArgs;
@@ -37,11 +39,17 @@ pub(super) enum ProviderCommand {
 /// The page to fetch, and the credentials.
 #[derive(Debug, Args)]
 struct PageArgs {
-    /// The provider's name in plugins.toml
+    /// The provider's name in plugins.toml, or the vendor's: zyte, scrapingbee, …
     name: String,
     /// URL of the page
     #[arg(long)]
     url: String,
+    /// HTTP method of the request to the page
+    #[arg(long, default_value = "GET")]
+    method: String,
+    /// Body of the request to the page
+    #[arg(long, default_value = "")]
+    body: String,
     /// Run the page's JavaScript
     #[arg(long)]
     js: bool,
@@ -84,6 +92,14 @@ impl PageArgs {
         self.credential.iter().map(split).collect()
     }
 
+    /// The request to the page.
+    fn request(&self) -> TargetRequest {
+        TargetRequest {
+            method: self.method.to_uppercase(),
+            body: self.body.clone().into_bytes(),
+        }
+    }
+
     fn headers(&self) -> anyhow::Result<Vec<(String, String)>> {
         pairs(&self.header, ':', "write `--header` as NAME: VALUE")
     }
@@ -117,9 +133,10 @@ pub(super) fn run(command: ProviderCommand) -> anyhow::Result<()> {
     }
 }
 
-/// The provider with this name.
+/// The provider with this name, or of the vendor with this name.
 fn named(registry: &Registry, name: &str) -> anyhow::Result<Arc<ProviderPlugin>> {
-    let found = registry.providers().find(|it| it.info().name == name);
+    let find = |name: &str| registry.providers().find(|it| it.info().name == name);
+    let found = find(name).or_else(|| find(router::provider_of(name)?));
     found.cloned().with_context(|| {
         let names = registry.names(PluginKind::Provider).join(", ");
         format!("no provider `{name}` in plugins.toml, expected one of: {names}")

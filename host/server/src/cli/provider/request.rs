@@ -6,11 +6,11 @@ use anyhow::{Context, bail};
 use clap::Args;
 use serde_json::{Value, json};
 
-use trawl_engine::providers::{Keys, prepare};
+use trawl_engine::providers::{Keys, Needs, prepare, unfit};
 use trawl_plugins::ProviderPlugin;
-use trawl_sdk::provider::{Pool, Reply, Screenshot, Step, Task, WaitFor};
+use trawl_sdk::provider::{Class, Failure, Pool, Reply, Screenshot, Step, Task, WaitFor};
 
-use super::{PageArgs, replies};
+use super::{PageArgs, outcome, replies};
 use crate::cli::engine_args::EngineArgs;
 
 /// Options of `trawl provider request`.
@@ -18,12 +18,6 @@ use crate::cli::engine_args::EngineArgs;
 pub(in crate::cli) struct RequestArgs {
     #[command(flatten)]
     page: PageArgs,
-    /// HTTP method
-    #[arg(long, default_value = "GET")]
-    method: String,
-    /// Request body
-    #[arg(long, default_value = "")]
-    body: String,
     /// Take a full-page screenshot
     #[arg(long)]
     screenshot: bool,
@@ -49,28 +43,25 @@ pub(super) fn run(args: &RequestArgs) -> anyhow::Result<()> {
         .iter()
         .map(|path| replies::read(path))
         .collect::<anyhow::Result<_>>()?;
-    let mut replies = replies.iter();
-    let mut step = plugin.start(&task)?;
+    // A service may repeat its credentials; in a file as in a real reply they are cut out.
+    let mut replies = replies.into_iter().map(|reply| keys.scrubbed(reply));
+    let mut last: Option<Reply<'static>> = None;
+    let mut step = match unfit(plugin.description(), Needs::of_task(&task)) {
+        Some(reason) => {
+            let failure = Failure::new(Class::Unsupported, reason);
+            Step::Failed(Box::new(failure))
+        }
+        None => plugin.start(&task)?,
+    };
     loop {
         let exchange = match step {
             Step::Send(exchange) => *exchange,
             Step::Done(page) => {
-                return finish(
-                    args.json,
-                    &json!({"page": {
-                        "status": page.status, "url": page.url, "route": page.variant, "request_id": page.request_id,
-                        "cost": plugin.grant().prices.dollars(&page.cost).dollars_text(),
-                    }}),
-                );
+                let shown = outcome::page(&page, last.as_ref(), plugin.grant());
+                return finish(args.json, &shown);
             }
             Step::Failed(failure) => {
-                return finish(
-                    args.json,
-                    &json!({"failure": {
-                        "class": failure.class.name(), "message": failure.message, "target_status": failure.target_status,
-                        "retry_after": failure.retry_after,
-                    }}),
-                );
+                return finish(args.json, &outcome::failure(&failure, plugin.grant()));
             }
         };
         crate::cli::print(&request_text(
@@ -83,7 +74,8 @@ pub(super) fn run(args: &RequestArgs) -> anyhow::Result<()> {
         let Some(reply) = replies.next() else {
             return Ok(());
         };
-        step = plugin.resume(&task, &exchange.memo, reply)?;
+        step = plugin.resume(&task, &exchange.memo, &reply)?;
+        last = Some(reply);
     }
 }
 
@@ -91,9 +83,10 @@ fn task(args: &RequestArgs, plugin: &ProviderPlugin) -> anyhow::Result<Task> {
     let page = &args.page;
     let grant = plugin.grant();
     let url = url::Url::parse(&page.url).with_context(|| format!("`{}` is not a URL", page.url))?;
+    let target = page.request();
     Ok(Task {
-        method: args.method.to_uppercase(),
-        body: args.body.clone().into_bytes(),
+        method: target.method,
+        body: target.body,
         headers: page.headers()?,
         cookies: page.cookies()?,
         javascript: page.js,
@@ -169,10 +162,10 @@ fn finish(is_json: bool, outcome: &Value) -> anyhow::Result<()> {
         serde_json::to_string_pretty(outcome)?
     };
     crate::cli::print(&text)?;
-    match outcome["failure"]["class"].as_str() {
-        Some("unsupported") => {
-            bail!("the provider does not support this request, nothing would be sent")
-        }
-        _ => Ok(()),
+    let failure = &outcome["failure"];
+    if failure["class"] != Class::Unsupported.name() {
+        return Ok(());
     }
+    let reason = failure["message"].as_str().unwrap_or_default();
+    bail!("nothing would be sent: {reason}")
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::header::{ACCEPT_ENCODING, AUTHORIZATION};
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, USER_AGENT};
 use http::{HeaderMap, HeaderValue, Method};
 use url::Url;
 
@@ -14,10 +14,13 @@ use trawl_model::header;
 use trawl_model::secret::Secret;
 use trawl_net::fetch::ACCEPTED_ENCODING;
 use trawl_plugins::Grant;
-use trawl_sdk::provider::{Credential, Request, Task};
+use trawl_sdk::provider::{Credential, Reply, Request, Task};
 
 use super::scrub::Scrubber;
 
+/// Our `User-Agent` to providers.
+const OWN_USER_AGENT: HeaderValue =
+    HeaderValue::from_static(concat!("Trawl/", env!("CARGO_PKG_VERSION")));
 /// Largest body of a request: what providers accept, and enough for a page's form.
 const BODY_BYTES_MAX: usize = 8 << 20;
 /// Methods that providers forward to a target.
@@ -48,6 +51,18 @@ impl Keys {
     /// Finds them in a provider's replies.
     pub(super) fn scrubber(&self) -> &Arc<Scrubber> {
         self.scrubber.get_or_init(|| Arc::new(Scrubber::new(self)))
+    }
+
+    /// A reply of the provider without these credentials.
+    pub fn scrubbed(&self, reply: Reply<'_>) -> Reply<'static> {
+        let scrubber = self.scrubber();
+        let body = scrubber.scrub(reply.body.into_owned().into());
+        Reply {
+            headers: scrubber.pairs(reply.headers),
+            body: Vec::<u8>::from(body).into(),
+            status: reply.status,
+            elapsed_ms: reply.elapsed_ms,
+        }
     }
 
     /// Names and values.
@@ -138,12 +153,31 @@ pub fn prepare(
     for credential in &request.credentials {
         fill_in(credential, grant, keys, &mut url, &mut headers)?;
     }
+    if !passes_headers(request, task) {
+        headers.entry(USER_AGENT).or_insert(OWN_USER_AGENT);
+    }
     let mut sent = reqwest::Request::new(method, url);
     *sent.headers_mut() = headers;
     if !request.body.is_empty() {
         *sent.body_mut() = Some(request.body.clone().into());
     }
     Ok(sent)
+}
+
+/// Whether the provider passes the headers of this request on to the target, so that a header of
+/// ours would arrive there: the adapter sends those of the caller as they are.
+fn passes_headers(request: &Request, task: &Task) -> bool {
+    let is_of_caller = |name: &str| {
+        let mut names = task.headers.iter().map(|(name, _)| name);
+        name.eq_ignore_ascii_case("cookie") && !task.cookies.is_empty()
+            || names.any(|known| known.eq_ignore_ascii_case(name))
+    };
+    // These describe the request itself.
+    let is_own = |name: &str| {
+        name.eq_ignore_ascii_case("content-type") || name.eq_ignore_ascii_case("accept")
+    };
+    let mut names = request.headers.iter().map(|(name, _)| name.as_str());
+    names.any(|name| !is_own(name) && is_of_caller(name))
 }
 
 /// Refuses a credential outside `credentials`: its value, or its name in braces as if it were
@@ -255,184 +289,4 @@ fn shown(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::Value;
-
-    use trawl_plugins::PriceTable;
-
-    use super::*;
-
-    fn grant() -> Grant {
-        Grant {
-            hosts: vec!["api.acme.example".to_owned()],
-            credentials: vec!["ACME_KEY".to_owned(), "ACME_USER".to_owned()],
-            base: "https://api.acme.example".to_owned(),
-            pooled: false,
-            time_max: std::time::Duration::from_secs(1),
-            settings: Value::Null,
-            prices: PriceTable::default(),
-        }
-    }
-
-    fn keys() -> Keys {
-        let pair = |name: &str, value: &str| (name.to_owned(), Secret::new(value));
-        Keys::from_iter([
-            pair("ACME_KEY", "canary/key+1=2"),
-            pair("ACME_USER", "canary-user"),
-            pair("OTHER_KEY", "canary-other"),
-        ])
-    }
-
-    fn prepared(request: Request) -> Result<reqwest::Request, String> {
-        prepare(&request, &task(), &grant(), &keys()).map_err(|refused| {
-            assert!(matches!(refused, Refused::Adapter(_)), "{refused:?}");
-            refused.to_string()
-        })
-    }
-
-    fn task() -> Task {
-        Task::new("https://a.example/", "https://api.acme.example")
-    }
-
-    const AT: &str = "https://api.acme.example/v1?url=https%3A%2F%2Fa.example";
-
-    #[test]
-    fn credentials_go_where_they_are_marked() {
-        let header = |request: Request, name: &str| {
-            let request = prepared(request).expect("allowed");
-            let value = request.headers()[name].clone();
-            assert!(value.is_sensitive() && !format!("{request:?}").contains("canary"));
-            value.to_str().expect("text").to_owned()
-        };
-        let request = prepared(Request::get(AT).secret_query("key", "ACME_KEY")).expect("allowed");
-        assert_eq!(
-            request.url().as_str(),
-            format!("{AT}&key=canary%2Fkey%2B1%3D2")
-        );
-        assert_eq!(
-            header(Request::get(AT).bearer("ACME_KEY"), "authorization"),
-            "Bearer canary/key+1=2"
-        );
-        assert_eq!(
-            header(Request::get(AT).secret_header("X-Key", "ACME_KEY"), "x-key"),
-            "canary/key+1=2"
-        );
-        let basic = Request::post(AT).basic(Some("ACME_USER"), Some("ACME_KEY"));
-        let expected = STANDARD.encode("canary-user:canary/key+1=2");
-        assert_eq!(header(basic, "authorization"), format!("Basic {expected}"));
-        let alone = Request::post(AT).basic(Some("ACME_KEY"), None);
-        let expected = STANDARD.encode("canary/key+1=2:");
-        assert_eq!(header(alone, "authorization"), format!("Basic {expected}"));
-    }
-
-    #[test]
-    fn what_an_adapter_may_not_is_refused_with_the_reason() {
-        let check = |request: Request, expected: &str| {
-            let reason = prepared(request).expect_err(expected);
-            assert!(reason.contains(expected), "{reason}");
-            assert!(!reason.contains("canary"), "{reason}");
-        };
-        check(
-            Request::get("https://evil.example/"),
-            "requests `https://evil.example`",
-        );
-        check(
-            Request::get("http://api.acme.example/"),
-            "`hosts` do not grant",
-        );
-        check(
-            Request::get("https://api.acme.example:1/"),
-            "`hosts` do not grant",
-        );
-        check(Request::get("file:///etc/passwd"), "`hosts` do not grant");
-        check(Request::get("nonsense"), "an invalid URL");
-        check(
-            Request::get("https://a:b@api.acme.example/"),
-            "a user name into the URL",
-        );
-        check(
-            Request::get(AT).bearer("OTHER_KEY"),
-            "the credential `OTHER_KEY`",
-        );
-        check(Request::get(AT).bearer("HOME"), "the credential `HOME`");
-        check(
-            Request::get("https://api.acme.example/{ACME_KEY}/x"),
-            "into the URL",
-        );
-        check(Request::get(AT).query("k", "{ACME_KEY}"), "into the URL");
-        check(
-            Request::get("https://api.acme.example/canary-user"),
-            "into the URL",
-        );
-        check(
-            Request::get(AT).query("k", "canary/key+1=2"),
-            "into the URL",
-        );
-        check(
-            Request::post(AT).body("{\"k\":\"{ACME_KEY}\"}"),
-            "into the body",
-        );
-        check(
-            Request::post(AT).body(STANDARD.encode("canary-user")),
-            "into the body",
-        );
-        check(
-            Request::get(AT).header("x-leak", "canary-user"),
-            "into the headers",
-        );
-        check(
-            Request::get(AT).header("host", "evil.example"),
-            "header `host`",
-        );
-        check(
-            Request::get(AT).header("x-a", "1\r\nx-b: 2"),
-            "a line break",
-        );
-        check(
-            Request::get(AT)
-                .header("authorization", "x")
-                .bearer("ACME_KEY"),
-            "twice",
-        );
-        check(Request::new("CONNECT", AT), "the method `CONNECT`");
-        check(
-            Request::post(AT).body(vec![0; BODY_BYTES_MAX + 1]),
-            "the limit is",
-        );
-    }
-
-    #[test]
-    fn a_key_that_cannot_be_sent_is_named_not_shown() {
-        let keys = Keys::from_iter([("ACME_KEY".to_owned(), Secret::new("canary\nkey"))]);
-        let request = Request::get(AT).bearer("ACME_KEY");
-        let reason = prepare(&request, &task(), &grant(), &keys);
-        let reason = reason.expect_err("a line break").to_string();
-        assert!(
-            reason.contains("`ACME_KEY`") && !reason.contains("canary"),
-            "{reason}"
-        );
-    }
-
-    #[test]
-    fn a_caller_cannot_make_an_adapter_look_guilty() {
-        let of = |task: &Task, request: &Request| prepare(request, task, &grant(), &keys());
-        let braced = Task {
-            url: "https://a.example/?k={ACME_KEY}".to_owned(),
-            ..task()
-        };
-        let request = Request::get(AT).query("url", &braced.url);
-        assert!(of(&braced, &request).is_ok(), "only text");
-        let long = Task {
-            headers: vec![("x".to_owned(), "y".repeat(header::HEADER_BYTES_MAX - 1))],
-            ..task()
-        };
-        let request = Request::get(AT).prefixed_headers("Spb-", &long.headers);
-        assert!(matches!(of(&long, &request), Err(Refused::Task(_))));
-        let own_key = Task {
-            url: "https://a.example/canary-user".to_owned(),
-            ..task()
-        };
-        let request = Request::get(AT).query("url", &own_key.url);
-        assert!(matches!(of(&own_key, &request), Err(Refused::Task(_))));
-    }
-}
+mod tests;
