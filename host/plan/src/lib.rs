@@ -16,6 +16,7 @@ mod expression;
 pub mod fetching;
 mod link_rewrite;
 pub mod output;
+pub mod parameters;
 mod pipeline;
 pub mod render;
 pub mod router;

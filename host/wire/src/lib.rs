@@ -35,6 +35,8 @@ mod values;
 mod verb;
 
 #[cfg(test)]
+mod described;
+#[cfg(test)]
 mod fuzz;
 #[cfg(test)]
 mod tests;
