@@ -42,6 +42,7 @@ pub use analysis::AnalystChoice;
 pub use error::PlanError;
 pub use expression::{Allowance, EXPRESSIONS_MAX, SOURCE_BYTES_MAX, STATES_MAX};
 pub use link_rewrite::LinkRewrite;
+pub use parameters::Ignored;
 pub use pipeline::Pipeline;
 pub use render::{
     ByPath, Clip, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
@@ -55,8 +56,8 @@ pub const PAGES_MAX: usize = 10_000;
 pub struct ScrapePlan {
     /// One plan per page, or why its URL can never be fetched.
     pub pages: Vec<Result<PagePlan, RefusedPage>>,
-    /// Parameters that were sent but have no effect, for `X-Ignored-Parameters`.
-    pub ignored: Vec<String>,
+    /// Parameters that were sent but have no effect.
+    pub ignored: Ignored,
 }
 
 /// Everything that decides how one page is served and what is returned.
@@ -265,8 +266,8 @@ pub struct TransformPlan {
     pub sources: Vec<TransformSource>,
     /// What to make of each.
     pub output: OutputPlan,
-    /// Parameters that were sent but have no effect, for `X-Ignored-Parameters`.
-    pub ignored: Vec<String>,
+    /// Parameters that were sent but have no effect.
+    pub ignored: Ignored,
 }
 
 /// One page handed in with the request.

@@ -12,11 +12,12 @@ use trawl_plan::crawl::{
     Budget, CrawlPlan, DEPTH_DEFAULT, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
 };
 use trawl_plan::scope::{Hosts, Patterns, ScopePlan};
-use trawl_plan::{Allowance, PagePlan, Pipeline, PlanError, RefusedPage, address, crawl};
+use trawl_plan::{Allowance, Ignored, PagePlan, Pipeline, PlanError, RefusedPage, address, crawl};
 
+use super::body::objects;
 use super::defaults::PlanContext;
 use super::error::RequestError;
-use super::fields::{Sent, objects, read};
+use super::fields::{Sent, read};
 use super::pages::{Purpose, non_empty, page_plans};
 use super::pipeline::Extra;
 use super::request::ScrapeRequest;
@@ -35,8 +36,8 @@ const DELAY_MS_MAX: u64 = 60_000;
 pub struct CrawlRequest {
     /// One for each request object, whatever the number of its seeds.
     pub crawls: Vec<PlannedCrawl>,
-    /// Parameters that were sent but have no effect, for `X-Ignored-Parameters`.
-    pub ignored: Vec<String>,
+    /// Parameters that were sent but have no effect.
+    pub ignored: Ignored,
 }
 
 /// One crawl of a request.
@@ -65,7 +66,7 @@ pub fn crawl_request(
     };
     let mut request = CrawlRequest {
         crawls: Vec::new(),
-        ignored: Vec::new(),
+        ignored: Ignored::default(),
     };
     let trials = Trials::new(context.catalog);
     let context = PlanContext {
@@ -89,11 +90,8 @@ impl CrawlRequest {
         allowance: &mut Allowance,
     ) -> Result<(), RequestError> {
         let mut sent: Sent<ScrapeRequest> = read(object)?;
-        let ignored = &mut self.ignored;
         let extra = match verb {
-            Verb::Pipeline(pipeline) => {
-                Some(Extra::take(object, pipeline, &mut sent, context, ignored)?)
-            }
+            Verb::Pipeline(pipeline) => Some(Extra::take(object, pipeline, &mut sent, context)?),
             _ => None,
         };
         if extra.as_ref().is_some_and(Extra::is_empty) {
@@ -104,6 +102,9 @@ impl CrawlRequest {
             extra.shorten(&mut stored);
         }
         let parameters = CrawlParameters::take(&mut sent.value, allowance)?;
+        if parameters.webhook.as_ref().is_some_and(names_no_event) {
+            sent.said.lacks.push("webhooks");
+        }
         if !parameters.in_background {
             // It is not continued after a restart, so nothing needs the receiver's secrets.
             hide_webhooks(&mut stored);
@@ -112,7 +113,7 @@ impl CrawlRequest {
         let purpose = Purpose::Seeds {
             room: SEEDS_MAX - n_seeds.sum::<usize>().min(SEEDS_MAX),
         };
-        let pages = page_plans(sent, verb, context, purpose, allowance, ignored)?;
+        let pages = page_plans(sent, verb, context, purpose, allowance, &mut self.ignored)?;
         let are_mentioned = matches!(verb, Verb::Pipeline(Pipeline::CrawlText));
         let seeds = valid_seeds(pages, are_mentioned)?;
         let named = extra.as_ref().and_then(Extra::found);
@@ -332,6 +333,15 @@ fn webhook_plan(object: &Map<String, Value>) -> Result<WebhookPlan, PlanError> {
         on_credits_depleted: is_on("on_credits_depleted"),
         on_credits_half_depleted: is_on("on_credits_half_depleted"),
     })
+}
+
+/// Whether a webhook would never be sent anything.
+fn names_no_event(webhook: &WebhookPlan) -> bool {
+    !(webhook.on_find
+        || webhook.on_find_metadata
+        || webhook.on_website_status
+        || webhook.on_credits_depleted
+        || webhook.on_credits_half_depleted)
 }
 
 fn excerpt(text: &str) -> String {

@@ -7,7 +7,7 @@ use serde::forward_to_deserialize_any;
 
 use trawl_plan::parameters::{self, Parameter, Routes};
 
-use super::fields::WireError;
+use super::body::WireError;
 use super::pipeline::PipelineRequest;
 use super::request::ScrapeRequest;
 use super::transform::TransformRequest;

@@ -4,17 +4,17 @@ use trawl_model::Terms;
 use trawl_plan::{CachePlan, FetchPlan, Pace, PlanError, credentials, fetching};
 
 use super::defaults::RequestDefaults;
-use super::ignored;
 use super::request::ScrapeRequest;
 use super::values::{CacheForm, CookieForm, CookiesForm, filled};
 use super::verb::Verb;
 
 /// The fetch plan of a request object. Takes its headers, cookies and cache settings.
+/// `lacks` gets the names of parameters whose pool is not configured.
 pub(crate) fn fetch_plan(
     request: &mut ScrapeRequest,
     verb: Verb,
     defaults: RequestDefaults<'_>,
-    ignored: &mut Vec<String>,
+    lacks: &mut Vec<&'static str>,
 ) -> Result<FetchPlan, PlanError> {
     let pools = defaults.pools;
     let (pool, is_honoured) = match (request.proxy.as_deref(), verb, defaults.terms) {
@@ -25,7 +25,7 @@ pub(crate) fn fetch_plan(
         (requested, _, _) => fetching::pool(requested, pools),
     };
     if !is_honoured {
-        ignored::add(ignored, "proxy".to_owned());
+        lacks.push("proxy");
     }
     let country_code = filled(request.country_code.as_deref())
         .map(fetching::country_code)
@@ -33,7 +33,7 @@ pub(crate) fn fetch_plan(
     if let Some(country) = &country_code
         && !fetching::has_country(pool, country, pools)
     {
-        ignored::add(ignored, "country_code".to_owned());
+        lacks.push("country_code");
     }
     let headers = request
         .headers

@@ -13,6 +13,8 @@
 //! Secrets of a request are removed before it is stored (`secrets`) and merged in again by
 //! [`with_secrets`].
 
+mod body;
+mod check;
 mod costs;
 mod crawl;
 mod defaults;
@@ -36,6 +38,8 @@ mod verb;
 
 #[cfg(test)]
 mod described;
+#[cfg(test)]
+mod effects;
 #[cfg(test)]
 mod fuzz;
 #[cfg(test)]

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use trawl_plan::address::Target;
 use trawl_plan::{
-    Allowance, Engine, PAGES_MAX, PagePlan, PlanError, RefusedPage, ScrapePlan, address, fetching,
-    router,
+    Allowance, Engine, Ignored, PAGES_MAX, PagePlan, PlanError, RefusedPage, ScrapePlan, address,
+    fetching, router,
 };
 
+use super::body::objects;
 use super::defaults::PlanContext;
 use super::error::RequestError;
 use super::fetch::fetch_plan;
-use super::fields::{Sent, objects, read};
-use super::ignored::{self, Without};
+use super::fields::{Sent, read};
+use super::ignored::{self, Service};
 use super::output::output_plan;
 use super::rendering;
 use super::request::ScrapeRequest;
@@ -31,7 +32,7 @@ pub fn scrape_plan(
 ) -> Result<ScrapePlan, RequestError> {
     let mut plan = ScrapePlan {
         pages: Vec::new(),
-        ignored: Vec::new(),
+        ignored: Ignored::default(),
     };
     let trials = Trials::new(context.catalog);
     let context = PlanContext {
@@ -79,9 +80,12 @@ pub(crate) fn page_plans(
     context: PlanContext<'_>,
     purpose: Purpose,
     allowance: &mut Allowance,
-    ignored: &mut Vec<String>,
+    into: &mut Ignored,
 ) -> Result<Vec<Result<PagePlan, RefusedPage>>, PlanError> {
-    let mut request = sent.value;
+    let Sent {
+        value: mut request,
+        mut said,
+    } = sent;
     let urls = request.url.take().unwrap_or_default();
     let urls = split_urls(&urls, purpose)?;
     let engine = match (fetching::engine(request.request.as_deref())?, verb) {
@@ -89,12 +93,6 @@ pub(crate) fn page_plans(
         (engine, Verb::Scrape | Verb::Links | Verb::Pipeline(_)) => engine,
     };
     let screenshot = rendering::screenshot(&request, verb)?;
-    let without = Without {
-        crawl: matches!(purpose, Purpose::Pages { .. }),
-        browser: engine == Engine::Http,
-        screenshot: screenshot.is_none(),
-    };
-    ignored::collect(&sent.present, sent.unknown, without, ignored);
     let query = request.router.take().map(RouterForm::into_query);
     let router = Arc::new(router::plan(
         query,
@@ -106,14 +104,30 @@ pub(crate) fn page_plans(
     let is_crawl = matches!(purpose, Purpose::Seeds { .. });
     request.respect_robots.get_or_insert(is_crawl);
     let render = Arc::new(rendering::plan(&mut request, screenshot)?);
-    let fetch = Arc::new(fetch_plan(&mut request, verb, context.defaults, ignored)?);
+    let fetch = Arc::new(fetch_plan(
+        &mut request,
+        verb,
+        context.defaults,
+        &mut said.lacks,
+    )?);
     let output = Arc::new(output_plan(
         request,
         verb,
         context.catalog,
         allowance,
-        ignored,
+        &mut said.lacks,
     )?);
+    let service = Service {
+        engine,
+        terms: context.defaults.terms,
+        has_model: context.defaults.model.is_some(),
+        fetch: &fetch,
+        render: &render,
+        router: &router,
+    };
+    let route = ignored::route(verb, is_crawl);
+    let situation = service.situation(ignored::outputs(&output, route, is_crawl), route);
+    ignored::collect(said, route, situation, into);
     let page = |requested: &str| match address::parse(requested) {
         Ok(Target { url, authorization }) => Ok(PagePlan {
             requested: match authorization {

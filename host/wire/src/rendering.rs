@@ -42,7 +42,8 @@ pub(crate) fn screenshot(
     request: &ScrapeRequest,
     verb: Verb,
 ) -> Result<Option<Picture>, PlanError> {
-    if verb != Verb::Screenshot && !names_screenshot(request.return_format.as_ref()) {
+    let is_named = verb != Verb::Links && names_screenshot(request.return_format.as_ref());
+    if verb != Verb::Screenshot && !is_named {
         return Ok(None);
     }
     Ok(Some(Picture {
@@ -58,6 +59,18 @@ fn names_screenshot(form: Option<&FormatNames>) -> bool {
         None => false,
         Some(FormatNames::One(name)) => is_screenshot(name),
         Some(FormatNames::Many(names)) => names.0.iter().any(is_screenshot),
+    }
+}
+
+/// Whether `return_format` is not set, or says nothing that `/screenshot` does not do.
+pub(crate) fn names_only(form: Option<&FormatNames>) -> bool {
+    match form {
+        None => true,
+        Some(FormatNames::One(name)) => {
+            let name = name.trim();
+            name.eq_ignore_ascii_case("bytes") || name.eq_ignore_ascii_case(SCREENSHOT)
+        }
+        Some(FormatNames::Many(names)) => names.0.is_empty(),
     }
 }
 

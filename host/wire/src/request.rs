@@ -6,7 +6,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::fields::WireObject;
 use super::values::{
     CacheForm, ChunkingForm, ClipForm, CookiesForm, DomainsForm, FormatNames, HeaderMap, List,
     RouterForm, WaitForForm,
@@ -179,8 +178,4 @@ pub struct ScrapeRequest {
     pub clip: Option<ClipForm>,
     /// Screenshot: `content` as integers rather than base64.
     pub binary: Option<bool>,
-}
-
-impl WireObject for ScrapeRequest {
-    const LARGE_FIELDS: &'static [&'static str] = &["url"];
 }

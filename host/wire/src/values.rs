@@ -179,7 +179,6 @@ impl From<WaitForForm> for Value {
 
 /// `clip`: a part of a page in CSS pixels.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ClipForm {
     /// From the left.
     #[serde(default)]

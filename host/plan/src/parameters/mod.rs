@@ -6,19 +6,23 @@
 //! `metadata.ignored`, and `docs/reference.md`. A field that the wire format reads is in a row, and
 //! a row is a field that it reads: a test of the wire crate compares them.
 
+mod ignored;
 mod nearest;
 mod needs;
 mod reference;
 mod row;
 mod statuses;
 mod tables;
+mod undecided;
 
+pub use ignored::Ignored;
 pub use nearest::nearest;
 pub use needs::{Effect, Needs, Route, Routes, Situation};
 pub use reference::reference;
 pub use row::{Choice, Object, Parameter, Range, Shape};
 pub use statuses::{Cause, STATUSES, Status};
 pub use tables::{GROUPS, Group, STEPS, StepKind, step_kind};
+pub use undecided::{Undecided, is_within};
 
 /// All parameters of request objects, without the keys of nested objects.
 pub fn all() -> impl Iterator<Item = &'static Parameter> {

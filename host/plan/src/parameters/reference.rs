@@ -12,8 +12,8 @@ const INTRODUCTION: &str = "\
 This page is made from the tables by which the server reads requests (`host/plan/src/parameters`); a test compares them.
 
 A request is a JSON object, or an array of them. `null` means \"not set\". Names of choices are compared without case. A value of the wrong
-type is a 400 that begins with its path. Unknown parameters are accepted and named in the response header `X-Ignored-Parameters`, and so
-are parameters that have no effect on the request.
+type is a 400 that names its path. Unknown parameters and unknown keys of nested objects are accepted and named with their path in the
+response header `X-Ignored-Parameters`, and so are parameters that have no effect on the request.
 ";
 
 const HEADERS: &str = "
@@ -21,7 +21,8 @@ const HEADERS: &str = "
 
 | header | meaning |
 |---|---|
-| `X-Ignored-Parameters` | parameters without effect |
+| `X-Ignored-Parameters` | paths of parameters without effect, separated by commas |
+| `X-Parameter-Hints` | for those that are not known, the known one that is closest: `webhooks.on_fnd=webhooks.on_find` |
 | `X-Request-Id` | identifies the request, also in the server's log |
 | `X-Crawl-Id` | ids of the crawls that the request started |
 | `X-Next-Cursor` | where the next page of a list begins |

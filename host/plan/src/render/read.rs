@@ -162,7 +162,7 @@ fn millis_field(body: &Value, field: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{field}` is missing or not a number of milliseconds"))
 }
 
-/// Decision D58: unknown keys are refused, since a wait that does not happen is hard to notice.
+/// Unknown keys have no effect. Who reads the JSON names them: Decision D58.
 pub(super) fn wait(form: Value) -> Result<WaitPlan, String> {
     if let Some(millis) = form.as_u64() {
         return Ok(WaitPlan {
@@ -196,7 +196,7 @@ pub(super) fn wait(form: Value) -> Result<WaitPlan, String> {
                     .as_bool()
                     .ok_or_else(|| named("is not a boolean".into()))?;
             }
-            _ => return Err(named("is not a known condition".to_owned())),
+            _ => {}
         }
     }
     Ok(plan)

@@ -39,9 +39,11 @@ const TIMEOUT: Object = Object {
     rows: &[
         Parameter::key("secs", count("seconds"), NOTHING, "Whole seconds.")
             .default("0")
+            .mistaken(&["seconds", "sec", "s"])
             .example("60"),
         Parameter::key("nanos", count("nanoseconds"), NOTHING, "Nanoseconds.")
             .default("0")
+            .mistaken(&["nanoseconds"])
             .example("0"),
     ],
 };

@@ -85,7 +85,7 @@ pub(super) const ROWS: &[Parameter] = &[
         "Options of the requested formats, by name.",
     )
     .default("none")
-    .example("{\"raw\": {}}"),
+    .example("{\"raw\": {\"clean\": true}}"),
     Parameter::new(
         "filters",
         PLUGINS,

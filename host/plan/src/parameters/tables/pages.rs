@@ -50,7 +50,7 @@ const CACHE: Object = Object {
         ),
         Parameter::key_switch(
             "skip_browser",
-            Needs::PLAIN.and(Needs::HTTP_ANSWER),
+            Needs::PLAIN,
             "Use a cached page of plain HTTP in place of a rendered one.",
         ),
     ],
@@ -197,7 +197,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Needs::POOL,
         "Country of the proxy.",
     )
-    .mistaken(&["geo", "country_iso"])
+    .mistaken(&["geo", "country_iso", "country"])
     .example("\"de\""),
     Parameter::new(
         "proxy",
