@@ -42,7 +42,7 @@ pub use analysis::AnalystChoice;
 pub use error::PlanError;
 pub use expression::{Allowance, EXPRESSIONS_MAX, SOURCE_BYTES_MAX, STATES_MAX};
 pub use link_rewrite::LinkRewrite;
-pub use parameters::Ignored;
+pub use parameters::{Ignored, Undecided};
 pub use pipeline::Pipeline;
 pub use render::{
     ByPath, Clip, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
@@ -79,6 +79,8 @@ pub struct PagePlan {
     pub router: Arc<RouterPlan>,
     /// What a browser does with it, if one serves it; shared likewise.
     pub render: Arc<RenderPlan>,
+    /// Parameters whose effect depends on who serves it; shared likewise.
+    pub undecided: Undecided,
 }
 
 /// A page whose URL can never be fetched (a refused scheme, say). It fails alone: the other pages

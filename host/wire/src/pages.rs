@@ -127,7 +127,7 @@ pub(crate) fn page_plans(
     };
     let route = ignored::route(verb, is_crawl);
     let situation = service.situation(ignored::outputs(&output, route, is_crawl), route);
-    ignored::collect(said, route, situation, into);
+    let undecided = ignored::collect(said, route, situation, into);
     let page = |requested: &str| match address::parse(requested) {
         Ok(Target { url, authorization }) => Ok(PagePlan {
             requested: match authorization {
@@ -144,6 +144,7 @@ pub(crate) fn page_plans(
             ceiling,
             router: Arc::clone(&router),
             render: Arc::clone(&render),
+            undecided: undecided.clone(),
         }),
         Err(failure) => Err(RefusedPage {
             requested: address::shown(requested).into_owned(),
