@@ -11,6 +11,7 @@ mod catalog;
 pub mod chunking;
 pub mod crawl;
 pub mod credentials;
+pub mod duration;
 mod error;
 mod expression;
 pub mod fetching;

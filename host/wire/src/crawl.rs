@@ -11,6 +11,7 @@ use trawl_model::redact::without_userinfo;
 use trawl_plan::crawl::{
     Budget, CrawlPlan, DEPTH_DEFAULT, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
 };
+use trawl_plan::duration::Unit;
 use trawl_plan::scope::{Hosts, Patterns, ScopePlan};
 use trawl_plan::{Allowance, Ignored, PagePlan, Pipeline, PlanError, RefusedPage, address, crawl};
 
@@ -23,7 +24,7 @@ use super::pipeline::Extra;
 use super::request::ScrapeRequest;
 use super::secrets::{hide_webhooks, mark_password, missing, without_secrets};
 use super::trials::Trials;
-use super::values::{DomainsForm, List, credits};
+use super::values::{DomainsForm, List, TimeForm, credits};
 use super::verb::Verb;
 
 /// Most seeds of one request. Each adds its host to the scope, and may be a crawl of its own.
@@ -207,9 +208,9 @@ impl CrawlParameters {
             }),
             budget: crawl::budgets(&budget)?,
             ceiling: credits(request.max_credits_allowed),
-            delay: delay(request.delay)?,
+            delay: delay(request.delay.as_ref())?,
             in_flight: in_flight(request.concurrency_limit)?,
-            timeout: timeout(request.crawl_timeout.take())?,
+            timeout: timeout(request.crawl_timeout.as_ref()),
             scope: ScopePlan {
                 subdomains: is_on(request.subdomains),
                 tld: is_on(request.tld),
@@ -274,14 +275,14 @@ impl CrawlParameters {
     }
 }
 
-fn delay(millis: Option<u64>) -> Result<Duration, PlanError> {
-    match millis.unwrap_or(0) {
-        millis @ 0..=DELAY_MS_MAX => Ok(Duration::from_millis(millis)),
-        _ => Err(PlanError::new(
-            "delay",
-            format!("must be 0 to {DELAY_MS_MAX} milliseconds"),
-        )),
+fn delay(form: Option<&TimeForm>) -> Result<Duration, PlanError> {
+    let time = form.and_then(|form| form.time(Unit::Millis));
+    let time = time.unwrap_or_default();
+    if time > Duration::from_millis(DELAY_MS_MAX) {
+        let reason = format!("must be 0 to {DELAY_MS_MAX} milliseconds");
+        return Err(PlanError::new("delay", reason));
     }
+    Ok(time)
 }
 
 fn in_flight(limit: Option<u64>) -> Result<usize, PlanError> {
@@ -291,20 +292,10 @@ fn in_flight(limit: Option<u64>) -> Result<usize, PlanError> {
         .ok_or_else(|| PlanError::new("concurrency_limit", format!("must be 1 to {IN_FLIGHT_MAX}")))
 }
 
-/// `{"secs": n, "nanos": n}`. Decision D38: a crawl needs some time, so all zeros mean no timeout.
-fn timeout(parts: Option<Map<String, Value>>) -> Result<Option<Duration>, PlanError> {
-    let Some(parts) = parts else { return Ok(None) };
-    let part = |name: &str| match parts.get(name) {
-        None | Some(Value::Null) => Ok(0),
-        Some(value) => value.as_u64().ok_or_else(|| {
-            PlanError::new("crawl_timeout", format!("`{name}` is not a whole number"))
-        }),
-    };
-    let nanos = u32::try_from(part("nanos")?)
-        .unwrap_or(u32::MAX)
-        .min(999_999_999);
-    let time = Duration::new(part("secs")?, nanos);
-    Ok((!time.is_zero()).then_some(time))
+/// Decision D38: a crawl needs some time, so zero means no timeout.
+fn timeout(form: Option<&TimeForm>) -> Option<Duration> {
+    let time = form?.time(Unit::Seconds)?;
+    (!time.is_zero()).then_some(time)
 }
 
 fn external(form: Option<DomainsForm>, allowance: &mut Allowance) -> Result<Hosts, PlanError> {

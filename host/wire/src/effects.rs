@@ -397,6 +397,80 @@ fn unknown_keys_are_named_with_their_path_and_the_closest_right_one() {
     assert!(planned.ignored.hints().is_empty());
 }
 
+#[test]
+fn times_are_numbers_or_objects() {
+    let same = |route: Route, name: &str, forms: &[Value]| {
+        let plan = |form: &Value| {
+            let body = json!({"url": "a.com", name: form});
+            on(route, Terms::PayAsYouGo, &body).unwrap_or_else(|error| panic!("{body}: {error}"))
+        };
+        let first = plan(&forms[0]);
+        assert!(first.names().is_empty(), "{name}: {:?}", first.names());
+        let unset = on(route, Terms::PayAsYouGo, &json!({"url": "a.com"})).expect("a request");
+        assert_ne!(first.plan, unset.plan, "{name}");
+        for form in forms {
+            assert_eq!(plan(form).plan, first.plan, "{name}: {form}");
+        }
+    };
+    let of_two_seconds = |number: u64| {
+        let exact = json!({"secs": 2, "nanos": 0});
+        let wrapped = json!({ "timeout": exact });
+        [
+            json!(number),
+            exact,
+            json!({"secs": 2}),
+            wrapped,
+            json!({ "timeout": number }),
+        ]
+    };
+    let millis = of_two_seconds(2_000);
+    let seconds = of_two_seconds(2);
+    same(Route::Crawl, "crawl_timeout", &seconds);
+    same(Route::Crawl, "delay", &millis);
+    same(Route::Scrape, "scroll", &millis);
+    same(Route::Scrape, "request_timeout", &millis);
+    for condition in [
+        "delay",
+        "idle_network",
+        "idle_network0",
+        "almost_idle_network0",
+    ] {
+        let form = |time: &Value| json!({ (condition): time });
+        same(Route::Scrape, "wait_for", &millis.each_ref().map(form));
+    }
+    let of_selector = |time: &Value| json!({"selector": {"selector": "a", "timeout": time}});
+    same(
+        Route::Scrape,
+        "wait_for",
+        &[of_selector(&millis[0]), of_selector(&millis[1])],
+    );
+    let cache = |time: &Value| json!({ "max_age": time });
+    same(Route::Scrape, "cache", &millis.each_ref().map(cache));
+    let step = |time: &Value| json!({"*": [{"WaitFor": {"selector": "a", "timeout": time}}]});
+    same(
+        Route::Scrape,
+        "automation_scripts",
+        &millis.each_ref().map(step),
+    );
+    // Zero is no bound, and an object without a time is not set.
+    for form in [
+        json!(0),
+        json!({}),
+        json!({"timeout": {}}),
+        json!({"secs": 0}),
+    ] {
+        let body = json!({"url": "a.com", "crawl_timeout": form});
+        let planned = on(Route::Crawl, Terms::PayAsYouGo, &body).expect("a request");
+        assert!(planned.plan.contains("timeout: None"), "{body}");
+    }
+    let long = json!({"url": "a.com", "delay": {"secs": 61}});
+    let refusal = on(Route::Crawl, Terms::PayAsYouGo, &long).err();
+    assert_eq!(
+        refusal.as_deref(),
+        Some("delay: must be 0 to 60000 milliseconds")
+    );
+}
+
 /// Calls `visit` with every place in a request: its path, its shape, and a request with a value
 /// there.
 fn each_place(visit: &mut dyn FnMut(&str, &Shape, &dyn Fn(Value) -> Value)) {

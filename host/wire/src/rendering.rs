@@ -2,6 +2,7 @@
 
 use serde_json::Map;
 
+use trawl_plan::duration::Unit;
 use trawl_plan::render::RenderWish;
 use trawl_plan::{
     Clip, Format, FormatChoice, LoadPlan, OutputPlan, Picture, PlanError, RenderPlan,
@@ -25,7 +26,10 @@ pub(crate) fn plan(
         execution_scripts: request.execution_scripts.take(),
         automation_scripts: request.automation_scripts.take(),
         wait_for: request.wait_for.take().map(Into::into),
-        scroll: request.scroll,
+        scroll: request
+            .scroll
+            .take()
+            .and_then(|form| form.time(Unit::Millis)),
         viewport: request.viewport.take(),
         load: LoadPlan {
             block_ads: is_on(request.block_ads),

@@ -16,7 +16,7 @@ mod tables;
 mod undecided;
 
 pub use ignored::Ignored;
-pub use nearest::nearest;
+pub use nearest::{nearest, nearest_name};
 pub use needs::{Effect, Needs, Route, Routes, Situation};
 pub use reference::reference;
 pub use row::{Choice, Object, Parameter, Range, Shape};

@@ -13,33 +13,51 @@ pub fn nearest(
     name: &str,
     rows: impl Iterator<Item = &'static Parameter>,
 ) -> Option<&'static Parameter> {
+    let named = rows.flat_map(|row| {
+        let names = std::iter::once(&row.name).chain(row.aliases);
+        let typed = names.map(|&known| (known, false));
+        let mistaken = row.mistaken.iter().map(|&known| (known, true));
+        typed.chain(mistaken).map(move |known| (known, row))
+    });
+    closest(name, named, |a, b| a.name == b.name)
+}
+
+/// The same among plain names.
+pub fn nearest_name<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let named = names.map(|known| ((known, false), known));
+    closest(name, named, |a, b| a == b)
+}
+
+/// What belongs to the closest name. One that is marked must be the same.
+fn closest<'a, T>(
+    name: &str,
+    named: impl Iterator<Item = ((&'a str, bool), T)>,
+    are_same: impl Fn(&T, &T) -> bool,
+) -> Option<T> {
     if name.len() > COMPARED_BYTES_MAX {
         return None;
     }
     let name = folded(name);
     let bound = if name.len() < SHORT_BYTES { 1 } else { 2 };
-    let mut best: Option<(usize, &'static Parameter)> = None;
+    // A short name differs from another of its length in all letters at once.
+    let bound = bound.min(name.len().saturating_sub(1));
+    let mut best: Option<(usize, T)> = None;
     let mut is_unique = true;
-    for row in rows {
-        let names = std::iter::once(&row.name).chain(row.aliases);
-        let typed = names.map(|known| distance(&name, &folded(known)));
-        let known_mistake = row.mistaken.iter().any(|known| folded(known) == name);
-        let Some(far) = typed.chain(known_mistake.then_some(0)).min() else {
+    for ((known, must_be_same), item) in named {
+        let far = distance(&name, &folded(known));
+        if far > bound || must_be_same && far > 0 {
             continue;
-        };
-        match best {
-            Some((least, _)) if far > least => {}
-            Some((least, _)) if far == least => is_unique = false,
+        }
+        match &best {
+            Some((least, _)) if far > *least => {}
+            Some((least, other)) if far == *least => is_unique &= are_same(other, &item),
             _ => {
-                best = Some((far, row));
+                best = Some((far, item));
                 is_unique = true;
             }
         }
     }
-    let (far, row) = best?;
-    // A short name differs from another of its length in all letters at once.
-    let is_close = far <= bound && far < name.len();
-    (is_unique && is_close).then_some(row)
+    best.filter(|_| is_unique).map(|(_, item)| item)
 }
 
 /// Without case and separators.

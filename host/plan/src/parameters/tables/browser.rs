@@ -1,5 +1,6 @@
 //! What a browser does with a page, and screenshots.
 
+use super::time;
 use crate::parameters::needs::{Needs, Routes};
 use crate::parameters::row::{Object, Parameter, Range, Shape};
 use crate::render::WINDOW_SIDE_MAX;
@@ -26,46 +27,14 @@ const fn pixels(least: u64) -> Shape {
     })
 }
 
-/// Longest wait, in milliseconds. Decision D58.
-const WAIT_MS: Range = Range {
-    least: 0,
-    most: 60_000,
-    unit: "ms",
-};
-
-const TIMEOUT: Object = Object {
-    name: "WaitTimeout",
-    rows: &[
-        Parameter::key("secs", count("seconds"), NOTHING, "Whole seconds.")
-            .default("0")
-            .example("5"),
-        Parameter::key("nanos", count("nanoseconds"), NOTHING, "Nanoseconds.")
-            .default("0")
-            .example("0"),
-    ],
-};
-
-const fn count(unit: &'static str) -> Shape {
-    Shape::Count(Range {
-        least: 0,
-        most: u64::MAX,
-        unit,
-    })
-}
-
 const LONGEST: Parameter = Parameter::key(
     "timeout",
-    Shape::Object(&TIMEOUT),
+    time::MINUTE,
     NOTHING,
     "How long at most; more than 60 seconds is the same as 60.",
 )
 .default("10 s")
 .example("{\"secs\": 5, \"nanos\": 0}");
-
-const CONDITION: Object = Object {
-    name: "WaitCondition",
-    rows: &[LONGEST],
-};
 
 const WAIT_SELECTOR: Object = Object {
     name: "WaitSelector",
@@ -98,7 +67,7 @@ const WAIT_DOM: Object = Object {
 };
 
 const fn condition(name: &'static str, needs: Needs, doc: &'static str) -> Parameter {
-    Parameter::key(name, Shape::Object(&CONDITION), needs, doc).example("{}")
+    Parameter::key(name, time::MINUTE, needs, doc).example("{}")
 }
 
 const WAIT_FOR: Object = Object {
@@ -107,7 +76,7 @@ const WAIT_FOR: Object = Object {
         condition(
             "idle_network",
             Needs::OWN_BROWSER,
-            "Until no request is in flight.",
+            "Until no request is in flight, for at most this time (10 seconds for `{}`).",
         ),
         condition(
             "idle_network0",
@@ -117,7 +86,7 @@ const WAIT_FOR: Object = Object {
         condition(
             "almost_idle_network0",
             Needs::OWN_BROWSER,
-            "Until at most two requests are in flight.",
+            "Until at most two requests are in flight, likewise.",
         ),
         Parameter::key(
             "selector",
@@ -133,13 +102,7 @@ const WAIT_FOR: Object = Object {
             "Until the element, or the document, stops changing.",
         )
         .example("{\"selector\": \"main\"}"),
-        Parameter::key(
-            "delay",
-            Shape::Object(&CONDITION),
-            NOTHING,
-            "For this time.",
-        )
-        .example("{\"timeout\": {\"secs\": 1, \"nanos\": 0}}"),
+        Parameter::key("delay", time::MINUTE, NOTHING, "For this time.").example("1000"),
         Parameter::key_switch(
             "page_navigations",
             Needs::OWN_BROWSER,
@@ -234,7 +197,7 @@ pub(super) const ROWS: &[Parameter] = &[
     .example("{\"*\": \"document.title\"}"),
     Parameter::new(
         "wait_for",
-        Shape::Either(&[Shape::Count(WAIT_MS), Shape::Object(&WAIT_FOR)]),
+        Shape::Either(&[time::NUMBER, Shape::Object(&WAIT_FOR)]),
         PAGES,
         ANY,
         "What to wait for after load: a time, or conditions that must all be met. More than 60 \
@@ -244,7 +207,7 @@ pub(super) const ROWS: &[Parameter] = &[
     .example("{\"selector\": {\"selector\": \".price\"}}"),
     Parameter::new(
         "scroll",
-        Shape::Count(WAIT_MS),
+        time::MINUTE,
         PAGES,
         OWN,
         "How long to scroll down; more than 60,000 is the same as 60,000.",

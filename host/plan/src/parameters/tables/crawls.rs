@@ -1,5 +1,6 @@
 //! What a crawl visits, how fast, and whom it informs.
 
+use super::time;
 use crate::crawl::IN_FLIGHT_MAX;
 use crate::parameters::needs::{Needs, Routes};
 use crate::parameters::row::{Object, Parameter, Range, Shape};
@@ -15,13 +16,6 @@ const AT_ONCE: Range = Range {
     unit: "pages",
 };
 
-/// Longest delay between two requests to one host, in milliseconds. Decision D42.
-const DELAY_MS: Range = Range {
-    least: 0,
-    most: 60_000,
-    unit: "ms",
-};
-
 const fn count(unit: &'static str) -> Shape {
     Shape::Count(Range {
         least: 0,
@@ -33,20 +27,6 @@ const fn count(unit: &'static str) -> Shape {
 const fn switch(name: &'static str, doc: &'static str) -> Parameter {
     Parameter::switch(name, CRAWLS, NOTHING, doc)
 }
-
-const TIMEOUT: Object = Object {
-    name: "Duration",
-    rows: &[
-        Parameter::key("secs", count("seconds"), NOTHING, "Whole seconds.")
-            .default("0")
-            .mistaken(&["seconds", "sec", "s"])
-            .example("60"),
-        Parameter::key("nanos", count("nanoseconds"), NOTHING, "Nanoseconds.")
-            .default("0")
-            .mistaken(&["nanoseconds"])
-            .example("0"),
-    ],
-};
 
 const WEBHOOKS: Object = Object {
     name: "Webhooks",
@@ -125,10 +105,10 @@ pub(super) const ROWS: &[Parameter] = &[
     .example("5000"),
     Parameter::new(
         "delay",
-        Shape::Count(DELAY_MS),
+        time::MINUTE,
         CRAWLS,
         NOTHING,
-        "Time between two requests to one host; more than 0 makes them serial.",
+        "Time between two requests to one host, at most 60 seconds; more than 0 makes them serial.",
     )
     .default("0")
     .mistaken(&["crawl_delay"])
@@ -145,7 +125,7 @@ pub(super) const ROWS: &[Parameter] = &[
     .example("4"),
     Parameter::new(
         "crawl_timeout",
-        Shape::Object(&TIMEOUT),
+        time::SECONDS,
         CRAWLS,
         NOTHING,
         "Time for the whole crawl; 0 is no bound.",

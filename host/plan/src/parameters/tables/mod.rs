@@ -6,6 +6,7 @@ mod outputs;
 mod pages;
 mod pipelines;
 mod steps;
+mod time;
 
 use super::row::Parameter;
 

@@ -1,5 +1,6 @@
 //! Which pages, and how they are fetched.
 
+use super::time;
 use crate::parameters::needs::{Needs, Routes};
 use crate::parameters::row::{Choice, Object, Parameter, Range, Shape};
 
@@ -33,11 +34,7 @@ const CACHE: Object = Object {
     rows: &[
         Parameter::key(
             "max_age",
-            Shape::Count(Range {
-                least: 0,
-                most: u64::MAX,
-                unit: "ms",
-            }),
+            time::MILLIS,
             NOTHING,
             "Age up to which a cached page is used; 0 asks the site every time.",
         )
@@ -132,11 +129,7 @@ pub(super) const ROWS: &[Parameter] = &[
     .example("\"http\""),
     Parameter::new(
         "request_timeout",
-        Shape::Count(Range {
-            least: 5,
-            most: 255,
-            unit: "seconds, above 255 ms",
-        }),
+        time::PAGE,
         PAGES,
         NOTHING,
         "Time for the whole page, redirects included. Values out of range are set to the nearest \

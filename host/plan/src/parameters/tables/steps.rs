@@ -1,5 +1,6 @@
 //! The steps of `automation_scripts`.
 
+use super::time;
 use crate::parameters::needs::Needs;
 use crate::parameters::row::{Parameter, Range, Shape};
 
@@ -26,12 +27,8 @@ const SELECTOR: Parameter = key("selector", Shape::Text("CSS selector"), "The el
 
 const TIMEOUT: Parameter = key(
     "timeout",
-    Shape::Count(Range {
-        least: 0,
-        most: 60_000,
-        unit: "ms",
-    }),
-    "How long at most; more than 60,000 is the same as 60,000.",
+    time::MINUTE,
+    "How long at most, 10 seconds if it is not set; more than 60 seconds is the same as 60.",
 );
 
 const AMOUNT: Parameter = key("value", Shape::Number("any"), "CSS pixels, also negative.");
@@ -102,20 +99,20 @@ pub const STEPS: &[StepKind] = &[
     ),
     step(
         "WaitFor",
-        &[SELECTOR],
-        "Waits for an element, 10 seconds at most.",
+        &[SELECTOR, TIMEOUT],
+        "Waits for an element.",
         "{\"WaitFor\": \".item\"}",
     ),
     step(
         "WaitForWithTimeout",
         &[SELECTOR, TIMEOUT],
-        "Waits for an element.",
+        "Waits for an element; `timeout` is required.",
         "{\"WaitForWithTimeout\": {\"selector\": \".item\", \"timeout\": 5000}}",
     ),
     step(
         "WaitForAndClick",
-        &[SELECTOR],
-        "Waits for an element, 10 seconds at most, and clicks it.",
+        &[SELECTOR, TIMEOUT],
+        "Waits for an element and clicks it.",
         "{\"WaitForAndClick\": \".item\"}",
     ),
     step(
@@ -126,8 +123,9 @@ pub const STEPS: &[StepKind] = &[
     ),
     step(
         "WaitForNavigation",
-        &[],
-        "Waits for the navigation that an earlier step caused.",
+        &[TIMEOUT],
+        "Waits for the navigation that an earlier step caused; `{\"WaitForNavigation\": false}` \
+         does not.",
         "\"WaitForNavigation\"",
     ),
     step(
