@@ -143,7 +143,7 @@ impl Kind {
             Shape::Object(_) | Shape::Map(..) | Shape::Options(_) => self == Self::Object,
             Shape::Either(shapes) => shapes.iter().any(|shape| self.fits(shape)),
             // What is wrong with steps is said by their own reader, which knows their names.
-            Shape::Steps | Shape::Any(_) => true,
+            Shape::Steps | Shape::Any(..) => true,
         }
     }
 }

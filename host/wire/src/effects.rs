@@ -370,7 +370,10 @@ fn unknown_keys_are_named_with_their_path_and_the_closest_right_one() {
         "",
     );
     check(
-        json!({"automation_scripts": {"/a": [{"Click": "#a"}, {"type": "Fill", "selector": "a", "value": "b", "selectr": 1}]}}),
+        json!({"automation_scripts": {"/a": [
+            {"Click": "#a"},
+            {"type": "Fill", "selector": "a", "value": "b", "selectr": 1},
+        ]}}),
         "automation_scripts./a[].selectr",
         "automation_scripts./a[].selectr=automation_scripts./a[].selector",
     );
@@ -395,6 +398,38 @@ fn unknown_keys_are_named_with_their_path_and_the_closest_right_one() {
     let planned = planned.expect("a good request");
     assert_eq!(planned.names(), ["webhooks", "limt"]);
     assert!(planned.ignored.hints().is_empty());
+}
+
+#[test]
+fn ranges_are_those_of_the_tables() {
+    fn range(shape: &Shape) -> Option<parameters::Range> {
+        match shape {
+            Shape::Count(range) => Some(*range),
+            Shape::Either(shapes) => shapes.iter().find_map(range),
+            _ => None,
+        }
+    }
+    let mut n_bounded = 0;
+    for row in parameters::all() {
+        let Some(range) = range(&row.shape).filter(|range| range.most < u64::MAX) else {
+            continue;
+        };
+        let route = ROUTES.into_iter().find(|route| row.routes.has(*route));
+        let route = route.expect("a route");
+        let check = |value: u64, is_fine: bool| {
+            let body = with(base(route, row), row.name, value.into());
+            let planned = on(route, Terms::PayAsYouGo, &body);
+            assert_eq!(planned.is_ok(), is_fine, "{body}: {:?}", planned.err());
+        };
+        check(range.most, true);
+        check(range.most + 1, !range.is_refused);
+        check(range.least, true);
+        if let Some(below) = range.least.checked_sub(1) {
+            check(below, !range.is_refused);
+        }
+        n_bounded += 1;
+    }
+    assert_eq!(n_bounded, 6);
 }
 
 #[test]
@@ -554,7 +589,7 @@ fn a_wrong_type_is_refused_with_its_path_at_every_level() {
                 Shape::List(_) | Shape::Bytes => value.is_array(),
                 Shape::Object(_) | Shape::Map(..) | Shape::Options(_) => value.is_object(),
                 Shape::Either(shapes) => shapes.iter().any(|shape| fits(shape, value)),
-                Shape::Steps | Shape::Any(_) => true,
+                Shape::Steps | Shape::Any(..) => true,
             }
         }
         fits(shape, value)

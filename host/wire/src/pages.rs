@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use trawl_plan::address::Target;
+use trawl_plan::parameters::{all, nearest};
 use trawl_plan::{
     Allowance, Engine, Ignored, PAGES_MAX, PagePlan, PlanError, RefusedPage, ScrapePlan, address,
     fetching, router,
 };
 
 use super::body::objects;
+use super::check::Said;
 use super::defaults::PlanContext;
 use super::error::RequestError;
 use super::fetch::fetch_plan;
@@ -87,7 +89,7 @@ pub(crate) fn page_plans(
         mut said,
     } = sent;
     let urls = request.url.take().unwrap_or_default();
-    let urls = split_urls(&urls, purpose)?;
+    let urls = split_urls(&urls, purpose, &said)?;
     let engine = match (fetching::engine(request.request.as_deref())?, verb) {
         (_, Verb::Screenshot | Verb::Unblocker) => Engine::Browser,
         (engine, Verb::Scrape | Verb::Links | Verb::Pipeline(_)) => engine,
@@ -154,11 +156,19 @@ pub(crate) fn page_plans(
     Ok(urls.into_iter().map(page).collect())
 }
 
-fn split_urls(text: &str, purpose: Purpose) -> Result<Vec<&str>, PlanError> {
+fn split_urls<'a>(text: &'a str, purpose: Purpose, said: &Said) -> Result<Vec<&'a str>, PlanError> {
     let urls = address::split(text);
     if urls.is_empty() {
         let reason = "is missing or empty, send the URL of a page";
-        return Err(PlanError::new("url", reason));
+        let is_meant = |name: &str| nearest(name, all()).is_some_and(|row| row.name == "url");
+        let mut unknown = said.unknown.iter();
+        return Err(match unknown.find(|unknown| is_meant(&unknown.path)) {
+            Some(other) => {
+                let reason = format!("{reason}; did you mean `url` by `{}`?", other.path);
+                PlanError::new("url", reason)
+            }
+            None => PlanError::new("url", reason),
+        });
     }
     let (room, noun) = match purpose {
         Purpose::Pages { room } => (room, "pages"),

@@ -117,6 +117,8 @@ fn bodies_without_a_url_are_refused() {
         let error = plan_of(body).expect_err(body);
         assert!(error.starts_with("url: "), "{error}");
     }
+    let error = plan_of(r#"{"urls":"a.com"}"#).expect_err("another name");
+    assert!(error.ends_with("did you mean `url` by `urls`?"), "{error}");
     let error = plan_of(r#"{"url":["https://a.com"]}"#).expect_err("a list");
     assert!(
         error.starts_with("Deserialization error: url: invalid type"),

@@ -188,6 +188,9 @@ fn complete_operation(path: &str, method: &str, operation: &mut Value) {
         }
         stream(response);
         headers(status, is_limited, response);
+        if is_work && !is_error {
+            ignored(response);
+        }
     }
 }
 
@@ -252,6 +255,16 @@ fn stream(response: &mut Value) {
         }});
         content.insert(LINES.to_owned(), lines);
     }
+}
+
+/// Documents the headers that are there only if a parameter has no effect. Decision D37.
+fn ignored(response: &mut Value) {
+    let list = |description: &str| json!({"description": description, "required": false, "schema": {"type": "string"}});
+    response["headers"]["X-Ignored-Parameters"] =
+        list("Paths of parameters that have no effect on the request, separated by commas");
+    response["headers"]["X-Parameter-Hints"] = list(
+        "For parameters that are not known, the known one that is closest: `cache.maxAge=cache.max_age`",
+    );
 }
 
 /// Documents the response headers. Decision D4, Decision D5.

@@ -153,7 +153,7 @@ fn value(shape: &Shape) -> String {
         Shape::Map(keys, of) => format!("an object from {keys} to {}", value(of)),
         Shape::Object(object) => format!("an object, see `{}`", object.name),
         Shape::Switch | Shape::Scalar | Shape::Bytes | Shape::Steps => shape.phrase(),
-        Shape::Options(_) | Shape::Any(_) => shape.phrase(),
+        Shape::Options(_) | Shape::Any(..) => shape.phrase(),
     }
 }
 

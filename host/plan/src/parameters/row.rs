@@ -152,8 +152,8 @@ pub enum Shape {
     Steps,
     /// An object whose keys a plugin defines and checks; what it is, for people.
     Options(&'static str),
-    /// Any JSON, which a plugin checks.
-    Any(&'static str),
+    /// JSON that a plugin checks; what it is, for people, and its JSON types.
+    Any(&'static str, &'static [&'static str]),
 }
 
 /// The bounds of a whole number.
@@ -165,6 +165,8 @@ pub struct Range {
     pub most: u64,
     /// What it counts: `ms`, `pages`.
     pub unit: &'static str,
+    /// Whether a value beyond is refused, rather than set to the bound.
+    pub is_refused: bool,
 }
 
 /// An accepted name.
@@ -219,7 +221,7 @@ impl Shape {
             }
             Self::Steps => "a list of steps".to_owned(),
             Self::Options(what) => format!("an object: {what}"),
-            Self::Any(what) => (*what).to_owned(),
+            Self::Any(what, _) => (*what).to_owned(),
         }
     }
 }

@@ -16,6 +16,7 @@ const ANY: Needs = Needs::BROWSER.and(Needs::JAVASCRIPT);
 const SIDE: Shape = Shape::Count(Range {
     least: 1,
     most: WINDOW_SIDE_MAX as u64,
+    is_refused: true,
     unit: "CSS pixels",
 });
 
@@ -23,6 +24,7 @@ const fn pixels(least: u64) -> Shape {
     Shape::Count(Range {
         least,
         most: u32::MAX as u64,
+        is_refused: true,
         unit: "CSS pixels",
     })
 }

@@ -13,6 +13,7 @@ const JOINED: Routes = Routes::QA.and(Routes::FILTER_LINKS);
 const AT_ONCE: Range = Range {
     least: 1,
     most: IN_FLIGHT_MAX as u64,
+    is_refused: true,
     unit: "pages",
 };
 
@@ -20,6 +21,7 @@ const fn count(unit: &'static str) -> Shape {
     Shape::Count(Range {
         least: 0,
         most: u64::MAX,
+        is_refused: false,
         unit,
     })
 }
@@ -76,6 +78,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Count(Range {
             least: 0,
             most: 65_535,
+            is_refused: false,
             unit: "hops",
         }),
         CRAWLS,
@@ -105,7 +108,7 @@ pub(super) const ROWS: &[Parameter] = &[
     .example("5000"),
     Parameter::new(
         "delay",
-        time::MINUTE,
+        time::AT_MOST_A_MINUTE,
         CRAWLS,
         NOTHING,
         "Time between two requests to one host, at most 60 seconds; more than 0 makes them serial.",

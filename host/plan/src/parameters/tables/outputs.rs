@@ -10,7 +10,10 @@ const CONTENT: Routes = Routes::CONTENT;
 
 const PLUGINS: Shape = Shape::Map(
     "plugin names",
-    &Shape::Any("an object with the options of the plugin, or a boolean"),
+    &Shape::Any(
+        "an object with the options of the plugin, or a boolean",
+        &["object", "boolean"],
+    ),
 );
 
 const LINK_REWRITE: Object = Object {
@@ -79,7 +82,7 @@ pub(super) const ROWS: &[Parameter] = &[
     .example("\"markdown\""),
     Parameter::new(
         "format_options",
-        Shape::Map("format names", &Shape::Any("the options of the format")),
+        Shape::Map("format names", &Shape::Any("the options of the format", &["object"])),
         CONTENT,
         NOTHING,
         "Options of the requested formats, by name.",
@@ -124,7 +127,8 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Count(Range {
             least: 0,
             most: u64::MAX,
-            unit: "bytes",
+            is_refused: false,
+ unit: "bytes",
         }),
         CONTENT,
         Needs::BODY,

@@ -18,6 +18,7 @@ const fn name(name: &'static str, aliases: &'static [&'static str]) -> Choice {
 const CREDITS: Range = Range {
     least: 0,
     most: u64::MAX,
+    is_refused: false,
     unit: "credits",
 };
 

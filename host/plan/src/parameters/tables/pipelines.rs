@@ -58,7 +58,7 @@ pub(super) const ROWS: &[Parameter] = &[
     .example("\"see https://example.com\""),
     Parameter::new(
         "labels",
-        Shape::Any("a list of strings"),
+        Shape::Any("a list of strings", &["array"]),
         Routes::LABEL,
         NOTHING,
         "The labels to choose from.",
@@ -68,7 +68,7 @@ pub(super) const ROWS: &[Parameter] = &[
     .example("[\"news\", \"shop\"]"),
     Parameter::new(
         "count",
-        Shape::Any("a whole number"),
+        Shape::Any("a whole number", &["integer"]),
         Routes::QA.and(Routes::LABEL).and(Routes::FILTER_LINKS),
         NOTHING,
         "Most results.",
@@ -77,7 +77,7 @@ pub(super) const ROWS: &[Parameter] = &[
     .example("5"),
     Parameter::new(
         "content_type",
-        Shape::Any("a string, or a list of strings"),
+        Shape::Any("a string, or a list of strings", &["string", "array"]),
         Routes::FILTER_LINKS,
         NOTHING,
         "Content types of the linked pages.",
@@ -86,7 +86,7 @@ pub(super) const ROWS: &[Parameter] = &[
     .example("\"pdf\""),
     Parameter::new(
         "threshold",
-        Shape::Any("a number from 0 to 1"),
+        Shape::Any("a number from 0 to 1", &["number"]),
         Routes::FILTER_LINKS,
         NOTHING,
         "Least score of a relevant link.",
@@ -95,7 +95,7 @@ pub(super) const ROWS: &[Parameter] = &[
     .example("0.5"),
     Parameter::new(
         "country",
-        Shape::Any("a string of two letters"),
+        Shape::Any("a string of two letters", &["string"]),
         Routes::CONTACTS,
         NOTHING,
         "Country of telephone numbers without a calling code (ISO 3166).",

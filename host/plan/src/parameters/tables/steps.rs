@@ -142,6 +142,7 @@ pub const STEPS: &[StepKind] = &[
             Shape::Count(Range {
                 least: 0,
                 most: 1_000,
+                is_refused: false,
                 unit: "times",
             }),
             "How often; more than 1,000 is the same as 1,000.",

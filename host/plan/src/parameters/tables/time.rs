@@ -14,6 +14,7 @@ const fn number(unit: &'static str) -> Range {
     Range {
         least: 0,
         most: u64::MAX,
+        is_refused: false,
         unit,
     }
 }
@@ -70,11 +71,23 @@ pub(super) const MILLIS: Shape =
 pub(super) const NUMBER: Shape = Shape::Count(Range {
     least: 0,
     most: 60_000,
+    is_refused: false,
     unit: "ms",
 });
 
 /// A time, whose bare number is milliseconds, up to a minute.
 pub(super) const MINUTE: Shape = Shape::Either(&[NUMBER, Shape::Object(&MILLIS_OBJECT)]);
+
+/// The same, but a longer one is refused. Decision D42.
+pub(super) const AT_MOST_A_MINUTE: Shape = Shape::Either(&[
+    Shape::Count(Range {
+        least: 0,
+        most: 60_000,
+        unit: "ms",
+        is_refused: true,
+    }),
+    Shape::Object(&MILLIS_OBJECT),
+]);
 
 /// A time, whose bare number is seconds.
 pub(super) const SECONDS: Shape = Shape::Either(&[
@@ -87,6 +100,7 @@ pub(super) const PAGE: Shape = Shape::Either(&[
     Shape::Count(Range {
         least: 5,
         most: 255,
+        is_refused: false,
         unit: "seconds, above 255 ms",
     }),
     Shape::Object(&SECONDS_OBJECT),
