@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::names::operation_id;
+
 /// Schema of errors.
 const ERROR: &str = "#/components/schemas/Error";
 /// The request object of which a request may send an array. Decision D7.
@@ -150,6 +152,7 @@ fn complete_operation(path: &str, method: &str, operation: &mut Value) {
         // A path with both methods is documented once.
         operation.remove("requestBody");
     }
+    operation["operationId"] = operation_id(method, path).into();
     let is_keyed = operation.get("security").is_some();
     // The admin key has no rate limit.
     let is_limited = operation.pointer("/security/0/key").is_some();

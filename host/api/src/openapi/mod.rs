@@ -1,6 +1,7 @@
 //! `GET /openapi.json`: the interface as OpenAPI 3.1.
 
 mod common;
+mod names;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -247,6 +248,19 @@ mod tests {
         assert_eq!(mine["properties"]["type"], json!({"const": "mine"}));
         assert_eq!(mine["properties"]["width"], json!({"type": "integer"}));
         assert_eq!(mine["required"], json!(["type"]));
+    }
+
+    #[test]
+    fn ids_of_operations_are_unique() {
+        let document = fixed();
+        let paths = document["paths"].as_object().expect("paths");
+        let mut ids = BTreeSet::new();
+        for (path, methods) in paths {
+            for (method, operation) in methods.as_object().expect("methods") {
+                let id = operation["operationId"].as_str().expect("an id");
+                assert!(ids.insert(id), "{method} {path}: {id}");
+            }
+        }
     }
 
     #[test]
