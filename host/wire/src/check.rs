@@ -23,7 +23,7 @@ pub(crate) struct Said {
     pub present: Vec<Present>,
     /// Those that are not known and not `null`.
     pub unknown: Vec<Unknown>,
-    /// Parameters whose plugin, pool or model is missing, or that say nothing.
+    /// Paths of parameters whose plugin, pool or model is missing, or whose value says nothing.
     pub lacks: Vec<&'static str>,
 }
 

@@ -300,6 +300,45 @@ fn the_unlimited_plan_has_no_ceilings() {
 }
 
 #[test]
+fn what_a_router_does_not_use_is_named() {
+    let check = |terms: Terms, router: Value, expected: &[&str]| {
+        let body = json!({"url": "a.com", "router": router});
+        let planned = on(Route::Scrape, terms, &body).expect("a good request");
+        assert_eq!(planned.names(), expected, "{body}");
+    };
+    let paid = Terms::PayAsYouGo;
+    check(paid, json!({}), &[]);
+    check(
+        paid,
+        json!({"mode": " Fallback", "provider": "PROVIDER_1", "token": "x"}),
+        &[],
+    );
+    check(paid, json!({"mode": "last"}), &["router.mode"]);
+    check(paid, json!({"token": "x"}), &["router.token"]);
+    check(
+        paid,
+        json!({"provider": "nobody", "token": "x"}),
+        &["router.provider", "router.token"],
+    );
+    check(paid, json!({"funding": "mine"}), &["router.funding"]);
+    check(paid, json!({"funding": "any"}), &[]);
+    check(
+        Terms::Unlimited,
+        json!({"funding": "any"}),
+        &["router.funding"],
+    );
+    check(Terms::Unlimited, json!({"funding": "own"}), &[]);
+    let all =
+        json!({"mode": "off", "provider": "provider_1", "token": "x", "credentials": {"A": "b"}});
+    let expected = ["router.credentials", "router.provider", "router.token"];
+    let planned = on(Route::Scrape, paid, &json!({"url": "a.com", "router": all}));
+    let planned = planned.expect("a good request");
+    let mut names = planned.names();
+    names.sort_unstable();
+    assert_eq!(names, expected);
+}
+
+#[test]
 fn of_two_names_for_one_parameter_one_is_named() {
     let hook = json!({"destination": "https://a.com/", "url": "https://b.com/", "on_find": true});
     check(

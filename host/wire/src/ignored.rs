@@ -120,7 +120,8 @@ pub(crate) fn collect(
         if idle.iter().any(|object| is_within(&present.path, object)) {
             continue;
         }
-        let lacks = said.lacks.contains(&present.row.name);
+        let mut lacks = said.lacks.iter();
+        let lacks = lacks.any(|path| *path == present.row.name || *path == present.path);
         let effect = if lacks || said.is_outdone(present) || !present.row.routes.has(route) {
             Effect::No
         } else {

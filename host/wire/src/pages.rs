@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use trawl_model::Terms;
 use trawl_plan::address::Target;
 use trawl_plan::parameters::{all, nearest};
 use trawl_plan::{
@@ -96,6 +97,12 @@ pub(crate) fn page_plans(
     };
     let screenshot = rendering::screenshot(&request, verb)?;
     let query = request.router.take().map(RouterForm::into_query);
+    // Decision D102: pages of the Unlimited plan are not paid by the operator's keys.
+    let is_own_only = context.defaults.terms == Terms::Unlimited;
+    if let Some(query) = &query {
+        let idle = router::without_effect(query, is_own_only, context.catalog);
+        said.lacks.extend(idle);
+    }
     let router = Arc::new(router::plan(
         query,
         context.defaults.router,
