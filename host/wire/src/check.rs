@@ -302,11 +302,10 @@ impl Walk<'_> {
     }
 
     fn step(&mut self, mut entries: Vec<(String, &RawValue)>) -> Result<(), WireError> {
-        let kind = |name: &str| -> Option<&'static StepKind> { step_kind(name) };
         let named = entries.iter().position(|(key, _)| key == "type");
         if let Some(at) = named {
             let name: Option<String> = serde_json::from_str(entries.remove(at).1.get()).ok();
-            if let Some(kind) = name.as_deref().and_then(kind) {
+            if let Some(kind) = name.as_deref().and_then(step_kind) {
                 self.step_keys(kind, entries);
             }
             return Ok(());
@@ -314,7 +313,7 @@ impl Walk<'_> {
         let [(name, body)] = entries.as_slice() else {
             return Ok(());
         };
-        let Some(kind) = kind(name).filter(|_| Kind::of(body) == Kind::Object) else {
+        let Some(kind) = step_kind(name).filter(|_| Kind::of(body) == Kind::Object) else {
             return Ok(());
         };
         let keys = self.entries(body)?;

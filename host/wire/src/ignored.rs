@@ -53,11 +53,17 @@ pub(crate) fn outputs(output: &OutputPlan, route: Route, is_crawl: bool) -> Situ
 
 /// How the pages of a request are served, as far as it is known before they are.
 pub(crate) struct Service<'a> {
+    /// What fetches them.
     pub engine: Engine,
+    /// How they are paid.
     pub terms: Terms,
+    /// Whether a language model is configured.
     pub has_model: bool,
+    /// How they are fetched.
     pub fetch: &'a FetchPlan,
+    /// What a browser does with them.
     pub render: &'a RenderPlan,
+    /// Whether a provider may serve them.
     pub router: &'a RouterPlan,
 }
 

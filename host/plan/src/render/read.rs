@@ -196,7 +196,7 @@ fn bounded(time: Duration) -> Duration {
     time.min(WAIT_MAX)
 }
 
-/// Unknown keys have no effect. Who reads the JSON names them: Decision D58.
+/// Unknown keys have no effect and are named by the wire format. Decision D58.
 pub(super) fn wait(form: Value) -> Result<WaitPlan, String> {
     if let Some(millis) = form.as_u64() {
         return Ok(WaitPlan {
