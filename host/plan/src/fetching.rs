@@ -41,11 +41,16 @@ pub fn page_timeout(value: Option<u64>) -> Duration {
         Some(seconds) if seconds <= TIMEOUT_SECONDS.1 => {
             Duration::from_secs(seconds.max(TIMEOUT_SECONDS.0))
         }
-        Some(millis) => Duration::from_millis(millis).clamp(
-            Duration::from_secs(1),
-            Duration::from_secs(TIMEOUT_SECONDS.1),
-        ),
+        Some(millis) => exact_timeout(Duration::from_millis(millis)),
     }
+}
+
+/// `request_timeout` as an exact time, clamped like its milliseconds.
+pub fn exact_timeout(time: Duration) -> Duration {
+    time.clamp(
+        Duration::from_secs(1),
+        Duration::from_secs(TIMEOUT_SECONDS.1),
+    )
 }
 
 /// `proxy`: the requested pool, or the nearest configured one. The flag is `true` if it is the
@@ -117,10 +122,10 @@ pub fn has_country(pool: Pool, country: &str, configured: &[ConfiguredPool]) -> 
 ///
 /// Decision D53: `cache: false` neither reads the cache nor writes it, so that a caller's page is
 /// not stored; `max_age: 0` revalidates with the site every time, but stores the answer.
-pub fn cache(enabled: bool, max_age_ms: Option<u64>) -> CachePlan {
+pub fn cache(enabled: bool, max_age: Option<Duration>) -> CachePlan {
     CachePlan {
         enabled,
-        max_age: max_age_ms.map_or(CACHE_AGE_DEFAULT, Duration::from_millis),
+        max_age: max_age.unwrap_or(CACHE_AGE_DEFAULT),
         allow_stale: false,
         skip_browser: false,
     }

@@ -11,11 +11,13 @@ mod catalog;
 pub mod chunking;
 pub mod crawl;
 pub mod credentials;
+pub mod duration;
 mod error;
 mod expression;
 pub mod fetching;
 mod link_rewrite;
 pub mod output;
+pub mod parameters;
 mod pipeline;
 pub mod render;
 pub mod router;
@@ -41,6 +43,7 @@ pub use analysis::AnalystChoice;
 pub use error::PlanError;
 pub use expression::{Allowance, EXPRESSIONS_MAX, SOURCE_BYTES_MAX, STATES_MAX};
 pub use link_rewrite::LinkRewrite;
+pub use parameters::{Ignored, Undecided};
 pub use pipeline::Pipeline;
 pub use render::{
     ByPath, Clip, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
@@ -54,8 +57,8 @@ pub const PAGES_MAX: usize = 10_000;
 pub struct ScrapePlan {
     /// One plan per page, or why its URL can never be fetched.
     pub pages: Vec<Result<PagePlan, RefusedPage>>,
-    /// Parameters that were sent but have no effect, for `X-Ignored-Parameters`.
-    pub ignored: Vec<String>,
+    /// Parameters that were sent but have no effect.
+    pub ignored: Ignored,
 }
 
 /// Everything that decides how one page is served and what is returned.
@@ -77,6 +80,8 @@ pub struct PagePlan {
     pub router: Arc<RouterPlan>,
     /// What a browser does with it, if one serves it; shared likewise.
     pub render: Arc<RenderPlan>,
+    /// Parameters whose effect depends on who serves it; shared likewise.
+    pub undecided: Undecided,
 }
 
 /// A page whose URL can never be fetched (a refused scheme, say). It fails alone: the other pages
@@ -264,8 +269,8 @@ pub struct TransformPlan {
     pub sources: Vec<TransformSource>,
     /// What to make of each.
     pub output: OutputPlan,
-    /// Parameters that were sent but have no effect, for `X-Ignored-Parameters`.
-    pub ignored: Vec<String>,
+    /// Parameters that were sent but have no effect.
+    pub ignored: Ignored,
 }
 
 /// One page handed in with the request.

@@ -76,12 +76,9 @@ pub fn plan(
         });
     };
     let sent = fields.provider.as_deref().map(normal);
-    let provider = sent.as_deref().and_then(|name| {
-        if catalog.has(PluginKind::Provider, name) {
-            return Some(name.to_owned());
-        }
-        provider_of(name).map(str::to_owned)
-    });
+    let provider = sent
+        .as_deref()
+        .and_then(|name| known_provider(name, catalog));
     let mode = match fields.mode.as_deref().map(normal).as_deref() {
         Some("off") => return Ok(RouterPlan::default()),
         Some("first") => RouterMode::First,
@@ -129,6 +126,60 @@ pub fn vendor_of(provider: &str) -> Option<&'static str> {
     let mut known = PROVIDERS.iter();
     let found = known.find(|(own, _)| *own == provider);
     found.map(|(_, vendor)| *vendor)
+}
+
+/// The keys of a `router` object that have no effect, as paths: unknown values, a token without the
+/// provider that it is for, and what stands beside `off`. `is_own_only` is for terms under which
+/// only the caller's keys are used.
+pub fn without_effect(
+    fields: &RouterWish,
+    is_own_only: bool,
+    catalog: &dyn Catalog,
+) -> Vec<&'static str> {
+    let said = |text: &Option<String>| text.as_deref().map(normal).filter(|text| !text.is_empty());
+    let (mode, provider, funding) = (
+        said(&fields.mode),
+        said(&fields.provider),
+        said(&fields.funding),
+    );
+    if mode.as_deref() == Some("off") {
+        let beside = [
+            ("router.provider", provider.is_some()),
+            ("router.token", fields.token.is_some()),
+            ("router.credentials", !fields.credentials.is_empty()),
+            ("router.funding", funding.is_some()),
+        ];
+        let beside = beside.into_iter().filter(|(_, is_set)| *is_set);
+        return beside.map(|(path, _)| path).collect();
+    }
+    let is_known = |name: &String| known_provider(name, catalog).is_some();
+    let mut idle = Vec::new();
+    if mode.is_some_and(|mode| !matches!(mode.as_str(), "first" | "fallback")) {
+        idle.push("router.mode");
+    }
+    if provider.as_ref().is_some_and(|name| !is_known(name)) {
+        idle.push("router.provider");
+    }
+    if fields.token.is_some() && !provider.as_ref().is_some_and(is_known) {
+        idle.push("router.token");
+    }
+    let has_no_effect = |funding: String| match funding.as_str() {
+        "own" => false,
+        "any" => is_own_only,
+        _ => true,
+    };
+    if funding.is_some_and(has_no_effect) {
+        idle.push("router.funding");
+    }
+    idle
+}
+
+/// The provider that a name means: one that is loaded, or else one of Trawl's own.
+fn known_provider(name: &str, catalog: &dyn Catalog) -> Option<String> {
+    if catalog.has(PluginKind::Provider, name) {
+        return Some(name.to_owned());
+    }
+    provider_of(name).map(str::to_owned)
 }
 
 fn check_first(

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use trawl_plan::{RenderPlan, Step, WAIT_DEFAULT};
+use trawl_plan::{RenderPlan, Step};
 
 use super::RenderError;
 use super::script::Ran;
@@ -106,8 +106,8 @@ impl Tab<'_> {
                 return Ok(png.map(Done::Screenshot).map_err(|error| error.to_string()));
             }
             Step::Click(selector) => self.click(selector).await?,
-            Step::WaitForAndClick(selector) => {
-                match self.wait_for_selector(selector, WAIT_DEFAULT).await? {
+            Step::WaitForAndClick { selector, timeout } => {
+                match self.wait_for_selector(selector, *timeout).await? {
                     Ok(()) => self.click(selector).await?,
                     Err(reason) => Err(reason),
                 }
@@ -142,7 +142,7 @@ impl Tab<'_> {
                 .wait_for_stable_dom(selector.as_deref(), *timeout)
                 .await?
                 .map(|()| Value::Null),
-            Step::WaitForNavigation => self.finish_navigation().await,
+            Step::WaitForNavigation(timeout) => self.finish_navigation(*timeout).await,
             Step::Scroll { x, y } => self
                 .call_function::<Value>("scrollBy", (x, y))
                 .await?
@@ -192,9 +192,9 @@ impl Tab<'_> {
     }
 
     /// Waits for the page that an earlier step navigated to, which may have loaded already.
-    async fn finish_navigation(&self) -> Result<Value, String> {
+    async fn finish_navigation(&self, timeout: Duration) -> Result<Value, String> {
         let first = self.chain_started_at();
-        if !self.wait_for_navigation(first, WAIT_DEFAULT).await {
+        if !self.wait_for_navigation(first, timeout).await {
             return Err("the page did not navigate".to_owned());
         }
         self.start_chain();

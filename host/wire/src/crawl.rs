@@ -11,18 +11,20 @@ use trawl_model::redact::without_userinfo;
 use trawl_plan::crawl::{
     Budget, CrawlPlan, DEPTH_DEFAULT, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
 };
+use trawl_plan::duration::Unit;
 use trawl_plan::scope::{Hosts, Patterns, ScopePlan};
-use trawl_plan::{Allowance, PagePlan, Pipeline, PlanError, RefusedPage, address, crawl};
+use trawl_plan::{Allowance, Ignored, PagePlan, Pipeline, PlanError, RefusedPage, address, crawl};
 
+use super::body::objects;
 use super::defaults::PlanContext;
 use super::error::RequestError;
-use super::fields::{Sent, objects, read};
+use super::fields::{Sent, read};
 use super::pages::{Purpose, non_empty, page_plans};
 use super::pipeline::Extra;
 use super::request::ScrapeRequest;
 use super::secrets::{check_passwords, hide_webhooks, mark_password, missing, without_secrets};
 use super::trials::Trials;
-use super::values::{DomainsForm, List, credits};
+use super::values::{DomainsForm, List, TimeForm, credits};
 use super::verb::Verb;
 
 /// Most seeds of one request. Each adds its host to the scope, and may be a crawl of its own.
@@ -35,8 +37,8 @@ const DELAY_MS_MAX: u64 = 60_000;
 pub struct CrawlRequest {
     /// One for each request object, whatever the number of its seeds.
     pub crawls: Vec<PlannedCrawl>,
-    /// Parameters that were sent but have no effect, for `X-Ignored-Parameters`.
-    pub ignored: Vec<String>,
+    /// Parameters that were sent but have no effect.
+    pub ignored: Ignored,
 }
 
 /// One crawl of a request.
@@ -65,7 +67,7 @@ pub fn crawl_request(
     };
     let mut request = CrawlRequest {
         crawls: Vec::new(),
-        ignored: Vec::new(),
+        ignored: Ignored::default(),
     };
     let trials = Trials::new(context.catalog);
     let context = PlanContext {
@@ -89,11 +91,8 @@ impl CrawlRequest {
         allowance: &mut Allowance,
     ) -> Result<(), RequestError> {
         let mut sent: Sent<ScrapeRequest> = read(object)?;
-        let ignored = &mut self.ignored;
         let extra = match verb {
-            Verb::Pipeline(pipeline) => {
-                Some(Extra::take(object, pipeline, &mut sent, context, ignored)?)
-            }
+            Verb::Pipeline(pipeline) => Some(Extra::take(object, pipeline, &mut sent, context)?),
             _ => None,
         };
         if extra.as_ref().is_some_and(Extra::is_empty) {
@@ -104,6 +103,9 @@ impl CrawlRequest {
             extra.shorten(&mut stored);
         }
         let parameters = CrawlParameters::take(&mut sent.value, allowance)?;
+        if parameters.webhook.as_ref().is_some_and(names_no_event) {
+            sent.said.lacks.push("webhooks");
+        }
         if !parameters.in_background {
             // It is not continued after a restart, so nothing needs the receiver's secrets.
             hide_webhooks(&mut stored);
@@ -112,7 +114,7 @@ impl CrawlRequest {
         let purpose = Purpose::Seeds {
             room: SEEDS_MAX - n_seeds.sum::<usize>().min(SEEDS_MAX),
         };
-        let pages = page_plans(sent, verb, context, purpose, allowance, ignored)?;
+        let pages = page_plans(sent, verb, context, purpose, allowance, &mut self.ignored)?;
         let are_mentioned = matches!(verb, Verb::Pipeline(Pipeline::CrawlText));
         let seeds = valid_seeds(pages, are_mentioned)?;
         if parameters.in_background {
@@ -209,9 +211,9 @@ impl CrawlParameters {
             }),
             budget: crawl::budgets(&budget)?,
             ceiling: credits(request.max_credits_allowed),
-            delay: delay(request.delay)?,
+            delay: delay(request.delay.as_ref())?,
             in_flight: in_flight(request.concurrency_limit)?,
-            timeout: timeout(request.crawl_timeout.take())?,
+            timeout: timeout(request.crawl_timeout.as_ref()),
             scope: ScopePlan {
                 subdomains: is_on(request.subdomains),
                 tld: is_on(request.tld),
@@ -276,14 +278,14 @@ impl CrawlParameters {
     }
 }
 
-fn delay(millis: Option<u64>) -> Result<Duration, PlanError> {
-    match millis.unwrap_or(0) {
-        millis @ 0..=DELAY_MS_MAX => Ok(Duration::from_millis(millis)),
-        _ => Err(PlanError::new(
-            "delay",
-            format!("must be 0 to {DELAY_MS_MAX} milliseconds"),
-        )),
+fn delay(form: Option<&TimeForm>) -> Result<Duration, PlanError> {
+    let time = form.and_then(|form| form.time(Unit::Millis));
+    let time = time.unwrap_or_default();
+    if time > Duration::from_millis(DELAY_MS_MAX) {
+        let reason = format!("must be 0 to {DELAY_MS_MAX} milliseconds");
+        return Err(PlanError::new("delay", reason));
     }
+    Ok(time)
 }
 
 fn in_flight(limit: Option<u64>) -> Result<usize, PlanError> {
@@ -293,20 +295,10 @@ fn in_flight(limit: Option<u64>) -> Result<usize, PlanError> {
         .ok_or_else(|| PlanError::new("concurrency_limit", format!("must be 1 to {IN_FLIGHT_MAX}")))
 }
 
-/// `{"secs": n, "nanos": n}`. Decision D38: a crawl needs some time, so all zeros mean no timeout.
-fn timeout(parts: Option<Map<String, Value>>) -> Result<Option<Duration>, PlanError> {
-    let Some(parts) = parts else { return Ok(None) };
-    let part = |name: &str| match parts.get(name) {
-        None | Some(Value::Null) => Ok(0),
-        Some(value) => value.as_u64().ok_or_else(|| {
-            PlanError::new("crawl_timeout", format!("`{name}` is not a whole number"))
-        }),
-    };
-    let nanos = u32::try_from(part("nanos")?)
-        .unwrap_or(u32::MAX)
-        .min(999_999_999);
-    let time = Duration::new(part("secs")?, nanos);
-    Ok((!time.is_zero()).then_some(time))
+/// Decision D38: a crawl needs some time, so zero means no timeout.
+fn timeout(form: Option<&TimeForm>) -> Option<Duration> {
+    let time = form?.time(Unit::Seconds)?;
+    (!time.is_zero()).then_some(time)
 }
 
 fn external(form: Option<DomainsForm>, allowance: &mut Allowance) -> Result<Hosts, PlanError> {
@@ -338,6 +330,15 @@ fn webhook_plan(object: &Map<String, Value>) -> Result<WebhookPlan, PlanError> {
         on_credits_depleted: is_on("on_credits_depleted"),
         on_credits_half_depleted: is_on("on_credits_half_depleted"),
     })
+}
+
+/// Whether a webhook would never be sent anything.
+fn names_no_event(webhook: &WebhookPlan) -> bool {
+    !(webhook.on_find
+        || webhook.on_find_metadata
+        || webhook.on_website_status
+        || webhook.on_credits_depleted
+        || webhook.on_credits_half_depleted)
 }
 
 fn excerpt(text: &str) -> String {

@@ -2,7 +2,7 @@
 
 use trawl_plan::PlanError;
 
-use super::fields::WireError;
+use super::body::WireError;
 
 /// Why a request body is refused. The text begins with the parameter's name where one is to blame.
 #[derive(Debug, thiserror::Error)]

@@ -1,20 +1,23 @@
 //! How the pages of a request are fetched.
 
+use std::time::Duration;
+
 use trawl_model::Terms;
+use trawl_plan::duration::Unit;
 use trawl_plan::{CachePlan, FetchPlan, Pace, PlanError, credentials, fetching};
 
 use super::defaults::RequestDefaults;
-use super::ignored;
 use super::request::ScrapeRequest;
-use super::values::{CacheForm, CookieForm, CookiesForm, filled};
+use super::values::{CacheForm, CookieForm, CookiesForm, TimeForm, filled};
 use super::verb::Verb;
 
 /// The fetch plan of a request object. Takes its headers, cookies and cache settings.
+/// `lacks` gets the names of parameters whose pool is not configured.
 pub(crate) fn fetch_plan(
     request: &mut ScrapeRequest,
     verb: Verb,
     defaults: RequestDefaults<'_>,
-    ignored: &mut Vec<String>,
+    lacks: &mut Vec<&'static str>,
 ) -> Result<FetchPlan, PlanError> {
     let pools = defaults.pools;
     let (pool, is_honoured) = match (request.proxy.as_deref(), verb, defaults.terms) {
@@ -25,7 +28,7 @@ pub(crate) fn fetch_plan(
         (requested, _, _) => fetching::pool(requested, pools),
     };
     if !is_honoured {
-        ignored::add(ignored, "proxy".to_owned());
+        lacks.push("proxy");
     }
     let country_code = filled(request.country_code.as_deref())
         .map(fetching::country_code)
@@ -33,7 +36,7 @@ pub(crate) fn fetch_plan(
     if let Some(country) = &country_code
         && !fetching::has_country(pool, country, pools)
     {
-        ignored::add(ignored, "country_code".to_owned());
+        lacks.push("country_code");
     }
     let headers = request
         .headers
@@ -41,7 +44,7 @@ pub(crate) fn fetch_plan(
         .map(|headers| headers.0)
         .unwrap_or_default();
     Ok(FetchPlan {
-        timeout: fetching::page_timeout(request.request_timeout),
+        timeout: page_timeout(request.request_timeout.as_ref()),
         headers: credentials::headers(&headers)?,
         cookies: cookies(request.cookies.take())?,
         user_agent: header_text("user_agent", "user-agent", request.user_agent.as_deref())?,
@@ -53,6 +56,14 @@ pub(crate) fn fetch_plan(
         pace: Pace::default(),
         gate: None,
     })
+}
+
+fn page_timeout(form: Option<&TimeForm>) -> Duration {
+    let exact = form.filter(|form| form.number().is_none());
+    match exact.and_then(|form| form.time(Unit::Seconds)) {
+        Some(time) => fetching::exact_timeout(time),
+        None => fetching::page_timeout(form.and_then(TimeForm::number)),
+    }
 }
 
 fn header_text(
@@ -93,7 +104,7 @@ fn cache(form: Option<CacheForm>) -> CachePlan {
         }) => CachePlan {
             allow_stale: allow_stale.unwrap_or(false),
             skip_browser: skip_browser.unwrap_or(false),
-            ..fetching::cache(true, max_age)
+            ..fetching::cache(true, max_age.and_then(|age| age.time(Unit::Millis)))
         },
     }
 }

@@ -1,198 +1,55 @@
 //! Reads a JSON object field by field, so that errors name the field and unknown fields are
 //! reported.
 
-use serde::de::{
-    self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor,
-};
+use serde::de::{self, DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::value::RawValue;
 
-/// Most fields of one object. All parameters together are under a hundred.
-const FIELDS_MAX: usize = 1_000;
-/// Most bytes of one field's JSON, except for the large fields of a type: parsed JSON takes several
-/// times as much memory.
-const FIELD_BYTES_MAX: usize = 1_000_000;
-/// Most characters of an error text; the parser quotes the input.
-const REASON_CHARS_MAX: usize = 300;
-/// Fields whose values are never quoted in an error.
-const SECRET_FIELDS: [&str; 6] = [
-    "router",
-    "headers",
-    "cookies",
-    "evaluate_on_new_document",
-    "automation_scripts",
-    "execution_scripts",
-];
+use trawl_plan::parameters;
 
-/// A request object.
-pub(crate) trait WireObject: for<'de> Deserialize<'de> {
-    /// Fields that may be larger than a megabyte; their types must not take much more memory than
-    /// the JSON.
-    const LARGE_FIELDS: &'static [&'static str];
-}
+use super::body::{FIELDS, WireError};
+use super::check::{Said, Unknown};
+
+/// Most bytes of one field's JSON, except for large parameters: parsed JSON takes several times as
+/// much memory.
+const FIELD_BYTES_MAX: usize = 1_000_000;
 
 /// A request object as it was sent.
 #[derive(Debug)]
 pub(crate) struct Sent<T> {
     /// Its known fields.
     pub value: T,
-    /// Names of known fields that are set: neither `null` nor `false`.
-    pub present: Vec<&'static str>,
-    /// Names of unknown fields that are not `null`.
-    pub unknown: Vec<String>,
-}
-
-/// JSON that does not have the expected shape; a 400 for the caller.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WireError {
-    field: Option<String>,
-    reason: String,
-}
-
-impl WireError {
-    /// An error of the whole body.
-    pub fn body(reason: impl Into<String>) -> Self {
-        Self {
-            field: None,
-            reason: reason.into(),
-        }
-    }
-
-    /// An error of the parser, in a field or outside of any.
-    pub fn json(field: Option<&str>, error: &serde_json::Error) -> Self {
-        let text = error.to_string();
-        // The parser counts positions from the start of the field, not of the body.
-        let reason = match (field, text.rfind(" at line ")) {
-            (Some(field), _) if SECRET_FIELDS.contains(&field) => "has the wrong type or form",
-            (Some(_), Some(end)) => &text[..end],
-            _ => &text,
-        };
-        Self {
-            field: field.map(str::to_owned),
-            reason: reason.chars().take(REASON_CHARS_MAX).collect(),
-        }
-    }
-}
-
-impl std::fmt::Display for WireError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.field {
-            Some(field) => write!(f, "Deserialization error: {field}: {}", self.reason),
-            None => write!(f, "Deserialization error: {}", self.reason),
-        }
-    }
-}
-
-impl std::error::Error for WireError {}
-
-impl de::Error for WireError {
-    fn custom<T: std::fmt::Display>(message: T) -> Self {
-        Self::body(message.to_string())
-    }
-}
-
-/// The objects of a body: one, or an array of at most `count_max`.
-///
-/// # Errors
-/// The body is not JSON, or neither an object nor an array of them.
-pub(crate) fn objects(body: &[u8], count_max: usize) -> Result<Vec<&RawValue>, WireError> {
-    let text = std::str::from_utf8(body).map_err(|_| WireError::body("the body is not UTF-8"))?;
-    let text = text.trim_start_matches('\u{feff}').trim_ascii();
-    if text.is_empty() {
-        return Err(WireError::body("the body is empty, send a JSON object"));
-    }
-    let whole: &RawValue =
-        serde_json::from_str(text).map_err(|error| WireError::json(None, &error))?;
-    if !text.starts_with('[') {
-        return Ok(vec![whole]);
-    }
-    let mut json = serde_json::Deserializer::from_str(text);
-    json.deserialize_seq(Objects { count_max })
-        .map_err(|error| WireError::json(None, &error))
-}
-
-struct Objects {
-    count_max: usize,
-}
-
-impl<'de> Visitor<'de> for Objects {
-    type Value = Vec<&'de RawValue>;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("an array of request objects")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-        let mut objects = Vec::new();
-        while let Some(object) = items.next_element()? {
-            if objects.len() == self.count_max {
-                return Err(de::Error::custom(format!(
-                    "more than {} request objects in one body",
-                    self.count_max
-                )));
-            }
-            objects.push(object);
-        }
-        Ok(objects)
-    }
+    /// Which fields are set, and which are not known.
+    pub said: Said,
 }
 
 /// Reads one object.
 ///
 /// # Errors
 /// It is not an object, a field has the wrong type, or there are too many fields.
-pub(crate) fn read<T: WireObject>(object: &RawValue) -> Result<Sent<T>, WireError> {
+pub(crate) fn read<T: for<'de> Deserialize<'de>>(object: &RawValue) -> Result<Sent<T>, WireError> {
     let mut json = serde_json::Deserializer::from_str(object.get());
     let fields = json
-        .deserialize_map(Fields)
+        .deserialize_map(FIELDS)
         .map_err(|error| WireError::json(None, &error))?;
     let mut reader = Reader {
         fields: fields.into_iter(),
         current: None,
         known: &[],
-        large: T::LARGE_FIELDS,
-        present: Vec::new(),
-        unknown: Vec::new(),
+        said: Said::default(),
     };
     let value = T::deserialize(&mut reader)?;
     Ok(Sent {
         value,
-        present: reader.present,
-        unknown: reader.unknown,
+        said: reader.said,
     })
-}
-
-/// Visits an object and returns its fields with their JSON.
-pub(crate) struct Fields;
-
-impl<'de> Visitor<'de> for Fields {
-    type Value = Vec<(String, &'de RawValue)>;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a JSON object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-        let mut fields = Vec::new();
-        while let Some(entry) = entries.next_entry()? {
-            if fields.len() == FIELDS_MAX {
-                return Err(de::Error::custom(format!(
-                    "more than {FIELDS_MAX} fields in one object"
-                )));
-            }
-            fields.push(entry);
-        }
-        Ok(fields)
-    }
 }
 
 struct Reader<'de> {
     fields: std::vec::IntoIter<(String, &'de RawValue)>,
     current: Option<(&'static str, &'de RawValue)>,
     known: &'static [&'static str],
-    large: &'static [&'static str],
-    present: Vec<&'static str>,
-    unknown: Vec<String>,
+    said: Said,
 }
 
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
@@ -231,7 +88,11 @@ impl<'de> MapAccess<'de> for &mut Reader<'de> {
                 return seed.deserialize(known.into_deserializer()).map(Some);
             }
             if value.get() != "null" {
-                self.unknown.push(name);
+                let nearest = None;
+                self.said.unknown.push(Unknown {
+                    path: name,
+                    nearest,
+                });
             }
         }
         Ok(None)
@@ -242,14 +103,13 @@ impl<'de> MapAccess<'de> for &mut Reader<'de> {
             return Err(de::Error::custom("a value was read before its field"));
         };
         let json = value.get();
-        if json.len() > FIELD_BYTES_MAX && !self.large.contains(&field) {
-            return Err(WireError {
-                field: Some(field.to_owned()),
-                reason: format!("its JSON is longer than {FIELD_BYTES_MAX} bytes"),
-            });
+        let row = parameters::find(field);
+        if json.len() > FIELD_BYTES_MAX && row.is_none_or(|row| !row.is_large) {
+            let reason = format!("its JSON is longer than {FIELD_BYTES_MAX} bytes");
+            return Err(WireError::at(field, reason));
         }
-        if !matches!(json, "null" | "false") {
-            self.present.push(field);
+        if let Some(row) = row {
+            self.said.read(row, field, value)?;
         }
         seed.deserialize(&mut serde_json::Deserializer::from_str(json))
             .map_err(|error| WireError::json(Some(field), &error))
@@ -258,17 +118,21 @@ impl<'de> MapAccess<'de> for &mut Reader<'de> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Map, Value};
+
+    use super::super::body::objects;
     use super::*;
 
     #[derive(Debug, Deserialize)]
     struct Small {
         url: Option<String>,
         limit: Option<u32>,
-        router: Option<u32>,
+        router: Option<Map<String, Value>>,
     }
 
-    impl WireObject for Small {
-        const LARGE_FIELDS: &'static [&'static str] = &["url"];
+    fn unknown(sent: &Sent<Small>) -> Vec<&str> {
+        let unknown = sent.said.unknown.iter();
+        unknown.map(|unknown| unknown.path.as_str()).collect()
     }
 
     fn small(body: &str) -> Result<Sent<Small>, String> {
@@ -284,8 +148,9 @@ mod tests {
             (Some("a"), None)
         );
         assert_eq!(sent.value.router, None);
-        assert_eq!(sent.present, ["url"]);
-        assert_eq!(sent.unknown, ["x", "deep"]);
+        let present: Vec<_> = sent.said.present.iter().map(|set| &set.path).collect();
+        assert_eq!(present, ["url"]);
+        assert_eq!(unknown(&sent), ["x", "deep"]);
     }
 
     #[test]
@@ -297,7 +162,7 @@ mod tests {
         };
         check(
             r#"{"limit":"x"}"#,
-            "limit: invalid type: string \"x\", expected u32",
+            "limit: invalid type: string \"x\", expected a whole number of pages",
         );
         check(r#"{"limit":-1}"#, "limit: invalid value");
         check(r#"{"limit":1e999}"#, "limit: number out of range");
@@ -328,12 +193,8 @@ mod tests {
             small(&format!("{{\"limit\":\"{}\"}}", "y".repeat(5_000))).expect_err("wrong type");
         assert!(long.len() < 400);
         let deep = "[".repeat(200_000) + &"]".repeat(200_000);
-        assert_eq!(
-            small(&format!("{{\"x\":{deep}}}"))
-                .expect("ignored")
-                .unknown,
-            ["x"]
-        );
+        let sent = small(&format!("{{\"x\":{deep}}}")).expect("ignored");
+        assert_eq!(unknown(&sent), ["x"]);
         assert!(small(&deep).is_err());
         assert!(small(&"[".repeat(200_000)).is_err());
         assert!(objects(&[0xff], 1).is_err());

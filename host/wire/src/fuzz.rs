@@ -33,7 +33,7 @@ fn scrape() {
                 Ok(plan) => {
                     assert!((1..=PAGES_MAX).contains(&plan.pages.len()));
                     plan.pages.iter().for_each(check_page);
-                    check_ignored(&plan.ignored);
+                    check_ignored(plan.ignored.names());
                 }
                 Err(error) => check_error(&error),
             }
@@ -70,7 +70,7 @@ fn transform() {
                 assert!(bytes.sum::<usize>() <= body.len());
                 let urls = plan.sources.iter().filter_map(|source| source.url.as_ref());
                 urls.for_each(|url| assert!(matches!(url.scheme(), "http" | "https"), "{url}"));
-                check_ignored(&plan.ignored);
+                check_ignored(plan.ignored.names());
             }
             Err(error) => check_error(&error),
         }
@@ -129,7 +129,7 @@ fn check_crawls(body: &[u8], verb: Verb) {
         Err(error) => return check_error(&error),
     };
     assert!(request.crawls.len() <= SEEDS_MAX);
-    check_ignored(&request.ignored);
+    check_ignored(request.ignored.names());
     for crawl in &request.crawls {
         let plan = &crawl.plan;
         check_plan(&plan.seed);

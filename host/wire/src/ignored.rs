@@ -1,137 +1,158 @@
-//! Parameters that are accepted but have no effect, for the header `X-Ignored-Parameters`.
+//! Which parameters of a request have no effect. Decision D37.
 
-/// Parameters that only crawls use.
-const CRAWL_ONLY: &[&str] = &[
-    "limit",
-    "depth",
-    "budget",
-    "max_credits_allowed",
-    "delay",
-    "concurrency_limit",
-    "crawl_timeout",
-    "subdomains",
-    "tld",
-    "external_domains",
-    "blacklist",
-    "whitelist",
-    "sitemap",
-    "sitemap_only",
-    "sitemap_path",
-    "sitemaps",
-    "run_in_background",
-    "webhooks",
-    "webhook",
-];
+use trawl_model::Terms;
+use trawl_plan::parameters::{
+    self, Effect, Needs, Route, Situation, Undecided, is_within, nearest,
+};
+use trawl_plan::{
+    Engine, FetchPlan, Format, Ignored, OutputPlan, Pipeline, RenderPlan, RouterMode, RouterPlan,
+};
 
-/// Parameters that need a browser.
-const BROWSER_ONLY: &[&str] = &[
-    "evaluate_on_new_document",
-    "automation_scripts",
-    "execution_scripts",
-    "wait_for",
-    "scroll",
-    "viewport",
-    "block_ads",
-    "block_images",
-    "block_stylesheets",
-    "full_resources",
-];
+use super::check::Said;
+use super::verb::Verb;
 
-/// Parameters of a screenshot.
-const SCREENSHOT_ONLY: &[&str] = &["full_page", "omit_background", "clip", "binary"];
-
-/// Most names in the header, and most bytes of one: the caller chooses the names.
-const NAMES_MAX: usize = 64;
-const NAME_BYTES_MAX: usize = 64;
-
-/// Features that a request does not use, so that their parameters have no effect.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Without {
-    /// It is not a crawl.
-    pub crawl: bool,
-    /// It uses no browser. Decision D56.
-    pub browser: bool,
-    /// It takes no screenshot.
-    pub screenshot: bool,
-}
-
-/// Whether a known parameter has no effect.
-fn is_inert(name: &str, without: Without) -> bool {
-    without.crawl && CRAWL_ONLY.contains(&name)
-        || without.browser && BROWSER_ONLY.contains(&name)
-        || without.screenshot && SCREENSHOT_ONLY.contains(&name)
-}
-
-/// Adds the parameters of one request object that have no effect: known ones that are set, and
-/// unknown ones.
-pub(crate) fn collect(
-    present: &[&'static str],
-    unknown: Vec<String>,
-    without: Without,
-    into: &mut Vec<String>,
-) {
-    for &name in present.iter().filter(|name| is_inert(name, without)) {
-        add(into, name.to_owned());
-    }
-    for name in unknown {
-        add(into, name);
+/// The route of a request, as far as its parameters are concerned.
+pub(crate) const fn route(verb: Verb, is_crawl: bool) -> Route {
+    match verb {
+        Verb::Scrape if is_crawl => Route::Crawl,
+        Verb::Scrape => Route::Scrape,
+        Verb::Links => Route::Links,
+        Verb::Screenshot => Route::Screenshot,
+        Verb::Unblocker => Route::Unblocker,
+        Verb::Pipeline(pipeline) => Route::Pipeline(pipeline),
     }
 }
 
-/// Adds one name, unless it is listed already, cannot be part of a header value, or the list is
-/// full.
-pub(crate) fn add(into: &mut Vec<String>, name: String) {
-    let is_printable = |byte: u8| byte.is_ascii_graphic() && byte != b',';
-    let fits = !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.bytes().all(is_printable);
-    if fits && into.len() < NAMES_MAX && !into.contains(&name) {
-        into.push(name);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const PAGES: Without = Without {
-        crawl: true,
-        browser: true,
-        screenshot: true,
+/// What is known of the outputs of a request.
+pub(crate) fn outputs(output: &OutputPlan, route: Route, is_crawl: bool) -> Situation {
+    let plugins = || {
+        let formats = output.formats.iter();
+        formats.filter_map(|choice| match &choice.format {
+            Format::Plugin(name) => Some(name.as_str()),
+            Format::Empty | Format::Screenshot | Format::ScreenshotBytes => None,
+        })
     };
+    let has_text = plugins().any(|name| name != "bytes");
+    let is_analysed = matches!(route, Route::Pipeline(pipeline) if pipeline.analyst().is_some());
+    let has_fields = output.links
+        || output.metadata
+        || output.json_data
+        || output.css_fields.is_some()
+        || output.hidden_text
+        || !output.extractors.is_empty();
+    Situation::default()
+        .with(Needs::TEXT, has_text)
+        .with(Needs::HTML, plugins().any(|name| name == "html"))
+        .with(Needs::BODY, plugins().next().is_some())
+        .with(Needs::DOCUMENT, has_text || has_fields || is_analysed)
+        .with(Needs::LINKS, is_crawl || output.links)
+        // Which plugins and pools are missing is known by the names of their parameters.
+        .with(Needs::PLUGIN, true)
+        .with(Needs::POOL, true)
+}
 
-    #[test]
-    fn names_are_collected_once_and_fit_a_header() {
-        let mut names = Vec::new();
-        let unknown = ["cron", "cron", "a,b", "c\r\nd", "", "ü"]
-            .map(str::to_owned)
-            .to_vec();
-        collect(&["url", "limit", "wait_for"], unknown, PAGES, &mut names);
-        collect(&["limit"], vec!["x".repeat(65)], PAGES, &mut names);
-        collect(
-            &["limit"],
-            Vec::new(),
-            Without {
-                crawl: false,
-                ..PAGES
-            },
-            &mut names,
-        );
-        assert_eq!(names, ["limit", "wait_for", "cron"]);
-        let all = Without {
-            crawl: false,
-            browser: false,
-            screenshot: false,
-        };
-        let effective = ["limit", "wait_for", "clip"];
-        collect(&effective, Vec::new(), all, &mut Vec::new());
-        let mut none = Vec::new();
-        collect(&effective, Vec::new(), all, &mut none);
-        assert!(none.is_empty(), "{none:?}");
-        collect(
-            &[],
-            (0..1_000).map(|i| format!("n{i}")).collect(),
-            PAGES,
-            &mut names,
-        );
-        assert_eq!(names.len(), NAMES_MAX);
+/// How the pages of a request are served, as far as it is known before they are.
+pub(crate) struct Service<'a> {
+    /// What fetches them.
+    pub engine: Engine,
+    /// How they are paid.
+    pub terms: Terms,
+    /// Whether a language model is configured.
+    pub has_model: bool,
+    /// How they are fetched.
+    pub fetch: &'a FetchPlan,
+    /// What a browser does with them.
+    pub render: &'a RenderPlan,
+    /// Whether a provider may serve them.
+    pub router: &'a RouterPlan,
+}
+
+impl Service<'_> {
+    /// Adds what is known to what is known of the outputs.
+    pub(crate) fn situation(&self, outputs: Situation, route: Route) -> Situation {
+        let render = self.render;
+        let is_shaped = render.before_load.is_some()
+            || !render.scripts.is_empty()
+            || !render.automation.is_empty()
+            || render.screenshot.is_some();
+        let is_impersonal = self.fetch.headers.is_empty() && self.fetch.cookies.is_empty();
+        let is_http = self.engine == Engine::Http;
+        let needs_model = route == Route::Pipeline(Pipeline::ExtractContacts);
+        let mut known = outputs
+            .with(Needs::PAID, self.terms == Terms::PayAsYouGo)
+            .with(Needs::PICTURE, render.screenshot.is_some())
+            .with(Needs::MODEL, self.has_model || !needs_model)
+            .with(Needs::STORABLE, is_impersonal && (is_http || !is_shaped))
+            .with(Needs::BROWSER, !is_http)
+            .with(Needs::PLAIN, self.engine != Engine::Browser);
+        let is_own = self.router.mode == RouterMode::Off;
+        if is_own {
+            known = known.with(Needs::OWN_STACK, true);
+        }
+        match self.engine {
+            Engine::Http => {
+                known = known
+                    .with(Needs::OWN_BROWSER, false)
+                    .with(Needs::JAVASCRIPT, false);
+                if is_own {
+                    known = known.with(Needs::HTTP_ANSWER, true);
+                }
+            }
+            Engine::Browser => {
+                known = known.with(Needs::HTTP_ANSWER, false);
+                if is_own {
+                    known = known
+                        .with(Needs::OWN_BROWSER, true)
+                        .with(Needs::JAVASCRIPT, true);
+                }
+            }
+            Engine::Smart => {}
+        }
+        known
     }
+}
+
+/// Adds the parameters of one request object that have no effect, known ones and unknown ones.
+/// Returns those of which only the page will show it.
+pub(crate) fn collect(
+    said: Said,
+    route: Route,
+    situation: Situation,
+    into: &mut Ignored,
+) -> Undecided {
+    let mut idle: Vec<&str> = Vec::new();
+    let mut open = Vec::new();
+    for present in &said.present {
+        if idle.iter().any(|object| is_within(&present.path, object)) {
+            continue;
+        }
+        let mut lacks = said.lacks.iter();
+        let lacks = lacks.any(|path| *path == present.row.name || *path == present.path);
+        let effect = if lacks || said.is_outdone(present) || !present.row.routes.has(route) {
+            Effect::No
+        } else {
+            situation.effect(present.row.needs)
+        };
+        match effect {
+            Effect::Yes => {}
+            Effect::No => {
+                idle.push(&present.path);
+                into.add(present.path.as_str());
+            }
+            Effect::Open => open.push((present.path.clone(), present.row.needs)),
+        }
+    }
+    for unknown in &said.unknown {
+        if idle.iter().any(|object| is_within(&unknown.path, object)) {
+            continue;
+        }
+        let of_route = || parameters::all().filter(|row| row.routes.has(route));
+        let nearest = match &unknown.nearest {
+            Some(nearest) => Some(nearest.as_str()),
+            None if unknown.is_nested() => None,
+            None => nearest(&unknown.path, of_route()).map(|row| row.name),
+        };
+        into.add_unknown(unknown.path.clone(), nearest);
+    }
+    Undecided::new(open)
 }

@@ -2,10 +2,12 @@
 //!
 //! Inwards, a request body becomes a plan in two steps. `fields` reads a JSON object field by field
 //! into a type that mirrors it ([`ScrapeRequest`], [`TransformRequest`], the pipelines' own
-//! parameters), so that an error names the field. Then [`scrape_plan`], [`crawl_request`] and
-//! [`transform_plan`] resolve defaults and check values; after them nothing asks whether a
-//! parameter was set. What a request does not say comes from [`RequestDefaults`]. Parameters
-//! without effect are collected for the header `X-Ignored-Parameters`.
+//! parameters). On the way `check` compares each field with the tables of
+//! `trawl_plan::parameters`, so that an error names the path and unknown keys are listed. Then
+//! [`scrape_plan`], [`crawl_request`] and [`transform_plan`] resolve defaults and check values;
+//! after them nothing asks whether a parameter was set. What a request does not say comes from
+//! [`RequestDefaults`]. Parameters without effect are collected for the header
+//! `X-Ignored-Parameters` (`ignored`), or left to the page.
 //!
 //! Outwards, [`Entry`] is the JSON of one page and [`Costs`] its price. Crawls store entries and
 //! read them back through the same type.
@@ -13,6 +15,8 @@
 //! Secrets of a request are removed before it is stored (`secrets`) and merged in again by
 //! [`with_secrets`].
 
+mod body;
+mod check;
 mod costs;
 mod crawl;
 mod defaults;
@@ -27,6 +31,7 @@ mod pipeline;
 mod plans;
 mod rendering;
 mod request;
+mod schema;
 mod secrets;
 mod transform;
 mod trials;
@@ -34,6 +39,10 @@ mod unlimited;
 mod values;
 mod verb;
 
+#[cfg(test)]
+mod described;
+#[cfg(test)]
+mod effects;
 #[cfg(test)]
 mod fuzz;
 #[cfg(test)]
@@ -48,6 +57,7 @@ pub use pages::scrape_plan;
 pub use pipeline::{PipelineObject, shown_request};
 pub use plans::{crawl_plan, plan};
 pub use request::ScrapeRequest;
+pub use schema::request_schemas;
 pub use secrets::{missing_secrets, with_secrets};
 pub use transform::{TransformRequest, transform_plan};
 pub use unlimited::refuse_ai;

@@ -8,23 +8,26 @@ use trawl_plan::{
     PluginKind, chunking,
 };
 
-use super::ignored;
 use super::rendering;
 use super::request::ScrapeRequest;
 use super::values::{ChunkingForm, FormatNames, filled};
 use super::verb::Verb;
 
-/// The output plan of a request object.
+/// The output plan of a request object. `lacks` gets the names of parameters whose plugin is not
+/// loaded.
 pub(crate) fn output_plan(
     mut request: ScrapeRequest,
     verb: Verb,
     catalog: &dyn Catalog,
     allowance: &mut Allowance,
-    ignored: &mut Vec<String>,
+    lacks: &mut Vec<&'static str>,
 ) -> Result<OutputPlan, PlanError> {
     let screenshot = rendering::screenshot_format(&request, verb);
-    let (formats, single_format) = formats(&mut request, &screenshot, catalog, ignored)?;
-    let named = NamedPlugins::take(&mut request, catalog, ignored);
+    if verb == Verb::Screenshot && !rendering::names_only(request.return_format.as_ref()) {
+        lacks.push("return_format");
+    }
+    let (formats, single_format) = formats(&mut request, &screenshot, catalog)?;
+    let named = NamedPlugins::take(&mut request, catalog, lacks);
     let plan = OutputPlan {
         formats,
         single_format,
@@ -68,7 +71,6 @@ fn formats(
     request: &mut ScrapeRequest,
     screenshot: &Format,
     catalog: &dyn Catalog,
-    ignored: &mut Vec<String>,
 ) -> Result<(Vec<FormatChoice>, bool), PlanError> {
     let (names, single_format) = format_names(request.return_format.take());
     let options = request.format_options.take().unwrap_or_default();
@@ -78,10 +80,6 @@ fn formats(
         if choice.format == Format::Screenshot {
             choice.format = screenshot.clone();
         }
-    }
-    let html = Format::Plugin("html".to_owned());
-    if clean_html && !formats.iter().any(|choice| choice.format == html) {
-        ignored::add(ignored, "clean_html".to_owned());
     }
     Ok((formats, single_format))
 }
@@ -104,11 +102,15 @@ struct NamedPlugins {
 }
 
 impl NamedPlugins {
-    fn take(request: &mut ScrapeRequest, catalog: &dyn Catalog, ignored: &mut Vec<String>) -> Self {
-        let mut has = |kind, plugin: &str, parameter: &str| {
+    fn take(
+        request: &mut ScrapeRequest,
+        catalog: &dyn Catalog,
+        lacks: &mut Vec<&'static str>,
+    ) -> Self {
+        let mut has = |kind, plugin: &str, parameter: &'static str| {
             let is_loaded = catalog.has(kind, plugin);
             if !is_loaded {
-                ignored::add(ignored, parameter.to_owned());
+                lacks.push(parameter);
             }
             is_loaded
         };

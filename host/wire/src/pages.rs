@@ -2,17 +2,21 @@
 
 use std::sync::Arc;
 
+use trawl_model::Terms;
 use trawl_plan::address::Target;
+use trawl_plan::parameters::{all, nearest};
 use trawl_plan::{
-    Allowance, Engine, PAGES_MAX, PagePlan, PlanError, RefusedPage, ScrapePlan, address, fetching,
-    router,
+    Allowance, Engine, Ignored, PAGES_MAX, PagePlan, PlanError, RefusedPage, ScrapePlan, address,
+    fetching, router,
 };
 
+use super::body::objects;
+use super::check::Said;
 use super::defaults::PlanContext;
 use super::error::RequestError;
 use super::fetch::fetch_plan;
-use super::fields::{Sent, objects, read};
-use super::ignored::{self, Without};
+use super::fields::{Sent, read};
+use super::ignored::{self, Service};
 use super::output::output_plan;
 use super::rendering;
 use super::request::ScrapeRequest;
@@ -31,7 +35,7 @@ pub fn scrape_plan(
 ) -> Result<ScrapePlan, RequestError> {
     let mut plan = ScrapePlan {
         pages: Vec::new(),
-        ignored: Vec::new(),
+        ignored: Ignored::default(),
     };
     let trials = Trials::new(context.catalog);
     let context = PlanContext {
@@ -79,23 +83,26 @@ pub(crate) fn page_plans(
     context: PlanContext<'_>,
     purpose: Purpose,
     allowance: &mut Allowance,
-    ignored: &mut Vec<String>,
+    into: &mut Ignored,
 ) -> Result<Vec<Result<PagePlan, RefusedPage>>, PlanError> {
-    let mut request = sent.value;
+    let Sent {
+        value: mut request,
+        mut said,
+    } = sent;
     let urls = request.url.take().unwrap_or_default();
-    let urls = split_urls(&urls, purpose)?;
+    let urls = split_urls(&urls, purpose, &said)?;
     let engine = match (fetching::engine(request.request.as_deref())?, verb) {
         (_, Verb::Screenshot | Verb::Unblocker) => Engine::Browser,
         (engine, Verb::Scrape | Verb::Links | Verb::Pipeline(_)) => engine,
     };
     let screenshot = rendering::screenshot(&request, verb)?;
-    let without = Without {
-        crawl: matches!(purpose, Purpose::Pages { .. }),
-        browser: engine == Engine::Http,
-        screenshot: screenshot.is_none(),
-    };
-    ignored::collect(&sent.present, sent.unknown, without, ignored);
     let query = request.router.take().map(RouterForm::into_query);
+    // Decision D102: pages of the Unlimited plan are not paid by the operator's keys.
+    let is_own_only = context.defaults.terms == Terms::Unlimited;
+    if let Some(query) = &query {
+        let idle = router::without_effect(query, is_own_only, context.catalog);
+        said.lacks.extend(idle);
+    }
     let router = Arc::new(router::plan(
         query,
         context.defaults.router,
@@ -106,14 +113,30 @@ pub(crate) fn page_plans(
     let is_crawl = matches!(purpose, Purpose::Seeds { .. });
     request.respect_robots.get_or_insert(is_crawl);
     let render = Arc::new(rendering::plan(&mut request, screenshot)?);
-    let fetch = Arc::new(fetch_plan(&mut request, verb, context.defaults, ignored)?);
+    let fetch = Arc::new(fetch_plan(
+        &mut request,
+        verb,
+        context.defaults,
+        &mut said.lacks,
+    )?);
     let output = Arc::new(output_plan(
         request,
         verb,
         context.catalog,
         allowance,
-        ignored,
+        &mut said.lacks,
     )?);
+    let service = Service {
+        engine,
+        terms: context.defaults.terms,
+        has_model: context.defaults.model.is_some(),
+        fetch: &fetch,
+        render: &render,
+        router: &router,
+    };
+    let route = ignored::route(verb, is_crawl);
+    let situation = service.situation(ignored::outputs(&output, route, is_crawl), route);
+    let undecided = ignored::collect(said, route, situation, into);
     let page = |requested: &str| match address::parse(requested) {
         Ok(Target { url, authorization }) => Ok(PagePlan {
             requested: match authorization {
@@ -130,6 +153,7 @@ pub(crate) fn page_plans(
             ceiling,
             router: Arc::clone(&router),
             render: Arc::clone(&render),
+            undecided: undecided.clone(),
         }),
         Err(failure) => Err(RefusedPage {
             requested: address::shown(requested).into_owned(),
@@ -139,11 +163,19 @@ pub(crate) fn page_plans(
     Ok(urls.into_iter().map(page).collect())
 }
 
-fn split_urls(text: &str, purpose: Purpose) -> Result<Vec<&str>, PlanError> {
+fn split_urls<'a>(text: &'a str, purpose: Purpose, said: &Said) -> Result<Vec<&'a str>, PlanError> {
     let urls = address::split(text);
     if urls.is_empty() {
         let reason = "is missing or empty, send the URL of a page";
-        return Err(PlanError::new("url", reason));
+        let is_meant = |name: &str| nearest(name, all()).is_some_and(|row| row.name == "url");
+        let mut unknown = said.unknown.iter();
+        return Err(match unknown.find(|unknown| is_meant(&unknown.path)) {
+            Some(other) => {
+                let reason = format!("{reason}; did you mean `url` by `{}`?", other.path);
+                PlanError::new("url", reason)
+            }
+            None => PlanError::new("url", reason),
+        });
     }
     let (room, noun) = match purpose {
         Purpose::Pages { room } => (room, "pages"),

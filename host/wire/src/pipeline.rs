@@ -9,13 +9,13 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use trawl_model::Discovered;
+use trawl_plan::parameters::{self, Route};
 use trawl_plan::text_urls;
 use trawl_plan::{AnalystChoice, OutputPlan, PagePlan, Pipeline, PlanError, PluginKind};
 
 use super::defaults::PlanContext;
 use super::error::RequestError;
-use super::fields::{Sent, WireObject, read};
-use super::ignored;
+use super::fields::{Sent, read};
 use super::request::ScrapeRequest;
 use super::secrets::{hide_webhooks, without_credentials, without_marks};
 use super::values::{FormatNames, filled};
@@ -73,10 +73,6 @@ pub(crate) struct PipelineRequest {
     country: Option<Value>,
 }
 
-impl WireObject for PipelineRequest {
-    const LARGE_FIELDS: &'static [&'static str] = &[TEXT];
-}
-
 /// The whole request object of a pipeline, for the OpenAPI document.
 #[derive(Deserialize, ToSchema)]
 #[schema(as = PipelineObject)]
@@ -109,26 +105,23 @@ impl Extra {
         pipeline: Pipeline,
         sent: &mut Sent<ScrapeRequest>,
         context: PlanContext<'_>,
-        ignored: &mut Vec<String>,
     ) -> Result<Self, RequestError> {
         let own: Sent<PipelineRequest> = read(object)?;
-        sent.unknown.retain(|name| !OWN.contains(&name.as_str()));
+        let is_own = |name: &str| OWN.contains(&name);
+        sent.said.unknown.retain(|unknown| !is_own(&unknown.path));
         let model = context.defaults.model;
         let named = filled(own.value.model.as_deref()).map(str::trim);
         let is_ours = named.is_none_or(|name| model.is_some_and(|model| model.name == name));
-        let others = OWN.into_iter().filter(|name| *name != MODEL);
-        for name in others.chain([MODEL]) {
-            let is_used = match name {
-                MODEL => is_ours && pipeline.analyst().is_some(),
-                name => uses(pipeline, name),
-            };
-            if own.present.contains(&name) && !is_used {
-                ignored::add(ignored, name.to_owned());
-            }
+        if !is_ours {
+            sent.said.lacks.push(MODEL);
         }
-        // The joined result is the response, so there is no background crawl.
-        if pipeline.is_joined() && sent.value.run_in_background.take() == Some(true) {
-            ignored::add(ignored, "run_in_background".to_owned());
+        let (mut own_said, said) = (own.said.present, &mut sent.said.present);
+        own_said.retain(|present| is_own(&present.path));
+        own_said.sort_by_key(|present| present.path == MODEL);
+        said.splice(0..0, own_said);
+        if pipeline.is_joined() {
+            // The joined result is the response, so there is no background crawl.
+            sent.value.run_in_background = None;
         }
         let mut request = own.value;
         let mut extra = Self {
@@ -146,10 +139,10 @@ impl Extra {
             extra.analyst = Some(choice.map_err(by_parameter)?);
         }
         if pipeline.is_joined() {
-            only_findings(sent, ignored);
+            only_findings(sent);
         }
         if pipeline == Pipeline::CrawlText {
-            extra.read_text(request.text.take(), sent, ignored)?;
+            extra.read_text(request.text.take(), sent)?;
         }
         Ok(extra)
     }
@@ -159,7 +152,6 @@ impl Extra {
         &mut self,
         text: Option<String>,
         sent: &mut Sent<ScrapeRequest>,
-        ignored: &mut Vec<String>,
     ) -> Result<(), RequestError> {
         let text = text
             .ok_or_else(|| PlanError::new(TEXT, "is missing, send the text with the URLs in it"))?;
@@ -173,16 +165,9 @@ impl Extra {
         let request = &mut sent.value;
         // Decision D70: only the pages that the text names, unless the caller sets a depth.
         request.depth.get_or_insert(0);
-        if request.url.take().is_some_and(|url| !url.trim().is_empty()) {
-            ignored::add(ignored, "url".to_owned());
-        }
         // A text written by a third party must not decide which origins get the caller's secrets.
-        if request.headers.take().is_some() {
-            ignored::add(ignored, "headers".to_owned());
-        }
-        if request.cookies.take().is_some() {
-            ignored::add(ignored, "cookies".to_owned());
-        }
+        request.headers = None;
+        request.cookies = None;
         let first = found.iter().next().map(|(url, _)| url.to_owned());
         request.url = first;
         self.found = Some(Arc::new(found));
@@ -252,20 +237,10 @@ fn url_count(n_urls: usize) -> String {
     }
 }
 
-/// Which pipeline uses which parameter.
+/// Whether a pipeline uses a parameter.
 fn uses(pipeline: Pipeline, name: &str) -> bool {
-    match name {
-        "prompt" | "custom_prompt" => pipeline.analyst().is_some(),
-        TEXT => pipeline == Pipeline::CrawlText,
-        "labels" => pipeline == Pipeline::Label,
-        "count" => matches!(
-            pipeline,
-            Pipeline::ExtractQa | Pipeline::Label | Pipeline::FilterLinks
-        ),
-        "content_type" | "threshold" => pipeline == Pipeline::FilterLinks,
-        "country" => pipeline == Pipeline::ExtractContacts,
-        _ => false,
-    }
+    let row = parameters::find(name);
+    row.is_some_and(|row| row.routes.has(Route::Pipeline(pipeline)))
 }
 
 /// A refused options object under the name of the parameter: the schema's message has it as a path,
@@ -308,12 +283,8 @@ fn options(
 }
 
 /// The pages of a joined pipeline have no content: only their findings are used.
-fn only_findings(sent: &mut Sent<ScrapeRequest>, ignored: &mut Vec<String>) {
-    if sent.value.return_format.take().is_some() {
-        ignored::add(ignored, "return_format".to_owned());
-    }
+fn only_findings(sent: &mut Sent<ScrapeRequest>) {
     sent.value.return_format = Some(FormatNames::One("empty".to_owned()));
-    if sent.value.chunking_alg.take().is_some() {
-        ignored::add(ignored, "chunking_alg".to_owned());
-    }
+    sent.value.format_options = None;
+    sent.value.chunking_alg = None;
 }

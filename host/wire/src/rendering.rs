@@ -2,6 +2,7 @@
 
 use serde_json::Map;
 
+use trawl_plan::duration::Unit;
 use trawl_plan::render::RenderWish;
 use trawl_plan::{
     Clip, Format, FormatChoice, LoadPlan, OutputPlan, Picture, PlanError, RenderPlan,
@@ -25,7 +26,10 @@ pub(crate) fn plan(
         execution_scripts: request.execution_scripts.take(),
         automation_scripts: request.automation_scripts.take(),
         wait_for: request.wait_for.take().map(Into::into),
-        scroll: request.scroll,
+        scroll: request
+            .scroll
+            .take()
+            .and_then(|form| form.time(Unit::Millis)),
         viewport: request.viewport.take(),
         load: LoadPlan {
             block_ads: is_on(request.block_ads),
@@ -42,7 +46,8 @@ pub(crate) fn screenshot(
     request: &ScrapeRequest,
     verb: Verb,
 ) -> Result<Option<Picture>, PlanError> {
-    if verb != Verb::Screenshot && !names_screenshot(request.return_format.as_ref()) {
+    let is_named = verb != Verb::Links && names_screenshot(request.return_format.as_ref());
+    if verb != Verb::Screenshot && !is_named {
         return Ok(None);
     }
     Ok(Some(Picture {
@@ -58,6 +63,18 @@ fn names_screenshot(form: Option<&FormatNames>) -> bool {
         None => false,
         Some(FormatNames::One(name)) => is_screenshot(name),
         Some(FormatNames::Many(names)) => names.0.iter().any(is_screenshot),
+    }
+}
+
+/// Whether `return_format` is not set, or says nothing that `/screenshot` does not do.
+pub(crate) fn names_only(form: Option<&FormatNames>) -> bool {
+    match form {
+        None => true,
+        Some(FormatNames::One(name)) => {
+            let name = name.trim();
+            name.eq_ignore_ascii_case("bytes") || name.eq_ignore_ascii_case(SCREENSHOT)
+        }
+        Some(FormatNames::Many(names)) => names.0.is_empty(),
     }
 }
 

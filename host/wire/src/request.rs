@@ -6,10 +6,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::fields::WireObject;
 use super::values::{
     CacheForm, ChunkingForm, ClipForm, CookiesForm, DomainsForm, FormatNames, HeaderMap, List,
-    RouterForm, WaitForForm,
+    RouterForm, TimeForm, WaitForForm,
 };
 
 /// One request object. Every field may be missing or `null`. Spec S5.
@@ -79,7 +78,7 @@ pub struct ScrapeRequest {
     /// Drop navigation, headers, footers and asides.
     pub filter_output_main_only: Option<bool>,
     /// Seconds for the whole page, 5 to 255; above that milliseconds.
-    pub request_timeout: Option<u64>,
+    pub request_timeout: Option<TimeForm>,
     /// Headers for the target's origin.
     pub headers: Option<HeaderMap>,
     /// Cookies for the target's origin.
@@ -111,12 +110,11 @@ pub struct ScrapeRequest {
     /// Crawl: most credits of the whole run.
     pub max_credits_allowed: Option<u64>,
     /// Crawl: milliseconds between requests to one host.
-    pub delay: Option<u64>,
+    pub delay: Option<TimeForm>,
     /// Crawl: most pages in flight.
     pub concurrency_limit: Option<u64>,
-    /// Crawl: timeout of the whole run, `{"secs", "nanos"}`.
-    #[schema(value_type = Option<Object>)]
-    pub crawl_timeout: Option<Map<String, Value>>,
+    /// Crawl: timeout of the whole run, in seconds or as `{"secs", "nanos"}`.
+    pub crawl_timeout: Option<TimeForm>,
     /// Crawl: follow links to subdomains.
     pub subdomains: Option<bool>,
     /// Crawl: follow links to the same name under other top-level domains.
@@ -158,7 +156,7 @@ pub struct ScrapeRequest {
     /// Browser: what to wait for.
     pub wait_for: Option<WaitForForm>,
     /// Browser: milliseconds to scroll.
-    pub scroll: Option<u64>,
+    pub scroll: Option<TimeForm>,
     /// Browser: size of the viewport.
     #[schema(value_type = Option<Object>)]
     pub viewport: Option<Map<String, Value>>,
@@ -179,8 +177,4 @@ pub struct ScrapeRequest {
     pub clip: Option<ClipForm>,
     /// Screenshot: `content` as integers rather than base64.
     pub binary: Option<bool>,
-}
-
-impl WireObject for ScrapeRequest {
-    const LARGE_FIELDS: &'static [&'static str] = &["url"];
 }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use trawl_plan::{PagePlan, PlanError, address, credentials};
 
+use super::body::WireError;
 use super::error::RequestError;
-use super::fields::WireError;
 
 const AUTHORIZATION: &str = "authorization";
 const HEADERS: &str = "headers";

@@ -100,7 +100,7 @@ fn null_means_not_set() {
     }
     let plan = plan(body);
     assert_eq!(plan.pages.len(), 1);
-    assert!(plan.ignored.is_empty(), "{:?}", plan.ignored);
+    assert!(plan.ignored.names().is_empty(), "{:?}", plan.ignored);
 }
 
 #[test]
@@ -117,6 +117,8 @@ fn bodies_without_a_url_are_refused() {
         let error = plan_of(body).expect_err(body);
         assert!(error.starts_with("url: "), "{error}");
     }
+    let error = plan_of(r#"{"urls":"a.com"}"#).expect_err("another name");
+    assert!(error.ends_with("did you mean `url` by `urls`?"), "{error}");
     let error = plan_of(r#"{"url":["https://a.com"]}"#).expect_err("a list");
     assert!(
         error.starts_with("Deserialization error: url: invalid type"),
@@ -165,7 +167,7 @@ fn the_number_of_pages_is_bounded() {
 #[test]
 fn parameters_without_effect_are_listed() {
     let check = |fields: Value, expected: &[&str]| {
-        assert_eq!(plan(fields.clone()).ignored, expected, "{fields}")
+        assert_eq!(plan(fields.clone()).ignored.names(), expected, "{fields}")
     };
     check(
         json!({"limit": 5, "return_json_data": true, "return_hidden_text": true}),
@@ -201,7 +203,7 @@ fn parameters_without_effect_are_listed() {
     check(json!({"css_extraction_map": {"/": []}}), &[]);
     let both = plan_of(r#"[{"url":"a.com","depth":1},{"url":"a.com","depth":1,"tld":true}]"#)
         .expect("a good request");
-    assert_eq!(both.ignored, ["depth", "tld"]);
+    assert_eq!(both.ignored.names(), ["depth", "tld"]);
 }
 
 #[test]
@@ -222,16 +224,16 @@ fn wrong_types_name_the_field() {
     check(json!({"depth": 1e30}), "depth");
     check(json!({"metadata": "yes"}), "metadata");
     check(json!({"return_format": 3}), "return_format");
-    check(json!({"return_format": [3]}), "return_format");
+    check(json!({"return_format": [3]}), "return_format[0]");
     check(json!({"request": {}}), "request");
     check(json!({"headers": []}), "headers");
-    check(json!({"headers": {"a": []}}), "headers");
+    check(json!({"headers": {"a": []}}), "headers.a");
     check(json!({"cookies": 3}), "cookies");
     check(json!({"router": "first"}), "router");
-    check(json!({"router": {"token": 3}}), "router");
+    check(json!({"router": {"token": 3}}), "router.token");
     check(json!({"cache": "no"}), "cache");
-    check(json!({"cache": {"max_age": "x"}}), "cache");
-    check(json!({"budget": {"*": -1}}), "budget");
+    check(json!({"cache": {"max_age": "x"}}), "cache.max_age");
+    check(json!({"budget": {"*": -1}}), "budget.*");
     check(json!({"wait_for": "x"}), "wait_for");
     check(json!({"external_domains": {}}), "external_domains");
     check(json!({"css_extraction_map": []}), "css_extraction_map");
@@ -492,7 +494,7 @@ proptest::proptest! {
         for sent in [json!(value), json!(number), json!([value]), json!({ "a": number })] {
             let plan = plan(json!({ (name.as_str()): sent }));
             proptest::prop_assert_eq!(plan.pages.len(), 1);
-            proptest::prop_assert_eq!(&plan.ignored, std::slice::from_ref(&name));
+            proptest::prop_assert_eq!(plan.ignored.names(), std::slice::from_ref(&name));
         }
     }
 }
@@ -521,7 +523,7 @@ fn the_unlimited_plan_has_a_pool_of_its_own() {
             expected,
             "{body}"
         );
-        assert_eq!(plan.ignored, ignored, "{body}");
+        assert_eq!(plan.ignored.names(), ignored, "{body}");
     };
     let both = [Pool::Isp, Pool::Unlimited];
     check(&both, r#"{"url":"a"}"#, Pool::Unlimited, &[]);

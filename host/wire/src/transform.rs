@@ -5,11 +5,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use trawl_plan::{Allowance, Catalog, PlanError, TransformPlan, TransformSource, address};
+use trawl_plan::parameters::Route;
+use trawl_plan::{Allowance, Catalog, Ignored, PlanError, TransformPlan, TransformSource, address};
 
+use super::body::{WireError, objects};
 use super::error::RequestError;
-use super::fields::{WireError, WireObject, objects, read};
-use super::ignored::{self, Without};
+use super::fields::read;
+use super::ignored;
 use super::output::output_plan;
 use super::request::ScrapeRequest;
 use super::trials::Trials;
@@ -88,10 +90,6 @@ pub(crate) struct TransformItem {
     url: Option<String>,
 }
 
-impl WireObject for TransformRequest {
-    const LARGE_FIELDS: &'static [&'static str] = &["data"];
-}
-
 impl TransformRequest {
     /// The request object of a fetched page with the same parameters.
     fn into_scrape_request(self) -> ScrapeRequest {
@@ -133,13 +131,7 @@ pub fn transform_plan(body: &[u8], catalog: &dyn Catalog) -> Result<TransformPla
         return Err(WireError::body("the array must have exactly one request object").into());
     };
     let sent = read::<TransformRequest>(object)?;
-    let mut ignored = Vec::new();
-    let nothing = Without {
-        crawl: true,
-        browser: true,
-        screenshot: true,
-    };
-    ignored::collect(&[], sent.unknown, nothing, &mut ignored);
+    let mut said = sent.said;
     let mut request = sent.value;
     let sources = sources(request.data.take().map(|data| data.0).unwrap_or_default())?;
     let output = output_plan(
@@ -147,12 +139,15 @@ pub fn transform_plan(body: &[u8], catalog: &dyn Catalog) -> Result<TransformPla
         Verb::Scrape,
         &Trials::new(catalog),
         &mut Allowance::default(),
-        &mut ignored,
+        &mut said.lacks,
     )?;
+    let situation = ignored::outputs(&output, Route::Transform, false);
+    let mut without_effect = Ignored::default();
+    ignored::collect(said, Route::Transform, situation, &mut without_effect);
     Ok(TransformPlan {
         sources,
         output,
-        ignored,
+        ignored: without_effect,
     })
 }
 
@@ -222,7 +217,7 @@ mod tests {
             Some("https://a.com/x")
         );
         assert_eq!(plan.output.formats[0].name, "markdown");
-        assert_eq!(plan.ignored, ["model"]);
+        assert_eq!(plan.ignored.names(), ["model"]);
     }
 
     #[test]
@@ -236,7 +231,7 @@ mod tests {
         check(json!({"data": [{}]}), "neither `html` nor `content`");
         check(
             json!({"data": [{"html": 3}]}),
-            "Deserialization error: data: ",
+            "Deserialization error: data[0].html: ",
         );
         check(
             json!({"data": [{"html": [256]}]}),

@@ -4,8 +4,8 @@ use serde::de::Deserializer;
 
 use trawl_plan::PAGES_MAX;
 
+use super::body::{FIELDS, WireError, objects};
 use super::error::RequestError;
-use super::fields::{Fields, WireError, objects};
 
 /// Spec S26.
 const AI_PARAMETERS: [&str; 6] = [
@@ -33,7 +33,7 @@ pub fn refuse_ai(body: &[u8]) -> Result<(), RequestError> {
     for object in objects(body, PAGES_MAX)? {
         let mut json = serde_json::Deserializer::from_str(object.get());
         let fields = json
-            .deserialize_map(Fields)
+            .deserialize_map(FIELDS)
             .map_err(|error| WireError::json(None, &error))?;
         let is_set = |(name, value): &(String, &serde_json::value::RawValue)| {
             value.get() != "null" && is_ai_parameter(name)

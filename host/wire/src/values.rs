@@ -1,6 +1,7 @@
 //! Values of the wire that have more than one form.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -9,6 +10,7 @@ use utoipa::ToSchema;
 
 use trawl_model::Nanodollars;
 use trawl_model::secret::Secret;
+use trawl_plan::duration::{self, Unit};
 use trawl_plan::router::RouterWish;
 
 /// Most items of any list in a request, so that a small body cannot expand into a large amount of
@@ -86,6 +88,74 @@ pub enum ChunkingForm {
     Options(Map<String, Value>),
 }
 
+/// A time: a number in the unit of its parameter, or an object.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(
+    untagged,
+    expecting = "expected a number or an object with `secs` and `nanos`"
+)]
+pub enum TimeForm {
+    /// In the unit of the parameter.
+    Number(u64),
+    /// Exactly.
+    Parts {
+        /// Whole seconds.
+        secs: Option<u64>,
+        /// Nanoseconds.
+        nanos: Option<u64>,
+        /// The same, one level down.
+        timeout: Option<InnerTimeForm>,
+    },
+}
+
+/// The time in `timeout`.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(
+    untagged,
+    expecting = "expected a number or an object with `secs` and `nanos`"
+)]
+pub enum InnerTimeForm {
+    /// In the unit of the parameter.
+    Number(u64),
+    /// Exactly.
+    Parts {
+        /// Whole seconds.
+        secs: Option<u64>,
+        /// Nanoseconds.
+        nanos: Option<u64>,
+    },
+}
+
+impl TimeForm {
+    /// The bare number, if it is one.
+    pub(crate) const fn number(&self) -> Option<u64> {
+        match self {
+            Self::Number(number)
+            | Self::Parts {
+                timeout: Some(InnerTimeForm::Number(number)),
+                ..
+            } => Some(*number),
+            Self::Parts { .. } => None,
+        }
+    }
+
+    /// The time; `None` for an object that says none.
+    pub(crate) fn time(&self, unit: Unit) -> Option<Duration> {
+        match self {
+            Self::Number(number) => Some(unit.times(*number)),
+            Self::Parts {
+                timeout: Some(InnerTimeForm::Number(number)),
+                ..
+            } => Some(unit.times(*number)),
+            Self::Parts {
+                timeout: Some(InnerTimeForm::Parts { secs, nanos }),
+                ..
+            }
+            | Self::Parts { secs, nanos, .. } => duration::of_parts(*secs, *nanos),
+        }
+    }
+}
+
 /// `cache`: on or off, or with its parts.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(
@@ -98,7 +168,7 @@ pub enum CacheForm {
     /// On, with parts.
     Parts {
         /// Milliseconds; 0 bypasses the cache.
-        max_age: Option<u64>,
+        max_age: Option<TimeForm>,
         /// Whether a stale page may be served when the site fails.
         allow_stale: Option<bool>,
         /// Whether a cached page may be served in place of a rendered one.
@@ -179,7 +249,6 @@ impl From<WaitForForm> for Value {
 
 /// `clip`: a part of a page in CSS pixels.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ClipForm {
     /// From the left.
     #[serde(default)]

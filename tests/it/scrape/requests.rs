@@ -166,6 +166,42 @@ async fn ignored_parameters_are_named() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_page_turned_out_not_to_need_is_named_with_it() {
+    let (app, site) = world().await;
+    let url = site.url("/page");
+    let sorted = |mut names: Vec<String>| {
+        names.sort_unstable();
+        names
+    };
+    let of_entry = |entry: &Value| {
+        let names = entry["metadata"]["ignored"].as_array().expect("a list");
+        sorted(
+            names
+                .iter()
+                .map(|name| name.as_str().unwrap().to_owned())
+                .collect(),
+        )
+    };
+    let asked = |url: &str| json!({"url": url, "viewport": {"width": 300}, "block_images": true});
+    let answer = app.post("/scrape", &[], &asked(&url)).await;
+    let named = answer.header("x-ignored-parameters").split(", ");
+    let expected = ["block_images", "viewport"];
+    assert_eq!(sorted(named.map(str::to_owned).collect()), expected);
+    assert_eq!(of_entry(&answer.json()[0]), expected);
+    // The head of a streamed answer is sent before its pages are served.
+    let answer = app
+        .post("/scrape", &[], &asked(&format!("{url},{url}?2")))
+        .await;
+    assert_eq!(answer.header("x-ignored-parameters"), "");
+    let entries = answer.json();
+    let entries = entries.as_array().expect("entries");
+    assert_eq!(entries.len(), 2);
+    for entry in entries {
+        assert_eq!(of_entry(entry), expected);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn entries_name_the_engine_that_served_the_page() {
     let (app, site) = world().await;
     let url = site.url("/page");

@@ -10,6 +10,7 @@ use tokio::sync::mpsc::Receiver;
 
 use trawl_billing::Slot;
 use trawl_crawl::{CrawlHandle, NewCrawl};
+use trawl_plan::Ignored;
 use trawl_plan::address::Receiver as WebhookReceiver;
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
@@ -118,13 +119,13 @@ pub(crate) struct StartedCrawls {
     /// The crawls.
     pub(crate) crawls: Vec<CrawlHandle>,
     /// Parameters without effect.
-    pub(crate) ignored: Vec<String>,
+    pub(crate) ignored: Ignored,
 }
 
 fn respond(
     format: ResponseFormat,
     crawls: Vec<CrawlHandle>,
-    ignored: &[String],
+    ignored: &Ignored,
 ) -> Result<Response, ApiError> {
     let ids: Vec<String> = crawls.iter().map(|crawl| crawl.id.clone()).collect();
     let entries: Vec<_> = crawls

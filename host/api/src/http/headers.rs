@@ -3,9 +3,13 @@
 use axum::http::HeaderValue;
 use axum::response::Response;
 
-/// Lists the request parameters that had no effect.
-pub(crate) fn set_ignored_parameters(response: &mut Response, names: &[String]) {
-    set_list(response, "x-ignored-parameters", names);
+use trawl_plan::Ignored;
+
+/// Lists the request parameters that have no effect, and the known ones that are closest to those
+/// that are not known.
+pub(crate) fn set_ignored_parameters(response: &mut Response, ignored: &Ignored) {
+    set_list(response, "x-ignored-parameters", ignored.names());
+    set_list(response, "x-parameter-hints", ignored.hints());
 }
 
 /// Lists the crawls that a request started.

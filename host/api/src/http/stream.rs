@@ -7,11 +7,14 @@ use axum::body::{Body, Bytes};
 use axum::response::Response;
 use futures_util::{FutureExt, Stream, StreamExt, stream};
 use http_body_util::BodyExt;
+use serde_json::Value;
 use tracing::Instrument;
 
 use trawl_model::outcome::PageOutcome;
+use trawl_plan::Ignored;
 
 use super::format::ResponseFormat;
+use super::headers;
 use crate::service::{Order, Outcomes};
 
 impl ResponseFormat {
@@ -32,21 +35,36 @@ impl ResponseFormat {
     }
 }
 
-/// The response to a run of `n_pages`. A single page is sent at once, more are streamed.
-pub(crate) async fn pages(format: ResponseFormat, n_pages: usize, outcomes: Outcomes) -> Response {
+/// The response to a run of `n_pages`. A single page is sent at once, more are streamed. A header
+/// names the parameters without effect: of a single page also those of which only the page shows
+/// it.
+pub(crate) async fn pages(
+    format: ResponseFormat,
+    n_pages: usize,
+    outcomes: Outcomes,
+    mut ignored: Ignored,
+) -> Response {
     if n_pages > 1 {
-        return format.response(Body::from_stream(
-            chunks(format, outcomes).map(Ok::<_, Infallible>),
-        ));
+        let body = Body::from_stream(chunks(format, outcomes).map(Ok::<_, Infallible>));
+        let mut response = format.response(body);
+        headers::set_ignored_parameters(&mut response, &ignored);
+        return response;
     }
     let (open, close) = format.brackets();
     let mut body = open.to_vec();
     let mut outcomes = std::pin::pin!(until_panic(outcomes).enumerate());
     while let Some((index, outcome)) = outcomes.next().await {
+        let names = outcome.fields.metadata.as_ref();
+        let names = names.and_then(|metadata| metadata.get("ignored")?.as_array());
+        for name in names.into_iter().flatten().filter_map(Value::as_str) {
+            ignored.add(name);
+        }
         write(format, index, &outcome, &mut body);
     }
     body.extend_from_slice(close);
-    format.response(body)
+    let mut response = format.response(body);
+    headers::set_ignored_parameters(&mut response, &ignored);
+    response
 }
 
 /// The chunks of the body: one per entry, and the brackets of an array. Always ends as valid JSON,
@@ -135,7 +153,7 @@ mod tests {
     use super::*;
 
     async fn body(format: ResponseFormat, n_pages: usize, outcomes: Outcomes) -> String {
-        let response = super::pages(format, n_pages, outcomes).await;
+        let response = super::pages(format, n_pages, outcomes, Ignored::default()).await;
         assert_eq!(response.headers()["content-type"], format.media_type());
         let bytes = response
             .into_body()

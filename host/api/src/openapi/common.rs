@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::names::operation_id;
+
 /// Schema of errors.
 const ERROR: &str = "#/components/schemas/Error";
 /// The request object of which a request may send an array. Decision D7.
@@ -150,6 +152,7 @@ fn complete_operation(path: &str, method: &str, operation: &mut Value) {
         // A path with both methods is documented once.
         operation.remove("requestBody");
     }
+    operation["operationId"] = operation_id(method, path).into();
     let is_keyed = operation.get("security").is_some();
     // The admin key has no rate limit.
     let is_limited = operation.pointer("/security/0/key").is_some();
@@ -189,6 +192,9 @@ fn complete_operation(path: &str, method: &str, operation: &mut Value) {
         }
         stream(response);
         headers(status, is_limited, response);
+        if is_work && !is_error {
+            ignored(response);
+        }
     }
 }
 
@@ -253,6 +259,16 @@ fn stream(response: &mut Value) {
         }});
         content.insert(LINES.to_owned(), lines);
     }
+}
+
+/// Documents the headers that are there only if a parameter has no effect. Decision D37.
+fn ignored(response: &mut Value) {
+    let list = |description: &str| json!({"description": description, "required": false, "schema": {"type": "string"}});
+    response["headers"]["X-Ignored-Parameters"] =
+        list("Paths of parameters that have no effect on the request, separated by commas");
+    response["headers"]["X-Parameter-Hints"] = list(
+        "For parameters that are not known, the known one that is closest: `cache.maxAge=cache.max_age`",
+    );
 }
 
 /// Documents the response headers. Decision D4, Decision D5.

@@ -1,7 +1,9 @@
 //! `GET /openapi.json`: the interface as OpenAPI 3.1.
 
 mod common;
+mod names;
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use axum::extract::State;
@@ -103,8 +105,45 @@ fn fixed() -> Value {
     let mut interface = Interface::openapi();
     interface.merge(admin::Operators::openapi());
     let mut document = serde_json::to_value(interface).unwrap_or_default();
+    describe_requests(&mut document);
     common::complete(&mut document);
     document
+}
+
+/// Describes request objects as the tables of parameters do, and leaves out the schemas that
+/// nothing refers to then.
+fn describe_requests(document: &mut Value) {
+    let schemas = document.pointer_mut("/components/schemas");
+    if let Some(schemas) = schemas.and_then(Value::as_object_mut) {
+        schemas.extend(trawl_wire::request_schemas());
+    }
+    loop {
+        let mut used = BTreeSet::new();
+        add_references(document, &mut used);
+        let schemas = document.pointer_mut("/components/schemas");
+        let Some(schemas) = schemas.and_then(Value::as_object_mut) else {
+            return;
+        };
+        let n_schemas = schemas.len();
+        schemas.retain(|name, _| used.contains(name));
+        if schemas.len() == n_schemas {
+            return;
+        }
+    }
+}
+
+/// Adds the names of the schemas that a part of the document refers to.
+fn add_references(part: &Value, used: &mut BTreeSet<String>) {
+    match part {
+        Value::Object(parts) => {
+            let name = parts.get("$ref").and_then(Value::as_str);
+            let name = name.and_then(|name| name.strip_prefix("#/components/schemas/"));
+            used.extend(name.map(str::to_owned));
+            parts.values().for_each(|part| add_references(part, used));
+        }
+        Value::Array(parts) => parts.iter().for_each(|part| add_references(part, used)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// Adds the options of the active plugins to the request objects, under the names that requests
@@ -214,6 +253,36 @@ mod tests {
         assert_eq!(mine["properties"]["type"], json!({"const": "mine"}));
         assert_eq!(mine["properties"]["width"], json!({"type": "integer"}));
         assert_eq!(mine["required"], json!(["type"]));
+    }
+
+    #[test]
+    fn ids_of_operations_are_unique() {
+        let document = fixed();
+        let paths = document["paths"].as_object().expect("paths");
+        let mut ids = BTreeSet::new();
+        for (path, methods) in paths {
+            for (method, operation) in methods.as_object().expect("methods") {
+                let id = operation["operationId"].as_str().expect("an id");
+                assert!(ids.insert(id), "{method} {path}: {id}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_schema_is_used_and_every_reference_has_one() {
+        let document = fixed();
+        let mut used = BTreeSet::new();
+        add_references(&document, &mut used);
+        let schemas = document["components"]["schemas"].as_object();
+        let known: BTreeSet<String> = schemas.expect("schemas").keys().cloned().collect();
+        assert_eq!(used, known);
+        // They are those of the tables.
+        for name in [
+            "Router", "Viewport", "WaitFor", "Step", "Webhooks", "Duration",
+        ] {
+            assert!(known.contains(name), "{name}");
+        }
+        assert!(!known.contains("RouterForm"));
     }
 
     #[test]

@@ -13,7 +13,6 @@ use trawl_wire::{Entry, PlanContext, ScrapeRequest, Verb, scrape_plan};
 use crate::http::body::BODY_BYTES_MAX;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
-use crate::http::headers;
 use crate::http::request::{ApiRequest, serve};
 use crate::http::stream;
 use crate::{Api, Run};
@@ -71,8 +70,6 @@ impl PlannedPages {
         let Self { run, plan, format } = self;
         let n_pages = plan.pages.len();
         let outcomes = run.scrape(plan.pages, format.order())?;
-        let mut response = stream::pages(format, n_pages, outcomes).await;
-        headers::set_ignored_parameters(&mut response, &plan.ignored);
-        Ok(response)
+        Ok(stream::pages(format, n_pages, outcomes, plan.ignored).await)
     }
 }

@@ -10,7 +10,7 @@ use trawl_crawl::CrawlHandle;
 use trawl_crawl::pipeline::{Gathered, ModelUse};
 use trawl_model::failure::status;
 use trawl_model::{Charge, StopReason};
-use trawl_plan::{AnalystChoice, Pipeline};
+use trawl_plan::{AnalystChoice, Ignored, Pipeline};
 use trawl_plugins::Registry;
 use trawl_wire::Verb;
 
@@ -35,7 +35,7 @@ pub(super) struct PipelineResult {
     /// Pages whose findings exceeded the limit.
     pub(super) pages_left_out: Option<u64>,
     crawl_ids: Vec<String>,
-    ignored: Vec<String>,
+    ignored: Ignored,
 }
 
 impl PipelineResult {

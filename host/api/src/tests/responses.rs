@@ -134,6 +134,17 @@ async fn parameters_without_effect_are_named_in_a_header() {
         )
         .await;
     assert_eq!(response.header("x-ignored-parameters"), "depth, cron");
+    assert!(!response.headers.contains_key("x-parameter-hints"));
+    let body = r#"{"url":"a.com","cache":{"maxAge":0},"returnFormat":"text"}"#;
+    let response = server.post("/scrape", body).await;
+    assert_eq!(
+        response.header("x-ignored-parameters"),
+        "cache.maxAge, returnFormat"
+    );
+    assert_eq!(
+        response.header("x-parameter-hints"),
+        "cache.maxAge=cache.max_age, returnFormat=return_format"
+    );
     let response = server.post("/scrape", TWO).await;
     assert!(!response.headers.contains_key("x-ignored-parameters"));
 }

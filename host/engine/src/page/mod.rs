@@ -3,6 +3,7 @@
 mod analysis;
 mod compose;
 mod context;
+mod effects;
 mod extraction;
 mod run;
 mod settle;

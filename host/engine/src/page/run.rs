@@ -13,6 +13,7 @@ use trawl_plan::{OutputPlan, PagePlan, RefusedPage};
 use super::analysis;
 use super::compose::{compose, handed_in, site_error};
 use super::context::RunContext;
+use super::effects::name_ignored;
 use super::extraction::extract;
 use super::settle::{OnPaid, Produced, count, settle};
 use crate::extract::{CpuTime, Extraction, Input, Outputs};
@@ -77,6 +78,9 @@ pub async fn produce(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>) -> Pr
         }
     };
     let has_failed = served.error.is_some() || site_error(served.page.status).is_some();
+    if !has_failed {
+        name_ignored(plan, &mut served);
+    }
     let output = if has_failed {
         // A failed page costs nothing, so no analyst may spend money on it.
         analysis::without_analyst(&plan.output)

@@ -132,7 +132,12 @@ pub enum Step {
         timeout: Duration,
     },
     /// Waits for an element and clicks it.
-    WaitForAndClick(String),
+    WaitForAndClick {
+        /// The element.
+        selector: String,
+        /// How long at most.
+        timeout: Duration,
+    },
     /// Waits until a document, or a part of it, no longer changes.
     WaitForDom {
         /// The part.
@@ -140,8 +145,8 @@ pub enum Step {
         /// How long at most.
         timeout: Duration,
     },
-    /// Waits for the page that a step before leads to.
-    WaitForNavigation,
+    /// Waits for the page that a step before leads to, so long at most.
+    WaitForNavigation(Duration),
     /// Scrolls by so many CSS pixels.
     Scroll {
         /// To the right.
@@ -167,9 +172,9 @@ impl Step {
             Self::Fill { .. } => "Fill",
             Self::Wait(_) => "Wait",
             Self::WaitFor { .. } => "WaitFor",
-            Self::WaitForAndClick(_) => "WaitForAndClick",
+            Self::WaitForAndClick { .. } => "WaitForAndClick",
             Self::WaitForDom { .. } => "WaitForDom",
-            Self::WaitForNavigation => "WaitForNavigation",
+            Self::WaitForNavigation(_) => "WaitForNavigation",
             Self::Scroll { .. } => "Scroll",
             Self::InfiniteScroll(_) => "InfiniteScroll",
             Self::Screenshot(_) => "Screenshot",
@@ -273,8 +278,8 @@ pub struct RenderWish {
     pub automation_scripts: Option<Map<String, Value>>,
     /// The parameter of this name: milliseconds or conditions.
     pub wait_for: Option<Value>,
-    /// The parameter of this name: milliseconds.
-    pub scroll: Option<u64>,
+    /// The parameter of this name.
+    pub scroll: Option<Duration>,
     /// The parameter of this name.
     pub viewport: Option<Map<String, Value>>,
     /// What is not loaded.
@@ -305,7 +310,7 @@ impl RenderPlan {
         })?;
         let automation = by_path("automation_scripts", fields.automation_scripts, steps)?;
         let wait = fields.wait_for.map(wait).transpose();
-        let scroll = fields.scroll.filter(|&millis| millis > 0);
+        let scroll = fields.scroll.filter(|time| !time.is_zero());
         let window = fields.viewport.map(window).transpose();
         Ok(Self {
             before_load: fields
@@ -316,7 +321,7 @@ impl RenderPlan {
             wait: wait
                 .map_err(|reason| PlanError::new("wait_for", reason))?
                 .unwrap_or_default(),
-            scroll: scroll.map(|millis| Duration::from_millis(millis).min(WAIT_MAX)),
+            scroll: scroll.map(|time| time.min(WAIT_MAX)),
             window: window
                 .map_err(|reason| PlanError::new("viewport", reason))?
                 .unwrap_or_default(),

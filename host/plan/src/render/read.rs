@@ -9,6 +9,8 @@ use super::{
     WINDOW_SIDE_MAX, WaitPlan, Window,
 };
 use crate::PlanError;
+use crate::duration::{self, Unit};
+use crate::parameters::{STEPS, nearest_name};
 
 pub(super) fn by_path<T>(
     field: &'static str,
@@ -37,14 +39,14 @@ pub(super) fn steps(list: &Value) -> Result<Vec<Step>, String> {
         return Err(format!("more than {STEPS_MAX} steps"));
     }
     let numbered = list.iter().enumerate();
-    numbered
-        .map(|(at, value)| step(value).map_err(|reason| format!("step {}: {reason}", at + 1)))
-        .collect()
+    let steps = numbered
+        .map(|(at, value)| step(value).map_err(|reason| format!("step {}: {reason}", at + 1)));
+    steps.filter_map(Result::transpose).collect()
 }
 
 /// A step in any of its forms: `"WaitForNavigation"`, `{"Click": "#a"}`, `{"type": "Click",
-/// "selector": "#a"}`.
-fn step(value: &Value) -> Result<Step, String> {
+/// "selector": "#a"}`. `None` for one that is switched off: `{"WaitForNavigation": false}`.
+fn step(value: &Value) -> Result<Option<Step>, String> {
     match value {
         Value::String(name) => named_step(name, &Value::Bool(true)),
         Value::Object(fields) => match fields.get("type").and_then(Value::as_str) {
@@ -58,10 +60,10 @@ fn step(value: &Value) -> Result<Step, String> {
     }
 }
 
-fn named_step(name: &str, body: &Value) -> Result<Step, String> {
+fn named_step(name: &str, body: &Value) -> Result<Option<Step>, String> {
     let folded = name.to_lowercase().replace('_', "");
     let selector = || text(body, &["selector"]);
-    Ok(match folded.as_str() {
+    let step = match folded.as_str() {
         "evaluate" => Step::Evaluate(text(body, &["script", "code", "value"])?),
         "click" => Step::Click(selector()?),
         "clickall" => Step::ClickAll(selector()?),
@@ -74,27 +76,33 @@ fn named_step(name: &str, body: &Value) -> Result<Step, String> {
             selector: field_text(body, "selector")?,
             value: field_text(body, "value")?,
         },
-        "wait" => Step::Wait(millis(body, "value").or_else(|_| millis(body, "timeout"))?),
+        "wait" => Step::Wait(wait_time(body)?),
         "waitfor" => Step::WaitFor {
             selector: selector()?,
-            timeout: WAIT_DEFAULT,
+            timeout: timeout(body)?,
         },
         "waitforwithtimeout" => Step::WaitFor {
             selector: field_text(body, "selector")?,
-            timeout: millis_field(body, "timeout")?,
+            timeout: time_field(body, "timeout")?.ok_or_else(|| missing_time("timeout"))?,
         },
-        "waitforandclick" => Step::WaitForAndClick(selector()?),
+        "waitforandclick" => Step::WaitForAndClick {
+            selector: selector()?,
+            timeout: timeout(body)?,
+        },
         "waitfordom" => Step::WaitForDom {
-            selector: body
-                .get("selector")
-                .and_then(Value::as_str)
-                .map(str::to_owned),
-            timeout: match body.get("timeout") {
-                None | Some(Value::Null) => WAIT_DEFAULT,
-                Some(_) => millis_field(body, "timeout")?,
+            selector: match body.get("selector") {
+                None | Some(Value::Null) => None,
+                Some(_) => Some(field_text(body, "selector")?),
             },
+            timeout: timeout(body)?,
         },
-        "waitfornavigation" => Step::WaitForNavigation,
+        "waitfornavigation" => match body {
+            Value::Bool(false) => return Ok(None),
+            Value::Bool(true) | Value::Null | Value::Object(_) => {
+                Step::WaitForNavigation(timeout(body)?)
+            }
+            _ => return Err("is neither a boolean nor an object with `timeout`".to_owned()),
+        },
         "scrollx" => Step::Scroll {
             x: amount(body)?,
             y: 0.0,
@@ -105,12 +113,21 @@ fn named_step(name: &str, body: &Value) -> Result<Step, String> {
         },
         "infinitescroll" => Step::InfiniteScroll(count(body)?),
         "screenshot" => Step::Screenshot(Picture {
-            full_page: flag(body, "full_page"),
-            omit_background: flag(body, "omit_background"),
+            full_page: flag(body, "full_page")?,
+            omit_background: flag(body, "omit_background")?,
             clip: None,
         }),
-        _ => return Err(format!("unknown step `{}`", shown(name))),
-    })
+        _ => return Err(unknown_step(name)),
+    };
+    Ok(Some(step))
+}
+
+fn unknown_step(name: &str) -> String {
+    let unknown = format!("unknown step `{}`", shown(name));
+    match nearest_name(name, STEPS.iter().map(|kind| kind.name)) {
+        Some(known) => format!("{unknown}, did you mean `{known}`?"),
+        None => unknown,
+    }
 }
 
 /// The body itself if it is text, else the first of its fields.
@@ -144,25 +161,42 @@ fn count(body: &Value) -> Result<u32, String> {
     Ok(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-fn flag(body: &Value, field: &str) -> bool {
-    body.get(field).and_then(Value::as_bool).unwrap_or(false)
-}
-
-fn millis(body: &Value, field: &str) -> Result<Duration, String> {
-    match body.as_u64() {
-        Some(millis) => Ok(Duration::from_millis(millis).min(WAIT_MAX)),
-        None => millis_field(body, field),
+fn flag(body: &Value, field: &str) -> Result<bool, String> {
+    match body.get(field) {
+        None | Some(Value::Null) => Ok(false),
+        Some(flag) => flag
+            .as_bool()
+            .ok_or_else(|| format!("`{field}` is not a boolean")),
     }
 }
 
-fn millis_field(body: &Value, field: &str) -> Result<Duration, String> {
-    let millis = body.get(field).and_then(Value::as_u64);
-    millis
-        .map(|millis| Duration::from_millis(millis).min(WAIT_MAX))
-        .ok_or_else(|| format!("`{field}` is missing or not a number of milliseconds"))
+/// How long the step `Wait` waits: its value, or `value` or `timeout` in it.
+fn wait_time(body: &Value) -> Result<Duration, String> {
+    let inner = ["value", "timeout"].iter().find_map(|name| body.get(name));
+    let time = duration::read(inner.unwrap_or(body), Unit::Millis);
+    let time = time.map_err(|_| missing_time("value"))?;
+    time.map(bounded).ok_or_else(|| missing_time("value"))
 }
 
-/// Decision D58: unknown keys are refused, since a wait that does not happen is hard to notice.
+/// A time in a field; `None` if there is none.
+fn time_field(body: &Value, field: &str) -> Result<Option<Duration>, String> {
+    let Some(value) = body.get(field) else {
+        return Ok(None);
+    };
+    let time = duration::read(value, Unit::Millis);
+    let time = time.map_err(|reason| format!("`{field}` {reason}"))?;
+    Ok(time.map(bounded))
+}
+
+fn missing_time(field: &str) -> String {
+    format!("`{field}` is missing or not a number of milliseconds")
+}
+
+fn bounded(time: Duration) -> Duration {
+    time.min(WAIT_MAX)
+}
+
+/// Unknown keys have no effect and are named by the wire format. Decision D58.
 pub(super) fn wait(form: Value) -> Result<WaitPlan, String> {
     if let Some(millis) = form.as_u64() {
         return Ok(WaitPlan {
@@ -178,51 +212,39 @@ pub(super) fn wait(form: Value) -> Result<WaitPlan, String> {
         let named = |reason: String| format!("`{}`: {reason}", shown(key));
         match key.as_str() {
             "idle_network" | "idle_network0" => {
-                plan.idle = plan.idle.max(Some(timeout(value).map_err(named)?));
+                plan.idle = plan.idle.max(Some(condition(value).map_err(named)?));
             }
-            "almost_idle_network0" => plan.almost_idle = Some(timeout(value).map_err(named)?),
+            "almost_idle_network0" => plan.almost_idle = Some(condition(value).map_err(named)?),
             "selector" => {
                 let selector = field_text(value, "selector").map_err(named)?;
-                plan.selector = Some((selector, timeout(value).map_err(named)?));
+                plan.selector = Some((selector, condition(value).map_err(named)?));
             }
             "dom" => {
                 let selector = value.get("selector").and_then(Value::as_str);
                 let selector = selector.filter(|text| !text.is_empty()).map(str::to_owned);
-                plan.dom = Some((selector, timeout(value).map_err(named)?));
+                plan.dom = Some((selector, condition(value).map_err(named)?));
             }
-            "delay" => plan.delay = Some(timeout(value).map_err(named)?),
+            "delay" => plan.delay = Some(condition(value).map_err(named)?),
             "page_navigations" => {
                 plan.navigation = value
                     .as_bool()
                     .ok_or_else(|| named("is not a boolean".into()))?;
             }
-            _ => return Err(named("is not a known condition".to_owned())),
+            _ => {}
         }
     }
     Ok(plan)
 }
 
-/// `{"timeout": {"secs": n, "nanos": n}}`; a missing one is [`WAIT_DEFAULT`].
-fn timeout(value: &Value) -> Result<Duration, String> {
-    let fields = value.as_object().ok_or("is not an object")?;
-    match fields.get("timeout") {
-        None | Some(Value::Null) => Ok(WAIT_DEFAULT),
-        Some(timeout) => {
-            let part = |name: &str| match timeout.get(name) {
-                None | Some(Value::Null) => Ok(0),
-                Some(part) => part
-                    .as_u64()
-                    .ok_or(format!("`timeout.{name}` is not a number")),
-            };
-            if !timeout.is_object() {
-                return Err("`timeout` is not an object with `secs` and `nanos`".to_owned());
-            }
-            let nanos = Duration::from_nanos(part("nanos")?);
-            Ok(Duration::from_secs(part("secs")?)
-                .saturating_add(nanos)
-                .min(WAIT_MAX))
-        }
-    }
+/// How long a condition is waited for: a time in any of its forms. A missing one is
+/// [`WAIT_DEFAULT`].
+fn condition(value: &Value) -> Result<Duration, String> {
+    Ok(duration::read(value, Unit::Millis)?.map_or(WAIT_DEFAULT, bounded))
+}
+
+/// The `timeout` of a step, if it has one. A step in its short form has none.
+fn timeout(body: &Value) -> Result<Duration, String> {
+    Ok(time_field(body, "timeout")?.unwrap_or(WAIT_DEFAULT))
 }
 
 pub(super) fn window(fields: Map<String, Value>) -> Result<Window, String> {

@@ -61,6 +61,50 @@ fn steps_have_two_forms_that_mean_the_same() {
 }
 
 #[test]
+fn steps_that_wait_have_a_time_of_their_own() {
+    let check = |step: Value, expected: Step| {
+        assert_eq!(steps_of(json!([step])), Ok(vec![expected]));
+    };
+    let (selector, timeout) = ("#a".to_owned(), Duration::from_secs(3));
+    let waits = Step::WaitFor {
+        selector: selector.clone(),
+        timeout,
+    };
+    check(
+        json!({"type": "WaitFor", "selector": "#a", "timeout": 3_000}),
+        waits.clone(),
+    );
+    check(
+        json!({"WaitFor": {"selector": "#a", "timeout": {"secs": 3, "nanos": 0}}}),
+        waits,
+    );
+    check(
+        json!({"WaitForAndClick": {"selector": "#a", "timeout": 3_000}}),
+        Step::WaitForAndClick {
+            selector: selector.clone(),
+            timeout,
+        },
+    );
+    check(
+        json!({"WaitForAndClick": "#a"}),
+        Step::WaitForAndClick {
+            selector,
+            timeout: WAIT_DEFAULT,
+        },
+    );
+    check(
+        json!({"WaitForNavigation": {"timeout": 3_000}}),
+        Step::WaitForNavigation(timeout),
+    );
+    check(
+        json!("WaitForNavigation"),
+        Step::WaitForNavigation(WAIT_DEFAULT),
+    );
+    check(json!({"Wait": {"secs": 3}}), Step::Wait(timeout));
+    assert_eq!(steps_of(json!([{"WaitForNavigation": false}])), Ok(vec![]));
+}
+
+#[test]
 fn a_wrong_step_is_named() {
     let check = |list: Value, reason: &str| {
         let error = steps_of(list).expect_err("a wrong step");
@@ -76,6 +120,22 @@ fn a_wrong_step_is_named() {
         "step 1: `selector` is missing or not a string",
     );
     check(json!([7]), "step 1: is neither an object nor a name");
+    check(
+        json!([{"Clik": "#a"}]),
+        "step 1: unknown step `Clik`, did you mean `Click`?",
+    );
+    check(
+        json!([{"Screenshot": {"full_page": 1}}]),
+        "step 1: `full_page` is not a boolean",
+    );
+    check(
+        json!([{"WaitForNavigation": 3}]),
+        "step 1: is neither a boolean nor an object with `timeout`",
+    );
+    check(
+        json!([{"WaitFor": {"selector": "#a", "timeout": "x"}}]),
+        "step 1: `timeout` is neither a number nor an object with `secs` and `nanos`",
+    );
     check(json!("x"), "the steps are not a list");
 }
 
@@ -134,10 +194,7 @@ fn waits_combine_and_end() {
         wait(json!({"selector": {}})),
         Err("`selector`: `selector` is missing or not a string".to_owned())
     );
-    assert_eq!(
-        wait(json!({"idle": {}})),
-        Err("`idle`: is not a known condition".to_owned())
-    );
+    check(json!({"idle": {}}), WaitPlan::default());
     assert!(wait(json!("soon")).is_err());
 }
 
@@ -173,7 +230,7 @@ fn only_some_parameters_need_a_browser() {
         ..RenderWish::default()
     }));
     assert!(plan(RenderWish {
-        scroll: Some(1),
+        scroll: Some(Duration::from_millis(1)),
         ..RenderWish::default()
     }));
     assert!(plan(RenderWish {

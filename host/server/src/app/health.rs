@@ -11,7 +11,7 @@ use trawl_billing::Tariff;
 use trawl_engine::page::{self, Purse, RunContext};
 use trawl_model::{Content, Nanodollars};
 use trawl_net::egress::SAMPLE_HOST;
-use trawl_plan::{Engine, FetchPlan, Format, FormatChoice, OutputPlan, PagePlan};
+use trawl_plan::{Engine, FetchPlan, Format, FormatChoice, OutputPlan, PagePlan, Undecided};
 
 use super::App;
 
@@ -135,5 +135,6 @@ fn sample_plan(engine: Engine) -> PagePlan {
         ceiling: Nanodollars::ZERO,
         router: Arc::default(),
         render: Arc::default(),
+        undecided: Undecided::default(),
     }
 }

@@ -1,0 +1,68 @@
+//! Parameters of which only the page shows whether they have an effect: a viewport is of no use to
+//! a page that plain HTTP serves.
+
+use serde_json::Value;
+
+use trawl_plan::PagePlan;
+use trawl_plan::parameters::{Needs, Situation};
+
+use crate::routing::Served;
+
+/// Names in `metadata.ignored` what had no effect on this page. Decision D16.
+pub(super) fn name_ignored(plan: &PagePlan, served: &mut Served) {
+    let rendered_by = served.metadata.get("rendered_by").and_then(Value::as_str);
+    let page = situation(plan, rendered_by, served.vendor.is_some());
+    let names = plan.undecided.without_effect(page);
+    if !names.is_empty() {
+        let names = names.into_iter().map(Value::from).collect();
+        served.metadata.insert("ignored".to_owned(), names);
+    }
+}
+
+/// What is known of a page by who served it.
+fn situation(plan: &PagePlan, rendered_by: Option<&str>, by_provider: bool) -> Situation {
+    let by_browser = !by_provider && rendered_by == Some("browser");
+    let is_rendered =
+        by_browser || by_provider && (rendered_by.is_some() || plan.needs_javascript());
+    Situation::default()
+        .with(Needs::OWN_STACK, !by_provider)
+        .with(Needs::OWN_BROWSER, by_browser)
+        .with(Needs::JAVASCRIPT, is_rendered)
+        .with(Needs::HTTP_ANSWER, !by_provider && !by_browser)
+}
+
+#[cfg(test)]
+mod tests {
+    use trawl_plan::parameters::Undecided;
+    use trawl_plan::testing::page_plan;
+
+    use super::*;
+
+    #[test]
+    fn what_had_no_effect_depends_on_who_served_the_page() {
+        let asked = [
+            ("viewport", Needs::OWN_BROWSER),
+            ("wait_for", Needs::JAVASCRIPT),
+            ("wait_for.dom", Needs::OWN_BROWSER),
+            ("cache.allow_stale", Needs::HTTP_ANSWER),
+        ];
+        let asked = asked.map(|(path, needs)| (path.to_owned(), needs));
+        let plan = PagePlan {
+            undecided: Undecided::new(asked.to_vec()),
+            ..page_plan("http://a.example/")
+        };
+        let check = |rendered_by: Option<&str>, by_provider: bool, expected: &[&str]| {
+            let page = situation(&plan, rendered_by, by_provider);
+            assert_eq!(plan.undecided.without_effect(page), expected);
+        };
+        check(Some("browser"), false, &["cache.allow_stale"]);
+        check(Some("http"), false, &["viewport", "wait_for"]);
+        check(None, false, &["viewport", "wait_for"]);
+        check(
+            Some("provider"),
+            true,
+            &["viewport", "wait_for.dom", "cache.allow_stale"],
+        );
+        check(None, true, &["viewport", "wait_for", "cache.allow_stale"]);
+    }
+}

@@ -1,0 +1,73 @@
+//! The parameters of a request that have no effect, as its answer names them.
+
+/// Most names of one request, and most bytes of one: the caller chooses the names.
+const NAMES_MAX: usize = 64;
+const NAME_BYTES_MAX: usize = 64;
+
+/// Parameters that were sent and have no effect, for `X-Ignored-Parameters`, and which ones were
+/// probably meant, for `X-Parameter-Hints`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ignored {
+    names: Vec<String>,
+    hints: Vec<String>,
+}
+
+impl Ignored {
+    /// Adds the path of a parameter, unless it is listed already, cannot be part of a header's
+    /// value, or the list is full.
+    pub fn add(&mut self, path: impl Into<String>) {
+        self.push(path.into());
+    }
+
+    /// Adds the path of an unknown parameter, and of the known one that is closest.
+    pub fn add_unknown(&mut self, path: String, nearest: Option<&str>) {
+        let hint = nearest.map(|nearest| format!("{path}={nearest}"));
+        if self.push(path)
+            && let Some(hint) = hint
+        {
+            self.hints.push(hint);
+        }
+    }
+
+    /// The paths: `limit`, `webhooks.on_fnd`.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The unknown ones with the closest known one: `webhooks.on_fnd=webhooks.on_find`.
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
+    /// Whether the path was new and fits.
+    fn push(&mut self, path: String) -> bool {
+        let is_printable = |byte: u8| byte.is_ascii_graphic() && byte != b',';
+        let fits =
+            !path.is_empty() && path.len() <= NAME_BYTES_MAX && path.bytes().all(is_printable);
+        let is_new = fits && self.names.len() < NAMES_MAX && !self.names.contains(&path);
+        if is_new {
+            self.names.push(path);
+        }
+        is_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_listed_once_and_fit_a_header() {
+        let mut ignored = Ignored::default();
+        for name in ["limit", "cron", "cron", "a,b", "c\r\nd", "", "ü"] {
+            ignored.add(name);
+        }
+        ignored.add("x".repeat(65));
+        ignored.add_unknown("webhooks.on_fnd".to_owned(), Some("webhooks.on_find"));
+        ignored.add_unknown("cron".to_owned(), Some("count"));
+        assert_eq!(ignored.names(), ["limit", "cron", "webhooks.on_fnd"]);
+        assert_eq!(ignored.hints(), ["webhooks.on_fnd=webhooks.on_find"]);
+        (0..1_000).for_each(|i| ignored.add(format!("n{i}")));
+        assert_eq!(ignored.names().len(), NAMES_MAX);
+    }
+}

@@ -1,0 +1,38 @@
+//! What a request may say: every parameter with its shape, default, range, and where it has an
+//! effect.
+//!
+//! The tables are the only description. From them come the check of a request object (types,
+//! unknown keys, the closest right name), the names in `X-Ignored-Parameters` and in a page's
+//! `metadata.ignored`, and `docs/reference.md`. A field that the wire format reads is in a row, and
+//! a row is a field that it reads: a test of the wire crate compares them.
+
+mod ignored;
+mod nearest;
+mod needs;
+mod reference;
+mod row;
+mod statuses;
+mod tables;
+mod undecided;
+
+pub use ignored::Ignored;
+pub use nearest::{nearest, nearest_name};
+pub use needs::{Effect, Needs, Route, Routes, Situation};
+pub use reference::reference;
+pub use row::{Choice, Object, Parameter, Range, Shape};
+pub use statuses::{Cause, STATUSES, Status};
+pub use tables::{GROUPS, Group, STEPS, StepKind, step_kind};
+pub use undecided::{Undecided, is_within};
+
+/// All parameters of request objects, without the keys of nested objects.
+pub fn all() -> impl Iterator<Item = &'static Parameter> {
+    GROUPS.iter().flat_map(|group| group.rows)
+}
+
+/// The parameter of a request object with this name or alias.
+pub fn find(name: &str) -> Option<&'static Parameter> {
+    all().find(|row| row.is_called(name))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! The tables as a page of the documentation.
+
+use std::fmt::Write;
+
+use super::row::{Object, Parameter, Range, Shape};
+use super::statuses::{ANSWERS, STATUSES, Status};
+use super::tables::{GROUPS, STEPS};
+
+const INTRODUCTION: &str = "\
+# Reference: parameters and statuses
+
+This page is made from the tables by which the server reads requests (`host/plan/src/parameters`); a test compares them.
+
+A request is a JSON object, or an array of them. `null` means \"not set\". Names of choices are compared without case. A value of the wrong
+type is a 400 that names its path. Unknown parameters and unknown keys of nested objects are accepted and named with their path in the
+response header `X-Ignored-Parameters`, and so are parameters that have no effect on the request.
+";
+
+const HEADERS: &str = "
+## Headers of answers
+
+| header | meaning |
+|---|---|
+| `X-Ignored-Parameters` | paths of parameters without effect, separated by commas |
+| `X-Parameter-Hints` | for those that are not known, the known one that is closest: `webhooks.on_fnd=webhooks.on_find` |
+| `X-Request-Id` | identifies the request, also in the server's log |
+| `X-Crawl-Id` | ids of the crawls that the request started |
+| `X-Next-Cursor` | where the next page of a list begins |
+| `RateLimit-Limit`, `RateLimit-Remaining`, `RateLimit-Reset` | requests a minute, requests left, seconds until the window ends |
+| `Retry-After` | seconds to wait, with a 429 or 503 |
+| `X-Concurrency-Limit`, `X-Concurrency-Active` | seats of the Unlimited plan, and those in use |
+| `Idempotency-Replayed` | the answer is that of an earlier request with the same `Idempotency-Key` |
+| `Deprecation`, `Link` | the endpoint is deprecated, and its successor |
+";
+
+/// `docs/reference.md`.
+pub fn reference() -> String {
+    let mut page = INTRODUCTION.to_owned();
+    for group in GROUPS {
+        section(&mut page, group.title);
+        table(&mut page, group.rows, true);
+    }
+    section(&mut page, "Nested objects");
+    for object in nested() {
+        line(&mut page, &format!("\n### `{}`\n", object.name));
+        table(&mut page, object.rows, false);
+    }
+    section(&mut page, "Steps of `automation_scripts`");
+    line(
+        &mut page,
+        "\nEvery step has two forms: `{\"Click\": \"#a\"}` and `{\"type\": \"Click\", \"selector\": \
+         \"#a\"}`. In the first, the value of a step with\none key is the value of that key.\n",
+    );
+    line(
+        &mut page,
+        "| step | keys | meaning | example |\n|---|---|---|---|",
+    );
+    for kind in STEPS {
+        let keys = kind.rows.iter().map(|row| {
+            let names = names(row).join(" or ");
+            format!("{names}: {}", row.shape.phrase())
+        });
+        let keys = keys.collect::<Vec<_>>().join("; ");
+        row(
+            &mut page,
+            &[&code(kind.name), &keys, kind.doc, &code(kind.example)],
+        );
+    }
+    section(&mut page, "Statuses of page entries");
+    line(
+        &mut page,
+        "\nThe `status` of an entry is its site's own. A 4xx or 5xx of the site is a failure entry \
+         that keeps its `content`; it costs nothing. When\nthere was no response, it is one of \
+         these:\n",
+    );
+    statuses(&mut page, STATUSES);
+    section(&mut page, "Statuses of HTTP answers");
+    line(&mut page, "\nErrors are JSON objects with an `error`.\n");
+    statuses(&mut page, ANSWERS);
+    page.push_str(HEADERS);
+    page
+}
+
+fn line(page: &mut String, text: &str) {
+    page.push_str(text);
+    page.push('\n');
+}
+
+fn section(page: &mut String, title: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(page, "\n## {title}");
+}
+
+fn row(page: &mut String, cells: &[&str]) {
+    let cells: Vec<_> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+    let _ = writeln!(page, "| {} |", cells.join(" | "));
+}
+
+fn code(text: &str) -> String {
+    format!("`{text}`")
+}
+
+fn names(row: &Parameter) -> Vec<String> {
+    let names = std::iter::once(&row.name).chain(row.aliases);
+    names.map(|name| code(name)).collect()
+}
+
+fn table(page: &mut String, rows: &[Parameter], has_routes: bool) {
+    line(
+        page,
+        "\n| parameter | value | default | meaning | has an effect | example |\n|---|---|---|---|---|---|",
+    );
+    for parameter in rows {
+        let mut meaning = parameter.doc.to_owned();
+        if parameter.since != "0.1" {
+            let _ = write!(meaning, " Since {}.", parameter.since);
+        }
+        row(
+            page,
+            &[
+                &names(parameter).join(", "),
+                &value(&parameter.shape),
+                parameter.default,
+                &meaning,
+                &effect(parameter, has_routes),
+                &code(parameter.example),
+            ],
+        );
+    }
+}
+
+/// The shape with its range or choices.
+fn value(shape: &Shape) -> String {
+    match shape {
+        Shape::Count(range) => count(*range),
+        Shape::Number(range) => format!("a number, {range}"),
+        Shape::Text(what) => format!("a string: {what}"),
+        Shape::Name(choices) => {
+            let choices = choices.iter().map(|choice| {
+                let aliases: Vec<_> = choice.aliases.iter().map(|alias| code(alias)).collect();
+                match aliases.as_slice() {
+                    [] => code(choice.name),
+                    aliases => format!("{} ({})", code(choice.name), aliases.join(", ")),
+                }
+            });
+            choices.collect::<Vec<_>>().join(", ")
+        }
+        Shape::Either(shapes) => {
+            let shapes: Vec<_> = shapes.iter().map(value).collect();
+            shapes.join(", or ")
+        }
+        Shape::List(item) => format!("a list, each item {}", value(item)),
+        Shape::Map(keys, of) => format!("an object from {keys} to {}", value(of)),
+        Shape::Object(object) => format!("an object, see `{}`", object.name),
+        Shape::Switch | Shape::Scalar | Shape::Bytes | Shape::Steps => shape.phrase(),
+        Shape::Options(_) | Shape::Any(..) => shape.phrase(),
+    }
+}
+
+fn count(range: Range) -> String {
+    match range.most {
+        u64::MAX if range.least == 0 => format!("a whole number of {}", range.unit),
+        u64::MAX => format!("a whole number of {}, at least {}", range.unit, range.least),
+        most => format!("{} to {most} {}", range.least, range.unit),
+    }
+}
+
+fn effect(parameter: &Parameter, has_routes: bool) -> String {
+    let needs = parameter.needs.to_string();
+    match (has_routes, needs.is_empty()) {
+        (true, true) => parameter.routes.to_string(),
+        (true, false) => format!("{}; {needs}", parameter.routes),
+        (false, true) => "always".to_owned(),
+        (false, false) => needs,
+    }
+}
+
+/// Every nested object once, in the order of the tables.
+fn nested() -> Vec<&'static Object> {
+    fn add(shape: &Shape, found: &mut Vec<&'static Object>) {
+        match shape {
+            Shape::Object(object) => {
+                if !found.iter().any(|known| known.name == object.name) {
+                    found.push(object);
+                    object.rows.iter().for_each(|row| add(&row.shape, found));
+                }
+            }
+            Shape::List(of) | Shape::Map(_, of) => add(of, found),
+            Shape::Either(shapes) => shapes.iter().for_each(|shape| add(shape, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    super::all().for_each(|row| add(&row.shape, &mut found));
+    found
+}
+
+fn statuses(page: &mut String, statuses: &[Status]) {
+    line(page, "| status | meaning | what to do |\n|---|---|---|");
+    for status in statuses {
+        row(
+            page,
+            &[&status.code.to_string(), status.meaning, status.advice],
+        );
+        for cause in status.causes {
+            row(page, &["", cause.meaning, cause.advice]);
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What a browser does with a page, and screenshots.
+
+use super::time;
+use crate::parameters::needs::{Needs, Routes};
+use crate::parameters::row::{Object, Parameter, Range, Shape};
+use crate::render::WINDOW_SIDE_MAX;
+
+const NOTHING: Needs = Needs::NOTHING;
+const PAGES: Routes = Routes::PAGES;
+/// Only the server's own browser does it: a request with it asks no provider, or the provider does
+/// not know how.
+const OWN: Needs = Needs::BROWSER.and(Needs::OWN_BROWSER);
+/// The server's own browser does it, and so do some providers.
+const ANY: Needs = Needs::BROWSER.and(Needs::JAVASCRIPT);
+
+const SIDE: Shape = Shape::Count(Range {
+    least: 1,
+    most: WINDOW_SIDE_MAX as u64,
+    is_refused: true,
+    unit: "CSS pixels",
+});
+
+const fn pixels(least: u64) -> Shape {
+    Shape::Count(Range {
+        least,
+        most: u32::MAX as u64,
+        is_refused: true,
+        unit: "CSS pixels",
+    })
+}
+
+const LONGEST: Parameter = Parameter::key(
+    "timeout",
+    time::MINUTE,
+    NOTHING,
+    "How long at most; more than 60 seconds is the same as 60.",
+)
+.default("10 s")
+.example("{\"secs\": 5, \"nanos\": 0}");
+
+const WAIT_SELECTOR: Object = Object {
+    name: "WaitSelector",
+    rows: &[
+        Parameter::key(
+            "selector",
+            Shape::Text("CSS selector"),
+            NOTHING,
+            "The element.",
+        )
+        .default("required")
+        .example("\".price\""),
+        LONGEST,
+    ],
+};
+
+const WAIT_DOM: Object = Object {
+    name: "WaitDom",
+    rows: &[
+        Parameter::key(
+            "selector",
+            Shape::Text("CSS selector"),
+            NOTHING,
+            "The element.",
+        )
+        .default("the document")
+        .example("\"main\""),
+        LONGEST,
+    ],
+};
+
+const fn condition(name: &'static str, needs: Needs, doc: &'static str) -> Parameter {
+    Parameter::key(name, time::MINUTE, needs, doc).example("{}")
+}
+
+const WAIT_FOR: Object = Object {
+    name: "WaitFor",
+    rows: &[
+        condition(
+            "idle_network",
+            Needs::OWN_BROWSER,
+            "Until no request is in flight, for at most this time (10 seconds for `{}`).",
+        ),
+        condition(
+            "idle_network0",
+            Needs::OWN_BROWSER,
+            "The same as `idle_network`.",
+        ),
+        condition(
+            "almost_idle_network0",
+            Needs::OWN_BROWSER,
+            "Until at most two requests are in flight, likewise.",
+        ),
+        Parameter::key(
+            "selector",
+            Shape::Object(&WAIT_SELECTOR),
+            NOTHING,
+            "Until an element matches.",
+        )
+        .example("{\"selector\": \".price\"}"),
+        Parameter::key(
+            "dom",
+            Shape::Object(&WAIT_DOM),
+            Needs::OWN_BROWSER,
+            "Until the element, or the document, stops changing.",
+        )
+        .example("{\"selector\": \"main\"}"),
+        Parameter::key("delay", time::MINUTE, NOTHING, "For this time.").example("1000"),
+        Parameter::key_switch(
+            "page_navigations",
+            Needs::OWN_BROWSER,
+            "Until the page has navigated to another document.",
+        ),
+    ],
+};
+
+const VIEWPORT: Object = Object {
+    name: "Viewport",
+    rows: &[
+        Parameter::key("width", SIDE, NOTHING, "Width of the window.")
+            .default("1366")
+            .example("390"),
+        Parameter::key("height", SIDE, NOTHING, "Height of the window.")
+            .default("768")
+            .example("844"),
+        Parameter::key(
+            "device_scale_factor",
+            Shape::Number("0.1 to 4"),
+            NOTHING,
+            "Pixels of the screen to a CSS pixel; with it the window has at most 40 million.",
+        )
+        .default("1")
+        .mistaken(&["scale", "dpr"])
+        .example("2"),
+        Parameter::key_switch(
+            "emulating_mobile",
+            NOTHING,
+            "A telephone: the `viewport` of the page counts.",
+        )
+        .mistaken(&["mobile", "is_mobile"]),
+        Parameter::key_switch(
+            "is_landscape",
+            NOTHING,
+            "Rotated so that the longer side is the width.",
+        )
+        .mistaken(&["landscape"]),
+        Parameter::key_switch("has_touch", NOTHING, "A screen that is touched.")
+            .mistaken(&["touch"]),
+    ],
+};
+
+const CLIP: Object = Object {
+    name: "Clip",
+    rows: &[
+        Parameter::key("x", pixels(0), NOTHING, "From the left.")
+            .default("0")
+            .example("0"),
+        Parameter::key("y", pixels(0), NOTHING, "From the top.")
+            .default("0")
+            .example("0"),
+        Parameter::key("width", pixels(1), NOTHING, "To the right of `x`.")
+            .default("required")
+            .example("400"),
+        Parameter::key("height", pixels(1), NOTHING, "Down from `y`.")
+            .default("required")
+            .example("300"),
+    ],
+};
+
+pub(super) const ROWS: &[Parameter] = &[
+    Parameter::new(
+        "evaluate_on_new_document",
+        Shape::Text("JavaScript"),
+        PAGES,
+        OWN,
+        "Runs before the scripts of every document.",
+    )
+    .secret()
+    .example("\"window.seen = true\""),
+    Parameter::new(
+        "automation_scripts",
+        Shape::Map("paths, or `*` (at most 100)", &Shape::Steps),
+        PAGES,
+        OWN,
+        "Steps that are taken after load, by path: the exact one, else the longest prefix, else \
+         `*`. At most 1,000 steps and 60 seconds.",
+    )
+    .secret()
+    .mistaken(&["automation", "actions", "steps"])
+    .example("{\"*\": [{\"Click\": \"#more\"}]}"),
+    Parameter::new(
+        "execution_scripts",
+        Shape::Map("paths, or `*` (at most 100)", &Shape::Text("JavaScript")),
+        PAGES,
+        ANY,
+        "Scripts that run after load, by path as `automation_scripts`.",
+    )
+    .secret()
+    .mistaken(&["js_scripts", "scripts"])
+    .example("{\"*\": \"document.title\"}"),
+    Parameter::new(
+        "wait_for",
+        Shape::Either(&[time::NUMBER, Shape::Object(&WAIT_FOR)]),
+        PAGES,
+        ANY,
+        "What to wait for after load: a time, or conditions that must all be met. More than 60 \
+         seconds is the same as 60.",
+    )
+    .mistaken(&["wait", "wait_for_selector"])
+    .example("{\"selector\": {\"selector\": \".price\"}}"),
+    Parameter::new(
+        "scroll",
+        time::MINUTE,
+        PAGES,
+        OWN,
+        "How long to scroll down; more than 60,000 is the same as 60,000.",
+    )
+    .default("0")
+    .mistaken(&["scroll_time"])
+    .example("2000"),
+    Parameter::new(
+        "viewport",
+        Shape::Object(&VIEWPORT),
+        PAGES,
+        OWN,
+        "The window.",
+    )
+    .default("1366 × 768")
+    .example("{\"width\": 390, \"height\": 844}"),
+    Parameter::switch(
+        "block_ads",
+        PAGES,
+        OWN,
+        "Loads no advertisements and trackers.",
+    )
+    .mistaken(&["adblock"]),
+    Parameter::switch("block_images", PAGES, OWN, "Loads no images."),
+    Parameter::switch("block_stylesheets", PAGES, OWN, "Loads no style sheets."),
+    Parameter::switch(
+        "full_resources",
+        PAGES,
+        OWN,
+        "Loads everything: sound, video and fonts too.",
+    ),
+    Parameter::switch(
+        "full_page",
+        PAGES,
+        Needs::PICTURE,
+        "The whole page rather than the window.",
+    )
+    .default("true")
+    .example("false"),
+    Parameter::switch(
+        "omit_background",
+        PAGES,
+        Needs::PICTURE.and(Needs::OWN_BROWSER),
+        "A transparent background.",
+    ),
+    Parameter::new(
+        "clip",
+        Shape::Object(&CLIP),
+        PAGES,
+        Needs::PICTURE,
+        "A part of the page, from its upper left corner.",
+    )
+    .example("{\"x\": 0, \"y\": 0, \"width\": 400, \"height\": 300}"),
+    Parameter::switch(
+        "binary",
+        PAGES,
+        Needs::PICTURE,
+        "The screenshot as integers rather than base64.",
+    ),
+];

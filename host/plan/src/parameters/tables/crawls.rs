@@ -1,0 +1,212 @@
+//! What a crawl visits, how fast, and whom it informs.
+
+use super::time;
+use crate::crawl::IN_FLIGHT_MAX;
+use crate::parameters::needs::{Needs, Routes};
+use crate::parameters::row::{Object, Parameter, Range, Shape};
+
+const NOTHING: Needs = Needs::NOTHING;
+const CRAWLS: Routes = Routes::CRAWLS;
+/// The answer of these is the joined result, so there is no background crawl.
+const JOINED: Routes = Routes::QA.and(Routes::FILTER_LINKS);
+/// The pages of a crawl at once, as a bound of a number.
+const AT_ONCE: Range = Range {
+    least: 1,
+    most: IN_FLIGHT_MAX as u64,
+    is_refused: true,
+    unit: "pages",
+};
+
+const fn count(unit: &'static str) -> Shape {
+    Shape::Count(Range {
+        least: 0,
+        most: u64::MAX,
+        is_refused: false,
+        unit,
+    })
+}
+
+const fn switch(name: &'static str, doc: &'static str) -> Parameter {
+    Parameter::switch(name, CRAWLS, NOTHING, doc)
+}
+
+const WEBHOOKS: Object = Object {
+    name: "Webhooks",
+    rows: &[
+        Parameter::key(
+            "destination",
+            Shape::Text("URL"),
+            NOTHING,
+            "Where events are sent.",
+        )
+        .aliases(&["url"])
+        .default("required")
+        .example("\"https://hooks.example.com/trawl\""),
+        Parameter::key_switch("on_find", NOTHING, "Each page, with its content."),
+        Parameter::key_switch(
+            "on_find_metadata",
+            NOTHING,
+            "Each page, without its content.",
+        ),
+        Parameter::key_switch("on_website_status", NOTHING, "The end of the crawl."),
+        Parameter::key_switch(
+            "on_credits_depleted",
+            Needs::PAID,
+            "The balance is used up.",
+        ),
+        Parameter::key_switch(
+            "on_credits_half_depleted",
+            Needs::PAID,
+            "Half of the balance is used up.",
+        ),
+    ],
+};
+
+pub(super) const ROWS: &[Parameter] = &[
+    Parameter::new(
+        "limit",
+        count("pages"),
+        CRAWLS,
+        NOTHING,
+        "Most pages, failed ones included; 0 is no cap.",
+    )
+    .default("0")
+    .mistaken(&["max_pages", "page_limit", "max_results"])
+    .example("100"),
+    Parameter::new(
+        "depth",
+        Shape::Count(Range {
+            least: 0,
+            most: 65_535,
+            is_refused: false,
+            unit: "hops",
+        }),
+        CRAWLS,
+        NOTHING,
+        "Most hops from a seed; 0 is the seeds alone. More than 65,535 is the same as 65,535.",
+    )
+    .default("25; 0 on `/pipeline/crawl-text`")
+    .mistaken(&["max_depth"])
+    .example("3"),
+    Parameter::new(
+        "budget",
+        Shape::Map("path prefixes, or `*` (at most 1,000)", &count("pages")),
+        CRAWLS,
+        NOTHING,
+        "Most pages by path; a page must fit every key that matches it, at most 32.",
+    )
+    .example("{\"/blog\": 20, \"*\": 100}"),
+    Parameter::new(
+        "max_credits_allowed",
+        count("credits"),
+        CRAWLS,
+        Needs::PAID,
+        "The most that the whole crawl may cost; 10,000 credits are one dollar.",
+    )
+    .default("no ceiling")
+    .mistaken(&["max_credits", "max_cost"])
+    .example("5000"),
+    Parameter::new(
+        "delay",
+        time::AT_MOST_A_MINUTE,
+        CRAWLS,
+        NOTHING,
+        "Time between two requests to one host, at most 60 seconds; more than 0 makes them serial.",
+    )
+    .default("0")
+    .mistaken(&["crawl_delay"])
+    .example("250"),
+    Parameter::new(
+        "concurrency_limit",
+        Shape::Count(AT_ONCE),
+        CRAWLS,
+        NOTHING,
+        "Most pages in flight.",
+    )
+    .default("10")
+    .mistaken(&["concurrency", "max_concurrency"])
+    .example("4"),
+    Parameter::new(
+        "crawl_timeout",
+        time::SECONDS,
+        CRAWLS,
+        NOTHING,
+        "Time for the whole crawl; 0 is no bound.",
+    )
+    .default("no bound")
+    .example("{\"secs\": 600, \"nanos\": 0}"),
+    switch("subdomains", "Follows links to subdomains."),
+    switch(
+        "tld",
+        "Follows links to the same name under other public suffixes.",
+    ),
+    Parameter::new(
+        "external_domains",
+        Shape::Either(&[
+            Shape::List(&Shape::Text("host, or a regular expression")),
+            Shape::Switch,
+        ]),
+        CRAWLS,
+        NOTHING,
+        "Other hosts that belong to the crawl, at most 10,000; `true` and `\"*\"` are all.",
+    )
+    .default("[]")
+    .example("[\"docs.example.org\"]"),
+    Parameter::new(
+        "blacklist",
+        Shape::List(&Shape::Text("beginning of a path, or a regular expression")),
+        CRAWLS,
+        NOTHING,
+        "Paths to leave out, at most 10,000; wins over `whitelist`.",
+    )
+    .default("[]")
+    .mistaken(&["exclude", "exclude_paths", "disallow"])
+    .example("[\"/private\"]"),
+    Parameter::new(
+        "whitelist",
+        Shape::List(&Shape::Text("beginning of a path, or a regular expression")),
+        CRAWLS,
+        NOTHING,
+        "Paths to crawl, at most 10,000; all others are left out.",
+    )
+    .default("[]")
+    .mistaken(&["include", "include_paths", "allow"])
+    .example("[\"/docs\"]"),
+    switch("sitemap", "Seeds the queue from the sitemap."),
+    switch("sitemap_only", "Fetches only the pages of the sitemap."),
+    Parameter::new(
+        "sitemap_path",
+        Shape::Text("path or URL"),
+        CRAWLS,
+        NOTHING,
+        "Where the sitemap is.",
+    )
+    .default("as robots.txt says, else `/sitemap.xml`")
+    .mistaken(&["sitemap_url"])
+    .example("\"/sitemap.xml\""),
+    Parameter::new(
+        "sitemaps",
+        Shape::List(&Shape::Text("path or URL")),
+        CRAWLS,
+        NOTHING,
+        "Several sitemaps.",
+    )
+    .default("[]")
+    .example("[\"/sitemap.xml\"]"),
+    Parameter::switch(
+        "run_in_background",
+        CRAWLS.without(JOINED),
+        NOTHING,
+        "Answers at once with the id of the crawl, which goes on.",
+    )
+    .mistaken(&["background", "async"]),
+    Parameter::new(
+        "webhooks",
+        Shape::Object(&WEBHOOKS),
+        CRAWLS,
+        NOTHING,
+        "Where events are sent, and which.",
+    )
+    .aliases(&["webhook"])
+    .example("{\"destination\": \"https://hooks.example.com/trawl\", \"on_find\": true}"),
+];

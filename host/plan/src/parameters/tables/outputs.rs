@@ -1,0 +1,221 @@
+//! What is returned of a page.
+
+use crate::parameters::needs::{Needs, Routes};
+use crate::parameters::row::{Object, Parameter, Range, Shape};
+
+const NOTHING: Needs = Needs::NOTHING;
+const ALL: Routes = Routes::ALL;
+const PAGES: Routes = Routes::PAGES;
+const CONTENT: Routes = Routes::CONTENT;
+
+const PLUGINS: Shape = Shape::Map(
+    "plugin names",
+    &Shape::Any(
+        "an object with the options of the plugin, or a boolean",
+        &["object", "boolean"],
+    ),
+);
+
+const LINK_REWRITE: Object = Object {
+    name: "LinkRewrite",
+    rows: &[
+        Parameter::key(
+            "type",
+            Shape::Text("`replace` or `regex`"),
+            NOTHING,
+            "`replace` for a text, `regex` for a regular expression.",
+        )
+        .default("required")
+        .example("\"replace\""),
+        Parameter::key(
+            "find",
+            Shape::Text("text"),
+            NOTHING,
+            "The text that is replaced, for `replace`.",
+        )
+        .example("\"http://\""),
+        Parameter::key(
+            "pattern",
+            Shape::Text("regular expression"),
+            NOTHING,
+            "The expression that is replaced, for `regex`.",
+        )
+        .example("\"^http:\""),
+        Parameter::key(
+            "replace",
+            Shape::Text("text of at most 2,000 bytes"),
+            NOTHING,
+            "The new text; `$1` is what the first group matched.",
+        )
+        .default("empty")
+        .example("\"https://\""),
+        Parameter::key(
+            "host",
+            Shape::Text("host"),
+            NOTHING,
+            "The only host whose links are changed.",
+        )
+        .default("every host")
+        .example("\"example.com\""),
+    ],
+};
+
+const fn filter(name: &'static str, doc: &'static str) -> Parameter {
+    Parameter::switch(name, ALL, Needs::DOCUMENT, doc)
+}
+
+pub(super) const ROWS: &[Parameter] = &[
+    Parameter::new(
+        "return_format",
+        Shape::Either(&[
+            Shape::Text("name of a format"),
+            Shape::List(&Shape::Text("name of a format")),
+        ]),
+        CONTENT.and(Routes::SCREENSHOT),
+        NOTHING,
+        "The format of `content`: `raw` (or `html`), `markdown` (or `commonmark`), `text` (or \
+         `html2text`), `bytes`, `xml`, `empty`, `screenshot`, or any loaded format; a list of at \
+         most 16 makes `content` an object. On `/screenshot` only `bytes` has an effect.",
+    )
+    .default("raw")
+    .mistaken(&["format", "formats", "output", "output_format"])
+    .example("\"markdown\""),
+    Parameter::new(
+        "format_options",
+        Shape::Map("format names", &Shape::Any("the options of the format", &["object"])),
+        CONTENT,
+        NOTHING,
+        "Options of the requested formats, by name.",
+    )
+    .default("none")
+    .example("{\"raw\": {\"clean\": true}}"),
+    Parameter::new(
+        "filters",
+        PLUGINS,
+        ALL,
+        Needs::DOCUMENT,
+        "Loaded filters by name, with their options.",
+    )
+    .default("none")
+    .example("{\"prune\": {\"images\": true}}"),
+    Parameter::new(
+        "extractors",
+        PLUGINS,
+        ALL,
+        NOTHING,
+        "Loaded extractors by name, with their options; results are under `extracted`.",
+    )
+    .default("none")
+    .example("{\"links\": true}"),
+    Parameter::new(
+        "chunking_alg",
+        Shape::Either(&[
+            Shape::Text("name of a chunker"),
+            Shape::Options("`type`, the name, and the options of the chunker, such as `value`"),
+        ]),
+        CONTENT,
+        Needs::TEXT,
+        "Splits `content` into a list: `words`, `sentences`, `lines`, `characters`, a loaded \
+         chunker, or `none`. Without `value` a chunk has 200 words, 10 sentences, 40 lines or \
+         1,000 characters.",
+    )
+    .default("none")
+    .mistaken(&["chunking", "chunk"])
+    .example("{\"type\": \"words\", \"value\": 100}"),
+    Parameter::new(
+        "max_size",
+        Shape::Count(Range {
+            least: 0,
+            most: u64::MAX,
+            is_refused: false,
+ unit: "bytes",
+        }),
+        CONTENT,
+        Needs::BODY,
+        "Most bytes of `content`, cut at a character boundary.",
+    )
+    .default("no bound")
+    .example("10000"),
+    Parameter::switch("metadata", ALL, NOTHING, "Adds `metadata`.")
+        .mistaken(&["return_metadata"]),
+    Parameter::switch(
+        "return_page_links",
+        ALL.without(Routes::LINKS),
+        NOTHING,
+        "Adds `links`.",
+    )
+    .mistaken(&["links", "return_links"]),
+    Parameter::switch("return_headers", PAGES, NOTHING, "Adds the response `headers`."),
+    Parameter::switch("return_cookies", PAGES, NOTHING, "Adds the `cookies` that were set."),
+    Parameter::switch(
+        "return_json_data",
+        ALL,
+        Needs::PLUGIN,
+        "Adds `json_data`: structured data and framework state of the page.",
+    )
+    .mistaken(&["json_data", "return_json"]),
+    Parameter::switch(
+        "return_hidden_text",
+        ALL,
+        Needs::PLUGIN,
+        "Reports in `metadata.hidden_text` the text that the page hides from its readers.",
+    ),
+    Parameter::new(
+        "css_extraction_map",
+        Shape::Options(
+            "from field names to a selector, or from paths to a list of `{\"name\", \"selectors\"}`",
+        ),
+        ALL,
+        Needs::PLUGIN,
+        "Adds `css_extracted`: named fields by CSS selector or XPath; `@name` at the end gives an \
+         attribute.",
+    )
+    .mistaken(&["selectors", "css_selectors", "extraction_map"])
+    .example("{\"title\": \"h1\"}"),
+    Parameter::new(
+        "link_rewrite",
+        Shape::Object(&LINK_REWRITE),
+        ALL,
+        Needs::LINKS,
+        "A rule that changes the URLs of links before a crawl follows them and `links` lists them.",
+    )
+    .example("{\"type\": \"replace\", \"find\": \"http://\", \"replace\": \"https://\"}"),
+    Parameter::switch(
+        "readability",
+        CONTENT,
+        Needs::TEXT.and(Needs::PLUGIN),
+        "The main body of the page only, in `content`.",
+    )
+    .mistaken(&["readable", "main_content"]),
+    Parameter::switch(
+        "clean_html",
+        CONTENT,
+        Needs::HTML,
+        "Without scripts, styles and attributes, in the format `html`.",
+    ),
+    Parameter::new(
+        "root_selector",
+        Shape::Text("CSS selector"),
+        ALL,
+        Needs::DOCUMENT,
+        "Keeps only the elements that match.",
+    )
+    .example("\"main\""),
+    Parameter::new(
+        "exclude_selector",
+        Shape::Text("CSS selector"),
+        ALL,
+        Needs::DOCUMENT,
+        "Drops the elements that match.",
+    )
+    .example("\"nav\""),
+    filter("filter_images", "Drops images."),
+    filter("filter_output_images", "The same as `filter_images`."),
+    filter("filter_svg", "Drops inline SVG."),
+    filter("filter_output_svg", "The same as `filter_svg`."),
+    filter(
+        "filter_main_only",
+        "Drops navigation, headers, footers and asides.",
+    ),
+    filter("filter_output_main_only", "The same as `filter_main_only`."),
+];

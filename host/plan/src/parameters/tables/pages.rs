@@ -1,0 +1,247 @@
+//! Which pages, and how they are fetched.
+
+use super::time;
+use crate::parameters::needs::{Needs, Routes};
+use crate::parameters::row::{Choice, Object, Parameter, Range, Shape};
+
+const NOTHING: Needs = Needs::NOTHING;
+const PAGES: Routes = Routes::PAGES;
+/// The URLs of `crawl-text` come from a text, whose hosts must not get what is the caller's own.
+const NAMED: Routes = PAGES.without(Routes::CRAWL_TEXT);
+/// `/screenshot` and `/unblocker` always use a browser.
+const CHOOSES_ENGINE: Routes = Routes::SCRAPE.and(Routes::CRAWLS);
+
+const fn name(name: &'static str, aliases: &'static [&'static str]) -> Choice {
+    Choice { name, aliases }
+}
+
+const CREDITS: Range = Range {
+    least: 0,
+    most: u64::MAX,
+    is_refused: false,
+    unit: "credits",
+};
+
+const COOKIE: Object = Object {
+    name: "Cookie",
+    rows: &[
+        Parameter::key("name", Shape::Text("name"), NOTHING, "Name.").example("\"sid\""),
+        Parameter::key("value", Shape::Text("value"), NOTHING, "Value.").example("\"1\""),
+    ],
+};
+
+const CACHE: Object = Object {
+    name: "Cache",
+    rows: &[
+        Parameter::key(
+            "max_age",
+            time::MILLIS,
+            NOTHING,
+            "Age up to which a cached page is used; 0 asks the site every time.",
+        )
+        .default("two days")
+        .example("60000"),
+        Parameter::key_switch(
+            "allow_stale",
+            Needs::PLAIN.and(Needs::HTTP_ANSWER),
+            "Use an older page when the site fails.",
+        ),
+        Parameter::key_switch(
+            "skip_browser",
+            Needs::PLAIN,
+            "Use a cached page of plain HTTP in place of a rendered one.",
+        ),
+    ],
+};
+
+const ROUTER: Object = Object {
+    name: "Router",
+    rows: &[
+        Parameter::key(
+            "mode",
+            Shape::Name(&[name("fallback", &[]), name("first", &[]), name("off", &[])]),
+            NOTHING,
+            "When a provider is asked: after the own stack failed, before it, or never. `first` \
+             needs `provider` and `token`.",
+        )
+        .default("fallback")
+        .example("\"fallback\""),
+        Parameter::key(
+            "provider",
+            Shape::Text("name of a provider"),
+            NOTHING,
+            "The preferred provider; another one may serve the page.",
+        )
+        .example("\"provider_1\""),
+        Parameter::key(
+            "token",
+            Shape::Text("key"),
+            NOTHING,
+            "Your key for `provider`.",
+        )
+        .secret()
+        .example("\"your-key\""),
+        Parameter::key(
+            "credentials",
+            Shape::Map("credential names (at most 32)", &Shape::Text("key")),
+            NOTHING,
+            "Your keys by credential name.",
+        )
+        .secret()
+        .example("{\"PROVIDER2_API_KEY\": \"your-key\"}"),
+        Parameter::key(
+            "funding",
+            Shape::Name(&[name("any", &[]), name("own", &[])]),
+            NOTHING,
+            "Whose keys may pay: yours and the operator's, or only yours.",
+        )
+        .default("any")
+        .example("\"own\""),
+    ],
+};
+
+pub(super) const ROWS: &[Parameter] = &[
+    Parameter::new(
+        "url",
+        Shape::Text("one URL, or several separated by commas"),
+        NAMED,
+        NOTHING,
+        "One URL, or several separated by commas: at most 10,000 pages, or 100 seeds of a crawl. A \
+         missing scheme is `https`. Several seeds are one crawl with one id, whose limits hold for \
+         all of them.",
+    )
+    .default("required")
+    .mistaken(&["urls", "link", "uri", "address", "target"])
+    .large()
+    .example("\"https://example.com\""),
+    Parameter::new(
+        "request",
+        Shape::Name(&[
+            name("smart", &["smart_mode", "smartmode"]),
+            name("http", &[]),
+            name("browser", &["chrome", "headless"]),
+        ]),
+        CHOOSES_ENGINE,
+        NOTHING,
+        "What fetches the page: plain HTTP, a browser, or whichever it needs.",
+    )
+    .default("smart")
+    .mistaken(&["mode", "engine", "render", "renderer"])
+    .example("\"http\""),
+    Parameter::new(
+        "request_timeout",
+        time::PAGE,
+        PAGES,
+        NOTHING,
+        "Time for the whole page, redirects included. Values out of range are set to the nearest \
+         bound; a number above 255 is milliseconds.",
+    )
+    .default("30 s")
+    .mistaken(&["timeout", "page_timeout"])
+    .example("20"),
+    Parameter::new(
+        "headers",
+        Shape::Map("names (at most 100)", &Shape::Scalar),
+        NAMED,
+        NOTHING,
+        "Headers for the origin of the page alone.",
+    )
+    .secret()
+    .mistaken(&["custom_headers", "http_headers"])
+    .example("{\"Accept\": \"text/html\"}"),
+    Parameter::new(
+        "cookies",
+        Shape::Either(&[
+            Shape::Text("`a=b; c=d`"),
+            Shape::List(&Shape::Either(&[
+                Shape::Text("`a=b`"),
+                Shape::Object(&COOKIE),
+            ])),
+        ]),
+        NAMED,
+        NOTHING,
+        "Cookies for the origin of the page alone, at most 100.",
+    )
+    .secret()
+    .mistaken(&["cookie"])
+    .example("\"a=b; c=d\""),
+    Parameter::new(
+        "user_agent",
+        Shape::Text("header value"),
+        PAGES,
+        NOTHING,
+        "Value of `User-Agent`.",
+    )
+    .default("the server's own")
+    .mistaken(&["ua"])
+    .example("\"Mozilla/5.0\""),
+    Parameter::new(
+        "locale",
+        Shape::Text("language tag"),
+        PAGES,
+        NOTHING,
+        "Value of `Accept-Language`.",
+    )
+    .mistaken(&["language", "lang"])
+    .example("\"de-DE\""),
+    Parameter::new(
+        "country_code",
+        Shape::Text("two letters"),
+        PAGES,
+        Needs::POOL,
+        "Country of the proxy.",
+    )
+    .mistaken(&["geo", "country_iso", "country"])
+    .example("\"de\""),
+    Parameter::new(
+        "proxy",
+        Shape::Name(&[
+            name("standard", &["datacenter"]),
+            name("isp", &[]),
+            name("residential", &["mobile"]),
+        ]),
+        PAGES,
+        Needs::POOL.and(Needs::PAID),
+        "The proxy pool. One that is not configured is replaced by the nearest cheaper one.",
+    )
+    .default("standard; on `/unblocker` the strongest")
+    .mistaken(&["proxy_type", "proxy_pool"])
+    .example("\"isp\""),
+    Parameter::switch(
+        "respect_robots",
+        PAGES,
+        NOTHING,
+        "Whether robots.txt and `nofollow` decide.",
+    )
+    .default("true in a crawl, else false")
+    .mistaken(&["robots", "obey_robots"]),
+    Parameter::new(
+        "cache",
+        Shape::Either(&[Shape::Switch, Shape::Object(&CACHE)]),
+        PAGES,
+        Needs::STORABLE,
+        "Whether a cached page may be used and the page be stored; `false` does neither.",
+    )
+    .default("true, two days")
+    .example("{\"max_age\": 0}"),
+    Parameter::new(
+        "max_credits_per_page",
+        Shape::Count(CREDITS),
+        PAGES,
+        Needs::PAID,
+        "The most that one page may cost; 10,000 credits are one dollar. A page that would cost \
+         more fails and costs nothing.",
+    )
+    .default("no ceiling")
+    .example("50"),
+    Parameter::new(
+        "router",
+        Shape::Object(&ROUTER),
+        PAGES,
+        NOTHING,
+        "Third-party providers. Unknown values of its keys count as not set.",
+    )
+    .default("set by the operator")
+    .secret()
+    .example("{\"mode\": \"fallback\"}"),
+];

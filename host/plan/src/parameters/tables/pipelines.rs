@@ -1,0 +1,115 @@
+//! Parameters of the pipelines, and the pages of `/transform`.
+
+use crate::parameters::needs::{Needs, Routes};
+use crate::parameters::row::{Object, Parameter, Shape};
+
+const NOTHING: Needs = Needs::NOTHING;
+
+const SOURCE: Shape = Shape::Either(&[Shape::Text("HTML"), Shape::Bytes]);
+
+const SOURCE_PAGE: Object = Object {
+    name: "TransformItem",
+    rows: &[
+        Parameter::key("html", SOURCE, NOTHING, "The HTML of the page.")
+            .aliases(&["content"])
+            .default("required")
+            .example("\"<h1>Hello</h1>\""),
+        Parameter::key(
+            "url",
+            Shape::Text("URL"),
+            NOTHING,
+            "What relative URLs resolve against.",
+        )
+        .example("\"https://example.com/\""),
+    ],
+};
+
+pub(super) const ROWS: &[Parameter] = &[
+    Parameter::new(
+        "prompt",
+        Shape::Text("text of at most 16,384 bytes"),
+        Routes::ANALYSED,
+        Needs::MODEL,
+        "The task in words: an inquiry, labels, a query. `extract-qa`, `label` and `filter-links` \
+         use it without a model too.",
+    )
+    .aliases(&["custom_prompt"])
+    .mistaken(&["query", "question", "instruction"])
+    .example("\"opening hours\""),
+    Parameter::new(
+        "model",
+        Shape::Text("name of the configured model"),
+        Routes::ANALYSED,
+        Needs::MODEL,
+        "Any other name has no effect.",
+    )
+    .default("the configured one")
+    .example("\"small\""),
+    Parameter::new(
+        "text",
+        Shape::Text("text, markdown or HTML of at most 10,000,000 bytes"),
+        Routes::CRAWL_TEXT,
+        NOTHING,
+        "The text whose URLs are crawled.",
+    )
+    .default("required")
+    .large()
+    .mistaken(&["content", "markdown", "input"])
+    .example("\"see https://example.com\""),
+    Parameter::new(
+        "labels",
+        Shape::Any("a list of strings", &["array"]),
+        Routes::LABEL,
+        NOTHING,
+        "The labels to choose from.",
+    )
+    .default("the analyst's own topics")
+    .mistaken(&["categories", "topics"])
+    .example("[\"news\", \"shop\"]"),
+    Parameter::new(
+        "count",
+        Shape::Any("a whole number", &["integer"]),
+        Routes::QA.and(Routes::LABEL).and(Routes::FILTER_LINKS),
+        NOTHING,
+        "Most results.",
+    )
+    .default("the analyst's own")
+    .example("5"),
+    Parameter::new(
+        "content_type",
+        Shape::Any("a string, or a list of strings", &["string", "array"]),
+        Routes::FILTER_LINKS,
+        NOTHING,
+        "Content types of the linked pages.",
+    )
+    .default("all")
+    .example("\"pdf\""),
+    Parameter::new(
+        "threshold",
+        Shape::Any("a number from 0 to 1", &["number"]),
+        Routes::FILTER_LINKS,
+        NOTHING,
+        "Least score of a relevant link.",
+    )
+    .default("the analyst's own")
+    .example("0.5"),
+    Parameter::new(
+        "country",
+        Shape::Any("a string of two letters", &["string"]),
+        Routes::CONTACTS,
+        NOTHING,
+        "Country of telephone numbers without a calling code (ISO 3166).",
+    )
+    .example("\"DE\""),
+    Parameter::new(
+        "data",
+        Shape::List(&Shape::Object(&SOURCE_PAGE)),
+        Routes::TRANSFORM,
+        NOTHING,
+        "The pages, of 10,000,000 bytes together.",
+    )
+    .default("required")
+    .large()
+    .mistaken(&["html", "pages", "documents"])
+    .example("[{\"html\": \"<h1>Hello</h1>\"}]"),
+];

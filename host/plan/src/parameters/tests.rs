@@ -1,0 +1,127 @@
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::Value;
+use trawl_model::failure::status;
+
+use super::*;
+
+/// Calls `visit` for every row of the tables with its path, nested ones and steps too.
+fn each(visit: &mut dyn FnMut(&str, &'static Parameter)) {
+    fn shape(of: &'static Shape, path: &str, visit: &mut dyn FnMut(&str, &'static Parameter)) {
+        match of {
+            Shape::Object(object) => rows(object.rows, path, visit),
+            Shape::List(item) | Shape::Map(_, item) => shape(item, path, visit),
+            Shape::Either(forms) => forms.iter().for_each(|form| shape(form, path, visit)),
+            _ => {}
+        }
+    }
+    fn rows(
+        all: &'static [Parameter],
+        path: &str,
+        visit: &mut dyn FnMut(&str, &'static Parameter),
+    ) {
+        for row in all {
+            let path = format!("{path}.{}", row.name);
+            visit(&path, row);
+            shape(&row.shape, &path, visit);
+        }
+    }
+    for group in GROUPS {
+        rows(group.rows, "", visit);
+    }
+}
+
+#[test]
+fn the_page_of_the_documentation_is_current() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference.md");
+    let written = std::fs::read_to_string(&file).unwrap_or_default();
+    let current = reference();
+    if written != current {
+        let copy = std::env::temp_dir().join("trawl-reference.md");
+        std::fs::write(&copy, current).expect("a file");
+        panic!(
+            "docs/reference.md is not what the tables say: copy {} over it",
+            copy.display()
+        );
+    }
+}
+
+#[test]
+fn names_are_unique_and_every_row_says_what_it_is() {
+    let mut names = BTreeSet::new();
+    for row in all() {
+        for name in std::iter::once(&row.name).chain(row.aliases) {
+            assert!(names.insert(name), "{name}");
+        }
+    }
+    for mistaken in all().flat_map(|row| row.mistaken) {
+        // One of another route may be meant.
+        let known = find(mistaken);
+        assert!(
+            known.is_none_or(|row| row.routes != Routes::ALL),
+            "{mistaken}"
+        );
+    }
+    each(&mut |path, row| {
+        assert!(row.doc.ends_with('.') && !row.default.is_empty(), "{path}");
+        let example = serde_json::from_str::<Value>(row.example);
+        assert!(example.is_ok(), "{path}: {:?}", row.example);
+        assert_ne!(row.routes.to_string(), "", "{path}");
+    });
+    for kind in STEPS {
+        assert!(serde_json::from_str::<Value>(kind.example).is_ok());
+        assert_eq!(
+            step_kind(&kind.name.to_uppercase()).map(|kind| kind.name),
+            Some(kind.name)
+        );
+    }
+}
+
+#[test]
+fn every_synthetic_status_is_described() {
+    let known = [
+        status::TOO_MANY_REDIRECTS,
+        status::CONNECTION_REFUSED,
+        status::ABORTED,
+        status::RESET,
+        status::TIMED_OUT,
+        status::NAME_NOT_RESOLVED,
+        status::UNREACHABLE_OR_REFUSED,
+        status::BROWSER_FAILED,
+        status::UNKNOWN,
+    ];
+    let described: Vec<u16> = STATUSES.iter().map(|status| status.code).collect();
+    for code in known {
+        assert!(described.contains(&code), "{code}");
+    }
+    // 520 is described because other services have it.
+    assert_eq!(described.len(), known.len() + 1);
+}
+
+#[test]
+fn an_effect_is_known_when_its_conditions_are() {
+    let situation = Situation::default()
+        .with(Needs::PAID, true)
+        .with(Needs::TEXT, false);
+    assert_eq!(situation.effect(Needs::NOTHING), Effect::Yes);
+    assert_eq!(situation.effect(Needs::PAID), Effect::Yes);
+    assert_eq!(situation.effect(Needs::PAID.and(Needs::TEXT)), Effect::No);
+    assert_eq!(situation.effect(Needs::OWN_STACK), Effect::Open);
+}
+
+#[test]
+fn routes_are_written_shortly() {
+    let check = |routes: Routes, expected: &str| assert_eq!(routes.to_string(), expected);
+    check(Routes::ALL, "all routes");
+    check(Routes::PAGES, "all routes but `/transform`");
+    check(Routes::SCRAPE.and(Routes::CRAWL), "`/scrape`, `/crawl`");
+    check(
+        Routes::PAGES.without(Routes::CRAWL_TEXT),
+        "all routes but `/transform`, `/pipeline/crawl-text`",
+    );
+    check(
+        Routes::ALL.without(Routes::LINKS),
+        "all routes but `/links`",
+    );
+}

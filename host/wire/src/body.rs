@@ -1,0 +1,150 @@
+//! The JSON of a body: its request objects and their fields, and why it is refused.
+
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use trawl_plan::parameters;
+
+/// Most fields of one object. All parameters together are under a hundred.
+const FIELDS_MAX: usize = 1_000;
+/// Most characters of an error text; the parser quotes the input.
+const REASON_CHARS_MAX: usize = 300;
+
+/// JSON that does not have the expected shape; a 400 for the caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WireError {
+    field: Option<String>,
+    reason: String,
+}
+
+impl WireError {
+    /// An error of the whole body.
+    pub fn body(reason: impl Into<String>) -> Self {
+        Self {
+            field: None,
+            reason: reason.into(),
+        }
+    }
+
+    /// An error of the value at this path.
+    pub(crate) fn at(path: &str, reason: impl Into<String>) -> Self {
+        Self {
+            field: Some(path.to_owned()),
+            reason: reason.into(),
+        }
+    }
+
+    /// An error of the parser, in a field or outside of any.
+    pub fn json(field: Option<&str>, error: &serde_json::Error) -> Self {
+        let text = error.to_string();
+        // The parser counts positions from the start of the field, not of the body.
+        let reason = match (field, text.rfind(" at line ")) {
+            (Some(field), _) if is_secret(field) => "has the wrong type or form",
+            (Some(_), Some(end)) => &text[..end],
+            _ => &text,
+        };
+        Self {
+            field: field.map(str::to_owned),
+            reason: reason.chars().take(REASON_CHARS_MAX).collect(),
+        }
+    }
+}
+
+/// Whether the values of a field are never quoted.
+fn is_secret(field: &str) -> bool {
+    parameters::find(field).is_some_and(|row| row.is_secret)
+}
+
+impl std::fmt::Display for WireError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.field {
+            Some(field) => write!(f, "Deserialization error: {field}: {}", self.reason),
+            None => write!(f, "Deserialization error: {}", self.reason),
+        }
+    }
+}
+
+impl std::error::Error for WireError {}
+
+impl de::Error for WireError {
+    fn custom<T: std::fmt::Display>(message: T) -> Self {
+        Self::body(message.to_string())
+    }
+}
+
+/// The objects of a body: one, or an array of at most `count_max`.
+///
+/// # Errors
+/// The body is not JSON, or neither an object nor an array of them.
+pub(crate) fn objects(body: &[u8], count_max: usize) -> Result<Vec<&RawValue>, WireError> {
+    let text = std::str::from_utf8(body).map_err(|_| WireError::body("the body is not UTF-8"))?;
+    let text = text.trim_start_matches('\u{feff}').trim_ascii();
+    if text.is_empty() {
+        return Err(WireError::body("the body is empty, send a JSON object"));
+    }
+    let whole: &RawValue =
+        serde_json::from_str(text).map_err(|error| WireError::json(None, &error))?;
+    if !text.starts_with('[') {
+        return Ok(vec![whole]);
+    }
+    let mut json = serde_json::Deserializer::from_str(text);
+    json.deserialize_seq(Objects { count_max })
+        .map_err(|error| WireError::json(None, &error))
+}
+
+struct Objects {
+    count_max: usize,
+}
+
+impl<'de> Visitor<'de> for Objects {
+    type Value = Vec<&'de RawValue>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an array of request objects")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        let mut objects = Vec::new();
+        while let Some(object) = items.next_element()? {
+            if objects.len() == self.count_max {
+                return Err(de::Error::custom(format!(
+                    "more than {} request objects in one body",
+                    self.count_max
+                )));
+            }
+            objects.push(object);
+        }
+        Ok(objects)
+    }
+}
+
+/// Visits an object and returns its fields with their JSON.
+pub(crate) struct Entries {
+    /// Most of them.
+    pub most: usize,
+}
+
+/// The fields of a request object.
+pub(crate) const FIELDS: Entries = Entries { most: FIELDS_MAX };
+
+impl<'de> Visitor<'de> for Entries {
+    type Value = Vec<(String, &'de RawValue)>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let mut fields = Vec::new();
+        while let Some(entry) = entries.next_entry()? {
+            if fields.len() == self.most {
+                return Err(de::Error::custom(format!(
+                    "more than {} fields in one object",
+                    self.most
+                )));
+            }
+            fields.push(entry);
+        }
+        Ok(fields)
+    }
+}
