@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use trawl_model::clock::Clock;
 use trawl_model::{Charge, Nanodollars};
-use trawl_store::{Consumed, Entry, EntryKind};
+use trawl_store::{Consumed, Entry, EntryKind, WAITS_FOR_HOST};
 
 use crate::allotment::Allotment;
 use crate::error::BillingError;
@@ -338,9 +338,9 @@ impl Reservation {
     /// Releases the whole amount of a page that goes on and will reserve again: a wait must not
     /// hold money. The ledger has this reason only if it has a reserve of the page, so a portion of
     /// an allotment leaves no entry.
-    pub fn give_back(mut self, reason: &str) {
+    pub fn give_back(mut self) {
         let Some(source) = &self.source else {
-            return self.release(reason);
+            return self.release(WAITS_FOR_HOST);
         };
         self.is_open = false;
         self.queue.release();

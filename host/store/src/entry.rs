@@ -8,6 +8,10 @@ use trawl_model::{Charge, Nanodollars};
 
 use crate::account::AccountId;
 
+/// Reason of a void by which a page returns its money until its host is ready. The page goes on, so
+/// it is not a failed one.
+pub const WAITS_FOR_HOST: &str = "waits for its host";
+
 /// The kind of a ledger entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EntryKind {

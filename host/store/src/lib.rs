@@ -36,7 +36,7 @@ pub use crawls::{
     CrawlCounts, CrawlRecord, CrawlState, CrawlStore, CrawledPage, LogPosition, PageRow, Progress,
 };
 pub use data_dir::{DataDir, DataDirError};
-pub use entry::{Consumed, Entry, EntryKind, OpenReserve, Posted, Written};
+pub use entry::{Consumed, Entry, EntryKind, OpenReserve, Posted, WAITS_FOR_HOST, Written};
 pub use error::StoreError;
 pub use future::StoreFuture;
 pub use ledger::{LedgerStore, PricesRow};

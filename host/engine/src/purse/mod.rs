@@ -206,14 +206,14 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// Gives back what is reserved, for this reason: [`Self::open`] and [`Self::cover`] reserve
-    /// again. Nothing has been charged yet.
-    pub(crate) async fn unreserve(&self, reason: &str) {
+    /// Gives back what is reserved while the page waits for its host: [`Self::open`] and
+    /// [`Self::cover`] reserve again. Nothing has been charged yet.
+    pub(crate) async fn unreserve(&self) {
         let mut state = self.state.lock().await;
         // A reservation of nothing stays: it keeps no other page waiting.
         let holds_money = |reservation: &mut Reservation| reservation.ceiling() > Nanodollars::ZERO;
         if let Some(reservation) = state.reservation.take_if(holds_money) {
-            reservation.give_back(reason);
+            reservation.give_back();
         }
     }
 

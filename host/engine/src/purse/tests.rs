@@ -135,7 +135,7 @@ async fn a_page_that_gave_its_money_back_can_reserve_again() {
         let opened = purse.open(Loader::Http, Nanodollars::ZERO).await;
         assert!(opened.is_ok(), "{opened:?}");
         assert!(held(&payer) > 0);
-        purse.unreserve("waits for its host").await;
+        purse.unreserve().await;
         assert_eq!(held(&payer), 0);
         assert!(!purse.is_open().await);
     }

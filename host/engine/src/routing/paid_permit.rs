@@ -11,9 +11,6 @@ use trawl_net::politeness::{Permit, Politeness, RequestPace};
 
 use crate::purse::{Loader, Purse, Unready};
 
-/// Reason in the ledger for money that a page gives back before it waits for its host.
-pub(super) const WAITS_FOR_HOST: &str = "waits for its host";
-
 /// Why a page has no permit.
 #[derive(Debug)]
 pub(super) enum NoPermit {
@@ -69,6 +66,6 @@ async fn turn(
     if let Some(permit) = poll_immediate(permit.as_mut()).await {
         return permit;
     }
-    purse.unreserve(WAITS_FOR_HOST).await;
+    purse.unreserve().await;
     permit.await
 }

@@ -13,7 +13,7 @@ use super::entries::{kind_named, posted};
 use super::row::{column, count_column, failed_to};
 use crate::{
     AccountId, AccountUsage, Audit, Consumed, Disagreement, KindSum, StatementPage, StoreError,
-    Window,
+    WAITS_FOR_HOST, Window,
 };
 
 /// Total charge of a run by component. The ids of its posts start with its name, so this reads no
@@ -200,7 +200,7 @@ pub(super) async fn audit(readers: &SqlitePool) -> Result<Audit, StoreError> {
 }
 
 /// Usage per account. Every post is a page. So is a void, except those that return the unused
-/// allotment of a run, which have no URL.
+/// allotment of a run, which have no URL, and those of pages that go on.
 pub(super) async fn by_account(
     readers: &SqlitePool,
     from: Timestamp,
@@ -209,7 +209,7 @@ pub(super) async fn by_account(
     let rows = sqlx::query(
         "SELECT account,
              SUM(kind = 'post') AS n_pages,
-             SUM(kind = 'void' AND (url <> '' OR hold NOT LIKE 'p:%')) AS n_failed,
+             SUM(kind = 'void' AND (url <> '' OR hold NOT LIKE 'p:%') AND reason <> ?) AS n_failed,
              SUM(n_bytes) AS n_bytes, SUM(cpu) AS cpu,
              SUM(ai) AS ai, SUM(compute) AS compute, SUM(file) AS file, SUM(bytes_transferred) AS bytes_transferred,
              SUM(transform) AS transform, SUM(vendor_billed) AS vendor_billed,
@@ -218,6 +218,7 @@ pub(super) async fn by_account(
              SUM(CASE kind WHEN 'seats' THEN -amount ELSE 0 END) AS seats
          FROM entries WHERE at >= ? AND at < ? GROUP BY account ORDER BY account",
     )
+    .bind(WAITS_FOR_HOST)
     .bind(from.0)
     .bind(to.0)
     .fetch_all(readers)

@@ -17,7 +17,7 @@ use trawl_net::politeness::{Owner, Politeness, RequestPace};
 use trawl_plan::FetchPlan;
 
 use super::admission::Admission;
-use super::paid_permit::{NoPermit, WAITS_FOR_HOST, paid_permit};
+use super::paid_permit::{NoPermit, paid_permit};
 use crate::purse::{Loader, Purse};
 
 /// Most retries after a 429 or 503. A host that is still not ready after two pauses of its own
@@ -106,7 +106,7 @@ impl OwnHttp {
                     last = Some(fetched);
                     if answered != host {
                         // The permit is for the host that redirects; another one backed us off.
-                        request.purse.unreserve(WAITS_FOR_HOST).await;
+                        request.purse.unreserve().await;
                         let since = Instant::now();
                         sleep(pause).await;
                         time.add_wait_since(since);
