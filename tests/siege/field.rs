@@ -25,7 +25,7 @@ const DESCRIPTORS_SLACK: usize = 80;
 const KIB_SLACK: u64 = 48 * 1024;
 
 /// How long a caller waits for an attack to have its effect.
-const ATTACK: Duration = Duration::from_secs(6);
+const ATTACK: Duration = Duration::from_secs(4);
 
 /// One attack at a time: each measures the machine.
 static TURN: Mutex<()> = Mutex::const_new(());

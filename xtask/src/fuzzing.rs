@@ -11,10 +11,10 @@ use crate::workspace;
 
 /// Part of the names of all targets.
 pub(crate) const PREFIX: &str = "fuzz::";
-/// How long each target runs beside the tests. All run at once, so it is also how long they all
+/// How long each target runs before the tests. All run at once, so it is also how long they all
 /// take.
-pub(crate) const TIME_BESIDE_TESTS: Duration = Duration::from_secs(10);
-/// Priority of targets: tests that run at the same time come first.
+pub(crate) const TIME_IN_TESTS: Duration = Duration::from_secs(60);
+/// Priority of targets: by hand they run for hours beside other work.
 const NICENESS: &str = "10";
 /// Targets of one crate at once: all of them.
 const THREADS: &str = "64";
