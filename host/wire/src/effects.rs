@@ -545,14 +545,16 @@ fn times_are_numbers_or_objects() {
     );
 }
 
-/// Calls `visit` with every place in a request: its path, its shape, and a request with a value
-/// there.
-fn each_place(visit: &mut dyn FnMut(&str, &Shape, &dyn Fn(Value) -> Value)) {
+/// Sees a place in a request: its path, its shape, and how a value there becomes a request.
+type Visit<'a> = &'a mut dyn FnMut(&str, &Shape, &dyn Fn(Value) -> Value);
+
+/// Calls `visit` with every place in a request.
+fn each_place(visit: Visit<'_>) {
     fn keys(
         object: &'static Object,
         path: &str,
         wrap: &dyn Fn(Value) -> Value,
-        visit: &mut dyn FnMut(&str, &Shape, &dyn Fn(Value) -> Value),
+        visit: Visit<'_>,
     ) {
         for row in object.rows {
             let wrap = |value: Value| {
@@ -568,7 +570,7 @@ fn each_place(visit: &mut dyn FnMut(&str, &Shape, &dyn Fn(Value) -> Value)) {
         shape: &'static Shape,
         path: &str,
         wrap: &dyn Fn(Value) -> Value,
-        visit: &mut dyn FnMut(&str, &Shape, &dyn Fn(Value) -> Value),
+        visit: Visit<'_>,
     ) {
         visit(path, shape, wrap);
         match shape {

@@ -192,24 +192,22 @@ fn count(range: Range) -> Value {
 /// Adds the schemas of the objects in a shape.
 fn add_nested(of: &Shape, schemas: &mut Map<String, Value>) {
     match of {
+        Shape::Object(nested) if schemas.contains_key(nested.name) => {}
         Shape::Object(nested) => {
-            if !schemas.contains_key(nested.name) {
-                schemas.insert(nested.name.to_owned(), object(nested));
-                for row in nested.rows {
-                    add_nested(&row.shape, schemas);
-                }
+            schemas.insert(nested.name.to_owned(), object(nested));
+            for row in nested.rows {
+                add_nested(&row.shape, schemas);
             }
         }
         Shape::List(item) | Shape::Map(_, item) => add_nested(item, schemas),
         Shape::Either(shapes) => shapes.iter().for_each(|shape| add_nested(shape, schemas)),
+        Shape::Steps if schemas.contains_key(STEP) => {}
         Shape::Steps => {
-            if !schemas.contains_key(STEP) {
-                let forms: Vec<_> = STEPS.iter().flat_map(step).collect();
-                let step = json!({"description": "A step in one of its forms.", "anyOf": forms});
-                schemas.insert(STEP.to_owned(), step);
-                for row in STEPS.iter().flat_map(|kind| kind.rows) {
-                    add_nested(&row.shape, schemas);
-                }
+            let forms: Vec<_> = STEPS.iter().flat_map(step).collect();
+            let step = json!({"description": "A step in one of its forms.", "anyOf": forms});
+            schemas.insert(STEP.to_owned(), step);
+            for row in STEPS.iter().flat_map(|kind| kind.rows) {
+                add_nested(&row.shape, schemas);
             }
         }
         _ => {}

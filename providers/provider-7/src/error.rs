@@ -1,5 +1,5 @@
-//! Errors of the vendor. Its code decides before the HTTP status: several statuses share a cause, and
-//! one status several causes.
+//! Errors of the vendor. Its code decides before the HTTP status: several statuses share a cause,
+//! and one status several causes.
 
 use serde_json::Value;
 use trawl_sdk::provider::{Class, Cost, Failure, ProxyStatus, Reply, Task};

@@ -101,8 +101,8 @@ impl Provider for Browserless {
     }
 }
 
-/// Body of `/chromium/content`. With `bestAttempt` a wait that times out does not fail the page, but
-/// then the vendor conceals failed navigations too: it is set only for a wait.
+/// Body of `/chromium/content`. With `bestAttempt` a wait that times out does not fail the page,
+/// but then the vendor conceals failed navigations too: it is set only for a wait.
 fn browser_body(task: &Task, timeout: u32) -> Value {
     let goto = json!({"waitUntil": "load", "timeout": timeout});
     let mut body = json!({"url": task.url, "gotoOptions": goto});

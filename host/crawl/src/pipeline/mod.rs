@@ -61,8 +61,8 @@ impl Pipelines {
         }
     }
 
-    /// Joins the findings on the pages of an account's crawl. Uses no model: its answers are part of the
-    /// findings.
+    /// Joins the findings on the pages of an account's crawl. Uses no model: its answers are part
+    /// of the findings.
     ///
     /// # Errors
     /// A text for the caller: the analyst failed.

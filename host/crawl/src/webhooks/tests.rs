@@ -419,7 +419,8 @@ async fn the_last_failure_is_stored_for_the_owner() {
     let mut failures = Vec::new();
     // Much longer than two deliveries on one machine.
     for _ in 0..3_000 {
-        let rows = world.store.outbox_rows(&account(), PageRange::offset(9, 0));
+        let account = account();
+        let rows = world.store.outbox_rows(&account, PageRange::offset(9, 0));
         let rows = rows.await.expect("a store").rows;
         failures = rows
             .into_iter()

@@ -52,8 +52,8 @@ impl Pool {
         }
     }
 
-    /// Runs a job of this owner on the next free thread. The deadline bounds the wait for the thread, not the
-    /// job; a job that began runs to its end even if the caller is dropped.
+    /// Runs a job of this owner on the next free thread. The deadline bounds the wait for the
+    /// thread, not the job; a job that began runs to its end even if the caller is dropped.
     ///
     /// # Errors
     /// [`PoolError`].

@@ -105,8 +105,8 @@ impl Workers {
         self.extract(owner, deadline, job).await
     }
 
-    /// Resumes an analysis with the model's reply, waiting for a thread until the deadline. The step
-    /// is an answer or the next question; its time is [`CpuTime::transform`]. An answer of the
+    /// Resumes an analysis with the model's reply, waiting for a thread until the deadline. The
+    /// step is an answer or the next question; its time is [`CpuTime::transform`]. An answer of the
     /// model must have passed [`Question::check`](trawl_plugins::Question::check).
     ///
     /// # Errors

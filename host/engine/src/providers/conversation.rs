@@ -132,8 +132,8 @@ impl Conversation<'_> {
         )))
     }
 
-    /// Sends a request; one about a running job is repeated if there is no response: the job is paid
-    /// for in any case. Decision D212.
+    /// Sends a request; one about a running job is repeated if there is no response: the job is
+    /// paid for in any case. Decision D212.
     async fn send_persistently(
         &self,
         request: &Request,

@@ -280,8 +280,9 @@ impl<W> State<W> {
         self.elders.len() < n_before
     }
 
-    /// How many of so many more bytes are of the floors, and how many of the shared part. An account
-    /// whose floor does not fit any more, because others have used all of them, holds shared bytes.
+    /// How many of so many more bytes are of the floors, and how many of the shared part. An
+    /// account whose floor does not fit any more, because others have used all of them, holds
+    /// shared bytes.
     fn divided(&self, slot: usize, bytes: u64) -> (u64, u64) {
         let own = self.parts.floor - self.accounts[slot].of_floors;
         let of_floors = bytes.min(own).min(self.parts.floors - self.floors_used);

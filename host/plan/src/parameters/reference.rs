@@ -179,11 +179,10 @@ fn effect(parameter: &Parameter, has_routes: bool) -> String {
 fn nested() -> Vec<&'static Object> {
     fn add(shape: &Shape, found: &mut Vec<&'static Object>) {
         match shape {
+            Shape::Object(object) if found.iter().any(|known| known.name == object.name) => {}
             Shape::Object(object) => {
-                if !found.iter().any(|known| known.name == object.name) {
-                    found.push(object);
-                    object.rows.iter().for_each(|row| add(&row.shape, found));
-                }
+                found.push(object);
+                object.rows.iter().for_each(|row| add(&row.shape, found));
             }
             Shape::List(of) | Shape::Map(_, of) => add(of, found),
             Shape::Either(shapes) => shapes.iter().for_each(|shape| add(shape, found)),

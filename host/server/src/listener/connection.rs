@@ -341,8 +341,8 @@ impl Exchange {
         state.reader_since.or(state.body_since)
     }
 
-    /// Drops the response, with its memory and all that produces it, if its reader has been slow for
-    /// as long as `is_over` says. Returns whether it is released.
+    /// Drops the response, with its memory and all that produces it, if its reader has been slow
+    /// for as long as `is_over` says. Returns whether it is released.
     fn release_if(&self, is_over: impl Fn(Instant) -> bool) -> bool {
         let mut state = self.state();
         if state.is_released {

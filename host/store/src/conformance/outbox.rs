@@ -81,7 +81,8 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
         due.iter()
             .all(|row| row.last_failure.as_ref() == Some(&failure))
     );
-    let listed = store.outbox_rows(&account(1).id, PageRange::offset(9, 0));
+    let owner = account(1);
+    let listed = store.outbox_rows(&owner.id, PageRange::offset(9, 0));
     assert_eq!(listed.await.expect("read").rows, due);
 }
 
