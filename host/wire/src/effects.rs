@@ -550,12 +550,7 @@ type Visit<'a> = &'a mut dyn FnMut(&str, &Shape, &dyn Fn(Value) -> Value);
 
 /// Calls `visit` with every place in a request.
 fn each_place(visit: Visit<'_>) {
-    fn keys(
-        object: &'static Object,
-        path: &str,
-        wrap: &dyn Fn(Value) -> Value,
-        visit: Visit<'_>,
-    ) {
+    fn keys(object: &'static Object, path: &str, wrap: &dyn Fn(Value) -> Value, visit: Visit<'_>) {
         for row in object.rows {
             let wrap = |value: Value| {
                 wrap(Value::Object(Map::from_iter([(
@@ -566,12 +561,7 @@ fn each_place(visit: Visit<'_>) {
             place(&row.shape, &format!("{path}.{}", row.name), &wrap, visit);
         }
     }
-    fn place(
-        shape: &'static Shape,
-        path: &str,
-        wrap: &dyn Fn(Value) -> Value,
-        visit: Visit<'_>,
-    ) {
+    fn place(shape: &'static Shape, path: &str, wrap: &dyn Fn(Value) -> Value, visit: Visit<'_>) {
         visit(path, shape, wrap);
         match shape {
             Shape::Object(object) => keys(object, path, wrap, visit),
