@@ -51,8 +51,10 @@ impl Field {
     pub(crate) async fn with(config: String) -> Self {
         let turn = TURN.lock().await;
         let mut world = World::new();
-        // The first line belongs to the section `limits`, with which the fixture begins.
-        world.config = format!("memory_mib = 512\n{config}");
+        // The first line belongs to the section `limits`, with which the fixture begins. Small
+        // caches: what an attack leaves in them must not look like a leak.
+        let caches = "[cache]\nmemory_mib = 8\noutputs_mib = 8\n";
+        world.config = format!("memory_mib = 512\n{config}{caches}");
         world.descriptors_max = Some(DESCRIPTORS);
         world.allow_private = &["127.0.0.0/8"];
         let server = ServerProcess::start(world);

@@ -42,8 +42,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 const LINGERING_MAX: usize = 64;
 /// How long each of them stays open.
 const LINGER_TIME: Duration = Duration::from_secs(1);
-/// New connections that wait for others of their peers to make room; more are refused at once.
-const WAITING_MAX: usize = LINGERING_MAX;
+/// New connections that wait until others of their peers have had a moment to send a request.
+const WAITING_MAX: usize = 256;
 
 /// What new connections need.
 #[derive(Clone)]
@@ -125,13 +125,23 @@ impl Entrance {
             Ok(admitted) => return self.serve(stream, admitted),
             Err(no_room) => no_room,
         };
-        let permit = Arc::clone(&self.waiting).try_acquire_owned();
-        match (no_room.later, permit) {
-            (Some(later), Ok(permit)) => {
+        let Some(later) = no_room.later else {
+            return self.refuse(stream, peer, no_room.refused);
+        };
+        match Arc::clone(&self.waiting).try_acquire_owned() {
+            Ok(permit) => {
                 let waiting = self.clone().wait(stream, peer, later, permit);
                 self.tasks.spawn(waiting);
             }
-            _ => self.refuse(stream, peer, no_room.refused),
+            Err(_too_many) => self.enter_late(stream, peer),
+        }
+    }
+
+    /// Serves a connection that waits no longer, or refuses it.
+    fn enter_late(&self, stream: TcpStream, peer: SocketAddr) {
+        match self.connections.admit_late(peer, Instant::now()) {
+            Ok(admitted) => self.serve(stream, admitted),
+            Err(no_room) => self.refuse(stream, peer, no_room.refused),
         }
     }
 
@@ -148,10 +158,7 @@ impl Entrance {
             () = tokio::time::sleep_until(later) => {}
         }
         drop(permit);
-        match self.connections.admit_late(peer, Instant::now()) {
-            Ok(admitted) => self.serve(stream, admitted),
-            Err(no_room) => self.refuse(stream, peer, no_room.refused),
-        }
+        self.enter_late(stream, peer);
     }
 
     fn serve(&self, stream: TcpStream, admitted: Admitted) {

@@ -139,8 +139,8 @@ impl Connections {
         self.admitted(peer, Some(group), now)
     }
 
-    /// The same for a connection that has waited for a moment: others of the same peer make room
-    /// however new they are.
+    /// The same for a connection that waits no longer: others of the same peer make room however
+    /// new they are.
     ///
     /// # Errors
     /// [`NoRoom`] if all of them are at work.
