@@ -185,7 +185,7 @@ pub struct Discovered {
     text: String,
     /// The end of each link in `text`, and whether it has `nofollow`.
     links: Vec<(u32, bool)>,
-    /// Links left out because the page has too many.
+    /// Links left out because the page, or the text, has too many.
     pub n_dropped: u32,
 }
 

@@ -37,6 +37,9 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
     /// [`Self::end_crawl`].
     fn set_crawl_state<'a>(&'a self, id: &'a str, state: CrawlState) -> StoreFuture<'a, ()>;
 
+    /// Replaces the stored request of a crawl.
+    fn set_crawl_request<'a>(&'a self, id: &'a str, request: &'a str) -> StoreFuture<'a, ()>;
+
     /// Queues a parked crawl. Returns `false`, and changes nothing, if it is not parked.
     fn unpark_crawl<'a>(&'a self, id: &'a str) -> StoreFuture<'a, bool>;
 

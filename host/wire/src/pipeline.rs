@@ -16,6 +16,7 @@ use trawl_plan::{AnalystChoice, OutputPlan, PagePlan, Pipeline, PlanError, Plugi
 use super::defaults::PlanContext;
 use super::error::RequestError;
 use super::fields::{Sent, read};
+use super::left_out::LeftOut;
 use super::request::ScrapeRequest;
 use super::secrets::{hide_webhooks, without_credentials, without_marks};
 use super::values::{FormatNames, filled};
@@ -202,11 +203,14 @@ impl Extra {
         if let Some(found) = &self.found {
             // They are ignored, see `read_text`, so the crawl does not wait for them.
             without_credentials(stored);
+            let mut left_out = LeftOut::default();
+            left_out.add_urls(found.n_dropped.into());
+            left_out.put(stored);
             let text = if self.in_background {
                 let urls = text_urls::written(found, TEXT_BYTES_MAX - LISTED.len_utf8());
                 format!("{LISTED}{urls}")
             } else {
-                url_count(found.len())
+                url_count(found.len(), &left_out)
             };
             stored.insert(TEXT.to_owned(), text.into());
         }
@@ -221,19 +225,21 @@ pub fn shown_request(stored: &str, pipeline: Option<Pipeline>) -> String {
     };
     hide_webhooks(&mut object);
     without_marks(&mut object);
+    let left_out = LeftOut::take(&mut object);
     if pipeline == Some(Pipeline::CrawlText)
         && let Some(Value::String(text)) = object.get_mut(TEXT)
         && text.starts_with(LISTED)
     {
-        *text = url_count(text.lines().count());
+        *text = url_count(text.lines().count(), &left_out);
     }
     Value::Object(object).to_string()
 }
 
-fn url_count(n_urls: usize) -> String {
-    match n_urls {
-        1 => "1 URL".to_owned(),
-        n => format!("{n} URLs"),
+fn url_count(n_urls: usize, left_out: &LeftOut) -> String {
+    match (n_urls, left_out.urls) {
+        (n, Some(n_more)) => format!("{n} of {} URLs", n as u64 + n_more),
+        (1, None) => "1 URL".to_owned(),
+        (n, None) => format!("{n} URLs"),
     }
 }
 

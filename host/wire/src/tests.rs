@@ -469,6 +469,34 @@ fn a_seed_that_can_never_be_fetched_refuses_the_crawl_by_its_name() {
 }
 
 #[test]
+fn a_stored_text_says_how_many_of_its_urls_are_left_out() {
+    let context = PlanContext {
+        catalog: &FakeCatalog,
+        defaults: RequestDefaults::default(),
+    };
+    let pipeline = trawl_plan::Pipeline::CrawlText;
+    let text = |n: usize| -> String {
+        let urls = (0..n).map(|n| format!("https://a.example/{n} "));
+        urls.collect()
+    };
+    for in_background in [false, true] {
+        for (n, expected) in [(2, "2 URLs"), (100_004, "100000 of 100004 URLs")] {
+            let body = json!({"text": text(n), "run_in_background": in_background,
+                "\u{1e}left_out": {"urls": 9}});
+            let verb = Verb::Pipeline(pipeline);
+            let planned = crawl_request(body.to_string().as_bytes(), verb, context);
+            let crawl = planned.expect("a good request").crawls.remove(0);
+            let left_out = LeftOut::of(&crawl.request);
+            assert_eq!(left_out.urls, (n > 100_000).then_some(4));
+            let shown = shown_request(&crawl.request, Some(pipeline));
+            let shown: Value = serde_json::from_str(&shown).expect("an object");
+            assert_eq!(shown["text"], expected, "{in_background}");
+            assert!(shown.get("\u{1e}left_out").is_none(), "{shown}");
+        }
+    }
+}
+
+#[test]
 fn links_has_links_and_no_content() {
     let body = r#"{"url":"a.com","return_format":"markdown","chunking_alg":"words"}"#;
     let plan = plan_for(body, Verb::Links).expect("a good request");

@@ -2,6 +2,11 @@
 
 use super::*;
 
+/// What a result says of the model where none is configured.
+fn no_model() -> Value {
+    json!({"used": false, "reason": "no model is configured"})
+}
+
 #[tokio::test]
 async fn results_are_in_the_entries_of_their_pages() {
     let site = site().await;
@@ -9,8 +14,16 @@ async fn results_are_in_the_entries_of_their_pages() {
     let label = analyst_with("label", &json!({"labels": [{"label": "news"}]}), &json!({}));
     let app = TestApp::of(world(&[&contacts, &label])).await;
     for (path, key, expected) in [
-        (CONTACTS, "contacts", json!({"emails": []})),
-        (LABEL, "labels", json!({"labels": [{"label": "news"}]})),
+        (
+            CONTACTS,
+            "contacts",
+            json!({"emails": [], "model": no_model()}),
+        ),
+        (
+            LABEL,
+            "labels",
+            json!({"labels": [{"label": "news"}], "model": no_model()}),
+        ),
     ] {
         let before = app.balance();
         for path in [path.to_owned(), format!("/v1{path}")] {
@@ -71,7 +84,7 @@ async fn answers_are_one_object() {
     assert_eq!(answer["error"], Value::Null);
     assert_eq!(answer["status"], 200);
     assert_eq!(answer["url"], site.url("/"));
-    assert!(answer.get("model").is_none(), "{answer}");
+    assert_eq!(answer["model"], no_model());
     assert_costs_add_up(&answer["cost"]);
     assert_eq!(total(&answer["cost"]), paid(&app).await);
 
@@ -97,6 +110,7 @@ async fn relevant_links_are_one_object() {
     assert_deprecated(&answer);
     let answer = answer.json();
     assert_eq!(answer["content"], json!([found]));
+    assert_eq!(answer["model"], no_model());
     assert_eq!(
         (&answer["error"], &answer["status"]),
         (&json!(""), &json!(200))
@@ -177,7 +191,39 @@ async fn contacts_are_stored_and_listed() {
     let queued = app.post(CONTACTS, &[], &body).await.json();
     let id = queued["id"].as_str().unwrap().to_owned();
     let pages = app.get(&format!("/crawl/{id}/pages?follow=true")).await;
-    assert_eq!(entries(&pages)[0]["contacts"], json!({"emails": []}));
+    assert_eq!(
+        entries(&pages)[0]["contacts"],
+        json!({"emails": [], "model": no_model()})
+    );
+}
+
+#[tokio::test]
+async fn the_status_of_a_crawl_says_which_contacts_are_not_stored() {
+    let site = site().await;
+    let page = site.url("/");
+    let joined = json!({"contacts": [
+        {"kind": "email", "value": "info@site.example", "pages": [page]},
+        {"kind": "address", "value": "x".repeat(3_000), "pages": [page]},
+    ]});
+    let contacts = analyst_with("contacts", &json!({"emails": []}), &joined);
+    let app = TestApp::of(world(&[&contacts])).await;
+    let one = request(&site, json!({"limit": 1}));
+    let answer = app.post(CONTACTS, &[], &one).await;
+    assert_eq!(entries(&answer).len(), 1);
+    let id = answer.header("x-crawl-id").to_owned();
+    let shown = app.get(&format!("/crawl/{id}")).await.json();
+    let left_out = &shown["left_out"];
+    assert_eq!(left_out["contacts"], 1, "{shown}");
+    let reason = left_out["reasons"][0].as_str().unwrap();
+    assert!(reason.contains("2,048 bytes"), "{shown}");
+    // The request is shown as it was sent.
+    assert_eq!(shown["request"], one);
+    assert_eq!(app.get("/data/contacts").await.json()["count"], 1);
+
+    let answer = app.post("/crawl", &[], &one).await;
+    let id = answer.header("x-crawl-id").to_owned();
+    let shown = app.get(&format!("/crawl/{id}")).await.json();
+    assert!(shown.get("left_out").is_none(), "{shown}");
 }
 
 #[tokio::test]

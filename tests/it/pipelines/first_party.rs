@@ -61,7 +61,10 @@ async fn contacts_are_found_stored_once_and_listed() {
     assert_eq!(found["people"][0]["name"], "Anna Schmidt");
     assert_eq!(found["business"]["vat_id"], "DE123456789");
     assert_eq!(found["social"][0]["network"], "instagram");
-    assert!(found.get("model").is_none());
+    assert_eq!(
+        found["model"],
+        json!({"used": false, "reason": "no model is configured"})
+    );
 
     let listed = app.get("/data/contacts").await.json();
     let rows = listed["data"].as_array().expect("rows");

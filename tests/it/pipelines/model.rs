@@ -73,6 +73,20 @@ async fn a_reply_is_returned_and_billed_with_its_page() {
 }
 
 #[tokio::test]
+async fn a_page_without_a_question_says_that_no_model_was_used() {
+    let site = site().await;
+    let server = ModelServer::start(ScriptedReply::Content("\"me\"".to_owned())).await;
+    let silent = analyst_with("contacts", &json!({"emails": []}), &json!({"contacts": []}));
+    let app = app_with(&server, &silent, 8_192).await;
+    let answer = app.post(CONTACTS, &[], &request(&site, json!({}))).await;
+    let unused = json!({"used": false, "reason": "the analyst had no question for the model"});
+    for entry in entries(&answer) {
+        assert_eq!(entry["contacts"], json!({"emails": [], "model": unused}));
+    }
+    assert_eq!(server.asked().len(), 0);
+}
+
+#[tokio::test]
 async fn a_failing_model_costs_nothing_and_fails_no_page() {
     let site = site().await;
     for reply in [

@@ -108,6 +108,26 @@ async fn a_text_may_have_ten_megabytes_and_no_more() {
 }
 
 #[tokio::test]
+async fn urls_beyond_the_bound_are_counted_in_a_header_and_in_the_status() {
+    let site = site().await;
+    let app = TestApp::start().await;
+    let more: String = (0..100_001)
+        .map(|n| format!("https://a.example/{n}\n"))
+        .collect();
+    let text = format!("{}\n{more}", site.url("/a"));
+    let answer = app.post(TEXT, &[], &body(&text, json!({"limit": 1}))).await;
+    assert_eq!(urls(&answer), [site.url("/a")]);
+    assert_eq!(answer.header("x-left-out"), "urls=2");
+    let id = answer.header("x-crawl-id").to_owned();
+    let shown = app.get(&format!("/crawl/{id}")).await.json();
+    assert_eq!(shown["left_out"], json!({"urls": 2}));
+    assert_eq!(shown["request"]["text"], "100000 of 100002 URLs");
+
+    let answer = app.post(TEXT, &[], &body(&site.url("/a"), json!({}))).await;
+    assert_eq!(answer.header("x-left-out"), "");
+}
+
+#[tokio::test]
 async fn urls_in_a_text_get_no_secrets_and_reach_no_private_address() {
     let site = site().await;
     let mut world = World::new();

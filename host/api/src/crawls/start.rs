@@ -55,8 +55,18 @@ impl PlannedCrawls {
         slot: Option<Arc<Slot>>,
     ) -> Result<Response, ApiError> {
         let format = request.format;
+        let n_left_out = self.urls_left_out();
         let StartedCrawls { crawls, ignored } = self.start(request, slot).await?;
-        respond(format, crawls, &ignored)
+        let mut response = respond(format, crawls, &ignored)?;
+        headers::set_left_out(&mut response, n_left_out);
+        Ok(response)
+    }
+
+    /// How many URLs of the texts are beyond the limit and not crawled.
+    fn urls_left_out(&self) -> u64 {
+        let crawls = self.crawls.crawls.iter();
+        let texts = crawls.filter_map(|crawl| crawl.plan.named.as_ref());
+        texts.map(|found| u64::from(found.n_dropped)).sum()
     }
 
     /// The plan of the first crawl, and the plugins that all crawls use.

@@ -9,6 +9,7 @@ use trawl_model::StopReason;
 use trawl_model::clock::Timestamp;
 use trawl_plan::Pipeline;
 use trawl_store::CrawlState;
+use trawl_wire::LeftOut;
 
 /// State of a crawl.
 #[derive(Serialize, ToSchema)]
@@ -42,6 +43,9 @@ pub(super) struct CrawlStatus {
     /// URLs it has discovered, while it runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     urls: Option<CrawlUrls>,
+    /// What a pipeline left out because of a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_out: Option<LeftOut>,
     /// The request object with its limits, without secrets.
     #[schema(value_type = Object)]
     request: Box<RawValue>,
@@ -95,6 +99,7 @@ impl From<CrawlView> for CrawlStatus {
         });
         let pipeline = Pipeline::named(&record.verb);
         let request = trawl_wire::shown_request(&record.request, pipeline);
+        let left_out = LeftOut::of(&record.request);
         let missing_secrets = match progress.state {
             CrawlState::Parked => trawl_wire::missing_secrets(&record.request),
             _ => Vec::new(),
@@ -114,6 +119,7 @@ impl From<CrawlView> for CrawlStatus {
                 credits: progress.spent.credits_text(),
             },
             urls,
+            left_out: Some(left_out).filter(|left_out| !left_out.is_empty()),
             request: RawValue::from_string(request).unwrap_or_default(),
             created_at: record.created.unix_seconds(),
             ended_at: record.ended.map(Timestamp::unix_seconds),

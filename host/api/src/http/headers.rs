@@ -17,6 +17,13 @@ pub(crate) fn set_crawl_ids(response: &mut Response, ids: &[String]) {
     set_list(response, "x-crawl-id", ids);
 }
 
+/// Says how many URLs of a text are not crawled. Decision D221.
+pub(crate) fn set_left_out(response: &mut Response, n_urls: u64) {
+    if n_urls > 0 {
+        set_list(response, "x-left-out", &[format!("urls={n_urls}")]);
+    }
+}
+
 /// Sets the cursor from which the next request continues.
 pub(crate) fn set_next_cursor(response: &mut Response, cursor: impl Into<HeaderValue>) {
     response

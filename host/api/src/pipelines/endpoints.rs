@@ -85,7 +85,8 @@ pub(crate) async fn label(
         example = json!({"text": "See http://sample.trawl.test/tides and [the knots](http://sample.trawl.test/knots).", "limit": 10,
             "return_format": "markdown"})),
     responses(
-        (status = 200, description = "One entry per page; an empty list if the text has no URL", body = Vec<Entry>),
+        (status = 200, description = "One entry per page; an empty list if the text has no URL", body = Vec<Entry>,
+            headers(("X-Left-Out" = String, description = "`urls=n`: the text has n URLs beyond the first 100,000, which are not crawled"))),
         (status = 400, description = "A parameter is invalid; the error starts with its name",
             example = json!({"error": "text: is missing, send the text with the URLs in it"})),
         (status = 413, description = "The text exceeds 10,000,000 bytes"),

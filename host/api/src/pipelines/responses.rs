@@ -86,6 +86,8 @@ impl From<&PipelineResult> for LinksAnswer {
         if !links.get("relevant_urls").is_some_and(Value::is_array) {
             links.insert("relevant_urls".to_owned(), json!([]));
         }
+        // It has a key of its own beside the content.
+        links.remove("model");
         let error = result.failure.clone().map(|(_, error)| error);
         Self {
             content: vec![Value::Object(links)],

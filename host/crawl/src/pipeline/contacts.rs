@@ -9,8 +9,9 @@ use url::Url;
 
 use trawl_model::clock::Timestamp;
 use trawl_store::{CONTACT_PAGES_MAX, Contact};
+use trawl_wire::LeftOut;
 
-/// Most contacts of one crawl that are stored.
+/// Most contacts of one part of a crawl that are stored.
 const CONTACTS_MAX: usize = 50_000;
 /// Longest value of a contact, in bytes; contacts with longer ones are dropped.
 const VALUE_BYTES_MAX: usize = 2_048;
@@ -18,6 +19,9 @@ const VALUE_BYTES_MAX: usize = 2_048;
 const KIND_BYTES_MAX: usize = 64;
 /// Most bytes of the details of a contact; larger ones are dropped.
 const DETAILS_BYTES_MAX: usize = 16 << 10;
+/// Why contacts are left out.
+const TOO_LONG: &str = "a contact has a value of more than 2,048 bytes, or a kind of more than 64";
+const TOO_MANY: &str = "the pages of a crawl have more than 50,000 contacts for each MiB";
 
 /// A joined contact as the analyst returns it.
 #[derive(Deserialize)]
@@ -30,17 +34,25 @@ struct Joined {
     pages: Vec<String>,
 }
 
-/// The contacts of a joined result; values of another shape are dropped.
-pub(super) fn read(joined: &Value, now: Timestamp) -> Vec<Contact> {
+/// The contacts of a joined result; values of another shape are dropped. Those that are too long or
+/// too many are counted in `left_out`.
+pub(super) fn read(joined: &Value, now: Timestamp, left_out: &mut LeftOut) -> Vec<Contact> {
     let listed = joined["contacts"].as_array().map_or(&[][..], Vec::as_slice);
     let read = listed
         .iter()
         .filter_map(|contact| Joined::deserialize(contact).ok())
-        .filter(|contact| (1..=VALUE_BYTES_MAX).contains(&contact.value.len()))
-        .filter(|contact| (1..=KIND_BYTES_MAX).contains(&contact.kind.len()));
-    read.flat_map(|contact| by_domain(contact, now))
-        .take(CONTACTS_MAX)
-        .collect()
+        .filter(|contact| !contact.value.is_empty() && !contact.kind.is_empty());
+    let mut contacts = Vec::new();
+    for contact in read {
+        if contact.value.len() > VALUE_BYTES_MAX || contact.kind.len() > KIND_BYTES_MAX {
+            left_out.add_contacts(1, TOO_LONG);
+        } else {
+            contacts.extend(by_domain(contact, now));
+        }
+    }
+    left_out.add_contacts(contacts.len().saturating_sub(CONTACTS_MAX) as u64, TOO_MANY);
+    contacts.truncate(CONTACTS_MAX);
+    contacts
 }
 
 /// One row for each domain.
@@ -124,7 +136,8 @@ mod tests {
             {"kind": "nowhere", "value": "Y", "pages": ["nonsense:"]},
             {"kind": 3}, "x", null,
         ]});
-        let found = read(&joined, Timestamp(7));
+        let mut left_out = LeftOut::default();
+        let found = read(&joined, Timestamp(7), &mut left_out);
         let rows: Vec<_> = found
             .iter()
             .map(|row| (row.domain.as_str(), row.kind.as_str(), row.pages.len()))
@@ -140,6 +153,18 @@ mod tests {
             (found[2].details.as_str(), found[2].first_seen),
             ("{}", Timestamp(7))
         );
-        assert_eq!(read(&json!("no contacts"), Timestamp(7)), []);
+        assert_eq!(left_out.contacts, Some(1), "the one that is too long");
+        assert_eq!(left_out.reasons, [TOO_LONG]);
+        let none = json!("no contacts");
+        assert_eq!(read(&none, Timestamp(7), &mut left_out), []);
+    }
+
+    #[test]
+    fn contacts_beyond_the_bound_are_counted() {
+        let contact = |n: usize| json!({"kind": "email", "value": format!("{n}@a.com"), "pages": ["https://a.com/"]});
+        let contacts: Vec<_> = (0..CONTACTS_MAX + 2).map(contact).collect();
+        let mut left_out = LeftOut::default();
+        let found = read(&json!({"contacts": contacts}), Timestamp(7), &mut left_out);
+        assert_eq!((found.len(), left_out.contacts), (CONTACTS_MAX, Some(2)));
     }
 }

@@ -22,12 +22,17 @@ use trawl_plugins::{Finding, Registry};
 use trawl_store::{
     AccountId, Contact, ContactStore, CrawlStore, PageRange, Rows, Storage, StoreError,
 };
+use trawl_wire::LeftOut;
 
 pub use contacts::domain_of;
 pub use findings::{FINDINGS_BYTES_MAX, Gathered, ModelUse};
 
 /// How long a join of findings may take.
 const JOIN_TIME_MAX: Duration = Duration::from_secs(60);
+/// Why contacts are not stored, for the status of their crawl.
+const TOO_LARGE: &str = "the pages of a crawl have more than 8 MiB of contacts";
+const ACCOUNT_FULL: &str = "the account has stored as many contacts as it may";
+const INTERNAL_ERROR: &str = "internal error, see the server's log";
 
 /// Joins findings and stores contacts. Clones share the engine and the store.
 #[derive(Clone)]
@@ -113,9 +118,8 @@ impl Pipelines {
         self.store.contacts(account, domain, range).await
     }
 
-    /// Stores the contacts of a finished crawl if it extracted them and the account may store more.
-    /// `pages` and `data` have the entries of the crawl. Failures are logged: the caller has the
-    /// contacts in the entries.
+    /// Stores the contacts of a finished crawl if it extracted them, and what could not be stored for
+    /// its status. `pages` and `data` have the entries of the crawl, and those have all contacts.
     pub(crate) async fn at_end(
         &self,
         pages: &dyn CrawlStore,
@@ -129,18 +133,25 @@ impl Pipelines {
         let Some(choice) = crawl.plan.seed.output.analyst.clone() else {
             return;
         };
-        if let Err(reason) = self
+        let left_out = self
             .store_contacts(pages, data, storage, &crawl, &choice)
-            .await
-        {
-            tracing::error!(
-                crawl = crawl.id,
-                reason,
-                "could not store the contacts of a crawl"
-            );
+            .await;
+        if left_out.is_empty() {
+            return;
+        }
+        tracing::warn!(
+            crawl = crawl.id,
+            n_pages = left_out.pages,
+            n_contacts = left_out.contacts,
+            reasons = left_out.reasons.join("; "),
+            "contacts of a crawl are not stored"
+        );
+        if let Err(error) = note(pages, &crawl, &left_out).await {
+            tracing::error!(crawl = crawl.id, error = %error, "could not store what a crawl left out");
         }
     }
 
+    /// Stores the contacts of a crawl, and returns what is not stored.
     async fn store_contacts(
         &self,
         pages: &dyn CrawlStore,
@@ -148,48 +159,58 @@ impl Pipelines {
         storage: &Storage,
         crawl: &FinishedCrawl,
         choice: &AnalystChoice,
-    ) -> Result<(), String> {
-        let mut gathered = Gathered::of_crawl(pages, data, &crawl.id)
-            .await
-            .map_err(|error| error.to_string())?;
-        if gathered.is_empty() {
-            return Ok(());
-        }
-        if gathered.n_left_out > 0 {
-            let n_left_out = gathered.n_left_out;
-            tracing::warn!(
-                crawl = crawl.id,
-                n_left_out,
-                "the findings of a crawl are too large, contacts of some pages are not stored"
-            );
-        }
-        // The store merges the parts.
-        let (now, mut n_left_out, mut failure) = (self.clock.now(), 0, None);
+    ) -> LeftOut {
+        let mut left_out = LeftOut::default();
+        let mut gathered = match Gathered::of_crawl(pages, data, &crawl.id).await {
+            Ok(gathered) => gathered,
+            Err(error) => {
+                tracing::error!(crawl = crawl.id, error = %error, "could not read the pages of a crawl");
+                left_out.add_reason(INTERNAL_ERROR);
+                return left_out;
+            }
+        };
+        left_out.add_pages(gathered.n_left_out, TOO_LARGE);
+        let now = self.clock.now();
+        // The store merges the parts. If one fails, the others may succeed.
         for part in gathered.take_parts() {
+            let n_pages = part.len() as u64;
             let registry = Arc::clone(&crawl.registry);
             let joined = self.join_findings(&crawl.account, registry, choice, part);
             let joined = match joined.await {
                 Ok(joined) => joined,
-                // The other parts may succeed.
                 Err(reason) => {
-                    failure = Some(reason);
+                    left_out.add_pages(n_pages, &reason);
                     continue;
                 }
             };
-            let found = contacts::read(&joined, now);
-            let room = storage.admit(&crawl.account).await;
-            room.map_err(|refusal| refusal.to_string())?;
-            let left_out = self.store.save_contacts(&crawl.account, &found).await;
-            n_left_out += left_out.map_err(|error| error.to_string())?;
+            let found = contacts::read(&joined, now, &mut left_out);
+            let n_found = found.len() as u64;
+            if let Err(refusal) = storage.admit(&crawl.account).await {
+                left_out.add_contacts(n_found, &refusal.to_string());
+                continue;
+            }
+            match self.store.save_contacts(&crawl.account, &found).await {
+                Ok(n_dropped) => left_out.add_contacts(n_dropped, ACCOUNT_FULL),
+                Err(error) => {
+                    tracing::error!(crawl = crawl.id, error = %error, "could not store contacts");
+                    left_out.add_contacts(n_found, INTERNAL_ERROR);
+                }
+            }
         }
-        if let Some(reason) = failure {
-            return Err(reason);
-        }
-        match n_left_out {
-            0 => Ok(()),
-            n => Err(format!(
-                "{n} contacts were not stored, the account has the maximum number"
-            )),
-        }
+        left_out
+    }
+}
+
+/// Writes what a crawl left out into its record.
+async fn note(
+    pages: &dyn CrawlStore,
+    crawl: &FinishedCrawl,
+    left_out: &LeftOut,
+) -> Result<(), StoreError> {
+    let record = pages.crawl(&crawl.account, &crawl.id).await?;
+    let request = record.and_then(|record| left_out.written_into(&record.request));
+    match request {
+        Some(request) => pages.set_crawl_request(&crawl.id, &request).await,
+        None => Ok(()),
     }
 }

@@ -22,6 +22,8 @@ const STEP_TIME_MAX: Duration = Duration::from_secs(30);
 const RESERVED_CPU: Duration = Duration::from_secs(5);
 /// How long a question waits for money that other pages hold.
 const MONEY_WAIT_MAX: Duration = Duration::from_secs(5);
+/// Why the model was not used where the operator has configured none.
+const NO_MODEL: &str = "no model is configured";
 
 /// The same plan without its analyst.
 pub(super) fn without_analyst(output: &Arc<OutputPlan>) -> Arc<OutputPlan> {
@@ -31,6 +33,19 @@ pub(super) fn without_analyst(output: &Arc<OutputPlan>) -> Arc<OutputPlan> {
             analyst: None,
             ..OutputPlan::clone(output)
         }),
+    }
+}
+
+/// Adds to a finding that the model was not asked, and why. Decision D220.
+fn note_unused_model(finding: &mut Value, has_model: bool) {
+    let reason = if has_model {
+        "the analyst had no question for the model"
+    } else {
+        NO_MODEL
+    };
+    if let Some(finding) = finding.as_object_mut() {
+        let unused = || json!({"used": false, "reason": reason});
+        finding.entry("model").or_insert_with(unused);
     }
 }
 
@@ -55,11 +70,13 @@ impl AnalysedPage<'_> {
         usage: &mut Usage,
     ) -> Result<AnalystFinding, PageFailure> {
         let mut analysis = analysis;
-        let value = loop {
+        let mut has_asked = false;
+        let mut value = loop {
             let pending = match analysis {
                 Analysis::Done(value) => break value,
                 Analysis::Ask(pending) => pending,
             };
+            has_asked = true;
             match self.step(pending, usage).await {
                 Ok(next) => analysis = next,
                 Err(failure) => {
@@ -69,6 +86,10 @@ impl AnalysedPage<'_> {
             }
         };
         let choice = self.plan.output.analyst.as_ref();
+        if !has_asked {
+            let has_model = choice.is_some_and(|choice| choice.model.is_some());
+            note_unused_model(&mut value, has_model);
+        }
         Ok(AnalystFinding {
             analyst: choice.map(|choice| choice.name.clone()).unwrap_or_default(),
             value,
@@ -90,7 +111,7 @@ impl AnalysedPage<'_> {
     async fn ask(&self, question: &Question, usage: &mut Usage) -> ModelReply {
         let unavailable = |reason: String| ModelReply::Unavailable(reason);
         let Some(ai) = &self.run.engine.ai else {
-            return unavailable("no model is configured".to_owned());
+            return unavailable(NO_MODEL.to_owned());
         };
         let planned = Usage {
             ai: usage.ai + ai.max_cost_of(question),
@@ -148,5 +169,30 @@ impl AnalysedPage<'_> {
             // Without a model the plugins crate refuses questions.
             (Some(Analysis::Ask(_)) | None, None) => Ok(Value::Null),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_finding_says_why_no_model_was_used() {
+        let noted = |mut finding: Value, has_model| {
+            note_unused_model(&mut finding, has_model);
+            finding
+        };
+        let reason = |finding: &Value| finding["model"]["reason"].clone();
+        let none = noted(json!({"emails": []}), false);
+        assert_eq!(none["model"]["used"], false);
+        assert_eq!(reason(&none), NO_MODEL);
+        let unasked = noted(json!({"emails": []}), true);
+        assert_eq!(
+            reason(&unasked),
+            "the analyst had no question for the model"
+        );
+        let own = json!({"model": {"used": false, "reason": "its own"}});
+        assert_eq!(noted(own.clone(), true), own);
+        assert_eq!(noted(json!("text"), true), "text");
     }
 }

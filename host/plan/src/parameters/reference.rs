@@ -25,6 +25,7 @@ const HEADERS: &str = "
 | `X-Parameter-Hints` | for those that are not known, the known one that is closest: `webhooks.on_fnd=webhooks.on_find` |
 | `X-Request-Id` | identifies the request, also in the server's log |
 | `X-Crawl-Id` | ids of the crawls that the request started |
+| `X-Left-Out` | `urls=n`: n URLs of the text are beyond the first 100,000 and not crawled |
 | `X-Next-Cursor` | where the next page of a list begins |
 | `RateLimit-Limit`, `RateLimit-Remaining`, `RateLimit-Reset` | requests a minute, requests left, seconds until the window ends |
 | `Retry-After` | seconds to wait, with a 429 or 503 |

@@ -31,6 +31,8 @@ const ADDRESS_BYTES_MAX: usize = 16 * 1024;
 /// Other schemes (`mailto:`, `javascript:`, `data:`, `ftp:`) and e-mail addresses are skipped. A
 /// host without a scheme counts if it is clearly one: it begins with `www.`, a path follows, or its
 /// public suffix is hardly ever anything else.
+///
+/// Of more than [`ADDRESSES_MAX`] the first ones; the others are counted in `n_dropped`.
 pub fn find(text: &str) -> Discovered {
     let mut found = Found::default();
     scan::scan(text, |candidate| found.add(candidate));
@@ -53,7 +55,7 @@ pub fn written(addresses: &Discovered, bytes_max: usize) -> String {
 pub fn listed(text: &str) -> Discovered {
     let mut found = Found::default();
     let pages = |line: &&str| line.starts_with("https://") || line.starts_with("http://");
-    text.lines().filter(pages).all(|line| found.add(line));
+    text.lines().filter(pages).for_each(|line| found.add(line));
     found.list
 }
 
@@ -72,29 +74,28 @@ struct Found {
     list: Discovered,
     /// Keyed at random, so that no text can be written to make URLs collide.
     hasher: RandomState,
-    /// Hashes of the URLs in the list. Two of a hundred thousand collide in one text of many
-    /// millions.
+    /// Hashes of the URLs of the text, in the list or not. Two of a million collide in one text of
+    /// many millions.
     known: FxHashSet<u64>,
 }
 
 impl Found {
-    /// `false` once the list is full.
-    fn add(&mut self, candidate: &str) -> bool {
+    /// Adds a URL, or counts it once the list is full.
+    fn add(&mut self, candidate: &str) {
         if candidate.len() > ADDRESS_BYTES_MAX {
-            return true;
+            return;
         }
         let Some(url) = plain(candidate).or_else(|| normal(candidate)) else {
-            return true;
+            return;
         };
         if !self.known.insert(self.hasher.hash_one(page(&url))) {
-            return true;
+            return;
         }
-        if self.list.len() == ADDRESSES_MAX {
+        if self.list.len() < ADDRESSES_MAX {
+            self.list.push(&url, false);
+        } else {
             self.list.n_dropped = self.list.n_dropped.saturating_add(1);
-            return false;
         }
-        self.list.push(&url, false);
-        true
     }
 }
 

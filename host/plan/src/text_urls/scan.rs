@@ -24,9 +24,8 @@ const OTHER_SCHEMES: [&str; 10] = [
     "magnet",
 ];
 
-/// Passes every candidate to `take`, as an absolute URL with its scheme, until that returns
-/// `false`.
-pub(super) fn scan(text: &str, mut take: impl FnMut(&str) -> bool) {
+/// Passes every candidate to `take`, as an absolute URL with its scheme.
+pub(super) fn scan(text: &str, mut take: impl FnMut(&str)) {
     let bytes = text.as_bytes();
     let mut floor = 0;
     let mut at = 0;
@@ -36,10 +35,8 @@ pub(super) fn scan(text: &str, mut take: impl FnMut(&str) -> bool) {
             b':' => at_colon(text, floor, mark),
             _ => at_dot(text, floor, mark),
         };
-        if let Some(candidate) = seen.candidate
-            && !take(&candidate)
-        {
-            return;
+        if let Some(candidate) = seen.candidate {
+            take(&candidate);
         }
         at = seen.end.max(mark + 1);
         // A colon without meaning may still follow a host: only what was taken is excluded.

@@ -249,6 +249,15 @@ fn hostile_texts_take_one_pass() {
 }
 
 #[test]
+fn urls_beyond_the_bound_are_counted_once() {
+    let lines = (0..ADDRESSES_MAX + 3).map(|n| format!("https://a.example/{n}\n"));
+    let last = ADDRESSES_MAX + 2;
+    let repeats = format!("https://a.example/0 http://a.example/{last}#x");
+    let found = find(&(lines.collect::<String>() + &repeats));
+    assert_eq!((found.len(), found.n_dropped), (ADDRESSES_MAX, 3));
+}
+
+#[test]
 fn a_list_is_read_as_it_was_written_within_its_size() {
     let found = find("https://a.example/x. http://b.example/(y), https://c.example/?z=1;");
     let text = written(&found, usize::MAX);

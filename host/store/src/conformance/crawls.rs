@@ -128,6 +128,26 @@ pub(crate) async fn only_a_parked_crawl_is_queued_again(store: &dyn CrawlStore) 
     assert_eq!(state().await, Some(CrawlState::Ended));
 }
 
+pub(crate) async fn a_replaced_request_is_counted_with_its_bytes(store: &dyn CrawlStore) {
+    with_crawls(store, &[crawl("a", 10), crawl("b", 20)]).await;
+    let stored = async || {
+        let stored = store.save_crawl_progress("a", &Progress::default()).await;
+        stored.expect("the store works")
+    };
+    let before = stored().await;
+    let request = r#"{"url":"https://example.com","größe":7}"#;
+    let replaced = store.set_crawl_request("a", request).await;
+    replaced.expect("replaced");
+    let n_more = request.len() - crawl("a", 10).request.len();
+    assert_eq!(stored().await - before, n_more as u64);
+    let expected = CrawlRecord {
+        request: request.to_owned(),
+        ..crawl("a", 10)
+    };
+    assert_eq!(found(store, "a").await, Some(expected));
+    assert_eq!(found(store, "b").await, Some(crawl("b", 20)));
+}
+
 pub(crate) async fn the_first_end_of_a_crawl_stays(store: &dyn CrawlStore) {
     with_crawls(store, &[crawl("a", 10)]).await;
     for (stop, at) in [(StopReason::Cancelled, 30), (StopReason::Completed, 40)] {

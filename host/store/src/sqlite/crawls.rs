@@ -58,6 +58,13 @@ impl CrawlStore for SqliteStore {
         })
     }
 
+    fn set_crawl_request<'a>(&'a self, id: &'a str, request: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            set_request(writer.connection(), id, request).await
+        })
+    }
+
     fn unpark_crawl<'a>(&'a self, id: &'a str) -> StoreFuture<'a, bool> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
@@ -243,6 +250,23 @@ async fn set_state(
         .await
         .map_err(failed_to(WRITING))
         .map(drop)
+}
+
+async fn set_request(
+    connection: &mut SqliteConnection,
+    id: &str,
+    request: &str,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE crawls SET request = ?1,
+         stored_bytes = stored_bytes + octet_length(?1) - octet_length(request) WHERE id = ?2",
+    )
+    .bind(request)
+    .bind(id)
+    .execute(connection)
+    .await
+    .map_err(failed_to(WRITING))
+    .map(drop)
 }
 
 async fn unpark(connection: &mut SqliteConnection, id: &str) -> Result<bool, StoreError> {
