@@ -208,7 +208,7 @@ impl Needs {
     /// Every condition with its words.
     const PHRASES: [(Self, &'static str); 17] = [
         (Self::PAID, "not in the Unlimited plan"),
-        (Self::TEXT, "with a format made of the page's text"),
+        (Self::TEXT, "with a format of the page's text"),
         (Self::HTML, "with the format `html`"),
         (
             Self::BODY,
@@ -223,10 +223,13 @@ impl Needs {
         (Self::POOL, "if such a pool is configured"),
         (
             Self::STORABLE,
-            "without `headers`, `cookies`, scripts, steps and screenshot",
+            "without `headers`, `cookies`, scripts, steps or a screenshot",
         ),
         (Self::PLAIN, "unless `request` is `browser`"),
-        (Self::OWN_BROWSER, "on pages that the own browser rendered"),
+        (
+            Self::OWN_BROWSER,
+            "on pages that Trawl's own browser rendered",
+        ),
         (Self::JAVASCRIPT, "on rendered pages"),
         (Self::OWN_STACK, "on pages that no provider served"),
         (Self::HTTP_ANSWER, "on pages that plain HTTP served"),
