@@ -1,4 +1,4 @@
-//! The statuses of page entries and of HTTP answers, with what to do about each.
+//! The statuses of page entries and of HTTP responses, with what to do about each.
 
 /// A status with its meaning.
 #[derive(Clone, Copy, Debug)]
@@ -9,7 +9,7 @@ pub struct Status {
     pub meaning: &'static str,
     /// What to do.
     pub advice: &'static str,
-    /// The causes that share the number, by the text of `error`; empty if there is one.
+    /// The causes that share the number, told apart by `error`; empty if there is only one.
     pub causes: &'static [Cause],
 }
 
@@ -35,8 +35,8 @@ const fn cause(meaning: &'static str, advice: &'static str) -> Cause {
     Cause { meaning, advice }
 }
 
-/// Statuses of page entries without an answer of their site. They are never the status of an HTTP
-/// answer.
+/// Statuses of page entries whose site sent no response. They are never the status of an HTTP
+/// response.
 pub const STATUSES: &[Status] = &[
     status(
         310,
@@ -114,7 +114,7 @@ pub const STATUSES: &[Status] = &[
     ),
 ];
 
-/// Statuses of HTTP answers. Errors are JSON objects with an `error`.
+/// Statuses of HTTP responses. Errors are JSON objects with an `error`.
 pub(super) const ANSWERS: &[Status] = &[
     status(
         200,

@@ -1,8 +1,8 @@
 //! The listener: accepts connections, bounds how many there are and how long each may wait for its
 //! peer, and serves HTTP/1.1 and HTTP/2 on them. Decision D160, Decision D161.
 //!
-//! Nobody can keep others out by holding connections: a connection that waits for its peer makes
-//! room for a new one, those of the peer that holds most of them first (`table`).
+//! No client can lock others out by holding connections: a connection that waits for its peer makes
+//! room for a new one, those of the peer with the most connections first (`table`).
 
 mod access_log;
 mod connection;
@@ -35,14 +35,14 @@ use table::{Admitted, Connections, Refused};
 
 /// How often connections are checked for expired time-outs: their precision.
 const SWEEP_PERIOD: Duration = Duration::from_millis(500);
-/// Pause after an accept that failed for want of descriptors or memory: an immediate retry would
+/// Pause after an accept that failed for lack of descriptors or memory: an immediate retry would
 /// fail again and keep a processor busy.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Refused connections that stay open until the peer has read the refusal; more are closed at once.
 const LINGERING_MAX: usize = 64;
 /// How long each of them stays open.
 const LINGER_TIME: Duration = Duration::from_secs(1);
-/// New connections that wait for others of their peers to make room; more are refused at once.
+/// New connections that wait for others of the same peer to make room; more are refused at once.
 const WAITING_MAX: usize = LINGERING_MAX;
 
 /// What new connections need.
@@ -135,7 +135,7 @@ impl Entrance {
         }
     }
 
-    /// Tries once more at this time to serve a connection, and else refuses it.
+    /// Tries once more at this time to serve a connection, otherwise refuses it.
     async fn wait(
         self,
         stream: TcpStream,
@@ -165,7 +165,7 @@ impl Entrance {
     }
 
     /// Answers 503. The connection stays open for a moment if possible: a peer that is still
-    /// sending when it closes never sees the answer.
+    /// sending when it closes never sees the response.
     fn refuse(&self, stream: TcpStream, peer: SocketAddr, refused: Refused) {
         let reason = refused.name();
         metrics::counter!("trawl_connections_refused_total", "reason" => reason).increment(1);

@@ -7,10 +7,10 @@ use crate::render::WINDOW_SIDE_MAX;
 
 const NOTHING: Needs = Needs::NOTHING;
 const PAGES: Routes = Routes::PAGES;
-/// Only the server's own browser does it: a request with it asks no provider, or the provider does
-/// not know how.
+/// Only the server's own browser supports it: a request with it uses no provider, or the provider
+/// ignores it.
 const OWN: Needs = Needs::BROWSER.and(Needs::OWN_BROWSER);
-/// The server's own browser does it, and so do some providers.
+/// The server's own browser supports it, and so do some providers.
 const ANY: Needs = Needs::BROWSER.and(Needs::JAVASCRIPT);
 
 const SIDE: Shape = Shape::Count(Range {

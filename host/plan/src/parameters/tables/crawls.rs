@@ -1,4 +1,4 @@
-//! What a crawl visits, how fast, and whom it informs.
+//! What a crawl visits, how fast, and which events it sends.
 
 use super::time;
 use crate::crawl::IN_FLIGHT_MAX;
@@ -7,9 +7,9 @@ use crate::parameters::row::{Object, Parameter, Range, Shape};
 
 const NOTHING: Needs = Needs::NOTHING;
 const CRAWLS: Routes = Routes::CRAWLS;
-/// The answer of these is the joined result, so there is no background crawl.
+/// These return the joined result, so they cannot run in the background.
 const JOINED: Routes = Routes::QA.and(Routes::FILTER_LINKS);
-/// The pages of a crawl at once, as a bound of a number.
+/// The range of the number of pages in flight.
 const AT_ONCE: Range = Range {
     least: 1,
     most: IN_FLIGHT_MAX as u64,

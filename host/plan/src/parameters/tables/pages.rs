@@ -6,7 +6,8 @@ use crate::parameters::row::{Choice, Object, Parameter, Range, Shape};
 
 const NOTHING: Needs = Needs::NOTHING;
 const PAGES: Routes = Routes::PAGES;
-/// The URLs of `crawl-text` come from a text, whose hosts must not get what is the caller's own.
+/// The URLs of `crawl-text` come from a text, and their hosts must not get the caller's headers and
+/// cookies.
 const NAMED: Routes = PAGES.without(Routes::CRAWL_TEXT);
 /// `/screenshot` and `/unblocker` always use a browser.
 const CHOOSES_ENGINE: Routes = Routes::SCRAPE.and(Routes::CRAWLS);
