@@ -17,7 +17,7 @@ use super::job::Job;
 use super::lock;
 use super::webhooks::{Event, Webhooks};
 
-/// URLs in one transaction: the ledger shares the writer, and must not wait longer than some 10 ms.
+/// URLs in one transaction: the ledger shares the writer, and must not wait much longer than 10 ms.
 const URLS_AT_ONCE: usize = 4_000;
 
 /// A page to be stored.
@@ -104,7 +104,7 @@ impl Batch {
         self.progress.counts
     }
 
-    /// Does what is not done yet. Returns the bytes that the account has stored now.
+    /// Runs the steps that are not done yet. Returns how many bytes the account has stored.
     pub(super) async fn store(&mut self, job: &Job, sinks: &Sinks) -> Result<u64, StoreError> {
         while let Some(progress) = self.ahead.front() {
             let saved = sinks.store.save_crawl_progress(&job.id, progress);
@@ -162,8 +162,8 @@ impl Batch {
 }
 
 /// Batches of [`URLS_AT_ONCE`] rows that are stored ahead of the pages, and the rows that are
-/// stored with them. Numbers are stored without gaps, so a completed page is stored ahead as
-/// waiting, and with its entry as done.
+/// stored with them. The numbers of URLs have no gaps in the store, so the row of a completed page
+/// is stored ahead as waiting, and again as done with its entry.
 fn split(urls: &[UrlRow]) -> (Vec<Vec<UrlRow>>, Vec<UrlRow>) {
     let n_ahead = urls.len().saturating_sub(1) / URLS_AT_ONCE * URLS_AT_ONCE;
     let (ahead, rest) = urls.split_at(n_ahead);

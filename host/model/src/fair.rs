@@ -107,7 +107,8 @@ impl State {
         own.waiting.push_back((number, sender));
     }
 
-    /// Takes a permit for the owner who is next, if there is one: the call that gets it.
+    /// Takes a permit for the next waiting owner, if there is one, and returns the call that gets
+    /// it.
     fn next(&mut self, per_owner: usize) -> Option<(Arc<str>, oneshot::Sender<FairPermit>)> {
         if self.free == 0 {
             return None;

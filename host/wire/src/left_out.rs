@@ -1,5 +1,5 @@
-//! What a crawl left out because of a limit. It is stored within the request object of the crawl, so
-//! it is there as long as the crawl is. Decision D222.
+//! What a crawl left out because of a limit. It is stored within the request object of the crawl,
+//! so it is there as long as the crawl is. Decision D222.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -118,8 +118,9 @@ impl Pipelines {
         self.store.contacts(account, domain, range).await
     }
 
-    /// Stores the contacts of a finished crawl if it extracted them, and what could not be stored for
-    /// its status. `pages` and `data` have the entries of the crawl, and those have all contacts.
+    /// Stores the contacts of a finished crawl if it extracted them, and what could not be stored
+    /// for its status. `pages` and `data` have the entries of the crawl, and those have all
+    /// contacts.
     pub(crate) async fn at_end(
         &self,
         pages: &dyn CrawlStore,

@@ -1,4 +1,4 @@
-//! What pages are likely to cost: what their hosts' last pages consumed.
+//! Expected costs of pages, from what recent pages of their hosts consumed.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use rustc_hash::FxHasher;
 use trawl_model::lru::Lru;
 use trawl_model::{Nanodollars, Usage};
 
-/// Bytes of memory for hosts: about 15,000 of them.
+/// Memory for hosts in bytes, enough for about 15,000.
 const MEMORY_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// A page that consumed less than expected lowers the expectation by this part of the difference:
-/// one large page is forgotten after a dozen of small ones.
+/// one large page is forgotten after a dozen small ones.
 const DECAY: u64 = 4;
-/// Expected of the first page by plain HTTP: most pages are smaller.
+/// Expected consumption of a first page over plain HTTP: most pages are smaller.
 const FIRST_BY_HTTP: (u64, Duration) = (256 * 1024, Duration::from_millis(500));
-/// Expected of the first rendered page, with its scripts and images.
+/// Expected consumption of a first rendered page, with its scripts and images.
 const FIRST_RENDERED: (u64, Duration) = (3 * 1024 * 1024, Duration::from_secs(5));
-/// The least that is expected of any page.
+/// Minimum expectation for any page.
 const LEAST: (u64, Duration) = (4 * 1024, Duration::from_millis(50));
 
-/// What loads a page.
+/// The engine that loads a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Loader {
     /// Plain HTTP.
@@ -32,7 +32,7 @@ pub(crate) enum Loader {
     Browser,
 }
 
-/// What pages of known hosts consumed. One for the whole server, whoever paid for them.
+/// What recent pages of known hosts consumed. One for the whole server, whichever account paid.
 #[derive(Debug)]
 pub struct CostMemory(Lru<u64, Consumption>);
 
@@ -79,7 +79,7 @@ impl CostMemory {
         }
     }
 
-    /// Remembers what a page consumed.
+    /// Records what a page consumed.
     pub(crate) fn note(&self, host: &str, loader: Loader, run: &RunCosts, usage: &Usage) {
         run.of(loader).note(usage);
         let key = key(host, loader);
@@ -110,7 +110,7 @@ impl Consumption {
         (cpu > 0).then_some((n_bytes, Duration::from_micros(cpu)))
     }
 
-    /// Two pages that end at the same moment may count as one: this is an expectation.
+    /// Two pages that end at the same moment may count as one, which an expectation can bear.
     fn note(&self, usage: &Usage) {
         let cpu = (usage.compute + usage.transform).as_micros();
         let cpu = u64::try_from(cpu).unwrap_or(u64::MAX).max(1);
@@ -129,7 +129,7 @@ impl Consumption {
     }
 }
 
-/// Two hosts with the same key share an expectation, nothing else.
+/// Two hosts with the same key share an expectation and nothing else.
 fn key(host: &str, loader: Loader) -> u64 {
     let mut hasher = FxHasher::default();
     (host, loader).hash(&mut hasher);

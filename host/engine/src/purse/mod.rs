@@ -1,9 +1,9 @@
-//! The money of one page, from its turn at its host to its charge.
+//! The money of one page, from its permit to contact the host to its charge.
 //!
-//! A page reserves what it is likely to cost once it may contact its host, and more as it turns out
-//! to cost more. It gives the money back before it waits for its host again. So pages that wait for
-//! a host hold no money, and many pages share a small ceiling.
-//! A page that a cap cannot pay ends with a text that names the cap.
+//! Once a page may contact its host, it reserves its expected cost, and more when it turns out to
+//! cost more. It releases the reservation before it waits for its host again, so pages that wait
+//! for a host hold no money and many pages can share a small ceiling. A page that a cap does not
+//! cover fails with an error that names the cap.
 
 mod costs;
 #[cfg(test)]
@@ -54,7 +54,7 @@ pub enum PaidBy<'a> {
     Nobody,
 }
 
-/// What a page's cost is expected from.
+/// What the expected cost of a page is derived from: earlier pages of its host and of its run.
 #[derive(Clone, Debug, Default)]
 pub struct Expectations {
     pub(crate) hosts: Arc<CostMemory>,
@@ -69,11 +69,12 @@ pub struct Purse<'a> {
     tariff: Tariff,
     /// The page's own ceiling.
     ceiling: Nanodollars,
-    /// The least to reserve at first, if more is known than what other pages cost.
+    /// Minimum of the first reservation, for a page that was refused before because it needed this
+    /// much.
     least: Nanodollars,
     host: &'a str,
     url: &'a str,
-    /// Until when the page waits for money.
+    /// When the page stops waiting for money.
     deadline: Instant,
     /// Whether a provider was asked for the page, which may have to be paid for it.
     is_provider_asked: AtomicBool,
@@ -84,9 +85,9 @@ pub struct Purse<'a> {
 struct State {
     reservation: Option<Reservation>,
     refusal: Option<FundsError>,
-    /// Whether less was left than the page was likely to cost.
+    /// Whether less money was left at the start than the page was expected to cost.
     began_short: bool,
-    /// What the page waits for in all, and why it has to.
+    /// The total that the page waits for, and the error that made it wait.
     awaited: Option<(Nanodollars, FundsError)>,
 }
 
@@ -95,7 +96,7 @@ struct State {
 pub(crate) enum Unready {
     /// Pages in flight hold the money that is left: [`Purse::released`] tells when to try again.
     Wait,
-    /// No money will do.
+    /// The page cannot be paid, even if pages in flight release their money.
     Refused(PageFailure),
 }
 
@@ -122,7 +123,7 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// The purse of something that is made without fetching a page.
+    /// The purse of a result that is produced without fetching a page.
     pub(crate) fn without_page(
         payer: &'a Payer,
         tariff: Tariff,
@@ -165,8 +166,8 @@ impl<'a> Purse<'a> {
         Self { least, ..self }
     }
 
-    /// Reserves what the page is likely to cost when it is loaded in this way. Does not wait for
-    /// money, because the page holds the right to contact its host.
+    /// Reserves the expected cost of loading the page in this way. Does not wait for money, because
+    /// the page holds a permit for its host.
     pub(crate) async fn open(
         &self,
         loader: Loader,
@@ -175,7 +176,7 @@ impl<'a> Purse<'a> {
         let likely = self.likely(loader, pool_price);
         let mut state = self.state.lock().await;
         if let Some(reservation) = &mut state.reservation {
-            // Another way to load the page. If there is not so much, it may still be enough.
+            // Another way to load the page. If less than expected is left, it may still be enough.
             let now = Instant::now().into();
             let _more = reservation.grow(likely, likely, now).await;
             return Ok(());
@@ -297,7 +298,7 @@ impl<'a> Purse<'a> {
         let Some(reservation) = &mut state.reservation else {
             return Ok(self.ceiling);
         };
-        // In steps of half as much again, so that a large page needs few.
+        // Grows by half each time, so that a large page needs few steps.
         let half = Nanodollars(needed.0 / 2);
         let preferred = needed.saturating_add(half).min(self.ceiling);
         let grown = reservation.grow(needed, preferred, deadline).await;
@@ -311,8 +312,8 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// As [`Self::cover`], for something that the page can do without: it waits until `wait_until`
-    /// only, and a refusal does not end the page.
+    /// Like [`Self::cover`], for something optional: waits no longer than `wait_until`, and a
+    /// refusal does not fail the page.
     ///
     /// # Errors
     /// The cap that does not allow it.
@@ -335,7 +336,7 @@ impl<'a> Purse<'a> {
         self.is_provider_asked.store(true, Ordering::Relaxed);
     }
 
-    /// The most that the page may cost as far as is known now; its reservation decides.
+    /// Upper bound of the page's cost as far as is known now; only a reservation is binding.
     pub(crate) fn spendable(&self) -> Nanodollars {
         let balance = |payer: &Payer| match self.tariff {
             Tariff::PayAsYouGo(_) => payer.billing.funds(&payer.account).balance,
@@ -372,7 +373,7 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// Remembers what the page consumed, for the expectation of the next ones.
+    /// Records what the page consumed, for the expected cost of later pages.
     pub(crate) fn note(&self, loader: Loader, usage: &Usage) {
         let Expectations { hosts, run } = &self.expectations;
         hosts.note(self.host, loader, run, usage);
@@ -383,7 +384,7 @@ impl<'a> Purse<'a> {
         self.state.lock().await.refusal
     }
 
-    /// Whether less was left at its begin than a page like this one is likely to cost.
+    /// Whether less money was left at the start than a page like this one is expected to cost.
     pub async fn began_short(&self) -> bool {
         self.state.lock().await.began_short
     }

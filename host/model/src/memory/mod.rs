@@ -1,35 +1,37 @@
 //! The memory budget of the server: what bodies, documents, outputs and answers in flight may
 //! hold together, shared fairly among accounts.
 //!
-//! Whoever is about to hold bytes takes them from the budget first, in steps of [`STEP_BYTES`],
+//! Code that is about to hold bytes takes them from the budget first, in steps of [`STEP_BYTES`],
 //! and gives them back by dropping a [`MemoryLease`]. The budget has three parts:
-//! - an eighth for *floors*: what every account may hold without regard to others (4 MiB, or a
-//!   64th of the part if that is less), so that a small account never waits. When many accounts
-//!   have used the part up, floors of further ones are shared bytes;
+//! - an eighth for *floors*: what every account may hold whatever others hold (4 MiB, or a 64th of
+//!   this part if that is less), so that a small account never waits. When many accounts have used
+//!   this part up, further accounts take their floors from the shared part;
 //! - a quarter as the *reserve* of elders, see below;
 //! - the rest is shared by a dynamic threshold (Choudhury and Hahne, "Dynamic Queue Length
 //!   Thresholds for Shared-Memory Packet Switches", 1998): beyond its floor an account may hold as
-//!   much as is still free afterwards. Alone that is half of it, with n others that want as much 1
-//!   in n + 2, and however many come there is something left for the next.
+//!   much as is still free afterwards. An account on its own gets half of it, n + 1 accounts that
+//!   want as much as they can get have 1 / (n + 2) each, and something is always left for the next
+//!   one.
 //!
-//! An account at its share waits, in the order of its pages; others do not. What an account gives
-//! back goes to the waiting account that holds least.
+//! The pages of an account at its share wait, oldest first; other accounts do not. Bytes that are
+//! given back go to the waiting account that holds least.
 //!
-//! No deadlock: pages that hold bytes and wait for more could block each other if each waited for
-//! the rest. So the oldest waiting page of an account becomes an *elder*: it draws from the
-//! reserve, which regular grants cannot touch, up to the most that one page holds
-//! ([`PAGE_BYTES_MAX`]); the reserve has that much for each elder, and nobody else draws it. So an
-//! elder never waits, ends within its page's time, and the next page becomes elder. It does not
-//! have to wait for the reader of the outcome: an elder *resigns* once its page is finished (its
-//! last [`PageMemory`] is dropped). What it drew is then of its account, if the shared part has
-//! room for it, and else the page stays elder until there is room or the outcome is sent. Until
-//! the outcome is sent its account has no other elder. So one account with slow readers does not
-//! stop the pages of others; and a wait longer than [`WAIT_MAX`] ends with an error, which fails
-//! that page alone.
+//! No deadlock: pages that hold bytes and wait for more could block each other for ever. So the
+//! oldest waiting page of an account becomes an *elder*. It draws from the reserve, which regular
+//! grants cannot touch, up to the maximum of one page ([`PAGE_BYTES_MAX`]). The reserve has that
+//! much for each elder, so an elder never waits and ends within its page's time; then the next page
+//! becomes an elder.
+//!
+//! An elder *resigns* once its page is finished (its last [`PageMemory`] is dropped), even if the
+//! outcome has not been read yet. What it drew then counts as shared bytes of its account if the
+//! shared part has room; otherwise the page stays an elder until there is room or the outcome is
+//! sent. Until the outcome is sent, the account has no other elder, so an account with slow readers
+//! does not stop the pages of others. A wait longer than [`WAIT_MAX`] ends with an error, which
+//! fails that page alone.
 //!
 //! Bytes that exist before their number is known (outputs, answers, what a browser sent) are
-//! *recorded*: they count, so that the account waits before it makes more, but nobody waits while
-//! holding them. Their number is bounded by the threads and tabs that make them.
+//! *recorded*: they count, so that the account waits before it produces more, but recording them
+//! never waits. Their number is bounded by the number of threads and tabs that produce them.
 
 mod state;
 
@@ -118,7 +120,7 @@ pub enum MemoryError {
     Waited(Duration),
 }
 
-/// Whoever waits for bytes: where they are sent, and for whom.
+/// A call that waits for bytes: for which page, and where its lease is sent.
 struct Waiter {
     memory: Page,
     sender: oneshot::Sender<MemoryLease>,
@@ -131,7 +133,7 @@ struct Waiting<'a> {
     granted: oneshot::Receiver<MemoryLease>,
 }
 
-/// Bytes with the lease that they hold.
+/// Bytes together with their lease.
 struct Leased<B> {
     bytes: B,
     _lease: MemoryLease,
@@ -191,8 +193,8 @@ impl MemoryBudget {
         }
     }
 
-    /// Serves those who wait, as far as there is room. The lock is not held while a grant is
-    /// handed over: one that nobody takes any more comes back by its drop.
+    /// Grants bytes to waiting calls as far as there is room. The lock is not held while a lease is
+    /// sent: one whose receiver is gone is given back when it is dropped.
     fn serve_waiting(&self) {
         loop {
             let Some((waiter, grant)) = self.state().next() else {
@@ -237,7 +239,7 @@ impl Drop for Account {
 }
 
 impl PageMemory {
-    /// A lease of nothing yet.
+    /// An empty lease.
     pub fn lease(&self) -> MemoryLease {
         MemoryLease {
             memory: self.0.0.clone(),
@@ -378,7 +380,7 @@ impl Drop for Waiting<'_> {
         let (budget, slot) = (self.memory.budget(), self.memory.slot());
         let left = budget.state().leave(slot, self.place);
         if left.is_some() {
-            // Whoever stood behind may be served now.
+            // Calls behind it in the queue may be served now.
             budget.serve_waiting();
         }
     }

@@ -10,7 +10,7 @@ const FLOOR_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// The parts of the budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parts {
-    /// What every account may hold without regard to others.
+    /// What every account may hold whatever others hold.
     pub(super) floor: u64,
     /// What all floors together may hold.
     pub(super) floors: u64,
@@ -34,7 +34,7 @@ pub(super) struct Grant {
 /// Place of a waiter in its account's queue: the age of its page, then the order of asking.
 pub(super) type Place = (u64, u64);
 
-/// The budget and what each account holds. `W` is what a waiter leaves behind.
+/// The budget and what each account holds. `W` is the value that is queued for a waiter.
 #[derive(Debug)]
 pub(super) struct State<W> {
     parts: Parts,
@@ -53,7 +53,7 @@ pub(super) struct State<W> {
 #[derive(Debug)]
 struct Account<W> {
     held: u64,
-    /// What of it is of the floors; the rest is of the shared part.
+    /// How much of it is from the floors; the rest is from the shared part.
     of_floors: u64,
     waiting: BTreeMap<Place, (u64, W)>,
 }
@@ -64,7 +64,7 @@ struct Elder {
     slot: usize,
     page: u64,
     drawn: u64,
-    /// Whether it waits for nothing more.
+    /// Whether its page takes no more bytes.
     is_finished: bool,
 }
 
@@ -188,7 +188,7 @@ impl<W> State<W> {
         }
     }
 
-    /// A page waits for nothing more. Returns whether it resigns as an elder.
+    /// A page takes no more bytes. Returns whether it resigns as an elder.
     pub(super) fn finish(&mut self, page: u64) -> bool {
         let elder = self.elders.iter_mut().find(|elder| elder.page == page);
         let Some(elder) = elder else {
@@ -263,9 +263,9 @@ impl<W> State<W> {
         Some(drawn)
     }
 
-    /// Elders that wait for nothing more resign, as far as the shared part has room for what they
-    /// drew: it is of their accounts from then on, whatever those hold already. Returns whether one
-    /// did.
+    /// Elders whose pages take no more bytes resign, as far as the shared part has room for what
+    /// they drew: from then on it counts for their accounts, whatever those hold already. Returns
+    /// whether one did.
     fn resign(&mut self) -> bool {
         let n_before = self.elders.len();
         for elder in std::mem::take(&mut self.elders) {
@@ -280,8 +280,8 @@ impl<W> State<W> {
         self.elders.len() < n_before
     }
 
-    /// How many of so many more bytes are of the floors, and how many of the shared part. An
-    /// account whose floor does not fit any more, because others have used all of them, holds
+    /// How many of so many more bytes are from the floors, and how many from the shared part. An
+    /// account whose floor does not fit any more, because others have used the floors up, holds
     /// shared bytes.
     fn divided(&self, slot: usize, bytes: u64) -> (u64, u64) {
         let own = self.parts.floor - self.accounts[slot].of_floors;

@@ -1,4 +1,4 @@
-//! The parameters of a request that have no effect, as its answer names them.
+//! The parameters of a request that have no effect, as the response names them.
 
 /// Most names of one request, and most bytes of one: the caller chooses the names.
 const NAMES_MAX: usize = 64;

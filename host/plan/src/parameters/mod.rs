@@ -1,10 +1,9 @@
-//! What a request may say: every parameter with its shape, default, range, and where it has an
-//! effect.
+//! The parameters of requests: each with its shape, default, range, and where it has an effect.
 //!
-//! The tables are the only description. From them come the check of a request object (types,
-//! unknown keys, the closest right name), the names in `X-Ignored-Parameters` and in a page's
-//! `metadata.ignored`, and `docs/reference.md`. A field that the wire format reads is in a row, and
-//! a row is a field that it reads: a test of the wire crate compares them.
+//! The tables are the single source. From them come the check of a request object (types, unknown
+//! keys, the closest right name), the names in `X-Ignored-Parameters` and in a page's
+//! `metadata.ignored`, and `docs/reference.md`. Every field that the wire format reads has a row,
+//! and every row is such a field: a test of the wire crate compares them.
 
 mod ignored;
 mod nearest;

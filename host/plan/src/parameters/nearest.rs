@@ -7,8 +7,8 @@ const COMPARED_BYTES_MAX: usize = 48;
 /// Names of fewer letters may differ in one letter, longer ones in two.
 const SHORT_BYTES: usize = 6;
 
-/// The row that a wrong name most probably means: it differs in case and separators only, is a
-/// known mistake, or differs in a letter or two. None if several are equally close.
+/// The row that a wrong name most probably means: the name differs only in case and separators, is
+/// a known mistake, or differs in a letter or two. `None` if several are equally close.
 pub fn nearest(
     name: &str,
     rows: impl Iterator<Item = &'static Parameter>,
@@ -28,7 +28,7 @@ pub fn nearest_name<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Opt
     closest(name, named, |a, b| a == b)
 }
 
-/// What belongs to the closest name. One that is marked must be the same.
+/// The value of the closest name. A marked name must match exactly.
 fn closest<'a, T>(
     name: &str,
     named: impl Iterator<Item = ((&'a str, bool), T)>,
@@ -68,7 +68,7 @@ fn folded(name: &str) -> Vec<u8> {
     letters.map(|byte| byte.to_ascii_lowercase()).collect()
 }
 
-/// How many letters must be inserted, left out, replaced or swapped with their neighbour.
+/// The edit distance: letters inserted, left out, replaced or swapped with their neighbour.
 fn distance(a: &[u8], b: &[u8]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();

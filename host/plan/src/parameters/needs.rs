@@ -138,7 +138,8 @@ impl Routes {
 }
 
 impl fmt::Display for Routes {
-    /// For people, as markdown: the named set, or the paths, or what is missing of all.
+    /// As markdown for the documentation: the name of the set, or the paths, or all but those that
+    /// are missing.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some((_, name)) = Self::SETS.iter().find(|(set, _)| set == self) {
             return f.write_str(name);
@@ -170,7 +171,7 @@ pub struct Needs(u32);
 impl Needs {
     /// No condition: it has an effect wherever its route uses it.
     pub const NOTHING: Self = Self(0);
-    /// The page is paid by its use.
+    /// Pages are paid by usage.
     pub const PAID: Self = Self(1);
     /// `content` has a format of the page's text.
     pub const TEXT: Self = Self(1 << 1);
@@ -196,7 +197,7 @@ impl Needs {
     pub const STORABLE: Self = Self(1 << 11);
     /// Plain HTTP may serve the page.
     pub const PLAIN: Self = Self(1 << 12);
-    /// The server's own browser made the page.
+    /// The server's own browser rendered the page.
     pub const OWN_BROWSER: Self = Self(1 << 13);
     /// Scripts of the page ran, in whichever browser.
     pub const JAVASCRIPT: Self = Self(1 << 14);
@@ -208,7 +209,7 @@ impl Needs {
     /// Every condition with its words.
     const PHRASES: [(Self, &'static str); 17] = [
         (Self::PAID, "not in the Unlimited plan"),
-        (Self::TEXT, "with a format made of the page's text"),
+        (Self::TEXT, "with a format of the page's text"),
         (Self::HTML, "with the format `html`"),
         (
             Self::BODY,
@@ -223,10 +224,13 @@ impl Needs {
         (Self::POOL, "if such a pool is configured"),
         (
             Self::STORABLE,
-            "without `headers`, `cookies`, scripts, steps and screenshot",
+            "without `headers`, `cookies`, scripts, steps or a screenshot",
         ),
         (Self::PLAIN, "unless `request` is `browser`"),
-        (Self::OWN_BROWSER, "on pages that the own browser rendered"),
+        (
+            Self::OWN_BROWSER,
+            "on pages that Trawl's own browser rendered",
+        ),
         (Self::JAVASCRIPT, "on rendered pages"),
         (Self::OWN_STACK, "on pages that no provider served"),
         (Self::HTTP_ANSWER, "on pages that plain HTTP served"),
@@ -248,7 +252,7 @@ impl Needs {
 }
 
 impl fmt::Display for Needs {
-    /// For people, as markdown; empty for no condition.
+    /// As markdown for the documentation; empty for no condition.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let own = Self::PHRASES.iter().filter(|(one, _)| self.has_all(*one));
         let own: Vec<_> = own.map(|(_, phrase)| *phrase).collect();
@@ -256,7 +260,7 @@ impl fmt::Display for Needs {
     }
 }
 
-/// What is known of a request or a page: which conditions hold, and which do not. The others are
+/// What is known about a request or a page: which conditions hold and which do not. The others are
 /// open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Situation {
@@ -267,7 +271,7 @@ pub struct Situation {
 /// Whether a parameter has an effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It has.
+    /// It has one.
     Yes,
     /// It has none.
     No,
@@ -276,7 +280,7 @@ pub enum Effect {
 }
 
 impl Situation {
-    /// The same with one more condition that is known to hold, or not to.
+    /// The same with one more condition that is known to hold or not to hold.
     #[must_use]
     pub const fn with(self, condition: Needs, holds: bool) -> Self {
         if holds {

@@ -9,29 +9,29 @@ use super::tables::{GROUPS, STEPS};
 const INTRODUCTION: &str = "\
 # Reference: parameters and statuses
 
-This page is made from the tables by which the server reads requests (`host/plan/src/parameters`); a test compares them.
+This page is generated from the tables by which the server validates requests (`host/plan/src/parameters`); a test compares them.
 
-A request is a JSON object, or an array of them. `null` means \"not set\". Names of choices are compared without case. A value of the wrong
-type is a 400 that names its path. Unknown parameters and unknown keys of nested objects are accepted and named with their path in the
-response header `X-Ignored-Parameters`, and so are parameters that have no effect on the request.
+A request is a JSON object, or an array of them. `null` means \"not set\". The choices of a parameter are case-insensitive. A value of the wrong
+type is a 400 that names its path. Unknown parameters and unknown keys of nested objects are ignored; the response header
+`X-Ignored-Parameters` lists their paths, and those of parameters that have no effect on the request.
 ";
 
 const HEADERS: &str = "
-## Headers of answers
+## Response headers
 
 | header | meaning |
 |---|---|
-| `X-Ignored-Parameters` | paths of parameters without effect, separated by commas |
-| `X-Parameter-Hints` | for those that are not known, the known one that is closest: `webhooks.on_fnd=webhooks.on_find` |
+| `X-Ignored-Parameters` | paths of unknown parameters and of those without effect, separated by commas |
+| `X-Parameter-Hints` | for unknown parameters, the known one with the closest name: `webhooks.on_fnd=webhooks.on_find` |
 | `X-Request-Id` | identifies the request, also in the server's log |
 | `X-Crawl-Id` | ids of the crawls that the request started |
 | `X-Left-Out` | `urls=n`: n URLs of the text are beyond the first 100,000 and not crawled |
-| `X-Next-Cursor` | where the next page of a list begins |
-| `RateLimit-Limit`, `RateLimit-Remaining`, `RateLimit-Reset` | requests a minute, requests left, seconds until the window ends |
+| `X-Next-Cursor` | cursor of the next page of a list |
+| `RateLimit-Limit`, `RateLimit-Remaining`, `RateLimit-Reset` | requests per minute, requests left, seconds until the window ends |
 | `Retry-After` | seconds to wait, with a 429 or 503 |
-| `X-Concurrency-Limit`, `X-Concurrency-Active` | seats of the Unlimited plan, and those in use |
-| `Idempotency-Replayed` | the answer is that of an earlier request with the same `Idempotency-Key` |
-| `Deprecation`, `Link` | the endpoint is deprecated, and its successor |
+| `X-Concurrency-Limit`, `X-Concurrency-Active` | seats of the Unlimited plan, and how many are in use |
+| `Idempotency-Replayed` | the response is a repetition of that to an earlier request with the same `Idempotency-Key` |
+| `Deprecation`, `Link` | whether the endpoint is deprecated, and its successor |
 ";
 
 /// `docs/reference.md`.
@@ -70,12 +70,12 @@ pub fn reference() -> String {
     section(&mut page, "Statuses of page entries");
     line(
         &mut page,
-        "\nThe `status` of an entry is its site's own. A 4xx or 5xx of the site is a failure entry \
-         that keeps its `content`; it costs nothing. When\nthere was no response, it is one of \
+        "\nThe `status` of an entry is that of the site's response. A 4xx or 5xx of the site is a failure entry \
+         that keeps its `content`; it costs nothing. If\nthere was no response, it is one of \
          these:\n",
     );
     statuses(&mut page, STATUSES);
-    section(&mut page, "Statuses of HTTP answers");
+    section(&mut page, "Statuses of HTTP responses");
     line(&mut page, "\nErrors are JSON objects with an `error`.\n");
     statuses(&mut page, ANSWERS);
     page.push_str(HEADERS);

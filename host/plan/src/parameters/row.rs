@@ -14,7 +14,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// Other names that mean the same.
     pub aliases: &'static [&'static str],
-    /// Names that are not accepted but often meant: for "did you mean".
+    /// Names that are not accepted but often sent by mistake, for "did you mean".
     pub mistaken: &'static [&'static str],
     /// What its value looks like.
     pub shape: Shape,
@@ -26,7 +26,7 @@ pub struct Parameter {
     pub needs: Needs,
     /// Whether its value is never quoted, since it may hold a secret.
     pub is_secret: bool,
-    /// Whether it may have more JSON than other parameters.
+    /// Whether its JSON may be larger than that of other parameters.
     pub is_large: bool,
     /// What it does, for callers.
     pub doc: &'static str,
@@ -134,7 +134,8 @@ pub enum Shape {
     Number(&'static str),
     /// A string; what it says, for people.
     Text(&'static str),
-    /// One of some names, compared without case. What is not known is checked when it is planned.
+    /// One of some names, compared without case. Unknown names are checked when the request is
+    /// planned.
     Name(&'static [Choice]),
     /// A string, a number or a boolean.
     Scalar,
@@ -159,13 +160,13 @@ pub enum Shape {
 /// The bounds of a whole number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The least value.
+    /// The smallest value.
     pub least: u64,
     /// The largest value; `u64::MAX` is no bound.
     pub most: u64,
     /// What it counts: `ms`, `pages`.
     pub unit: &'static str,
-    /// Whether a value beyond is refused, rather than set to the bound.
+    /// Whether a value out of range is refused rather than set to the nearest bound.
     pub is_refused: bool,
 }
 
@@ -181,7 +182,7 @@ pub struct Choice {
 /// A nested object.
 #[derive(Debug)]
 pub struct Object {
-    /// Its name in the interface's document.
+    /// Its name in the OpenAPI document.
     pub name: &'static str,
     /// Its keys.
     pub rows: &'static [Parameter],

@@ -1,4 +1,4 @@
-//! The statuses of page entries and of HTTP answers, with what to do about each.
+//! The statuses of page entries and of HTTP responses, with what to do about each.
 
 /// A status with its meaning.
 #[derive(Clone, Copy, Debug)]
@@ -9,7 +9,7 @@ pub struct Status {
     pub meaning: &'static str,
     /// What to do.
     pub advice: &'static str,
-    /// The causes that share the number, by the text of `error`; empty if there is one.
+    /// The causes that share the number, told apart by `error`; empty if there is only one.
     pub causes: &'static [Cause],
 }
 
@@ -35,8 +35,8 @@ const fn cause(meaning: &'static str, advice: &'static str) -> Cause {
     Cause { meaning, advice }
 }
 
-/// Statuses of page entries without an answer of their site. They are never the status of an HTTP
-/// answer.
+/// Statuses of page entries whose site sent no response. They are never the status of an HTTP
+/// response.
 pub const STATUSES: &[Status] = &[
     status(
         310,
@@ -46,7 +46,7 @@ pub const STATUSES: &[Status] = &[
     status(
         520,
         "Not used by Trawl.",
-        "Clients of similar services may know it: there is nothing to handle.",
+        "Nothing: similar services use it, so clients may expect it.",
     ),
     status(
         521,
@@ -70,14 +70,14 @@ pub const STATUSES: &[Status] = &[
     ),
     status(
         525,
-        "The host name has no IP address.",
+        "The host name does not resolve.",
         "Check the spelling of the host.",
     ),
     Status {
         causes: &[
             cause(
-                "The URL is invalid or not of `http` or `https`.",
-                "Correct it: `error` names what is wrong with it.",
+                "The URL is invalid, or its scheme is not `http` or `https`.",
+                "Correct it; `error` names the mistake.",
             ),
             cause(
                 "The IP address is private, loopback or otherwise not public.",
@@ -98,23 +98,23 @@ pub const STATUSES: &[Status] = &[
         ],
         ..status(
             526,
-            "The page was not contacted or not trusted; `error` says which of these it was.",
+            "The site was not contacted or not trusted; `error` says which of these causes it was.",
             "",
         )
     },
     status(
         598,
-        "The browser failed, is not installed, or the page exceeds its limits.",
-        "Try `\"request\": \"http\"`; block what the page need not load.",
+        "The browser failed or is not installed, or the page exceeds a limit.",
+        "Try `\"request\": \"http\"`; block resources that you do not need.",
     ),
     status(
         599,
-        "Anything else: money, memory, a wall against bots, a provider's failure.",
-        "`error` says what; a wall may let a `router`, another `proxy` or `/unblocker` pass.",
+        "Anything else: money, memory, a bot wall, a failed provider.",
+        "`error` says which. Against a bot wall try `router`, another `proxy` or `/unblocker`.",
     ),
 ];
 
-/// Statuses of HTTP answers. Errors are JSON objects with an `error`.
+/// Statuses of HTTP responses. Errors are JSON objects with an `error`.
 pub(super) const ANSWERS: &[Status] = &[
     status(
         200,
@@ -148,12 +148,12 @@ pub(super) const ANSWERS: &[Status] = &[
     ),
     status(
         405,
-        "The path has other methods.",
+        "The path does not support this method.",
         "See the header `Allow`.",
     ),
     status(
         408,
-        "The body took too long to arrive.",
+        "The request took too long to arrive.",
         "Send it without pauses.",
     ),
     status(
@@ -168,14 +168,24 @@ pub(super) const ANSWERS: &[Status] = &[
         "Split the request.",
     ),
     status(
+        414,
+        "The path and query are too long.",
+        "Send the parameters in a JSON body.",
+    ),
+    status(
         415,
         "The `Content-Type` is not JSON.",
         "Send `application/json`.",
     ),
     status(
         429,
-        "Too many requests a minute, or a limit of the account is reached.",
+        "Too many requests per minute, or a limit of the account is reached.",
         "Wait for the seconds in `Retry-After`.",
+    ),
+    status(
+        431,
+        "The headers are too large.",
+        "Send at most 100 headers and 64 KiB together.",
     ),
     status(
         500,
@@ -184,13 +194,18 @@ pub(super) const ANSWERS: &[Status] = &[
     ),
     status(501, "The endpoint is not built or not configured.", ""),
     status(
+        502,
+        "The page of a `GET /fetch` that asks for its content alone failed.",
+        "See `error`.",
+    ),
+    status(
         503,
         "The server is shutting down or overloaded.",
         "Wait for `Retry-After`.",
     ),
     status(
         507,
-        "The account or the disk has no room for a crawl.",
-        "Wait until crawls expire.",
+        "The account's storage or the server's disk is full.",
+        "Wait until stored crawls expire.",
     ),
 ];

@@ -25,8 +25,8 @@ impl Undecided {
         Self(Some(asked.collect()))
     }
 
-    /// Those that had no effect on a page that was served so. A nested one is not named beside the
-    /// object that it is in.
+    /// Those that had no effect on a page that was served in this way. A nested one is not named
+    /// beside the object that it is in.
     pub fn without_effect(&self, page: Situation) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for asked in self.0.iter().flat_map(|all| all.iter()) {

@@ -16,7 +16,7 @@ use trawl_model::redact;
 
 /// Lines that wait to be written; more are dropped and counted.
 const LINES_MAX: usize = 4096;
-/// How long the end of the server waits for the last lines.
+/// How long the server waits for the last lines when it ends.
 const FLUSH_TIME_MAX: Duration = Duration::from_secs(1);
 /// Longest part of a path or a `User-Agent` in a line.
 const TEXT_CHARS_MAX: usize = 1_000;
@@ -54,7 +54,7 @@ struct LoggedRequest {
     line: Line,
 }
 
-/// What a line says.
+/// The fields of a line.
 struct Line {
     time: Timestamp,
     client: IpAddr,
@@ -268,7 +268,7 @@ fn common_time(time: Timestamp) -> String {
     )
 }
 
-/// The client: the peer, or what a trusted proxy says last about its own peer.
+/// The client: the peer, or the last address that a trusted proxy has added to `X-Forwarded-For`.
 fn client(peer: IpAddr, headers: &HeaderMap, trusted_proxies: &[IpNet]) -> IpAddr {
     let peer = peer.to_canonical();
     if !trusted_proxies.iter().any(|range| range.contains(&peer)) {

@@ -196,7 +196,7 @@ impl Connection {
         }
     }
 
-    /// Whether it waits for its peer, for what and since when. Requests must have waited for a
+    /// What it waits for if it waits for its peer, and since when. Requests must have waited for a
     /// moment.
     pub(super) fn waits(&self, now: Instant) -> Option<(WaitsFor, Instant)> {
         let state = self.state();
@@ -219,8 +219,8 @@ impl Connection {
         stalled(&since).then_some((WaitsFor::Stream, since))
     }
 
-    /// Looks at all time-outs. Releases responses whose readers have taken nothing for too long,
-    /// and returns why the connection must end if it must.
+    /// Checks all time-outs. Releases responses whose readers have taken nothing for too long, and
+    /// returns why the connection must end, if it must.
     pub(super) fn check(&self, now: Instant, limits: &ListenerLimits) -> Option<EndReason> {
         let over = |since: Instant, time: Duration| now.duration_since(since) >= time;
         let state = self.state();
@@ -306,7 +306,7 @@ pub(super) struct Unsent {
 }
 
 impl Exchange {
-    /// The request body waits for bytes, or does not any more.
+    /// The request body waits for bytes, or no longer does.
     pub(super) fn body_waits(&self, does_wait: bool) {
         let mut state = self.state();
         if does_wait {
@@ -341,8 +341,8 @@ impl Exchange {
         state.reader_since.or(state.body_since)
     }
 
-    /// Drops the response, with its memory and all that produces it, if its reader has been slow
-    /// for as long as `is_over` says. Returns whether it is released.
+    /// Drops the response, with its memory and everything that produces it, if `is_over` says that
+    /// its reader has been slow for too long. Returns whether it is released.
     fn release_if(&self, is_over: impl Fn(Instant) -> bool) -> bool {
         let mut state = self.state();
         if state.is_released {

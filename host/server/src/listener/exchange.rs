@@ -19,9 +19,9 @@ use tokio::time::Sleep;
 use super::access_log::{AccessLog, Entry};
 use super::connection::{Connection, Exchange, InFlight, Unsent};
 
-/// HTTP/2: largest part of a response that is handed over at once. The protocol's implementation
-/// takes parts whole, whatever the peer's window, and keeps them in memory. A reader must take one
-/// of them within the write time-out; this is also the size of a frame.
+/// HTTP/2: largest part of a response that is handed over at once. The HTTP/2 library takes a whole
+/// part, whatever the peer's window, and keeps it in memory. A reader must take one part within the
+/// write time-out; this is also the size of a frame.
 const PART_BYTES_MAX: usize = 16 << 10;
 
 /// Answers the requests of one connection with the router.
@@ -71,7 +71,7 @@ impl Service<Request<Incoming>> for Requests {
             let mut response = answering.await?;
             entry.answered(&response);
             if response.status() == StatusCode::REQUEST_TIMEOUT && !is_http2 {
-                // The rest of the body may still come, and is no request.
+                // The rest of the body may still arrive; it is not a request.
                 let close = HeaderValue::from_static("close");
                 response.headers_mut().insert(header::CONNECTION, close);
             }
@@ -210,8 +210,8 @@ impl Drop for ResponseBody {
 }
 
 impl Unsent {
-    /// The next part of what is left of the last frame. It is a copy: the protocol's implementation
-    /// holds it until the peer's window opens, and would hold the memory of the whole frame.
+    /// The next part of what is left of the last frame. It is copied: the HTTP/2 library holds it
+    /// until the peer's window opens, and a slice would hold the memory of the whole frame.
     fn next_part(&mut self) -> Frame<Bytes> {
         let n_bytes = self.rest.len().min(PART_BYTES_MAX);
         Frame::data(Bytes::copy_from_slice(&self.rest.split_to(n_bytes)))

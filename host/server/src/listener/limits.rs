@@ -8,7 +8,7 @@ use ipnet::IpNet;
 /// Maximum size of a request's line and headers. Clients put long URLs into the path of `/fetch`;
 /// cookies and keys need a tenth of it.
 pub(super) const HEAD_BYTES_MAX: u32 = 64 << 10;
-/// HTTP/2: streams that a peer has reset and no request was begun for yet. More are the "rapid
+/// HTTP/2: streams that a peer has reset before a request was begun for them. More are the "rapid
 /// reset" attack (CVE-2023-44487).
 pub(super) const PENDING_RESETS_MAX: usize = 20;
 /// HTTP/2: streams that the server reset because of the peer's errors (RUSTSEC-2024-0003).
@@ -17,8 +17,8 @@ pub(super) const ERROR_RESETS_MAX: usize = 64;
 pub(super) const WINDOW_BYTES: u32 = 1 << 20;
 /// HTTP/2: bytes of a response that wait in memory for the peer's window, per stream.
 pub(super) const SEND_BUFFER_BYTES: usize = 128 << 10;
-/// HTTP/2: interval of pings while there are streams, and how long a peer may take to answer one.
-/// A peer that is gone without a goodbye is noticed after both.
+/// HTTP/2: interval of pings while there are streams, and how long a peer may take to answer one. A
+/// peer that disappears without closing the connection is noticed after both.
 pub(super) const PING_INTERVAL: Duration = Duration::from_secs(20);
 pub(super) const PING_TIME_MAX: Duration = Duration::from_secs(20);
 /// HTTP/2: bytes that a peer may send in [`CONTROL_PERIOD`] without a request that begins or reads

@@ -1,8 +1,8 @@
 //! The listener: accepts connections, bounds how many there are and how long each may wait for its
 //! peer, and serves HTTP/1.1 and HTTP/2 on them. Decision D160, Decision D161.
 //!
-//! Nobody can keep others out by holding connections: a connection that waits for its peer makes
-//! room for a new one, those of the peer that holds most of them first (`table`).
+//! No client can lock others out by holding connections: a connection that waits for its peer makes
+//! room for a new one, those of the peer with the most connections first (`table`).
 
 mod access_log;
 mod connection;
@@ -35,7 +35,7 @@ use table::{Admitted, Connections, Refused};
 
 /// How often connections are checked for expired time-outs: their precision.
 const SWEEP_PERIOD: Duration = Duration::from_millis(500);
-/// Pause after an accept that failed for want of descriptors or memory: an immediate retry would
+/// Pause after an accept that failed for lack of descriptors or memory: an immediate retry would
 /// fail again and keep a processor busy.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Refused connections that stay open until the peer has read the refusal; more are closed at once.
@@ -145,7 +145,7 @@ impl Entrance {
         }
     }
 
-    /// Tries once more at this time to serve a connection, and else refuses it.
+    /// Tries once more at this time to serve a connection, otherwise refuses it.
     async fn wait(
         self,
         stream: TcpStream,
@@ -172,7 +172,7 @@ impl Entrance {
     }
 
     /// Answers 503. The connection stays open for a moment if possible: a peer that is still
-    /// sending when it closes never sees the answer.
+    /// sending when it closes never sees the response.
     fn refuse(&self, stream: TcpStream, peer: SocketAddr, refused: Refused) {
         let reason = refused.name();
         metrics::counter!("trawl_connections_refused_total", "reason" => reason).increment(1);

@@ -1,5 +1,5 @@
 //! Responses outside the router: to connections that are refused, and to requests that no HTTP
-//! parser accepts. They look like the errors of the interface.
+//! parser accepts. They have the form of the API's errors.
 
 /// A complete HTTP/1.1 response that ends its connection. `status` is a code with its phrase.
 pub(super) fn response(status: &str, retry_after: bool, error: &str) -> Vec<u8> {

@@ -1,4 +1,4 @@
-//! All open connections: who gets in, and who makes room.
+//! All open connections: which are accepted, and which make room.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ const LOOK_PAUSE: Duration = Duration::from_millis(100);
 /// one of them that connects again and again would leave the others no time to send anything.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// Why a connection is refused. None of the others that count may make room.
+/// Why a connection is refused: none of the connections that count towards the limit can make room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     /// The server has this many connections.
@@ -93,14 +93,14 @@ struct Table {
     last_id: u64,
     open: HashMap<u64, Arc<Connection>>,
     peers: HashMap<IpAddr, Peer>,
-    /// Until when all connections are taken to be at work.
+    /// Until when all connections are assumed to be at work.
     at_work_until: Option<Instant>,
 }
 
 #[derive(Default)]
 struct Peer {
     n_open: usize,
-    /// Until when all of them are taken to be at work.
+    /// Until when all of them are assumed to be at work.
     at_work_until: Option<Instant>,
 }
 
@@ -290,7 +290,7 @@ impl Table {
         Room::Made
     }
 
-    /// Until when the connections of `group`, or all, are taken to be at work.
+    /// Until when the connections of `group`, or all, are assumed to be at work.
     fn at_work_until(&mut self, group: Option<IpAddr>) -> &mut Option<Instant> {
         match group {
             Some(group) => &mut self.peers.entry(group).or_default().at_work_until,

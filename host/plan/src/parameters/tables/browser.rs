@@ -7,10 +7,10 @@ use crate::render::WINDOW_SIDE_MAX;
 
 const NOTHING: Needs = Needs::NOTHING;
 const PAGES: Routes = Routes::PAGES;
-/// Only the server's own browser does it: a request with it asks no provider, or the provider does
-/// not know how.
+/// Only the server's own browser supports it: a request with it uses no provider, or the provider
+/// ignores it.
 const OWN: Needs = Needs::BROWSER.and(Needs::OWN_BROWSER);
-/// The server's own browser does it, and so do some providers.
+/// The server's own browser supports it, and so do some providers.
 const ANY: Needs = Needs::BROWSER.and(Needs::JAVASCRIPT);
 
 const SIDE: Shape = Shape::Count(Range {
@@ -33,7 +33,7 @@ const LONGEST: Parameter = Parameter::key(
     "timeout",
     time::MINUTE,
     NOTHING,
-    "How long at most; more than 60 seconds is the same as 60.",
+    "Maximum wait; longer times count as 60 seconds.",
 )
 .default("10 s")
 .example("{\"secs\": 5, \"nanos\": 0}");
@@ -88,7 +88,7 @@ const WAIT_FOR: Object = Object {
         condition(
             "almost_idle_network0",
             Needs::OWN_BROWSER,
-            "Until at most two requests are in flight, likewise.",
+            "Until at most two requests are in flight, for at most this time.",
         ),
         Parameter::key(
             "selector",
@@ -126,7 +126,7 @@ const VIEWPORT: Object = Object {
             "device_scale_factor",
             Shape::Number("0.1 to 4"),
             NOTHING,
-            "Pixels of the screen to a CSS pixel; with it the window has at most 40 million.",
+            "Device pixels per CSS pixel; the window may have at most 40 million device pixels.",
         )
         .default("1")
         .mistaken(&["scale", "dpr"])
@@ -134,16 +134,16 @@ const VIEWPORT: Object = Object {
         Parameter::key_switch(
             "emulating_mobile",
             NOTHING,
-            "A telephone: the `viewport` of the page counts.",
+            "Emulates a mobile device: the `viewport` meta element of the page applies.",
         )
         .mistaken(&["mobile", "is_mobile"]),
         Parameter::key_switch(
             "is_landscape",
             NOTHING,
-            "Rotated so that the longer side is the width.",
+            "Landscape orientation: the longer side is the width.",
         )
         .mistaken(&["landscape"]),
-        Parameter::key_switch("has_touch", NOTHING, "A screen that is touched.")
+        Parameter::key_switch("has_touch", NOTHING, "Emulates a touch screen.")
             .mistaken(&["touch"]),
     ],
 };
@@ -151,16 +151,26 @@ const VIEWPORT: Object = Object {
 const CLIP: Object = Object {
     name: "Clip",
     rows: &[
-        Parameter::key("x", pixels(0), NOTHING, "From the left.")
-            .default("0")
-            .example("0"),
-        Parameter::key("y", pixels(0), NOTHING, "From the top.")
-            .default("0")
-            .example("0"),
-        Parameter::key("width", pixels(1), NOTHING, "To the right of `x`.")
+        Parameter::key(
+            "x",
+            pixels(0),
+            NOTHING,
+            "Distance from the left edge of the page.",
+        )
+        .default("0")
+        .example("0"),
+        Parameter::key(
+            "y",
+            pixels(0),
+            NOTHING,
+            "Distance from the top edge of the page.",
+        )
+        .default("0")
+        .example("0"),
+        Parameter::key("width", pixels(1), NOTHING, "Width, to the right of `x`.")
             .default("required")
             .example("400"),
-        Parameter::key("height", pixels(1), NOTHING, "Down from `y`.")
+        Parameter::key("height", pixels(1), NOTHING, "Height, down from `y`.")
             .default("required")
             .example("300"),
     ],
@@ -172,7 +182,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Text("JavaScript"),
         PAGES,
         OWN,
-        "Runs before the scripts of every document.",
+        "Runs in every document before its own scripts.",
     )
     .secret()
     .example("\"window.seen = true\""),
@@ -181,8 +191,8 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Map("paths, or `*` (at most 100)", &Shape::Steps),
         PAGES,
         OWN,
-        "Steps that are taken after load, by path: the exact one, else the longest prefix, else \
-         `*`. At most 1,000 steps and 60 seconds.",
+        "Steps to run after load, by path: the exact path, else the longest prefix, else `*`. At \
+         most 1,000 steps and 60 seconds.",
     )
     .secret()
     .mistaken(&["automation", "actions", "steps"])
@@ -192,7 +202,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Map("paths, or `*` (at most 100)", &Shape::Text("JavaScript")),
         PAGES,
         ANY,
-        "Scripts that run after load, by path as `automation_scripts`.",
+        "Scripts to run after load, by path as in `automation_scripts`.",
     )
     .secret()
     .mistaken(&["js_scripts", "scripts"])
@@ -202,8 +212,8 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Either(&[time::NUMBER, Shape::Object(&WAIT_FOR)]),
         PAGES,
         ANY,
-        "What to wait for after load: a time, or conditions that must all be met. More than 60 \
-         seconds is the same as 60.",
+        "What to wait for after load: a time, or conditions that must all be met. Longer times \
+         count as 60 seconds.",
     )
     .mistaken(&["wait", "wait_for_selector"])
     .example("{\"selector\": {\"selector\": \".price\"}}"),
@@ -212,7 +222,7 @@ pub(super) const ROWS: &[Parameter] = &[
         time::MINUTE,
         PAGES,
         OWN,
-        "How long to scroll down; more than 60,000 is the same as 60,000.",
+        "How long to scroll down; longer times count as 60 seconds.",
     )
     .default("0")
     .mistaken(&["scroll_time"])
@@ -222,7 +232,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Object(&VIEWPORT),
         PAGES,
         OWN,
-        "The window.",
+        "Size and properties of the browser window.",
     )
     .default("1366 × 768")
     .example("{\"width\": 390, \"height\": 844}"),
@@ -230,22 +240,27 @@ pub(super) const ROWS: &[Parameter] = &[
         "block_ads",
         PAGES,
         OWN,
-        "Loads no advertisements and trackers.",
+        "Does not load advertisements and trackers.",
     )
     .mistaken(&["adblock"]),
-    Parameter::switch("block_images", PAGES, OWN, "Loads no images."),
-    Parameter::switch("block_stylesheets", PAGES, OWN, "Loads no style sheets."),
+    Parameter::switch("block_images", PAGES, OWN, "Does not load images."),
+    Parameter::switch(
+        "block_stylesheets",
+        PAGES,
+        OWN,
+        "Does not load style sheets.",
+    ),
     Parameter::switch(
         "full_resources",
         PAGES,
         OWN,
-        "Loads everything: sound, video and fonts too.",
+        "Loads all resources, including audio, video and fonts.",
     ),
     Parameter::switch(
         "full_page",
         PAGES,
         Needs::PICTURE,
-        "The whole page rather than the window.",
+        "Captures the whole page rather than the window.",
     )
     .default("true")
     .example("false"),
@@ -253,20 +268,20 @@ pub(super) const ROWS: &[Parameter] = &[
         "omit_background",
         PAGES,
         Needs::PICTURE.and(Needs::OWN_BROWSER),
-        "A transparent background.",
+        "Makes the background transparent.",
     ),
     Parameter::new(
         "clip",
         Shape::Object(&CLIP),
         PAGES,
         Needs::PICTURE,
-        "A part of the page, from its upper left corner.",
+        "Captures only this rectangle of the page.",
     )
     .example("{\"x\": 0, \"y\": 0, \"width\": 400, \"height\": 300}"),
     Parameter::switch(
         "binary",
         PAGES,
         Needs::PICTURE,
-        "The screenshot as integers rather than base64.",
+        "Returns the screenshot as an array of integers rather than base64.",
     ),
 ];

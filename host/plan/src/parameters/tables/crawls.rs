@@ -1,4 +1,4 @@
-//! What a crawl visits, how fast, and whom it informs.
+//! What a crawl visits, how fast, and which events it sends.
 
 use super::time;
 use crate::crawl::IN_FLIGHT_MAX;
@@ -7,9 +7,9 @@ use crate::parameters::row::{Object, Parameter, Range, Shape};
 
 const NOTHING: Needs = Needs::NOTHING;
 const CRAWLS: Routes = Routes::CRAWLS;
-/// The answer of these is the joined result, so there is no background crawl.
+/// These return the joined result, so they cannot run in the background.
 const JOINED: Routes = Routes::QA.and(Routes::FILTER_LINKS);
-/// The pages of a crawl at once, as a bound of a number.
+/// The range of the number of pages in flight.
 const AT_ONCE: Range = Range {
     least: 1,
     most: IN_FLIGHT_MAX as u64,
@@ -68,7 +68,7 @@ pub(super) const ROWS: &[Parameter] = &[
         count("pages"),
         CRAWLS,
         NOTHING,
-        "Most pages, failed ones included; 0 is no cap.",
+        "Maximum number of pages, failed ones included; 0 means no limit.",
     )
     .default("0")
     .mistaken(&["max_pages", "page_limit", "max_results"])
@@ -83,7 +83,8 @@ pub(super) const ROWS: &[Parameter] = &[
         }),
         CRAWLS,
         NOTHING,
-        "Most hops from a seed; 0 is the seeds alone. More than 65,535 is the same as 65,535.",
+        "Maximum number of hops from a seed; 0 fetches only the seeds. Larger values count as \
+         65,535.",
     )
     .default("25; 0 on `/pipeline/crawl-text`")
     .mistaken(&["max_depth"])
@@ -93,7 +94,8 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Map("path prefixes, or `*` (at most 1,000)", &count("pages")),
         CRAWLS,
         NOTHING,
-        "Most pages by path; a page must fit every key that matches it, at most 32.",
+        "Maximum number of pages by path prefix. A page counts against every key that matches its \
+         path; at most 32 keys may match one path.",
     )
     .example("{\"/blog\": 20, \"*\": 100}"),
     Parameter::new(
@@ -101,7 +103,7 @@ pub(super) const ROWS: &[Parameter] = &[
         count("credits"),
         CRAWLS,
         Needs::PAID,
-        "The most that the whole crawl may cost; 10,000 credits are one dollar.",
+        "Maximum cost of the whole crawl; 10,000 credits are one dollar.",
     )
     .default("no ceiling")
     .mistaken(&["max_credits", "max_cost"])
@@ -111,7 +113,7 @@ pub(super) const ROWS: &[Parameter] = &[
         time::AT_MOST_A_MINUTE,
         CRAWLS,
         NOTHING,
-        "Time between two requests to one host, at most 60 seconds; more than 0 makes them serial.",
+        "Minimum time between two requests to a host, at most 60 seconds; above 0 they are serial.",
     )
     .default("0")
     .mistaken(&["crawl_delay"])
@@ -121,7 +123,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Count(AT_ONCE),
         CRAWLS,
         NOTHING,
-        "Most pages in flight.",
+        "Maximum number of pages in flight.",
     )
     .default("10")
     .mistaken(&["concurrency", "max_concurrency"])
@@ -131,9 +133,9 @@ pub(super) const ROWS: &[Parameter] = &[
         time::SECONDS,
         CRAWLS,
         NOTHING,
-        "Time for the whole crawl; 0 is no bound.",
+        "Maximum duration of the whole crawl; 0 means no limit.",
     )
-    .default("no bound")
+    .default("no limit")
     .example("{\"secs\": 600, \"nanos\": 0}"),
     switch("subdomains", "Follows links to subdomains."),
     switch(
@@ -143,31 +145,31 @@ pub(super) const ROWS: &[Parameter] = &[
     Parameter::new(
         "external_domains",
         Shape::Either(&[
-            Shape::List(&Shape::Text("host, or a regular expression")),
+            Shape::List(&Shape::Text("host or regular expression")),
             Shape::Switch,
         ]),
         CRAWLS,
         NOTHING,
-        "Other hosts that belong to the crawl, at most 10,000; `true` and `\"*\"` are all.",
+        "Other hosts that belong to the crawl, at most 10,000; `true` or `\"*\"` means all hosts.",
     )
     .default("[]")
     .example("[\"docs.example.org\"]"),
     Parameter::new(
         "blacklist",
-        Shape::List(&Shape::Text("beginning of a path, or a regular expression")),
+        Shape::List(&Shape::Text("path prefix or regular expression")),
         CRAWLS,
         NOTHING,
-        "Paths to leave out, at most 10,000; wins over `whitelist`.",
+        "Paths to exclude, at most 10,000; takes precedence over `whitelist`.",
     )
     .default("[]")
     .mistaken(&["exclude", "exclude_paths", "disallow"])
     .example("[\"/private\"]"),
     Parameter::new(
         "whitelist",
-        Shape::List(&Shape::Text("beginning of a path, or a regular expression")),
+        Shape::List(&Shape::Text("path prefix or regular expression")),
         CRAWLS,
         NOTHING,
-        "Paths to crawl, at most 10,000; all others are left out.",
+        "Paths to crawl, at most 10,000; all others are excluded.",
     )
     .default("[]")
     .mistaken(&["include", "include_paths", "allow"])
@@ -179,7 +181,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Text("path or URL"),
         CRAWLS,
         NOTHING,
-        "Where the sitemap is.",
+        "Location of the sitemap.",
     )
     .default("as robots.txt says, else `/sitemap.xml`")
     .mistaken(&["sitemap_url"])
@@ -189,7 +191,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::List(&Shape::Text("path or URL")),
         CRAWLS,
         NOTHING,
-        "Several sitemaps.",
+        "Locations of several sitemaps.",
     )
     .default("[]")
     .example("[\"/sitemap.xml\"]"),
@@ -197,7 +199,7 @@ pub(super) const ROWS: &[Parameter] = &[
         "run_in_background",
         CRAWLS.without(JOINED),
         NOTHING,
-        "Answers at once with the id of the crawl, which goes on.",
+        "Returns the id of the crawl at once; the crawl runs in the background.",
     )
     .mistaken(&["background", "async"]),
     Parameter::new(
@@ -205,7 +207,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Object(&WEBHOOKS),
         CRAWLS,
         NOTHING,
-        "Where events are sent, and which.",
+        "Which events are sent, and where.",
     )
     .aliases(&["webhook"])
     .example("{\"destination\": \"https://hooks.example.com/trawl\", \"on_find\": true}"),

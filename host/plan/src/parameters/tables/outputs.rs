@@ -23,7 +23,7 @@ const LINK_REWRITE: Object = Object {
             "type",
             Shape::Text("`replace` or `regex`"),
             NOTHING,
-            "`replace` for a text, `regex` for a regular expression.",
+            "Whether a string (`replace`) or a regular expression (`regex`) is replaced.",
         )
         .default("required")
         .example("\"replace\""),
@@ -31,21 +31,21 @@ const LINK_REWRITE: Object = Object {
             "find",
             Shape::Text("text"),
             NOTHING,
-            "The text that is replaced, for `replace`.",
+            "The string to replace, for `replace`.",
         )
         .example("\"http://\""),
         Parameter::key(
             "pattern",
             Shape::Text("regular expression"),
             NOTHING,
-            "The expression that is replaced, for `regex`.",
+            "The regular expression to replace, for `regex`.",
         )
         .example("\"^http:\""),
         Parameter::key(
             "replace",
             Shape::Text("text of at most 2,000 bytes"),
             NOTHING,
-            "The new text; `$1` is what the first group matched.",
+            "The replacement; `$1` is what the first group matched.",
         )
         .default("empty")
         .example("\"https://\""),
@@ -132,9 +132,9 @@ pub(super) const ROWS: &[Parameter] = &[
         }),
         CONTENT,
         Needs::BODY,
-        "Most bytes of `content`, cut at a character boundary.",
+        "Maximum size of `content`, which is cut at a character boundary.",
     )
-    .default("no bound")
+    .default("no limit")
     .example("10000"),
     Parameter::switch("metadata", ALL, NOTHING, "Adds `metadata`.")
         .mistaken(&["return_metadata"]),
@@ -146,7 +146,12 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .mistaken(&["links", "return_links"]),
     Parameter::switch("return_headers", PAGES, NOTHING, "Adds the response `headers`."),
-    Parameter::switch("return_cookies", PAGES, NOTHING, "Adds the `cookies` that were set."),
+    Parameter::switch(
+        "return_cookies",
+        PAGES,
+        NOTHING,
+        "Adds the `cookies` that the response set.",
+    ),
     Parameter::switch(
         "return_json_data",
         ALL,
@@ -158,7 +163,7 @@ pub(super) const ROWS: &[Parameter] = &[
         "return_hidden_text",
         ALL,
         Needs::PLUGIN,
-        "Reports in `metadata.hidden_text` the text that the page hides from its readers.",
+        "Reports text that is hidden from human readers in `metadata.hidden_text`.",
     ),
     Parameter::new(
         "css_extraction_map",
@@ -184,14 +189,14 @@ pub(super) const ROWS: &[Parameter] = &[
         "readability",
         CONTENT,
         Needs::TEXT.and(Needs::PLUGIN),
-        "The main body of the page only, in `content`.",
+        "Reduces `content` to the main content of the page.",
     )
     .mistaken(&["readable", "main_content"]),
     Parameter::switch(
         "clean_html",
         CONTENT,
         Needs::HTML,
-        "Without scripts, styles and attributes, in the format `html`.",
+        "Removes scripts, styles and attributes in the format `html`.",
     ),
     Parameter::new(
         "root_selector",

@@ -6,7 +6,8 @@ use crate::parameters::row::{Choice, Object, Parameter, Range, Shape};
 
 const NOTHING: Needs = Needs::NOTHING;
 const PAGES: Routes = Routes::PAGES;
-/// The URLs of `crawl-text` come from a text, whose hosts must not get what is the caller's own.
+/// The URLs of `crawl-text` come from a text, and their hosts must not get the caller's headers and
+/// cookies.
 const NAMED: Routes = PAGES.without(Routes::CRAWL_TEXT);
 /// `/screenshot` and `/unblocker` always use a browser.
 const CHOOSES_ENGINE: Routes = Routes::SCRAPE.and(Routes::CRAWLS);
@@ -37,19 +38,19 @@ const CACHE: Object = Object {
             "max_age",
             time::MILLIS,
             NOTHING,
-            "Age up to which a cached page is used; 0 asks the site every time.",
+            "Maximum age of a cached page; 0 revalidates it with the site every time.",
         )
         .default("two days")
         .example("60000"),
         Parameter::key_switch(
             "allow_stale",
             Needs::PLAIN.and(Needs::HTTP_ANSWER),
-            "Use an older page when the site fails.",
+            "Serves an older page when the site fails.",
         ),
         Parameter::key_switch(
             "skip_browser",
             Needs::PLAIN,
-            "Use a cached page of plain HTTP in place of a rendered one.",
+            "Serves a page cached from plain HTTP instead of rendering it.",
         ),
     ],
 };
@@ -61,8 +62,8 @@ const ROUTER: Object = Object {
             "mode",
             Shape::Name(&[name("fallback", &[]), name("first", &[]), name("off", &[])]),
             NOTHING,
-            "When a provider is asked: after the own stack failed, before it, or never. `first` \
-             needs `provider` and `token`.",
+            "When providers are used: after Trawl's own stack failed, before it, or never. \
+             `first` requires `provider` and `token`.",
         )
         .default("fallback")
         .example("\"fallback\""),
@@ -93,7 +94,7 @@ const ROUTER: Object = Object {
             "funding",
             Shape::Name(&[name("any", &[]), name("own", &[])]),
             NOTHING,
-            "Whose keys may pay: yours and the operator's, or only yours.",
+            "Whose keys may be used: yours and the operator's, or only yours.",
         )
         .default("any")
         .example("\"own\""),
@@ -106,9 +107,9 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Text("one URL, or several separated by commas"),
         NAMED,
         NOTHING,
-        "One URL, or several separated by commas: at most 10,000 pages, or 100 seeds of a crawl. A \
-         missing scheme is `https`. Several seeds are one crawl with one id, whose limits hold for \
-         all of them.",
+        "One URL, or several separated by commas: at most 10,000 pages, or 100 seeds of a crawl. \
+         The default scheme is `https`. Several seeds form one crawl with one id, and its limits \
+         apply to all of them together.",
     )
     .default("required")
     .mistaken(&["urls", "link", "uri", "address", "target"])
@@ -123,7 +124,8 @@ pub(super) const ROWS: &[Parameter] = &[
         ]),
         CHOOSES_ENGINE,
         NOTHING,
-        "What fetches the page: plain HTTP, a browser, or whichever it needs.",
+        "The engine: plain HTTP, a browser, or `smart`, which renders only the pages that need a \
+         browser.",
     )
     .default("smart")
     .mistaken(&["mode", "engine", "render", "renderer"])
@@ -133,8 +135,8 @@ pub(super) const ROWS: &[Parameter] = &[
         time::PAGE,
         PAGES,
         NOTHING,
-        "Time for the whole page, redirects included. Values out of range are set to the nearest \
-         bound; a number above 255 is milliseconds.",
+        "Timeout for the whole page, redirects included. Values out of range are set to the \
+         nearest bound; a number above 255 is in milliseconds.",
     )
     .default("30 s")
     .mistaken(&["timeout", "page_timeout"])
@@ -144,7 +146,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Map("names (at most 100)", &Shape::Scalar),
         NAMED,
         NOTHING,
-        "Headers for the origin of the page alone.",
+        "Headers, sent only to the origin of the page.",
     )
     .secret()
     .mistaken(&["custom_headers", "http_headers"])
@@ -160,7 +162,7 @@ pub(super) const ROWS: &[Parameter] = &[
         ]),
         NAMED,
         NOTHING,
-        "Cookies for the origin of the page alone, at most 100.",
+        "Cookies, at most 100, sent only to the origin of the page.",
     )
     .secret()
     .mistaken(&["cookie"])
@@ -211,7 +213,7 @@ pub(super) const ROWS: &[Parameter] = &[
         "respect_robots",
         PAGES,
         NOTHING,
-        "Whether robots.txt and `nofollow` decide.",
+        "Whether robots.txt and `nofollow` are obeyed.",
     )
     .default("true in a crawl, else false")
     .mistaken(&["robots", "obey_robots"]),
@@ -220,7 +222,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Either(&[Shape::Switch, Shape::Object(&CACHE)]),
         PAGES,
         Needs::STORABLE,
-        "Whether a cached page may be used and the page be stored; `false` does neither.",
+        "Whether the page may be served from the cache and stored in it; `false` does neither.",
     )
     .default("true, two days")
     .example("{\"max_age\": 0}"),
@@ -229,8 +231,8 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Count(CREDITS),
         PAGES,
         Needs::PAID,
-        "The most that one page may cost; 10,000 credits are one dollar. A page that would cost \
-         more fails and costs nothing.",
+        "Maximum cost of one page; 10,000 credits are one dollar. A page that would cost more \
+         fails and costs nothing.",
     )
     .default("no ceiling")
     .example("50"),
@@ -239,7 +241,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Object(&ROUTER),
         PAGES,
         NOTHING,
-        "Third-party providers. Unknown values of its keys count as not set.",
+        "Use of third-party providers. Unknown values of its keys are ignored.",
     )
     .default("set by the operator")
     .secret()

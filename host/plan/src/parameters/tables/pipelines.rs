@@ -18,7 +18,7 @@ const SOURCE_PAGE: Object = Object {
             "url",
             Shape::Text("URL"),
             NOTHING,
-            "What relative URLs resolve against.",
+            "Base URL of relative URLs.",
         )
         .example("\"https://example.com/\""),
     ],
@@ -30,8 +30,8 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Text("text of at most 16,384 bytes"),
         Routes::ANALYSED,
         Needs::MODEL,
-        "The task in words: an inquiry, labels, a query. `extract-qa`, `label` and `filter-links` \
-         use it without a model too.",
+        "The task in words: a question, labels or a search query. `extract-qa`, `label` and \
+         `filter-links` use it without a model too.",
     )
     .aliases(&["custom_prompt"])
     .mistaken(&["query", "question", "instruction"])
@@ -41,7 +41,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Text("name of the configured model"),
         Routes::ANALYSED,
         Needs::MODEL,
-        "Any other name has no effect.",
+        "The language model; any name but that of the configured one has no effect.",
     )
     .default("the configured one")
     .example("\"small\""),
@@ -71,7 +71,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Any("a whole number", &["integer"]),
         Routes::QA.and(Routes::LABEL).and(Routes::FILTER_LINKS),
         NOTHING,
-        "Most results.",
+        "Maximum number of results.",
     )
     .default("the analyst's own")
     .example("5"),
@@ -89,7 +89,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Any("a number from 0 to 1", &["number"]),
         Routes::FILTER_LINKS,
         NOTHING,
-        "Least score of a relevant link.",
+        "Minimum score of a relevant link.",
     )
     .default("the analyst's own")
     .example("0.5"),
@@ -98,7 +98,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Any("a string of two letters", &["string"]),
         Routes::CONTACTS,
         NOTHING,
-        "Country of telephone numbers without a calling code (ISO 3166).",
+        "Country of phone numbers without a country calling code (ISO 3166).",
     )
     .example("\"DE\""),
     Parameter::new(
@@ -106,7 +106,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::List(&Shape::Object(&SOURCE_PAGE)),
         Routes::TRANSFORM,
         NOTHING,
-        "The pages, of 10,000,000 bytes together.",
+        "The pages, at most 10,000,000 bytes together.",
     )
     .default("required")
     .large()

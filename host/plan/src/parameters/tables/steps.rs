@@ -28,10 +28,14 @@ const SELECTOR: Parameter = key("selector", Shape::Text("CSS selector"), "The el
 const TIMEOUT: Parameter = key(
     "timeout",
     time::MINUTE,
-    "How long at most, 10 seconds if it is not set; more than 60 seconds is the same as 60.",
+    "Maximum wait, 10 seconds by default; longer times count as 60 seconds.",
 );
 
-const AMOUNT: Parameter = key("value", Shape::Number("any"), "CSS pixels, also negative.");
+const AMOUNT: Parameter = key(
+    "value",
+    Shape::Number("any"),
+    "CSS pixels; may be negative.",
+);
 
 const fn step(
     name: &'static str,
@@ -70,8 +74,16 @@ pub const STEPS: &[StepKind] = &[
     step(
         "ClickPoint",
         &[
-            key("x", Shape::Number("any"), "From the left."),
-            key("y", Shape::Number("any"), "From the top."),
+            key(
+                "x",
+                Shape::Number("any"),
+                "Distance from the left edge of the window.",
+            ),
+            key(
+                "y",
+                Shape::Number("any"),
+                "Distance from the top edge of the window.",
+            ),
         ],
         "Clicks a point of the window, in CSS pixels.",
         "{\"ClickPoint\": {\"x\": 10, \"y\": 20}}",
@@ -145,16 +157,25 @@ pub const STEPS: &[StepKind] = &[
                 is_refused: false,
                 unit: "times",
             }),
-            "How often; more than 1,000 is the same as 1,000.",
+            "How many times; larger values count as 1,000.",
         )],
-        "Scrolls to the end so many times, and waits each time for the page to grow.",
+        "Scrolls to the end this many times, and waits each time for the page to grow.",
         "{\"InfiniteScroll\": 5}",
     ),
     step(
         "Screenshot",
         &[
-            Parameter::key_switch("full_page", NOTHING, "The whole page."),
-            Parameter::key_switch("omit_background", NOTHING, "A transparent background."),
+            Parameter::key_switch(
+                "full_page",
+                NOTHING,
+                "Captures the whole page rather than the \
+                                                         window.",
+            ),
+            Parameter::key_switch(
+                "omit_background",
+                NOTHING,
+                "Makes the background transparent.",
+            ),
         ],
         "Takes a screenshot, at most 10; reported as base64.",
         "{\"Screenshot\": {\"full_page\": true, \"omit_background\": false}}",

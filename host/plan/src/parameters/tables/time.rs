@@ -34,7 +34,7 @@ const fn wrapped(shape: Shape) -> Parameter {
         "timeout",
         shape,
         Needs::NOTHING,
-        "The same, one level down.",
+        "The same time, nested one level deeper.",
     )
     .example("{\"secs\": 1, \"nanos\": 0}")
 }
@@ -101,7 +101,7 @@ pub(super) const PAGE: Shape = Shape::Either(&[
         least: 5,
         most: 255,
         is_refused: false,
-        unit: "seconds, above 255 ms",
+        unit: "seconds, or milliseconds above 255",
     }),
     Shape::Object(&SECONDS_OBJECT),
 ]);
