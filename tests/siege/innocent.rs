@@ -9,6 +9,8 @@ use trawl_tests::{Caller, FakeSite};
 
 /// Time between two requests.
 const PERIOD: Duration = Duration::from_millis(100);
+/// Least time that the account works.
+const MOMENT: Duration = Duration::from_secs(1);
 /// Bound on one answer, for all but one request in a hundred.
 const SLOW: Duration = Duration::from_secs(1);
 /// Bound on every answer; tests share two cores with what they attack.
@@ -30,14 +32,15 @@ impl Innocent {
         self.work_during(tokio::time::sleep(duration)).await.check();
     }
 
-    /// Works until the attack is over.
+    /// Works until the attack is over, and for a moment at least: some attacks are refused at once.
     pub(crate) async fn work_during(&self, attack: impl Future<Output = ()>) -> Suffered {
         let mut requests = JoinSet::new();
         let mut ticks = tokio::time::interval(PERIOD);
-        let mut attack = std::pin::pin!(attack);
+        let moment = tokio::time::sleep(MOMENT);
+        let mut attack = std::pin::pin!(async { tokio::join!(attack, moment) });
         loop {
             tokio::select! {
-                () = &mut attack => break,
+                _over = &mut attack => break,
                 _ = ticks.tick() => {
                     requests.spawn(one_page(self.caller.clone(), self.site.url("/page")));
                 }
