@@ -88,8 +88,17 @@ async fn a_name_that_changes_its_address_is_checked_for_each_request() {
     let rendered = renderer
         .render(&permit, &url, &plan(), &RenderPlan::default(), job)
         .await;
-    let body = String::from_utf8(rendered.unwrap().page.body.to_vec()).unwrap();
-    assert!(body.contains("here"), "{body}");
+    match rendered {
+        Ok(rendered) => {
+            let body = String::from_utf8(rendered.page.body.to_vec()).unwrap();
+            assert!(body.contains("here"), "{body}");
+        }
+        // The browser asked so often that the page itself came too late.
+        Err(error) => {
+            let error = error.to_string();
+            assert!(error.contains("`rebind.example` is refused"), "{error}");
+        }
+    }
     assert!(names.questions() >= 2, "{}", names.questions());
     assert_eq!(inside.connections(), 0);
     renderer.close().await;

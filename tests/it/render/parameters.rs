@@ -95,17 +95,17 @@ async fn waits_combine_and_unmet_ones_are_reported() {
     );
     let entry = stage.rendered(&url, json!({"wait_for": 5_000})).await;
     assert!(content(&entry).contains("ready now"), "{entry}");
-    for (wait, named) in [
-        (json!({"selektor": {}}), "selektor"),
-        (json!("soon"), "wait_for: "),
-    ] {
-        let (status, error) = stage
-            .app
-            .refused(&json!({"url": url, "wait_for": wait}))
-            .await;
-        assert_eq!(status, 400);
-        assert!(error.contains(named), "{error}");
-    }
+    // An unknown condition is named. Decision D58.
+    let unknown = json!({"url": url, "wait_for": {"selektor": {}}, "request": "chrome"});
+    let unknown = stage.app.post("/scrape", &[], &unknown).await;
+    assert_eq!(unknown.status, 200);
+    assert_eq!(unknown.header("x-ignored-parameters"), "wait_for.selektor");
+    let refused = stage
+        .app
+        .refused(&json!({"url": url, "wait_for": "soon"}))
+        .await;
+    assert_eq!(refused.0, 400);
+    assert!(refused.1.contains("wait_for: "), "{}", refused.1);
     stage.close().await;
 }
 

@@ -1,7 +1,7 @@
 //! Error responses: the single conversion from errors to status codes and JSON bodies.
 
 use axum::body::Body;
-use axum::http::{HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
 use trawl_billing::{BillingError, FundsError, SubscriptionError};
@@ -304,26 +304,6 @@ impl From<SubscriptionError> for ApiError {
 /// The response to a method that the path does not support.
 pub(crate) async fn method_not_allowed() -> ApiError {
     ApiError::Method
-}
-
-/// Names the methods of an endpoint in the body of a 405, as its `Allow` header does.
-pub(crate) fn name_methods(method: &Method, response: Response) -> Response {
-    let (mut parts, body) = response.into_parts();
-    let allowed = parts.headers.get(header::ALLOW);
-    let allowed = allowed.and_then(|methods| methods.to_str().ok());
-    let Some(allowed) = allowed.filter(|_| parts.status == StatusCode::METHOD_NOT_ALLOWED) else {
-        return Response::from_parts(parts, body);
-    };
-    let methods: Vec<&str> = allowed.split(',').map(str::trim).collect();
-    let text = format!(
-        "this endpoint does not support the method {method}: use {}",
-        methods.join(" or ")
-    );
-    for name in [header::CONTENT_ENCODING, header::CONTENT_LENGTH] {
-        parts.headers.remove(name);
-    }
-    let body = serde_json::json!({ "error": text }).to_string();
-    Response::from_parts(parts, Body::from(body))
 }
 
 /// The response after a panic in a handler. The panic message may contain anything, so it is

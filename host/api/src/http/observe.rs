@@ -10,7 +10,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use tracing::Instrument;
 
-use super::{deprecation, error};
+use super::deprecation;
 
 const REQUEST_ID: &str = "x-request-id";
 /// Maximum length of an id that a client sends.
@@ -33,7 +33,7 @@ pub struct Served {
 pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = request_id(request.headers());
-    let method = request.method().clone();
+    let method = request.method();
     let is_deprecated = deprecation::is_deprecated(request.uri().path());
     let route = request
         .extensions()
@@ -49,8 +49,7 @@ pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
     request
         .extensions_mut()
         .insert(RequestId(id.as_str().into()));
-    let response = next.run(request).instrument(span.clone()).await;
-    let mut response = error::name_methods(&method, response);
+    let mut response = next.run(request).instrument(span.clone()).await;
     let status = response.status();
     let route = route.unwrap_or_else(|| "unknown".to_owned());
     // Until the response starts: the duration of a stream depends on its reader.

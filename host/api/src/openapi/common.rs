@@ -294,6 +294,10 @@ fn headers(status: &str, is_limited: bool, response: &mut Value) {
         .and_then(Value::as_object_mut)
     {
         Some(own) => {
+            // It is there only if something was left out.
+            if let Some(left_out) = own.get_mut("X-Left-Out") {
+                left_out["required"] = json!(false);
+            }
             for (name, header) in all {
                 own.entry(name).or_insert(header);
             }

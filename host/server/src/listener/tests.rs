@@ -282,7 +282,6 @@ async fn requests_and_refusals_are_logged() {
         assert!(tokio::time::Instant::now() < deadline, "{lines:?}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    assert_eq!(memory.lines().len(), ends.len());
 }
 
 #[tokio::test]
