@@ -175,11 +175,7 @@ impl Stage {
 
     /// Waits until a crawl has ended.
     async fn end_of(&self, id: &str) {
-        let until = Instant::now() + PATIENCE;
-        while state(&self.server, id).await["state"] != "ended" {
-            assert!(Instant::now() < until, "the crawl does not end");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        self.server.crawl_ended(id, PATIENCE).await;
     }
 
     fn log(&self) -> Vec<u8> {
@@ -311,7 +307,9 @@ async fn no_secret_is_in_answers_logs_metrics_or_files() {
         .server
         .send(Method::PUT, "/account/notices", &[], notices.to_string())
         .await;
-    stage.note(&set.expect("an answer"));
+    let set = set.expect("an answer");
+    assert_eq!(set.status, 200, "{}", String::from_utf8_lossy(&set.body));
+    stage.note(&set);
 
     let tables = [
         "crawl_logs",

@@ -161,18 +161,11 @@ async fn several_seeds_are_one_crawl_under_one_limit() {
     let queued = field.app.post("/crawl", &[], &queued).await;
     let id = queued.json()["id"].as_str().unwrap().to_owned();
     assert_eq!(queued.header("x-crawl-id"), id);
-    for _ in 0..1_200 {
-        let status = field.app.get(&format!("/crawl/{id}")).await.json();
-        if status["state"] == "ended" {
-            assert_eq!(
-                (&status["stop_reason"], &status["pages"]),
-                (&json!("limit"), &json!(4))
-            );
-            return field.app.assert_settled().await;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
-    panic!("the crawl did not end");
+    let time_max = std::time::Duration::from_secs(60);
+    let status = field.app.crawl_ended(&id, time_max).await;
+    let end = (&status["stop_reason"], &status["pages"]);
+    assert_eq!(end, (&json!("limit"), &json!(4)));
+    field.app.assert_settled().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -45,18 +45,6 @@ async fn parked(site: &FakeSite) -> (ServerProcess, String) {
     (server, id)
 }
 
-async fn ended(server: &ServerProcess, id: &str) -> Value {
-    let until = Instant::now() + PATIENCE;
-    loop {
-        let state = state(server, id).await;
-        if state["state"] == "ended" {
-            return state;
-        }
-        assert!(Instant::now() < until, "the crawl does not end: {state}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crawl_is_resumed_once() {
     let site = FakeSite::start().await;
@@ -67,7 +55,7 @@ async fn a_crawl_is_resumed_once() {
     let mut statuses = [answers.0, answers.1, answers.2, answers.3].map(|answer| answer.status);
     statuses.sort_unstable();
     assert_eq!(statuses, [200, 409, 409, 409]);
-    let ended = ended(&server, &id).await;
+    let ended = server.crawl_ended(&id, PATIENCE).await;
     assert_eq!(ended["stop_reason"], "limit", "{ended}");
     assert_eq!(ended["pages"], PAGES, "{ended}");
     // Checks that no page is there twice.
@@ -88,7 +76,7 @@ async fn a_crawl_that_is_cancelled_while_it_is_resumed_ends() {
     // Whichever came first.
     assert!([200, 409].contains(&resumed.status), "{}", resumed.status);
     assert_eq!(cancelled.unwrap().status, 200);
-    let ended = ended(&server, &id).await;
+    let ended = server.crawl_ended(&id, PATIENCE).await;
     assert_eq!(ended["stop_reason"], "cancelled", "{ended}");
     // One page may have been in flight.
     let n_requests = site.requests().len();

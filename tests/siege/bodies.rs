@@ -60,13 +60,16 @@ async fn requests_whose_body_never_comes() {
             for _ in 0..200 {
                 let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
                 let head = format!(
-                    "POST /scrape HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Length: 1000000\r\n\r\n{{",
+                    "POST /scrape HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{{",
                     field.attacker.key
                 );
                 let _sent = socket.write_all(head.as_bytes()).await;
                 sockets.push(socket);
             }
             tokio::time::sleep(Duration::from_secs(4)).await;
+            let is_waiting = |socket: &&tokio::net::TcpStream| socket.try_read(&mut [0]).is_err();
+            let n_waiting = sockets.iter().filter(is_waiting).count();
+            assert!(n_waiting > 100, "only {n_waiting} requests wait for their body");
         })
         .await;
 }

@@ -116,7 +116,7 @@ async fn statements_and_tables_by_the_hundred() {
             for n in 0..400 {
                 let path = [
                     "/account/statement",
-                    "/data/crawls?limit=1000",
+                    "/data/crawl_logs?limit=1000",
                     "/data/pages?limit=1000",
                     "/account",
                 ][n % 4];
@@ -125,7 +125,11 @@ async fn statements_and_tables_by_the_hundred() {
                 gets.spawn(async move {
                     let _turn = at_once.acquire().await;
                     let sent = attacker.send(http::Method::GET, path, &[], String::new());
-                    let _answer = tokio::time::timeout(Duration::from_secs(10), sent).await;
+                    let answer = tokio::time::timeout(Duration::from_secs(10), sent).await;
+                    if let Ok(Some(answer)) = answer {
+                        let is_attack = ![400, 401, 404].contains(&answer.status);
+                        assert!(is_attack, "{path}: {}", answer.status);
+                    }
                 });
             }
             gets.join_all().await;

@@ -104,13 +104,22 @@ impl Field {
     }
 
     /// Posts these bodies at once, as the attacker, and waits for each as long as an attack lasts.
+    ///
+    /// # Panics
+    /// When one is refused as invalid: then it was no attack.
     pub(crate) async fn post_all(&self, path: &'static str, bodies: impl Iterator<Item = Value>) {
         let mut posts = JoinSet::new();
         for body in bodies {
             let attacker = self.attacker.clone();
-            posts.spawn(async move { post(&attacker, path, &body).await });
+            posts.spawn(async move { (post(&attacker, path, &body).await, body) });
         }
-        posts.join_all().await;
+        for (status, body) in posts.join_all().await {
+            let is_refused = matches!(status, Some(400 | 401 | 404 | 415));
+            assert!(
+                !is_refused,
+                "{path} is no attack: {status:?} for {body:.300}"
+            );
+        }
     }
 
     /// The account of the attacker has nothing reserved and lost nothing beside what it paid.

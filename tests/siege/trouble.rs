@@ -9,8 +9,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What `/stall` decodes to before it stalls: just below what a page may have.
-const STALL_BYTES: usize = 63 << 20;
 /// Links of the page `/links`.
 const LINKS: usize = 20_000;
 /// Rules of `/robots.txt` on hosts that have one: half a megabyte of short patterns.
@@ -30,7 +28,6 @@ pub(crate) struct Trouble {
 
 /// Bodies that take long to make.
 struct Bodies {
-    stall: Vec<u8>,
     empty: Vec<u8>,
     links: String,
     robots: String,
@@ -74,6 +71,8 @@ impl Drop for Trouble {
 
 impl Bodies {
     fn new() -> Self {
+        // Made once for all, here and not where requests are served.
+        let _made = trawl_tests::coding::stalled_body();
         let links: String = (0..LINKS)
             .map(|n| format!("<a href=\"/silent/{}/{n}\">{n}</a>\n", n % 300))
             .collect();
@@ -87,10 +86,6 @@ impl Bodies {
             .map(|n| format!("<sitemap><loc>/sitemap.xml?{n}</loc></sitemap>"))
             .collect();
         Self {
-            stall: gzip(std::iter::repeat_n(
-                [0; 1 << 16].as_slice(),
-                STALL_BYTES >> 16,
-            )),
             empty: empty_blocks(),
             links,
             robots,
@@ -125,7 +120,7 @@ async fn serve(mut stream: TcpStream, bodies: &Bodies) {
         let name = path.split(['/', '?']).nth(1).unwrap_or_default();
         let done = match name {
             "silent" => std::future::pending::<Option<()>>().await,
-            "stall" => stall(&mut stream, &bodies.stall).await,
+            "stall" => stall(&mut stream, trawl_tests::coding::stalled_body()).await,
             "empty" => {
                 let coding = "Content-Encoding: deflate, gzip\r\n";
                 whole(&mut stream, coding, &bodies.empty).await

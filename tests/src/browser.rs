@@ -14,7 +14,7 @@ const BROWSER: Option<&str> = option_env!("TRAWL_TEST_BROWSER");
 const VANISH_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// The browser of one world. It is a script that records its process group and then becomes the
-/// browser, so the processes of tests that run at the same time can be told apart.
+/// browser, so the processes of tests that run at the same time can be distinguished.
 pub struct WatchedBrowser {
     groups: PathBuf,
 }

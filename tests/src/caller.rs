@@ -1,6 +1,7 @@
 //! An HTTP client of the API.
 
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, Response};
@@ -175,6 +176,22 @@ impl Caller {
         let answer = self.post("/scrape", &[], body).await;
         assert_ne!(answer.status, 200, "{body}");
         (answer.status, answer.error())
+    }
+
+    /// The status of a crawl, once it has ended.
+    ///
+    /// # Panics
+    /// When it does not end within this time.
+    pub async fn crawl_ended(&self, id: &str, time_max: Duration) -> Value {
+        let until = Instant::now() + time_max;
+        loop {
+            let status = self.get(&format!("/crawl/{id}")).await.json();
+            if status["state"] == "ended" {
+                return status;
+            }
+            assert!(Instant::now() < until, "the crawl does not end: {status}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
     }
 
     /// Total cost of an entry in nanodollars.

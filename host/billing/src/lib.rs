@@ -194,7 +194,7 @@ impl Billing {
         let Some(wallet) = self.accounts.wallet(account) else {
             return;
         };
-        wallet.released_or(RECHECK_INTERVAL).await;
+        waiting::released_soon(&wallet, None).await;
     }
 
     /// As [`Self::reserve_likely`], but waits until `deadline` while pages in flight hold what is

@@ -28,6 +28,14 @@ pub(crate) fn released<'a>(
     }
 }
 
+/// Resolves when money of the account, or of the run, is released, at the latest after
+/// [`RECHECK_INTERVAL`]. Until then runs return what none of their pages needs.
+pub(crate) async fn released_soon(wallet: &Wallet, allotment: Option<&Allotment>) {
+    let released = released(wallet, allotment);
+    let _waiting = wallet.wait();
+    let _elapsed = tokio::time::timeout(RECHECK_INTERVAL, released).await;
+}
+
 /// Waits for a release; looks again after [`RECHECK_INTERVAL`] without one. `false` if the deadline
 /// has passed.
 pub(crate) async fn wait_for(released: impl Future<Output = ()>, deadline: Instant) -> bool {

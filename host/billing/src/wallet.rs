@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
@@ -144,14 +143,6 @@ impl Wallet {
     /// Resolves when money is released after this call.
     pub(crate) fn released(&self) -> Notified<'_> {
         self.released.notified()
-    }
-
-    /// Resolves when money is released, at the latest after this time. Until then runs return what
-    /// none of their pages needs.
-    pub(crate) async fn released_or(&self, time_max: Duration) {
-        let released = self.released();
-        let _waiting = self.wait();
-        let _elapsed = tokio::time::timeout(time_max, released).await;
     }
 
     /// While the guard lives, runs return what none of their pages needs.

@@ -60,7 +60,7 @@ impl Batch {
     /// A batch of which nothing is stored. `last_seq` and `before` are those of the pages before.
     pub(super) fn new(
         mut pages: Vec<Recorded>,
-        urls: &[UrlRow],
+        urls: Vec<UrlRow>,
         last_seq: u64,
         before: CrawlCounts,
     ) -> Self {
@@ -164,20 +164,18 @@ impl Batch {
 /// Batches of [`URLS_AT_ONCE`] rows that are stored ahead of the pages, and the rows that are
 /// stored with them. The numbers of URLs have no gaps in the store, so the row of a completed page
 /// is stored ahead as waiting, and again as done with its entry.
-fn split(urls: &[UrlRow]) -> (Vec<Vec<UrlRow>>, Vec<UrlRow>) {
+fn split(mut urls: Vec<UrlRow>) -> (Vec<Vec<UrlRow>>, Vec<UrlRow>) {
     let n_ahead = urls.len().saturating_sub(1) / URLS_AT_ONCE * URLS_AT_ONCE;
-    let (ahead, rest) = urls.split_at(n_ahead);
-    let done = ahead.iter().filter(|row| row.state == UrlState::Done);
-    let last = done.chain(rest).cloned().collect();
-    let waiting = |row: &UrlRow| match row.state {
-        UrlState::Done => UrlRow {
-            state: UrlState::Waiting,
-            ..row.clone()
-        },
-        _ => row.clone(),
-    };
-    let ahead = ahead.chunks(URLS_AT_ONCE);
-    let ahead = ahead.map(|rows| rows.iter().map(waiting).collect());
+    let rest = urls.split_off(n_ahead);
+    let mut last = Vec::new();
+    for row in &mut urls {
+        if row.state == UrlState::Done {
+            last.push(row.clone());
+            row.state = UrlState::Waiting;
+        }
+    }
+    last.extend(rest);
+    let ahead = urls.chunks(URLS_AT_ONCE).map(<[UrlRow]>::to_vec);
     (ahead.collect(), last)
 }
 
@@ -197,7 +195,7 @@ mod tests {
             },
         };
         let urls: Vec<UrlRow> = (0..2 * URLS_AT_ONCE + 1).map(row).collect();
-        let (ahead, last) = split(&urls);
+        let (ahead, last) = split(urls.clone());
         assert_eq!(ahead.len(), 2);
         assert!(ahead.iter().all(|group| group.len() == URLS_AT_ONCE));
         assert!(
@@ -208,7 +206,9 @@ mod tests {
         );
         let last: Vec<u32> = last.iter().map(|row| row.n).collect();
         assert_eq!(last, [5, 2 * URLS_AT_ONCE as u32]);
-        let (ahead, last) = split(&urls[..URLS_AT_ONCE]);
+        let mut few = urls;
+        few.truncate(URLS_AT_ONCE);
+        let (ahead, last) = split(few);
         assert_eq!((ahead.len(), last.len()), (0, URLS_AT_ONCE));
     }
 }

@@ -16,7 +16,7 @@ use trawl_net::sitemap::Sitemaps;
 use super::frontier::{Lease, Screened};
 use super::lock;
 use super::page;
-use super::run::Run;
+use super::run::{self, Run};
 
 /// Pages that may be between fetched and delivered. They wait for the ledger's flush and for a slow
 /// reader, and keep their content in memory meanwhile.
@@ -157,13 +157,8 @@ fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> mpsc::Receiver<Batch> {
     let reading = async move {
         let mut starts = named;
         if starts.is_empty() {
-            let mut origins = Vec::new();
-            for seed in plan.seeds() {
-                let origin = seed.url.origin();
-                if !origins.contains(&origin) {
-                    origins.push(origin);
-                    starts.extend(sitemaps.starts(&seed.url).await);
-                }
+            for (_, seed) in run::first_seeds(&plan) {
+                starts.extend(sitemaps.starts(&seed.url).await);
             }
         }
         let _summary = sitemaps.read(starts, pace, &account, sender).await;

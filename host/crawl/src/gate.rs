@@ -51,6 +51,14 @@ impl Gate {
         lock(&self.pages).insert(page.clone(), in_flight);
     }
 
+    /// Whether a redirect of a page that is being fetched was refused.
+    pub(super) fn has_refused(&self, page: &Url) -> bool {
+        let pages = lock(&self.pages);
+        pages
+            .get(page)
+            .is_some_and(|in_flight| in_flight.refused.is_some())
+    }
+
     /// Removes a page that was fetched, and returns why one of its redirects was refused.
     pub(super) fn leave(&self, page: &Url) -> Option<SkipReason> {
         lock(&self.pages).remove(page)?.refused

@@ -35,7 +35,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use frontier::Counts;
 pub use job::CrawlProgress;
-pub use limits::{AccountPermits, CrawlLimits, CrawlPlaces, CrawlsInUse, TooManyCrawls};
+pub use limits::{CrawlLimits, CrawlPlaces, CrawlsInUse, TooManyCrawls};
 pub use parts::CrawlsParts;
 pub use service::{CrawlError, CrawlHandle, CrawlView, Crawls, NewCrawl};
 

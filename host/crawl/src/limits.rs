@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use trawl_billing::AccountId;
+use trawl_model::fair::{FairPermit, FairSemaphore};
 
 use super::lock;
 
@@ -155,63 +156,25 @@ impl Places {
 #[derive(Debug)]
 pub(super) struct Turns {
     server: Arc<Semaphore>,
-    accounts: AccountPermits,
-}
-
-/// A number of permits for each account.
-#[derive(Debug)]
-pub struct AccountPermits {
-    per_account: usize,
-    accounts: Mutex<HashMap<AccountId, Arc<Semaphore>>>,
-}
-
-impl AccountPermits {
-    /// This number of permits for each account.
-    pub fn new(per_account: usize) -> Self {
-        Self {
-            per_account,
-            accounts: Mutex::default(),
-        }
-    }
-
-    /// The permits of an account.
-    pub fn of(&self, account: &AccountId) -> Arc<Semaphore> {
-        let mut accounts = lock(&self.accounts);
-        // Those that nobody holds or waits for.
-        accounts.retain(|_, permits| Arc::strong_count(permits) > 1);
-        let new = || Arc::new(Semaphore::new(self.per_account));
-        Arc::clone(accounts.entry(account.clone()).or_insert_with(new))
-    }
-
-    /// Permits of each account.
-    pub fn per_account(&self) -> usize {
-        self.per_account
-    }
-
-    /// Permits of an account that are in use.
-    pub fn used(&self, account: &AccountId) -> usize {
-        let accounts = lock(&self.accounts);
-        let free = accounts.get(account).map(|free| free.available_permits());
-        free.map_or(0, |free| self.per_account - free)
-    }
+    accounts: Arc<FairSemaphore>,
 }
 
 /// What a background crawl holds while it runs.
-pub(super) type TurnPermit = (OwnedSemaphorePermit, OwnedSemaphorePermit);
+pub(super) type TurnPermit = (FairPermit, OwnedSemaphorePermit);
 
 impl Turns {
     /// `per_server` crawls that run at once, of each account `per_account`.
     pub(super) fn new(per_server: usize, per_account: usize) -> Self {
         Self {
             server: Arc::new(Semaphore::new(per_server)),
-            accounts: AccountPermits::new(per_account.clamp(1, per_server)),
+            accounts: FairSemaphore::new(usize::MAX, per_account.min(per_server)),
         }
     }
 
     /// Waits for a turn; `None` never happens, since no semaphore is closed.
     pub(super) async fn take(&self, account: &AccountId) -> Option<TurnPermit> {
         // The account's first, so that none of the server's is held while waiting for it.
-        let own = self.accounts.of(account).acquire_owned().await.ok()?;
+        let own = self.accounts.acquire(account.as_str()).await;
         let shared = Arc::clone(&self.server).acquire_owned().await.ok()?;
         Some((own, shared))
     }

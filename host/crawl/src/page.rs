@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use url::Url;
 
 use trawl_billing::{Cap, FundsError};
-use trawl_engine::page::{self, PaidBy, Produced, Purse};
+use trawl_engine::page::{self, PaidBy, Purse};
 use trawl_model::failure::status;
 use trawl_model::memory::MemoryLease;
 use trawl_model::outcome::PageOutcome;
@@ -102,7 +102,15 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     {
         return refetch_paid(lease, &plan, leased.n, charge).await;
     }
-    let (purse, mut produced, refused_redirect) = produce(&run, &leased, &plan, &page_id).await;
+    let paid_by = PaidBy::Run {
+        budget: &run.budget,
+        payer: &run.payer,
+        page_id: &page_id,
+    };
+    run.gate.enter(leased.n, &leased.url);
+    let may_retry = || !run.gate.has_refused(&leased.url);
+    let (purse, mut produced) = page::produce_paid(&run.context, paid_by, &plan, may_retry).await;
+    let refused_redirect = run.gate.leave(&leased.url);
     let has_failed = produced.outcome.error.is_some();
     let refusal = purse.refusal().await.filter(|_| has_failed);
     if let Some(error @ (FundsError::Empty | FundsError::CeilingReached)) = refusal
@@ -139,42 +147,6 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     let n_bytes = produced.usage.content_bytes;
     let outcome = page::settle(purse, &run.context.tariff, produced).await;
     deliver(&run, leased.n, n_bytes, outcome).await;
-}
-
-/// Serves and extracts a page. One that could not be paid because of other pages in flight is tried
-/// once more, with all that it needs reserved from the start, unless that would take too long.
-/// Returns also why one of its redirects was refused.
-async fn produce<'a>(
-    run: &'a Run,
-    leased: &Leased,
-    plan: &'a PagePlan,
-    page_id: &'a str,
-) -> (Purse<'a>, Produced, Option<SkipReason>) {
-    let started = Instant::now();
-    let mut least = Nanodollars::ZERO;
-    loop {
-        let context = &run.context;
-        let paid_by = PaidBy::Run {
-            budget: &run.budget,
-            payer: &run.payer,
-            page_id,
-        };
-        let purse = Purse::new(paid_by, &context.expectations, context.tariff, plan);
-        let purse = purse.expecting(least);
-        run.gate.enter(leased.n, &leased.url);
-        let produced = page::produce(context, plan, &purse).await;
-        let refused_redirect = run.gate.leave(&leased.url);
-        let is_first = least == Nanodollars::ZERO;
-        let has_failed = produced.outcome.error.is_some();
-        let is_retried = is_first && has_failed && refused_redirect.is_none();
-        match purse.needs_another_try().await {
-            Some(needed) if is_retried && started.elapsed() < plan.fetch.timeout / 2 => {
-                least = needed;
-                purse.void(produced.outcome.error.as_deref().unwrap_or_default());
-            }
-            _ => return (purse, produced, refused_redirect),
-        }
-    }
 }
 
 /// Why a crawl of sitemaps only has no pages.

@@ -136,7 +136,7 @@ impl Writer {
         if pages.is_empty() && urls.is_empty() {
             return true;
         }
-        let mut batch = Batch::new(pages, &urls, self.last_seq, self.counts);
+        let mut batch = Batch::new(pages, urls, self.last_seq, self.counts);
         let mut has_failed = false;
         let mut n_failures = 0;
         while n_failures < RETRIES_MAX {

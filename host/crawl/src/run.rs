@@ -80,23 +80,30 @@ impl Run {
     }
 }
 
+/// The first seed of each origin.
+pub(super) fn first_seeds(plan: &CrawlPlan) -> Vec<(Origin, &PagePlan)> {
+    let mut firsts: Vec<(Origin, &PagePlan)> = Vec::new();
+    for seed in plan.seeds() {
+        let origin = seed.url.origin();
+        if !firsts.iter().any(|(known, _)| *known == origin) {
+            firsts.push((origin, seed));
+        }
+    }
+    firsts
+}
+
 /// How pages of the seeds' origins are fetched: with the caller's headers and cookies, and with the
 /// password of the first seed there.
 pub(super) fn seed_origins(plan: &CrawlPlan, page: &PagePlan) -> Vec<(Origin, Arc<FetchPlan>)> {
-    let mut origins: Vec<(Origin, Arc<FetchPlan>)> = Vec::new();
-    for seed in plan.seeds() {
-        let origin = seed.url.origin();
-        if origins.iter().any(|(known, _)| *known == origin) {
-            continue;
-        }
-        let fetch = FetchPlan {
-            // The seed's own: the password of its URL goes to no other seed.
-            headers: seed.fetch.headers.clone(),
-            ..(*page.fetch).clone()
-        };
-        origins.push((origin, Arc::new(fetch)));
-    }
-    origins
+    let fetch = |seed: &PagePlan| FetchPlan {
+        // The seed's own: the password of its URL goes to no other seed.
+        headers: seed.fetch.headers.clone(),
+        ..(*page.fetch).clone()
+    };
+    let firsts = first_seeds(plan).into_iter();
+    firsts
+        .map(|(origin, seed)| (origin, Arc::new(fetch(seed))))
+        .collect()
 }
 
 /// The plan of every page: the seed's, with the crawl's redirect gate and the discovery of links.

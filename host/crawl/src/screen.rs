@@ -51,7 +51,7 @@ impl Screen {
         if self.steps_per_byte == 0 {
             return Screened::default();
         }
-        let urls = lock(&self.frontier).unscreened(links.map(str::to_owned));
+        let urls = lock(&self.frontier).unscreened(links);
         self.urls(urls).await
     }
 
@@ -62,7 +62,7 @@ impl Screen {
         }
         let urls = urls.iter().filter_map(|url| Url::parse(url).ok());
         let urls: Vec<String> = urls.map(|url| normal(&url)).collect();
-        let urls = lock(&self.frontier).unscreened(urls.into_iter());
+        let urls = lock(&self.frontier).unscreened(urls.iter().map(String::as_str));
         self.urls(urls).await
     }
 

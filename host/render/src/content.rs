@@ -66,21 +66,19 @@ impl Tab<'_> {
         let size = (HTML_BYTES_MAX, PIECE_CHARS);
         let first = self.call_function::<Option<(usize, String)>>("serialise", size);
         let first = first.await?.map_err(unreadable)?;
-        let (total, first) = first.ok_or(RenderError::DocumentTooLarge(HTML_BYTES_MAX))?;
-        let mut html = first;
+        let (total, mut html) = first.ok_or(RenderError::DocumentTooLarge(HTML_BYTES_MAX))?;
         let mut next = PIECE_CHARS;
-        while next < total {
-            let piece = self.call_function::<String>("piece", (next, PIECE_CHARS));
-            html.push_str(&piece.await?.map_err(unreadable)?);
-            next += PIECE_CHARS;
+        loop {
             if html.len() > HTML_BYTES_MAX {
                 return Err(RenderError::DocumentTooLarge(HTML_BYTES_MAX));
             }
+            if next >= total {
+                return Ok(Bytes::from(html));
+            }
+            let piece = self.call_function::<String>("piece", (next, PIECE_CHARS));
+            html.push_str(&piece.await?.map_err(unreadable)?);
+            next += PIECE_CHARS;
         }
-        if html.len() > HTML_BYTES_MAX {
-            return Err(RenderError::DocumentTooLarge(HTML_BYTES_MAX));
-        }
-        Ok(Bytes::from(html))
     }
 
     /// The body of a document that is not HTML.

@@ -86,12 +86,9 @@ impl Pool {
             Some(browser) => browser,
             None => self.start(program).await?,
         };
-        if self.is_closed.load(Ordering::Relaxed) {
-            browser.end().await;
-            return Err(RenderError::Crashed);
-        }
-        *current = Some(Arc::clone(&browser));
-        Ok(self.slot(browser, permit))
+        let slot = self.slot(Arc::clone(&browser), permit).await?;
+        *current = Some(browser);
+        Ok(slot)
     }
 
     /// Waits for a tab and starts a browser for it alone: for a page that lost its browser, perhaps
@@ -107,21 +104,26 @@ impl Pool {
         let permit = self.tabs.acquire(owner).await;
         let browser = self.start(program).await?;
         browser.retire();
+        self.slot(browser, permit).await
+    }
+
+    /// A tab in this browser, unless the pool was closed meanwhile.
+    async fn slot(
+        self: &Arc<Self>,
+        browser: Arc<Browser>,
+        permit: FairPermit,
+    ) -> Result<TabSlot, RenderError> {
         if self.is_closed.load(Ordering::Relaxed) {
             browser.end().await;
             return Err(RenderError::Crashed);
         }
-        Ok(self.slot(browser, permit))
-    }
-
-    fn slot(self: &Arc<Self>, browser: Arc<Browser>, permit: FairPermit) -> TabSlot {
         browser.page_opened();
         metrics::gauge!("trawl_browser_tabs").increment(1.0);
-        TabSlot {
+        Ok(TabSlot {
             browser,
             permit: Some(permit),
             pool: Arc::downgrade(self),
-        }
+        })
     }
 
     /// Why the last browser did not start; `None` when it did.

@@ -1,12 +1,11 @@
 //! The caller's scripts: they run in the page's own world, and a result is cut down to its bound
 //! before it is made into a message.
 
-use chromiumoxide::cdp::js_protocol::runtime::EvaluateParams;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::RenderError;
-use super::tab::Tab;
+use super::tab::{Tab, by_value};
 
 /// Runs a script and bounds its result, in the page.
 const RUN: &str = include_str!("script.js");
@@ -40,11 +39,7 @@ impl Tab<'_> {
     /// Runs a script of the caller in the page's own world. Each has a scope of its own for `let`
     /// and `const`; variables of `var` and functions are the page's.
     pub(super) async fn run_script(&self, script: &str) -> Result<Ran, RenderError> {
-        let mut params = EvaluateParams::new(wrapped(script));
-        params.return_by_value = Some(true);
-        params.await_promise = Some(true);
-        params.user_gesture = Some(true);
-        Ok(match self.evaluate(params).await? {
+        Ok(match self.evaluate(by_value(wrapped(script))).await? {
             Ok(value) => ran(value),
             Err(reason) => Ran::Failed(reason),
         })

@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use trawl_model::failure::status;
+use trawl_plan::address::without_fragment;
 use trawl_plan::{FetchPlan, RenderPlan};
 
 use super::browser::{Browser, Context};
@@ -298,12 +299,8 @@ impl Tab<'_> {
             Ok(world) => world,
             Err(reason) => return Ok(Err(reason)),
         };
-        let expression = format!("({FUNCTIONS}).{function}(...{arguments})");
-        let mut params = EvaluateParams::new(expression);
+        let mut params = by_value(format!("({FUNCTIONS}).{function}(...{arguments})"));
         params.context_id = Some(world);
-        params.return_by_value = Some(true);
-        params.await_promise = Some(true);
-        params.user_gesture = Some(true);
         let value = self.evaluate(params).await?;
         Ok(
             value
@@ -418,8 +415,11 @@ impl Tab<'_> {
     }
 }
 
-fn without_fragment(url: &Url) -> Url {
-    let mut url = url.clone();
-    url.set_fragment(None);
-    url
+/// Evaluates an expression to its value, or that of its promise, as if the user had caused it.
+pub(super) fn by_value(expression: String) -> EvaluateParams {
+    let mut params = EvaluateParams::new(expression);
+    params.return_by_value = Some(true);
+    params.await_promise = Some(true);
+    params.user_gesture = Some(true);
+    params
 }

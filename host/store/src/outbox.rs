@@ -44,22 +44,17 @@ pub trait OutboxStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
         now: Timestamp,
     ) -> StoreFuture<'a, u64>;
 
-    /// Postpones a channel until a time, increments the attempts of the events that were tried, and
-    /// deletes its events created at or before `expired`. Returns how many were deleted.
+    /// Postpones a channel until a time because of this failure, increments the attempts of the
+    /// events that were tried, and deletes its events created at or before `expired`. Returns how
+    /// many were deleted.
     fn outbox_postpone<'a>(
         &'a self,
         channel: &'a Channel,
         tried: &'a [String],
+        failure: &'a DeliveryFailure,
         until: Timestamp,
         expired: Timestamp,
     ) -> StoreFuture<'a, u64>;
-
-    /// Stores why the last delivery of a channel failed. A channel without events has none.
-    fn outbox_failed<'a>(
-        &'a self,
-        channel: &'a Channel,
-        failure: &'a DeliveryFailure,
-    ) -> StoreFuture<'a, ()>;
 
     /// Undelivered events of an account, in order of arrival.
     fn outbox_rows<'a>(

@@ -173,7 +173,13 @@ impl Walk<'_> {
         let result = self.below(written, |walk| {
             // `false` says nothing of what is off anyway.
             let is_set = json.get() != "false" || row.default == "true";
-            if is_set && !walk.in_list {
+            let is_noted = || {
+                walk.said
+                    .present
+                    .iter()
+                    .any(|known| known.path == walk.path)
+            };
+            if is_set && !walk.in_list && !is_noted() {
                 let path = walk.path.clone();
                 walk.said.present.push(Present { row, path });
             }
@@ -243,21 +249,13 @@ impl Walk<'_> {
             .map_err(|error| self.parser(&error))
     }
 
+    /// An object with known keys. Those that are not known are listed.
     fn object(&mut self, object: &'static Object, json: &RawValue) -> Result<(), WireError> {
-        self.keys(object.rows, self.entries(json)?)
-    }
-
-    /// The keys of an object. Those that are not known are listed.
-    fn keys(
-        &mut self,
-        rows: &'static [Parameter],
-        entries: Vec<(String, &RawValue)>,
-    ) -> Result<(), WireError> {
-        for (key, json) in entries {
-            match rows.iter().find(|row| row.is_called(&key)) {
+        for (key, json) in self.entries(json)? {
+            match object.find(&key) {
                 Some(row) => self.parameter(row, &key, json)?,
                 None if Kind::of(json) == Kind::Null => {}
-                None => self.unknown(&key, rows),
+                None => self.unknown(&key, object.rows),
             }
         }
         Ok(())

@@ -142,17 +142,16 @@ pub(crate) fn collect(
             Effect::Open => open.push((present.path.clone(), present.row.needs)),
         }
     }
+    let of_route = || parameters::all().filter(|row| row.routes.has(route));
     for unknown in &said.unknown {
         if idle.iter().any(|object| is_within(&unknown.path, object)) {
             continue;
         }
-        let of_route = || parameters::all().filter(|row| row.routes.has(route));
-        let nearest = match &unknown.nearest {
+        into.add_unknown(&unknown.path, || match &unknown.nearest {
             Some(nearest) => Some(nearest.as_str()),
             None if unknown.is_nested() => None,
             None => nearest(&unknown.path, of_route()).map(|row| row.name),
-        };
-        into.add_unknown(unknown.path.clone(), nearest);
+        });
     }
     Undecided::new(open)
 }

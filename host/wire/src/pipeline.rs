@@ -18,7 +18,7 @@ use super::error::RequestError;
 use super::fields::{Sent, read};
 use super::left_out::LeftOut;
 use super::request::ScrapeRequest;
-use super::secrets::{hide_webhooks, without_credentials, without_marks};
+use super::secrets::{hide_webhooks, missing, without_credentials, without_marks};
 use super::values::{FormatNames, filled};
 
 /// Most bytes of `text`, decoded from JSON. Spec S22.
@@ -217,12 +217,23 @@ impl Extra {
     }
 }
 
-/// A stored request object for display: without the secrets of its webhook and the marks of those
-/// that were left out; a list of URLs is replaced by their number.
-pub fn shown_request(stored: &str, pipeline: Option<Pipeline>) -> String {
-    let Ok(mut object) = serde_json::from_str::<Map<String, Value>>(stored) else {
-        return "{}".to_owned();
-    };
+/// A stored request object for display.
+#[derive(Debug)]
+pub struct ShownRequest {
+    /// Its JSON: without the secrets of its webhook and the marks of those that were left out; a
+    /// list of URLs is replaced by their number.
+    pub json: String,
+    /// What the crawl left out.
+    pub left_out: LeftOut,
+    /// The secrets that it waits for; empty if it waits for none.
+    pub missing_secrets: Vec<String>,
+}
+
+/// A stored request object for display.
+pub fn shown_request(stored: &str, pipeline: Option<Pipeline>) -> ShownRequest {
+    let object = serde_json::from_str::<Map<String, Value>>(stored);
+    let mut object = object.unwrap_or_default();
+    let missing_secrets = missing(&object);
     hide_webhooks(&mut object);
     without_marks(&mut object);
     let left_out = LeftOut::take(&mut object);
@@ -232,7 +243,11 @@ pub fn shown_request(stored: &str, pipeline: Option<Pipeline>) -> String {
     {
         *text = url_count(text.lines().count(), &left_out);
     }
-    Value::Object(object).to_string()
+    ShownRequest {
+        json: Value::Object(object).to_string(),
+        left_out,
+        missing_secrets,
+    }
 }
 
 fn url_count(n_urls: usize, left_out: &LeftOut) -> String {

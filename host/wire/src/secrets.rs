@@ -193,12 +193,6 @@ fn add_nulls(parts: &Map<String, Value>, prefix: &str, paths: &mut Vec<String>) 
     paths.extend(nulls.map(|(name, _)| format!("{prefix}.{name}")));
 }
 
-/// The secrets that a stored request waits for; empty if it waits for none.
-pub fn missing_secrets(stored: &str) -> Vec<String> {
-    let request = serde_json::from_str::<Map<String, Value>>(stored);
-    missing(&request.unwrap_or_default())
-}
-
 /// The stored request object with the secrets of the body `sent`. Objects are merged key by key;
 /// any other value replaces the stored one.
 ///

@@ -295,7 +295,7 @@ fn is_domain_limit(kind: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use trawl_sdk::provider::{Charged, Content, Credential, Pool, WaitFor};
-    use trawl_sdk::testkit::{converse, reply};
+    use trawl_sdk::testkit::{converse, pair, reply};
 
     use super::*;
 
@@ -304,10 +304,6 @@ mod tests {
             "https://www.shop.example/a?b=1&c=2#d",
             "https://api.zyte.com",
         )
-    }
-
-    fn pair(name: &str, value: &str) -> (String, String) {
-        (name.to_owned(), value.to_owned())
     }
 
     #[test]

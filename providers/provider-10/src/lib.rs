@@ -256,7 +256,7 @@ fn failure(reply: &Reply<'_>) -> Failure {
 #[cfg(test)]
 mod tests {
     use trawl_sdk::provider::{Charged, Content, Credential, Pool, WaitFor};
-    use trawl_sdk::testkit::{converse, reply};
+    use trawl_sdk::testkit::{converse, pair, reply};
 
     use super::*;
 
@@ -272,10 +272,6 @@ mod tests {
             javascript: true,
             ..task()
         }
-    }
-
-    fn pair(name: &str, value: &str) -> (String, String) {
-        (name.to_owned(), value.to_owned())
     }
 
     #[test]

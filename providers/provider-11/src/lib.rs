@@ -207,7 +207,7 @@ fn failure(reply: &Reply<'_>) -> Failure {
 #[cfg(test)]
 mod tests {
     use trawl_sdk::provider::{Charged, Content, Credential, Pool};
-    use trawl_sdk::testkit::{converse, reply};
+    use trawl_sdk::testkit::{converse, pair, reply};
 
     use super::*;
 
@@ -216,10 +216,6 @@ mod tests {
             "https://shop.example/a?b=1&c=2#d",
             "https://scraper-api.decodo.com",
         )
-    }
-
-    fn pair(name: &str, value: &str) -> (String, String) {
-        (name.to_owned(), value.to_owned())
     }
 
     #[test]

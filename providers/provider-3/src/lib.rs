@@ -152,7 +152,7 @@ fn vendor_failure(reply: &Reply<'_>) -> Failure {
 #[cfg(test)]
 mod tests {
     use trawl_sdk::provider::{Charged, Content, Credential, Pool, WaitFor};
-    use trawl_sdk::testkit::{converse, reply};
+    use trawl_sdk::testkit::{converse, pair, reply};
 
     use super::*;
 
@@ -161,10 +161,6 @@ mod tests {
             "https://shop.example/a?b=1&c=2#d",
             "https://api.scraperapi.com",
         )
-    }
-
-    fn pair(name: &str, value: &str) -> (String, String) {
-        (name.to_owned(), value.to_owned())
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use trawl_sdk::provider::{Charged, Content, Credential, Pool, WaitFor};
-use trawl_sdk::testkit::{converse, reply};
+use trawl_sdk::testkit::{converse, pair, reply};
 
 use super::*;
 
@@ -11,10 +11,6 @@ fn task() -> Task {
         "https://shop.example/a?b=1&c=2#d",
         "https://api.scrapfly.io",
     )
-}
-
-fn pair(name: &str, value: &str) -> (String, String) {
-    (name.to_owned(), value.to_owned())
 }
 
 fn scraped(format: &str, content: &str) -> Value {

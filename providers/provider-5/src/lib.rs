@@ -205,16 +205,12 @@ fn failure(reply: &Reply<'_>) -> Failure {
 #[cfg(test)]
 mod tests {
     use trawl_sdk::provider::{Charged, Content, Credential, Pool, WaitFor};
-    use trawl_sdk::testkit::{converse, reply};
+    use trawl_sdk::testkit::{converse, pair, reply};
 
     use super::*;
 
     fn task() -> Task {
         Task::new("https://shop.example/a?b=1&c=2#d", "https://api.scrape.do")
-    }
-
-    fn pair(name: &str, value: &str) -> (String, String) {
-        (name.to_owned(), value.to_owned())
     }
 
     #[test]

@@ -244,7 +244,7 @@ fn class_of_status(status: u16) -> Class {
 #[cfg(test)]
 mod tests {
     use trawl_sdk::provider::{Charged, Content, Credential, Pool, WaitFor};
-    use trawl_sdk::testkit::{converse, reply};
+    use trawl_sdk::testkit::{converse, pair, reply};
 
     use super::*;
 
@@ -253,10 +253,6 @@ mod tests {
             "https://shop.example/a?b=1&c=2#d",
             "https://api.zenrows.com",
         )
-    }
-
-    fn pair(name: &str, value: &str) -> (String, String) {
-        (name.to_owned(), value.to_owned())
     }
 
     fn refused(status: u16, code: &str) -> Reply<'static> {

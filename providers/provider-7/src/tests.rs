@@ -1,7 +1,7 @@
 //! Runs the adapter against recorded responses.
 
 use trawl_sdk::provider::{Charged, Content, Credential, Pool, WaitFor};
-use trawl_sdk::testkit::{converse, reply};
+use trawl_sdk::testkit::{converse, pair, reply};
 
 use super::*;
 
@@ -12,10 +12,6 @@ fn task() -> Task {
         "https://api.brightdata.com",
     );
     Task { settings, ..task }
-}
-
-fn pair(name: &str, value: &str) -> (String, String) {
-    (name.to_owned(), value.to_owned())
 }
 
 #[test]

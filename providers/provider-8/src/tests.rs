@@ -1,5 +1,5 @@
 use trawl_sdk::provider::{Charged, Content, Credential, Pool, WaitFor, resume, start};
-use trawl_sdk::testkit::{converse, reply};
+use trawl_sdk::testkit::{converse, pair, reply};
 
 use super::input::page_function;
 use super::*;
@@ -12,10 +12,6 @@ fn task() -> Task {
         time_ms: 150_000,
         ..task
     }
-}
-
-fn pair(name: &str, value: &str) -> (String, String) {
-    (name.to_owned(), value.to_owned())
 }
 
 fn run(status: &str, usd: Value) -> Reply<'static> {

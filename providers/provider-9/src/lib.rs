@@ -228,7 +228,7 @@ fn failure(reply: &Reply<'_>) -> Failure {
 #[cfg(test)]
 mod tests {
     use trawl_sdk::provider::{Charged, Content, Credential, Pool, WaitFor};
-    use trawl_sdk::testkit::{converse, reply};
+    use trawl_sdk::testkit::{converse, pair, reply};
 
     use super::*;
 
@@ -244,10 +244,6 @@ mod tests {
             javascript: true,
             ..task()
         }
-    }
-
-    fn pair(name: &str, value: &str) -> (String, String) {
-        (name.to_owned(), value.to_owned())
     }
 
     fn after_ms<'a>(elapsed_ms: u32, answered: Reply<'a>) -> Reply<'a> {

@@ -32,6 +32,11 @@ pub fn reply<'a>(
     }
 }
 
+/// A header, cookie or parameter: name and value.
+pub fn pair(name: &str, value: &str) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
 /// Runs an adapter on a task, answering its requests with these replies in order.
 pub fn converse<P: Provider>(task: &Task, replies: &[Reply<'_>]) -> Conversation {
     let mut replies = replies.iter();

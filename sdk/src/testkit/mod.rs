@@ -30,7 +30,7 @@ use serde_json::Value;
 use crate::{Document, Extractor, Failure, Filter, Format, Mask, Output, Source, options};
 pub use analysis::{Analysis, MODEL, finding, join, join_with};
 pub use chunker::{check_any_text, check_size, chunk, pieces};
-pub use conversation::{Conversation, converse, reply};
+pub use conversation::{Conversation, converse, pair, reply};
 use layout::Layout;
 
 /// A page to run plugins on.

@@ -59,14 +59,8 @@ impl Api {
             json!({"url": "http://sample.trawl.test/", "limit": 2, "run_in_background": true});
         let started = app.post("/crawl", &[], &seed).await.json();
         let crawl = started["id"].as_str().expect("an id").to_owned();
-        let state = format!("/crawl/{crawl}");
-        for _ in 0..1_200 {
-            if app.get(&state).await.json()["state"] == "ended" {
-                break;
-            }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        }
-        assert_eq!(app.get(&state).await.json()["state"], "ended");
+        let time_max = std::time::Duration::from_secs(60);
+        app.crawl_ended(&crawl, time_max).await;
         Self {
             app,
             operator,

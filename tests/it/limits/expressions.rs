@@ -32,6 +32,7 @@ async fn lists_beyond_their_bounds_are_refused_by_name_item_and_bound() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let url = site.put("/", "text/html", "<p>innocent</p>");
     let budget: Map<String, Value> = (0..9_000).map(|n| (format!("/{n}"), json!(1))).collect();
+    let endless: Map<String, Value> = (0..60_000).map(|n| (format!("/{n}"), json!(1))).collect();
     let nested: Map<String, Value> = (1..100).map(|n| ("/a".repeat(n), json!(1))).collect();
     let one = |pattern: &str| json!({"url": url, "blacklist": vec![pattern; 150]});
     let requests = [
@@ -42,6 +43,7 @@ async fn lists_beyond_their_bounds_are_refused_by_name_item_and_bound() {
         json!({"url": url, "budget": nested}),
         // The bound is that of the request, not of an object.
         json!([one("\\w{13}"), one("\\w{14}")]),
+        json!({"url": url, "budget": endless}),
     ];
     let innocent = async {
         for _ in 0..20 {
@@ -64,7 +66,12 @@ async fn lists_beyond_their_bounds_are_refused_by_name_item_and_bound() {
         ("budget: has 9000 keys", "at most 1000"),
         ("budget: more than 32 keys apply to `/a/a", "leave out"),
         ("blacklist: `\\w{14}` (item ", "at most 10000 states"),
+        (
+            "Deserialization error: budget: ",
+            "more than 10000 fields in one object",
+        ),
     ];
+    assert_eq!(errors.len(), expected.len());
     for (error, (start, part)) in errors.iter().zip(expected) {
         assert!(error.starts_with(start) && error.contains(part), "{error}");
     }

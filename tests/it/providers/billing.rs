@@ -90,7 +90,7 @@ async fn a_failed_page_is_free_whatever_the_vendor_charged() {
     assert_eq!(vendor(&entry, "vendor_cost"), CREDIT);
     assert_eq!(vendor(&entry, "billed_cost"), 0);
     assert_eq!(nanodollars(&entry["costs"]["total_cost"]), 0);
-    // No provider can serve it: what was asked in vain is in the metadata alone.
+    // No provider can serve it: those that were asked are listed in the metadata only.
     let entry = stage.page("http://127.0.0.1:1/breaks", json!({})).await;
     assert!(entry["costs"]["vendor"].is_null(), "{entry}");
     let asked = &entry["metadata"]["provider_attempts"];

@@ -48,12 +48,14 @@ async fn no_datagram_and_no_relay_leaves_the_browser() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn a_name_that_changes_its_address_is_checked_for_each_request() {
+    // First the page's own IP address, more often than the page itself needs; then one that is not
+    // allowed.
+    const N_OWN: usize = 12;
     let site = FakeSite::start().await;
     let inside = FakeSite::start_at("127.0.0.2").await;
     let (port, hidden) = (site.address.port(), inside.address.port());
-    // First the page's own IP address, then one that is not allowed.
     let own = vec![Ipv4Addr::LOCALHOST];
-    let mut script = vec![own; 4];
+    let mut script = vec![own; N_OWN];
     script.push(vec![Ipv4Addr::new(127, 0, 0, 2)]);
     let names = FakeNameServer::start(script).await;
     let egress = Egress::new(EgressConfig {
@@ -70,7 +72,7 @@ async fn a_name_that_changes_its_address_is_checked_for_each_request() {
     let renderer = Renderer::new(config, Arc::clone(&egress.unwrap()));
     let html = format!(
         "<p>here</p><img src='http://rebind.example:{hidden}/image'><script>\
-         fetch('http://rebind.example:{hidden}/fetch', {{mode: 'no-cors'}}); \
+         for (let n = 0; n < 30; n++) fetch(`http://rebind.example:{hidden}/${{n}}`, {{mode: 'no-cors'}}); \
          new WebSocket('ws://rebind.example:{hidden}/socket'); fetch('/again')</script>"
     );
     site.put("/page", "text/html", html);
@@ -88,18 +90,9 @@ async fn a_name_that_changes_its_address_is_checked_for_each_request() {
     let rendered = renderer
         .render(&permit, &url, &plan(), &RenderPlan::default(), job)
         .await;
-    match rendered {
-        Ok(rendered) => {
-            let body = String::from_utf8(rendered.page.body.to_vec()).unwrap();
-            assert!(body.contains("here"), "{body}");
-        }
-        // The browser asked so often that the page itself came too late.
-        Err(error) => {
-            let error = error.to_string();
-            assert!(error.contains("`rebind.example` is refused"), "{error}");
-        }
-    }
-    assert!(names.questions() >= 2, "{}", names.questions());
+    let body = String::from_utf8(rendered.unwrap().page.body.to_vec()).unwrap();
+    assert!(body.contains("here"), "{body}");
+    assert!(names.questions() > N_OWN, "{}", names.questions());
     assert_eq!(inside.connections(), 0);
     renderer.close().await;
     browser.assert_gone().await;

@@ -15,6 +15,7 @@ use trawl_control::{Reply, Request};
 
 use super::views::KeyView;
 use crate::Api;
+use crate::admin::{ask, unexpected};
 use crate::http::auth;
 use crate::http::error::ApiError;
 use crate::http::fields::Fields;
@@ -108,7 +109,7 @@ pub(crate) async fn create_for(
     let name = fields.text("name")?.unwrap_or_default();
     match ask(api, Request::CreateKey { account, name }).await? {
         Reply::Key { api_key } => format.object(&NewKey { api_key }),
-        _ => Err(unexpected()),
+        other => Err(unexpected(&other)),
     }
 }
 
@@ -121,7 +122,7 @@ pub(crate) async fn revoke_of(
 ) -> Result<Response, ApiError> {
     match ask(api, Request::RevokeKey { account, key }).await? {
         Reply::Revoked {} => format.object(&Revoked { revoked: true }),
-        _ => Err(unexpected()),
+        other => Err(unexpected(&other)),
     }
 }
 
@@ -136,14 +137,13 @@ pub(crate) async fn secret_of(
         Reply::WebhookSecret { secret } => format.object(&WebhookSecret {
             webhook_secret: secret,
         }),
-        _ => Err(unexpected()),
+        other => Err(unexpected(&other)),
     }
 }
 
 #[utoipa::path(
     get,
     path = "/account/keys",
-    operation_id = "list_own_keys",
     tag = "account",
     description = "Lists the keys of the account by their first characters, oldest first.",
     params(KeysQuery),
@@ -173,7 +173,6 @@ pub(crate) async fn list(
 #[utoipa::path(
     post,
     path = "/account/keys",
-    operation_id = "create_own_key",
     tag = "account",
     description = "Creates a key for the account. It is shown only in this response. An account has at most 100 active keys, and 1,000 \
         with its revoked ones.",
@@ -194,13 +193,14 @@ pub(crate) async fn create(
     request: extract::Request,
 ) -> Result<Response, ApiError> {
     let account = owner.id.to_string();
-    let n_active = read(&api, account.clone(), false).await?.len();
+    let keys = read(&api, account.clone(), true).await?;
+    let n_active = keys.iter().filter(|key| key.revoked.is_none()).count();
     if n_active >= ACTIVE_KEYS_MAX {
         return Err(ApiError::Taken(format!(
             "the account has {n_active} active keys, which is the limit: revoke one first"
         )));
     }
-    let n_keys = read(&api, account.clone(), true).await?.len();
+    let n_keys = keys.len();
     if n_keys >= KEYS_MAX {
         return Err(ApiError::Taken(format!(
             "the account has had {n_keys} keys, which is the limit: ask the operator for more"
@@ -212,7 +212,6 @@ pub(crate) async fn create(
 #[utoipa::path(
     delete,
     path = "/account/keys/{prefix}",
-    operation_id = "revoke_own_key",
     tag = "account",
     description = "Revokes a key of the account immediately and permanently. The key that the request is sent with is revoked with \
         `current=true` only.",
@@ -255,7 +254,6 @@ pub(crate) async fn revoke(
 #[utoipa::path(
     get,
     path = "/account/webhook-secret",
-    operation_id = "get_own_webhook_secret",
     tag = "account",
     description = "Returns the secret that signs the webhook events of the account. It is created on first use.",
     responses((status = 200, description = "The secret", body = WebhookSecret)),
@@ -278,7 +276,6 @@ pub(crate) async fn webhook_secret(
 #[utoipa::path(
     post,
     path = "/account/webhook-secret",
-    operation_id = "rotate_own_webhook_secret",
     tag = "account",
     description = "Replaces the webhook secret. All events sent from now on are signed with the new one, including pending events.",
     responses((status = 200, description = "The new secret", body = WebhookSecret)),
@@ -306,19 +303,8 @@ async fn read(
 ) -> Result<Vec<trawl_control::KeyView>, ApiError> {
     match ask(api, Request::Keys { account, all }).await? {
         Reply::Keys(keys) => Ok(keys),
-        _ => Err(unexpected()),
+        other => Err(unexpected(&other)),
     }
-}
-
-async fn ask(api: &Api, request: Request) -> Result<Reply, ApiError> {
-    Ok(trawl_control::perform(api.service.billing(), request).await?)
-}
-
-/// The error for a reply of the wrong kind.
-fn unexpected() -> ApiError {
-    // The reply is not logged: it may contain a key.
-    tracing::error!("a request about keys got a reply of another kind");
-    ApiError::Internal
 }
 
 fn switch(name: &str, value: Option<&str>) -> Result<bool, ApiError> {

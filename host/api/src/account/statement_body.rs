@@ -173,7 +173,7 @@ impl Reader {
             limit: ENTRIES_AT_ONCE,
         };
         let permit = match &self.queries {
-            Some(queries) => queries.next(&self.account).await,
+            Some(queries) => Some(queries.next(&self.account).await),
             None => None,
         };
         let page = self.billing.statement(&self.account, window).await;

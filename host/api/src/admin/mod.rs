@@ -82,13 +82,13 @@ pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Api>)> {
 }
 
 /// Performs a request of the control protocol.
-async fn ask(api: &Api, request: Request) -> Result<Reply, ApiError> {
+pub(crate) async fn ask(api: &Api, request: Request) -> Result<Reply, ApiError> {
     Ok(trawl_control::perform(api.service.billing(), request).await?)
 }
 
 /// The error for a reply of the wrong kind.
-fn unexpected(_: &Reply) -> ApiError {
+pub(crate) fn unexpected(_: &Reply) -> ApiError {
     // Not logged: a reply may contain a key.
-    tracing::error!("an admin request got a reply of another kind");
+    tracing::error!("a request about accounts or keys got a reply of another kind");
     ApiError::Internal
 }

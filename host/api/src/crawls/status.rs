@@ -98,10 +98,10 @@ impl From<CrawlView> for CrawlStatus {
             skipped: progress.urls.skipped,
         });
         let pipeline = Pipeline::named(&record.verb);
-        let request = trawl_wire::shown_request(&record.request, pipeline);
-        let left_out = LeftOut::of(&record.request);
+        let shown = trawl_wire::shown_request(&record.request, pipeline);
+        let left_out = shown.left_out;
         let missing_secrets = match progress.state {
-            CrawlState::Parked => trawl_wire::missing_secrets(&record.request),
+            CrawlState::Parked => shown.missing_secrets,
             _ => Vec::new(),
         };
         Self {
@@ -120,7 +120,7 @@ impl From<CrawlView> for CrawlStatus {
             },
             urls,
             left_out: Some(left_out).filter(|left_out| !left_out.is_empty()),
-            request: RawValue::from_string(request).unwrap_or_default(),
+            request: RawValue::from_string(shown.json).unwrap_or_default(),
             created_at: record.created.unix_seconds(),
             ended_at: record.ended.map(Timestamp::unix_seconds),
             created: record.created.to_string(),

@@ -61,7 +61,7 @@ where
         Begun::New(first) => {
             // Before anything is fetched and charged, whose answer could not be repeated.
             service.storage().admit(&account.id).await?;
-            let memory = service.memory().share(&account.id.to_string());
+            let memory = service.memory().share(account.id.as_str());
             let stored = async move { store(first, work.await?, &memory).await };
             let task = service.tasks().spawn(stored.in_current_span());
             task.await.unwrap_or(Err(ApiError::Internal))

@@ -32,7 +32,7 @@ pub struct Served {
 /// The outermost layer: assigns the request id, opens the span, records the metrics.
 pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
     let started = Instant::now();
-    let id = request_id(request.headers());
+    let id: Arc<str> = request_id(request.headers()).into();
     let method = request.method();
     let is_deprecated = deprecation::is_deprecated(request.uri().path());
     let route = request
@@ -46,9 +46,7 @@ pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
         path = loggable_path(request.uri().path()),
         account = tracing::field::Empty,
     );
-    request
-        .extensions_mut()
-        .insert(RequestId(id.as_str().into()));
+    request.extensions_mut().insert(RequestId(Arc::clone(&id)));
     let mut response = next.run(request).instrument(span.clone()).await;
     let status = response.status();
     let route = route.unwrap_or_else(|| "unknown".to_owned());
@@ -66,11 +64,11 @@ pub(crate) async fn observe(mut request: Request, next: Next) -> Response {
     if is_deprecated {
         deprecation::set_headers(response.headers_mut());
     }
-    if let Ok(id) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert(REQUEST_ID, id);
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, value);
     }
     let served = response.extensions_mut().get_or_insert_default::<Served>();
-    served.request_id = Some(id.into());
+    served.request_id = Some(id);
     response
 }
 

@@ -4,9 +4,9 @@
 //! planned on a thread of its own, one of an account at a time, so an account that sends many takes
 //! one thread from the others.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
+use trawl_model::fair::FairSemaphore;
 use trawl_store::AccountId;
 
 use super::error::ApiError;
@@ -16,9 +16,17 @@ use super::error::ApiError;
 const PLANNED_AT_ONCE_BYTES_MAX: usize = 4 * 1024;
 
 /// Whose large requests are being planned.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Planning {
-    turns: Mutex<HashMap<AccountId, Weak<tokio::sync::Mutex<()>>>>,
+    turns: Arc<FairSemaphore>,
+}
+
+impl Default for Planning {
+    fn default() -> Self {
+        Self {
+            turns: FairSemaphore::new(usize::MAX, 1),
+        }
+    }
 }
 
 impl Planning {
@@ -32,7 +40,7 @@ impl Planning {
         if n_bytes <= PLANNED_AT_ONCE_BYTES_MAX {
             return plan();
         }
-        let turn = self.turn(account).lock_owned().await;
+        let turn = self.turns.acquire(account.as_str()).await;
         let planning = tokio::task::spawn_blocking(move || {
             // Held until the thread is done, even if the caller has gone.
             let _turn = turn;
@@ -44,36 +52,29 @@ impl Planning {
             Err(ApiError::Internal)
         })
     }
-
-    /// What an account's large requests wait for. Those of accounts without any are forgotten.
-    fn turn(&self, account: &AccountId) -> Arc<tokio::sync::Mutex<()>> {
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        turns.retain(|_, turn| turn.strong_count() > 0);
-        if let Some(turn) = turns.get(account).and_then(Weak::upgrade) {
-            return turn;
-        }
-        let turn = Arc::default();
-        turns.insert(account.clone(), Arc::downgrade(&turn));
-        turn
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
-    #[test]
-    fn an_account_has_one_turn_and_leaves_nothing_behind() {
+    #[tokio::test]
+    async fn a_large_request_waits_for_those_of_its_account_only() {
         let planning = Planning::default();
-        let [a, b] = ["acc_a", "acc_b"].map(AccountId::new);
-        let (first, other) = (planning.turn(&a), planning.turn(&b));
-        let held = first.try_lock().expect("free");
-        assert!(planning.turn(&a).try_lock().is_err());
-        assert!(other.try_lock().is_ok());
+        let [one, other] = ["acc_1", "acc_2"].map(AccountId::new);
+        let large = PLANNED_AT_ONCE_BYTES_MAX + 1;
+        let held = planning.turns.acquire(one.as_str()).await;
+        let mut waiting = std::pin::pin!(planning.plan(&one, large, || Ok(())));
+        let early = tokio::time::timeout(Duration::from_millis(50), waiting.as_mut()).await;
+        assert!(early.is_err(), "another one is being planned");
+        let small = planning.plan(&one, 1, || Ok(())).await;
+        small.expect("a small request waits for nothing");
+        let another = planning.plan(&other, large, || Ok(())).await;
+        another.expect("another account");
         drop(held);
-        assert!(planning.turn(&a).try_lock().is_ok());
-        drop((first, other));
-        drop(planning.turn(&a));
-        assert_eq!(planning.turns.lock().expect("not poisoned").len(), 1);
+        waiting.await.expect("its turn");
+        assert_eq!(planning.turns.in_use(one.as_str()), 0);
     }
 }

@@ -1,12 +1,11 @@
 //! Lists and statements that an account reads at once. The store reads all of them on a few
 //! connections, so that one account must not fill them.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::OwnedSemaphorePermit;
-
 use trawl_billing::AccountId;
-use trawl_crawl::AccountPermits;
+use trawl_model::fair::{FairPermit, FairSemaphore};
 
 use super::error::ApiError;
 
@@ -16,14 +15,17 @@ const WAIT_MAX: Duration = Duration::from_secs(2);
 /// The queries of all accounts.
 #[derive(Debug)]
 pub(crate) struct Queries {
-    permits: AccountPermits,
+    permits: Arc<FairSemaphore>,
+    per_account: usize,
 }
 
 impl Queries {
     /// This number of queries of each account at once.
     pub(crate) fn new(per_account: usize) -> Self {
+        let per_account = per_account.max(1);
         Self {
-            permits: AccountPermits::new(per_account.max(1)),
+            permits: FairSemaphore::new(usize::MAX, per_account),
+            per_account,
         }
     }
 
@@ -31,33 +33,31 @@ impl Queries {
     ///
     /// # Errors
     /// [`ApiError::AtLimit`] if the account's earlier queries take too long.
-    pub(crate) async fn take(&self, account: &AccountId) -> Result<OwnedSemaphorePermit, ApiError> {
-        let permit = self.permits.of(account).acquire_owned();
-        match tokio::time::timeout(WAIT_MAX, permit).await {
-            Ok(Ok(permit)) => Ok(permit),
-            Ok(Err(_)) | Err(_) => {
-                let limit = self.limit();
-                let reason = format!(
-                    "queries: the account already reads {limit} of {limit} lists or statements at once: wait for their ends before you send another"
-                );
-                Err(ApiError::AtLimit(reason, 1))
-            }
-        }
+    pub(crate) async fn take(&self, account: &AccountId) -> Result<FairPermit, ApiError> {
+        let permit = self.permits.acquire(account.as_str());
+        let permit = tokio::time::timeout(WAIT_MAX, permit).await;
+        permit.map_err(|_elapsed| {
+            let limit = self.limit();
+            let reason = format!(
+                "queries: the account already reads {limit} of {limit} lists or statements at once: wait for their ends before you send another"
+            );
+            ApiError::AtLimit(reason, 1)
+        })
     }
 
     /// Waits for the right to the next part of a query that was admitted before.
-    pub(crate) async fn next(&self, account: &AccountId) -> Option<OwnedSemaphorePermit> {
-        self.permits.of(account).acquire_owned().await.ok()
+    pub(crate) async fn next(&self, account: &AccountId) -> FairPermit {
+        self.permits.acquire(account.as_str()).await
     }
 
     /// Queries that an account may have at once.
     pub(crate) fn limit(&self) -> usize {
-        self.permits.per_account()
+        self.per_account
     }
 
     /// Queries that an account has.
     pub(crate) fn used(&self, account: &AccountId) -> usize {
-        self.permits.used(account)
+        self.permits.in_use(account.as_str())
     }
 }
 

@@ -61,12 +61,12 @@ pub(crate) async fn fetch(
     }
     let work = move |request: ApiRequest| async move {
         let body = with_url(&request.body, &url, form)?;
-        let memory = request.service.memory();
-        let memory = memory.share(&request.account.id.to_string());
         let mut request = request.with_body(body);
         let Some(form) = form else {
             return scrape::pages(request, Verb::Scrape).await;
         };
+        let memory = request.service.memory();
+        let memory = memory.share(request.account.id.as_str());
         request.format = ResponseFormat::Json;
         let entries = scrape::pages(request, Verb::Scrape).await?;
         form.response(entries, &memory).await

@@ -14,7 +14,7 @@ use crate::allotment::Allotment;
 use crate::error::BillingError;
 use crate::funds::{FundsError, Shortfall};
 use crate::reservation::Reservation;
-use crate::{Billing, RECHECK_INTERVAL, key, waiting};
+use crate::{Billing, key, waiting};
 
 /// The budget of one run. Dropping it returns the money that is reserved for no page.
 #[derive(Debug)]
@@ -141,12 +141,7 @@ impl RunBudget {
     /// Resolves when money of the run may have become available, at the latest after a short time.
     /// Until then other runs return what none of their pages needs.
     pub async fn released(&self) {
-        let allotment = &self.0;
-        let released = allotment.released();
-        tokio::select! {
-            () = released => {}
-            () = allotment.wallet.released_or(RECHECK_INTERVAL) => {}
-        }
+        waiting::released_soon(&self.0.wallet, Some(&*self.0)).await;
     }
 
     /// What keeps a page that needs this much from it now.

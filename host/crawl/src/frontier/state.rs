@@ -94,10 +94,10 @@ impl Frontier {
     }
 
     /// Which of these URLs are new, and would be matched with the expressions of the plan.
-    pub(crate) fn unscreened(&mut self, urls: impl Iterator<Item = String>) -> Vec<String> {
+    pub(crate) fn unscreened<'u>(&mut self, urls: impl Iterator<Item = &'u str>) -> Vec<String> {
         let is_new =
-            |url: &String| self.table.find(url).is_none() && self.scope.asks_expressions(url);
-        urls.filter(is_new).collect()
+            |url: &&str| self.table.find(url).is_none() && self.scope.asks_expressions(url);
+        urls.filter(is_new).map(str::to_owned).collect()
     }
 
     /// The URLs that a redirect of a seed to another host may bring into the scope.

@@ -170,11 +170,7 @@ impl Webhooks {
                 }
             }
         }
-        let stored = async {
-            self.store_outcome(&channel, &delivered, &failed, attempts)
-                .await?;
-            self.store_failure(&channel, failure).await
-        };
+        let stored = self.store_outcome(&channel, &delivered, &failed, attempts, failure);
         if let Err(error) = stored.await {
             // Delivered events will be sent again, which at-least-once delivery allows.
             tracing::error!(error = %error, "could not store the outcome of webhook events");
@@ -183,13 +179,14 @@ impl Webhooks {
     }
 
     /// Removes delivered events and moves the channel behind the others that are due; after a
-    /// failure postpones it.
+    /// failure, which has a reason, postpones it.
     async fn store_outcome(
         &self,
         channel: &Channel,
         delivered: &[String],
         failed: &[String],
         attempts: u32,
+        reason: Option<String>,
     ) -> Result<(), StoreError> {
         if !delivered.is_empty() {
             let now = self.clock.now();
@@ -197,12 +194,16 @@ impl Webhooks {
             self.subtract(gone);
             metrics::counter!("trawl_webhooks_total", "outcome" => "delivered").increment(gone);
         }
-        if !failed.is_empty() {
+        if let Some(reason) = reason {
             let now = self.clock.now();
-            let until = after(now, backoff(attempts));
+            let failure = DeliveryFailure {
+                reason: reason.chars().take(REASON_CHARS_MAX).collect(),
+                at: now,
+            };
+            let (until, expired) = (after(now, backoff(attempts)), now.before(AGE_MAX));
             let postponed = self
                 .store
-                .outbox_postpone(channel, failed, until, now.before(AGE_MAX));
+                .outbox_postpone(channel, failed, &failure, until, expired);
             let gone = postponed.await?;
             metrics::counter!("trawl_webhooks_total", "outcome" => "failed")
                 .increment(failed.len() as u64);
@@ -212,22 +213,6 @@ impl Webhooks {
             }
         }
         Ok(())
-    }
-
-    /// Stores why the channel's last batch failed, if it did.
-    async fn store_failure(
-        &self,
-        channel: &Channel,
-        reason: Option<String>,
-    ) -> Result<(), StoreError> {
-        let Some(reason) = reason else {
-            return Ok(());
-        };
-        let failure = DeliveryFailure {
-            reason: reason.chars().take(REASON_CHARS_MAX).collect(),
-            at: self.clock.now(),
-        };
-        self.store.outbox_failed(channel, &failure).await
     }
 
     /// Subtracts from the number of waiting events, which is approximate and stops at zero.

@@ -30,20 +30,35 @@ fn may_pool(tariff: &Tariff) -> bool {
 
 /// Runs one page from plan to outcome. Every failure is part of the outcome, at no charge.
 pub async fn run(run: &RunContext, payer: &Payer, plan: &PagePlan) -> PageOutcome {
+    let paid_by = PaidBy::Account(payer);
+    let (purse, produced) = produce_paid(run, paid_by, plan, || true).await;
+    settle(purse, &run.tariff, produced).await
+}
+
+/// [`produce`] with a purse of its own. A page that could not be paid because of other pages in
+/// flight is tried once more, with all that it needs reserved from the start, unless that would
+/// take too long or `may_retry` does not allow it.
+pub async fn produce_paid<'a>(
+    run: &RunContext,
+    paid_by: PaidBy<'a>,
+    plan: &'a PagePlan,
+    may_retry: impl Fn() -> bool,
+) -> (Purse<'a>, Produced) {
     let started = Instant::now();
     let mut least = Nanodollars::ZERO;
     loop {
-        let paid_by = PaidBy::Account(payer);
         let purse = Purse::new(paid_by, &run.expectations, run.tariff, plan).expecting(least);
         let produced = produce(run, plan, &purse).await;
-        let is_first = least == Nanodollars::ZERO && produced.outcome.error.is_some();
-        // One more try with all its money, unless that would take too long.
-        match purse.needs_another_try().await {
-            Some(needed) if is_first && started.elapsed() < plan.fetch.timeout / 2 => {
+        let is_first = least == Nanodollars::ZERO;
+        let needed = purse.needs_another_try().await;
+        match (needed, &produced.outcome.error) {
+            (Some(needed), Some(error))
+                if is_first && started.elapsed() < plan.fetch.timeout / 2 && may_retry() =>
+            {
                 least = needed;
-                purse.void(produced.outcome.error.as_deref().unwrap_or_default());
+                purse.void(error);
             }
-            _ => return settle(purse, &run.tariff, produced).await,
+            _ => return (purse, produced),
         }
     }
 }

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use url::Url;
-
 use trawl_plan::PagePlan;
+use trawl_plan::address::without_fragment;
 use trawl_plan::render::Window;
 use trawl_plugins::Grant;
 use trawl_sdk::provider::{Abilities, Pool, Screenshot, Task, WaitFor};
@@ -23,6 +22,16 @@ pub struct AttemptContext<'a> {
 
 /// The task of an adapter: the page's plan, as far as the contract can express it.
 pub fn task(plan: &PagePlan, attempt: &AttemptContext<'_>) -> Task {
+    Task {
+        time_ms: millis(attempt.time),
+        base: attempt.grant.base.clone(),
+        settings: attempt.grant.settings.to_string(),
+        ..of_plan(plan, attempt.javascript)
+    }
+}
+
+/// The task without what the operator set and what the attempt may take.
+fn of_plan(plan: &PagePlan, javascript: bool) -> Task {
     let url = &plan.url;
     let fetch = &plan.fetch;
     let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
@@ -42,7 +51,7 @@ pub fn task(plan: &PagePlan, attempt: &AttemptContext<'_>) -> Task {
         body: request.body,
         headers,
         cookies: fetch.cookies.clone(),
-        javascript: attempt.javascript,
+        javascript,
         wait_ms: browser.wait.map(millis),
         wait_for: browser.wait_for,
         script: browser.script,
@@ -52,38 +61,16 @@ pub fn task(plan: &PagePlan, attempt: &AttemptContext<'_>) -> Task {
             trawl_plan::Pool::Standard | trawl_plan::Pool::Unlimited => Pool::Standard,
         },
         screenshot: browser.screenshot,
-        time_ms: millis(attempt.time),
-        settings: attempt.grant.settings.to_string(),
-        ..Task::new(sendable(url).as_str(), &attempt.grant.base)
+        ..Task::new(without_fragment(url).as_str(), "")
     }
 }
 
 /// What a page needs of a provider.
 pub(super) fn needs(plan: &PagePlan, javascript: bool) -> Needs {
     let fetch = &plan.fetch;
-    let browser = BrowserTask::of(plan);
-    let residential = matches!(
-        fetch.pool,
-        trawl_plan::Pool::Residential | trawl_plan::Pool::Isp
-    );
-    let has_headers =
-        !fetch.headers.is_empty() || fetch.user_agent.is_some() || fetch.locale.is_some();
     // The final URL must be known if redirects are restricted.
     let is_bound = fetch.gate.is_some() || fetch.respect_robots;
-    let has_body = plan.router.request.as_ref().is_some_and(|request| {
-        let is_get = request.method == "GET";
-        !is_get || !request.body.is_empty()
-    });
-    Needs::new(javascript)
-        .and(has_headers, Abilities::HEADERS)
-        .and(!fetch.cookies.is_empty(), Abilities::COOKIES)
-        .and(has_body, Abilities::BODY)
-        .and_country(fetch.country_code.is_some(), residential)
-        .and(residential, Abilities::RESIDENTIAL)
-        .and(browser.wait.is_some(), Abilities::FIXED_WAIT)
-        .and(browser.wait_for.is_some(), Abilities::WAIT_SELECTOR)
-        .and(browser.script.is_some(), Abilities::SCRIPT)
-        .and(browser.screenshot.is_some(), Abilities::SCREENSHOT)
+    Needs::of_task(&of_plan(plan, javascript))
         .and(needs_bytes(plan) && !javascript, Abilities::BINARY)
         .and(plan.output.headers, Abilities::TARGET_HEADERS)
         .and(plan.output.cookies, Abilities::TARGET_COOKIES)
@@ -152,13 +139,6 @@ fn needs_bytes(plan: &PagePlan) -> bool {
     let mut formats = plan.output.formats.iter();
     formats
         .any(|choice| matches!(&choice.format, trawl_plan::Format::Plugin(name) if name == "bytes"))
-}
-
-/// The URL as servers receive it.
-fn sendable(url: &Url) -> Url {
-    let mut url = url.clone();
-    url.set_fragment(None);
-    url
 }
 
 fn millis(time: Duration) -> u32 {

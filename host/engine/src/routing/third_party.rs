@@ -9,6 +9,7 @@ use url::Url;
 use trawl_model::failure::status;
 use trawl_model::{Nanodollars, PageFailure, Usage, VendorUse};
 use trawl_net::fetch::Fetcher;
+use trawl_plan::address::without_fragment;
 use trawl_plan::{FetchPlan, PagePlan, RouterMode, RouterPlan};
 use trawl_sdk::provider::Class;
 
@@ -257,8 +258,7 @@ impl ThirdParty {
         page: VendorPage,
     ) -> Result<VendorPage, VendorFailure> {
         let to = &page.page.final_url;
-        let mut url = plan.url.clone();
-        url.set_fragment(None);
+        let url = without_fragment(&plan.url);
         if *to == url {
             return Ok(page);
         }

@@ -44,9 +44,8 @@ pub(super) struct Host {
 #[derive(Debug)]
 struct OwnLane {
     lane: Arc<Semaphore>,
-    last_started: Option<Instant>,
-    /// When the last request's delay is over.
-    due: Option<Instant>,
+    /// When the last request started, and its delay.
+    last: Option<(Instant, Duration)>,
 }
 
 /// The start of a request, and what it changed.
@@ -54,8 +53,8 @@ struct OwnLane {
 pub(super) struct Start {
     pace: RequestPace,
     at: Instant,
-    /// The owner's `last_started` and `due` before it.
-    own_before: (Option<Instant>, Option<Instant>),
+    /// The owner's `last` before it.
+    own_before: Option<(Instant, Duration)>,
     /// The host's `last_paced` before it.
     paced_before: Option<(Instant, Duration)>,
 }
@@ -101,15 +100,14 @@ impl Host {
         }
         let own = self.owners.entry(owner).or_insert_with(|| OwnLane {
             lane: Arc::new(Semaphore::new(1)),
-            last_started: None,
-            due: None,
+            last: None,
         });
         Arc::clone(&own.lane)
     }
 
     /// When the account's own delay is over; `None` if it is.
     pub(super) fn own_due(&self, owner: Owner, delay: Duration) -> Option<Instant> {
-        let started = self.owners.get(&owner)?.last_started?;
+        let (started, _) = self.owners.get(&owner)?.last?;
         Some(started + delay).filter(|due| *due > Instant::now())
     }
 
@@ -154,22 +152,18 @@ impl Host {
         let start = Start {
             pace: *pace,
             at: now,
-            own_before: own
-                .map(|own| (own.last_started, own.due))
-                .unwrap_or_default(),
+            own_before: own.and_then(|own| own.last),
             paced_before: self.last_paced,
         };
         self.in_flight += 1;
         if pace.is_paced() {
-            let due = now + pace.delay;
             if let Some(own) = self.owners.get_mut(&pace.owner) {
-                own.last_started = Some(now);
-                own.due = Some(due);
+                own.last = Some((now, pace.delay));
             }
             if !pace.host_delay.is_zero() {
                 self.last_paced = Some((now, pace.host_delay));
             }
-            let until = due.max(now + pace.host_delay);
+            let until = now + pace.delay.max(pace.host_delay);
             self.paced_until = self.paced_until.max(Some(until));
         }
         Some(start)
@@ -182,9 +176,9 @@ impl Host {
             return;
         }
         if let Some(own) = self.owners.get_mut(&start.pace.owner)
-            && own.last_started == Some(start.at)
+            && own.last == Some((start.at, start.pace.delay))
         {
-            (own.last_started, own.due) = start.own_before;
+            own.last = start.own_before;
         }
         if self.last_paced == Some((start.at, start.pace.host_delay)) {
             self.last_paced = start.paced_before;
@@ -237,7 +231,8 @@ impl Host {
 impl OwnLane {
     /// Whether a task uses it, or its delay is not over.
     fn is_needed(&self, now: Instant) -> bool {
-        Arc::strong_count(&self.lane) > 1 || self.due.is_some_and(|due| due > now)
+        let due = self.last.map(|(started, delay)| started + delay);
+        Arc::strong_count(&self.lane) > 1 || due.is_some_and(|due| due > now)
     }
 }
 

@@ -129,8 +129,20 @@ impl Robots {
         let name = url.origin().ascii_serialization();
         let (cell, before) = self.cell(&name);
         // If the call that fetches is cancelled, a waiting one takes over.
-        let entry = cell.get_or_init(|| self.read(url, before)).await.clone();
-        self.locked().filled(&name, &cell, entry.bytes);
+        let fill = || self.fill(url, &name, &cell, before);
+        cell.get_or_init(fill).await.clone()
+    }
+
+    /// Reads an origin's robots.txt for its cell, and counts the bytes of its rules.
+    async fn fill(
+        &self,
+        url: &Url,
+        name: &str,
+        cell: &Arc<OnceCell<Entry>>,
+        before: Option<Entry>,
+    ) -> Entry {
+        let entry = self.read(url, before).await;
+        self.locked().filled(name, cell, entry.bytes);
         entry
     }
 
@@ -269,13 +281,13 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 }
 
 impl Origins {
-    /// Counts the bytes of rules that were read into this cell, and makes room for them.
+    /// Counts the bytes of rules that were read for this cell, and makes room for them.
     fn filled(&mut self, name: &str, cell: &Arc<OnceCell<Entry>>, bytes: usize) {
         let Some(origin) = self.by_name.get_mut(name) else {
             return;
         };
-        // Another call may have counted them, or another cell may be there.
-        if origin.bytes != bytes && Arc::ptr_eq(&origin.entry, cell) {
+        // Another cell may be there by now.
+        if Arc::ptr_eq(&origin.entry, cell) {
             self.bytes = self.bytes - origin.bytes + bytes;
             origin.bytes = bytes;
             self.make_room();

@@ -189,6 +189,13 @@ pub fn pattern(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// A URL without its fragment: as servers receive it.
+pub fn without_fragment(url: &Url) -> Url {
+    let mut url = url.clone();
+    url.set_fragment(None);
+    url
+}
+
 /// Same origin, or an upgrade of the same host from `http` to `https` on the default ports, which
 /// exposes nothing more.
 pub fn is_same_origin_or_upgrade(from: &Url, to: &Url) -> bool {

@@ -15,17 +15,17 @@ pub struct Ignored {
 impl Ignored {
     /// Adds the path of a parameter, unless it is listed already, cannot be part of a header's
     /// value, or the list is full.
-    pub fn add(&mut self, path: impl Into<String>) {
-        self.push(path.into());
+    pub fn add(&mut self, path: impl AsRef<str>) {
+        self.push(path.as_ref());
     }
 
-    /// Adds the path of an unknown parameter, and of the known one that is closest.
-    pub fn add_unknown(&mut self, path: String, nearest: Option<&str>) {
-        let hint = nearest.map(|nearest| format!("{path}={nearest}"));
+    /// Adds the path of an unknown parameter, and of the known one that is closest, which is looked
+    /// for only if the path is listed.
+    pub fn add_unknown<'a>(&mut self, path: &str, nearest: impl FnOnce() -> Option<&'a str>) {
         if self.push(path)
-            && let Some(hint) = hint
+            && let Some(nearest) = nearest()
         {
-            self.hints.push(hint);
+            self.hints.push(format!("{path}={nearest}"));
         }
     }
 
@@ -40,13 +40,14 @@ impl Ignored {
     }
 
     /// Whether the path was new and fits.
-    fn push(&mut self, path: String) -> bool {
+    fn push(&mut self, path: &str) -> bool {
         let is_printable = |byte: u8| byte.is_ascii_graphic() && byte != b',';
         let fits =
             !path.is_empty() && path.len() <= NAME_BYTES_MAX && path.bytes().all(is_printable);
-        let is_new = fits && self.names.len() < NAMES_MAX && !self.names.contains(&path);
+        let is_known = || self.names.iter().any(|known| known == path);
+        let is_new = fits && self.names.len() < NAMES_MAX && !is_known();
         if is_new {
-            self.names.push(path);
+            self.names.push(path.to_owned());
         }
         is_new
     }
@@ -63,8 +64,8 @@ mod tests {
             ignored.add(name);
         }
         ignored.add("x".repeat(65));
-        ignored.add_unknown("webhooks.on_fnd".to_owned(), Some("webhooks.on_find"));
-        ignored.add_unknown("cron".to_owned(), Some("count"));
+        ignored.add_unknown("webhooks.on_fnd", || Some("webhooks.on_find"));
+        ignored.add_unknown("cron", || Some("count"));
         assert_eq!(ignored.names(), ["limit", "cron", "webhooks.on_fnd"]);
         assert_eq!(ignored.hints(), ["webhooks.on_fnd=webhooks.on_find"]);
         (0..1_000).for_each(|i| ignored.add(format!("n{i}")));

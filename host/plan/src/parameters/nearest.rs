@@ -44,7 +44,12 @@ fn closest<'a, T>(
     let mut best: Option<(usize, T)> = None;
     let mut is_unique = true;
     for ((known, must_be_same), item) in named {
-        let far = distance(&name, &folded(known));
+        let known = folded(known);
+        // Each letter more or less is a mistake of its own.
+        if known.len().abs_diff(name.len()) > bound {
+            continue;
+        }
+        let far = distance(&name, &known);
         if far > bound || must_be_same && far > 0 {
             continue;
         }

@@ -9,7 +9,7 @@ pub struct Status {
     pub meaning: &'static str,
     /// What to do.
     pub advice: &'static str,
-    /// The causes that share the number, told apart by `error`; empty if there is only one.
+    /// The causes that share the number, distinguished by `error`; empty if there is only one.
     pub causes: &'static [Cause],
 }
 

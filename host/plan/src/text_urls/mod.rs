@@ -60,7 +60,7 @@ pub fn listed(text: &str) -> Discovered {
 }
 
 /// A URL as a crawl compares it.
-pub fn without_fragment(mut url: Url) -> String {
+fn without_fragment(mut url: Url) -> String {
     url.set_fragment(None);
     // These fail only for URLs without a host, which have neither.
     let _ = url.set_username("");

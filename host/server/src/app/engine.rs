@@ -70,7 +70,7 @@ impl Engine {
             routing = routing.with_browser(Arc::clone(renderer));
         }
         let plugins = load_plugins(manifest, compiled).await?;
-        let output_cache_bytes = config.cache.outputs_mib.saturating_mul(1 << 20);
+        let output_cache_bytes = settings::mebibytes(config.cache.outputs_mib);
         let pages = Arc::new(PageEngine {
             costs: Arc::default(),
             routing,

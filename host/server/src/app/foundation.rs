@@ -152,8 +152,8 @@ async fn open_page_cache(
     }
     let config = CacheConfig {
         folder: cache::folder(data),
-        bytes_max: config.cache.size_mib.saturating_mul(1 << 20),
-        memory_bytes_max: config.cache.memory_mib.saturating_mul(1 << 20),
+        bytes_max: settings::mebibytes(config.cache.size_mib),
+        memory_bytes_max: settings::mebibytes(config.cache.memory_mib),
         is_disk_low: Arc::clone(disk.low_flag()),
         clock: Clock::wall(),
     };

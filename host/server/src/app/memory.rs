@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use trawl_model::memory::MemoryBudget;
 
+use super::settings::mebibytes;
 use crate::config::Config;
 
 /// The part of the memory that pages in flight may hold, unless configured otherwise: caches, the
@@ -21,7 +22,7 @@ const GROUPS: &str = "/sys/fs/cgroup";
 pub(super) fn budget(config: &Config) -> std::sync::Arc<MemoryBudget> {
     let bytes = match config.limits.memory_mib {
         0 => available() / PART,
-        mib => mib.saturating_mul(1 << 20),
+        mib => mebibytes(mib),
     };
     let bytes = bytes.max(BYTES_MIN);
     tracing::info!(bytes, "memory budget of pages in flight");

@@ -14,6 +14,8 @@ use trawl_api::{Served, loggable_path};
 use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::redact;
 
+use super::limits::is_within;
+
 /// Lines that wait to be written; more are dropped and counted.
 const LINES_MAX: usize = 4096;
 /// How long the server waits for the last lines when it ends.
@@ -271,7 +273,7 @@ fn common_time(time: Timestamp) -> String {
 /// The client: the peer, or the last address that a trusted proxy has added to `X-Forwarded-For`.
 fn client(peer: IpAddr, headers: &HeaderMap, trusted_proxies: &[IpNet]) -> IpAddr {
     let peer = peer.to_canonical();
-    if !trusted_proxies.iter().any(|range| range.contains(&peer)) {
+    if !is_within(trusted_proxies, peer) {
         return peer;
     }
     let forwarded = headers.get_all("x-forwarded-for").iter().next_back();

@@ -45,6 +45,8 @@ pub(super) struct Io {
     may_be_refusal: bool,
     /// The explained form of that response, and how much of it is sent.
     refusal: Option<(Vec<u8>, usize)>,
+    /// Whether there was such a response: the connection has its answer, and its line in the log.
+    is_refused: bool,
     /// Bytes that may still be read and discarded after a refusal.
     discard_left: usize,
 }
@@ -59,6 +61,7 @@ impl Io {
             preface_read: 0,
             may_be_refusal: true,
             refusal: None,
+            is_refused: false,
             discard_left: 0,
         }
     }
@@ -103,6 +106,7 @@ impl Io {
         }
         if let Some(explained) = refusal::explained(bytes) {
             self.log.refused(self.connection.peer, &explained);
+            self.is_refused = true;
             self.refusal = Some((explained, 0));
             self.discard_left = DISCARDED_BYTES_MAX;
         } else {
@@ -202,7 +206,7 @@ impl AsyncWrite for Io {
 impl Drop for Io {
     /// Tells the peer why its connection ends, where there is a request to answer.
     fn drop(&mut self) {
-        let is_in_head = self.connection.is_in_head();
+        let is_in_head = self.connection.is_in_head() && !self.is_refused;
         let farewell = match self.connection.ended() {
             Some(EndReason::HeadTimeout) if is_in_head => refusal::response(
                 "408 Request Timeout",

@@ -60,9 +60,15 @@ pub(crate) struct ListenerLimits {
 impl ListenerLimits {
     /// Whether only the total bounds the connections of this peer.
     pub(super) fn is_trusted(&self, peer: IpAddr) -> bool {
-        let peer = peer.to_canonical();
-        self.trusted_proxies.iter().any(|net| net.contains(&peer))
+        is_within(&self.trusted_proxies, peer)
     }
+}
+
+/// Whether an IP address is in one of these networks; an IPv4-mapped one counts as its IPv4
+/// address.
+pub(super) fn is_within(networks: &[IpNet], address: IpAddr) -> bool {
+    let address = address.to_canonical();
+    networks.iter().any(|network| network.contains(&address))
 }
 
 /// What counts as one peer: an IPv4 address, or a /64 network of IPv6, the smallest that one

@@ -50,10 +50,7 @@ const WAITING_MAX: usize = 256;
 struct Entrance {
     connections: Arc<Connections>,
     tasks: TaskTracker,
-    router: Router,
-    limits: Arc<ListenerLimits>,
-    log: AccessLog,
-    drained: CancellationToken,
+    serving: Serving,
     lingering: Arc<Semaphore>,
     waiting: Arc<Semaphore>,
 }
@@ -73,10 +70,12 @@ pub(crate) async fn serve(
     let entrance = Entrance {
         connections: Arc::clone(&connections),
         tasks: tasks.clone(),
-        router,
-        limits,
-        log,
-        drained,
+        serving: Serving {
+            router,
+            limits,
+            log,
+            drained,
+        },
         lingering: Arc::new(Semaphore::new(LINGERING_MAX)),
         waiting: Arc::new(Semaphore::new(WAITING_MAX)),
     };
@@ -98,7 +97,7 @@ async fn accept(socket: TcpListener, entrance: &Entrance) {
     loop {
         let accepted = tokio::select! {
             biased;
-            () = entrance.drained.cancelled() => return,
+            () = entrance.serving.drained.cancelled() => return,
             accepted = socket.accept() => accepted,
         };
         let (stream, peer) = match accepted {
@@ -154,7 +153,7 @@ impl Entrance {
         permit: OwnedSemaphorePermit,
     ) {
         tokio::select! {
-            () = self.drained.cancelled() => return,
+            () = self.serving.drained.cancelled() => return,
             () = tokio::time::sleep_until(later) => {}
         }
         drop(permit);
@@ -162,12 +161,7 @@ impl Entrance {
     }
 
     fn serve(&self, stream: TcpStream, admitted: Admitted) {
-        let serving = Serving {
-            router: self.router.clone(),
-            limits: Arc::clone(&self.limits),
-            log: self.log.clone(),
-            drained: self.drained.clone(),
-        };
+        let serving = self.serving.clone();
         self.tasks.spawn(protocol::serve(stream, admitted, serving));
     }
 
@@ -179,7 +173,7 @@ impl Entrance {
         tracing::debug!(peer = %peer, reason, "refused a connection");
         // The socket's buffer is empty: either all of it fits, or the peer is gone.
         let response = refused.response();
-        self.log.refused(peer, &response);
+        self.serving.log.refused(peer, &response);
         let _sent = stream.try_write(&response);
         if let Ok(permit) = Arc::clone(&self.lingering).try_acquire_owned() {
             self.tasks.spawn(async move {

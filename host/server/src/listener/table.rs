@@ -302,21 +302,14 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::listener::tests::limits;
 
     const MOMENT: Duration = Duration::from_millis(10);
 
     fn connections(per_peer: usize) -> Arc<Connections> {
-        let long = Duration::from_secs(60);
         Connections::new(Arc::new(ListenerLimits {
-            connections: 100,
             connections_per_peer: per_peer,
-            trusted_proxies: Vec::new(),
-            head_time: long,
-            idle_time: long,
-            body_time: long,
-            write_time: long,
-            requests_per_connection: 1_000,
-            streams_per_connection: 100,
+            ..limits()
         }))
     }
 

@@ -1,9 +1,11 @@
-//! Accounts and keys.
+//! Accounts, keys and crawls.
 
-use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
+use trawl_model::{Nanodollars, Terms};
 
-use crate::{AccountId, AccountRecord, KeyRecord, LedgerStore, Notice};
+use crate::{
+    AccountId, AccountRecord, CrawlCounts, CrawlRecord, CrawlState, KeyRecord, LedgerStore, Notice,
+};
 
 pub(crate) fn account(n: u8) -> AccountRecord {
     AccountRecord {
@@ -33,5 +35,23 @@ pub(crate) async fn with_accounts(store: &dyn LedgerStore) {
     for n in [1, 2] {
         let created = store.create_account(&account(n), &key(n, n), &[]).await;
         created.expect("a new account");
+    }
+}
+
+/// A running background crawl of the first account.
+pub(crate) fn crawl(id: &str) -> CrawlRecord {
+    CrawlRecord {
+        id: id.to_owned(),
+        account: account(1).id,
+        request: "{}".to_owned(),
+        verb: "crawl".to_owned(),
+        terms: Terms::PayAsYouGo,
+        needs_secrets: false,
+        in_background: true,
+        state: CrawlState::Running,
+        stop: None,
+        created: Timestamp(1),
+        ended: None,
+        counts: CrawlCounts::default(),
     }
 }

@@ -53,7 +53,8 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
     assert_eq!(done.await.expect("written"), 1);
     let tried = ["1".to_owned(), "3".to_owned()];
     let a = channel(1, "a");
-    let postponed = store.outbox_postpone(&a, &tried, Timestamp(50), Timestamp(10));
+    let failure = failure();
+    let postponed = store.outbox_postpone(&a, &tried, &failure, Timestamp(50), Timestamp(10));
     assert_eq!(postponed.await.expect("written"), 1);
     assert!(due(49, &[]).await.is_empty());
     let rows = store
@@ -67,14 +68,9 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
     assert_eq!(rows, [("3", 50, 1), ("4", 50, 0)]);
     assert_eq!(store.outbox_count().await.expect("read"), 2);
 
-    let failure = DeliveryFailure {
-        reason: "the receiver responded with 500".to_owned(),
-        at: Timestamp(49),
-    };
-    for channel in [&a, &channel(1, "unknown")] {
-        let written = store.outbox_failed(channel, &failure).await;
-        written.expect("written");
-    }
+    let unknown = channel(1, "unknown");
+    let postponed = store.outbox_postpone(&unknown, &[], &failure, Timestamp(50), Timestamp(0));
+    assert_eq!(postponed.await.expect("written"), 0);
     let due = store.outbox_due(Timestamp(50), &Busy::default(), 10).await;
     let due = due.expect("read");
     assert!(
@@ -86,6 +82,28 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
     assert_eq!(listed.await.expect("read").rows, due);
 }
 
+/// An event of this channel that happened at this time, and is due then.
+fn event(id: String, channel: &Channel, at: i64) -> OutboxRow {
+    OutboxRow {
+        id,
+        account: channel.account.clone(),
+        destination: channel.destination.clone(),
+        event: "on_find".to_owned(),
+        body: "{}".to_owned(),
+        created: Timestamp(at),
+        due: Timestamp(at),
+        n_attempts: 0,
+        last_failure: None,
+    }
+}
+
+fn failure() -> DeliveryFailure {
+    DeliveryFailure {
+        reason: "the receiver responded with 500".to_owned(),
+        at: Timestamp(49),
+    }
+}
+
 fn channel(n_account: u8, destination: &str) -> Channel {
     Channel {
         account: account(n_account).id,
@@ -95,16 +113,9 @@ fn channel(n_account: u8, destination: &str) -> Channel {
 
 /// What one account sends to a destination neither waits for another account nor postpones it.
 pub(crate) async fn accounts_have_channels_of_their_own(store: &dyn OutboxStore) {
-    let row = |n_account: u8, destination: &str, n: i64| OutboxRow {
-        id: format!("{n_account}{destination}{n}"),
-        account: account(n_account).id,
-        destination: destination.to_owned(),
-        event: "on_find".to_owned(),
-        body: "{}".to_owned(),
-        created: Timestamp(n),
-        due: Timestamp(n),
-        n_attempts: 0,
-        last_failure: None,
+    let row = |n_account: u8, destination: &str, n: i64| {
+        let id = format!("{n_account}{destination}{n}");
+        event(id, &channel(n_account, destination), n)
     };
     let rows = [
         row(1, "a", 1),
@@ -131,7 +142,8 @@ pub(crate) async fn accounts_have_channels_of_their_own(store: &dyn OutboxStore)
 
     let until = Timestamp(50);
     let a = channel(1, "a");
-    let postponed = store.outbox_postpone(&a, &[], until, Timestamp(0));
+    let failure = failure();
+    let postponed = store.outbox_postpone(&a, &[], &failure, until, Timestamp(0));
     assert_eq!(postponed.await.expect("written"), 0);
     assert_eq!(due(busy(&[], &[channel(1, "b")])).await, "2a3");
     let late = [row(1, "a", 5)];
@@ -143,16 +155,9 @@ pub(crate) async fn accounts_have_channels_of_their_own(store: &dyn OutboxStore)
 
 /// With more events than one batch has, a channel would else be due first for as long as they last.
 pub(crate) async fn a_channel_that_was_served_goes_behind_the_others(store: &dyn OutboxStore) {
-    let row = |destination: &str, n: i64| OutboxRow {
-        id: format!("{destination}{n}"),
-        account: account(1).id,
-        destination: destination.to_owned(),
-        event: "on_find".to_owned(),
-        body: "{}".to_owned(),
-        created: Timestamp(n),
-        due: Timestamp(n),
-        n_attempts: 0,
-        last_failure: None,
+    let row = |destination: &str, n: i64| {
+        let id = format!("{destination}{n}");
+        event(id, &channel(1, destination), n)
     };
     let rows = [row("a", 1), row("a", 2), row("a", 3), row("b", 4)];
     assert_eq!(store.outbox_push(&rows).await.expect("stored"), 4);
@@ -173,7 +178,8 @@ pub(crate) async fn a_channel_that_was_served_goes_behind_the_others(store: &dyn
     assert_eq!(due(11).await, ["a2"], "and it is still due");
 
     let a = channel(1, "a");
-    let postponed = store.outbox_postpone(&a, &[], Timestamp(50), Timestamp(0));
+    let failure = failure();
+    let postponed = store.outbox_postpone(&a, &[], &failure, Timestamp(50), Timestamp(0));
     assert_eq!(postponed.await.expect("written"), 0);
     done("a", "a2", 20).await;
     assert!(due(49).await.is_empty(), "it is not due any sooner");

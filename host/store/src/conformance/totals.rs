@@ -1,30 +1,13 @@
 //! The suite of [`TotalsStore`], on a store with the accounts `acc_1` and `acc_2`.
 
 use trawl_model::clock::Timestamp;
-use trawl_model::{Nanodollars, StopReason, Terms, UrlRow, UrlState};
+use trawl_model::{Nanodollars, StopReason, UrlRow, UrlState};
 
-use super::fixtures::account;
+use super::fixtures::{account, crawl};
 use crate::{
-    AccountTotals, Answer, AnswerKey, Channel, Contact, CrawlCounts, CrawlRecord, CrawlState,
-    LogPosition, OutboxRow, PageRow, Progress, Store, StoredAnswer, TotalsStore,
+    AccountTotals, Answer, AnswerKey, Channel, Contact, CrawlCounts, LogPosition, OutboxRow,
+    PageRow, Progress, Store, StoredAnswer, TotalsStore,
 };
-
-fn crawl(id: &str) -> CrawlRecord {
-    CrawlRecord {
-        id: id.to_owned(),
-        account: account(1).id,
-        request: "{}".to_owned(),
-        verb: "crawl".to_owned(),
-        terms: Terms::PayAsYouGo,
-        needs_secrets: false,
-        in_background: true,
-        state: CrawlState::Running,
-        stop: None,
-        created: Timestamp(1),
-        ended: None,
-        counts: CrawlCounts::default(),
-    }
-}
 
 /// Two URLs, one of which is a page of 1,000 bytes.
 fn progress() -> Progress {

@@ -1,13 +1,12 @@
 //! Accounts, keys and balance notices.
 
-use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 
 use super::entries;
-use super::row::{bytes_column, column, failed_to, signed};
+use super::row::{begin, bytes_column, column, failed_to, signed};
 use crate::{
     AccountId, AccountRecord, Entry, KeyRecord, KeyUse, Notice, NoticeState, StoreError, Threshold,
     Written,
@@ -47,10 +46,7 @@ pub(super) async fn record_key_uses(
     uses: &[KeyUse],
 ) -> Result<(), StoreError> {
     let failed = failed_to("record the uses of keys");
-    let mut transaction = connection
-        .begin_with("BEGIN IMMEDIATE")
-        .await
-        .map_err(&failed)?;
+    let mut transaction = begin(connection, "record the uses of keys").await?;
     for key_use in uses {
         sqlx::query(
             "UPDATE keys SET last_used = MAX(COALESCE(last_used, ?1), ?1) WHERE prefix = ?2",
@@ -71,10 +67,7 @@ pub(super) async fn create(
     opening: &[Entry],
 ) -> Result<(), StoreError> {
     let failed = failed_to("add an account");
-    let mut transaction = connection
-        .begin_with("BEGIN IMMEDIATE")
-        .await
-        .map_err(&failed)?;
+    let mut transaction = begin(connection, "add an account").await?;
     // The balance starts at zero; the trigger on the opening entries updates it.
     sqlx::query("INSERT INTO accounts (id, name, created) VALUES (?, ?, ?)")
         .bind(account.id.as_str())

@@ -1,12 +1,11 @@
 //! Stored answers to repeated requests.
 
 use bytes::Bytes;
-use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
 use trawl_model::clock::Timestamp;
 
-use super::row::{bytes_column, column, failed_to};
+use super::row::{begin, bytes_column, column, failed_to};
 use crate::{Answer, AnswerKey, StoreError, StoredAnswer};
 
 /// Deletes expired answers, a few with each new one: more than one, so that they do not accumulate.
@@ -36,10 +35,7 @@ pub(super) async fn store(
     expired: Timestamp,
 ) -> Result<(), StoreError> {
     let failed = failed_to("store an answer");
-    let mut transaction = connection
-        .begin_with("BEGIN IMMEDIATE")
-        .await
-        .map_err(&failed)?;
+    let mut transaction = begin(connection, "store an answer").await?;
     expire(&mut transaction, expired).await?;
     // Not `INSERT OR REPLACE`, which would not fire the trigger that counts deleted answers.
     sqlx::query("DELETE FROM answers WHERE account = ? AND key = ?")

@@ -1,10 +1,10 @@
 //! Contacts: merged on write, listed by last sighting.
 
+use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
-use sqlx::{Connection, Row};
 
 use super::records::read_pages;
-use super::row::{column, failed_to};
+use super::row::{begin, column, failed_to};
 use super::{SqliteStore, lists};
 use crate::contacts::CONTACTS_MAX;
 use crate::{
@@ -53,10 +53,7 @@ async fn save(
     free_slots: &mut Option<u64>,
 ) -> Result<u64, StoreError> {
     let failed = failed_to(WRITING);
-    let mut transaction = connection
-        .begin_with("BEGIN IMMEDIATE")
-        .await
-        .map_err(&failed)?;
+    let mut transaction = begin(connection, WRITING).await?;
     let mut free = match *free_slots {
         Some(free) => free,
         None => {

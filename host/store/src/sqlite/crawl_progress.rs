@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use sqlx::AssertSqlSafe;
 use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
-use sqlx::{AssertSqlSafe, Connection};
 
 use trawl_model::clock::Timestamp;
 use trawl_model::{Nanodollars, SkipReason, UrlRow, UrlState};
 
-use super::row::{column, count_column, failed_to, signed};
+use super::row::{begin, column, count_column, failed_to, signed};
 use super::totals;
 use crate::{LogPosition, PageRow, Progress, StoreError};
 
@@ -32,10 +32,7 @@ pub(super) async fn save(
     progress: &Progress,
 ) -> Result<u64, StoreError> {
     let failed = failed_to(WRITING);
-    let mut transaction = connection
-        .begin_with("BEGIN IMMEDIATE")
-        .await
-        .map_err(&failed)?;
+    let mut transaction = begin(connection, WRITING).await?;
     let stored: Option<(i64, String, i64, i64)> = sqlx::query_as(
         "SELECT number, account, (SELECT COALESCE(MAX(n), -1) FROM crawl_urls WHERE crawl = number),
             (SELECT COALESCE(MAX(seq), 0) FROM crawl_pages WHERE crawl = number) FROM crawls WHERE id = ?",

@@ -1,13 +1,12 @@
 //! Crawls: their records, lists and deletion.
 
-use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnection, SqlitePool};
 
 use trawl_model::clock::Timestamp;
 use trawl_model::{StopReason, UrlRow};
 
 use super::records::record;
-use super::row::{failed_to, signed};
+use super::row::{begin, failed_to, signed};
 use super::{SqliteStore, crawl_progress, lists};
 use crate::{
     AccountId, CrawlRecord, CrawlState, CrawlStore, CrawledPage, PageRange, PageRow, Progress,
@@ -16,6 +15,7 @@ use crate::{
 
 const WRITING: &str = "write a crawl";
 const READING: &str = "read a crawl";
+const EXPIRING: &str = "delete old crawls";
 /// Bytes of a crawl's row besides its request.
 const ROW_BYTES: usize = 256;
 /// Rows of each table that one step of an expiry deletes: the write connection is busy for a few
@@ -309,13 +309,9 @@ enum Expiry {
 /// Deletes some rows of the crawl that ended first, if it ended before a time. The write connection
 /// is free between two steps, so that billing can write.
 async fn expire_step(store: &SqliteStore, before: Timestamp) -> Result<Expiry, StoreError> {
-    let failed = failed_to("delete old crawls");
+    let failed = failed_to(EXPIRING);
     let mut writer = store.writer().await?;
-    let mut transaction = writer
-        .connection()
-        .begin_with("BEGIN IMMEDIATE")
-        .await
-        .map_err(&failed)?;
+    let mut transaction = begin(writer.connection(), EXPIRING).await?;
     let expired: Option<(i64, String)> =
         sqlx::query_as("SELECT number, id FROM crawls WHERE ended < ? ORDER BY ended LIMIT 1")
             .bind(before.0)
@@ -357,11 +353,9 @@ async fn expire_step(store: &SqliteStore, before: Timestamp) -> Result<Expiry, S
 
 #[cfg(test)]
 mod tests {
-    use trawl_model::Terms;
-
     use super::*;
-    use crate::conformance::fixtures::{account, with_accounts};
-    use crate::{CrawlCounts, DataDir, Store};
+    use crate::conformance::fixtures::{crawl, with_accounts};
+    use crate::{DataDir, Store};
 
     #[tokio::test]
     async fn a_failed_step_of_an_expiry_loses_no_id() {
@@ -371,18 +365,11 @@ mod tests {
         with_accounts(&store).await;
         for (id, ended) in [("a", 1), ("b", 2)] {
             let crawl = CrawlRecord {
-                id: id.to_owned(),
-                account: account(1).id,
-                request: "{}".to_owned(),
-                verb: "crawl".to_owned(),
-                terms: Terms::PayAsYouGo,
-                needs_secrets: false,
-                in_background: true,
                 state: CrawlState::Ended,
                 stop: Some(StopReason::Completed),
                 created: Timestamp(0),
                 ended: Some(Timestamp(ended)),
-                counts: CrawlCounts::default(),
+                ..crawl(id)
             };
             store.create_crawl(&crawl).await.expect("a new crawl");
         }

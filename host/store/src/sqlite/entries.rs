@@ -4,14 +4,14 @@ use std::collections::HashSet;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use sqlx::AssertSqlSafe;
 use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
-use sqlx::{AssertSqlSafe, Connection};
 
 use trawl_model::clock::Timestamp;
 use trawl_model::{Charge, Nanodollars};
 
-use super::row::{column, failed_to, violated_constraint};
+use super::row::{begin, column, failed_to, violated_constraint};
 use crate::{AccountId, Consumed, Entry, EntryKind, OpenReserve, Posted, StoreError, Written};
 
 const COLUMNS: &str = "id, account, kind, amount, held, hold, run, url, \
@@ -40,20 +40,14 @@ pub(super) async fn post_group(
     entries: &[Entry],
 ) -> Result<Vec<Written>, StoreError> {
     let failed = failed_to(DOING);
-    let mut transaction = connection
-        .begin_with("BEGIN IMMEDIATE")
-        .await
-        .map_err(&failed)?;
+    let mut transaction = begin(connection, DOING).await?;
     if insert_all(&mut transaction, entries).await? {
         transaction.commit().await.map_err(&failed)?;
         return Ok(vec![Written::New; entries.len()]);
     }
     transaction.rollback().await.map_err(&failed)?;
 
-    let mut transaction = connection
-        .begin_with("BEGIN IMMEDIATE")
-        .await
-        .map_err(&failed)?;
+    let mut transaction = begin(connection, DOING).await?;
     let mut written = Vec::with_capacity(entries.len());
     for entry in entries {
         written.push(insert_one(&mut transaction, entry).await?);

@@ -1,13 +1,13 @@
 //! Undelivered webhook events, and the secrets that sign them.
 
+use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqlitePool};
-use sqlx::{Connection, Row};
 
 use trawl_model::clock::Timestamp;
 use trawl_model::secret::Secret;
 
 use super::records::event;
-use super::row::{column, failed_to};
+use super::row::{begin, column, failed_to};
 use super::{SqliteStore, lists};
 use crate::outbox::new_webhook_secret;
 use crate::{
@@ -63,23 +63,13 @@ impl OutboxStore for SqliteStore {
         &'a self,
         channel: &'a Channel,
         tried: &'a [String],
+        failure: &'a DeliveryFailure,
         until: Timestamp,
         expired: Timestamp,
     ) -> StoreFuture<'a, u64> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
-            postpone(writer.connection(), channel, tried, until, expired).await
-        })
-    }
-
-    fn outbox_failed<'a>(
-        &'a self,
-        channel: &'a Channel,
-        failure: &'a DeliveryFailure,
-    ) -> StoreFuture<'a, ()> {
-        Box::pin(async move {
-            let mut writer = self.writer().await?;
-            set_failure(writer.connection(), channel, failure).await
+            postpone(writer.connection(), channel, tried, failure, until, expired).await
         })
     }
 
@@ -113,10 +103,7 @@ impl WebhookSecrets for SqliteStore {
 
 async fn push(connection: &mut SqliteConnection, rows: &[OutboxRow]) -> Result<u64, StoreError> {
     let failed = failed_to(WRITING);
-    let mut transaction = connection
-        .begin_with("BEGIN IMMEDIATE")
-        .await
-        .map_err(&failed)?;
+    let mut transaction = begin(connection, WRITING).await?;
     let mut count = 0;
     for row in rows {
         let done = sqlx::query(
@@ -219,10 +206,7 @@ async fn done(
     now: Timestamp,
 ) -> Result<u64, StoreError> {
     let failed = failed_to(WRITING);
-    let mut transaction = connection
-        .begin_with("BEGIN IMMEDIATE")
-        .await
-        .map_err(&failed)?;
+    let mut transaction = begin(connection, WRITING).await?;
     let done = sqlx::query("DELETE FROM outbox WHERE id IN (SELECT value FROM json_each(?))")
         .bind(json_list(ids))
         .execute(&mut *transaction)
@@ -255,14 +239,12 @@ async fn postpone(
     connection: &mut SqliteConnection,
     channel: &Channel,
     tried: &[String],
+    failure: &DeliveryFailure,
     until: Timestamp,
     expired: Timestamp,
 ) -> Result<u64, StoreError> {
     let failed = failed_to(WRITING);
-    let mut transaction = connection
-        .begin_with("BEGIN IMMEDIATE")
-        .await
-        .map_err(&failed)?;
+    let mut transaction = begin(connection, WRITING).await?;
     let deleted = sqlx::query(
         "DELETE FROM outbox WHERE seq IN (SELECT seq FROM outbox
              WHERE account = ? AND destination = ? AND created <= ? LIMIT ?)",
@@ -283,6 +265,7 @@ async fn postpone(
     .await
     .map_err(&failed)?;
     delay(&mut transaction, channel, until).await?;
+    set_failure(&mut transaction, channel, failure).await?;
     transaction.commit().await.map_err(&failed)?;
     Ok(deleted.rows_affected())
 }

@@ -1,10 +1,20 @@
 //! Decoding of columns, and the error mapping that every query shares.
 
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
+use sqlx::sqlite::{Sqlite, SqliteConnection, SqliteRow};
+use sqlx::{Connection, Row, Transaction};
 
 use super::LIST_TIME_MAX;
 use crate::StoreError;
+
+/// Begins a transaction that writes. It gets the lock at once: a transaction that reads first could
+/// be refused later.
+pub(super) async fn begin<'a>(
+    connection: &'a mut SqliteConnection,
+    doing: &'static str,
+) -> Result<Transaction<'a, Sqlite>, StoreError> {
+    let begun = connection.begin_with("BEGIN IMMEDIATE").await;
+    begun.map_err(failed_to(doing))
+}
 
 pub(super) fn failed_to(doing: &'static str) -> impl Fn(sqlx::Error) -> StoreError {
     move |source| match is_interrupted(&source) {

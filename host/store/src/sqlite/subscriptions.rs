@@ -1,13 +1,12 @@
 //! Subscriptions: one row per account, written in one transaction with its charge.
 
-use sqlx::Connection;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 
 use super::entries;
-use super::row::{column, failed_to};
+use super::row::{begin, column, failed_to};
 use crate::{AccountId, Entry, StoreError, Subscription, SubscriptionState, Written};
 
 const DOING: &str = "write a subscription";
@@ -28,10 +27,7 @@ pub(super) async fn save(
     charge: Option<&Entry>,
 ) -> Result<Written, StoreError> {
     let failed = failed_to(DOING);
-    let mut transaction = connection
-        .begin_with("BEGIN IMMEDIATE")
-        .await
-        .map_err(&failed)?;
+    let mut transaction = begin(connection, DOING).await?;
     if let Some(charge) = charge {
         match entries::insert_one(&mut transaction, charge).await? {
             Written::New => {}

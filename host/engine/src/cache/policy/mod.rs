@@ -17,6 +17,7 @@ use url::Url;
 
 use trawl_model::FetchedPage;
 use trawl_model::clock::Timestamp;
+use trawl_plan::address::without_fragment;
 
 use super::{BodyHash, Key};
 
@@ -399,10 +400,4 @@ fn pair((name, value): (&HeaderName, &HeaderValue)) -> (String, String) {
 
 fn system_time(at: Timestamp) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(u64::try_from(at.0).unwrap_or(0))
-}
-
-fn without_fragment(url: &Url) -> Url {
-    let mut url = url.clone();
-    url.set_fragment(None);
-    url
 }

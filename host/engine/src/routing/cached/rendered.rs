@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
-use url::Url;
 
 use trawl_model::memory::PageMemory;
 use trawl_model::{FetchedPage, PageFailure, Usage};
 use trawl_net::fetch::{FetchError, Fetcher};
 use trawl_plan::PagePlan;
+use trawl_plan::address::without_fragment;
 use trawl_render::{LOADED_BYTES_MAX, RenderJob};
 
 use super::{CacheWrite, count, metadata};
@@ -180,10 +180,4 @@ impl OwnStack {
             ..Served::new(rendered.page)
         })
     }
-}
-
-fn without_fragment(url: &Url) -> Url {
-    let mut url = url.clone();
-    url.set_fragment(None);
-    url
 }

@@ -177,9 +177,10 @@ impl Decoder {
     /// after the end also [`CodingError::Truncated`], once everything is emitted.
     pub(super) fn step(&mut self) -> Result<Step<'_>, CodingError> {
         let n_stages = self.stages.len();
-        let busy = (0..n_stages)
-            .rev()
-            .find(|stage| self.stages[*stage].has_more || !self.input_of(*stage).is_empty());
+        let busy = (0..n_stages).rev().find(|stage| {
+            let (before, rest) = self.stages.split_at(*stage);
+            rest[0].has_more || !input_of(&self.input, before).is_empty()
+        });
         let worked = match busy {
             Some(stage) => {
                 self.decode(stage)?;
@@ -209,19 +210,9 @@ impl Decoder {
         })
     }
 
-    fn input_of(&self, stage: usize) -> &[u8] {
-        match stage.checked_sub(1) {
-            None => &self.input,
-            Some(before) => &self.stages[before].output[self.stages[before].taken..],
-        }
-    }
-
     fn decode(&mut self, stage: usize) -> Result<(), CodingError> {
         let (before, rest) = self.stages.split_at_mut(stage);
-        let input = match before.last() {
-            None => &self.input[..],
-            Some(before) => &before.output[before.taken..],
-        };
+        let input = input_of(&self.input, before);
         let input = &input[..input.len().min(INPUT_STEP_BYTES)];
         let current = &mut rest[0];
         current.output.clear();
@@ -242,6 +233,14 @@ impl Decoder {
         if let Err(fault) = stage.coding.finish(&mut stage.output) {
             self.fault.get_or_insert(fault);
         }
+    }
+}
+
+/// What a stage reads: the output of the one before it, or the body.
+fn input_of<'a>(body: &'a Bytes, before: &'a [Stage]) -> &'a [u8] {
+    match before.last() {
+        None => body,
+        Some(before) => &before.output[before.taken..],
     }
 }
 

@@ -263,7 +263,7 @@ pub(super) fn floor(config: &Config) -> Floor {
     floor.map_or(Floor::Default, |mib| Floor::Bytes(mebibytes(mib)))
 }
 
-const fn mebibytes(mib: u64) -> u64 {
+pub(super) const fn mebibytes(mib: u64) -> u64 {
     mib.saturating_mul(1 << 20)
 }
 

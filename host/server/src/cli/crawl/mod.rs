@@ -162,9 +162,7 @@ async fn start_and_follow(
 ) -> anyhow::Result<(CrawlView, Written)> {
     let checkpoint = if args.resume {
         app.crawls().recover().await?;
-        let checkpoint = state.checkpoint()?;
-        unlock(app, &checkpoint.id, &args.url).await?;
-        checkpoint
+        state.checkpoint()?
     } else {
         let checkpoint = Checkpoint {
             id: start(app, args).await?,
@@ -174,9 +172,10 @@ async fn start_and_follow(
         checkpoint
     };
     let account = app.billing().known(ACCOUNT)?.id.clone();
-    let record = app.crawls().show(&account, &checkpoint.id).await?.record;
-    let options = StoredOptions::read(&record.request);
+    let view = app.crawls().show(&account, &checkpoint.id).await?;
+    let options = StoredOptions::read(&view.record.request);
     if args.resume {
+        unlock(app, &account, &checkpoint.id, &view, &args.url).await?;
         for line in options.without_effect(args) {
             eprintln!("{line}");
         }
@@ -240,18 +239,22 @@ async fn start(app: &Arc<App>, args: &CrawlArgs) -> anyhow::Result<String> {
 
 /// Sends a crawl that waits for the password of its URL, which is not stored, the one of the
 /// command line.
-async fn unlock(app: &App, id: &str, url: &str) -> anyhow::Result<()> {
-    let account = app.billing().known(ACCOUNT)?.id.clone();
-    let CrawlView { record, progress } = app.crawls().show(&account, id).await?;
-    if progress.state != CrawlState::Parked {
+async fn unlock(
+    app: &App,
+    account: &AccountId,
+    id: &str,
+    view: &CrawlView,
+    url: &str,
+) -> anyhow::Result<()> {
+    if view.progress.state != CrawlState::Parked {
         return Ok(());
     }
     let target = address::parse(url).map_err(anyhow::Error::msg)?;
     let password = target.authorization;
     let password = password.as_ref().and_then(|value| value.to_str().ok());
     let secrets = json!({"headers": {"authorization": password}}).to_string();
-    let request = with_secrets(&record.request, secrets.as_bytes())?;
-    app.crawls().resume(&account, id, &request).await?;
+    let request = with_secrets(&view.record.request, secrets.as_bytes())?;
+    app.crawls().resume(account, id, &request).await?;
     Ok(())
 }
 

@@ -201,8 +201,12 @@ async fn events_of_version_7_have_no_failure_yet() {
             account,
             destination: "https://h.example/".to_owned(),
         };
-        let written = store.outbox_failed(&channel, &failure).await;
-        written.expect("written");
+        let (until, never) = (
+            trawl_model::clock::Timestamp(8),
+            trawl_model::clock::Timestamp(0),
+        );
+        let postponed = store.outbox_postpone(&channel, &[], &failure, until, never);
+        postponed.await.expect("written");
         store.close().await;
     }
 }
