@@ -1,4 +1,5 @@
-//! `trawl crawl`: what it writes, what it refuses to replace, and what it says at its end.
+//! `trawl crawl`: what it writes, what it refuses to replace, and what it says at its end. Request
+//! parameters on the command line.
 
 use std::fs;
 
@@ -69,4 +70,191 @@ async fn the_last_line_of_a_crawl_that_fetched_nothing_says_so() {
     assert!(said.contains("1 pages (1 failed)"), "{said}");
     assert!(said.contains(": no page could be fetched"), "{said}");
     assert!(!said.contains("all pages were fetched"), "{said}");
+}
+
+/// Runs a command of the program: whether it succeeded, its standard output, and its standard error
+/// without the progress of the plugin compiler.
+fn run(world: &World, arguments: &[&str], input: &str) -> (bool, String, String) {
+    let output = run_program(world, arguments, input.as_bytes());
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    let said = text(output.stderr);
+    let is_compiling = |line: &&str| line.starts_with("compiling plugins");
+    let said = said
+        .split_inclusive('\n')
+        .filter(|line| !is_compiling(line));
+    let said = said.collect();
+    (output.status.success(), text(output.stdout), said)
+}
+
+/// Runs `trawl scrape` on this URL.
+fn scrape(world: &World, url: &str, arguments: &[&str]) -> (bool, String, String) {
+    let plugins = world.plugins();
+    let mut all = vec!["scrape", url, "--allow-private", "127.0.0.1", "--plugins"];
+    all.push(plugins.to_str().unwrap());
+    all.extend(arguments);
+    run(world, &all, "")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn any_parameter_can_be_set_and_what_has_no_effect_is_named_beside_the_content() {
+    let (world, site) = (world(), FakeSite::start().await);
+    let words = "many words ".repeat(60);
+    let url = site.put("/", "text/html", format!("<h1>A</h1><p id=b>{words}"));
+    let plain = ["--request", "http"];
+    let selected = [
+        "--set",
+        "root_selector=h1",
+        "--data",
+        r#"{"return_format": "text"}"#,
+    ];
+    let (is_good, content, said) = scrape(
+        &world,
+        &url,
+        &[plain, ["--set", "root_selector=h1"]].concat(),
+    );
+    assert!(is_good && said.is_empty(), "{said}");
+    assert_eq!(content.trim(), "# A");
+    let (is_good, content, said) = scrape(&world, &url, &[&plain[..], &selected].concat());
+    assert!(is_good && said.is_empty(), "{said}");
+    assert_eq!(content.trim(), "A");
+
+    let idle = [
+        "--set",
+        "limit=3",
+        "--set",
+        "viewport.width=390",
+        "--set",
+        "cache=false",
+        "--data",
+        r#"{"retrun_format": "text"}"#,
+    ];
+    let (is_good, content, said) =
+        scrape(&world, &url, &[&plain[..], &idle, &selected[..2]].concat());
+    assert!(is_good, "{said}");
+    assert_eq!(content.trim(), "# A", "nothing but the content");
+    for sentence in [
+        "`limit` has no effect on this command: ",
+        "`viewport` has no effect on this request; ",
+        "`cache` has no effect here: ",
+        "`retrun_format` is not a parameter and was ignored, did you mean `return_format`?",
+    ] {
+        let n = said
+            .lines()
+            .filter(|line| line.starts_with(sentence))
+            .count();
+        assert_eq!(n, 1, "{sentence}: {said}");
+    }
+    assert_eq!(said.lines().count(), 4, "{said}");
+
+    // Which parameters need a browser is known when the page was served without one.
+    let (is_good, _, said) = scrape(&world, &url, &["--set", "viewport.width=390"]);
+    assert!(is_good, "{said}");
+    assert!(
+        said.starts_with("`viewport` had no effect on this page; "),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn names_that_no_parameter_has_are_refused_with_the_right_one() {
+    let world = world();
+    let check = |arguments: &[&str], expected: &str| {
+        let (is_good, content, said) = run(&world, arguments, "<p>");
+        assert!(!is_good && content.is_empty(), "{arguments:?}: {content}");
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    };
+    let url = "http://127.0.0.1:1/";
+    check(&["crawl", url, "--set", "limt=3"], "did you mean `limit`?");
+    check(
+        &["scrape", url, "--set", "viewport.wdth=3"],
+        "did you mean `viewport.width`?",
+    );
+    check(
+        &["scrape", url, "--wait-for", "3"],
+        "'--set wait_for=VALUE'",
+    );
+    check(
+        &["transform", "-", "--data", "[]"],
+        "`--data` is not an object",
+    );
+    check(
+        &["crawl", url, "--concurrency", "11"],
+        "11 is not in 1..=10",
+    );
+}
+
+#[test]
+fn the_help_lists_the_parameters() {
+    let world = world();
+    for (command, is_there, is_not) in [
+        ("scrape", "\n  viewport.width  1 to ", "\n  limit  "),
+        ("crawl", "\n  crawl_timeout  ", "\n  webhooks  "),
+        (
+            "transform",
+            "\n  clean_html  true or false ",
+            "\n  wait_for  ",
+        ),
+    ] {
+        let (is_good, help, said) = run(&world, &[command, "--help"], "");
+        assert!(is_good, "{said}");
+        assert!(help.contains(is_there) && !help.contains(is_not), "{help}");
+        let (_, short, _) = run(&world, &[command, "-h"], "");
+        assert!(
+            !short.contains(is_there) && short.contains("--set"),
+            "{short}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_names_what_had_no_effect_and_what_it_did_not_fetch() {
+    let (world, site) = (world(), FakeSite::start().await);
+    chain(&site, 3);
+    site.put(
+        "/robots.txt",
+        "text/plain",
+        "User-agent: *\nDisallow: /chain/2\n",
+    );
+    let arguments = [
+        "--set",
+        "viewport.width=390",
+        "--set",
+        "webhooks.url=https://b.example/",
+    ];
+    let (is_good, said) = crawl(&world, &site.url("/chain/0"), &arguments);
+    assert!(is_good, "{said}");
+    let begins = |begin: &str| said.lines().any(|line| line.starts_with(begin));
+    assert!(
+        begins("`viewport` has no effect on this request; "),
+        "{said}"
+    );
+    assert!(begins("`webhooks` has no effect here: "), "{said}");
+    assert!(
+        begins("1 URLs were found but not fetched: robots 1"),
+        "{said}"
+    );
+    assert!(
+        said.trim_end().ends_with("all pages were fetched"),
+        "{said}"
+    );
+
+    let data = format!(
+        r#"{{"url": "{}", "limit": 1, "request": "http"}}"#,
+        site.url("/chain/1")
+    );
+    let plugins = world.plugins();
+    let plugins = plugins.to_str().unwrap();
+    let arguments = [
+        "crawl",
+        "--data",
+        &data,
+        "--allow-private",
+        "127.0.0.1",
+        "--plugins",
+        plugins,
+    ];
+    let (is_good, entries, said) = run(&world, &arguments, "");
+    assert!(is_good && said.contains("page limit of 1 "), "{said}");
+    assert_eq!(entries.lines().count(), 1, "{entries}");
 }

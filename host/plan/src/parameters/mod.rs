@@ -2,8 +2,9 @@
 //!
 //! The tables are the single source. From them come the check of a request object (types, unknown
 //! keys, the closest right name), the names in `X-Ignored-Parameters` and in a page's
-//! `metadata.ignored`, and `docs/reference.md`. Every field that the wire format reads has a row,
-//! and every row is such a field: a test of the wire crate compares them.
+//! `metadata.ignored`, `docs/reference.md`, and the help of the command line. Every field that the
+//! wire format reads has a row, and every row is such a field: a test of the wire crate compares
+//! them.
 
 mod ignored;
 mod nearest;

@@ -42,7 +42,7 @@ use admin_key::AdminKey;
 use foundation::Foundation;
 
 pub use engine::{Engine, report_compiling};
-pub use settings::{pooled_keys, prices, seat_prices};
+pub use settings::{pooled_keys, pools, prices, router_default, seat_prices};
 
 /// Files and directories of the server.
 #[derive(Clone, Debug)]

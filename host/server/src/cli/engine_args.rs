@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use ipnet::IpNet;
 
 use trawl_net::egress::AllowList;
@@ -56,28 +56,6 @@ impl EngineArgs {
         }
         config.providers.environment = Environment(super::environment_names());
         Ok((config, plugins_file(self.plugins.clone())?))
-    }
-}
-
-/// Values of the parameter `request`.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum RequestMode {
-    /// Plain HTTP, or a browser for pages that need one.
-    Smart,
-    /// Plain HTTP only.
-    Http,
-    /// Always a browser.
-    Browser,
-}
-
-impl RequestMode {
-    /// The value of the parameter.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Smart => "smart",
-            Self::Http => "http",
-            Self::Browser => "browser",
-        }
     }
 }
 

@@ -4,6 +4,7 @@ mod account;
 mod crawl;
 mod engine_args;
 mod output_args;
+mod parameters;
 pub mod plugin;
 mod provider;
 mod scrape;
@@ -54,7 +55,12 @@ enum Command {
 /// Runs the command line. An error is printed to stderr with its causes, one per line, and gives
 /// exit code 1.
 pub fn main() -> ExitCode {
-    match run(Cli::parse().command) {
+    let cli = Cli::try_parse().unwrap_or_else(|error| {
+        let command = std::env::args_os().nth(1);
+        let command = command.as_ref().and_then(|command| command.to_str());
+        parameters::with_tip(error, command).exit()
+    });
+    match run(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");

@@ -4,24 +4,41 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use clap::Args;
+use serde_json::json;
 
 use trawl_billing::Tariff;
 use trawl_engine::page::{self, Purse, RunContext};
+use trawl_model::Terms;
+use trawl_plan::parameters::Route;
+use trawl_wire::{PlanContext, RequestDefaults, Verb, scrape_plan};
 
-use super::engine_args::{EngineArgs, RequestMode};
-use super::output_args::OutputArgs;
-use crate::app::Engine;
+use super::engine_args::EngineArgs;
+use super::output_args::{OutputArgs, complete_format};
+use super::parameters::{
+    self, CommandParameters, PageNotices, ParameterArgs, Request, choices, help, section,
+};
+use crate::app::{self, Engine};
+
+/// The parameters of the command.
+const PARAMETERS: CommandParameters = CommandParameters {
+    route: Route::Scrape,
+    argument: "url",
+    idle: &[("cache", "the command line has no cache of pages")],
+};
 
 /// Options of `trawl scrape`.
 #[derive(Debug, Args)]
+#[command(after_long_help = section(&PARAMETERS))]
 pub(super) struct ScrapeArgs {
     /// URL of the page; `https://` may be omitted.
-    url: String,
-    /// How to fetch the page.
-    #[arg(long, value_enum, default_value_t = RequestMode::Smart)]
-    request: RequestMode,
+    #[arg(required_unless_present = "data")]
+    url: Option<String>,
+    #[arg(long, help = help("request"), value_parser = choices("request"), ignore_case = true)]
+    request: Option<String>,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    parameters: ParameterArgs,
     #[command(flatten)]
     engine: EngineArgs,
 }
@@ -31,10 +48,21 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     let (config, manifest) = args.engine.load()?;
     let engine = Engine::build(&config, &manifest, super::cache_folder(), None).await?;
     let registry = engine.plugins.snapshot();
-    let mut plans = trawl_wire::plan(&request, &*registry)?;
-    let (Some(plan), true) = (plans.pop(), plans.is_empty()) else {
+    let pools = app::pools(&config)?;
+    let context = PlanContext {
+        catalog: &*registry,
+        defaults: RequestDefaults {
+            pools: &pools,
+            router: app::router_default(&config),
+            terms: Terms::PayAsYouGo,
+            model: None,
+        },
+    };
+    let mut scrape = scrape_plan(&request.body(), Verb::Scrape, context)?;
+    let (Some(plan), true) = (scrape.pages.pop(), scrape.pages.is_empty()) else {
         bail!("give one URL")
     };
+    parameters::print(parameters::ignored(&scrape.ignored, Route::Scrape));
     let rooms = Arc::clone(&engine.pages);
     let context = RunContext::new(rooms, registry, String::new(), Tariff::FlatRate);
     let outcome = match plan {
@@ -45,13 +73,90 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
         Err(refused) => page::refused(refused),
     };
     engine.close().await;
-    args.output.print(outcome)
+    let metadata = outcome.fields.metadata.as_ref();
+    let mut notices = PageNotices::default();
+    notices.add(metadata.and_then(|metadata| metadata.get("ignored")));
+    parameters::print(notices.sentences());
+    args.output.print(&outcome, &request)
 }
 
-fn request(args: &ScrapeArgs) -> anyhow::Result<serde_json::Value> {
-    let mut request = args.output.request()?;
-    request["url"] = args.url.as_str().into();
-    request["request"] = args.request.name().into();
-    request["binary"] = (args.output.format == "screenshot" && !args.output.prints_entry()).into();
+/// The request object, without what has no effect here, which is named on standard error.
+fn request(args: &ScrapeArgs) -> anyhow::Result<Request> {
+    let mode = ("--request", "request", json!(args.request));
+    let options = args.output.given()?.into_iter().chain([mode]);
+    let mut request = args.parameters.request(options, &PARAMETERS)?;
+    let url = args.url.as_deref().map(Into::into);
+    request.put_argument(PARAMETERS.argument, url)?;
+    if complete_format(&mut request) && !args.output.prints_entry(&request) {
+        request.set_default("binary", true.into());
+    }
+    parameters::print(std::mem::take(&mut request.idle));
     Ok(request)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::super::parameters::tests::check_help;
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: ScrapeArgs,
+    }
+
+    #[test]
+    fn the_help_of_every_option_is_that_of_its_parameter() {
+        let args = Command::try_parse_from(["x", "a.example"])
+            .expect("options")
+            .args;
+        let mut given = args.output.given().expect("read").to_vec();
+        given.push(("--request", "request", json!(args.request)));
+        let own = [
+            "json",
+            "set",
+            "data",
+            "plugins",
+            "config",
+            "allow-private",
+            "browser",
+        ];
+        check_help(Command::command(), &given, &own, &PARAMETERS);
+    }
+
+    #[test]
+    fn the_url_is_an_argument_or_a_parameter() {
+        let request = |words: &[&str]| {
+            let words = std::iter::once("x").chain(words.iter().copied());
+            let command = Command::try_parse_from(words).map_err(|error| error.to_string())?;
+            request(&command.args).map_err(|error| error.to_string())
+        };
+        let url = |words: &[&str]| request(words).map(|request| request.get("url").clone());
+        assert_eq!(url(&["a.example"]), Ok(json!("a.example")));
+        let data = r#"{"url": "b.example"}"#;
+        assert_eq!(url(&["--data", data]), Ok(json!("b.example")));
+        let text = url(&["a.example", "--data", data]).expect_err("refused");
+        assert!(text.contains("given twice"), "{text}");
+        assert!(url(&[]).expect_err("refused").contains("URL"));
+        assert!(url(&["a.example", "--request", "Headless"]).is_ok());
+    }
+
+    #[test]
+    fn a_screenshot_is_printed_as_an_image_and_in_an_entry_as_text() {
+        let binary = |words: &[&str]| {
+            let words = ["x", "a.example", "--format", "screenshot"]
+                .iter()
+                .chain(words);
+            let command = Command::try_parse_from(words).expect("options");
+            request(&command.args)
+                .expect("a request")
+                .get("binary")
+                .clone()
+        };
+        assert_eq!(binary(&[]), true);
+        assert_eq!(binary(&["--json"]), json!(null));
+        assert_eq!(binary(&["--set", "binary=false"]), false);
+    }
 }

@@ -7,22 +7,34 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Args;
+use serde_json::json;
 use url::Url;
 
 use trawl_engine::extract::{self, Input};
 use trawl_engine::page;
 use trawl_plan::address;
+use trawl_plan::parameters::Route;
 use trawl_plugins::{Plugins, PluginsConfig};
+use trawl_wire::transform_plan;
 
-use super::output_args::OutputArgs;
+use super::output_args::{OutputArgs, complete_format};
+use super::parameters::{self, CommandParameters, ParameterArgs, Request, section};
 use super::{cache_folder, plugins_file};
 use crate::app::report_compiling;
+
+/// The parameters of the command.
+const PARAMETERS: CommandParameters = CommandParameters {
+    route: Route::Transform,
+    argument: "data",
+    idle: &[],
+};
 
 /// Timeout of the transformation.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Options of `trawl transform`.
 #[derive(Debug, Args)]
+#[command(after_long_help = section(&PARAMETERS))]
 pub(super) struct TransformArgs {
     /// HTML file; `-` for standard input.
     file: PathBuf,
@@ -34,6 +46,8 @@ pub(super) struct TransformArgs {
     content_type: String,
     #[command(flatten)]
     output: OutputArgs,
+    #[command(flatten)]
+    parameters: ParameterArgs,
     /// Plugin manifest (default: `plugins.toml` in the working directory or beside the program,
     /// else the plugins inside the program).
     #[arg(long, env = "TRAWL_PLUGINS", value_name = "FILE")]
@@ -41,6 +55,7 @@ pub(super) struct TransformArgs {
 }
 
 pub(super) fn run(args: TransformArgs) -> anyhow::Result<()> {
+    let request = request(&args)?;
     let url = match &args.url {
         Some(url) => {
             let target = address::parse(url);
@@ -56,13 +71,8 @@ pub(super) fn run(args: TransformArgs) -> anyhow::Result<()> {
     };
     let plugins = Plugins::start_reporting(config, report_compiling)?;
     let registry = plugins.snapshot();
-    let mut request = args.output.request()?;
-    // Planning needs some URL; the transformation uses the one of the input.
-    request["url"] = "page.invalid".into();
-    let plan = trawl_wire::plan(&request, &*registry)?
-        .pop()
-        .and_then(Result::ok)
-        .context("one page")?;
+    let plan = transform_plan(&request.body(), &*registry)?;
+    parameters::print(parameters::ignored(&plan.ignored, Route::Transform));
     let input = Input {
         url,
         body: page(&args.file)?.into(),
@@ -73,7 +83,15 @@ pub(super) fn run(args: TransformArgs) -> anyhow::Result<()> {
     let (outputs, _) = extract::run(&registry, &input, &plan.output, started + TIMEOUT);
     let url = input.url.to_string();
     let outcome = page::handed_in(url, outputs, started.elapsed());
-    args.output.print(outcome)
+    args.output.print(&outcome, &request)
+}
+
+/// The request object. Its page is a placeholder: the transformation reads the file itself.
+fn request(args: &TransformArgs) -> anyhow::Result<Request> {
+    let mut request = args.parameters.request(args.output.given()?, &PARAMETERS)?;
+    request.put_argument(PARAMETERS.argument, Some(json!([{"html": ""}])))?;
+    complete_format(&mut request);
+    Ok(request)
 }
 
 fn page(file: &Path) -> anyhow::Result<Vec<u8>> {
@@ -83,4 +101,34 @@ fn page(file: &Path) -> anyhow::Result<Vec<u8>> {
         return read.map(|_| page).context("cannot read standard input");
     }
     std::fs::read(file).with_context(|| format!("cannot read `{}`", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::super::parameters::tests::check_help;
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: TransformArgs,
+    }
+
+    #[test]
+    fn the_help_of_every_option_is_that_of_its_parameter() {
+        let args = Command::try_parse_from(["x", "-"]).expect("options").args;
+        let given = args.output.given().expect("read");
+        let own = ["url", "content-type", "json", "set", "data", "plugins"];
+        check_help(Command::command(), &given, &own, &PARAMETERS);
+    }
+
+    #[test]
+    fn the_page_is_the_file() {
+        let words = ["x", "-", "--data", r#"{"data": [{"html": "<p>"}]}"#];
+        let args = Command::try_parse_from(words).expect("options").args;
+        let text = request(&args).expect_err("refused").to_string();
+        assert!(text.contains("`data` is given twice"), "{text}");
+    }
 }

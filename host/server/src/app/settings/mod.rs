@@ -200,7 +200,7 @@ pub(super) fn ai(config: &Config) -> anyhow::Result<Option<AiConfig>> {
 }
 
 /// Router mode of a request without a `router` object.
-pub(super) fn router_default(config: &Config) -> RouterMode {
+pub fn router_default(config: &Config) -> RouterMode {
     match config.providers.default_mode {
         RouterDefault::Off => RouterMode::Off,
         RouterDefault::Fallback => RouterMode::Fallback,
@@ -268,7 +268,10 @@ pub(super) const fn mebibytes(mib: u64) -> u64 {
 }
 
 /// The pools with at least one proxy, and their countries.
-pub(super) fn pools(config: &Config) -> anyhow::Result<Vec<ConfiguredPool>> {
+///
+/// # Errors
+/// A proxy names no pool.
+pub fn pools(config: &Config) -> anyhow::Result<Vec<ConfiguredPool>> {
     let mut pools: BTreeMap<Pool, Vec<String>> = BTreeMap::new();
     for proxy in &config.egress.proxy {
         pools

@@ -16,21 +16,27 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use trawl_api::Service;
 use trawl_billing::AccountId;
 use trawl_crawl::{CrawlView, Crawls, NewCrawl};
-use trawl_model::{Nanodollars, Terms};
+use trawl_model::{Nanodollars, SkipReason, Terms, UrlState};
 use trawl_plan::address;
+use trawl_plan::parameters::Route;
 use trawl_store::CrawlState;
 use trawl_wire::{PlanContext, RequestDefaults, Verb, crawl_request, with_secrets};
 
-use super::engine_args::{EngineArgs, RequestMode};
+use super::engine_args::EngineArgs;
+use super::output_args::{FORMAT_DEFAULT, complete_format};
+use super::parameters::{
+    self, CommandParameters, Given, PageNotices, ParameterArgs, Request, choices, count, help,
+    section, switch,
+};
 use crate::app::{App, Paths};
 use output::{Output, Written};
-use progress::Progress;
+use progress::{Progress, Summary};
 use state::{Checkpoint, State};
 use stored::StoredOptions;
 
@@ -41,53 +47,78 @@ const ACCOUNT: &str = "command line";
 const BALANCE: Nanodollars = Nanodollars(1_000_000 * trawl_model::money::PER_DOLLAR);
 /// Pages that are read at a time.
 const PAGES_AT_ONCE: u32 = 64;
-/// Format of the content unless another one is given.
-const FORMAT_DEFAULT: &str = "markdown";
+/// Skipped URLs that are read at a time.
+const SKIPPED_AT_ONCE: u32 = 10_000;
 /// How often the progress line is updated.
 const TICK: Duration = Duration::from_millis(200);
 
+/// The parameters of the command.
+const PARAMETERS: CommandParameters = CommandParameters {
+    route: Route::Crawl,
+    argument: "url",
+    idle: &[
+        (
+            "cache",
+            "a crawl of the command line fetches every page once",
+        ),
+        ("run_in_background", "the command runs until the crawl ends"),
+        ("webhooks", "the command line sends no events"),
+    ],
+};
+
 /// Options of `trawl crawl`.
 #[derive(Debug, Args)]
+#[command(after_long_help = section(&PARAMETERS))]
 pub(super) struct CrawlArgs {
     /// Seed URL; `https://` may be omitted.
-    url: String,
-    /// Format of the content: markdown, html, text, bytes, xml, empty, or a format plugin
-    /// [default: markdown].
-    #[arg(long)]
+    #[arg(required_unless_present = "data")]
+    url: Option<String>,
+    #[arg(long, help = help("return_format").default(FORMAT_DEFAULT).named())]
     format: Option<String>,
-    /// How to fetch pages [default: smart].
-    #[arg(long, value_enum)]
-    request: Option<RequestMode>,
-    /// Maximum number of pages; 0 is unlimited [default: 0].
-    #[arg(long, value_name = "N")]
+    #[arg(long, help = help("request"), value_parser = choices("request"), ignore_case = true)]
+    request: Option<String>,
+    #[arg(long, value_name = "N", help = help("limit"), value_parser = count("limit"))]
     limit: Option<u64>,
-    /// Maximum number of hops from the seed page; 0 fetches only that page [default: 25].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", help = help("depth"), value_parser = count("depth"))]
     depth: Option<u64>,
-    /// Milliseconds between two requests to a host [default: 0].
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", help = help("delay"), value_parser = count("delay"))]
     delay: Option<u64>,
-    /// Concurrent pages, 1 to 10 [default: 10].
-    #[arg(long, value_name = "N")]
+    #[arg(
+        long,
+        value_name = "N",
+        help = help("concurrency_limit").named(),
+        value_parser = count("concurrency_limit")
+    )]
     concurrency: Option<u64>,
-    /// Maximum cost in dollars at the configured prices [default: none].
-    #[arg(long, value_name = "USD", value_parser = dollars)]
+    #[arg(
+        long,
+        value_name = "USD",
+        help = help("max_credits_allowed")
+            .note("Here in dollars, in steps of 0.0001, at the configured prices")
+            .named(),
+        value_parser = dollars
+    )]
     max_cost: Option<Nanodollars>,
-    /// Also crawl the URLs of the site's sitemap.
-    #[arg(long)]
+    #[arg(long, help = help("sitemap"))]
     sitemap: bool,
-    /// Follow links to subdomains.
-    #[arg(long)]
+    #[arg(long, help = help("subdomains"))]
     subdomains: bool,
-    /// Exclude URLs by path or regular expression; may be repeated.
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        help = help("blacklist").note("May be repeated").default("").named()
+    )]
     exclude: Vec<String>,
-    /// Include only URLs by path or regular expression; may be repeated.
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        help = help("whitelist").note("May be repeated").default("").named()
+    )]
     include: Vec<String>,
-    /// Ignore robots.txt.
-    #[arg(long)]
+    #[arg(long, help = help("respect_robots").note("Sets it to false").named())]
     ignore_robots: bool,
+    #[command(flatten)]
+    parameters: ParameterArgs,
     /// Write page entries to this file, one JSON object per line.
     #[arg(short, long, value_name = "FILE", conflicts_with = "dir")]
     output: Option<PathBuf>,
@@ -97,17 +128,76 @@ pub(super) struct CrawlArgs {
     /// Continue the interrupted crawl of this URL and output, with its original options.
     #[arg(long, conflicts_with = "overwrite")]
     resume: bool,
-    /// Replace the pages of an earlier crawl in the file or folder.
+    /// Replace the file or the index, and the files of pages. Files of pages that are not crawled
+    /// again stay in the folder.
     #[arg(long)]
     overwrite: bool,
     #[command(flatten)]
     engine: EngineArgs,
 }
 
+/// Dollars that are whole credits, at least one.
 fn dollars(text: &str) -> Result<Nanodollars, String> {
+    let is_whole = |amount: &Nanodollars| amount.0 % trawl_model::money::PER_CREDIT == 0;
     Nanodollars::parse_dollars(text)
-        .filter(|amount| *amount > Nanodollars::ZERO)
-        .ok_or_else(|| "write dollars such as 0.5".to_owned())
+        .filter(|amount| *amount > Nanodollars::ZERO && is_whole(amount))
+        .ok_or_else(|| "write dollars such as 0.5, in steps of 0.0001".to_owned())
+}
+
+/// The options that stand for parameters.
+fn given(args: &CrawlArgs) -> [Given; 12] {
+    let list = |entries: &[String]| match entries {
+        [] => Value::Null,
+        entries => json!(entries),
+    };
+    let credits = args
+        .max_cost
+        .map(|cost| cost.0 / trawl_model::money::PER_CREDIT);
+    [
+        ("--format", "return_format", json!(args.format)),
+        ("--request", "request", json!(args.request)),
+        ("--limit", "limit", json!(args.limit)),
+        ("--depth", "depth", json!(args.depth)),
+        ("--delay", "delay", json!(args.delay)),
+        (
+            "--concurrency",
+            "concurrency_limit",
+            json!(args.concurrency),
+        ),
+        ("--max-cost", "max_credits_allowed", json!(credits)),
+        ("--sitemap", "sitemap", switch(args.sitemap, true)),
+        ("--subdomains", "subdomains", switch(args.subdomains, true)),
+        ("--exclude", "blacklist", list(&args.exclude)),
+        ("--include", "whitelist", list(&args.include)),
+        (
+            "--ignore-robots",
+            "respect_robots",
+            switch(args.ignore_robots, false),
+        ),
+    ]
+}
+
+/// The parameters that were given, without what has no effect here.
+fn request(args: &CrawlArgs) -> anyhow::Result<Request> {
+    let mut request = args.parameters.request(given(args), &PARAMETERS)?;
+    let url = args.url.as_deref().map(Into::into);
+    request.put_argument(PARAMETERS.argument, url)?;
+    Ok(request)
+}
+
+/// The body of the request: what was given, and what holds for every crawl of the command line.
+fn body(args: &CrawlArgs, request: &Request) -> Vec<u8> {
+    let mut request = Request {
+        object: request.object.clone(),
+        ..Request::default()
+    };
+    let is_image = complete_format(&mut request) && args.dir.is_some();
+    if is_image {
+        request.set_default("binary", true.into());
+    }
+    request.set_default("cache", false.into());
+    request.set_default("run_in_background", true.into());
+    request.body()
 }
 
 pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
@@ -115,11 +205,13 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     if let Some(filter) = super::log_filter() {
         trawl_telemetry::start_logs(Some(&filter))?;
     }
+    let request = request(&args)?;
     let (mut config, plugins) = args.engine.load()?;
     // No page is fetched twice.
     config.cache.size_mib = 0;
     let target = args.output.as_deref().or(args.dir.as_deref());
-    let state = State::of(&super::state_folder().join("crawls"), &args.url, target)?;
+    let url = request.get("url").as_str().unwrap_or_default();
+    let state = State::of(&super::state_folder().join("crawls"), url, target)?;
     let was_interrupted = state.is_interrupted();
     if !args.resume {
         if !args.overwrite {
@@ -137,7 +229,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
         plugins,
     };
     let app = App::build_alone(config, &paths).await?;
-    let result = start_and_follow(&app, &args, &state).await;
+    let result = start_and_follow(&app, &args, &request, &state).await;
     if let Ok((_, Written::Aborted)) = result {
         bail!("aborted; run the command again with `--resume` to continue");
     }
@@ -158,6 +250,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
 async fn start_and_follow(
     app: &Arc<App>,
     args: &CrawlArgs,
+    request: &Request,
     state: &State,
 ) -> anyhow::Result<(CrawlView, Written)> {
     let checkpoint = if args.resume {
@@ -165,7 +258,7 @@ async fn start_and_follow(
         state.checkpoint()?
     } else {
         let checkpoint = Checkpoint {
-            id: start(app, args).await?,
+            id: start(app, args, request).await?,
             ..Checkpoint::default()
         };
         state.set_checkpoint(&checkpoint)?;
@@ -175,14 +268,18 @@ async fn start_and_follow(
     let view = app.crawls().show(&account, &checkpoint.id).await?;
     let options = StoredOptions::read(&view.record.request);
     if args.resume {
-        unlock(app, &account, &checkpoint.id, &view, &args.url).await?;
-        for line in options.without_effect(args) {
-            eprintln!("{line}");
+        let is_parked = view.progress.state == CrawlState::Parked;
+        if is_parked {
+            unlock(app, &account, &checkpoint.id, &view, request).await?;
         }
+        parameters::print(options.without_effect(request, is_parked));
     }
     let output = match (&args.output, &args.dir) {
         (Some(file), _) => Output::file(file, checkpoint.bytes)?,
-        (None, Some(dir)) => Output::folder(dir, options.format(), checkpoint.bytes)?,
+        (None, Some(dir)) => {
+            let may_replace = args.overwrite || args.resume;
+            Output::folder(dir, options.extension(), checkpoint.bytes, may_replace)?
+        }
         (None, None) => Output::standard(),
     };
     let follower = Follower {
@@ -193,13 +290,14 @@ async fn start_and_follow(
         checkpoint,
         output,
         options,
+        notices: PageNotices::default(),
         progress: Progress::new(),
     };
     follower.follow().await
 }
 
 /// Starts the crawl as the HTTP interface does. Returns its id.
-async fn start(app: &Arc<App>, args: &CrawlArgs) -> anyhow::Result<String> {
+async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::Result<String> {
     let (account, _key) = app.billing().create_account(ACCOUNT, BALANCE).await?;
     let terms = Terms::PayAsYouGo;
     let registry = app.begin_run(&account, ACCOUNT, terms).registry();
@@ -212,11 +310,11 @@ async fn start(app: &Arc<App>, args: &CrawlArgs) -> anyhow::Result<String> {
             model: app.model(),
         },
     };
-    let request = request(args).to_string();
-    let mut planned = crawl_request(request.as_bytes(), Verb::Scrape, context)?.crawls;
-    let (Some(planned), true) = (planned.pop(), planned.is_empty()) else {
-        bail!("give one URL")
-    };
+    let mut planned = crawl_request(&body(args, request), Verb::Scrape, context)?;
+    parameters::print(request.idle.iter().cloned());
+    parameters::print(parameters::ignored(&planned.ignored, Route::Crawl));
+    // The body is one object, so there is one crawl.
+    let planned = planned.crawls.pop().context("give a URL")?;
     let plans = [&planned.plan];
     let admitted = app.crawls().admit(&account.id, &plans).await?;
     let places = admitted
@@ -237,52 +335,39 @@ async fn start(app: &Arc<App>, args: &CrawlArgs) -> anyhow::Result<String> {
     Ok(app.crawls().begin(crawl).await?.id)
 }
 
-/// Sends a crawl that waits for the password of its URL, which is not stored, the one of the
-/// command line.
+/// Sends a crawl that waits for its secrets, which are not stored, those of the command line.
 async fn unlock(
     app: &App,
     account: &AccountId,
     id: &str,
     view: &CrawlView,
-    url: &str,
+    request: &Request,
 ) -> anyhow::Result<()> {
-    if view.progress.state != CrawlState::Parked {
-        return Ok(());
-    }
-    let target = address::parse(url).map_err(anyhow::Error::msg)?;
-    let password = target.authorization;
-    let password = password.as_ref().and_then(|value| value.to_str().ok());
-    let secrets = json!({"headers": {"authorization": password}}).to_string();
-    let request = with_secrets(&view.record.request, secrets.as_bytes())?;
+    let sent = Value::Object(secrets(request)?).to_string();
+    let request = with_secrets(&view.record.request, sent.as_bytes())?;
     app.crawls().resume(account, id, &request).await?;
     Ok(())
 }
 
-/// The maximum cost in credits.
-fn credits(args: &CrawlArgs) -> Option<i64> {
-    args.max_cost
-        .map(|cost| cost.0.div_euclid(trawl_model::money::PER_CREDIT))
-}
-
-fn request(args: &CrawlArgs) -> Value {
-    let list = |entries: &[String]| (!entries.is_empty()).then(|| entries.to_vec());
-    json!({
-        "url": args.url,
-        "return_format": args.format.as_deref().unwrap_or(FORMAT_DEFAULT),
-        "request": args.request.unwrap_or(RequestMode::Smart).name(),
-        "limit": args.limit,
-        "depth": args.depth,
-        "delay": args.delay,
-        "concurrency_limit": args.concurrency,
-        "max_credits_allowed": credits(args),
-        "sitemap": args.sitemap,
-        "subdomains": args.subdomains,
-        "blacklist": list(&args.exclude),
-        "whitelist": list(&args.include),
-        "respect_robots": !args.ignore_robots,
-        "cache": false,
-        "run_in_background": true,
-    })
+/// The parameters with the password of the URL as a header.
+fn secrets(request: &Request) -> anyhow::Result<Map<String, Value>> {
+    const AUTHORIZATION: &str = "authorization";
+    let mut sent = request.object.clone();
+    let urls = request.get("url").as_str().unwrap_or_default();
+    // All seeds have the same.
+    let url = address::split(urls).first().copied().unwrap_or_default();
+    let target = address::parse(url).map_err(anyhow::Error::msg)?;
+    let password = target.authorization;
+    let password = password.as_ref().and_then(|value| value.to_str().ok());
+    if let Some(password) = password
+        && let Value::Object(headers) = sent.entry("headers").or_insert_with(|| json!({}))
+        && !headers
+            .keys()
+            .any(|name| name.eq_ignore_ascii_case(AUTHORIZATION))
+    {
+        headers.insert(AUTHORIZATION.to_owned(), password.into());
+    }
+    Ok(sent)
 }
 
 /// Writes the pages of a crawl as they come.
@@ -294,6 +379,7 @@ struct Follower<'a> {
     checkpoint: Checkpoint,
     output: Output,
     options: StoredOptions,
+    notices: PageNotices,
     progress: Progress,
 }
 
@@ -334,7 +420,13 @@ impl Follower<'_> {
                 .await?;
         }
         let view = self.view().await?;
-        self.progress.finish(&view.progress, &self.options);
+        self.progress.finish(&Summary {
+            progress: &view.progress,
+            options: &self.options,
+            written,
+            skipped: &self.skipped(&view).await?,
+        });
+        parameters::print(self.notices.sentences());
         Ok((view, written))
     }
 
@@ -349,6 +441,7 @@ impl Follower<'_> {
             if *written == Written::PipeClosed {
                 return Ok(0);
             }
+            self.notices.add_entry(entry);
             self.checkpoint.cursor = *number;
         }
         if !pages.is_empty() {
@@ -357,6 +450,27 @@ impl Follower<'_> {
             self.progress.show(&self.view().await?.progress);
         }
         Ok(pages.len())
+    }
+
+    /// How many URLs of an ended crawl were not fetched, by reason.
+    async fn skipped(&self, view: &CrawlView) -> anyhow::Result<Vec<(SkipReason, u64)>> {
+        let mut counts = SkipReason::ALL.map(|reason| (reason, 0));
+        let mut last = None;
+        while view.progress.state == CrawlState::Ended {
+            let (account, id) = (&self.account, &self.checkpoint.id);
+            let rows = self.crawls.skipped(account, id, last, SKIPPED_AT_ONCE);
+            let rows = rows.await?;
+            for row in &rows {
+                if let UrlState::Skipped(reason) = row.state {
+                    counts[usize::from(reason.number())].1 += 1;
+                }
+            }
+            match rows.last() {
+                Some(row) => last = Some(row.n),
+                None => break,
+            }
+        }
+        Ok(counts.into_iter().filter(|(_, n)| *n > 0).collect())
     }
 
     async fn view(&self) -> anyhow::Result<CrawlView> {
@@ -369,5 +483,112 @@ async fn stop_signal(interrupts: &mut Signal, terminations: &mut Signal) {
     tokio::select! {
         _ = interrupts.recv() => {}
         _ = terminations.recv() => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::super::parameters::tests::check_help;
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: CrawlArgs,
+    }
+
+    /// The options of `trawl crawl a.example` with these words.
+    pub(super) fn parsed(words: &[&str]) -> Result<CrawlArgs, String> {
+        let words = ["crawl", "a.example"].iter().chain(words);
+        let command = Command::try_parse_from(words).map_err(|error| error.to_string())?;
+        Ok(command.args)
+    }
+
+    /// The request of these options, and its body.
+    pub(super) fn sent(words: &[&str]) -> (Request, Value) {
+        let args = parsed(words).expect("options");
+        let request = request(&args).expect("a request");
+        let body = serde_json::from_slice(&body(&args, &request)).expect("JSON");
+        (request, body)
+    }
+
+    #[test]
+    fn the_help_of_every_option_is_that_of_its_parameter() {
+        let given = given(&parsed(&[]).expect("options"));
+        let own = [
+            "set",
+            "data",
+            "output",
+            "dir",
+            "resume",
+            "overwrite",
+            "plugins",
+            "config",
+            "allow-private",
+            "browser",
+        ];
+        check_help(Command::command(), &given, &own, &PARAMETERS);
+    }
+
+    #[test]
+    fn only_what_was_given_is_sent_beside_what_every_crawl_has() {
+        let (request, body) = sent(&[]);
+        assert_eq!(Value::Object(request.object), json!({"url": "a.example"}));
+        let mut expected = json!({
+            "url": "a.example", "return_format": FORMAT_DEFAULT, "cache": false, "run_in_background": true,
+        });
+        assert_eq!(body, expected);
+        let words = ["--max-cost", "0.5", "--exclude", "/x", "--exclude", "/y"];
+        let (_, body) = sent(&[&words[..], &["--ignore-robots", "--set", "tld"]].concat());
+        expected["max_credits_allowed"] = 5_000.into();
+        expected["blacklist"] = json!(["/x", "/y"]);
+        expected["respect_robots"] = false.into();
+        expected["tld"] = true.into();
+        assert_eq!(body, expected);
+        let (request, body) = sent(&["--set", "run_in_background=false", "--set", "cache"]);
+        assert_eq!(
+            (&body["cache"], &body["run_in_background"]),
+            (&json!(false), &json!(true))
+        );
+        assert_eq!(request.idle.len(), 2, "{:?}", request.idle);
+    }
+
+    #[test]
+    fn screenshots_in_a_folder_are_images() {
+        let (_, body) = sent(&["--format", "screenshot", "--dir", "x"]);
+        assert_eq!(body["binary"], true);
+        let (_, body) = sent(&["--format", "screenshot"]);
+        assert_eq!(body["binary"], Value::Null);
+    }
+
+    #[test]
+    fn a_cost_is_at_least_a_credit_and_not_rounded() {
+        for wrong in ["0", "0.00005", "0.00015", "x"] {
+            let text = parsed(&["--max-cost", wrong]).expect_err(wrong);
+            assert!(text.contains("in steps of 0.0001"), "{text}");
+        }
+        assert!(parsed(&["--max-cost", "0.0001"]).is_ok());
+    }
+
+    #[test]
+    fn a_resumed_crawl_gets_the_password_of_its_url() {
+        let words = [
+            "crawl",
+            "https://u:p@a.example/",
+            "--set",
+            "headers.X-Any=1",
+        ];
+        let command = Command::try_parse_from(words).expect("options");
+        let sent = secrets(&request(&command.args).expect("a request")).expect("secrets");
+        assert_eq!(
+            sent["headers"],
+            json!({"X-Any": "1", "authorization": "Basic dTpw"})
+        );
+        let (request, _) = self::sent(&["--set", "cookies=a=b"]);
+        let sent = secrets(&request).expect("secrets");
+        assert_eq!(sent["cookies"], "a=b");
+        assert_eq!(sent.get("headers"), None);
     }
 }

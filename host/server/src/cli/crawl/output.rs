@@ -49,6 +49,8 @@ pub(super) struct Folder {
     path: PathBuf,
     extension: &'static str,
     index: AppendFile,
+    /// Whether files that no page of this crawl has may be replaced.
+    may_replace: bool,
     /// The URL of each file.
     urls: HashMap<String, String>,
 }
@@ -85,7 +87,7 @@ pub(super) fn check_unused(
     };
     anyhow::ensure!(
         !is_used,
-        "`{}` has the pages of an earlier crawl: {resume}replace them with `--overwrite`, or choose another output",
+        "`{}` is not empty, it may have the pages of an earlier crawl: {resume}replace it with `--overwrite`, or choose another output",
         path.display()
     );
     Ok(())
@@ -97,15 +99,22 @@ impl Output {
         Ok(Self::Lines(AppendFile::open(path, bytes)?))
     }
 
-    /// Files in a folder, with `bytes` of the index already written.
-    pub(super) fn folder(path: &Path, format: &str, bytes: u64) -> anyhow::Result<Self> {
+    /// Files with this extension in a folder, with `bytes` of the index already written.
+    /// `may_replace` allows to replace files of other crawls.
+    pub(super) fn folder(
+        path: &Path,
+        extension: &'static str,
+        bytes: u64,
+        may_replace: bool,
+    ) -> anyhow::Result<Self> {
         fs::create_dir_all(path).with_context(|| format!("cannot create `{}`", path.display()))?;
         let mut index = AppendFile::open(&path.join(INDEX), bytes)?;
         let urls = index.read_index()?;
         Ok(Self::Folder(Folder {
             path: path.to_owned(),
-            extension: extension(format),
+            extension,
             index,
+            may_replace,
             urls,
         }))
     }
@@ -237,7 +246,8 @@ impl Folder {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
-        fs::write(path, bytes(content))?;
+        let is_own = self.may_replace || self.urls.contains_key(&file);
+        write_file(&path, &bytes(content), is_own)?;
         self.urls.insert(file.clone(), url.to_owned());
         Ok(Some(file))
     }
@@ -257,6 +267,23 @@ impl Folder {
     }
 }
 
+/// Writes a file, over an existing one only if it may be replaced.
+fn write_file(path: &Path, content: &[u8], may_replace: bool) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    if !may_replace {
+        options.create_new(true);
+    }
+    let file = options.open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists if !may_replace => io::Error::other(format!(
+            "`{}` exists and is not of this crawl: replace such files with `--overwrite`, or choose another folder",
+            path.display()
+        )),
+        _ => error,
+    });
+    file?.write_all(content)
+}
+
 /// Content as bytes: a string unchanged, a list of byte values as bytes, anything else as JSON.
 fn bytes(content: &Value) -> Vec<u8> {
     match content {
@@ -274,12 +301,13 @@ fn bytes(content: &Value) -> Vec<u8> {
 }
 
 /// The usual file extension of a format.
-fn extension(format: &str) -> &'static str {
+pub(super) fn extension(format: &str) -> &'static str {
     match format.trim().to_lowercase().as_str() {
         "markdown" | "commonmark" => "md",
         "raw" | "html" => "html",
         "xml" => "xml",
         "bytes" => "bin",
+        "screenshot" => "png",
         _ => "txt",
     }
 }
@@ -330,7 +358,7 @@ mod tests {
         let refusal = check_unused(Some(&file), None, true);
         let text = refusal.expect_err("refused").to_string();
         assert!(
-            text.contains("`--resume`, replace them with `--overwrite`"),
+            text.contains("`--resume`, replace it with `--overwrite`"),
             "{text}"
         );
         let text = check_unused(None, Some(&dir), false)
@@ -367,7 +395,7 @@ mod tests {
     fn a_folder_has_a_file_for_each_successful_page_and_an_index_of_all() {
         let folder = tempfile::tempdir().expect("a folder");
         let dir = folder.path().join("site");
-        let mut output = Output::folder(&dir, "html", 0).expect("a folder");
+        let mut output = Output::folder(&dir, "html", 0, false).expect("a folder");
         write(&mut output, &page("/", json!("home")));
         write(&mut output, &page("/a", json!("one")));
         write(&mut output, &page("/a.html", json!("two")));
@@ -376,7 +404,7 @@ mod tests {
         write(&mut output, &failed);
         let bytes = output.flush().expect("flushed");
         drop(output);
-        let mut output = Output::folder(&dir, "html", bytes).expect("the same folder");
+        let mut output = Output::folder(&dir, "html", bytes, true).expect("the same folder");
         write(&mut output, &page("/a", json!("one again")));
         output.flush().expect("flushed");
 
@@ -393,5 +421,27 @@ mod tests {
         let second = listed[2].file.as_deref().expect("a file of its own");
         assert_eq!(read(second), "two");
         assert_eq!((listed[4].file.as_deref(), listed[4].status), (None, 404));
+    }
+
+    #[test]
+    fn files_of_others_are_not_replaced_unasked() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("a.example/a.html");
+        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        fs::write(&file, "mine").expect("a file");
+        let entry = page("/a", json!("theirs")).to_string();
+        let mut output = Output::folder(folder.path(), "html", 0, false).expect("a folder");
+        let refusal = output.write(entry.as_bytes(), |_| {}).expect_err("refused");
+        let text = format!("{refusal:#}");
+        assert!(
+            text.contains("a.html") && text.contains("`--overwrite`"),
+            "{text}"
+        );
+        assert_eq!(fs::read_to_string(&file).expect("a file"), "mine");
+        write(&mut output, &page("/b", json!("one")));
+        write(&mut output, &page("/b", json!("again")));
+        let mut output = Output::folder(folder.path(), "html", 0, true).expect("a folder");
+        write(&mut output, &page("/a", json!("theirs")));
+        assert_eq!(fs::read_to_string(&file).expect("a file"), "theirs");
     }
 }

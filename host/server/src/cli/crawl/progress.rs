@@ -8,14 +8,27 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use trawl_crawl::CrawlProgress;
-use trawl_model::StopReason;
+use trawl_model::{SkipReason, StopReason};
 
+use super::output::Written;
 use super::stored::StoredOptions;
 
 /// Period over which the page rate is measured.
 const RATE_PERIOD: Duration = Duration::from_secs(5);
 /// Interval of the spinner.
 const SPINNER_INTERVAL: Duration = Duration::from_millis(120);
+
+/// What the summary of a crawl is made of.
+pub(super) struct Summary<'a> {
+    /// Its progress when it ended or paused.
+    pub(super) progress: &'a CrawlProgress,
+    /// Its options.
+    pub(super) options: &'a StoredOptions,
+    /// How much of it was written.
+    pub(super) written: Written,
+    /// How many URLs were not fetched, by reason.
+    pub(super) skipped: &'a [(SkipReason, u64)],
+}
 
 /// The progress line at the bottom of the terminal.
 pub(super) struct Progress {
@@ -72,14 +85,18 @@ impl Progress {
     /// Prints that the crawl is stopping.
     pub(super) fn print_stopping(&self) {
         let text = "stopping when the pages in flight finish; press Ctrl-C again to abort";
-        self.bar.println(text);
+        self.bar.suspend(|| eprintln!("{text}"));
     }
 
     /// Removes the line and prints a summary.
-    pub(super) fn finish(&self, progress: &CrawlProgress, options: &StoredOptions) {
+    pub(super) fn finish(&self, summary: &Summary<'_>) {
         self.bar.finish_and_clear();
+        let progress = summary.progress;
         let seconds = self.started.elapsed().as_secs_f64();
         let n_here = self.n_here(progress);
+        if let Some(line) = skipped_line(summary.skipped) {
+            eprintln!("{line}");
+        }
         eprintln!(
             "{} pages ({} failed), {}, {} at the configured prices, {seconds:.1} s, {:.1} pages/s: {}",
             progress.n_pages,
@@ -87,7 +104,7 @@ impl Progress {
             bytes_text(progress.n_bytes),
             progress.spent,
             n_here as f64 / seconds.max(0.001),
-            reason(progress, options),
+            reason(summary),
         );
     }
 
@@ -113,8 +130,23 @@ impl Progress {
     }
 }
 
+/// The URLs that were not fetched, by reason; none for duplicates, whose page was fetched.
+fn skipped_line(skipped: &[(SkipReason, u64)]) -> Option<String> {
+    let missed = skipped
+        .iter()
+        .filter(|(reason, _)| *reason != SkipReason::Duplicate);
+    let n_all: u64 = missed.clone().map(|(_, n)| n).sum();
+    let reasons = missed.map(|(reason, n)| format!("{} {n}", reason.name()));
+    let reasons = reasons.collect::<Vec<_>>().join(", ");
+    (n_all > 0).then(|| format!("{n_all} URLs were found but not fetched: {reasons}"))
+}
+
 /// Why the crawl ended.
-fn reason(progress: &CrawlProgress, options: &StoredOptions) -> Cow<'static, str> {
+fn reason(summary: &Summary<'_>) -> Cow<'static, str> {
+    let (progress, options) = (summary.progress, summary.options);
+    if summary.written == Written::PipeClosed {
+        return "the output was closed".into();
+    }
     let Some(stop) = progress.stop else {
         return "stopped".into();
     };
@@ -135,14 +167,17 @@ fn reason(progress: &CrawlProgress, options: &StoredOptions) -> Cow<'static, str
             return format!("only pages beyond depth {depth} are left, see `--depth`").into();
         }
         StopReason::Budget => "all pages within the budget were fetched",
-        StopReason::Spend => "the maximum cost was reached",
+        StopReason::Spend => match options.max_cost() {
+            Some(cost) => return format!("the maximum cost of {cost} was reached").into(),
+            None => "the maximum cost was reached",
+        },
         StopReason::Balance => "the account is empty",
-        StopReason::Timeout => "it timed out",
+        StopReason::Timeout => "the time of `crawl_timeout` is over",
         StopReason::Cancelled => "it was cancelled",
         StopReason::HungUp => "the output was closed",
         StopReason::ServerStopped => "stopped",
         StopReason::Storage => {
-            "the account has stored as much as it may, see `limits` of GET /account"
+            "it has stored as much as `limits.stored_mib_per_account` of the configuration or the disk allows"
         }
         StopReason::Failed => "it failed, see the log with RUST_LOG=error",
     };
@@ -168,8 +203,8 @@ mod tests {
 
     #[test]
     fn the_summary_does_not_hide_failures_and_caps() {
-        let options = StoredOptions::read("{\"limit\":40}");
-        let text = |stop: StopReason, n_pages: u64, n_failed: u64| {
+        let options = StoredOptions::read(r#"{"limit": 40, "max_credits_allowed": 5000}"#);
+        let text_of = |stop: StopReason, n_pages: u64, n_failed: u64, written: Written| {
             let progress = CrawlProgress {
                 state: CrawlState::Ended,
                 stop: Some(stop),
@@ -179,7 +214,16 @@ mod tests {
                 spent: Nanodollars::ZERO,
                 urls: Counts::default(),
             };
-            reason(&progress, &options).into_owned()
+            let summary = Summary {
+                progress: &progress,
+                options: &options,
+                written,
+                skipped: &[],
+            };
+            reason(&summary).into_owned()
+        };
+        let text = |stop: StopReason, n_pages: u64, n_failed: u64| {
+            text_of(stop, n_pages, n_failed, Written::Complete)
         };
         assert_eq!(text(StopReason::Completed, 2, 0), "all pages were fetched");
         assert_eq!(
@@ -192,6 +236,22 @@ mod tests {
         );
         assert!(text(StopReason::Limit, 40, 0).contains("limit of 40"));
         assert!(text(StopReason::Depth, 26, 0).contains("beyond depth 25"));
+        assert!(text(StopReason::Spend, 26, 0).contains("cost of $0.5 was"));
+        let closed = text_of(StopReason::Cancelled, 3, 0, Written::PipeClosed);
+        assert_eq!(closed, "the output was closed");
+    }
+
+    #[test]
+    fn skipped_urls_are_counted_by_reason() {
+        let all = [
+            (SkipReason::Robots, 3),
+            (SkipReason::Scope, 2),
+            (SkipReason::Duplicate, 9),
+        ];
+        let line = skipped_line(&all).expect("a line");
+        assert!(line.starts_with("5 URLs "), "{line}");
+        assert!(line.ends_with(": robots 3, scope 2"), "{line}");
+        assert_eq!(skipped_line(&all[2..]), None);
     }
 
     #[test]

@@ -1,10 +1,13 @@
 //! The options of an interrupted crawl, which it keeps when it is resumed.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use trawl_model::Nanodollars;
 use trawl_plan::crawl::DEPTH_DEFAULT;
+use trawl_plan::parameters;
 
-use super::{CrawlArgs, FORMAT_DEFAULT, credits};
+use super::output::extension;
+use super::{PARAMETERS, Request};
 
 /// The stored request of a crawl.
 pub(super) struct StoredOptions(Value);
@@ -15,9 +18,16 @@ impl StoredOptions {
         Self(serde_json::from_str(request).unwrap_or_default())
     }
 
-    /// Format of the content.
-    pub(super) fn format(&self) -> &str {
-        self.0["return_format"].as_str().unwrap_or(FORMAT_DEFAULT)
+    /// File extension of the content. Several formats, and chunks, are JSON.
+    pub(super) fn extension(&self) -> &'static str {
+        let is_whole = match &self.0["chunking_alg"] {
+            Value::Null => true,
+            chunking => chunking.as_str() == Some("none"),
+        };
+        match self.0["return_format"].as_str() {
+            Some(format) if is_whole => extension(format),
+            _ => "json",
+        }
     }
 
     /// Maximum number of pages.
@@ -30,103 +40,91 @@ impl StoredOptions {
         self.0["depth"].as_u64().unwrap_or(DEPTH_DEFAULT.into())
     }
 
-    /// A line for each given option that differs from the stored one and has no effect.
-    pub(super) fn without_effect(&self, args: &CrawlArgs) -> Vec<String> {
-        let line = |(flag, name, value): (&str, &str, Value)| {
-            let stored = &self.0[name];
-            (!value.is_null() && *stored != value).then(|| {
-                let stored = match stored {
-                    Value::Null => "unset".to_owned(),
-                    Value::String(text) => text.clone(),
-                    other => other.to_string(),
-                };
-                format!(
-                    "`{flag}` has no effect with `--resume`: the crawl keeps its own options, {name} is {stored}"
-                )
-            })
-        };
-        given(args).into_iter().filter_map(line).collect()
+    /// Maximum cost.
+    pub(super) fn max_cost(&self) -> Option<Nanodollars> {
+        let credits = self.0["max_credits_allowed"].as_i64()?;
+        Some(Nanodollars::from_credits(credits))
     }
-}
 
-/// The options with the parameters that they set; null for one that is not given.
-fn given(args: &CrawlArgs) -> [(&'static str, &'static str, Value); 12] {
-    let list = |entries: &[String]| match entries {
-        [] => Value::Null,
-        entries => json!(entries),
-    };
-    let switch = |is_given: bool, value: bool| json!(is_given.then_some(value));
-    [
-        ("--format", "return_format", json!(args.format)),
-        (
-            "--request",
-            "request",
-            json!(args.request.map(|mode| mode.name())),
-        ),
-        ("--limit", "limit", json!(args.limit)),
-        ("--depth", "depth", json!(args.depth)),
-        ("--delay", "delay", json!(args.delay)),
-        (
-            "--concurrency",
-            "concurrency_limit",
-            json!(args.concurrency),
-        ),
-        ("--max-cost", "max_credits_allowed", json!(credits(args))),
-        ("--sitemap", "sitemap", switch(args.sitemap, true)),
-        ("--subdomains", "subdomains", switch(args.subdomains, true)),
-        ("--exclude", "blacklist", list(&args.exclude)),
-        ("--include", "whitelist", list(&args.include)),
-        (
-            "--ignore-robots",
-            "respect_robots",
-            switch(args.ignore_robots, false),
-        ),
-    ]
+    /// A sentence for each given parameter that differs from the stored one and has no effect. A
+    /// crawl that was parked has got its secrets again.
+    pub(super) fn without_effect(&self, given: &Request, was_parked: bool) -> Vec<String> {
+        let line = |(name, source): (&String, &String)| {
+            let is_secret = parameters::find(name).is_some_and(|row| row.is_secret);
+            let stored = &self.0[name.as_str()];
+            let is_same = given.get(name) == stored || is_secret && was_parked;
+            if is_same || name == PARAMETERS.argument {
+                return None;
+            }
+            let stored = match stored {
+                _ if is_secret => "as it was".to_owned(),
+                Value::Null => "unset".to_owned(),
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            Some(format!(
+                "`{source}` has no effect with `--resume`: the crawl keeps its own options, {name} is {stored}"
+            ))
+        };
+        given.sources.iter().filter_map(line).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
-    use super::super::request;
+    use super::super::tests::sent;
     use super::*;
 
-    #[derive(Parser)]
-    struct Command {
-        #[command(flatten)]
-        args: CrawlArgs,
-    }
-
-    fn parsed(words: &[&str]) -> CrawlArgs {
-        let words = ["crawl", "a.example"].iter().chain(words);
-        Command::try_parse_from(words).expect("options").args
+    fn stored(words: &[&str]) -> StoredOptions {
+        StoredOptions::read(&sent(words).1.to_string())
     }
 
     #[test]
     fn other_options_than_the_stored_ones_are_named() {
-        let first = parsed(&["--limit", "40", "--exclude", "/x", "--max-cost", "0.5"]);
-        let stored = StoredOptions::read(&request(&first).to_string());
-        assert_eq!(
-            (stored.limit(), stored.depth(), stored.format()),
-            (Some(40), 25, "markdown")
-        );
-        assert_eq!(stored.without_effect(&first), Vec::<String>::new());
-        assert_eq!(stored.without_effect(&parsed(&[])), Vec::<String>::new());
-        let other = parsed(&["--limit", "4", "--format", "html", "--depth", "1"]);
-        let lines = stored.without_effect(&other);
-        assert_eq!(lines.len(), 3, "{lines:?}");
-        assert!(lines[1].starts_with("`--limit` has no effect"), "{lines:?}");
-        assert!(lines[1].ends_with("limit is 40"), "{lines:?}");
-        assert!(lines[2].ends_with("depth is unset"), "{lines:?}");
+        let first = ["--limit", "40", "--exclude", "/x", "--max-cost", "0.5"];
+        let stored = stored(&first);
+        assert_eq!((stored.limit(), stored.depth()), (Some(40), 25));
+        assert_eq!(stored.max_cost(), Nanodollars::parse_dollars("0.5"));
+        let lines = |words: &[&str], was_parked| stored.without_effect(&sent(words).0, was_parked);
+        assert_eq!(lines(&first, false), Vec::<String>::new());
+        assert_eq!(lines(&[], false), Vec::<String>::new());
+        let other = ["--limit", "4", "--format", "html", "--depth", "1"];
+        let lines = lines(&[&other[..], &["--set", "tld"]].concat(), false);
+        assert_eq!(lines.len(), 4, "{lines:?}");
+        for (line, begin, end) in [
+            (&lines[0], "`--depth` has no effect", "depth is unset"),
+            (&lines[1], "`--limit` has no effect", "limit is 40"),
+            (
+                &lines[2],
+                "`--format` has no effect",
+                "return_format is markdown",
+            ),
+            (&lines[3], "`--set tld` has no effect", "tld is unset"),
+        ] {
+            assert!(line.starts_with(begin) && line.ends_with(end), "{line}");
+        }
     }
 
     #[test]
-    fn the_help_names_the_defaults() {
-        use clap::CommandFactory;
-        let help = Command::command().render_long_help().to_string();
-        assert!(
-            help.contains(&format!("[default: {DEPTH_DEFAULT}]")),
-            "{help}"
-        );
+    fn secrets_are_not_shown_and_taken_by_a_crawl_that_waits_for_them() {
+        let stored = stored(&[]);
+        let (given, _) = sent(&["--set", "cookies=a=canary"]);
+        let lines = stored.without_effect(&given, false);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains("cookies") && !lines[0].contains("canary"));
+        assert_eq!(stored.without_effect(&given, true), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_extension_is_that_of_the_format() {
+        let check = |words: &[&str], expected: &str| {
+            assert_eq!(stored(words).extension(), expected, "{words:?}");
+        };
+        check(&[], "md");
+        check(&["--format", "HTML"], "html");
+        check(&["--format", "screenshot"], "png");
+        check(&["--set", "return_format=[\"markdown\", \"text\"]"], "json");
+        check(&["--set", "chunking_alg=words"], "json");
+        check(&["--set", "chunking_alg=none"], "md");
     }
 }

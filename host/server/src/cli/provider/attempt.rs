@@ -15,17 +15,22 @@ use trawl_plan::{RouterMode, RouterPlan};
 use super::PageArgs;
 use crate::app::{self, Engine};
 use crate::cli::engine_args::EngineArgs;
+use crate::cli::output_args::FORMAT_DEFAULT;
+use crate::cli::parameters::{count, help};
 
 /// Options of `trawl provider try`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct TryArgs {
     #[command(flatten)]
     page: PageArgs,
-    /// Format of the content
-    #[arg(long, default_value = "markdown")]
+    #[arg(long, help = help("return_format").default("").named(), default_value = FORMAT_DEFAULT)]
     format: String,
-    /// Timeout of the page in seconds
-    #[arg(long, default_value_t = 120)]
+    #[arg(
+        long,
+        help = help("request_timeout").default("").named(),
+        value_parser = count("request_timeout"),
+        default_value_t = 120
+    )]
     timeout: u64,
     #[command(flatten)]
     engine: EngineArgs,
