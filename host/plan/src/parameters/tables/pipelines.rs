@@ -55,7 +55,7 @@ pub(super) const ROWS: &[Parameter] = &[
     .default("required")
     .large()
     .mistaken(&["content", "markdown", "input"])
-    .example("\"see https://example.com\""),
+    .example("\"see http://sample.trawl.test/tides\""),
     Parameter::new(
         "labels",
         Shape::Any("a list of strings", &["array"]),
