@@ -15,6 +15,7 @@ mod crawl;
 mod crawl_kill;
 mod crawl_resume;
 mod crawl_sitemaps;
+mod documentation;
 mod drain;
 mod egress;
 mod extraction;

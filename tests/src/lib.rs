@@ -21,7 +21,7 @@ pub use browser::WatchedBrowser;
 pub use caller::{Answer, Caller};
 pub use model_server::{ModelServer, ScriptedReply};
 pub use name_server::FakeNameServer;
-pub use process::{ServerProcess, run_program};
+pub use process::{ServerProcess, program, run_program};
 pub use site::FakeSite;
 pub use trap::TrapSite;
 pub use vendor_server::VendorServer;

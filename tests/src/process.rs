@@ -293,7 +293,10 @@ fn account(world: &World, arguments: &[&str]) -> Value {
 }
 
 /// The program, which was built into the folder of this test or the one above.
-fn program() -> PathBuf {
+///
+/// # Panics
+/// When it is not built.
+pub fn program() -> PathBuf {
     let test = std::env::current_exe().expect("the test's own path");
     // Test executables are in a folder below the programs; benchmarks are beside them.
     let folders = test.ancestors().skip(1).take(2);

@@ -114,7 +114,7 @@ pub(super) const ROWS: &[Parameter] = &[
     .default("required")
     .mistaken(&["urls", "link", "uri", "address", "target"])
     .large()
-    .example("\"https://example.com\""),
+    .example("\"http://sample.trawl.test/\""),
     Parameter::new(
         "request",
         Shape::Name(&[

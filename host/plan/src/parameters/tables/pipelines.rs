@@ -55,7 +55,7 @@ pub(super) const ROWS: &[Parameter] = &[
     .default("required")
     .large()
     .mistaken(&["content", "markdown", "input"])
-    .example("\"see https://example.com\""),
+    .example("\"see http://sample.trawl.test/tides\""),
     Parameter::new(
         "labels",
         Shape::Any("a list of strings", &["array"]),
@@ -80,10 +80,11 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Any("a string, or a list of strings", &["string", "array"]),
         Routes::FILTER_LINKS,
         NOTHING,
-        "Content types of the linked pages.",
+        "Content types of the linked pages: `article`, `product`, `contact`, `about`, `documentation`, \
+         `listing`, `legal`, `login`, `media`, `download`, `other`.",
     )
     .default("all")
-    .example("\"pdf\""),
+    .example("\"download\""),
     Parameter::new(
         "threshold",
         Shape::Any("a number from 0 to 1", &["number"]),
