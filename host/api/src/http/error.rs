@@ -1,5 +1,7 @@
 //! Error responses: the single conversion from errors to status codes and JSON bodies.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -35,8 +37,8 @@ pub(crate) enum ApiError {
     Taken(String),
     /// The account has no such crawl.
     NoCrawl,
-    /// The path does not support this method.
-    Method,
+    /// The path does not support this method; those that it supports, as a list for people.
+    Method(Arc<str>),
     /// The body took too long to arrive.
     SlowBody,
     /// The request conflicts with another one.
@@ -68,7 +70,7 @@ impl ApiError {
             Self::Funds(_) | Self::AiSubscription => StatusCode::PAYMENT_REQUIRED,
             Self::PlanRequired | Self::PlanInactive => StatusCode::FORBIDDEN,
             Self::NotFound(_) | Self::NoCrawl | Self::Unknown(_) => StatusCode::NOT_FOUND,
-            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
             Self::Conflict(_) | Self::Taken(_) => StatusCode::CONFLICT,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
@@ -101,8 +103,8 @@ impl ApiError {
                 format!("no such endpoint, did you mean `{meant}`? /openapi.json lists all")
             }
             Self::NoCrawl => "no crawl has this id, or it ended more than 7 days ago".to_owned(),
-            Self::Method => {
-                "this endpoint does not support this method, see the `Allow` header".to_owned()
+            Self::Method(served) => {
+                format!("this endpoint does not support this method: use {served}")
             }
             Self::SlowBody => {
                 "timed out reading the request body, send it without pauses".to_owned()
@@ -147,7 +149,7 @@ impl ApiError {
             | Self::NoCrawl
             | Self::Unknown(_)
             | Self::Taken(_)
-            | Self::Method
+            | Self::Method(_)
             | Self::SlowBody
             | Self::Conflict(_)
             | Self::TooLarge(_)
@@ -299,11 +301,6 @@ impl From<SubscriptionError> for ApiError {
             SubscriptionError::Failed(error) => error.into(),
         }
     }
-}
-
-/// The response to a method that the path does not support.
-pub(crate) async fn method_not_allowed() -> ApiError {
-    ApiError::Method
 }
 
 /// The response after a panic in a handler. The panic message may contain anything, so it is

@@ -108,13 +108,37 @@ async fn unknown_paths_and_wrong_methods() {
                 .body(Body::empty())
                 .expect("a request");
             let response = server.send(request).await;
-            check(&response, 405, "see the `Allow` header");
+            check(&response, 405, ": use POST");
             assert_eq!(response.header("allow"), "POST");
         }
     }
     for path in GETS.iter().chain(&["/health", "/openapi.json"]) {
-        check(&server.post(path, "{}").await, 405, "method");
+        check(&server.post(path, "{}").await, 405, ": use GET");
     }
+    for (method, path, served) in [
+        ("PATCH", "/account/keys", "GET or POST"),
+        ("GET", "/account/keys/tr_1", "DELETE"),
+        ("POST", "/v1/crawl/c1", "GET or DELETE"),
+        ("DELETE", "/fetch/a.example/b", "GET or POST"),
+        ("POST", "/account/notices", "PUT"),
+    ] {
+        let request = server.request(method, path).body(Body::empty());
+        let response = server.send(request.expect("a request")).await;
+        check(&response, 405, &format!("method: use {served}"));
+        for method in served.split(" or ") {
+            assert!(response.header("allow").contains(method), "{path}");
+        }
+    }
+    // The table is that of `axum`: what it allows is named, but HEAD, which goes with GET.
+    let request = Request::builder()
+        .method("PATCH")
+        .uri("/admin/accounts")
+        .header("authorization", "Bearer tra_admin");
+    let request = request.body(Body::empty()).expect("a request");
+    let response = server.send(request).await;
+    check(&response, 405, ": use GET or POST");
+    assert_eq!(response.header("allow"), "GET,HEAD,POST");
+    assert_eq!(server.get("/ai/anything").await.status, 402);
 }
 
 #[tokio::test]
