@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use serde_json::json;
 
 use trawl_billing::{BillingError, FundsError, SubscriptionError};
 use trawl_control::ControlError;
@@ -17,8 +18,8 @@ use trawl_wire::RequestError;
 pub(crate) enum ApiError {
     /// The request is invalid.
     Invalid(String),
-    /// The key is missing or unknown.
-    Key,
+    /// The key does not open the endpoint.
+    Key(KeyRefusal),
     /// The balance does not cover the request.
     Funds(String),
     /// AI endpoints need a subscription that this server does not offer.
@@ -62,11 +63,40 @@ pub(crate) enum ApiError {
     Busy(&'static str),
 }
 
+/// Why a key does not open an endpoint. Decision D227.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyRefusal {
+    /// The request has no key.
+    Missing,
+    /// Nobody has this key.
+    Unknown,
+    /// The admin key, where an account is needed.
+    OfAdmin,
+    /// An account's key, where the admin key is needed.
+    OfAccount,
+}
+
+impl KeyRefusal {
+    /// What to do about it.
+    const fn hint(self) -> &'static str {
+        match self {
+            Self::Missing => "the request has no key: send `Authorization: Bearer KEY`",
+            Self::Unknown => {
+                "the key is unknown or revoked: check that it is complete, or create another one"
+            }
+            Self::OfAdmin => {
+                "this is the admin key, which has no account: send the key of an account"
+            }
+            Self::OfAccount => "this is the key of an account: this endpoint needs the admin key",
+        }
+    }
+}
+
 impl ApiError {
     fn status(&self) -> StatusCode {
         match self {
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
-            Self::Key => StatusCode::UNAUTHORIZED,
+            Self::Key(_) => StatusCode::UNAUTHORIZED,
             Self::Funds(_) | Self::AiSubscription => StatusCode::PAYMENT_REQUIRED,
             Self::PlanRequired | Self::PlanInactive => StatusCode::FORBIDDEN,
             Self::NotFound(_) | Self::NoCrawl | Self::Unknown(_) => StatusCode::NOT_FOUND,
@@ -93,7 +123,7 @@ impl ApiError {
             | Self::AtLimit(reason, _)
             | Self::Storage(reason)
             | Self::Taken(reason) => reason.clone(),
-            Self::Key => "invalid api key".to_owned(),
+            Self::Key(_) => "invalid api key".to_owned(),
             Self::AiSubscription => "ai_subscription_required".to_owned(),
             Self::PlanRequired => "unlimited_plan_required".to_owned(),
             Self::PlanInactive => "unlimited_plan_inactive".to_owned(),
@@ -127,13 +157,14 @@ impl ApiError {
             Self::NoSeat(seats, active) => {
                 format!("{{\"error\":\"{text}\",\"seats\":{seats},\"active\":{active}}}")
             }
-            _ => serde_json::json!({ "error": text }).to_string(),
+            Self::Key(refusal) => json!({ "error": text, "hint": refusal.hint() }).to_string(),
+            _ => json!({ "error": text }).to_string(),
         }
     }
 
     fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         match self {
-            Self::Key => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
+            Self::Key(_) => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
             Self::SlowDown(seconds) | Self::AtLimit(_, seconds) => {
                 Some((header::RETRY_AFTER, HeaderValue::from(*seconds)))
             }
@@ -194,7 +225,7 @@ impl From<FundsError> for ApiError {
             | FundsError::AllHeld
             | FundsError::Short(_)
             | FundsError::CeilingReached => Self::Funds(error.to_string()),
-            FundsError::UnknownAccount => Self::Key,
+            FundsError::UnknownAccount => Self::Key(KeyRefusal::Unknown),
             FundsError::Busy => Self::Busy("too many pages are in flight, try again"),
         }
     }

@@ -29,7 +29,9 @@ fn check(response: &TestResponse, status: u16, text: &str) {
         error.contains(text) && !error.is_empty(),
         "{error:?} does not contain {text:?}"
     );
-    assert_eq!(json.as_object().map(serde_json::Map::len), Some(1));
+    // A refused key has a hint besides. Decision D227.
+    let n_members = if status == 401 { 2 } else { 1 };
+    assert_eq!(json.as_object().map(serde_json::Map::len), Some(n_members));
 }
 
 fn bare(method: &str, path: &str) -> axum::http::request::Builder {
@@ -67,6 +69,43 @@ async fn every_endpoint_needs_a_key() {
             check(&response, 401, "invalid api key");
             assert_eq!(response.header("www-authenticate"), "Bearer");
         }
+    }
+}
+
+#[tokio::test]
+async fn a_refused_key_has_a_hint_that_says_why_and_what_to_do() {
+    let server = TestServer::new().await;
+    let own = format!("Bearer {}", server.key);
+    let hint = async |path: &str, key: Option<&[u8]>| {
+        let mut request = bare("GET", path);
+        if let Some(key) = key {
+            request = request.header("authorization", key);
+        }
+        let response = server
+            .send(request.body(Body::empty()).expect("a request"))
+            .await;
+        check(&response, 401, "invalid api key");
+        let hint = response.json()["hint"].take();
+        hint.as_str().unwrap_or_default().to_owned()
+    };
+    for path in ["/account", "/providers", "/admin/accounts", "/v1/metrics"] {
+        for none in [None, Some(&b""[..])] {
+            let hint = hint(path, none).await;
+            assert!(hint.ends_with("send `Authorization: Bearer KEY`"), "{hint}");
+        }
+        for wrong in [&b"Bearer tr_wrong"[..], b"Basic eDp5", b"Bearer tr_\xe4"] {
+            let hint = hint(path, Some(wrong)).await;
+            assert!(hint.starts_with("the key is unknown or revoked"), "{hint}");
+        }
+    }
+    let of_admin = hint("/account", Some(b"Bearer tra_admin")).await;
+    assert!(
+        of_admin.contains("send the key of an account"),
+        "{of_admin}"
+    );
+    for path in ["/admin/accounts", "/metrics"] {
+        let of_account = hint(path, Some(own.as_bytes())).await;
+        assert!(of_account.contains("needs the admin key"), "{of_account}");
     }
 }
 
