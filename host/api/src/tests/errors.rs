@@ -246,23 +246,14 @@ async fn broken_bodies_are_refused() {
     );
     for path in POSTS {
         check(&server.post(path, "").await, 400, "the body is empty");
-        for body in [
-            "{",
-            "nope",
-            "3",
-            "null",
-            "\"x\"",
-            "[3]",
-            "[[]]",
-            "{\"url\":}",
-            "{'url':1}",
-            &deep,
-        ] {
-            check(
-                &server.post(path, body.to_owned()).await,
-                400,
-                "Deserialization error: ",
-            );
+        for body in ["{", "nope", "{\"url\":}", "{'url':1}", &deep] {
+            let response = server.post(path, body.to_owned()).await;
+            check(&response, 400, "the body is not valid JSON: ");
+        }
+        for body in ["3", "null", "\"x\"", "[3]", "[[]]"] {
+            let response = server.post(path, body.to_owned()).await;
+            check(&response, 400, "expected a JSON object");
+            assert!(!response.body.contains("Deserialization"), "{path}");
         }
         check(&server.post(path, vec![0xff, 0xfe]).await, 400, "not UTF-8");
         check(
