@@ -12,8 +12,9 @@ use super::values::ITEMS_MAX;
 
 /// Most characters of a value in an error, and of a key in a path.
 const SHOWN_CHARS_MAX: usize = 40;
-/// Most unknown keys that are remembered: the header names no more.
-const UNKNOWN_MAX: usize = 64;
+/// Most unknown keys that are remembered: one more than the header names, so that it says that
+/// there are more.
+const UNKNOWN_MAX: usize = 65;
 
 /// What a request object says.
 #[derive(Debug, Default)]
