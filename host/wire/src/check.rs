@@ -246,9 +246,10 @@ impl Walk<'_> {
 
     fn entries<'j>(&self, json: &'j RawValue) -> Result<Vec<(String, &'j RawValue)>, WireError> {
         let mut reader = serde_json::Deserializer::from_str(json.get());
-        reader
-            .deserialize_map(Entries { most: ITEMS_MAX })
-            .map_err(|error| self.parser(&error))
+        let entries = reader.deserialize_map(Entries { most: ITEMS_MAX });
+        // It is an object; nothing else can be wrong with it.
+        let too_many = || format!("more than {ITEMS_MAX} fields in one object");
+        entries.map_err(|_| WireError::at(&self.path, too_many()))
     }
 
     /// An object with known keys. Those that are not known are listed.

@@ -222,7 +222,7 @@ async fn a_repeat_has_the_headers_of_the_first_response() {
     ];
     let server = TestServer::new().await;
     // Refused by egress, so no network is needed.
-    let body = r#"{"url":"http://127.0.0.1:9/","limit":1,"respect_robots":false,"webhok":{},"cache":{"maxAge":0}}"#;
+    let body = r#"{"url":"http://127.0.0.1:9/","limit":1,"respect_robots":false,"returnFormat":"text","cache":{"maxAge":0}}"#;
     for (path, has_crawl) in [("/scrape", false), ("/crawl", true)] {
         let send = async || {
             let request = server
@@ -238,10 +238,10 @@ async fn a_repeat_has_the_headers_of_the_first_response() {
         assert_eq!(headers(&first), headers(&again));
         let [_, ignored, hints, crawl] = headers(&again);
         assert!(
-            ignored.contains("webhok") && ignored.contains("cache.maxAge"),
+            ignored.contains("returnFormat") && ignored.contains("cache.maxAge"),
             "{ignored}"
         );
-        assert!(hints.contains("webhok=webhooks"), "{hints}");
+        assert!(hints.contains("returnFormat=return_format"), "{hints}");
         assert_eq!(!crawl.is_empty(), has_crawl);
         assert_eq!(first.header("idempotency-replayed"), "");
         assert_eq!(again.header("idempotency-replayed"), "true");
