@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{MethodRouter, any, delete, get, post, put};
 use axum::{Router, extract::DefaultBodyLimit};
 use tower::ServiceBuilder;
 use tower_http::CompressionLevel;
@@ -18,6 +17,7 @@ use crate::crawls::{crawl, links, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::closest::closest;
 use crate::http::error::ApiError;
+use crate::http::methods::{Endpoint, any, delete, get, post, put};
 use crate::http::queries::Queries;
 use crate::http::rate::RateLimits;
 use crate::http::{auth, drain, error, observe};
@@ -36,14 +36,12 @@ pub fn router(service: Arc<dyn Service>) -> Router {
         rate_limits: Arc::new(rate_limits),
         planning: Arc::default(),
     };
-    let account_routes = versioned(keyed_routes())
-        .method_not_allowed_fallback(error::method_not_allowed)
-        .layer(from_fn_with_state(api.clone(), auth::require_key));
+    let account_routes =
+        versioned(keyed_routes()).layer(from_fn_with_state(api.clone(), auth::require_key));
     let except_lines =
         DefaultPredicate::new().and(NotForContentType::const_new("application/jsonl"));
-    let admin_routes = versioned(admin::routes())
-        .method_not_allowed_fallback(error::method_not_allowed)
-        .layer(from_fn_with_state(api.clone(), auth::require_admin));
+    let admin_routes =
+        versioned(admin::routes()).layer(from_fn_with_state(api.clone(), auth::require_admin));
     let compression = CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
         .compress_when(except_lines);
@@ -60,7 +58,6 @@ pub fn router(service: Arc<dyn Service>) -> Router {
         .layer(DefaultBodyLimit::disable())
         .layer(from_fn_with_state(api.clone(), drain::refuse_when_draining));
     versioned(open_routes())
-        .method_not_allowed_fallback(error::method_not_allowed)
         .merge(account_routes)
         .merge(admin_routes)
         .fallback(move |uri: Uri| not_found(Arc::clone(&endpoints), uri))
@@ -74,7 +71,7 @@ async fn not_found(endpoints: Arc<[&'static str]>, uri: Uri) -> ApiError {
 }
 
 /// Routes that need no account key. Decision D109.
-fn open_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
+fn open_routes() -> Vec<Endpoint> {
     vec![
         ("/health", get(health::health)),
         ("/openapi.json", get(openapi::openapi)),
@@ -85,7 +82,7 @@ fn open_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
 
 /// Routes that need an account key.
 #[expect(deprecated, reason = "deprecated endpoints are still served")]
-fn keyed_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
+fn keyed_routes() -> Vec<Endpoint> {
     let mut routes = vec![
         ("/scrape", post(scrape::scrape)),
         ("/links", post(links::links)),
@@ -129,10 +126,11 @@ fn keyed_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
 }
 
 /// Serves every route at `/x` and at `/v1/x`.
-fn versioned(routes: Vec<(&'static str, MethodRouter<Api>)>) -> Router<Api> {
+fn versioned(routes: Vec<Endpoint>) -> Router<Api> {
     routes
         .into_iter()
         .fold(Router::new(), |router, (path, methods)| {
+            let methods = methods.into_router();
             router
                 .route(path, methods.clone())
                 .route(&format!("/v1{path}"), methods)

@@ -88,6 +88,7 @@ mod tests {
             created: Timestamp(1),
             ended: None,
             counts: CrawlCounts::default(),
+            left_out: None,
         };
         let (jobs, places) = (Jobs::default(), Arc::<Places>::default());
         let enter = || {

@@ -277,6 +277,7 @@ mod tests {
             created: Timestamp(1),
             ended: None,
             counts: CrawlCounts::default(),
+            left_out: None,
         }
     }
 

@@ -11,6 +11,7 @@ use trawl_model::{StopReason, Terms, UrlRow};
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
 use trawl_store::{CrawlCounts, CrawlRecord, CrawlState, StorageRefusal, StoreError};
+use trawl_wire::LeftOut;
 
 use super::drive::Ended;
 use super::job::{CrawlProgress, Job};
@@ -179,6 +180,8 @@ impl Crawls {
     pub async fn begin(&self, new: NewCrawl) -> Result<CrawlHandle, CrawlError> {
         self.parts.billing.admit(&new.account, new.terms)?;
         let in_background = new.plan.in_background;
+        let named = new.plan.named.as_ref();
+        let left_out = LeftOut::of_urls(named.map_or(0, |found| found.n_dropped.into()));
         let record = CrawlRecord {
             id: new_id()?,
             account: new.account,
@@ -192,6 +195,7 @@ impl Crawls {
             created: self.parts.clock.now(),
             ended: None,
             counts: CrawlCounts::default(),
+            left_out: left_out.written(),
         };
         self.parts.store.create_crawl(&record).await?;
         let (listener, entries) = if in_background {

@@ -87,6 +87,10 @@ pub trait Catalog {
     /// Names loaded under this kind, sorted.
     fn names(&self, kind: PluginKind) -> Vec<String>;
 
+    /// The credentials that a request may send, each as the name of the provider that takes it and
+    /// its own: those of loaded providers that need a single one. Spec S18.
+    fn own_credentials(&self) -> Vec<(String, String)>;
+
     /// Whether a loaded plugin accepts this options object: by its schema, and by calling the
     /// plugin where the schema is not enough.
     ///

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use trawl_model::secret::Secret;
 
+use super::parameters::nearest_name;
 use super::{Catalog, Funding, PlanError, PluginKind, RouterMode, RouterPlan};
 
 /// Provider names a request may use, each with its vendor's name, which means the same. Spec S18.
@@ -23,6 +24,8 @@ const PROVIDERS: [(&str, &str); 11] = [
 
 /// Most credentials of one request: each is looked for in what providers answer.
 const CREDENTIALS_MAX: usize = 32;
+/// Longest name of a credential that is repeated to the caller.
+const CREDENTIAL_BYTES_MAX: usize = 40;
 
 /// The request to a page other than a GET.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,8 +131,8 @@ pub fn vendor_of(provider: &str) -> Option<&'static str> {
     found.map(|(_, vendor)| *vendor)
 }
 
-/// The keys of a `router` object that have no effect, as paths: unknown values, a token without the
-/// provider that it is for, and what stands beside `off`. `is_own_only` is for terms under which
+/// The keys of a `router` object that have no effect, as paths: unknown values, a token that no
+/// provider takes, and what stands beside `off`. `is_own_only` is for terms under which
 /// only the caller's keys are used.
 pub fn without_effect(
     fields: &RouterWish,
@@ -160,7 +163,12 @@ pub fn without_effect(
     if provider.as_ref().is_some_and(|name| !is_known(name)) {
         idle.push("router.provider");
     }
-    if fields.token.is_some() && !provider.as_ref().is_some_and(is_known) {
+    let takes_token = |name: &String| {
+        let provider = known_provider(name, catalog);
+        let mut takers = catalog.own_credentials().into_iter();
+        takers.any(|(taker, _)| Some(taker) == provider)
+    };
+    if fields.token.is_some() && !provider.as_ref().is_some_and(takes_token) {
         idle.push("router.token");
     }
     let has_no_effect = |funding: String| match funding.as_str() {
@@ -172,6 +180,39 @@ pub fn without_effect(
         idle.push("router.funding");
     }
     idle
+}
+
+/// The names under `credentials` that no loaded provider takes, each with the closest one that is
+/// taken. What does not look like a name is `*`: it may be a key in the place of its name.
+pub fn unused_credentials(
+    fields: &RouterWish,
+    catalog: &dyn Catalog,
+) -> Vec<(String, Option<String>)> {
+    if fields.credentials.is_empty() {
+        return Vec::new();
+    }
+    let taken = catalog.own_credentials();
+    let is_taken = |name: &str| taken.iter().any(|(_, credential)| credential == name);
+    // More than so many are refused.
+    let sent = fields.credentials.keys().take(CREDENTIALS_MAX);
+    let unused = sent.filter(|name| !is_taken(name)).map(|name| {
+        let nearest = nearest_name(
+            name,
+            taken.iter().map(|(_, credential)| credential.as_str()),
+        );
+        let shown = match nearest {
+            None if !is_credential_name(name) => "*",
+            _ => name.as_str(),
+        };
+        (shown.to_owned(), nearest.map(str::to_owned))
+    });
+    unused.collect()
+}
+
+/// Whether a text is written like the name of a credential: `PROVIDER2_API_KEY`.
+fn is_credential_name(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+    text.len() <= CREDENTIAL_BYTES_MAX && text.contains('_') && text.bytes().all(is_part)
 }
 
 /// The provider that a name means: one that is loaded, or else one of Trawl's own.

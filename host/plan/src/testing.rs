@@ -32,7 +32,7 @@ pub fn page_plan(url: &str) -> PagePlan {
 
 /// A catalogue with the first-party names, and a plugin of each kind called `mine`.
 ///
-/// Accepts every options object but one with the key `refused`, and selectors that begin with `!`.
+/// Each of its providers takes one credential. Accepts every options object but one with the key `refused`, and selectors that begin with `!`.
 #[derive(Clone, Copy, Debug)]
 pub struct FakeCatalog;
 
@@ -51,6 +51,17 @@ impl Catalog for FakeCatalog {
             PluginKind::Provider => &["acme", "provider_1", "provider_2"],
         };
         names.iter().map(|&name| name.to_owned()).collect()
+    }
+
+    fn own_credentials(&self) -> Vec<(String, String)> {
+        let taken = [
+            ("acme", "ACME_TOKEN"),
+            ("provider_1", "PROVIDER1_API_KEY"),
+            ("provider_2", "PROVIDER2_API_KEY"),
+        ];
+        taken
+            .map(|(provider, credential)| (provider.to_owned(), credential.to_owned()))
+            .to_vec()
     }
 
     fn check_options(&self, _: PluginKind, _: &str, options: &Value) -> Result<(), String> {

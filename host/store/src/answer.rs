@@ -26,6 +26,9 @@ pub struct Answer {
     pub status: u16,
     /// The `Content-Type` header.
     pub content_type: String,
+    /// Other headers of the endpoint, in order: such as `X-Ignored-Parameters` and `X-Crawl-Id`.
+    /// Headers that concern the request in progress, such as its id, are not among them.
+    pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Bytes,
 }

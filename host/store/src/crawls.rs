@@ -37,8 +37,8 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
     /// [`Self::end_crawl`].
     fn set_crawl_state<'a>(&'a self, id: &'a str, state: CrawlState) -> StoreFuture<'a, ()>;
 
-    /// Replaces the stored request of a crawl.
-    fn set_crawl_request<'a>(&'a self, id: &'a str, request: &'a str) -> StoreFuture<'a, ()>;
+    /// Sets what a crawl left out, as JSON, in place of what is stored.
+    fn set_crawl_left_out<'a>(&'a self, id: &'a str, left_out: &'a str) -> StoreFuture<'a, ()>;
 
     /// Queues a parked crawl. Returns `false`, and changes nothing, if it is not parked.
     fn unpark_crawl<'a>(&'a self, id: &'a str) -> StoreFuture<'a, bool>;
@@ -166,6 +166,8 @@ pub struct CrawlRecord {
     pub ended: Option<Timestamp>,
     /// Totals over its pages.
     pub counts: CrawlCounts,
+    /// What it left out because of a limit, as a JSON object; `None` if nothing. Decision D222.
+    pub left_out: Option<String>,
 }
 
 /// Totals over the pages of a crawl.

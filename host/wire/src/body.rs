@@ -13,24 +13,38 @@ const REASON_CHARS_MAX: usize = 300;
 /// JSON that does not have the expected shape; a 400 for the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WireError {
-    field: Option<String>,
+    /// Where it is; `None` for the body as a whole.
+    path: Option<String>,
     reason: String,
+    /// Whether a value has the wrong type. Clients of the interface know the words with which such
+    /// an error begins. Decision D6.
+    is_type: bool,
 }
 
 impl WireError {
     /// An error of the whole body.
     pub fn body(reason: impl Into<String>) -> Self {
         Self {
-            field: None,
+            path: None,
             reason: reason.into(),
+            is_type: false,
         }
     }
 
-    /// An error of the value at this path.
+    /// The value at this path exceeds a limit.
     pub(crate) fn at(path: &str, reason: impl Into<String>) -> Self {
         Self {
-            field: Some(path.to_owned()),
+            path: Some(path.to_owned()),
             reason: reason.into(),
+            is_type: false,
+        }
+    }
+
+    /// The value at this path has the wrong type.
+    pub(crate) fn wrong_type(path: &str, reason: impl Into<String>) -> Self {
+        Self {
+            is_type: true,
+            ..Self::at(path, reason)
         }
     }
 
@@ -43,9 +57,11 @@ impl WireError {
             (Some(_), Some(end)) => &text[..end],
             _ => &text,
         };
-        Self {
-            field: field.map(str::to_owned),
-            reason: reason.chars().take(REASON_CHARS_MAX).collect(),
+        let reason: String = reason.chars().take(REASON_CHARS_MAX).collect();
+        match field {
+            Some(field) => Self::wrong_type(field, reason),
+            None if error.is_data() => Self::body(reason),
+            None => Self::body(format!("the body is not valid JSON: {reason}")),
         }
     }
 }
@@ -57,9 +73,12 @@ fn is_secret(field: &str) -> bool {
 
 impl std::fmt::Display for WireError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match &self.field {
-            Some(field) => write!(f, "Deserialization error: {field}: {}", self.reason),
-            None => write!(f, "Deserialization error: {}", self.reason),
+        if self.is_type {
+            f.write_str("Deserialization error: ")?;
+        }
+        match &self.path {
+            Some(path) => write!(f, "{path}: {}", self.reason),
+            None => f.write_str(&self.reason),
         }
     }
 }

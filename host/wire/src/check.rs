@@ -12,8 +12,9 @@ use super::values::ITEMS_MAX;
 
 /// Most characters of a value in an error, and of a key in a path.
 const SHOWN_CHARS_MAX: usize = 40;
-/// Most unknown keys that are remembered: the header names no more.
-const UNKNOWN_MAX: usize = 64;
+/// Most unknown keys that are remembered: one more than the header names, so that it says that
+/// there are more.
+const UNKNOWN_MAX: usize = 65;
 
 /// What a request object says.
 #[derive(Debug, Default)]
@@ -201,7 +202,7 @@ impl Walk<'_> {
             Shape::Count(_) => match json.get().parse::<u64>() {
                 Ok(_) => Ok(()),
                 Err(_) if json.get().parse().is_ok_and(f64::is_infinite) => {
-                    Err(self.error("number out of range"))
+                    Err(self.wrong_type("number out of range"))
                 }
                 Err(_) => Err(self.refusal("invalid value", kind, shape, json)),
             },
@@ -237,16 +238,18 @@ impl Walk<'_> {
         let items: Vec<&RawValue> =
             serde_json::from_str(json.get()).map_err(|error| self.parser(&error))?;
         if items.len() > ITEMS_MAX {
-            return Err(self.error(format!("more than {ITEMS_MAX} items")));
+            let reason = format!("more than {ITEMS_MAX} items");
+            return Err(WireError::at(&self.path, reason));
         }
         Ok(items)
     }
 
     fn entries<'j>(&self, json: &'j RawValue) -> Result<Vec<(String, &'j RawValue)>, WireError> {
         let mut reader = serde_json::Deserializer::from_str(json.get());
-        reader
-            .deserialize_map(Entries { most: ITEMS_MAX })
-            .map_err(|error| self.parser(&error))
+        let entries = reader.deserialize_map(Entries { most: ITEMS_MAX });
+        // It is an object; nothing else can be wrong with it.
+        let too_many = || format!("more than {ITEMS_MAX} fields in one object");
+        entries.map_err(|_| WireError::at(&self.path, too_many()))
     }
 
     /// An object with known keys. Those that are not known are listed.
@@ -360,7 +363,7 @@ impl Walk<'_> {
     fn refusal(&self, what: &str, kind: Kind, shape: &Shape, json: &RawValue) -> WireError {
         let expected = shape.phrase();
         if self.is_secret {
-            return self.error(format!("has the wrong type or form, expected {expected}"));
+            return self.wrong_type(format!("has the wrong type or form, expected {expected}"));
         }
         let value = match kind {
             Kind::List | Kind::Object => String::new(),
@@ -369,22 +372,27 @@ impl Walk<'_> {
                 json.get().chars().take(SHOWN_CHARS_MAX).collect::<String>()
             ),
         };
-        self.error(format!(
-            "{what}: {}{value}, expected {expected}",
+        // A list of URLs is the most frequent wrong type of all.
+        let hint = match (self.path.as_str(), kind) {
+            ("url", Kind::List) => "; for different parameters send an array of request objects",
+            _ => "",
+        };
+        self.wrong_type(format!(
+            "{what}: {}{value}, expected {expected}{hint}",
             kind.name()
         ))
     }
 
     fn parser(&self, error: &serde_json::Error) -> WireError {
         if self.is_secret {
-            self.error("has the wrong type or form")
+            self.wrong_type("has the wrong type or form")
         } else {
             WireError::json(Some(&self.path), error)
         }
     }
 
-    fn error(&self, reason: impl Into<String>) -> WireError {
-        WireError::at(&self.path, reason)
+    fn wrong_type(&self, reason: impl Into<String>) -> WireError {
+        WireError::wrong_type(&self.path, reason)
     }
 }
 

@@ -19,7 +19,6 @@ use super::body::objects;
 use super::defaults::PlanContext;
 use super::error::RequestError;
 use super::fields::{Sent, read};
-use super::left_out::LeftOut;
 use super::pages::{Purpose, non_empty, page_plans};
 use super::pipeline::Extra;
 use super::request::ScrapeRequest;
@@ -100,8 +99,6 @@ impl CrawlRequest {
             return Ok(());
         }
         let mut stored = without_secrets(object);
-        // What a caller sends under its name is no count of ours.
-        LeftOut::default().put(&mut stored);
         if let Some(extra) = &extra {
             extra.shorten(&mut stored);
         }

@@ -23,6 +23,10 @@ impl Catalog for Everything {
         FakeCatalog.names(kind)
     }
 
+    fn own_credentials(&self) -> Vec<(String, String)> {
+        FakeCatalog.own_credentials()
+    }
+
     fn check_options(&self, kind: PluginKind, name: &str, options: &Value) -> Result<(), String> {
         FakeCatalog.check_options(kind, name, options)
     }
@@ -320,6 +324,14 @@ fn what_a_router_does_not_use_is_named() {
         json!({"provider": "nobody", "token": "x"}),
         &["router.provider", "router.token"],
     );
+    // The second needs two secrets, so it takes none from a request; the third is not loaded.
+    for provider in ["provider_2", "provider_10", "provider_3"] {
+        let idle: &[&str] = match provider {
+            "provider_2" => &[],
+            _ => &["router.token"],
+        };
+        check(paid, json!({"provider": provider, "token": "x"}), idle);
+    }
     check(paid, json!({"funding": "mine"}), &["router.funding"]);
     check(paid, json!({"funding": "any"}), &[]);
     check(
@@ -336,6 +348,65 @@ fn what_a_router_does_not_use_is_named() {
     let mut names = planned.names();
     names.sort_unstable();
     assert_eq!(names, expected);
+}
+
+#[test]
+fn credentials_that_no_provider_takes_are_named() {
+    let check = |credentials: Value, names: &[&str], hints: &[&str]| {
+        let body = json!({"url": "a.com", "router": {"credentials": credentials}});
+        let planned = on(Route::Scrape, Terms::PayAsYouGo, &body).expect("a good request");
+        assert_eq!(planned.names(), names, "{body}");
+        assert_eq!(planned.ignored.hints(), hints, "{body}");
+    };
+    let good = json!({"PROVIDER1_API_KEY": "x", "ACME_TOKEN": "y"});
+    check(good, &[], &[]);
+    check(json!({"NO_SUCH_KEY": null, "BLANK_KEY": " "}), &[], &[]);
+    check(
+        json!({"NO_SUCH_KEY": "x", "PROVIDER3_API_KEY": "y"}),
+        &[
+            "router.credentials.NO_SUCH_KEY",
+            "router.credentials.PROVIDER3_API_KEY",
+        ],
+        // The names of two providers are equally close.
+        &[],
+    );
+    check(
+        json!({"acme-token": "x"}),
+        &["router.credentials.acme-token"],
+        &["router.credentials.acme-token=router.credentials.ACME_TOKEN"],
+    );
+    // A key in the place of its name is not repeated.
+    for key in ["canary0123456789abcdef", "CANARY0123", "A B_C", "Ü_X", ""] {
+        check(json!({key: "ACME_TOKEN"}), &["router.credentials.*"], &[]);
+    }
+    let mut many = Map::new();
+    (0..32).for_each(|n| drop(many.insert(format!("KEY_{n}"), "x".into())));
+    let body = json!({"url": "a.com", "router": {"credentials": many.clone()}});
+    let planned = on(Route::Scrape, Terms::PayAsYouGo, &body).expect("a good request");
+    assert_eq!(planned.names().len(), 32);
+    many.insert("KEY_32".to_owned(), "x".into());
+    let body = json!({"url": "a.com", "router": {"credentials": many}});
+    let refused = on(Route::Scrape, Terms::PayAsYouGo, &body).err();
+    assert!(refused.is_some_and(|error| error.contains("too many")));
+}
+
+#[test]
+fn ten_thousand_unknown_keys_make_a_short_header() {
+    let keys = |n: usize| -> Map<String, Value> {
+        let keys = (0..n).map(|n| (format!("unknown_{n}"), json!(1)));
+        keys.collect()
+    };
+    let mut flat = keys(900);
+    flat.insert("url".to_owned(), json!("a.com"));
+    let nested = json!({"url": "a.com", "cache": keys(9_999)});
+    let object = |n: usize| json!({"url": "a.com", "cache": {format!("unknown_{n}"): 1}});
+    let objects = (0..10_000).map(object).collect();
+    for body in [flat.into(), nested, objects] {
+        let planned = on(Route::Scrape, Terms::PayAsYouGo, &body).expect("a good request");
+        let names = planned.ignored.names().join(", ");
+        assert!(names.len() <= 2_048 && names.ends_with(", ..."), "{names}");
+        assert!(planned.ignored.hints().join(", ").len() <= 2_048);
+    }
 }
 
 #[test]

@@ -1,12 +1,8 @@
-//! What a crawl left out because of a limit. It is stored within the request object of the crawl,
-//! so it is there as long as the crawl is. Decision D222.
+//! What a crawl left out because of a limit. It is stored beside the request of the crawl, as long
+//! as that is. Decision D222.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
-
-/// Its name in a stored request object: no parameter begins with U+001E.
-const NAME: &str = "\u{1e}left_out";
 
 /// What a crawl left out because of a limit.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize, ToSchema)]
@@ -26,35 +22,31 @@ pub struct LeftOut {
     pub reasons: Vec<String>,
 }
 
-/// The part of a stored request object that is read here.
-#[derive(Default, Deserialize)]
-struct Stored {
-    #[serde(default, rename = "\u{1e}left_out")]
-    left_out: LeftOut,
-}
-
 impl LeftOut {
-    /// What the crawl with this stored request object left out.
-    pub fn of(stored: &str) -> Self {
-        let stored: Stored = serde_json::from_str(stored).unwrap_or_default();
-        stored.left_out
+    /// URLs of a text that are not crawled.
+    pub fn of_urls(n: u64) -> Self {
+        let mut left_out = Self::default();
+        add(&mut left_out.urls, n);
+        left_out
     }
 
-    /// A stored request object with what the crawl left out. `None` if it cannot be read.
-    pub fn written_into(&self, stored: &str) -> Option<String> {
-        let mut request: Map<String, Value> = serde_json::from_str(stored).ok()?;
-        self.put(&mut request);
-        Some(Value::Object(request).to_string())
+    /// Reads it as it is stored; nothing was left out if it cannot be read.
+    pub fn read(stored: Option<&str>) -> Self {
+        let read = stored.and_then(|stored| serde_json::from_str(stored).ok());
+        read.unwrap_or_default()
+    }
+
+    /// The JSON object that is stored; `None` if nothing was left out.
+    pub fn written(&self) -> Option<String> {
+        if self.is_empty() {
+            return None;
+        }
+        serde_json::to_string(self).ok()
     }
 
     /// Whether nothing was left out.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
-    }
-
-    /// Counts URLs.
-    pub(crate) fn add_urls(&mut self, n: u64) {
-        add(&mut self.urls, n);
     }
 
     /// Counts pages, with the reason.
@@ -77,23 +69,6 @@ impl LeftOut {
             self.reasons.push(reason.to_owned());
         }
     }
-
-    /// Writes it into a request object that is to be stored, in place of what the caller may have
-    /// sent under its name.
-    pub(crate) fn put(&self, request: &mut Map<String, Value>) {
-        request.remove(NAME);
-        if !self.is_empty()
-            && let Ok(value) = serde_json::to_value(self)
-        {
-            request.insert(NAME.to_owned(), value);
-        }
-    }
-
-    /// Removes it from a stored request object that is to be shown.
-    pub(crate) fn take(request: &mut Map<String, Value>) -> Self {
-        let stored = request.remove(NAME).unwrap_or_default();
-        serde_json::from_value(stored).unwrap_or_default()
-    }
 }
 
 /// Adds to a count; `false` if there is nothing to add.
@@ -111,27 +86,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_stored_in_the_request_and_read_back() {
-        let mut left_out = LeftOut::default();
+    fn it_is_written_and_read_back() {
+        let mut left_out = LeftOut::of_urls(0);
         left_out.add_pages(0, "nothing");
         assert!(left_out.is_empty(), "{left_out:?}");
+        assert_eq!(left_out.written(), None);
         left_out.add_pages(2, "too large");
         left_out.add_contacts(3, "too many");
         left_out.add_contacts(4, "too many");
         let shown = json!({"pages": 2, "contacts": 7, "reasons": ["too large", "too many"]});
         assert_eq!(serde_json::to_value(&left_out).ok(), Some(shown));
-
-        let stored = left_out.written_into("{\"url\":\"a.example\"}");
-        let stored = stored.expect("an object");
-        assert_eq!(LeftOut::of(&stored), left_out);
-        let again = left_out.written_into(&stored);
-        assert_eq!(again.as_ref(), Some(&stored), "a crash may repeat it");
-        let mut request = serde_json::from_str(&stored).expect("an object");
-        assert_eq!(LeftOut::take(&mut request), left_out);
-        assert_eq!(Value::Object(request), json!({"url": "a.example"}));
-
-        assert!(LeftOut::of("{\"url\":\"a.example\"}").is_empty());
-        assert!(LeftOut::of("no object").is_empty());
-        assert_eq!(left_out.written_into("no object"), None);
+        for left_out in [left_out, LeftOut::of_urls(4)] {
+            let written = left_out.written();
+            assert_eq!(LeftOut::read(written.as_deref()), left_out);
+        }
+        for unreadable in [None, Some("no object"), Some("5"), Some("{\"urls\":-1}")] {
+            assert!(LeftOut::read(unreadable).is_empty(), "{unreadable:?}");
+        }
     }
 }

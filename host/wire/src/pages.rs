@@ -11,7 +11,7 @@ use trawl_plan::{
 };
 
 use super::body::objects;
-use super::check::Said;
+use super::check::{Said, Unknown};
 use super::defaults::PlanContext;
 use super::error::RequestError;
 use super::fetch::fetch_plan;
@@ -102,6 +102,11 @@ pub(crate) fn page_plans(
     if let Some(query) = &query {
         let idle = router::without_effect(query, is_own_only, context.catalog);
         said.lacks.extend(idle);
+        let unused = router::unused_credentials(query, context.catalog).into_iter();
+        said.unknown.extend(unused.map(|(name, nearest)| Unknown {
+            path: format!("router.credentials.{name}"),
+            nearest: nearest.map(|name| format!("router.credentials.{name}")),
+        }));
     }
     let router = Arc::new(router::plan(
         query,

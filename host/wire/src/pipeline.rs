@@ -203,14 +203,11 @@ impl Extra {
         if let Some(found) = &self.found {
             // They are ignored, see `read_text`, so the crawl does not wait for them.
             without_credentials(stored);
-            let mut left_out = LeftOut::default();
-            left_out.add_urls(found.n_dropped.into());
-            left_out.put(stored);
             let text = if self.in_background {
                 let urls = text_urls::written(found, TEXT_BYTES_MAX - LISTED.len_utf8());
                 format!("{LISTED}{urls}")
             } else {
-                url_count(found.len(), &left_out)
+                url_count(found.len(), found.n_dropped.into())
             };
             stored.insert(TEXT.to_owned(), text.into());
         }
@@ -223,38 +220,35 @@ pub struct ShownRequest {
     /// Its JSON: without the secrets of its webhook and the marks of those that were left out; a
     /// list of URLs is replaced by their number.
     pub json: String,
-    /// What the crawl left out.
-    pub left_out: LeftOut,
     /// The secrets that it waits for; empty if it waits for none.
     pub missing_secrets: Vec<String>,
 }
 
-/// A stored request object for display.
-pub fn shown_request(stored: &str, pipeline: Option<Pipeline>) -> ShownRequest {
+/// A stored request object for display, with what its crawl left out.
+pub fn shown_request(stored: &str, pipeline: Option<Pipeline>, left_out: &LeftOut) -> ShownRequest {
     let object = serde_json::from_str::<Map<String, Value>>(stored);
     let mut object = object.unwrap_or_default();
     let missing_secrets = missing(&object);
     hide_webhooks(&mut object);
     without_marks(&mut object);
-    let left_out = LeftOut::take(&mut object);
     if pipeline == Some(Pipeline::CrawlText)
         && let Some(Value::String(text)) = object.get_mut(TEXT)
         && text.starts_with(LISTED)
     {
-        *text = url_count(text.lines().count(), &left_out);
+        *text = url_count(text.lines().count(), left_out.urls.unwrap_or_default());
     }
     ShownRequest {
         json: Value::Object(object).to_string(),
-        left_out,
         missing_secrets,
     }
 }
 
-fn url_count(n_urls: usize, left_out: &LeftOut) -> String {
-    match (n_urls, left_out.urls) {
-        (n, Some(n_more)) => format!("{n} of {} URLs", n as u64 + n_more),
-        (1, None) => "1 URL".to_owned(),
-        (n, None) => format!("{n} URLs"),
+/// The number of URLs in place of a text, and of all that it has if some are left out.
+fn url_count(n_urls: usize, n_left_out: u64) -> String {
+    match (n_urls, n_left_out) {
+        (1, 0) => "1 URL".to_owned(),
+        (n, 0) => format!("{n} URLs"),
+        (n, n_more) => format!("{n} of {} URLs", n as u64 + n_more),
     }
 }
 

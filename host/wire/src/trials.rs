@@ -44,6 +44,10 @@ impl Catalog for Trials<'_> {
         self.catalog.names(kind)
     }
 
+    fn own_credentials(&self) -> Vec<(String, String)> {
+        self.catalog.own_credentials()
+    }
+
     fn check_options(&self, kind: PluginKind, name: &str, options: &Value) -> Result<(), String> {
         let text = options.to_string();
         let n_bytes = text.len();
@@ -87,6 +91,10 @@ mod tests {
         }
 
         fn names(&self, _: PluginKind) -> Vec<String> {
+            Vec::new()
+        }
+
+        fn own_credentials(&self) -> Vec<(String, String)> {
             Vec::new()
         }
 

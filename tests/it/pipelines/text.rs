@@ -115,9 +115,16 @@ async fn urls_beyond_the_bound_are_counted_in_a_header_and_in_the_status() {
         .map(|n| format!("https://a.example/{n}\n"))
         .collect();
     let text = format!("{}\n{more}", site.url("/a"));
-    let answer = app.post(TEXT, &[], &body(&text, json!({"limit": 1}))).await;
+    let key = [("idempotency-key", "one")];
+    let limited = body(&text, json!({"limit": 1}));
+    let answer = app.post(TEXT, &key, &limited).await;
     assert_eq!(urls(&answer), [site.url("/a")]);
     assert_eq!(answer.header("x-left-out"), "urls=2");
+    let repeat = app.post(TEXT, &key, &limited).await;
+    assert_eq!(repeat.header("idempotency-replayed"), "true");
+    for name in ["x-left-out", "x-crawl-id"] {
+        assert_eq!(repeat.header(name), answer.header(name), "{name}");
+    }
     let id = answer.header("x-crawl-id").to_owned();
     let shown = app.get(&format!("/crawl/{id}")).await.json();
     assert_eq!(shown["left_out"], json!({"urls": 2}));

@@ -32,7 +32,8 @@ async fn key_plan_parameters_and_slots_are_checked_in_this_order() {
     let wrong = json!({"url": site.url("/page"), "prompt": "x"});
     let mut stranger = (*app).clone();
     stranger.key = "tr_of_nobody".to_owned();
-    check(&stranger, &wrong, 401, r#"{"error":"invalid api key"}"#).await;
+    let unknown = r#"{"error":"invalid api key","hint":"the key is unknown or revoked: check that it is complete, or create another one"}"#;
+    check(&stranger, &wrong, 401, unknown).await;
     let required = r#"{"error":"unlimited_plan_required"}"#;
     check(&app, &wrong, 403, required).await;
 

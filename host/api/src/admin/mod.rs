@@ -7,13 +7,13 @@ mod money;
 mod prices;
 mod seats;
 
-use axum::routing::{MethodRouter, delete, get, post, put};
 use utoipa::OpenApi;
 
 use trawl_control::{Reply, Request};
 
 use crate::Api;
 use crate::http::error::ApiError;
+use crate::http::methods::{Endpoint, delete, get, post, put};
 
 /// Documentation of the endpoints of this folder.
 #[derive(OpenApi)]
@@ -40,7 +40,7 @@ use crate::http::error::ApiError;
 pub(crate) struct Operators;
 
 /// Routes that need the admin key. `{account}` is an identifier or a name.
-pub(crate) fn routes() -> Vec<(&'static str, MethodRouter<Api>)> {
+pub(crate) fn routes() -> Vec<Endpoint> {
     vec![
         (
             "/admin/accounts",

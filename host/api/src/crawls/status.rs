@@ -98,8 +98,8 @@ impl From<CrawlView> for CrawlStatus {
             skipped: progress.urls.skipped,
         });
         let pipeline = Pipeline::named(&record.verb);
-        let shown = trawl_wire::shown_request(&record.request, pipeline);
-        let left_out = shown.left_out;
+        let left_out = LeftOut::read(record.left_out.as_deref());
+        let shown = trawl_wire::shown_request(&record.request, pipeline, &left_out);
         let missing_secrets = match progress.state {
             CrawlState::Parked => shown.missing_secrets,
             _ => Vec::new(),

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use trawl_billing::Account;
 
 use super::concurrency;
-use super::error::ApiError;
+use super::error::{ApiError, KeyRefusal};
 use super::observe::Served;
 use super::rate::RateLimit;
 use crate::Api;
@@ -23,7 +23,7 @@ pub(crate) async fn require_key(
     next: Next,
 ) -> Response {
     let Some((account, limit)) = authenticate(&api, request.headers()) else {
-        return ApiError::Key.into_response();
+        return refused(&api, request.headers(), Opens::Accounts).into_response();
     };
     let id = account.id.as_str();
     tracing::Span::current().record("account", id);
@@ -82,8 +82,36 @@ pub(crate) async fn require_admin(
     if is_admin(&api, request.headers()) {
         next.run(request).await
     } else {
-        ApiError::Key.into_response()
+        refused(&api, request.headers(), Opens::Operator).into_response()
     }
+}
+
+/// Whose key opens an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opens {
+    /// Any account's.
+    Accounts,
+    /// The admin key alone.
+    Operator,
+}
+
+/// The refusal of a request whose key does not open the endpoint. Decision D227.
+pub(crate) fn refused(api: &Api, headers: &HeaderMap, opens: Opens) -> ApiError {
+    let Some(key) = key(headers) else {
+        let header = headers.get(header::AUTHORIZATION);
+        let is_unreadable = header.is_some_and(|header| header.to_str().is_err());
+        return ApiError::Key(if is_unreadable {
+            KeyRefusal::Unknown
+        } else {
+            KeyRefusal::Missing
+        });
+    };
+    let service = &api.service;
+    ApiError::Key(match opens {
+        Opens::Accounts if service.is_admin(key) => KeyRefusal::OfAdmin,
+        Opens::Operator if service.billing().authenticate(key).is_some() => KeyRefusal::OfAccount,
+        Opens::Accounts | Opens::Operator => KeyRefusal::Unknown,
+    })
 }
 
 /// The key of an `Authorization` header, with or without `Bearer`.

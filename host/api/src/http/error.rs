@@ -1,8 +1,11 @@
 //! Error responses: the single conversion from errors to status codes and JSON bodies.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use serde_json::json;
 
 use trawl_billing::{BillingError, FundsError, SubscriptionError};
 use trawl_control::ControlError;
@@ -15,8 +18,8 @@ use trawl_wire::RequestError;
 pub(crate) enum ApiError {
     /// The request is invalid.
     Invalid(String),
-    /// The key is missing or unknown.
-    Key,
+    /// The key does not open the endpoint.
+    Key(KeyRefusal),
     /// The balance does not cover the request.
     Funds(String),
     /// AI endpoints need a subscription that this server does not offer.
@@ -35,8 +38,8 @@ pub(crate) enum ApiError {
     Taken(String),
     /// The account has no such crawl.
     NoCrawl,
-    /// The path does not support this method.
-    Method,
+    /// The path does not support this method; those that it supports, as a list for people.
+    Method(Arc<str>),
     /// The body took too long to arrive.
     SlowBody,
     /// The request conflicts with another one.
@@ -60,15 +63,44 @@ pub(crate) enum ApiError {
     Busy(&'static str),
 }
 
+/// Why a key does not open an endpoint. Decision D227.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyRefusal {
+    /// The request has no key.
+    Missing,
+    /// Nobody has this key.
+    Unknown,
+    /// The admin key, where an account is needed.
+    OfAdmin,
+    /// An account's key, where the admin key is needed.
+    OfAccount,
+}
+
+impl KeyRefusal {
+    /// What to do about it.
+    const fn hint(self) -> &'static str {
+        match self {
+            Self::Missing => "the request has no key: send `Authorization: Bearer KEY`",
+            Self::Unknown => {
+                "the key is unknown or revoked: check that it is complete, or create another one"
+            }
+            Self::OfAdmin => {
+                "this is the admin key, which has no account: send the key of an account"
+            }
+            Self::OfAccount => "this is the key of an account: this endpoint needs the admin key",
+        }
+    }
+}
+
 impl ApiError {
     fn status(&self) -> StatusCode {
         match self {
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
-            Self::Key => StatusCode::UNAUTHORIZED,
+            Self::Key(_) => StatusCode::UNAUTHORIZED,
             Self::Funds(_) | Self::AiSubscription => StatusCode::PAYMENT_REQUIRED,
             Self::PlanRequired | Self::PlanInactive => StatusCode::FORBIDDEN,
             Self::NotFound(_) | Self::NoCrawl | Self::Unknown(_) => StatusCode::NOT_FOUND,
-            Self::Method => StatusCode::METHOD_NOT_ALLOWED,
+            Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
             Self::Conflict(_) | Self::Taken(_) => StatusCode::CONFLICT,
             Self::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
@@ -91,7 +123,7 @@ impl ApiError {
             | Self::AtLimit(reason, _)
             | Self::Storage(reason)
             | Self::Taken(reason) => reason.clone(),
-            Self::Key => "invalid api key".to_owned(),
+            Self::Key(_) => "invalid api key".to_owned(),
             Self::AiSubscription => "ai_subscription_required".to_owned(),
             Self::PlanRequired => "unlimited_plan_required".to_owned(),
             Self::PlanInactive => "unlimited_plan_inactive".to_owned(),
@@ -101,8 +133,8 @@ impl ApiError {
                 format!("no such endpoint, did you mean `{meant}`? /openapi.json lists all")
             }
             Self::NoCrawl => "no crawl has this id, or it ended more than 7 days ago".to_owned(),
-            Self::Method => {
-                "this endpoint does not support this method, see the `Allow` header".to_owned()
+            Self::Method(served) => {
+                format!("this endpoint does not support this method: use {served}")
             }
             Self::SlowBody => {
                 "timed out reading the request body, send it without pauses".to_owned()
@@ -125,13 +157,14 @@ impl ApiError {
             Self::NoSeat(seats, active) => {
                 format!("{{\"error\":\"{text}\",\"seats\":{seats},\"active\":{active}}}")
             }
-            _ => serde_json::json!({ "error": text }).to_string(),
+            Self::Key(refusal) => json!({ "error": text, "hint": refusal.hint() }).to_string(),
+            _ => json!({ "error": text }).to_string(),
         }
     }
 
     fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         match self {
-            Self::Key => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
+            Self::Key(_) => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
             Self::SlowDown(seconds) | Self::AtLimit(_, seconds) => {
                 Some((header::RETRY_AFTER, HeaderValue::from(*seconds)))
             }
@@ -147,7 +180,7 @@ impl ApiError {
             | Self::NoCrawl
             | Self::Unknown(_)
             | Self::Taken(_)
-            | Self::Method
+            | Self::Method(_)
             | Self::SlowBody
             | Self::Conflict(_)
             | Self::TooLarge(_)
@@ -192,7 +225,7 @@ impl From<FundsError> for ApiError {
             | FundsError::AllHeld
             | FundsError::Short(_)
             | FundsError::CeilingReached => Self::Funds(error.to_string()),
-            FundsError::UnknownAccount => Self::Key,
+            FundsError::UnknownAccount => Self::Key(KeyRefusal::Unknown),
             FundsError::Busy => Self::Busy("too many pages are in flight, try again"),
         }
     }
@@ -299,11 +332,6 @@ impl From<SubscriptionError> for ApiError {
             SubscriptionError::Failed(error) => error.into(),
         }
     }
-}
-
-/// The response to a method that the path does not support.
-pub(crate) async fn method_not_allowed() -> ApiError {
-    ApiError::Method
 }
 
 /// The response after a panic in a handler. The panic message may contain anything, so it is

@@ -1,7 +1,8 @@
-//! Idempotency keys: a repeated request gets the stored response of the first one.
+//! Idempotency keys: a repeated request gets the stored response of the first one, with the headers
+//! that its endpoint set. Decision D228.
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
 use tracing::Instrument;
@@ -112,6 +113,7 @@ async fn store(
     let answer = Answer {
         status: parts.status.as_u16(),
         content_type: content_type.unwrap_or_default().to_owned(),
+        headers: stored_headers(&parts.headers),
         body: buffer.clone(),
     };
     let is_complete = buffer.len() <= ANSWER_BYTES_MAX;
@@ -127,16 +129,70 @@ async fn store(
     Ok(Response::from_parts(parts, body))
 }
 
+/// The headers that belong to the response itself. What concerns the request in progress, such as
+/// its id and rate limit, is added to the response later, and to a repeated one again.
+fn stored_headers(headers: &HeaderMap) -> Vec<(String, String)> {
+    let is_own = |name: &HeaderName| ![header::CONTENT_TYPE, header::CONTENT_LENGTH].contains(name);
+    let own = headers.iter().filter(|(name, _)| is_own(name));
+    let text =
+        own.filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
+    text.collect()
+}
+
 fn replay(answer: Answer) -> Response {
     let mut response = answer.body.into_response();
     *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+    let headers = response.headers_mut();
     if let Ok(content_type) = HeaderValue::from_str(&answer.content_type) {
-        response
-            .headers_mut()
-            .insert(header::CONTENT_TYPE, content_type);
+        headers.insert(header::CONTENT_TYPE, content_type);
     }
+    for (name, value) in &answer.headers {
+        let parsed = (HeaderName::try_from(name), HeaderValue::from_str(value));
+        if let (Ok(name), Ok(value)) = parsed {
+            headers.append(name, value);
+        }
+    }
+    headers.insert("idempotency-replayed", HeaderValue::from_static("true"));
     response
-        .headers_mut()
-        .insert("idempotency-replayed", HeaderValue::from_static("true"));
-    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repeated_response_has_the_headers_of_the_first() {
+        let mut first = HeaderMap::new();
+        let fields = [
+            ("content-type", "application/jsonl"),
+            ("content-length", "2"),
+            ("x-crawl-id", "c1, c2"),
+            ("x-left-out", "urls=4"),
+            ("x-ignored-parameters", "a, b"),
+            ("x-parameter-hints", "a=c"),
+            ("link", "one"),
+            ("link", "two"),
+        ];
+        for (name, value) in fields {
+            first.append(name, HeaderValue::from_static(value));
+        }
+        first.append(
+            "x-binary",
+            HeaderValue::from_bytes(b"\xff").expect("a value"),
+        );
+        let headers = stored_headers(&first);
+        assert_eq!(headers.len(), fields.len() - 2);
+        let repeated = replay(Answer {
+            status: 201,
+            content_type: "application/jsonl".to_owned(),
+            headers,
+            body: "[]".into(),
+        });
+        assert_eq!(repeated.status(), 201);
+        let mut expected = first;
+        expected.remove("content-length");
+        expected.remove("x-binary");
+        expected.insert("idempotency-replayed", HeaderValue::from_static("true"));
+        assert_eq!(*repeated.headers(), expected);
+    }
 }

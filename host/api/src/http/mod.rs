@@ -12,6 +12,7 @@ pub(crate) mod format;
 pub(crate) mod headers;
 pub(crate) mod idempotency;
 pub(crate) mod media_type;
+pub(crate) mod methods;
 pub(crate) mod observe;
 pub(crate) mod paging;
 pub(crate) mod params;

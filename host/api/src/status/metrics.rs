@@ -32,7 +32,11 @@ pub(crate) async fn metrics(
 ) -> Result<Response, ApiError> {
     let is_open = api.service.metrics_without_key() && is_local(&request);
     if !is_open && !auth::is_admin(&api, request.headers()) {
-        return Err(ApiError::Key);
+        return Err(auth::refused(
+            &api,
+            request.headers(),
+            auth::Opens::Operator,
+        ));
     }
     record_memory(&api.service.memory());
     let text = trawl_telemetry::metrics_text().ok_or(ApiError::NotImplemented)?;

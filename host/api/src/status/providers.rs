@@ -42,5 +42,6 @@ pub(crate) async fn providers(
         let offered = format.object(&api.service.offered_providers());
         offered.unwrap_or_else(IntoResponse::into_response)
     };
-    auth::answer_account(&api, &headers, uri.path(), of_account).ok_or(ApiError::Key)
+    let answer = auth::answer_account(&api, &headers, uri.path(), of_account);
+    answer.ok_or_else(|| auth::refused(&api, &headers, auth::Opens::Accounts))
 }

@@ -4,7 +4,7 @@ use axum::body::Body;
 use serde_json::{Value, json};
 
 use trawl_model::clock::Timestamp;
-use trawl_store::OutboxRow;
+use trawl_store::{Channel, DeliveryFailure, OutboxRow};
 
 use super::server::TestServer;
 use crate::Service;
@@ -113,6 +113,109 @@ async fn tables_have_only_rows_of_their_account() {
             json!({"data": [], "count": 0}),
             "{table_name}"
         );
+    }
+}
+
+/// Members whose values are times.
+const TIMES: [&str; 12] = [
+    "at",
+    "created",
+    "ended",
+    "due",
+    "last_failed",
+    "last_used",
+    "revoked",
+    "first_seen",
+    "last_seen",
+    "since",
+    "from",
+    "to",
+];
+/// Checks that the times of an answer are RFC 3339, and seconds have one beside them. Returns how
+/// many times there are.
+fn checked_times(path: &str, answer: &Value) -> usize {
+    let object = match answer {
+        Value::Array(items) => return items.iter().map(|item| checked_times(path, item)).sum(),
+        Value::Object(object) => object,
+        _ => return 0,
+    };
+    let time = |name: &str| -> Option<Timestamp> { object.get(name)?.as_str()?.parse().ok() };
+    let mut n_times = 0;
+    for (name, value) in object {
+        n_times += checked_times(path, value);
+        if TIMES.contains(&name.as_str()) && !value.is_null() {
+            let text = value.as_str().unwrap_or_default();
+            assert!(
+                text.contains('T') && text.ends_with('Z'),
+                "{path} {name}: {value}"
+            );
+            assert!(time(name).is_some(), "{path} {name}: {value}");
+            n_times += 1;
+        }
+        // Seconds since 1970.
+        if let Some(beside) = name.strip_suffix("_at").filter(|_| !value.is_null()) {
+            let beside = time(beside).map(Timestamp::unix_seconds);
+            assert!(beside.is_some(), "{path} {name} stands alone");
+            assert_eq!(beside, value.as_i64(), "{path} {name}");
+        }
+    }
+    n_times
+}
+
+#[tokio::test]
+async fn every_time_is_rfc_3339_beside_the_seconds_that_clients_read() {
+    let server = TestServer::new().await;
+    let body =
+        json!({"url": "http://127.0.0.1:1/", "run_in_background": true, "respect_robots": false});
+    let started = server.post("/crawl", body.to_string()).await.json();
+    let crawl = format!("/crawl/{}", started["id"].as_str().unwrap_or_default());
+    for _ in 0..3_000 {
+        if server.get(&crawl).await.json()["state"] == "ended" {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let event = OutboxRow {
+        id: "1".to_owned(),
+        account: test_account(&server),
+        destination: "https://you.example/hook".to_owned(),
+        event: "on_find".to_owned(),
+        body: "{}".to_owned(),
+        created: Timestamp(1),
+        due: Timestamp(2_000),
+        n_attempts: 0,
+        last_failure: None,
+    };
+    let channel = Channel {
+        account: event.account.clone(),
+        destination: event.destination.clone(),
+    };
+    let failure = DeliveryFailure {
+        reason: "it was refused".to_owned(),
+        at: Timestamp(1_000),
+    };
+    let store = server.service.store();
+    store.outbox_push(&[event]).await.expect("stored");
+    let until = (Timestamp(3_000), Timestamp(0));
+    let postponed = store.outbox_postpone(&channel, &[], &failure, until.0, until.1);
+    postponed.await.expect("written");
+    for (path, n_times) in [
+        (crawl.as_str(), 2),
+        ("/account", 2),
+        ("/account/keys", 2),
+        ("/account/statement", 1),
+        ("/data/crawl_logs", 1),
+        ("/data/crawl_state", 2),
+        ("/data/pages", 1),
+        ("/data/webhooks", 3),
+        ("/data/api_keys", 2),
+    ] {
+        let answer = table(&server, path).await;
+        assert!(checked_times(path, &answer) >= n_times, "{path}: {answer}");
+    }
+    let shown = table(&server, &crawl).await;
+    for name in ["created_at", "ended_at"] {
+        assert!(shown[name].is_i64(), "{shown}");
     }
 }
 

@@ -29,7 +29,9 @@ fn check(response: &TestResponse, status: u16, text: &str) {
         error.contains(text) && !error.is_empty(),
         "{error:?} does not contain {text:?}"
     );
-    assert_eq!(json.as_object().map(serde_json::Map::len), Some(1));
+    // A refused key has a hint besides. Decision D227.
+    let n_members = if status == 401 { 2 } else { 1 };
+    assert_eq!(json.as_object().map(serde_json::Map::len), Some(n_members));
 }
 
 fn bare(method: &str, path: &str) -> axum::http::request::Builder {
@@ -71,6 +73,43 @@ async fn every_endpoint_needs_a_key() {
 }
 
 #[tokio::test]
+async fn a_refused_key_has_a_hint_that_says_why_and_what_to_do() {
+    let server = TestServer::new().await;
+    let own = format!("Bearer {}", server.key);
+    let hint = async |path: &str, key: Option<&[u8]>| {
+        let mut request = bare("GET", path);
+        if let Some(key) = key {
+            request = request.header("authorization", key);
+        }
+        let response = server
+            .send(request.body(Body::empty()).expect("a request"))
+            .await;
+        check(&response, 401, "invalid api key");
+        let hint = response.json()["hint"].take();
+        hint.as_str().unwrap_or_default().to_owned()
+    };
+    for path in ["/account", "/providers", "/admin/accounts", "/v1/metrics"] {
+        for none in [None, Some(&b""[..])] {
+            let hint = hint(path, none).await;
+            assert!(hint.ends_with("send `Authorization: Bearer KEY`"), "{hint}");
+        }
+        for wrong in [&b"Bearer tr_wrong"[..], b"Basic eDp5", b"Bearer tr_\xe4"] {
+            let hint = hint(path, Some(wrong)).await;
+            assert!(hint.starts_with("the key is unknown or revoked"), "{hint}");
+        }
+    }
+    let of_admin = hint("/account", Some(b"Bearer tra_admin")).await;
+    assert!(
+        of_admin.contains("send the key of an account"),
+        "{of_admin}"
+    );
+    for path in ["/admin/accounts", "/metrics"] {
+        let of_account = hint(path, Some(own.as_bytes())).await;
+        assert!(of_account.contains("needs the admin key"), "{of_account}");
+    }
+}
+
+#[tokio::test]
 async fn a_key_without_bearer_works_and_the_rate_limit_is_reported() {
     let server = TestServer::new().await;
     let request = bare("GET", "/data/credits").header("authorization", &server.key);
@@ -108,13 +147,37 @@ async fn unknown_paths_and_wrong_methods() {
                 .body(Body::empty())
                 .expect("a request");
             let response = server.send(request).await;
-            check(&response, 405, "see the `Allow` header");
+            check(&response, 405, ": use POST");
             assert_eq!(response.header("allow"), "POST");
         }
     }
     for path in GETS.iter().chain(&["/health", "/openapi.json"]) {
-        check(&server.post(path, "{}").await, 405, "method");
+        check(&server.post(path, "{}").await, 405, ": use GET");
     }
+    for (method, path, served) in [
+        ("PATCH", "/account/keys", "GET or POST"),
+        ("GET", "/account/keys/tr_1", "DELETE"),
+        ("POST", "/v1/crawl/c1", "GET or DELETE"),
+        ("DELETE", "/fetch/a.example/b", "GET or POST"),
+        ("POST", "/account/notices", "PUT"),
+    ] {
+        let request = server.request(method, path).body(Body::empty());
+        let response = server.send(request.expect("a request")).await;
+        check(&response, 405, &format!("method: use {served}"));
+        for method in served.split(" or ") {
+            assert!(response.header("allow").contains(method), "{path}");
+        }
+    }
+    // The table is that of `axum`: what it allows is named, but HEAD, which goes with GET.
+    let request = Request::builder()
+        .method("PATCH")
+        .uri("/admin/accounts")
+        .header("authorization", "Bearer tra_admin");
+    let request = request.body(Body::empty()).expect("a request");
+    let response = server.send(request).await;
+    check(&response, 405, ": use GET or POST");
+    assert_eq!(response.header("allow"), "GET,HEAD,POST");
+    assert_eq!(server.get("/ai/anything").await.status, 402);
 }
 
 #[tokio::test]
@@ -183,23 +246,14 @@ async fn broken_bodies_are_refused() {
     );
     for path in POSTS {
         check(&server.post(path, "").await, 400, "the body is empty");
-        for body in [
-            "{",
-            "nope",
-            "3",
-            "null",
-            "\"x\"",
-            "[3]",
-            "[[]]",
-            "{\"url\":}",
-            "{'url':1}",
-            &deep,
-        ] {
-            check(
-                &server.post(path, body.to_owned()).await,
-                400,
-                "Deserialization error: ",
-            );
+        for body in ["{", "nope", "{\"url\":}", "{'url':1}", &deep] {
+            let response = server.post(path, body.to_owned()).await;
+            check(&response, 400, "the body is not valid JSON: ");
+        }
+        for body in ["3", "null", "\"x\"", "[3]", "[[]]"] {
+            let response = server.post(path, body.to_owned()).await;
+            check(&response, 400, "expected a JSON object");
+            assert!(!response.body.contains("Deserialization"), "{path}");
         }
         check(&server.post(path, vec![0xff, 0xfe]).await, 400, "not UTF-8");
         check(

@@ -133,7 +133,10 @@ async fn parameters_without_effect_are_named_in_a_header() {
             r#"{"url":"a.com","depth":2,"cron":"x","a\r\nb":1,"nothing":null}"#,
         )
         .await;
-    assert_eq!(response.header("x-ignored-parameters"), "depth, cron");
+    assert_eq!(
+        response.header("x-ignored-parameters"),
+        "depth, cron, a%0D%0Ab"
+    );
     assert!(!response.headers.contains_key("x-parameter-hints"));
     let body = r#"{"url":"a.com","cache":{"maxAge":0},"returnFormat":"text"}"#;
     let response = server.post("/scrape", body).await;
@@ -207,6 +210,47 @@ async fn a_repeat_with_an_idempotency_key_runs_once() {
     assert_eq!(send("k2", "/scrape", TWO).await.status, 200);
     assert_eq!(send("", "/scrape", TWO).await.status, 400);
     assert_eq!(send(&"x".repeat(300), "/scrape", TWO).await.status, 400);
+}
+
+#[tokio::test]
+async fn a_repeat_has_the_headers_of_the_first_response() {
+    const NAMES: [&str; 4] = [
+        "content-type",
+        "x-ignored-parameters",
+        "x-parameter-hints",
+        "x-crawl-id",
+    ];
+    let server = TestServer::new().await;
+    // Refused by egress, so no network is needed.
+    let body = r#"{"url":"http://127.0.0.1:9/","limit":1,"respect_robots":false,"returnFormat":"text","cache":{"maxAge":0}}"#;
+    for (path, has_crawl) in [("/scrape", false), ("/crawl", true)] {
+        let send = async || {
+            let request = server
+                .request("POST", path)
+                .header("idempotency-key", path)
+                .header("accept", "application/jsonl");
+            let request = request.body(Body::from(body));
+            server.send(request.expect("a request")).await
+        };
+        let (first, again) = (send().await, send().await);
+        assert_eq!((first.status, &first.body), (again.status, &again.body));
+        let headers = |response: &TestResponse| NAMES.map(|name| response.header(name).to_owned());
+        assert_eq!(headers(&first), headers(&again));
+        let [_, ignored, hints, crawl] = headers(&again);
+        assert!(
+            ignored.contains("returnFormat") && ignored.contains("cache.maxAge"),
+            "{ignored}"
+        );
+        assert!(hints.contains("returnFormat=return_format"), "{hints}");
+        assert_eq!(!crawl.is_empty(), has_crawl);
+        assert_eq!(first.header("idempotency-replayed"), "");
+        assert_eq!(again.header("idempotency-replayed"), "true");
+        assert_ne!(first.header("x-request-id"), again.header("x-request-id"));
+        assert_ne!(
+            first.header("ratelimit-remaining"),
+            again.header("ratelimit-remaining")
+        );
+    }
 }
 
 #[tokio::test]

@@ -105,6 +105,7 @@ async fn a_repeated_request_gets_the_stored_answer() {
     let answer = Answer {
         status: 200,
         content_type: "application/json".to_owned(),
+        headers: vec![("x-crawl-id".to_owned(), "c1".to_owned())],
         body: "[]".into(),
     };
     first.finish(answer.clone()).await.expect("stored");

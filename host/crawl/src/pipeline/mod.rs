@@ -147,7 +147,9 @@ impl Pipelines {
             reasons = left_out.reasons.join("; "),
             "contacts of a crawl are not stored"
         );
-        if let Err(error) = note(pages, &crawl, &left_out).await {
+        if let Some(written) = left_out.written()
+            && let Err(error) = pages.set_crawl_left_out(&crawl.id, &written).await
+        {
             tracing::error!(crawl = crawl.id, error = %error, "could not store what a crawl left out");
         }
     }
@@ -199,19 +201,5 @@ impl Pipelines {
             }
         }
         left_out
-    }
-}
-
-/// Writes what a crawl left out into its record.
-async fn note(
-    pages: &dyn CrawlStore,
-    crawl: &FinishedCrawl,
-    left_out: &LeftOut,
-) -> Result<(), StoreError> {
-    let record = pages.crawl(&crawl.account, &crawl.id).await?;
-    let request = record.and_then(|record| left_out.written_into(&record.request));
-    match request {
-        Some(request) => pages.set_crawl_request(&crawl.id, &request).await,
-        None => Ok(()),
     }
 }

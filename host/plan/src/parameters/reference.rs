@@ -21,7 +21,7 @@ const HEADERS: &str = "
 
 | header | meaning |
 |---|---|
-| `X-Ignored-Parameters` | paths of unknown parameters and of those without effect, separated by commas |
+| `X-Ignored-Parameters` | paths of unknown parameters and of those without effect, separated by commas; `...` at the end if there are more |
 | `X-Parameter-Hints` | for unknown parameters, the known one with the closest name: `webhooks.on_fnd=webhooks.on_find` |
 | `X-Request-Id` | identifies the request, also in the server's log |
 | `X-Crawl-Id` | ids of the crawls that the request started |

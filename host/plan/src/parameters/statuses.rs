@@ -128,8 +128,8 @@ pub(super) const ANSWERS: &[Status] = &[
     ),
     status(
         401,
-        "The key is missing or unknown.",
-        "Send `Authorization: Bearer KEY`.",
+        "The key is missing, unknown, or not of the kind that the endpoint needs.",
+        "Send `Authorization: Bearer KEY`; `hint` says what is wrong.",
     ),
     status(
         402,
@@ -149,7 +149,7 @@ pub(super) const ANSWERS: &[Status] = &[
     status(
         405,
         "The path does not support this method.",
-        "See the header `Allow`.",
+        "Use a method that the error names.",
     ),
     status(
         408,

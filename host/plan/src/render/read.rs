@@ -124,9 +124,11 @@ fn named_step(name: &str, body: &Value) -> Result<Option<Step>, String> {
 
 fn unknown_step(name: &str) -> String {
     let unknown = format!("unknown step `{}`", shown(name));
-    match nearest_name(name, STEPS.iter().map(|kind| kind.name)) {
-        Some(known) => format!("{unknown}, did you mean `{known}`?"),
-        None => unknown,
+    let names: Vec<_> = STEPS.iter().map(|kind| kind.name).collect();
+    let all = names.join(", ");
+    match nearest_name(name, names.into_iter()) {
+        Some(known) => format!("{unknown}, did you mean `{known}`? The steps are {all}"),
+        None => format!("{unknown}, the steps are {all}"),
     }
 }
 

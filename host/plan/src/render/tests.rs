@@ -111,9 +111,11 @@ fn a_wrong_step_is_named() {
         assert_eq!(error.field, "automation_scripts");
         assert_eq!(error.reason, format!("`*`: {reason}"));
     };
+    let all = "Evaluate, Click, ClickAll, ClickPoint, Type, Fill, Wait, WaitFor, WaitForWithTimeout, \
+        WaitForAndClick, WaitForDom, WaitForNavigation, ScrollX, ScrollY, InfiniteScroll, Screenshot";
     check(
         json!([{"Click": "#a"}, {"Fly": 1}]),
-        "step 2: unknown step `Fly`",
+        &format!("step 2: unknown step `Fly`, the steps are {all}"),
     );
     check(
         json!([{"Click": 1}]),
@@ -122,7 +124,7 @@ fn a_wrong_step_is_named() {
     check(json!([7]), "step 1: is neither an object nor a name");
     check(
         json!([{"Clik": "#a"}]),
-        "step 1: unknown step `Clik`, did you mean `Click`?",
+        &format!("step 1: unknown step `Clik`, did you mean `Click`? The steps are {all}"),
     );
     check(
         json!([{"Screenshot": {"full_page": 1}}]),

@@ -30,6 +30,16 @@ impl Catalog for Registry {
         names
     }
 
+    fn own_credentials(&self) -> Vec<(String, String)> {
+        let taken = self.providers().filter_map(|plugin| {
+            let [credential] = plugin.grant().credentials.as_slice() else {
+                return None;
+            };
+            Some((plugin.info().name.clone(), credential.clone()))
+        });
+        taken.collect()
+    }
+
     fn check_options(&self, kind: PluginKind, name: &str, options: &Value) -> Result<(), String> {
         let options_text = options.to_string();
         let key = key(kind, name, &options_text);

@@ -23,6 +23,7 @@ fn crawl(id: &str, created: i64) -> CrawlRecord {
         created: Timestamp(created),
         ended: None,
         counts: CrawlCounts::default(),
+        left_out: None,
     }
 }
 
@@ -128,24 +129,31 @@ pub(crate) async fn only_a_parked_crawl_is_queued_again(store: &dyn CrawlStore) 
     assert_eq!(state().await, Some(CrawlState::Ended));
 }
 
-pub(crate) async fn a_replaced_request_is_counted_with_its_bytes(store: &dyn CrawlStore) {
-    with_crawls(store, &[crawl("a", 10), crawl("b", 20)]).await;
+pub(crate) async fn what_a_crawl_left_out_is_counted_with_its_bytes(store: &dyn CrawlStore) {
+    let with = |id: &str, created: i64, left_out: &str| CrawlRecord {
+        left_out: Some(left_out.to_owned()),
+        ..crawl(id, created)
+    };
+    let (urls, pages) = (r#"{"urls":4}"#, r#"{"pages":2,"reasons":["größer"]}"#);
+    with_crawls(store, &[with("a", 10, urls), crawl("b", 20)]).await;
     let stored = async || {
-        let stored = store.save_crawl_progress("a", &Progress::default()).await;
+        let progress = Progress::default();
+        let stored = store.save_crawl_progress("a", &progress).await;
         stored.expect("the store works")
     };
     let before = stored().await;
-    let request = r#"{"url":"https://example.com","größe":7}"#;
-    let replaced = store.set_crawl_request("a", request).await;
-    replaced.expect("replaced");
-    let n_more = request.len() - crawl("a", 10).request.len();
-    assert_eq!(stored().await - before, n_more as u64);
-    let expected = CrawlRecord {
-        request: request.to_owned(),
-        ..crawl("a", 10)
-    };
-    assert_eq!(found(store, "a").await, Some(expected));
-    assert_eq!(found(store, "b").await, Some(crawl("b", 20)));
+    for (id, n_more) in [("a", pages.len() - urls.len()), ("b", pages.len())] {
+        let earlier = stored().await;
+        // A crash may repeat it.
+        for _ in 0..2 {
+            let set = store.set_crawl_left_out(id, pages).await;
+            set.expect("the store works");
+        }
+        assert_eq!(stored().await - earlier, n_more as u64, "{id}");
+    }
+    assert!(stored().await > before);
+    assert_eq!(found(store, "a").await, Some(with("a", 10, pages)));
+    assert_eq!(found(store, "b").await, Some(with("b", 20, pages)));
 }
 
 pub(crate) async fn the_first_end_of_a_crawl_stays(store: &dyn CrawlStore) {

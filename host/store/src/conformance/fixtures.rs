@@ -53,5 +53,6 @@ pub(crate) fn crawl(id: &str) -> CrawlRecord {
         created: Timestamp(1),
         ended: None,
         counts: CrawlCounts::default(),
+        left_out: None,
     }
 }

@@ -46,6 +46,7 @@ fn answer(len: usize, at: i64) -> StoredAnswer {
         answer: Some(Answer {
             status: 200,
             content_type: "application/json".to_owned(),
+            headers: vec![("x-crawl-id".to_owned(), "c".repeat(len / 10))],
             body: vec![b'x'; len].into(),
         }),
         at: Timestamp(at),

@@ -17,7 +17,7 @@ pub(super) async fn find(
     since: Timestamp,
 ) -> Result<Option<StoredAnswer>, StoreError> {
     let row = sqlx::query(
-        "SELECT body_hash, status, content_type, body, at FROM answers WHERE account = ? AND key = ? AND at >= ?",
+        "SELECT body_hash, status, content_type, headers, body, at FROM answers WHERE account = ? AND key = ? AND at >= ?",
     )
     .bind(key.account.as_str())
     .bind(key.key.as_str())
@@ -46,13 +46,14 @@ pub(super) async fn store(
         .map_err(&failed)?;
     let answer = stored.answer.as_ref();
     sqlx::query(
-        "INSERT INTO answers (account, key, body_hash, status, content_type, body, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO answers (account, key, body_hash, status, content_type, headers, body, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(key.account.as_str())
     .bind(key.key.as_str())
     .bind(&stored.body_hash[..])
     .bind(answer.map(|answer| i64::from(answer.status)))
     .bind(answer.map(|answer| answer.content_type.as_str()))
+    .bind(answer.and_then(written_headers))
     .bind(answer.map(|answer| &answer.body[..]))
     .bind(stored.at.0)
     .execute(&mut *transaction)
@@ -74,6 +75,21 @@ pub(super) async fn expire(
     Ok(done.rows_affected())
 }
 
+/// The headers as the column has them: a JSON array of pairs, `NULL` for none.
+fn written_headers(answer: &Answer) -> Option<String> {
+    let headers = Some(&answer.headers).filter(|headers| !headers.is_empty())?;
+    serde_json::to_string(headers).ok()
+}
+
+fn read_headers(row: &SqliteRow) -> Result<Vec<(String, String)>, StoreError> {
+    match column::<Option<String>>(row, "headers")? {
+        None => Ok(Vec::new()),
+        Some(json) => {
+            serde_json::from_str(&json).map_err(|_| StoreError::Unreadable { what: "headers" })
+        }
+    }
+}
+
 fn stored_answer(row: &SqliteRow) -> Result<StoredAnswer, StoreError> {
     let status: Option<i64> = column(row, "status")?;
     let answer = match status {
@@ -81,6 +97,7 @@ fn stored_answer(row: &SqliteRow) -> Result<StoredAnswer, StoreError> {
         Some(status) => Some(Answer {
             status: u16::try_from(status).map_err(|_| StoreError::Unreadable { what: "status" })?,
             content_type: column(row, "content_type")?,
+            headers: read_headers(row)?,
             body: Bytes::from(column::<Vec<u8>>(row, "body")?),
         }),
     };

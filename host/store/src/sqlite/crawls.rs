@@ -16,7 +16,7 @@ use crate::{
 const WRITING: &str = "write a crawl";
 const READING: &str = "read a crawl";
 const EXPIRING: &str = "delete old crawls";
-/// Bytes of a crawl's row besides its request.
+/// Bytes of a crawl's row besides its request and what it left out.
 const ROW_BYTES: usize = 256;
 /// Rows of each table that one step of an expiry deletes: the write connection is busy for a few
 /// milliseconds.
@@ -58,10 +58,10 @@ impl CrawlStore for SqliteStore {
         })
     }
 
-    fn set_crawl_request<'a>(&'a self, id: &'a str, request: &'a str) -> StoreFuture<'a, ()> {
+    fn set_crawl_left_out<'a>(&'a self, id: &'a str, left_out: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
-            set_request(writer.connection(), id, request).await
+            set_left_out(writer.connection(), id, left_out).await
         })
     }
 
@@ -172,9 +172,10 @@ impl CrawlStore for SqliteStore {
 }
 
 async fn create(connection: &mut SqliteConnection, record: &CrawlRecord) -> Result<(), StoreError> {
+    let texts = record.request.len() + record.left_out.as_ref().map_or(0, String::len);
     sqlx::query(
         "INSERT INTO crawls (id, account, request, verb, terms, needs_secrets, in_background, state, stop, created, ended,
-         n_pages, n_failed, n_bytes, spent, stored_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         n_pages, n_failed, n_bytes, spent, left_out, stored_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(record.id.as_str())
     .bind(record.account.as_str())
@@ -191,7 +192,8 @@ async fn create(connection: &mut SqliteConnection, record: &CrawlRecord) -> Resu
     .bind(signed(record.counts.n_failed))
     .bind(signed(record.counts.n_bytes))
     .bind(record.counts.spent.0)
-    .bind(signed((record.request.len() + ROW_BYTES) as u64))
+    .bind(record.left_out.as_deref())
+    .bind(signed((texts + ROW_BYTES) as u64))
     .execute(connection)
     .await
     .map_err(failed_to(WRITING))
@@ -252,16 +254,16 @@ async fn set_state(
         .map(drop)
 }
 
-async fn set_request(
+async fn set_left_out(
     connection: &mut SqliteConnection,
     id: &str,
-    request: &str,
+    left_out: &str,
 ) -> Result<(), StoreError> {
     sqlx::query(
-        "UPDATE crawls SET request = ?1,
-         stored_bytes = stored_bytes + octet_length(?1) - octet_length(request) WHERE id = ?2",
+        "UPDATE crawls SET left_out = ?1, stored_bytes = stored_bytes + octet_length(?1)
+         - COALESCE(octet_length(left_out), 0) WHERE id = ?2",
     )
-    .bind(request)
+    .bind(left_out)
     .bind(id)
     .execute(connection)
     .await

@@ -36,6 +36,7 @@ pub(super) fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
             n_bytes: count_column(row, "n_bytes")?,
             spent: Nanodollars(column(row, "spent")?),
         },
+        left_out: column(row, "left_out")?,
     })
 }
 

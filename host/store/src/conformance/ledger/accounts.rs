@@ -66,6 +66,10 @@ pub(crate) async fn answers_are_stored_until_they_expire(store: &dyn LedgerStore
         answer: Some(Answer {
             status: 200,
             content_type: "application/json".to_owned(),
+            headers: vec![
+                ("x-crawl-id".to_owned(), "c1".to_owned()),
+                ("x-left-out".to_owned(), "urls=\"4\"".to_owned()),
+            ],
             body: vec![0, 255, 10].into(),
         }),
         at: Timestamp(at),

@@ -15,6 +15,7 @@ const SQLITE_NOTADB: &str = "26";
 /// The migration at index `n` upgrades a database from version `n` to `n + 1`.
 const MIGRATIONS: &[&str] = &[
     VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8,
+    VERSION_9,
 ];
 
 /// Accounts, keys, ledger, answers.
@@ -407,6 +408,38 @@ const VERSION_8: &str = "
 ALTER TABLE outbox_channels ADD COLUMN last_error TEXT;
 ALTER TABLE outbox_channels ADD COLUMN last_failed INTEGER;
 ";
+
+/// Headers of stored answers, and what crawls left out.
+///
+/// Version 8 has the latter within the request object, under the key U+001E `left_out`, which
+/// `serde_json` writes as `\u001eleft_out`. `headers` is a JSON array of pairs, `left_out` a JSON
+/// object. Their bytes count as stored.
+const VERSION_9: &str = r#"
+ALTER TABLE answers ADD COLUMN headers TEXT;
+
+DROP TRIGGER answers_are_counted;
+CREATE TRIGGER answers_are_counted AFTER INSERT ON answers BEGIN
+    UPDATE account_totals SET n_answers = n_answers + 1, answer_bytes = answer_bytes
+        + COALESCE(length(NEW.body), 0) + COALESCE(octet_length(NEW.headers), 0) + 256
+        WHERE account = NEW.account;
+END;
+
+DROP TRIGGER answers_are_discounted;
+CREATE TRIGGER answers_are_discounted AFTER DELETE ON answers BEGIN
+    UPDATE account_totals SET n_answers = n_answers - 1, answer_bytes = answer_bytes
+        - COALESCE(length(OLD.body), 0) - COALESCE(octet_length(OLD.headers), 0) - 256
+        WHERE account = OLD.account;
+END;
+
+ALTER TABLE crawls ADD COLUMN left_out TEXT;
+UPDATE crawls SET left_out = json_extract(request, '$."\u001eleft_out"')
+    WHERE instr(request, '"\u001eleft_out"') > 0
+    AND CASE WHEN json_valid(request) THEN json_type(request, '$."\u001eleft_out"') END = 'object';
+UPDATE crawls SET request = json_remove(request, '$."\u001eleft_out"'),
+    stored_bytes = stored_bytes + octet_length(left_out) - octet_length(request)
+        + octet_length(json_remove(request, '$."\u001eleft_out"'))
+    WHERE left_out IS NOT NULL;
+"#;
 
 /// Refuses a file that a newer version or another program wrote, before anything is written to it.
 pub(super) async fn check(connection: &mut SqliteConnection) -> Result<(), StoreError> {

@@ -30,7 +30,7 @@ async fn a_newer_schema_is_refused_without_changes() {
     let refusal = open(directory.path()).await.expect_err("refused");
     assert_eq!(
         refusal.to_string(),
-        "the database has schema version 99, this program knows versions up to 8: use the newer program that wrote it"
+        "the database has schema version 99, this program knows versions up to 9: use the newer program that wrote it"
     );
 }
 
@@ -209,6 +209,62 @@ async fn events_of_version_7_have_no_failure_yet() {
         postponed.await.expect("written");
         store.close().await;
     }
+}
+
+#[tokio::test]
+async fn what_crawls_of_version_8_left_out_moves_into_its_column() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for tables in [
+        VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8,
+    ] {
+        execute(directory.path(), tables).await.expect("tables");
+    }
+    let rows = r#"PRAGMA user_version = 8; PRAGMA application_id = 0x7472776c;
+        INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0);
+        INSERT INTO answers VALUES ('a', 'k', zeroblob(32), 200, 'text/plain', zeroblob(700), 1);
+        INSERT INTO crawls (number, id, account, request, verb, needs_secrets, in_background, state,
+            created, n_pages, n_failed, n_bytes, spent, stored_bytes) VALUES
+            (1, 'c1', 'a', '{"text":"\u001e1 URL","\u001eleft_out":{"urls":4,"reasons":["größer"]},"n":1.50}',
+                'crawl-text', 0, 1, 'queued', 1, 0, 0, 0, 0, 0),
+            (2, 'c2', 'a', '{"a":"\u001eleft_out"}', 'crawl', 0, 1, 'queued', 2, 0, 0, 0, 0, 0),
+            (3, 'c3', 'a', 'no JSON "\u001eleft_out"', 'crawl', 0, 1, 'queued', 3, 0, 0, 0, 0, 0),
+            (4, 'c4', 'a', '{"\u001eleft_out":"of a caller"}', 'crawl', 0, 1, 'queued', 4, 0, 0, 0, 0, 0);
+        UPDATE crawls SET stored_bytes = octet_length(request) + 256"#;
+    execute(directory.path(), rows).await.expect("rows");
+    let account = crate::AccountId::new("a");
+    let key = crate::AnswerKey {
+        account: account.clone(),
+        key: "k".to_owned(),
+    };
+    for _ in 0..2 {
+        let store = open(directory.path()).await.expect("migrated");
+        let crawls = store.unfinished_crawls().await.expect("crawls");
+        let texts = crawls
+            .iter()
+            .map(|crawl| (crawl.request.as_str(), crawl.left_out.as_deref()));
+        let moved = r#"{"urls":4,"reasons":["größer"]}"#;
+        let expected = [
+            (r#"{"text":"\u001e1 URL","n":1.50}"#, Some(moved)),
+            (r#"{"a":"\u001eleft_out"}"#, None),
+            (r#"no JSON "\u001eleft_out""#, None),
+            (r#"{"\u001eleft_out":"of a caller"}"#, None),
+        ];
+        assert_eq!(texts.collect::<Vec<_>>(), expected);
+        let bytes =
+            expected.map(|(request, left_out)| request.len() + left_out.map_or(0, str::len) + 256);
+        let totals = store.totals(&account).await.expect("totals");
+        assert_eq!(totals.crawl_bytes, bytes.iter().sum::<usize>() as u64);
+        assert_eq!((totals.n_answers, totals.answer_bytes), (1, 956));
+        let answer = store.answer(&key, trawl_model::clock::Timestamp(0)).await;
+        let answer = answer.expect("a search").and_then(|stored| stored.answer);
+        assert_eq!(answer.map(|answer| answer.headers), Some(Vec::new()));
+        store.close().await;
+    }
+    let store = open(directory.path()).await.expect("the same");
+    let expired = store.expire_answers(trawl_model::clock::Timestamp(9)).await;
+    assert_eq!(expired.expect("deleted"), 1);
+    let totals = store.totals(&account).await.expect("totals");
+    assert_eq!((totals.n_answers, totals.answer_bytes), (0, 0));
 }
 
 #[tokio::test]
