@@ -15,6 +15,7 @@ const SQLITE_NOTADB: &str = "26";
 /// The migration at index `n` upgrades a database from version `n` to `n + 1`.
 const MIGRATIONS: &[&str] = &[
     VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8,
+    VERSION_9,
 ];
 
 /// Accounts, keys, ledger, answers.
@@ -406,6 +407,11 @@ END;
 const VERSION_8: &str = "
 ALTER TABLE outbox_channels ADD COLUMN last_error TEXT;
 ALTER TABLE outbox_channels ADD COLUMN last_failed INTEGER;
+";
+
+/// The cause of a page's failure, as a name.
+const VERSION_9: &str = "
+ALTER TABLE crawl_pages ADD COLUMN cause TEXT;
 ";
 
 /// Refuses a file that a newer version or another program wrote, before anything is written to it.
