@@ -131,6 +131,7 @@ async fn a_crawl_of_sitemaps_that_finds_none_says_so() {
         (&entries[0]["url"], &entries[0]["status"]),
         (&json!(seed), &json!(599))
     );
+    assert_eq!(entries[0]["cause"], "no_sitemap");
     let error = entries[0]["error"].as_str().unwrap();
     assert!(error.contains("/sitemap.xml"), "{error}");
     assert_free(&entries[0]);

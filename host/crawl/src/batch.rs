@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 
 use trawl_model::clock::Timestamp;
-use trawl_model::{Nanodollars, UrlRow, UrlState};
+use trawl_model::{Cause, Nanodollars, UrlRow, UrlState};
 use trawl_store::{CrawlCounts, CrawlStore, LogPosition, PageLog, PageRow, Progress, StoreError};
 
 use super::job::Job;
@@ -29,6 +29,7 @@ pub(super) struct Recorded {
     pub(super) n_bytes: u64,
     pub(super) charge: Nanodollars,
     pub(super) at: Timestamp,
+    pub(super) cause: Option<Cause>,
     pub(super) error: Option<String>,
     pub(super) entry: Bytes,
     pub(super) events: Vec<Event>,
@@ -124,6 +125,7 @@ impl Batch {
                     place,
                     at: Some(page.at),
                     cost: page.charge,
+                    cause: page.cause.map(|cause| cause.name().to_owned()),
                     error: page.error,
                 })
                 .collect();

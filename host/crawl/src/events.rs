@@ -62,6 +62,7 @@ impl Events {
             n: u64::from(n),
             url: &outcome.url,
             status: outcome.status,
+            cause: outcome.error.as_ref().map(|failure| failure.cause),
         };
         let mut events = Vec::new();
         if self.plan.on_find {

@@ -9,10 +9,9 @@ use url::Url;
 
 use trawl_billing::{Cap, FundsError};
 use trawl_engine::page::{self, PaidBy, Purse};
-use trawl_model::failure::status;
 use trawl_model::memory::MemoryLease;
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{Charge, Discovered, Nanodollars, PageFailure, SkipReason, StopReason};
+use trawl_model::{Cause, Charge, Discovered, Nanodollars, PageFailure, SkipReason, StopReason};
 use trawl_plan::{FetchPlan, Pace, PagePlan};
 
 use super::batch::Recorded;
@@ -121,8 +120,12 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     }
     if let Some(reason) = refused_redirect {
         purse.void(reason.name());
+        let cause = match reason {
+            SkipReason::Robots => Cause::Robots,
+            _ => Cause::RedirectRefused,
+        };
         let failure = PageFailure::new(
-            status::UNREACHABLE_OR_REFUSED,
+            cause,
             format!(
                 "the page redirects to a URL that this crawl skips: {}",
                 reason.name()
@@ -157,7 +160,7 @@ fn no_sitemap(run: &Run) -> PageFailure {
     } else {
         "sitemap_only: no URL was found in the sitemaps that `sitemap_path` or robots.txt names, or in `/sitemap.xml`"
     };
-    PageFailure::new(status::UNKNOWN, text.to_owned())
+    PageFailure::new(Cause::NoSitemap, text)
 }
 
 /// Skips a page that must not be fetched. Only a seed gets an entry, with the reason. Decision D44.
@@ -168,8 +171,8 @@ async fn refused(lease: FrontierLease, leased: &Leased, reason: SkipReason, fail
     }
     let outcome = PageOutcome {
         url: leased.url.to_string(),
-        status: failure.status,
-        error: Some(failure.message),
+        status: failure.status(),
+        error: Some(failure),
         ..PageOutcome::default()
     };
     lease.complete(&Discovered::default()).await;
@@ -284,7 +287,11 @@ async fn deliver(run: &Run, n: u32, n_bytes: u64, mut outcome: PageOutcome) {
         n_bytes,
         charge,
         at: run.clock.now(),
-        error: outcome.error.as_deref().map(truncated),
+        cause: outcome.error.as_ref().map(|failure| failure.cause),
+        error: outcome
+            .error
+            .as_ref()
+            .map(|failure| truncated(&failure.message)),
         entry: entry.clone(),
         events: events.unwrap_or_default(),
     };

@@ -289,6 +289,7 @@ mod tests {
             n: u64::from(n),
             url: "http://a.example/",
             status: 200,
+            cause: None,
         };
         Recorded {
             n,
@@ -297,6 +298,7 @@ mod tests {
             n_bytes: 1,
             charge: Nanodollars(3),
             at: Timestamp(1),
+            cause: None,
             error: None,
             entry: Bytes::from_static(b"{}"),
             events: vec![Event::find(&record().account, &hook, page, "x".into())],

@@ -22,7 +22,7 @@ pub mod usage;
 pub use analysis::ModelSize;
 pub use content::{AnalystFinding, Content, Fields, Piece};
 pub use crawl::{Discovered, SkipReason, StopReason, UrlRow, UrlState};
-pub use failure::PageFailure;
+pub use failure::{Cause, PageFailure};
 pub use money::Nanodollars;
 pub use page::{FetchedPage, MediaKind};
 pub use plugin::{Catalog, PluginKind};

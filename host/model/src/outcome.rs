@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::memory::MemoryLease;
-use crate::{Charge, Content, Discovered, Fields, Nanodollars};
+use crate::{Charge, Content, Discovered, Fields, Nanodollars, PageFailure};
 
 /// The result of one page, good or failed. A failed page has `error` set and a charge of zero.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +16,7 @@ pub struct PageOutcome {
     /// Content in the requested formats.
     pub content: Content,
     /// Why the page failed; `None` if it succeeded.
-    pub error: Option<String>,
+    pub error: Option<PageFailure>,
     /// Time from start to finish, for every page that was fetched.
     pub elapsed: Option<Duration>,
     /// What was extracted from the page.

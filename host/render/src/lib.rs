@@ -33,8 +33,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use pool::{Pool, TabSlot};
-use trawl_model::failure::status;
-use trawl_model::{FetchedPage, PageFailure};
+use trawl_model::{Cause, FetchedPage, PageFailure};
 use trawl_net::egress::{Egress, ProxyLimits};
 use trawl_net::politeness::Permit;
 use trawl_plan::{FetchPlan, RenderPlan};
@@ -124,7 +123,7 @@ pub enum RenderError {
     Protocol(String),
     /// The page could not be loaded.
     #[error("{1}")]
-    Load(u16, String),
+    Load(Cause, String),
     /// The page did not finish before its deadline.
     #[error("the page did not render within {} s", .0.as_secs())]
     TimedOut(Duration),
@@ -159,23 +158,21 @@ pub enum RenderError {
 impl RenderError {
     /// The failure of the page.
     pub fn failure(&self) -> PageFailure {
-        let code = match self {
-            Self::Load(code, _) => *code,
-            Self::TimedOut(_) => status::TIMED_OUT,
-            Self::Missing
-            | Self::Launch(_)
-            | Self::Busy(_)
-            | Self::Crashed
-            | Self::Protocol(_)
-            | Self::Memory
-            | Self::Screenshot(_)
+        let cause = match self {
+            Self::Load(cause, _) => *cause,
+            Self::TimedOut(_) => Cause::Timeout,
+            Self::Missing => Cause::NoBrowser,
+            Self::Busy(_) => Cause::BrowserBusy,
+            Self::Launch(_) | Self::Crashed | Self::Protocol(_) => Cause::BrowserFailed,
+            Self::Screenshot(_) => Cause::Screenshot,
+            Self::Memory
             | Self::TooMany(..)
             | Self::Oversize(_)
             | Self::DocumentTooLarge(_)
             | Self::FileTooLarge(_)
-            | Self::TooLarge(_) => status::BROWSER_FAILED,
+            | Self::TooLarge(_) => Cause::PageLimit,
         };
-        PageFailure::new(code, self.to_string())
+        PageFailure::new(cause, self.to_string())
     }
 }
 

@@ -3,7 +3,7 @@
 use chromiumoxide::cdp::js_protocol::runtime::ExceptionDetails;
 use url::Url;
 
-use trawl_model::failure::status;
+use trawl_model::Cause;
 
 use super::RenderError;
 use trawl_net::egress::Refusal;
@@ -25,36 +25,42 @@ pub(super) fn refusal(refused: &[Refusal], url: &Url) -> Option<RenderError> {
         .iter()
         .rev()
         .find(|refused| refused.destination == destination)?;
-    Some(RenderError::Load(found.status, found.reason.clone()))
+    Some(RenderError::Load(found.cause, found.reason.clone()))
 }
 
 /// What an error of the browser's network stack means.
 pub(super) fn load_error(error: &str, is_download: bool, wants_screenshot: bool) -> RenderError {
-    let code = match error.trim_start_matches("net::") {
+    let name = error.trim_start_matches("net::");
+    let cause = match name {
         "ERR_ABORTED" if is_download => {
             let text = if wants_screenshot {
                 "the URL is a download, of which no screenshot can be made"
             } else {
                 "the URL is a download, not a page; use `request: \"http\"`"
             };
-            return RenderError::Load(status::BROWSER_FAILED, text.to_owned());
+            return RenderError::Load(Cause::Download, text.to_owned());
         }
-        "ERR_NAME_NOT_RESOLVED" => status::NAME_NOT_RESOLVED,
-        "ERR_CONNECTION_REFUSED" => status::CONNECTION_REFUSED,
-        "ERR_CONNECTION_RESET" => status::RESET,
-        "ERR_TIMED_OUT" | "ERR_CONNECTION_TIMED_OUT" => status::TIMED_OUT,
-        "ERR_TOO_MANY_REDIRECTS" => status::TOO_MANY_REDIRECTS,
+        "ERR_NAME_NOT_RESOLVED" => Cause::Dns,
+        "ERR_CONNECTION_REFUSED" => Cause::ConnectionRefused,
+        "ERR_CONNECTION_RESET" => Cause::ConnectionReset,
+        "ERR_TIMED_OUT" | "ERR_CONNECTION_TIMED_OUT" => Cause::ConnectionTimeout,
+        "ERR_TOO_MANY_REDIRECTS" => Cause::TooManyRedirects,
         "ERR_CONNECTION_CLOSED"
         | "ERR_EMPTY_RESPONSE"
         | "ERR_ABORTED"
-        | "ERR_INVALID_HTTP_RESPONSE" => status::ABORTED,
-        _ => status::UNREACHABLE_OR_REFUSED,
+        | "ERR_INVALID_HTTP_RESPONSE" => Cause::ConnectionClosed,
+        "ERR_INVALID_URL"
+        | "ERR_UNKNOWN_URL_SCHEME"
+        | "ERR_DISALLOWED_URL_SCHEME"
+        | "ERR_UNSAFE_PORT" => Cause::BadUrl,
+        name if name.starts_with("ERR_CERT_") || name.starts_with("ERR_SSL_") => Cause::Tls,
+        _ => Cause::Unreachable,
     };
-    let hint = match error.trim_start_matches("net::") {
+    let hint = match name {
         "ERR_SSL_PROTOCOL_ERROR" => "; write `http://` for a site without TLS",
         _ => "",
     };
-    RenderError::Load(code, format!("the page cannot be loaded: {error}{hint}"))
+    RenderError::Load(cause, format!("the page cannot be loaded: {error}{hint}"))
 }
 
 #[cfg(test)]
@@ -69,5 +75,23 @@ mod tests {
         };
         assert!(text(false).contains("`request: \"http\"`"));
         assert!(text(true).contains("no screenshot") && !text(true).contains("http"));
+    }
+
+    #[test]
+    fn errors_of_the_network_stack_have_their_causes() {
+        let check = |name: &str, expected: Cause, status: u16| {
+            let failure = load_error(&format!("net::{name}"), false, false).failure();
+            assert_eq!(
+                (failure.cause, failure.status()),
+                (expected, status),
+                "{name}"
+            );
+        };
+        check("ERR_NAME_NOT_RESOLVED", Cause::Dns, 525);
+        check("ERR_CERT_DATE_INVALID", Cause::Tls, 526);
+        check("ERR_SSL_PROTOCOL_ERROR", Cause::Tls, 526);
+        check("ERR_UNSAFE_PORT", Cause::BadUrl, 526);
+        check("ERR_ADDRESS_UNREACHABLE", Cause::Unreachable, 526);
+        check("ERR_EMPTY_RESPONSE", Cause::ConnectionClosed, 522);
     }
 }

@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use url::Url;
 
-use trawl_model::failure::status;
+use trawl_model::Cause;
 use trawl_plan::address::without_fragment;
 use trawl_plan::{FetchPlan, RenderPlan};
 
@@ -164,7 +164,7 @@ impl Tab<'_> {
             let refused_redirect = self.watch.state().refused_redirect.clone();
             let refused_redirect = refused_redirect.map(|to| {
                 let reason = format!("the page redirects to `{to}`, which this run may not fetch");
-                RenderError::Load(status::UNREACHABLE_OR_REFUSED, reason)
+                RenderError::Load(Cause::RedirectRefused, reason)
             });
             refused_redirect.or_else(|| refusal(&channel.refused(), url))
         };
@@ -377,13 +377,13 @@ impl Tab<'_> {
         let document = self.watch.state().document();
         let document = document.ok_or_else(|| {
             RenderError::Load(
-                status::TIMED_OUT,
+                Cause::Timeout,
                 "the site did not respond in time".to_owned(),
             )
         })?;
         let not_a_web_page = || {
             RenderError::Load(
-                status::UNREACHABLE_OR_REFUSED,
+                Cause::RedirectRefused,
                 "the page navigated to a URL that is not `http` or `https`".to_owned(),
             )
         };

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 use url::Url;
 
+use trawl_model::Cause;
 use trawl_plan::RedirectGate;
 
 use super::RenderError;
@@ -267,7 +268,7 @@ impl Watch {
                         let text = format!(
                             "the page navigated more than {NAVIGATIONS_MAX} times by itself"
                         );
-                        return Err(RenderError::Load(310, text));
+                        return Err(RenderError::Load(Cause::TooManyRedirects, text));
                     }
                 }
             }

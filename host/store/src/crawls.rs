@@ -200,6 +200,8 @@ pub struct PageRow {
     pub at: Option<Timestamp>,
     /// Cost of the page.
     pub cost: Nanodollars,
+    /// What went wrong, as a name; `None` in rows written before schema version 9.
+    pub cause: Option<String>,
     /// Why it failed.
     pub error: Option<String>,
 }
@@ -235,6 +237,8 @@ pub struct CrawledPage {
     pub url: String,
     /// Status of the entry.
     pub status: u16,
+    /// What went wrong, as a name; `None` in rows written before schema version 9.
+    pub cause: Option<String>,
     /// Why it failed.
     pub error: Option<String>,
     /// Cost of the page.

@@ -40,6 +40,11 @@ pub struct Entry<'a> {
     #[serde(borrow)]
     #[schema(value_type = Option<String>)]
     error: Option<Cow<'a, str>>,
+    /// What went wrong, as a name that stays the same when the text of `error` changes; left out
+    /// when the page did not fail.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "robots")]
+    cause: Option<Cow<'a, str>>,
     /// Milliseconds for the whole page.
     #[serde(skip_serializing_if = "Option::is_none")]
     duration_elasped_ms: Option<u64>,
@@ -102,6 +107,13 @@ enum Part<'a> {
     Json(&'a RawValue),
 }
 
+/// The part of a page's metadata that names parameters without effect.
+#[derive(serde::Deserialize)]
+struct IgnoredOnly {
+    #[serde(default)]
+    ignored: Vec<String>,
+}
+
 /// Appends the entry of a page.
 pub fn write_entry(outcome: &PageOutcome, buffer: &mut Vec<u8>) {
     buffer.reserve(content_bytes(&outcome.content) + FRAME_BYTES);
@@ -116,7 +128,7 @@ pub fn write_entry(outcome: &PageOutcome, buffer: &mut Vec<u8>) {
 
 impl<'a> Entry<'a> {
     fn of(outcome: &'a PageOutcome) -> Self {
-        let fields = &outcome.fields;
+        let (fields, error) = (&outcome.fields, outcome.error.as_ref());
         let found_by = |pipeline: Pipeline| {
             let finding = fields.finding.as_ref();
             finding
@@ -127,7 +139,8 @@ impl<'a> Entry<'a> {
             url: Cow::Borrowed(&outcome.url),
             status: outcome.status,
             content: Part::Content(&outcome.content),
-            error: outcome.error.as_deref().map(Cow::Borrowed),
+            error: error.map(|failure| Cow::Borrowed(failure.message.as_str())),
+            cause: error.map(|failure| Cow::Borrowed(failure.cause.name())),
             duration_elasped_ms: outcome
                 .elapsed
                 .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
@@ -167,6 +180,20 @@ impl<'a> Entry<'a> {
     /// Why the page failed.
     pub fn error(&self) -> Option<&str> {
         self.error.as_deref()
+    }
+
+    /// What went wrong, as a name.
+    pub fn cause(&self) -> Option<&str> {
+        self.cause.as_deref()
+    }
+
+    /// `metadata.ignored` of an entry that was read: the parameters that had no effect on the page.
+    pub fn ignored(&self) -> Vec<String> {
+        let Some(Part::Json(metadata)) = &self.metadata else {
+            return Vec::new();
+        };
+        let read = serde_json::from_str::<IgnoredOnly>(metadata.get());
+        read.map(|metadata| metadata.ignored).unwrap_or_default()
     }
 
     /// The JSON of the analyst's finding in an entry that was read.
@@ -250,7 +277,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use trawl_model::{AnalystFinding, Charge, Fields, Nanodollars};
+    use trawl_model::{AnalystFinding, Cause, Charge, Fields, Nanodollars, PageFailure};
 
     fn entry(outcome: &PageOutcome) -> Value {
         let mut buffer = Vec::new();
@@ -318,7 +345,7 @@ mod tests {
                     Piece::Chunks(vec!["a".to_owned(), "b".to_owned()]),
                 ),
             ]),
-            error: Some("timed out".to_owned()),
+            error: Some(PageFailure::new(Cause::Timeout, "timed out")),
             elapsed: Some(Duration::from_micros(1_999)),
             fields: Fields {
                 links: Some(json!(["https://a.com/"])),
@@ -341,6 +368,7 @@ mod tests {
             json!({"raw": "x", "bytes": [0, 255], "text": ["a", "b"]})
         );
         assert_eq!(json["error"], "timed out");
+        assert_eq!(json["cause"], "timeout");
         assert_eq!(json["duration_elasped_ms"], 1);
         assert_eq!(json["links"], json!(["https://a.com/"]));
         assert_eq!(json["metadata"], json!({"title": "t"}));
@@ -371,7 +399,8 @@ mod tests {
         write_entry(&outcome, &mut written);
         let entry = Entry::read(&written).expect("an entry");
         assert_eq!((entry.url(), entry.status()), ("https://a.com/?\u{1}", 203));
-        assert_eq!(entry.error(), None);
+        assert_eq!((entry.error(), entry.cause()), (None, None));
+        assert!(entry.ignored().is_empty());
         assert_eq!(entry.finding().map(RawValue::get), Some("{\"labels\":[]}"));
         let again = serde_json::to_vec(&entry).expect("JSON");
         assert_eq!(again, written);

@@ -145,7 +145,7 @@ fn one_bad_url_fails_alone() {
     let plan = plan_of(r#"{"url":"https://a.com,file:///etc/passwd"}"#).expect("a good request");
     assert!(plan.pages[0].is_ok());
     let refused = plan.pages[1].as_ref().expect_err("a refused scheme");
-    assert_eq!(refused.failure.status, 526);
+    assert_eq!(refused.failure.status(), 526);
     assert_eq!(refused.requested, "file:///etc/passwd");
 }
 

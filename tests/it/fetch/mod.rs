@@ -64,7 +64,7 @@ impl Run {
             Ok(fetched) => panic!("{url} was fetched with status {}", fetched.page.status),
             Err(error) => {
                 let failure = error.failure();
-                (failure.status, failure.message)
+                (failure.status(), failure.message)
             }
         }
     }

@@ -95,7 +95,37 @@ async fn answers_are_one_object() {
         (&json!([]), &json!(404))
     );
     assert!(answer["error"].is_string(), "{answer}");
+    assert_eq!(answer["cause"], "http_status", "{answer}");
     assert_eq!(total(&answer["cost"]), 0);
+}
+
+#[tokio::test]
+async fn what_had_no_effect_on_a_page_is_named_once_in_the_joined_answer() {
+    let site = site().await;
+    let qa = analyst_with("qa", &json!({"pairs": []}), &json!({"content": []}));
+    let links = analyst_with(
+        "filter_links",
+        &json!({"links": []}),
+        &json!({"relevant_urls": []}),
+    );
+    let app = TestApp::of(world(&[&qa, &links])).await;
+    // Plain HTTP serves the pages, so no browser has use for a window.
+    let more = json!({"request": "smart", "prompt": "hours", "limit": 2, "viewport": {"width": 900, "height": 700}});
+    for path in [QA, LINKS] {
+        let answer = app.post(path, &[], &request(&site, more.clone())).await;
+        assert!(!answer.header("x-ignored-parameters").contains("viewport"));
+        let answer = answer.json();
+        assert_eq!(
+            answer["metadata"],
+            json!({"ignored": ["viewport"]}),
+            "{answer}"
+        );
+    }
+    let answer = app
+        .post(QA, &[], &request(&site, json!({"prompt": "hours"})))
+        .await;
+    assert!(answer.json().get("metadata").is_none());
+    app.assert_settled().await;
 }
 
 #[tokio::test]

@@ -142,6 +142,14 @@ async fn one_page_is_fetched_with_any_method() {
         (&json!("POST"), &json!("a=1"))
     );
     assert!(!output.contains(GOOD_KEY));
+    // All of the reply: its size, headers and cookies, and what it cost.
+    let bytes = entry["content"].as_str().unwrap().len();
+    assert_eq!(entry["metadata"]["file_size"], bytes, "{entry}");
+    assert!(
+        entry["headers"].is_object() && entry["cookies"].is_object(),
+        "{entry}"
+    );
+    assert!(entry["costs"]["vendor"]["vendor_cost"].as_f64().unwrap() > 0.0);
     let asked = &vendors.asked("provider_2")[0];
     assert_eq!(
         asked.header("content-type"),

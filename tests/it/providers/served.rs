@@ -103,6 +103,28 @@ async fn each_provider_reports_rejected_keys_and_missing_credit() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawls_delay_holds_for_pages_of_a_provider() {
+    let stage = Stage::without_credentials().await;
+    let seeds = ["/page", "/page?2", "/page?3"].map(|path| format!("http://shop.example{path}"));
+    let body = json!({"url": seeds.join(","), "request": "http", "depth": 0, "delay": 700, "respect_robots": false,
+        "router": first("provider_2", GOOD_KEY)});
+    let started = std::time::Instant::now();
+    let answer = stage.app.post("/crawl", &[], &body).await;
+    assert_eq!(answer.status, 200);
+    let entries = answer.json();
+    let entries = entries.as_array().unwrap();
+    assert_eq!(entries.len(), 3, "{entries:?}");
+    for entry in entries {
+        assert_eq!(
+            entry["costs"]["vendor"]["provider"], "provider_2",
+            "{entry}"
+        );
+    }
+    assert!(started.elapsed() >= std::time::Duration::from_millis(1_400));
+    stage.assert_used(&["provider_2"; 3]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_response_above_the_limit_is_a_failure() {
     let stage = stage().await;
     for number in [2, 4, 7, 10] {

@@ -42,6 +42,45 @@ async fn each_kind_of_failure_has_its_status() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn failures_that_share_a_status_have_causes_of_their_own() {
+    let (app, site) = world().await;
+    site.put("/robots.txt", "text/plain", "User-agent: *\nDisallow: /no");
+    let obeying = json!(true);
+    for (url, respect_robots, status, cause) in [
+        ("ftp://127.0.0.1/x".to_owned(), &json!(null), 526, "bad_url"),
+        (
+            "http://10.1.2.3/".to_owned(),
+            &json!(null),
+            526,
+            "private_address",
+        ),
+        (site.url("/no"), &obeying, 526, "robots"),
+        (site.url("/to?/no"), &obeying, 526, "redirect_refused"),
+        (
+            site.url("/page").replace("http:", "https:"),
+            &json!(null),
+            526,
+            "tls",
+        ),
+        (site.url("/loop"), &json!(null), 310, "too_many_redirects"),
+        (site.url("/status/404"), &json!(null), 404, "http_status"),
+    ] {
+        let body = json!({"url": url, "request": "http", "respect_robots": respect_robots});
+        let entry = app.page(body).await;
+        assert_eq!(
+            (&entry["status"], &entry["cause"]),
+            (&json!(status), &json!(cause)),
+            "{url}: {entry}"
+        );
+    }
+    let fine = app
+        .fine(json!({"url": site.url("/page"), "request": "http"}))
+        .await;
+    assert!(fine.get("cause").is_none(), "{fine}");
+    app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_slow_page_ends_at_its_timeout() {
     let (app, site) = world().await;
     for path in ["/silent", "/drip"] {

@@ -39,6 +39,9 @@ pub(crate) struct CrawlLog {
     status: u16,
     /// Why it failed; null if it succeeded.
     error: Option<String>,
+    /// What went wrong, as the `cause` of its entry; null if it succeeded, and for pages stored
+    /// before causes were recorded.
+    cause: Option<String>,
     /// Its cost in dollars.
     total_cost: f64,
     /// When it finished; null for pages stored before times were recorded.
@@ -53,6 +56,7 @@ impl From<CrawledPage> for CrawlLog {
             url: page.url,
             status: page.status,
             error: page.error,
+            cause: page.cause,
             total_cost: dollars(page.cost),
             at: page.at.map(|at| at.to_string()),
         }
@@ -66,6 +70,9 @@ pub(crate) struct StoredPage {
     url: String,
     /// Status of its entry.
     status: u16,
+    /// What went wrong, as the `cause` of its entry; null if it succeeded, and for pages stored
+    /// before causes were recorded.
+    cause: Option<String>,
     /// Id of its crawl.
     crawl_id: String,
     /// Its number in the order in which pages finished; a `cursor` one lower makes `GET
@@ -80,6 +87,7 @@ impl From<CrawledPage> for StoredPage {
         Self {
             url: page.url,
             status: page.status,
+            cause: page.cause,
             crawl_id: page.crawl,
             seq: page.seq,
             at: page.at.map(|at| at.to_string()),

@@ -38,7 +38,7 @@ const TABLES: [&str; 6] = [
     params(("table" = String, Path, description = "`crawl_logs`, `crawl_state`, `pages`, `webhooks` or `api_keys`", example = "crawl_state"), Paging, Cursor),
     responses(
         (status = 200, description = "A page of the table", body = Page<Row>, example = json!({"data": [{
-            "crawl_id": "0a1b2c3d4e5f60718293a4b5c6d7e8f9", "seq": 1, "url": "https://example.com/", "status": 200, "error": null,
+            "crawl_id": "0a1b2c3d4e5f60718293a4b5c6d7e8f9", "seq": 1, "url": "https://example.com/", "status": 200, "error": null, "cause": null,
             "total_cost": 0.000001256, "at": "2026-01-31T10:20:30.000Z"}], "count": 1})),
         (status = 400, description = "`limit` or `page` is not a positive integer, `cursor` is not that of a page, or `page` is beyond the \
             first 100,000 rows",

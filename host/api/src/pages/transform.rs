@@ -56,6 +56,9 @@ pub(crate) struct Transformed<'a> {
     costs: &'a Costs,
     /// Error of the first page that failed; null if none failed.
     error: Option<&'a str>,
+    /// What went wrong with that page, as a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<&'static str>,
     /// Always 200.
     status: u16,
 }
@@ -91,6 +94,7 @@ async fn transform_pages(request: ApiRequest) -> Result<Response, ApiError> {
     let ignored = std::mem::take(&mut plan.ignored);
     let outcomes = run.transform(plan).await?;
     let costs = Costs::new(&total_charge(&outcomes), None);
+    let failure = outcomes.iter().find_map(|outcome| outcome.error.as_ref());
     let answer = Transformed {
         content: outcomes
             .iter()
@@ -103,7 +107,8 @@ async fn transform_pages(request: ApiRequest) -> Result<Response, ApiError> {
         extracted: column(&outcomes, |fields| fields.extracted.as_ref()),
         cost: &costs,
         costs: &costs,
-        error: outcomes.iter().find_map(|outcome| outcome.error.as_deref()),
+        error: failure.map(|failure| failure.message.as_str()),
+        cause: failure.map(|failure| failure.cause.name()),
         status: 200,
     };
     let mut response = request.format.object(&answer)?;

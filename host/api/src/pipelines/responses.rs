@@ -25,6 +25,9 @@ pub(super) struct QaAnswer {
     cost: Costs,
     /// Why there is no result, if every page failed; otherwise null.
     error: Option<String>,
+    /// What went wrong, as a name; left out if there is a result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<String>,
     /// 200, or the status of the first page if every page failed.
     status: u16,
     /// The seed URL as requested.
@@ -35,6 +38,9 @@ pub(super) struct QaAnswer {
     /// Pages whose findings exceeded the limit and are not included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pages_left_out: Option<u64>,
+    /// Parameters without effect on some page; left out if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<JoinedMetadata>,
 }
 
 impl From<&PipelineResult> for QaAnswer {
@@ -44,11 +50,13 @@ impl From<&PipelineResult> for QaAnswer {
         Self {
             content: pairs.cloned().unwrap_or_else(|| json!([])),
             cost: Costs::new(&result.charge, None),
-            error: result.failure.clone().map(|(_, error)| error),
+            error: result.failure.as_ref().map(|failure| failure.error.clone()),
+            cause: cause(result),
             status: result.status(),
             url: result.url.clone(),
             model: result.model.clone().map(ModelView::from),
             pages_left_out: result.pages_left_out,
+            metadata: JoinedMetadata::of(result),
         }
     }
 }
@@ -70,6 +78,9 @@ pub(super) struct LinksAnswer {
     cost: Costs,
     /// Why there is no result, if every page failed; otherwise empty.
     error: String,
+    /// What went wrong, as a name; left out if there is a result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<String>,
     /// 200, or the status of the first page if every page failed.
     status: u16,
     /// Whether the configured model was used, and if not, why.
@@ -78,6 +89,9 @@ pub(super) struct LinksAnswer {
     /// Pages whose findings exceeded the limit and are not included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pages_left_out: Option<u64>,
+    /// Parameters without effect on some page; left out if there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<JoinedMetadata>,
 }
 
 impl From<&PipelineResult> for LinksAnswer {
@@ -88,15 +102,37 @@ impl From<&PipelineResult> for LinksAnswer {
         }
         // It has a key of its own beside the content.
         links.remove("model");
-        let error = result.failure.clone().map(|(_, error)| error);
+        let error = result.failure.as_ref().map(|failure| failure.error.clone());
         Self {
             content: vec![Value::Object(links)],
             cost: Costs::new(&result.charge, None),
             error: error.unwrap_or_default(),
+            cause: cause(result),
             status: result.status(),
             model: result.model.clone().map(ModelView::from),
             pages_left_out: result.pages_left_out,
+            metadata: JoinedMetadata::of(result),
         }
+    }
+}
+
+fn cause(result: &PipelineResult) -> Option<String> {
+    result.failure.as_ref()?.cause.clone()
+}
+
+/// What the pages of a joined answer say of themselves.
+#[derive(Serialize, ToSchema)]
+#[schema(as = JoinedMetadata, example = json!({"ignored": ["viewport"]}))]
+struct JoinedMetadata {
+    /// `metadata.ignored` of all pages, each name once.
+    ignored: Vec<String>,
+}
+
+impl JoinedMetadata {
+    /// `None` if there is nothing to say.
+    fn of(result: &PipelineResult) -> Option<Self> {
+        let ignored = result.ignored_by_pages.clone();
+        (!ignored.is_empty()).then_some(Self { ignored })
     }
 }
 

@@ -7,9 +7,8 @@ use serde_json::{Map, Value};
 
 use trawl_billing::AccountId;
 use trawl_crawl::CrawlHandle;
-use trawl_crawl::pipeline::{Gathered, ModelUse};
-use trawl_model::failure::status;
-use trawl_model::{Charge, StopReason};
+use trawl_crawl::pipeline::{FirstFailure, Gathered, ModelUse};
+use trawl_model::{Cause, Charge, StopReason};
 use trawl_plan::{AnalystChoice, Ignored, Pipeline};
 use trawl_plugins::Registry;
 use trawl_wire::Verb;
@@ -28,8 +27,10 @@ pub(super) struct PipelineResult {
     pub(super) joined: Map<String, Value>,
     /// The charge of the crawl.
     pub(super) charge: Charge,
-    /// Status and error, if every page failed or the findings could not be joined.
-    pub(super) failure: Option<(u16, String)>,
+    /// Set if every page failed or the findings could not be joined.
+    pub(super) failure: Option<FirstFailure>,
+    /// Parameters that had no effect on a page, each once.
+    pub(super) ignored_by_pages: Vec<String>,
     /// Use of the configured model.
     pub(super) model: Option<ModelUse>,
     /// Pages whose findings exceeded the limit.
@@ -58,6 +59,7 @@ impl PipelineResult {
             joined: Map::new(),
             charge: Charge::default(),
             failure: gathered.failure.take().filter(|_| gathered.n_pages == 0),
+            ignored_by_pages: std::mem::take(&mut gathered.ignored).into_iter().collect(),
             model: gathered.model.take(),
             pages_left_out: Some(gathered.n_left_out).filter(|n| *n > 0),
             crawl_ids,
@@ -68,7 +70,7 @@ impl PipelineResult {
             // The stream of entries ends only after the end of the crawl is stored.
             let stop = service.crawls().show(&account, id).await?.progress.stop;
             let reason = no_pages_reason(stop.unwrap_or(StopReason::Failed));
-            result.failure = Some((status::UNKNOWN, reason.to_owned()));
+            result.failure = Some(failed(Cause::NoPages, reason));
         }
         for id in &result.crawl_ids {
             let charge = service.billing().run_charge(id).await;
@@ -101,19 +103,28 @@ impl PipelineResult {
         {
             Ok(Value::Object(joined)) => self.joined = joined,
             Ok(_) => {}
-            Err(reason) => self.failure = Some((status::UNKNOWN, reason)),
+            Err(failure) => self.failure = Some(failed(failure.cause, &failure.message)),
         }
     }
 
     /// Status of the response object.
     pub(super) fn status(&self) -> u16 {
-        self.failure.as_ref().map_or(200, |(status, _)| *status)
+        self.failure.as_ref().map_or(200, |failure| failure.status)
     }
 
     /// Sets the headers that report the crawls and the ignored parameters.
     pub(super) fn set_headers(&self, response: &mut Response) {
         headers::set_crawl_ids(response, &self.crawl_ids);
         headers::set_ignored_parameters(response, &self.ignored);
+    }
+}
+
+/// A failure that no page's entry has.
+fn failed(cause: Cause, error: &str) -> FirstFailure {
+    FirstFailure {
+        status: cause.status(),
+        cause: Some(cause.name().to_owned()),
+        error: error.to_owned(),
     }
 }
 

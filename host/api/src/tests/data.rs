@@ -57,6 +57,7 @@ async fn tables_have_only_rows_of_their_account() {
         (&log["status"], &log["crawl_id"]),
         (&json!(526), &crawls["data"][1]["crawl_id"])
     );
+    assert_eq!(log["cause"], "private_address");
     assert!(log["error"].as_str().is_some_and(|error| !error.is_empty()) && log["at"].is_string());
     let pages = table(&server, "/data/pages").await;
     assert_eq!(
@@ -64,6 +65,7 @@ async fn tables_have_only_rows_of_their_account() {
         (&json!(1), &crawls["data"][0]["crawl_id"])
     );
     assert_eq!(pages["data"][0].get("content"), None);
+    assert_eq!(pages["data"][0]["cause"], "private_address");
 
     let billing = server.service.billing();
     let created = billing

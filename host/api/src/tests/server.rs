@@ -485,8 +485,8 @@ fn outcome(plan: &Result<PagePlan, RefusedPage>) -> PageOutcome {
         },
         Err(refused) => PageOutcome {
             url: refused.requested.clone(),
-            status: refused.failure.status,
-            error: Some(refused.failure.message.clone()),
+            status: refused.failure.status(),
+            error: Some(refused.failure.clone()),
             ..PageOutcome::default()
         },
     }

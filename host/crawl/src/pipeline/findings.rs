@@ -1,6 +1,7 @@
 //! The findings of an analyst on the pages of a crawl, gathered from their entries up to a size
 //! limit.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -29,10 +30,23 @@ pub struct Gathered {
     pub n_left_out: u64,
     /// Pages that did not fail.
     pub n_pages: u64,
-    /// Status and error of the first page that failed.
-    pub failure: Option<(u16, String)>,
+    /// The first page that failed.
+    pub failure: Option<FirstFailure>,
+    /// Parameters that had no effect on a page, each once. Decision D232.
+    pub ignored: BTreeSet<String>,
     /// Whether the model was used; `None` when none is configured.
     pub model: Option<ModelUse>,
+}
+
+/// The failure of a page, as its entry has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstFailure {
+    /// Status of the entry.
+    pub status: u16,
+    /// What went wrong, as a name; `None` in entries of earlier versions.
+    pub cause: Option<String>,
+    /// Why it failed.
+    pub error: String,
 }
 
 /// Whether a model was used for a crawl's pages.
@@ -84,11 +98,15 @@ impl Gathered {
             }
         };
         if let Some(error) = entry.error() {
-            self.failure
-                .get_or_insert_with(|| (entry.status(), error.to_owned()));
+            self.failure.get_or_insert_with(|| FirstFailure {
+                status: entry.status(),
+                cause: entry.cause().map(str::to_owned),
+                error: error.to_owned(),
+            });
             return;
         }
         self.n_pages += 1;
+        self.ignored.extend(entry.ignored());
         let Some(finding) = entry.finding() else {
             return;
         };
@@ -168,7 +186,7 @@ mod tests {
     }
 
     fn failed(status: u16, error: &str) -> Vec<u8> {
-        json!({"url": "u", "status": status, "content": "", "error": error, "costs": costs()})
+        json!({"url": "u", "status": status, "content": "", "error": error, "cause": "http_status", "costs": costs()})
             .to_string()
             .into_bytes()
     }
@@ -195,12 +213,33 @@ mod tests {
         };
         assert_eq!(gathered.model, Some(model));
         assert_eq!((gathered.n_pages, gathered.n_left_out), (4, 0));
-        assert_eq!(gathered.failure, Some((404, "gone".to_owned())));
+        let failure = FirstFailure {
+            status: 404,
+            cause: Some("http_status".to_owned()),
+            error: "gone".to_owned(),
+        };
+        assert_eq!(gathered.failure, Some(failure));
         let findings = gathered.take();
         assert_eq!(findings.len(), 4);
         assert_eq!(findings[0].url, "https://a.example/1?\u{1}");
         assert_eq!(findings[0].value, "{\"pairs\":[]}");
         assert!(gathered.is_empty());
+    }
+
+    #[test]
+    fn parameters_without_effect_are_named_once() {
+        let page = |ignored: serde_json::Value| {
+            let mut page =
+                json!({"url": "u", "status": 200, "content": "", "error": null, "costs": costs()});
+            page["metadata"] = json!({"title": "t", "ignored": ignored});
+            page.to_string().into_bytes()
+        };
+        let mut gathered = Gathered::default();
+        gathered.add(&page(json!(["viewport", "wait_for.dom"])));
+        gathered.add(&page(json!(["viewport", "cache.allow_stale"])));
+        gathered.add(&failed(404, "gone"));
+        let names: Vec<_> = gathered.ignored.iter().map(String::as_str).collect();
+        assert_eq!(names, ["cache.allow_stale", "viewport", "wait_for.dom"]);
     }
 
     #[test]

@@ -16,6 +16,7 @@ use serde_json::Value;
 use trawl_engine::extract::Analysis;
 use trawl_engine::page::PageEngine;
 use trawl_model::clock::Clock;
+use trawl_model::{Cause, PageFailure};
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plan::{AnalystChoice, Pipeline};
 use trawl_plugins::{Finding, Registry};
@@ -25,7 +26,7 @@ use trawl_store::{
 use trawl_wire::LeftOut;
 
 pub use contacts::domain_of;
-pub use findings::{FINDINGS_BYTES_MAX, Gathered, ModelUse};
+pub use findings::{FINDINGS_BYTES_MAX, FirstFailure, Gathered, ModelUse};
 
 /// How long a join of findings may take.
 const JOIN_TIME_MAX: Duration = Duration::from_secs(60);
@@ -70,14 +71,14 @@ impl Pipelines {
     /// of the findings.
     ///
     /// # Errors
-    /// A text for the caller: the analyst failed.
+    /// The analyst failed.
     pub async fn join(
         &self,
         account: &AccountId,
         registry: Arc<Registry>,
         choice: &AnalystChoice,
         gathered: &mut Gathered,
-    ) -> Result<Value, String> {
+    ) -> Result<Value, PageFailure> {
         self.join_findings(account, registry, choice, gathered.take())
             .await
     }
@@ -88,7 +89,7 @@ impl Pipelines {
         registry: Arc<Registry>,
         choice: &AnalystChoice,
         findings: Vec<Finding>,
-    ) -> Result<Value, String> {
+    ) -> Result<Value, PageFailure> {
         let choice = AnalystChoice {
             model: None,
             ..choice.clone()
@@ -98,10 +99,11 @@ impl Pipelines {
         match joining.await.0 {
             Ok(Analysis::Done(value)) => Ok(value),
             // The plugin host refuses questions when there is no model.
-            Ok(Analysis::Ask(_)) => {
-                Err("the analyst has questions for a model, but joins use none".to_owned())
-            }
-            Err(failure) => Err(failure.message),
+            Ok(Analysis::Ask(_)) => Err(PageFailure::new(
+                Cause::PluginFailed,
+                "the analyst has questions for a model, but joins use none",
+            )),
+            Err(failure) => Err(failure),
         }
     }
 
@@ -181,8 +183,8 @@ impl Pipelines {
             let joined = self.join_findings(&crawl.account, registry, choice, part);
             let joined = match joined.await {
                 Ok(joined) => joined,
-                Err(reason) => {
-                    left_out.add_pages(n_pages, &reason);
+                Err(failure) => {
+                    left_out.add_pages(n_pages, &failure.message);
                     continue;
                 }
             };

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
+use trawl_model::{Cause, Nanodollars};
 use trawl_plan::address::Receiver;
 use trawl_store::{AccountId, OutboxRow};
 
@@ -52,6 +52,8 @@ pub struct FoundPage<'a> {
     pub url: &'a str,
     /// Its HTTP status.
     pub status: u16,
+    /// What went wrong with it, if it failed.
+    pub cause: Option<Cause>,
 }
 
 impl EventKind {
@@ -205,8 +207,11 @@ impl FoundPage<'_> {
         kind: EventKind,
         account: &AccountId,
         destination: &Receiver,
-        body: Value,
+        mut body: Value,
     ) -> Event {
+        if let Some(cause) = self.cause {
+            body["cause"] = cause.name().into();
+        }
         Event {
             id: format!("{}:{}:{}", self.crawl_id, self.n, kind.name()),
             account: account.clone(),
@@ -277,6 +282,7 @@ mod tests {
         n: 7,
         url: "https://a.example:8443/b/c?d#e",
         status: 200,
+        cause: None,
     };
 
     fn row(event: Event) -> (String, Value) {
@@ -304,6 +310,21 @@ mod tests {
         assert_eq!(id, "c1:7:on_find_metadata");
         assert_eq!(body["headers"], json!({"server": "x"}));
         assert_eq!(body.get("content"), None);
+    }
+
+    #[test]
+    fn the_event_of_a_page_that_failed_names_the_cause() {
+        let (account, hook) = account_and_hook();
+        let page = FoundPage {
+            status: 526,
+            cause: Some(Cause::Robots),
+            ..PAGE
+        };
+        let (_, body) = row(Event::find_metadata(&account, &hook, page, &[]));
+        assert_eq!(
+            (&body["status_code"], &body["cause"]),
+            (&json!(526), &json!("robots"))
+        );
     }
 
     #[test]

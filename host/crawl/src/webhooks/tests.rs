@@ -227,6 +227,7 @@ fn found_by(account: &AccountId, n: u64, hook: &address::Receiver) -> Event {
         n,
         url: "http://a.example/x",
         status: 200,
+        cause: None,
     };
     Event::find(account, hook, page, format!("page {n}").into())
 }

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use trawl_model::PageFailure;
-use trawl_model::failure::status;
+use trawl_model::{Cause, PageFailure};
 use trawl_plugins::PluginError;
 
 /// The options object as the contract wants it.
@@ -17,12 +16,12 @@ pub(super) fn options_text(options: &Value) -> String {
 /// The failure of a page whose plan names a plugin that is not loaded.
 pub(super) fn not_loaded(kind: &str, name: &str) -> PageFailure {
     PageFailure::new(
-        status::UNKNOWN,
+        Cause::PluginMissing,
         format!("the {kind} `{name}` is not loaded; see GET /plugins"),
     )
 }
 
 /// The failure of a page whose plugin failed.
 pub(super) fn failure_of(error: PluginError) -> PageFailure {
-    PageFailure::new(status::UNKNOWN, error.to_string())
+    PageFailure::new(Cause::PluginFailed, error.to_string())
 }

@@ -19,8 +19,7 @@ use bytes::Bytes;
 use url::Url;
 
 use trawl_document::{Document, ParseError, ParseLimits};
-use trawl_model::failure::status;
-use trawl_model::{Discovered, MediaKind, PageFailure};
+use trawl_model::{Cause, Discovered, MediaKind, PageFailure};
 use trawl_plan::OutputPlan;
 use trawl_plugins::{PageView, Registry};
 
@@ -167,9 +166,9 @@ impl<'a> Source<'a> {
 }
 
 fn failure_of(error: ParseError) -> PageFailure {
-    let status = match error {
-        ParseError::Deadline => status::TIMED_OUT,
-        _ => status::UNKNOWN,
+    let cause = match error {
+        ParseError::Deadline => Cause::Timeout,
+        ParseError::TooManyNodes { .. } | ParseError::TooMuchText { .. } => Cause::DocumentLimit,
     };
-    PageFailure::new(status, error.to_string())
+    PageFailure::new(cause, error.to_string())
 }

@@ -5,8 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 
-use trawl_model::failure::status;
-use trawl_model::{Content, Discovered, Fields, MediaKind, PageFailure, Piece};
+use trawl_model::{Cause, Content, Discovered, Fields, MediaKind, PageFailure, Piece};
 use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
 use trawl_plan::{Chunking, Format, FormatChoice, OutputPlan};
 use trawl_plugins::{PageView, Registry, Rendered};
@@ -296,7 +295,7 @@ fn read_fields(
 fn screenshot_of(screenshot: Option<&Bytes>) -> Result<&Bytes, PageFailure> {
     screenshot.ok_or_else(|| {
         PageFailure::new(
-            status::BROWSER_FAILED,
+            Cause::NoBrowser,
             "a screenshot needs a browser; ask for `request: \"browser\"`, and see GET /health whether there is one",
         )
     })
@@ -322,7 +321,7 @@ fn content(
                 &view.document.media_type
             }
         );
-        return Err(PageFailure::new(status::UNKNOWN, text));
+        return Err(PageFailure::new(Cause::UnsupportedMedia, text));
     }
     format
         .render(view, &options_text(&choice.options))

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use trawl_model::PageFailure;
-use trawl_model::failure::status;
+use trawl_model::{Cause, PageFailure};
 use trawl_plan::{AnalystChoice, OutputPlan};
 use trawl_plugins::{Finding, ModelReply, Registry};
 
@@ -183,13 +182,13 @@ impl Workers {
             .await
             .map_err(|error| match error {
                 PoolError::TimedOut => PageFailure::new(
-                    status::TIMED_OUT,
+                    Cause::Timeout,
                     "timed out waiting for a core to transform the page",
                 ),
                 PoolError::Panicked(message) => {
                     tracing::error!(error = message, "a page's transformation panicked");
                     PageFailure::new(
-                        status::UNKNOWN,
+                        Cause::Internal,
                         "internal error while transforming the page",
                     )
                 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use trawl_model::FetchedPage;
 use trawl_model::outcome::PageOutcome;
+use trawl_model::{Cause, FetchedPage, PageFailure};
 use trawl_plan::OutputPlan;
 
 use crate::extract::Outputs;
@@ -17,7 +17,7 @@ pub(super) fn compose(
     outputs: Outputs,
     added_metadata: Map<String, Value>,
 ) -> PageOutcome {
-    let error = site_error(page.status).or(outputs.failure.map(|failure| failure.message));
+    let error = site_error(page.status).or(outputs.failure);
     let mut fields = outputs.fields;
     if plan.metadata
         && let Some(metadata) = &mut fields.metadata
@@ -48,22 +48,21 @@ pub fn handed_in(url: String, outputs: Outputs, elapsed: Duration) -> PageOutcom
         status: 200,
         content: outputs.content,
         fields: outputs.fields,
-        error: outputs.failure.map(|failure| failure.message),
+        error: outputs.failure,
         elapsed: Some(elapsed),
         ..PageOutcome::default()
     }
 }
 
-/// The error message of a page that its site answered with a 4xx or 5xx; `None` for any other.
-pub(super) fn site_error(answered: u16) -> Option<String> {
+/// The failure of a page that its site answered with a 4xx or 5xx; `None` for any other.
+pub(super) fn site_error(answered: u16) -> Option<PageFailure> {
     (answered >= 400).then(|| {
-        match http::StatusCode::from_u16(answered)
-            .ok()
-            .and_then(|code| code.canonical_reason())
-        {
+        let code = http::StatusCode::from_u16(answered).ok();
+        let message = match code.and_then(|code| code.canonical_reason()) {
             Some(reason) => format!("the site answered {answered} {reason}"),
             None => format!("the site answered {answered}"),
-        }
+        };
+        PageFailure::new(Cause::HttpStatus, message)
     })
 }
 
@@ -112,10 +111,11 @@ mod tests {
     fn only_errors_of_the_site_are_failures() {
         assert_eq!(site_error(200), None);
         assert_eq!(site_error(304), None);
-        assert_eq!(
-            site_error(404).as_deref(),
-            Some("the site answered 404 Not Found")
-        );
-        assert_eq!(site_error(999).as_deref(), Some("the site answered 999"));
+        let check = |answered: u16, expected: &str| {
+            let failure = PageFailure::new(Cause::HttpStatus, expected);
+            assert_eq!(site_error(answered), Some(failure));
+        };
+        check(404, "the site answered 404 Not Found");
+        check(999, "the site answered 999");
     }
 }

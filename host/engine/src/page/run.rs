@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use trawl_billing::Tariff;
-use trawl_model::failure::status;
 use trawl_model::memory::PageMemory;
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{Nanodollars, PageFailure, Usage};
+use trawl_model::{Cause, Nanodollars, PageFailure, Usage};
 use trawl_plan::{OutputPlan, PagePlan, RefusedPage};
 
 use super::analysis;
@@ -56,7 +55,7 @@ pub async fn produce_paid<'a>(
                 if is_first && started.elapsed() < plan.fetch.timeout / 2 && may_retry() =>
             {
                 least = needed;
-                purse.void(error);
+                purse.void(&error.message);
             }
             _ => return (purse, produced),
         }
@@ -151,7 +150,7 @@ pub async fn produce(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>) -> Pr
                 url: outcome.url,
                 status: outcome.status,
                 elapsed: outcome.elapsed,
-                error: Some(failure.message),
+                error: Some(failure),
                 discovered: outcome.discovered,
                 ..PageOutcome::default()
             };
@@ -191,7 +190,7 @@ async fn serve(
             let seconds = plan.fetch.timeout.as_secs();
             let timed_out = || {
                 let message = format!("timed out after {seconds} s");
-                PageFailure::new(status::TIMED_OUT, message)
+                PageFailure::new(Cause::Timeout, message)
             };
             Err(purse.unmet_wait().await.unwrap_or_else(timed_out).into())
         }
@@ -249,8 +248,8 @@ pub async fn transform(
 fn failed(url: String, failure: PageFailure) -> PageOutcome {
     PageOutcome {
         url,
-        status: failure.status,
-        error: Some(failure.message),
+        status: failure.status(),
+        error: Some(failure),
         ..PageOutcome::default()
     }
 }

@@ -2,7 +2,7 @@
 
 use trawl_billing::{BillingError, Consumed, Tariff};
 use trawl_model::outcome::{PageOutcome, VendorPart};
-use trawl_model::{Charge, Nanodollars, Usage};
+use trawl_model::{Cause, Charge, Nanodollars, PageFailure, Usage};
 
 use crate::extract::OutputCacheWrite;
 use crate::providers::RouteCounters;
@@ -87,7 +87,7 @@ pub async fn settle(purse: Purse<'_>, tariff: &Tariff, produced: Produced) -> Pa
     });
     if let Some(error) = &outcome.error {
         if let Some(reservation) = reservation {
-            reservation.void(error);
+            reservation.void(&error.message);
         }
         count("failed", &usage);
         return outcome;
@@ -115,7 +115,7 @@ pub async fn settle(purse: Purse<'_>, tariff: &Tariff, produced: Produced) -> Pa
             url: outcome.url,
             status: outcome.status,
             elapsed: outcome.elapsed,
-            error: Some(error.to_string()),
+            error: Some(PageFailure::new(Cause::Internal, error.to_string())),
             ..PageOutcome::default()
         },
     }

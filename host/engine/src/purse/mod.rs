@@ -18,8 +18,7 @@ use tokio::sync::Mutex;
 use trawl_billing::{
     AccountId, Billing, Cap, FundsError, Reservation, RunBudget, Shortfall, Tariff,
 };
-use trawl_model::failure::status;
-use trawl_model::{Nanodollars, PageFailure, Usage};
+use trawl_model::{Cause, Nanodollars, PageFailure, Usage};
 use trawl_plan::PagePlan;
 
 pub(crate) use costs::Loader;
@@ -452,5 +451,5 @@ impl State {
 }
 
 fn failure(error: &FundsError) -> PageFailure {
-    PageFailure::new(status::UNKNOWN, error.to_string())
+    PageFailure::new(Cause::Funds, error.to_string())
 }

@@ -32,7 +32,7 @@ use crate::providers::Providers;
 use crate::purse::Purse;
 use admission::Admission;
 use own_stack::OwnStack;
-use third_party::{Block, ThirdParty};
+use third_party::{Block, Pacing, ThirdParty};
 
 pub use cached::CacheWrite;
 pub use own_http::RETRIES_MAX;
@@ -76,8 +76,8 @@ impl Routing {
     pub fn new(fetcher: Fetcher, politeness: Arc<Politeness>, robots: Arc<Robots>) -> Self {
         let admission = Admission::new(robots);
         Self {
-            own: OwnStack::new(fetcher.clone(), politeness, admission.clone()),
-            third_party: ThirdParty::new(fetcher, admission),
+            own: OwnStack::new(fetcher.clone(), Arc::clone(&politeness), admission.clone()),
+            third_party: ThirdParty::new(fetcher, politeness, admission),
         }
     }
 
@@ -135,11 +135,13 @@ impl Routing {
     /// `first`: providers, then our own stack.
     async fn providers_first(&self, visit: Visit<'_>) -> Result<Served, NotServed> {
         let plan = visit.plan;
-        self.third_party
-            .check_target(&plan.fetch, &plan.url)
-            .await?;
+        let target = self.third_party.check_target(&plan.fetch, &plan.url);
+        let pacing = Pacing {
+            crawl_delay: target.await?,
+            latest: visit.deadline + plan.fetch.pace.patience,
+        };
         let javascript = plan.needs_javascript();
-        let attempts = match self.third_party.serve(visit, javascript).await {
+        let attempts = match self.third_party.serve(visit, javascript, pacing).await {
             Ok(served) => return Ok(*served),
             Err(attempts) => attempts,
         };
@@ -190,13 +192,17 @@ impl Routing {
             Err(error) => (Err(error.failure), false),
         };
         let target = self.third_party.check_target(&plan.fetch, &plan.url);
-        if target.await.is_err() {
+        let Ok(crawl_delay) = target.await else {
             return Ok(own?);
-        }
+        };
         let needs_browser = needed_browser && plan.engine == trawl_plan::Engine::Smart;
         let javascript = plan.needs_javascript() || needs_browser;
         let visit = Visit { deadline, ..visit };
-        match self.third_party.serve(visit, javascript).await {
+        let pacing = Pacing {
+            crawl_delay,
+            latest,
+        };
+        match self.third_party.serve(visit, javascript, pacing).await {
             Ok(served) => Ok(*served),
             Err(attempts) => attempts.give_up(own),
         }

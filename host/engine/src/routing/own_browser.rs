@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use trawl_model::failure::status;
 use trawl_model::memory::{MemoryLease, PageMemory};
-use trawl_model::{Nanodollars, PageFailure};
+use trawl_model::{Cause, Nanodollars, PageFailure};
 use trawl_net::fetch::FetchError;
 use trawl_net::politeness::{Owner, Politeness, RequestPace};
 use trawl_plan::PagePlan;
@@ -142,7 +141,7 @@ fn hold(rendered: &mut Rendered, memory: &PageMemory, mut lease: MemoryLease) {
 /// The failure of a page that needs a browser where none is installed. Decision D57.
 pub(super) fn not_installed() -> PageFailure {
     PageFailure::new(
-        status::BROWSER_FAILED,
+        Cause::NoBrowser,
         "no browser is installed; ask for `request: \"http\"`, or install Chromium and restart",
     )
 }

@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::time::timeout_at;
 
-use trawl_model::failure::status;
-use trawl_model::{Nanodollars, PageFailure};
+use trawl_model::{Cause, Nanodollars, PageFailure};
 use trawl_net::fetch::{FetchError, Fetcher};
 use trawl_net::politeness::Politeness;
 use trawl_plan::{Engine, PagePlan};
@@ -119,7 +118,7 @@ impl OwnStack {
         let mut reason = order.reason;
         let mut spare: Option<Served> = None;
         let mut last = OwnFailure::of(PageFailure::new(
-            status::UNKNOWN,
+            Cause::Internal,
             "no route may serve this page",
         ));
         for &route in order.routes {
@@ -174,7 +173,7 @@ impl OwnStack {
                     failure,
                     may_fall_back: false,
                 },
-                None => OwnFailure::of(PageFailure::new(status::TIMED_OUT, "timed out")),
+                None => OwnFailure::of(PageFailure::new(Cause::Timeout, "timed out")),
             }),
         }
     }
@@ -260,10 +259,10 @@ impl OwnStack {
 }
 
 impl OwnFailure {
-    /// A failure known by its status alone: a refusal by a rule has its own.
+    /// A failure known by its cause alone.
     fn of(failure: PageFailure) -> Self {
         Self {
-            may_fall_back: failure.status != status::UNREACHABLE_OR_REFUSED,
+            may_fall_back: !failure.cause.is_refusal(),
             failure,
         }
     }

@@ -7,7 +7,7 @@ use futures_util::future::poll_immediate;
 use tokio::time::{Instant, timeout_at};
 
 use trawl_model::{Nanodollars, PageFailure};
-use trawl_net::politeness::{Permit, Politeness, RequestPace};
+use trawl_net::politeness::{Permit, Politeness, RequestPace, Turn};
 
 use crate::purse::{Loader, Purse, Unready};
 
@@ -52,6 +52,22 @@ pub(super) async fn paid_permit(
             None => NoPermit::TimedOut,
         }),
     }
+}
+
+/// The turn of a page that a provider is to fetch; `None` at once without a delay. A page that
+/// waits for it holds no money.
+pub(super) async fn provider_turn(
+    politeness: &Arc<Politeness>,
+    host: &str,
+    pace: RequestPace,
+    purse: &Purse<'_>,
+) -> Option<Turn> {
+    let mut turn = pin!(politeness.turn_with(host, pace));
+    if let Some(turn) = poll_immediate(turn.as_mut()).await {
+        return turn;
+    }
+    purse.unreserve().await;
+    turn.await
 }
 
 /// The page's turn at its host. If it does not come at once, the page gives back what it had

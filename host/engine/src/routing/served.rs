@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use trawl_model::redact::without_userinfo;
-use trawl_model::{FetchedPage, PageFailure, Usage, VendorUse};
+use trawl_model::{Cause, FetchedPage, PageFailure, Usage, VendorUse};
 
 use super::cached::CacheWrite;
 use super::smart::{self, Clues};
@@ -36,7 +36,7 @@ pub struct Served {
     /// `patience` of its plan.
     pub waited: Duration,
     /// Why the page counts as failed although its status does not say so.
-    pub error: Option<String>,
+    pub error: Option<PageFailure>,
 }
 
 /// What the page cache had to do with a page.
@@ -122,7 +122,7 @@ impl Served {
                     attempts.push(attempt);
                 }
             }
-            self.error = Some(reason);
+            self.error = Some(PageFailure::new(Cause::Blocked, reason));
         }
     }
 
@@ -212,10 +212,11 @@ mod tests {
         let mut served = Served::new(page).with_vendor(Some(vendor));
         served.fail_if_wall();
         let error = served.error.expect("a failed page");
-        assert!(error.contains("bot wall"), "{error}");
+        assert!(error.message.contains("bot wall"), "{error}");
+        assert_eq!(error.cause, Cause::Blocked);
         assert!(served.vendor.is_none() && served.usage.vendor.is_none());
         let expected = json!([
-            {"provider": "provider_2", "key": "pooled", "outcome": "turned_away", "reason": error}
+            {"provider": "provider_2", "key": "pooled", "outcome": "turned_away", "reason": error.message}
         ]);
         assert_eq!(served.metadata["provider_attempts"], expected);
     }

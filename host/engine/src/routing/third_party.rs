@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use tokio::time::timeout_at;
 use url::Url;
 
-use trawl_model::failure::status;
-use trawl_model::{Nanodollars, PageFailure, Usage, VendorUse};
+use trawl_model::{Cause, Nanodollars, PageFailure, Usage, VendorUse};
 use trawl_net::fetch::Fetcher;
+use trawl_net::politeness::{Owner, Politeness, RequestPace, Turn};
 use trawl_plan::address::without_fragment;
 use trawl_plan::{FetchPlan, PagePlan, RouterMode, RouterPlan};
 use trawl_sdk::provider::Class;
@@ -16,6 +17,7 @@ use trawl_sdk::provider::Class;
 use super::admission::Admission;
 use super::cached::RenderedLookup;
 use super::own_stack::HAND_OVER_TIME;
+use super::paid_permit::{NoPermit, provider_turn};
 use super::smart::{self, Rule, Verdict};
 use super::{NotServed, Served, Visit};
 use crate::cache::PageCache;
@@ -58,7 +60,25 @@ pub(super) struct ThirdParty {
     providers: Option<Arc<Providers>>,
     cache: Option<Arc<PageCache>>,
     fetcher: Fetcher,
+    politeness: Arc<Politeness>,
     admission: Admission,
+}
+
+/// How fast providers may fetch a page, besides the pace of its plan.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pacing {
+    /// The crawl delay of the site's robots.txt, if the plan obeys it; zero is none.
+    pub(super) crawl_delay: Duration,
+    /// When the page must be served, however long it waits for its turn at its host.
+    pub(super) latest: Instant,
+}
+
+/// The time of a page at providers.
+struct PageTime {
+    /// When it must be served.
+    deadline: Instant,
+    /// How far a wait for its turn may move that.
+    latest: Instant,
 }
 
 /// The providers tried so far, none of which served the page.
@@ -101,11 +121,12 @@ impl Block {
 const COST_SOURCE: &str = "vendor_cost_source";
 
 impl ThirdParty {
-    pub(super) fn new(fetcher: Fetcher, admission: Admission) -> Self {
+    pub(super) fn new(fetcher: Fetcher, politeness: Arc<Politeness>, admission: Admission) -> Self {
         Self {
             providers: None,
             cache: None,
             fetcher,
+            politeness,
             admission,
         }
     }
@@ -132,16 +153,17 @@ impl ThirdParty {
     }
 
     /// Whether a provider may fetch this URL for us: what egress and robots.txt refuse to us, no
-    /// provider may fetch either.
+    /// provider may fetch either. Returns the crawl delay of robots.txt, zero if there is none.
     pub(super) async fn check_target(
         &self,
         plan: &FetchPlan,
         url: &Url,
-    ) -> Result<(), PageFailure> {
+    ) -> Result<Duration, PageFailure> {
         if let Some(refusal) = self.fetcher.refusal(url).await {
             return Err(refusal);
         }
-        self.admission.check(plan, url).await.map(drop)
+        let crawl_delay = self.admission.check(plan, url).await?;
+        Ok(crawl_delay.unwrap_or_default())
     }
 
     fn candidates(&self, visit: Visit<'_>, javascript: bool) -> Choice {
@@ -157,7 +179,8 @@ impl ThirdParty {
         providers.candidates(visit.client.registry, &query)
     }
 
-    /// Tries one provider after the other until one serves the page.
+    /// Tries one provider after the other until one serves the page. Each waits for the page's turn
+    /// at its host if the page has a delay. Decision D233.
     ///
     /// # Errors
     /// None did; the attempts.
@@ -165,6 +188,7 @@ impl ThirdParty {
         &self,
         visit: Visit<'_>,
         javascript: bool,
+        pacing: Pacing,
     ) -> Result<Box<Served>, Attempts> {
         let mut attempts = Attempts::default();
         let route = if javascript {
@@ -179,8 +203,13 @@ impl ThirdParty {
             return Err(attempts);
         };
         let plan = visit.plan;
-        let deadline = visit.deadline.checked_sub(HAND_OVER_TIME);
-        let deadline = deadline.unwrap_or(visit.deadline);
+        let patience = plan.fetch.pace.patience;
+        let mut time = PageTime::new(visit.deadline, pacing.latest);
+        let pace = RequestPace::of(&plan.fetch.pace, Owner::of(visit.client.owner));
+        let pace = RequestPace {
+            host_delay: pace.host_delay.max(pacing.crawl_delay),
+            ..pace
+        };
         let Choice {
             candidates,
             left_out,
@@ -191,16 +220,9 @@ impl ThirdParty {
         let is_last_resort = plan.router.mode == RouterMode::Fallback || plan.router.is_pinned;
         for (index, candidate) in candidates.iter().take(ROUTES_MAX).enumerate() {
             let is_last = is_last_resort && index + 1 == n_routes;
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left < TIME_MIN {
+            if time.left() < TIME_MIN {
                 break;
             }
-            // A provider that hangs leaves a third of the time to those after it.
-            let end = if is_last {
-                deadline
-            } else {
-                Instant::now() + left * 2 / 3
-            };
             // Pages that the operator's key paid for serve everybody.
             let lookup = lookup.as_ref();
             let lookup = lookup.filter(|_| may_share(candidate, &plan.router));
@@ -209,19 +231,36 @@ impl ThirdParty {
                 && let Ok(Some(mut stored)) = lookup.find(&self.admission).await
             {
                 attempts.add_metadata(&mut stored);
+                stored.waited = time.waited(patience);
                 return Ok(Box::new(stored));
             }
+            let Ok(turn) = self.turn(visit, pace, &mut time).await else {
+                let reason = "its turn at the site, by `delay` or robots.txt, did not come in time";
+                attempts.note(candidate, "delayed", reason);
+                break;
+            };
+            let left = time.left();
+            // A provider that hangs leaves a third of the time to those after it.
+            let end = if is_last {
+                time.deadline
+            } else {
+                Instant::now() + left * 2 / 3
+            };
             let (purse, most) = (visit.client.purse, needs(candidate.most()));
             // A wait for money leaves our own stack, and the providers after this one, their time.
             if let Err(failure) = purse.cover_optional(&most, end).await {
                 attempts.note(candidate, "not_covered", &failure.message);
+                give_back(turn);
                 continue;
             }
             let memory = visit.client.memory;
             let attempt = providers.serve(candidate, plan, javascript, end, is_last, memory);
             let attempt = attempt.await;
-            if !attempt.as_ref().is_err_and(VendorFailure::is_unsent) {
+            if attempt.as_ref().is_err_and(VendorFailure::is_unsent) {
+                give_back(turn);
+            } else {
                 purse.note_provider();
+                drop(turn);
             }
             let result = match attempt {
                 Ok(page) => self.in_scope(plan, page).await,
@@ -235,6 +274,7 @@ impl ThirdParty {
                     }
                     if Block::of(&served).is_none() {
                         attempts.add_metadata(&mut served);
+                        served.waited = time.waited(patience);
                         return Ok(Box::new(served));
                     }
                     attempts.note(candidate, "turned_away", "the site blocked it");
@@ -249,6 +289,29 @@ impl ThirdParty {
             }
         }
         Err(attempts)
+    }
+
+    /// Waits for the page's turn at its host, holding no money. `None` for a page without a delay.
+    ///
+    /// # Errors
+    /// The turn does not come in time.
+    async fn turn(
+        &self,
+        visit: Visit<'_>,
+        pace: RequestPace,
+        time: &mut PageTime,
+    ) -> Result<Option<Turn>, NoPermit> {
+        let host = visit.plan.url.host_str().unwrap_or_default();
+        let since = Instant::now();
+        let turn = provider_turn(&self.politeness, host, pace, visit.client.purse);
+        let turn = timeout_at(time.latest.into(), turn).await;
+        let turn = turn.map_err(|_elapsed| NoPermit::TimedOut)?;
+        time.add_wait_since(since);
+        if time.left() >= TIME_MIN {
+            return Ok(turn);
+        }
+        give_back(turn);
+        Err(NoPermit::TimedOut)
     }
 
     /// Checks that a page the provider was redirected to is one that the run may fetch.
@@ -270,7 +333,7 @@ impl ThirdParty {
             return Err(VendorFailure {
                 class: Some(Class::TargetFailed),
                 message: format!("the page redirects to `{to}`, which this run may not fetch"),
-                target_status: Some(status::UNREACHABLE_OR_REFUSED),
+                target_status: Some(Cause::RedirectRefused.status()),
                 retry_after: None,
                 retryable: Some(false),
                 cost: page.cost,
@@ -279,6 +342,39 @@ impl ThirdParty {
             });
         }
         Ok(page)
+    }
+}
+
+impl PageTime {
+    /// The time until a deadline that waits may move to `latest`, less what handing over takes.
+    fn new(deadline: Instant, latest: Instant) -> Self {
+        let before = |end: Instant| end.checked_sub(HAND_OVER_TIME).unwrap_or(end);
+        Self {
+            deadline: before(deadline),
+            latest: before(latest),
+        }
+    }
+
+    fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+
+    /// Adds a wait for the page's turn.
+    fn add_wait_since(&mut self, since: Instant) {
+        let moved = self.deadline + since.elapsed();
+        self.deadline = moved.min(self.latest).max(self.deadline);
+    }
+
+    /// How much of this patience waits have used up.
+    fn waited(&self, patience: Duration) -> Duration {
+        patience.saturating_sub(self.latest.saturating_duration_since(self.deadline))
+    }
+}
+
+/// Ends a turn in which no provider was asked.
+fn give_back(turn: Option<Turn>) {
+    if let Some(turn) = turn {
+        turn.unused();
     }
 }
 
@@ -387,7 +483,7 @@ impl Attempts {
             },
         };
         let attempts = Self { last: None, ..self };
-        attempts.give_up(Err(PageFailure::new(status::UNKNOWN, message)))
+        attempts.give_up(Err(PageFailure::new(Cause::Provider, message)))
     }
 
     /// What the page becomes if no provider served it: what our own stack has of it, else the
@@ -399,7 +495,8 @@ impl Attempts {
             let mut served = served.with_vendor(None);
             served.metadata.remove(COST_SOURCE);
             // A status of 400 or more already makes the page a failed one.
-            served.error = (served.page.status < 400).then(|| BLOCKED.to_owned());
+            let blocked = || PageFailure::new(Cause::Blocked, BLOCKED);
+            served.error = (served.page.status < 400).then(blocked);
             self.add_metadata(&mut served);
             served
         };
@@ -422,5 +519,40 @@ impl Attempts {
                 provider_attempts: self.listed(),
             }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn a_wait_for_the_turn_moves_the_deadline_within_the_patience() {
+        let now = Instant::now();
+        let mut time = PageTime::new(now + 30 * SECOND, now + 40 * SECOND);
+        assert_eq!(time.waited(10 * SECOND), Duration::ZERO);
+        let (before, since) = (time.deadline, Instant::now());
+        time.add_wait_since(since.checked_sub(4 * SECOND).unwrap_or(since));
+        assert!(time.deadline >= before + 4 * SECOND && time.deadline < before + 5 * SECOND);
+        assert!(time.waited(10 * SECOND) >= 4 * SECOND);
+        time.add_wait_since(since.checked_sub(60 * SECOND).unwrap_or(since));
+        assert_eq!(
+            (time.deadline, time.waited(10 * SECOND)),
+            (time.latest, 10 * SECOND)
+        );
+    }
+
+    #[test]
+    fn without_patience_a_wait_uses_up_the_pages_time() {
+        let now = Instant::now();
+        let mut time = PageTime::new(now + 30 * SECOND, now + 30 * SECOND);
+        let before = time.deadline;
+        time.add_wait_since(now.checked_sub(4 * SECOND).unwrap_or(now));
+        assert_eq!(
+            (time.deadline, time.waited(Duration::ZERO)),
+            (before, Duration::ZERO)
+        );
     }
 }

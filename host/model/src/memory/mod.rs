@@ -47,8 +47,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use crate::PageFailure;
-use crate::failure::status;
+use crate::{Cause, PageFailure};
 use state::{Grant, Parts, Place, State};
 
 /// Bytes in which leases grow, so that a small page takes from the budget once.
@@ -142,7 +141,7 @@ struct Leased<B> {
 impl MemoryError {
     /// The failure of the page.
     pub fn failure(&self) -> PageFailure {
-        PageFailure::new(status::UNKNOWN, self.to_string())
+        PageFailure::new(Cause::Memory, self.to_string())
     }
 }
 

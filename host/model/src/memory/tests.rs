@@ -210,7 +210,7 @@ async fn a_wait_ends_with_a_reason() {
     let mut lease = share.page().lease();
     let error = lease.grow_to(40 << 20).await.expect_err("no memory");
     assert_eq!(error, MemoryError::Waited(wait_max));
-    assert_eq!(error.failure().status, status::UNKNOWN);
+    assert_eq!(error.failure().cause, Cause::Memory);
     assert!(error.to_string().contains("0.05 s for memory"), "{error}");
     assert_eq!((lease.bytes(), budget.in_use().n_waiting), (0, 0));
 }

@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 use std::io;
 use std::net::IpAddr;
 
-use trawl_model::failure::status;
+use trawl_model::Cause;
 
 /// Why a request was not sent, or how its connection failed.
 #[derive(Debug, thiserror::Error)]
@@ -75,24 +75,24 @@ pub enum EgressFault {
 }
 
 impl EgressError {
-    /// The synthetic status of a page that failed with this error.
-    pub fn status(&self) -> u16 {
+    /// Why a page failed that failed with this error.
+    pub fn cause(&self) -> Cause {
         match self {
-            Self::NotResolved(_) | Self::ResolveTimedOut(_) => status::NAME_NOT_RESOLVED,
-            Self::Scheme(_)
-            | Self::NoHost
-            | Self::NotPublic(_)
-            | Self::OwnListener(_)
-            | Self::NotGranted(_) => status::UNREACHABLE_OR_REFUSED,
-            Self::SetUp(_) => status::UNKNOWN,
+            Self::NotResolved(_) => Cause::Dns,
+            Self::ResolveTimedOut(_) => Cause::DnsTimeout,
+            Self::Scheme(_) | Self::NoHost => Cause::BadUrl,
+            Self::NotPublic(_) | Self::OwnListener(_) | Self::NotGranted(_) => {
+                Cause::PrivateAddress
+            }
+            Self::SetUp(_) => Cause::Internal,
             Self::Broken { fault, .. } => match fault {
-                EgressFault::Refused => status::CONNECTION_REFUSED,
-                EgressFault::Closed => status::ABORTED,
-                EgressFault::Reset => status::RESET,
-                EgressFault::TimedOut => status::TIMED_OUT,
-                EgressFault::Unreachable | EgressFault::Tls | EgressFault::Proxy => {
-                    status::UNREACHABLE_OR_REFUSED
-                }
+                EgressFault::Refused => Cause::ConnectionRefused,
+                EgressFault::Closed => Cause::ConnectionClosed,
+                EgressFault::Reset => Cause::ConnectionReset,
+                EgressFault::TimedOut => Cause::ConnectionTimeout,
+                EgressFault::Unreachable => Cause::Unreachable,
+                EgressFault::Tls => Cause::Tls,
+                EgressFault::Proxy => Cause::Proxy,
             },
         }
     }

@@ -4,9 +4,8 @@ use std::time::Duration;
 
 use url::Url;
 
-use trawl_model::PageFailure;
-use trawl_model::failure::status;
 use trawl_model::memory::MemoryError;
+use trawl_model::{Cause, PageFailure};
 
 use super::REDIRECTS_MAX;
 use super::decode::CodingError;
@@ -57,12 +56,12 @@ pub enum FetchError {
 }
 
 impl FetchError {
-    /// The failure of the page, with the synthetic status of its kind.
+    /// The failure of the page.
     pub fn failure(&self) -> PageFailure {
         if let Self::Refused(failure) = self {
             return failure.clone();
         }
-        PageFailure::new(self.status(), self.to_string())
+        PageFailure::new(self.cause(), self.to_string())
     }
 
     /// Whether another route (another proxy, a browser, a provider) may succeed.
@@ -118,18 +117,21 @@ impl FetchError {
         }
     }
 
-    fn status(&self) -> u16 {
+    fn cause(&self) -> Cause {
         match self {
-            Self::Egress(error) => error.status(),
-            Self::Refused(failure) => failure.status,
-            Self::TimedOut(_) | Self::Paused(_) | Self::Stalled(_) => status::TIMED_OUT,
-            Self::Memory(error) => error.failure().status,
-            Self::TooManyRedirects => status::TOO_MANY_REDIRECTS,
-            Self::RedirectRefused(_) => status::UNREACHABLE_OR_REFUSED,
-            Self::BadRedirect(_) | Self::TooLarge(_) | Self::Incomplete | Self::Coding(_) => {
-                status::ABORTED
-            }
-            Self::Unsendable(_) => status::UNKNOWN,
+            Self::Egress(error) => error.cause(),
+            Self::Refused(failure) => failure.cause,
+            Self::TimedOut(_) => Cause::Timeout,
+            Self::Paused(_) => Cause::RateLimited,
+            Self::Stalled(_) => Cause::Stalled,
+            Self::Memory(error) => error.failure().cause,
+            Self::TooManyRedirects => Cause::TooManyRedirects,
+            Self::RedirectRefused(_) => Cause::RedirectRefused,
+            Self::BadRedirect(_) => Cause::BadRedirect,
+            Self::TooLarge(_) => Cause::TooLarge,
+            Self::Incomplete => Cause::Incomplete,
+            Self::Coding(_) => Cause::BadEncoding,
+            Self::Unsendable(_) => Cause::BadHeader,
         }
     }
 }

@@ -131,14 +131,18 @@ impl Host {
 
     /// Whether a request under this crawl delay may start now.
     pub(super) fn readiness(&mut self, host_delay: Duration) -> Readiness {
-        let after_delay = match (host_delay.is_zero(), self.last_paced) {
-            (false, Some((started, _))) => Some(started + host_delay),
-            _ => None,
-        };
-        match after_delay.max(self.paused_until) {
+        match self.after_delay(host_delay).max(self.paused_until) {
             Some(instant) if instant > Instant::now() => Readiness::At(instant),
             _ if self.n_refusals > 0 && self.in_flight > 0 => Readiness::AfterCurrent,
             _ => Readiness::Now,
+        }
+    }
+
+    /// When the crawl delay after the last request under one is over.
+    fn after_delay(&self, host_delay: Duration) -> Option<Instant> {
+        match (host_delay.is_zero(), self.last_paced) {
+            (false, Some((started, _))) => Some(started + host_delay),
+            _ => None,
         }
     }
 
@@ -147,6 +151,28 @@ impl Host {
         if self.readiness(pace.host_delay) != Readiness::Now {
             return None;
         }
+        self.in_flight += 1;
+        Some(self.note(pace))
+    }
+
+    /// Starts a request that is sent from elsewhere.
+    ///
+    /// # Errors
+    /// When the host's crawl delay is over.
+    pub(super) fn start_elsewhere(&mut self, pace: &RequestPace) -> Result<Start, Instant> {
+        match self.after_delay(pace.host_delay) {
+            Some(due) if due > Instant::now() => Err(due),
+            _ => Ok(self.note(pace)),
+        }
+    }
+
+    /// A request that was to be sent from elsewhere ended without being sent.
+    pub(super) fn end_elsewhere(&self) {
+        self.changed.notify_waiters();
+    }
+
+    /// Notes that a request at this pace starts now.
+    fn note(&mut self, pace: &RequestPace) -> Start {
         let now = Instant::now();
         let own = self.owners.get(&pace.owner);
         let start = Start {
@@ -155,7 +181,6 @@ impl Host {
             own_before: own.and_then(|own| own.last),
             paced_before: self.last_paced,
         };
-        self.in_flight += 1;
         if pace.is_paced() {
             if let Some(own) = self.owners.get_mut(&pace.owner) {
                 own.last = Some((now, pace.delay));
@@ -166,7 +191,7 @@ impl Host {
             let until = now + pace.delay.max(pace.host_delay);
             self.paced_until = self.paced_until.max(Some(until));
         }
-        Some(start)
+        start
     }
 
     /// Restores the pace before a request that was not sent, unless a later one changed it.

@@ -16,7 +16,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use trawl_model::clock::Clock;
@@ -80,6 +80,16 @@ pub struct Permit {
     visit: Visit,
 }
 
+/// A request that a third party sends to one host for us: the next paced one of its account waits
+/// for its end. Released on drop.
+#[derive(Debug)]
+pub struct Turn {
+    // Field order matters, as in a permit.
+    _own_lane: OwnedSemaphorePermit,
+    start: Start,
+    visit: Visit,
+}
+
 /// A task that contacts a host or waits for it: while there is one, the host's state is kept.
 #[derive(Debug)]
 struct Visit {
@@ -137,7 +147,8 @@ impl RequestPace {
         }
     }
 
-    fn is_paced(&self) -> bool {
+    /// Whether there is a delay.
+    pub fn is_paced(&self) -> bool {
         !self.delay.is_zero() || !self.host_delay.is_zero()
     }
 }
@@ -172,24 +183,10 @@ impl Politeness {
     /// dot of the name make no difference.
     pub async fn permit_with(self: &Arc<Self>, host: &str, pace: RequestPace) -> Permit {
         let mut visit = self.visit(host);
-        visit.owner = pace.is_paced().then_some(pace.owner);
-        let (slots, lane) = visit.queues();
-        let is_open = "the semaphores of a host are never closed";
-        let own_lane = if pace.is_paced() {
-            let own_lane = visit.with_host(|host| host.own_lane(pace.owner));
-            Some(own_lane.acquire_owned().await.expect(is_open))
-        } else {
-            None
-        };
-        while let Some(due) = visit.with_host(|host| host.own_due(pace.owner, pace.delay)) {
-            sleep_until(due).await;
-        }
+        let own_lane = visit.own_lane(&pace).await;
         // Only now, so that nobody waits here for another account's own delay.
-        let lane = if pace.host_delay.is_zero() {
-            None
-        } else {
-            Some(lane.acquire_owned().await.expect(is_open))
-        };
+        let lane = visit.lane(&pace).await;
+        let slots = visit.with_host(|host| Arc::clone(&host.slots));
         loop {
             let changed = visit.with_host(Host::changed);
             let mut changed = std::pin::pin!(changed.notified_owned());
@@ -211,7 +208,7 @@ impl Politeness {
                     continue;
                 }
             }
-            let slot = Arc::clone(&slots).acquire_owned().await.expect(is_open);
+            let slot = acquired(&slots).await;
             // The host may have requested a pause while this task waited for a slot.
             if let Some((start, in_flight)) = visit.start(&pace) {
                 drop(lane);
@@ -222,6 +219,36 @@ impl Politeness {
                     start,
                     visit,
                 };
+            }
+        }
+    }
+
+    /// Waits for the turn of a request that a third party sends to this host: its delays hold as in
+    /// [`Self::permit_with`]. The host's pause and its slots do not: they are about requests from
+    /// here. `None` at once without a delay. Decision D233.
+    pub async fn turn_with(self: &Arc<Self>, host: &str, pace: RequestPace) -> Option<Turn> {
+        if !pace.is_paced() {
+            return None;
+        }
+        let mut visit = self.visit(host);
+        let own_lane = visit.own_lane(&pace).await?;
+        let _lane = visit.lane(&pace).await;
+        loop {
+            let changed = visit.with_host(Host::changed);
+            let mut changed = std::pin::pin!(changed.notified_owned());
+            changed.as_mut().enable();
+            match visit.with_host(|host| host.start_elsewhere(&pace)) {
+                Ok(start) => {
+                    return Some(Turn {
+                        _own_lane: own_lane,
+                        start,
+                        visit,
+                    });
+                }
+                // Looks again when a request ends: it may be one that was not sent.
+                Err(due) => {
+                    let _elapsed = timeout_at(due, changed).await;
+                }
             }
         }
     }
@@ -324,8 +351,28 @@ impl Visit {
             .expect("a visited host is known"))
     }
 
-    fn queues(&self) -> (Arc<tokio::sync::Semaphore>, Arc<tokio::sync::Semaphore>) {
-        self.with_host(|host| (Arc::clone(&host.slots), Arc::clone(&host.lane)))
+    /// Waits in the lane of the pace's owner, and then until its own delay is over. `None` without
+    /// a delay.
+    async fn own_lane(&mut self, pace: &RequestPace) -> Option<OwnedSemaphorePermit> {
+        if !pace.is_paced() {
+            return None;
+        }
+        self.owner = Some(pace.owner);
+        let lane = self.with_host(|host| host.own_lane(pace.owner));
+        let lane = acquired(&lane).await;
+        while let Some(due) = self.with_host(|host| host.own_due(pace.owner, pace.delay)) {
+            sleep_until(due).await;
+        }
+        Some(lane)
+    }
+
+    /// Waits in the lane of those who obey the host's crawl delay. `None` without one.
+    async fn lane(&self, pace: &RequestPace) -> Option<OwnedSemaphorePermit> {
+        if pace.host_delay.is_zero() {
+            return None;
+        }
+        let lane = self.with_host(|host| Arc::clone(&host.lane));
+        Some(acquired(&lane).await)
     }
 
     fn readiness(&self, host_delay: Duration) -> Readiness {
@@ -355,6 +402,16 @@ impl Permit {
     }
 }
 
+impl Turn {
+    /// Gives the turn back without a request: the next one need not wait for a delay after it.
+    pub fn unused(self) {
+        self.visit.with_host(|host| {
+            host.undo(&self.start);
+            host.end_elsewhere();
+        });
+    }
+}
+
 impl Drop for InFlight {
     fn drop(&mut self) {
         if let Some(host) = self.politeness.locked().by_name.get_mut(&self.name) {
@@ -377,6 +434,11 @@ impl Drop for Visit {
             hosts.by_name.remove(&self.name);
         }
     }
+}
+
+async fn acquired(queue: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+    let permit = Arc::clone(queue).acquire_owned().await;
+    permit.expect("the semaphores of a host are never closed")
 }
 
 fn normalized(host: &str) -> String {

@@ -276,6 +276,66 @@ async fn an_unused_permit_delays_nobody() {
 }
 
 #[tokio::test]
+async fn a_turn_of_a_third_party_keeps_the_delays_and_no_pause() {
+    let politeness = politeness(1);
+    let delay = Duration::from_millis(60);
+    let unpaced = politeness.turn_with("a.example", RequestPace::NONE).await;
+    assert!(unpaced.is_none() && politeness.hosts_known() == 0);
+    // Its own pause and its only slot concern requests from here.
+    let slot = politeness.permit("a.example").await;
+    politeness.backoff("a.example", Some("60"));
+    let before = Instant::now();
+    let first = politeness.turn_with("a.example", paced(delay)).await;
+    let mut second = std::pin::pin!(politeness.turn_with("A.example.", paced(delay)));
+    assert!(timeout(delay + SOON, second.as_mut()).await.is_err());
+    drop(first);
+    assert!(second.await.is_some());
+    assert!(before.elapsed() >= delay);
+    drop(slot);
+}
+
+#[tokio::test]
+async fn turns_and_permits_of_one_account_wait_for_each_other() {
+    let politeness = politeness(64);
+    let delay = Duration::from_millis(60);
+    let both = RequestPace {
+        delay,
+        ..under_crawl_delay("one", delay)
+    };
+    let before = Instant::now();
+    drop(politeness.permit_with("a.example", both).await);
+    let turn = politeness.turn_with("a.example", both).await;
+    assert!(before.elapsed() >= delay);
+    drop(turn);
+    // Others who obey the crawl delay wait for it too.
+    let other = under_crawl_delay("other", delay);
+    drop(politeness.permit_with("a.example", other).await);
+    assert!(before.elapsed() >= 2 * delay - LATE);
+}
+
+#[tokio::test]
+async fn an_unused_turn_delays_nobody() {
+    let politeness = politeness(64);
+    let hour = Duration::from_secs(3_600);
+    let own = RequestPace {
+        delay: hour,
+        ..under_crawl_delay("one", hour)
+    };
+    let turn = politeness.turn_with("a.example", own).await;
+    let other = under_crawl_delay("other", hour);
+    let mut waiting = std::pin::pin!(politeness.permit_with("a.example", other));
+    assert!(timeout(SOON, waiting.as_mut()).await.is_err());
+    turn.expect("a turn").unused();
+    let permit = timeout(Duration::from_secs(10), waiting).await;
+    permit.expect("no delay").unused();
+    let again = politeness.turn_with("a.example", own);
+    assert!(
+        timeout(SOON * 10, again).await.is_ok(),
+        "nor its own account"
+    );
+}
+
+#[tokio::test]
 async fn an_unused_permit_does_not_undo_a_later_request() {
     let politeness = politeness(64);
     let minute = Duration::from_secs(60);

@@ -14,8 +14,7 @@ use url::{Position, Url};
 
 pub use rules::{CRAWL_DELAY_MAX, ROBOTS_BYTES_MAX, Rules, SITEMAPS_MAX};
 
-use trawl_model::PageFailure;
-use trawl_model::failure::status;
+use trawl_model::{Cause, PageFailure};
 
 use crate::fetch::{BodyEnd, FetchError, Get, GetLimits, GetResponse};
 
@@ -191,7 +190,7 @@ impl Robots {
         };
         let found = found.map_err(|failure| {
             let message = format!("robots.txt cannot be fetched: {}", failure.message);
-            PageFailure::new(failure.status, message)
+            PageFailure::new(failure.cause, message)
         });
         match (found, before) {
             (Ok((rules, age)), _) => Entry {
@@ -219,7 +218,7 @@ impl Robots {
         if response.end == BodyEnd::Broken {
             // The missing half may be the one that matters.
             let reason = "the response is incomplete";
-            return Err(PageFailure::new(status::ABORTED, reason));
+            return Err(PageFailure::new(Cause::Incomplete, reason));
         }
         match response.status {
             200..=299 => {
@@ -234,7 +233,7 @@ impl Robots {
             // RFC 9309 section 2.3.1.4; Google also treats 429 this way.
             429 | 500.. => {
                 let reason = format!("the site answered {}", response.status);
-                Err(PageFailure::new(status::UNREACHABLE_OR_REFUSED, reason))
+                Err(PageFailure::new(Cause::RobotsUnavailable, reason))
             }
             // RFC 9309 section 2.3.1.3: there is none, so everything is allowed.
             _ => Ok((Rules::default(), MISSING_AGE_MAX)),
@@ -256,7 +255,7 @@ impl Verdict {
         Some(failure.unwrap_or_else(|| {
             let host = url.host_str().unwrap_or_default();
             PageFailure::new(
-                status::UNREACHABLE_OR_REFUSED,
+                Cause::Robots,
                 format!("the robots.txt of `{host}` disallows this page"),
             )
         }))

@@ -85,7 +85,7 @@ async fn robots_txt_is_fetched_once_for_all_urls_of_a_site() {
     assert_eq!(robots.sitemaps(&a).await, [url("http://a.example/s.xml")]);
     assert_eq!(site.requests.load(Ordering::SeqCst), 1);
     let refusal = first.refusal(&a).expect("a refusal");
-    assert_eq!(refusal.status, 526);
+    assert_eq!(refusal.cause, Cause::Robots);
     assert_eq!(
         refusal.message,
         "the robots.txt of `a.example` disallows this page"

@@ -11,9 +11,8 @@ use base64::prelude::BASE64_STANDARD;
 use http::HeaderValue;
 use url::Url;
 
-use trawl_model::PageFailure;
-use trawl_model::failure::status;
 use trawl_model::redact::{shown_url, without_userinfo};
+use trawl_model::{Cause, PageFailure};
 
 use super::PAGES_MAX;
 
@@ -131,7 +130,7 @@ pub fn receiver(text: &str) -> Result<Receiver, PageFailure> {
         && url.domain().is_some_and(|host| !host.contains('.'));
     if is_word {
         return Err(PageFailure::new(
-            status::UNREACHABLE_OR_REFUSED,
+            Cause::BadUrl,
             "write a complete URL such as `https://example.com/hook`".to_owned(),
         ));
     }
@@ -249,7 +248,7 @@ fn hex(digit: u8) -> Option<u8> {
 }
 
 fn parse_written(text: &str) -> Result<Url, PageFailure> {
-    let refuse = |message: String| PageFailure::new(status::UNREACHABLE_OR_REFUSED, message);
+    let refuse = |message: String| PageFailure::new(Cause::BadUrl, message);
     if text.len() > ADDRESS_BYTES_MAX {
         return Err(refuse(format!(
             "the URL is longer than {ADDRESS_BYTES_MAX} bytes"

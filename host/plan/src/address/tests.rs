@@ -178,11 +178,11 @@ fn other_schemes_and_invalid_urls_are_failures_of_the_page() {
         "\u{0}",
     ] {
         let failure = parse(text).expect_err(text);
-        assert_eq!(failure.status, 526, "{text}");
+        assert_eq!(failure.cause, Cause::BadUrl, "{text}");
     }
     assert_eq!(
-        parse(&"a".repeat(20_000)).map_err(|failure| failure.status),
-        Err(526)
+        parse(&"a".repeat(20_000)).map_err(|failure| failure.cause),
+        Err(Cause::BadUrl)
     );
 }
 
@@ -199,7 +199,7 @@ proptest::proptest! {
                     proptest::prop_assert_eq!(again, Some(url));
                 }
                 Err(failure) => {
-                    proptest::prop_assert_eq!(failure.status, 526);
+                    proptest::prop_assert_eq!(failure.cause, Cause::BadUrl);
                     proptest::prop_assert!(!failure.message.is_empty());
                 }
             }

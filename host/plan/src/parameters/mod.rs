@@ -20,7 +20,7 @@ pub use nearest::{nearest, nearest_name};
 pub use needs::{Effect, Needs, Route, Routes, Situation};
 pub use reference::reference;
 pub use row::{Choice, Object, Parameter, Range, Shape};
-pub use statuses::{Cause, STATUSES, Status};
+pub use statuses::{CAUSES, CauseRow, Status};
 pub use tables::{GROUPS, Group, STEPS, StepKind, step_kind};
 pub use undecided::{Undecided, is_within};
 

@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use trawl_model::SkipReason;
+
 use super::row::{Object, Parameter, Range, Shape};
-use super::statuses::{ANSWERS, STATUSES, Status};
+use super::statuses::{ANSWERS, CAUSES, CauseRow, Status, has_site_status};
 use super::tables::{GROUPS, STEPS};
 
 const INTRODUCTION: &str = "\
@@ -67,14 +69,27 @@ pub fn reference() -> String {
             &[&code(kind.name), &keys, kind.doc, &code(kind.example)],
         );
     }
-    section(&mut page, "Statuses of page entries");
+    section(&mut page, "Statuses and causes of page entries");
     line(
         &mut page,
         "\nThe `status` of an entry is that of the site's response. A 4xx or 5xx of the site is a failure entry \
-         that keeps its `content`; it costs nothing. If\nthere was no response, it is one of \
-         these:\n",
+         that keeps its `content`; it costs nothing. If\nthere was no response, the status is one \
+         of those below. Several causes may share a status, so every failed page has the name of \
+         its\n`cause` beside `error`, whose text may change. A page whose site responded and whose \
+         content could not be made (`unsupported_media`, for\nexample) has the site's status. 520 \
+         is not used. Causes may be added.\n\n`GET /data/crawl_logs` and `GET /data/pages` have the \
+         same `cause`, and so have the bodies of page events.\n",
     );
-    statuses(&mut page, STATUSES);
+    causes(&mut page, CAUSES);
+    section(&mut page, "Reasons of skipped URLs");
+    line(
+        &mut page,
+        "\n`GET /crawl/{id}/skipped` lists the URLs that a crawl did not fetch, each with a \
+         `reason`.\n\n| reason | meaning |\n|---|---|",
+    );
+    for reason in SkipReason::ALL {
+        row(&mut page, &[&code(reason.name()), skipped(reason)]);
+    }
     section(&mut page, "Statuses of HTTP responses");
     line(&mut page, "\nErrors are JSON objects with an `error`.\n");
     statuses(&mut page, ANSWERS);
@@ -202,8 +217,49 @@ fn statuses(page: &mut String, statuses: &[Status]) {
             page,
             &[&status.code.to_string(), status.meaning, status.advice],
         );
-        for cause in status.causes {
-            row(page, &["", cause.meaning, cause.advice]);
-        }
+    }
+}
+
+fn causes(page: &mut String, rows: &[CauseRow]) {
+    line(
+        page,
+        "| status | cause | meaning | what to do |\n|---|---|---|---|",
+    );
+    let mut last = None;
+    for one in rows {
+        let status = match has_site_status(one.cause) {
+            true => "the site's".to_owned(),
+            false => one.cause.status().to_string(),
+        };
+        let shown: &str = if last.as_ref() == Some(&status) {
+            ""
+        } else {
+            &status
+        };
+        row(
+            page,
+            &[shown, &code(one.cause.name()), one.meaning, one.advice],
+        );
+        last = Some(status);
+    }
+}
+
+/// What a reason of a skipped URL means.
+const fn skipped(reason: SkipReason) -> &'static str {
+    match reason {
+        SkipReason::Robots => "robots.txt does not allow it.",
+        SkipReason::Nofollow => "Every link to it has `nofollow`, and robots rules are obeyed.",
+        SkipReason::Depth => "It has more hops from the seed than `depth`.",
+        SkipReason::Budget => "A path of `budget` is used up.",
+        SkipReason::Limit => "The crawl reached `limit` first.",
+        SkipReason::Spend => "The crawl ran out of money first: its ceiling or the balance.",
+        SkipReason::Scope => "Its host or path is not part of the crawl.",
+        SkipReason::Blacklist => "`blacklist` matches it.",
+        SkipReason::Whitelist => "`whitelist` does not match it.",
+        SkipReason::Duplicate => "The crawl has the page under another URL.",
+        SkipReason::Scheme => "It is not an `http` or `https` URL.",
+        SkipReason::TooLong => "It is longer than a URL may be.",
+        SkipReason::Full => "The crawl knows as many URLs as it may.",
+        SkipReason::Stopped => "The crawl ended first.",
     }
 }

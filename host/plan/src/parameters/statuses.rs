@@ -1,4 +1,7 @@
-//! The statuses of page entries and of HTTP responses, with what to do about each.
+//! The causes of failed pages with their statuses, and the statuses of HTTP responses, with what to
+//! do about each.
+
+use trawl_model::failure::Cause;
 
 /// A status with its meaning.
 #[derive(Clone, Copy, Debug)]
@@ -9,13 +12,13 @@ pub struct Status {
     pub meaning: &'static str,
     /// What to do.
     pub advice: &'static str,
-    /// The causes that share the number, distinguished by `error`; empty if there is only one.
-    pub causes: &'static [Cause],
 }
 
-/// One of several causes of a status.
+/// A cause of failed pages with its meaning. Its status is [`Cause::status`].
 #[derive(Clone, Copy, Debug)]
-pub struct Cause {
+pub struct CauseRow {
+    /// The cause.
+    pub cause: Cause,
     /// What happened.
     pub meaning: &'static str,
     /// What to do.
@@ -27,92 +30,231 @@ const fn status(code: u16, meaning: &'static str, advice: &'static str) -> Statu
         code,
         meaning,
         advice,
-        causes: &[],
     }
 }
 
-const fn cause(meaning: &'static str, advice: &'static str) -> Cause {
-    Cause { meaning, advice }
+const fn row(cause: Cause, meaning: &'static str, advice: &'static str) -> CauseRow {
+    CauseRow {
+        cause,
+        meaning,
+        advice,
+    }
 }
 
-/// Statuses of page entries whose site sent no response. They are never the status of an HTTP
-/// response.
-pub const STATUSES: &[Status] = &[
-    status(
-        310,
+/// Causes of pages whose site sent no response, or whose response could not be used, in the order
+/// of their statuses.
+pub const CAUSES: &[CauseRow] = &[
+    row(
+        Cause::TooManyRedirects,
         "More redirects than are followed.",
         "Send the URL at the end of the chain; a loop often needs `cookies`.",
     ),
-    status(
-        520,
-        "Not used by Trawl.",
-        "Nothing: similar services use it, so clients may expect it.",
-    ),
-    status(
-        521,
+    row(
+        Cause::ConnectionRefused,
         "The site refused the connection.",
         "Check the port; try again later.",
     ),
-    status(
-        522,
-        "The connection was aborted, or the response was truncated, malformed or too large.",
-        "Try again; ask for a smaller file.",
+    row(
+        Cause::ConnectionClosed,
+        "The connection ended before the response was complete, or the response is malformed.",
+        "Try again.",
     ),
-    status(
-        523,
+    row(
+        Cause::Incomplete,
+        "The body is shorter than announced.",
+        "Try again.",
+    ),
+    row(
+        Cause::BadEncoding,
+        "The body has an unknown content coding, or does not decode.",
+        "Tell the site's owner; try `\"request\": \"browser\"`.",
+    ),
+    row(
+        Cause::TooLarge,
+        "The body is larger than what is fetched of one page.",
+        "Ask for a smaller file.",
+    ),
+    row(
+        Cause::BadRedirect,
+        "A redirect leads to something that is not a URL.",
+        "Send the URL that the page should lead to.",
+    ),
+    row(
+        Cause::ConnectionReset,
         "The connection was reset.",
         "Try again, or through another `proxy`.",
     ),
-    status(
-        524,
-        "The page took longer than `request_timeout`, or its body stalled.",
+    row(
+        Cause::Timeout,
+        "The page took longer than `request_timeout`.",
         "Raise `request_timeout`; load less with `block_images`.",
     ),
-    status(
-        525,
+    row(
+        Cause::ConnectionTimeout,
+        "Connecting to the site took too long.",
+        "Try again later; check the host and the port.",
+    ),
+    row(
+        Cause::Stalled,
+        "The body stopped arriving.",
+        "Try again later.",
+    ),
+    row(
+        Cause::RateLimited,
+        "The site asked for a pause that is longer than the page may wait.",
+        "Try again later; crawl more slowly with `delay`.",
+    ),
+    row(
+        Cause::Dns,
         "The host name does not resolve.",
         "Check the spelling of the host.",
     ),
-    Status {
-        causes: &[
-            cause(
-                "The URL is invalid, or its scheme is not `http` or `https`.",
-                "Correct it; `error` names the mistake.",
-            ),
-            cause(
-                "The IP address is private, loopback or otherwise not public.",
-                "Only the operator can allow it.",
-            ),
-            cause(
-                "robots.txt does not allow the page.",
-                "Send `\"respect_robots\": false` if you may.",
-            ),
-            cause(
-                "The site's certificate is not trusted, or TLS failed.",
-                "Check the host name and the certificate; try `http://`.",
-            ),
-            cause(
-                "The IP address cannot be reached, or a redirect leaves the crawl's scope.",
-                "Check the host; widen the scope with `subdomains` or `external_domains`.",
-            ),
-        ],
-        ..status(
-            526,
-            "The site was not contacted or not trusted; `error` says which of these causes it was.",
-            "",
-        )
-    },
-    status(
-        598,
-        "The browser failed or is not installed, or the page exceeds a limit.",
+    row(
+        Cause::DnsTimeout,
+        "The name servers did not answer in time.",
+        "Try again later.",
+    ),
+    row(
+        Cause::BadUrl,
+        "The URL is invalid, or its scheme is not `http` or `https`.",
+        "Correct it; `error` names the mistake.",
+    ),
+    row(
+        Cause::PrivateAddress,
+        "The IP address is private, loopback or otherwise not public.",
+        "Only the operator can allow it.",
+    ),
+    row(
+        Cause::Robots,
+        "robots.txt does not allow the page.",
+        "Send `\"respect_robots\": false` if you may.",
+    ),
+    row(
+        Cause::RobotsUnavailable,
+        "The site answered 429 or 5xx when its robots.txt was requested, so nothing is allowed.",
+        "Try again later; send `\"respect_robots\": false` if you may.",
+    ),
+    row(
+        Cause::Tls,
+        "The site's certificate is not trusted, or TLS failed.",
+        "Check the host name and the certificate; try `http://`.",
+    ),
+    row(
+        Cause::Unreachable,
+        "The IP address cannot be reached.",
+        "Check the host; try again later.",
+    ),
+    row(
+        Cause::Proxy,
+        "The upstream proxy did not connect to the site.",
+        "Try again, or through another `proxy`.",
+    ),
+    row(
+        Cause::RedirectRefused,
+        "A redirect leads to a page that robots.txt or the crawl's scope excludes.",
+        "Widen the scope with `subdomains` or `external_domains`; `error` names the URL.",
+    ),
+    row(
+        Cause::NoBrowser,
+        "The page needs a browser, and none is installed or was used.",
+        "Ask for `\"request\": \"http\"`, or for `browser` if there is one (`GET /health`).",
+    ),
+    row(
+        Cause::BrowserBusy,
+        "No browser tab became free in time.",
+        "Try again later.",
+    ),
+    row(
+        Cause::BrowserFailed,
+        "The browser did not start, crashed or failed.",
+        "Try again; try `\"request\": \"http\"`.",
+    ),
+    row(
+        Cause::PageLimit,
+        "The page has or loads more than one page may in a browser.",
         "Try `\"request\": \"http\"`; block resources that you do not need.",
     ),
-    status(
-        599,
-        "Anything else: money, memory, a bot wall, a failed provider.",
-        "`error` says which. Against a bot wall try `router`, another `proxy` or `/unblocker`.",
+    row(
+        Cause::Download,
+        "The URL is a download, which a browser does not show.",
+        "Ask for `\"request\": \"http\"`.",
+    ),
+    row(
+        Cause::Screenshot,
+        "The screenshot was not captured in time.",
+        "Ask for a smaller one.",
+    ),
+    row(
+        Cause::Funds,
+        "The balance or a ceiling does not cover the page.",
+        "Top up, or raise `max_credits_per_page` or `max_credits_allowed`.",
+    ),
+    row(
+        Cause::Memory,
+        "The server had no memory for the page in time.",
+        "Try again later; ask for fewer pages at once.",
+    ),
+    row(
+        Cause::Provider,
+        "The one provider that the request allows did not serve the page.",
+        "`metadata.provider_attempts` says why.",
+    ),
+    row(
+        Cause::DocumentLimit,
+        "The document is too large or too complex to be parsed.",
+        "Ask for `bytes` or `raw` alone.",
+    ),
+    row(
+        Cause::UnsupportedMedia,
+        "The requested format cannot render the page's media type.",
+        "Ask for `bytes`.",
+    ),
+    row(
+        Cause::PluginMissing,
+        "A plugin that the request needs is not loaded.",
+        "See `GET /plugins`.",
+    ),
+    row(
+        Cause::PluginFailed,
+        "A plugin failed on the page.",
+        "Ask for another format; tell the operator.",
+    ),
+    row(
+        Cause::BadHeader,
+        "A header of the request cannot be sent.",
+        "Remove line breaks and control characters from it.",
+    ),
+    row(
+        Cause::NoSitemap,
+        "A crawl with `sitemap_only` found no page in the sitemaps.",
+        "Check `sitemap_path`, or crawl without `sitemap_only`.",
+    ),
+    row(
+        Cause::NoPages,
+        "The crawl of a pipeline ended without any page.",
+        "`error` says why.",
+    ),
+    row(
+        Cause::Internal,
+        "The server failed.",
+        "Try again; tell the operator.",
+    ),
+    row(
+        Cause::HttpStatus,
+        "The site answered with a status of 400 or more.",
+        "Depends on the status.",
+    ),
+    row(
+        Cause::Blocked,
+        "The site blocked the page with a bot wall, whatever its status.",
+        "Try `router`, another `proxy` or `/unblocker`.",
     ),
 ];
+
+/// Whether a page that failed with this cause always has a response, and so the site's status.
+pub(super) const fn has_site_status(cause: Cause) -> bool {
+    matches!(cause, Cause::HttpStatus | Cause::Blocked)
+}
 
 /// Statuses of HTTP responses. Errors are JSON objects with an `error`.
 pub(super) const ANSWERS: &[Status] = &[

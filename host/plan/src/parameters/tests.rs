@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::Value;
-use trawl_model::failure::status;
+use trawl_model::Cause;
 
 use super::*;
 
@@ -79,24 +79,17 @@ fn names_are_unique_and_every_row_says_what_it_is() {
 }
 
 #[test]
-fn every_synthetic_status_is_described() {
-    let known = [
-        status::TOO_MANY_REDIRECTS,
-        status::CONNECTION_REFUSED,
-        status::ABORTED,
-        status::RESET,
-        status::TIMED_OUT,
-        status::NAME_NOT_RESOLVED,
-        status::UNREACHABLE_OR_REFUSED,
-        status::BROWSER_FAILED,
-        status::UNKNOWN,
-    ];
-    let described: Vec<u16> = STATUSES.iter().map(|status| status.code).collect();
-    for code in known {
-        assert!(described.contains(&code), "{code}");
+fn every_cause_is_described_once_in_the_order_of_statuses() {
+    let described: Vec<Cause> = CAUSES.iter().map(|row| row.cause).collect();
+    for cause in Cause::ALL {
+        let n_rows = described.iter().filter(|known| **known == cause).count();
+        assert_eq!(n_rows, 1, "{cause:?}");
     }
-    // 520 is described because other services have it.
-    assert_eq!(described.len(), known.len() + 1);
+    assert_eq!(described.len(), Cause::ALL.len());
+    assert!(described.is_sorted_by_key(|cause| cause.status()));
+    for row in CAUSES {
+        assert!(row.meaning.ends_with('.') && row.advice.ends_with('.'));
+    }
 }
 
 #[test]

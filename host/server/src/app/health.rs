@@ -107,7 +107,8 @@ impl App {
         let purse = Purse::unbilled(Nanodollars::MAX);
         let produced = page::produce(context, &sample_plan(engine), &purse).await;
         let outcome = produced.outcome;
-        let error = outcome.error.or_else(|| match outcome.content {
+        let error = outcome.error.map(|failure| failure.message);
+        let error = error.or_else(|| match outcome.content {
             Content::One(piece) if piece.text().is_some_and(|text| !text.is_empty()) => None,
             _ => Some("the sample page is empty".to_owned()),
         });

@@ -48,6 +48,7 @@ fn page(seq: u64) -> PageRow {
         },
         at: Some(Timestamp(30)),
         cost: Nanodollars(4),
+        cause: Some("http_status".to_owned()),
         error: Some("404".to_owned()),
     }
 }
@@ -285,6 +286,7 @@ fn listed_page(seq: u64) -> PageRow {
         },
         at: Some(Timestamp(100)),
         cost: Nanodollars(3),
+        cause: is_failed.then(|| "http_status".to_owned()),
         error: is_failed.then(|| "not found".to_owned()),
     }
 }
@@ -344,6 +346,7 @@ pub(crate) async fn lists_are_paged(store: &dyn CrawlStore) {
         seq: 2,
         url: "http://a.example/1/2".to_owned(),
         status: 404,
+        cause: Some("http_status".to_owned()),
         error: Some("not found".to_owned()),
         cost: Nanodollars(3),
         at: Some(Timestamp(100)),

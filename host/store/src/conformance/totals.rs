@@ -28,6 +28,7 @@ fn progress() -> Progress {
         },
         at: Some(Timestamp(2)),
         cost: Nanodollars(3),
+        cause: None,
         error: None,
     };
     Progress {

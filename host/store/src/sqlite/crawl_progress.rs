@@ -79,6 +79,7 @@ pub(super) async fn save(
             .bind(row.at.map(|at| at.0))
             .bind(row.cost.0)
             .bind(row.error.as_deref())
+            .bind(row.cause.as_deref())
     })
     .await?;
     let totals = totals::of_account(&mut transaction, &account).await?;
@@ -95,7 +96,8 @@ fn new_bytes(progress: &Progress, last_url: i64, last_page: i64) -> u64 {
     let pages = pages.filter(|row| signed(row.seq) > last_page);
     let pages = pages.map(|row| {
         let error = row.error.as_ref().map_or(0, String::len);
-        error + ROW_BYTES + row.place.length as usize
+        let cause = row.cause.as_ref().map_or(0, String::len);
+        error + cause + ROW_BYTES + row.place.length as usize
     });
     (urls + pages.sum::<usize>()) as u64
 }
@@ -114,12 +116,12 @@ const URLS: Insert = Insert {
 };
 
 const PAGES: Insert = Insert {
-    into: "INSERT INTO crawl_pages (crawl, seq, n, status, is_failed, place, length, at, cost, error) VALUES ",
-    n_columns: 10,
+    into: "INSERT INTO crawl_pages (crawl, seq, n, status, is_failed, place, length, at, cost, error, cause) VALUES ",
+    n_columns: 11,
     // Repeats the same batch when a commit was reported as failed but had reached the disk.
     on_conflict: " ON CONFLICT (crawl, seq) DO UPDATE SET n = excluded.n, status = excluded.status,
         is_failed = excluded.is_failed, place = excluded.place, length = excluded.length,
-        at = excluded.at, cost = excluded.cost, error = excluded.error",
+        at = excluded.at, cost = excluded.cost, error = excluded.error, cause = excluded.cause",
 };
 
 impl Insert {
@@ -251,6 +253,7 @@ fn page(row: &SqliteRow) -> Result<PageRow, StoreError> {
         },
         at: column::<Option<i64>>(row, "at")?.map(Timestamp),
         cost: Nanodollars(column(row, "cost")?),
+        cause: column(row, "cause")?,
         error: column(row, "error")?,
     })
 }

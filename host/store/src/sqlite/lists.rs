@@ -112,7 +112,7 @@ pub(super) async fn pages(
     let mut list = List::open(store, account, range, FIRST_DESCENDING).await?;
     let [created, number, seq] = list.after;
     let mut rows = sqlx::query(
-        "SELECT crawls.id AS id, created, number, seq, url, status, error, cost, at
+        "SELECT crawls.id AS id, created, number, seq, url, status, cause, error, cost, at
          FROM crawls JOIN crawl_pages AS page ON page.crawl = number
          JOIN crawl_urls AS address ON address.crawl = number AND address.n = page.n
          WHERE number = ? AND account = ? AND in_background >= ? AND seq < ? ORDER BY seq DESC LIMIT ?",
@@ -126,7 +126,7 @@ pub(super) async fn pages(
     .await
     .map_err(failed_to(READING))?;
     let earlier = sqlx::query(
-        "SELECT crawls.id AS id, created, number, seq, url, status, error, cost, at
+        "SELECT crawls.id AS id, created, number, seq, url, status, cause, error, cost, at
          FROM crawls JOIN crawl_pages AS page ON page.crawl = number
          JOIN crawl_urls AS address ON address.crawl = number AND address.n = page.n
          WHERE account = ? AND in_background >= ? AND (created, number) < (?, ?)
@@ -231,6 +231,7 @@ fn crawled_page(row: &SqliteRow) -> Result<CrawledPage, StoreError> {
         seq: count_column(row, "seq")?,
         url: column(row, "url")?,
         status: column(row, "status")?,
+        cause: column(row, "cause")?,
         error: column(row, "error")?,
         cost: Nanodollars(column(row, "cost")?),
         at: column::<Option<i64>>(row, "at")?.map(Timestamp),

@@ -6,7 +6,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use url::Url;
 
-use trawl_model::{Content, Fields, PageFailure, Piece};
+use trawl_model::{Cause, Content, Fields, PageFailure, Piece};
 use trawl_plan::{Chunking, FormatChoice};
 use trawl_plugins::{Plugins, PluginsConfig};
 use trawl_test_guests::Guest;
@@ -179,7 +179,7 @@ fn complete_outputs_are_cached_once_paid_for() {
     };
     assert_eq!(piece.text().as_deref(), Some("text"));
     let failed = Outputs {
-        failure: Some(PageFailure::new(524, "timed out")),
+        failure: Some(PageFailure::new(Cause::Timeout, "timed out")),
         ..good
     };
     assert!(cache.write(key, &failed).is_none());

@@ -1,9 +1,9 @@
 use std::time::UNIX_EPOCH;
 
-use trawl_model::PageFailure;
 use trawl_model::clock::Clock;
 use trawl_model::failure::status;
 use trawl_model::memory::MemoryBudget;
+use trawl_model::{Cause, PageFailure};
 use trawl_net::fetch::loopback::{Answer, LoopbackSite, fetcher, page};
 use trawl_net::fetch::{CookieJar, PoliteGet};
 use trawl_net::politeness::PolitenessConfig;
@@ -124,7 +124,7 @@ async fn a_pause_longer_than_the_page_may_take_is_not_waited_for() {
     let failure = fetch(&route, &plan(TEN), &site.url("/other"))
         .await
         .expect_err("a pause");
-    assert_eq!(failure.status, status::TIMED_OUT);
+    assert_eq!(failure.status(), status::TIMED_OUT);
     assert!(
         failure
             .message
@@ -177,7 +177,7 @@ async fn a_rate_limit_delays_its_host_only() {
     let failure = fetch(&route, &plan(TEN), &url)
         .await
         .expect_err("nobody listens");
-    assert_eq!(failure.status, status::CONNECTION_REFUSED);
+    assert_eq!(failure.cause, Cause::ConnectionRefused);
 }
 
 #[tokio::test]
@@ -221,7 +221,7 @@ async fn robots_txt_is_obeyed_by_plans_that_respect_it() {
     let failure = fetch(&route, &polite, &site.url("/secret"))
         .await
         .expect_err("forbidden");
-    assert_eq!(failure.status, status::UNREACHABLE_OR_REFUSED);
+    assert_eq!(failure.status(), status::UNREACHABLE_OR_REFUSED);
     assert_eq!(
         failure.message,
         "the robots.txt of `127.0.0.1` disallows this page"

@@ -12,6 +12,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use url::Url;
 
+use trawl_model::Cause;
 use trawl_model::secret::Secret;
 
 use super::meter::Denial;
@@ -103,7 +104,7 @@ async fn connect(
     channel.meter.check_limit(&url)?;
     if sample::is_sample(&url) {
         let reason = "the sample site has no certificate, use `http` instead of `https`";
-        return Err(Denial::by_rule(&url, reason).into());
+        return Err(Denial::by_rule(&url, Cause::Tls, reason).into());
     }
     let far = dial::dial(&channel.egress, &url, &channel.route)
         .await

@@ -16,6 +16,8 @@ use http_body_util::{BodyExt, StreamBody};
 use hyper::body::{Body as _, Frame, Incoming};
 use url::Url;
 
+use trawl_model::Cause;
+
 use super::Channel;
 use super::meter::{Denial, Meter};
 use super::response::{ProxyBody, ProxyError, TunnelSlot, empty, switch_to};
@@ -66,7 +68,7 @@ pub(super) async fn forward(
         }
         (StatusCode::SWITCHING_PROTOCOLS, None) => {
             let reason = "the site switched to a protocol that was not requested";
-            let mut denial = Denial::by_rule(&url, reason);
+            let mut denial = Denial::by_rule(&url, Cause::ConnectionClosed, reason);
             denial.status = StatusCode::BAD_GATEWAY;
             Err(denial.into())
         }

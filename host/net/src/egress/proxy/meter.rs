@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use http::StatusCode;
 use url::Url;
 
-use trawl_model::failure::status as page_status;
+use trawl_model::Cause;
 
 use crate::egress::{EgressError, EgressFault, host_and_port};
 
@@ -22,8 +22,8 @@ const REFUSALS_MAX: usize = 64;
 pub struct Refusal {
     /// Host and port, the host as the URL standard writes it.
     pub destination: String,
-    /// Synthetic status of a page at that destination.
-    pub status: u16,
+    /// Why a page at that destination fails.
+    pub cause: Cause,
     /// Why, for the caller: lower case, no full stop.
     pub reason: String,
 }
@@ -39,11 +39,11 @@ pub(super) struct Denial {
 
 impl Denial {
     /// Refused by a rule of the channel itself.
-    pub(super) fn by_rule(url: &Url, reason: impl Into<String>) -> Self {
+    pub(super) fn by_rule(url: &Url, cause: Cause, reason: impl Into<String>) -> Self {
         Self {
             refusal: Refusal {
                 destination: destination(url),
-                status: page_status::UNREACHABLE_OR_REFUSED,
+                cause,
                 reason: reason.into(),
             },
             status: StatusCode::FORBIDDEN,
@@ -70,7 +70,7 @@ impl Denial {
         Self {
             refusal: Refusal {
                 destination: destination(url),
-                status: error.status(),
+                cause: error.cause(),
                 reason: error.to_string(),
             },
             status,
@@ -146,7 +146,7 @@ impl Meter {
     /// Refuses a request for `url` once the channel has reached its byte limit.
     pub(super) fn check_limit(&self, url: &Url) -> Result<(), Denial> {
         self.within()
-            .map_err(|error| Denial::by_rule(url, error.to_string()))
+            .map_err(|error| Denial::by_rule(url, Cause::PageLimit, error.to_string()))
     }
 
     fn within(&self) -> io::Result<()> {

@@ -11,6 +11,7 @@ use http::{HeaderMap, HeaderValue};
 use tokio::time::Instant;
 use url::Url;
 
+use trawl_model::Cause;
 use trawl_model::memory::MemoryBudget;
 use trawl_plan::FetchPlan;
 use trawl_plan::testing::page_plan;
@@ -103,7 +104,7 @@ async fn a_body_that_stalls_ends_and_a_slow_one_does_not() {
         matches!(error, FetchError::Stalled(time) if time == IDLE_MAX),
         "{error}"
     );
-    assert_eq!(error.failure().status, 524);
+    assert_eq!(error.failure().cause, Cause::Stalled);
     assert!(error.is_failure_of_site());
     assert!(begun.elapsed() < Duration::from_secs(10));
 

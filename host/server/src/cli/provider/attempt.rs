@@ -11,6 +11,7 @@ use trawl_engine::page::{self, Produced, Purse, RunContext};
 use trawl_model::outcome::VendorPart;
 use trawl_plan::router::TargetRequest;
 use trawl_plan::{RouterMode, RouterPlan};
+use trawl_sdk::provider::{Abilities, Description};
 
 use super::PageArgs;
 use crate::app::{self, Engine};
@@ -48,7 +49,8 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
     let engine = Engine::build(&config, &manifest, crate::cli::cache_folder(), None).await?;
     let registry = engine.plugins.snapshot();
     let plugin = super::named(&registry, &args.page.name)?;
-    let mut plans = trawl_wire::plan(&request(&args)?, &*registry)?;
+    let body = request(&args, plugin.description())?;
+    let mut plans = trawl_wire::plan(&body, &*registry)?;
     let plan = plans.pop().context("give one URL")?;
     let mut plan = plan.map_err(|refused| anyhow!("{}", refused.failure))?;
     let target = args.page.request();
@@ -84,7 +86,11 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
         bail!(
             "`{}` was not called: {}",
             args.page.name,
-            hinted(outcome.error.unwrap_or_default())
+            hinted(
+                outcome
+                    .error
+                    .map_or_else(String::new, |failure| failure.message)
+            )
         );
     }
     if outcome.error.is_none() {
@@ -113,8 +119,13 @@ fn hinted(reason: String) -> String {
     reason
 }
 
-fn request(args: &TryArgs) -> anyhow::Result<serde_json::Value> {
+/// The request, with all of the reply that the provider can report.
+fn request(args: &TryArgs, described: &Description) -> anyhow::Result<serde_json::Value> {
     let page = &args.page;
+    let able = match page.js {
+        true => described.rendered,
+        false => described.plain,
+    };
     let headers: serde_json::Map<String, serde_json::Value> = page
         .headers()?
         .into_iter()
@@ -131,6 +142,9 @@ fn request(args: &TryArgs) -> anyhow::Result<serde_json::Value> {
     Ok(json!({
         "url": page.url,
         "return_format": args.format,
+        "metadata": true,
+        "return_headers": able.contains(Abilities::TARGET_HEADERS),
+        "return_cookies": able.contains(Abilities::TARGET_COOKIES),
         "request": if page.js { "browser" } else { "http" },
         "request_timeout": args.timeout,
         "country_code": page.country,

@@ -409,7 +409,7 @@ ALTER TABLE outbox_channels ADD COLUMN last_error TEXT;
 ALTER TABLE outbox_channels ADD COLUMN last_failed INTEGER;
 ";
 
-/// Headers of stored answers, and what crawls left out.
+/// Headers of stored answers, what crawls left out, and the cause of a page's failure, as a name.
 ///
 /// Version 8 has the latter within the request object, under the key U+001E `left_out`, which
 /// `serde_json` writes as `\u001eleft_out`. `headers` is a JSON array of pairs, `left_out` a JSON
@@ -439,6 +439,8 @@ UPDATE crawls SET request = json_remove(request, '$."\u001eleft_out"'),
     stored_bytes = stored_bytes + octet_length(left_out) - octet_length(request)
         + octet_length(json_remove(request, '$."\u001eleft_out"'))
     WHERE left_out IS NOT NULL;
+
+ALTER TABLE crawl_pages ADD COLUMN cause TEXT;
 "#;
 
 /// Refuses a file that a newer version or another program wrote, before anything is written to it.

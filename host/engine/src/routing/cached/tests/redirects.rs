@@ -96,7 +96,7 @@ async fn the_gate_decides_about_the_redirects_of_a_cached_page() {
     let seen = Arc::clone(&gate);
     let refused = world.get_with("/a", |plan| plan.gate = Some(gate)).await;
     let failure = refused.expect_err("not followed");
-    assert_eq!(failure.status, status::UNREACHABLE_OR_REFUSED);
+    assert_eq!(failure.status(), status::UNREACHABLE_OR_REFUSED);
     let seen = seen.0.lock().expect("addresses").clone();
     assert_eq!(seen, [world.url("/b"), world.url("/refused")]);
     assert_eq!(world.seen().len(), 3);

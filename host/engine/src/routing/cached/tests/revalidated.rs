@@ -128,7 +128,7 @@ async fn an_old_page_serves_for_a_site_that_fails_only_when_the_caller_allows_it
         let strict = |plan: &mut FetchPlan| plan.timeout = Duration::from_secs(1);
         match world.get_with("/", strict).await {
             Ok(served) => assert_eq!((served.page.status, status_of(&served)), (503, None)),
-            Err(failure) => assert!(failure.status >= 500, "{failure:?}"),
+            Err(failure) => assert!(failure.status() >= 500, "{failure:?}"),
         }
         // The failure has not cost the page.
         let young = |plan: &mut FetchPlan| plan.cache.max_age = 2 * TWO_DAYS;

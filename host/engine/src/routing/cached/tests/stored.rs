@@ -209,7 +209,7 @@ async fn robots_rules_apply_to_cached_pages_too() {
     for path in ["/closed", "/moved"] {
         let refused = world.get_with(path, obeying).await;
         let failure = refused.expect_err("not allowed");
-        assert_eq!(failure.status, status::UNREACHABLE_OR_REFUSED, "{path}");
+        assert_eq!(failure.status(), status::UNREACHABLE_OR_REFUSED, "{path}");
     }
     let open = world.get_with("/open", obeying).await.expect("cached");
     assert_eq!(status_of(&open), Some("hit"));

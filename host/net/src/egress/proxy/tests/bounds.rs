@@ -2,6 +2,8 @@
 
 use tokio::io::AsyncWriteExt;
 
+use trawl_model::Cause;
+
 use super::*;
 
 fn impatient() -> ProxyLimits {
@@ -98,7 +100,7 @@ async fn a_site_that_never_responds_times_out() {
     let channel = open(loopback(), impatient()).await;
     let response = exchange(&channel, &format!("GET {}", site.url("/")), "").await;
     assert!(response.starts_with("HTTP/1.1 504"), "{response}");
-    assert_eq!(channel.refused()[0].status, 524);
+    assert_eq!(channel.refused()[0].cause, Cause::ConnectionTimeout);
 }
 
 #[tokio::test]

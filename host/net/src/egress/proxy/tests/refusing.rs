@@ -5,6 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use tokio::io::AsyncWriteExt;
 
+use trawl_model::Cause;
+
 use super::*;
 
 /// Spellings of IP addresses that are not public, and names of loopback.
@@ -62,7 +64,7 @@ async fn every_spelling_of_a_private_ip_address_is_refused() {
             "{response}"
         );
         let refused = channel.refused().pop().expect("a refusal");
-        assert_eq!(refused.status, 526, "{host}");
+        assert_eq!(refused.cause, Cause::PrivateAddress, "{host}");
         assert!(
             refused.destination.ends_with(&format!(":{port}")),
             "{refused:?}"
@@ -267,8 +269,8 @@ async fn unreached_destinations_are_reported_with_their_reason() {
         "a repeated destination is reported once: {refused:?}"
     );
     assert_eq!(
-        (refused[0].status, refused[0].reason.as_str()),
-        (521, "the connection was refused")
+        (refused[0].cause, refused[0].reason.as_str()),
+        (Cause::ConnectionRefused, "the connection was refused")
     );
 }
 
