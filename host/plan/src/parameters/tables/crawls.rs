@@ -108,11 +108,12 @@ pub(super) const ROWS: &[Parameter] = &[
     .default("no ceiling")
     .mistaken(&["max_credits", "max_cost"])
     .example("5000"),
+    // Decision D240.
     Parameter::new(
         "delay",
         time::AT_MOST_A_MINUTE,
         CRAWLS,
-        NOTHING,
+        Needs::OWN_STACK,
         "Minimum time between two requests to a host, at most 60 seconds; above 0 they are serial.",
     )
     .default("0")
