@@ -14,6 +14,7 @@ mod connections;
 mod crawl;
 mod crawl_kill;
 mod crawl_resume;
+mod crawl_scope;
 mod crawl_sitemaps;
 mod documentation;
 mod drain;

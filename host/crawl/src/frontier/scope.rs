@@ -153,9 +153,10 @@ impl Scope {
             part.is_some_and(|part| known.contains(part))
         };
         let hosts = &self.seed_hosts;
+        let is_below = has(&hosts.registered, registered(host));
         let is_of_seed = hosts.authorities.contains(without_www(authority))
-            || plan.subdomains && has(&hosts.registered, registered(host))
-            || plan.tld && has(&hosts.names, name(host));
+            || plan.subdomains && is_below
+            || plan.tld && !is_below && has(&hosts.names, name(host));
         is_of_seed || plan.external.allow(host)
     }
 }

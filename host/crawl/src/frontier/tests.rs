@@ -187,6 +187,7 @@ fn scope_follows_the_plan() {
     check(subdomains(), "http://a.b.example.co.uk/", true);
     check(subdomains(), "http://other.co.uk/", false);
     check(tld(), "http://example.com/", true);
+    check(tld(), "http://a.example.co.uk/", false);
     check(tld(), "http://example.co.uk.evil.com/", false);
     check(tld(), "http://exampl.com/", false);
     let external = |entry: &str| ScopePlan {

@@ -1,0 +1,191 @@
+//! Which hosts and paths a crawl visits, how many pages at once, how deep and for how long.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use trawl_tests::{FakeSite, TestApp};
+
+/// Names below `localhost` are loopback without a look-up, and names below `invalid` do not exist.
+/// RFC 6761 sections 6.3 and 6.4.
+const HOSTS: [&str; 4] = [
+    "shop.localhost",
+    "blog.shop.localhost",
+    "other.localhost",
+    "shop.invalid",
+];
+
+/// A server, and one site under all names.
+struct Stage {
+    app: TestApp,
+    site: FakeSite,
+}
+
+/// A finished crawl.
+struct Crawled {
+    entries: Vec<Value>,
+    status: Value,
+    /// Skip reasons by URL.
+    skipped: BTreeMap<String, String>,
+}
+
+impl Stage {
+    async fn new() -> Self {
+        Self {
+            app: TestApp::start().await,
+            site: FakeSite::start().await,
+        }
+    }
+
+    /// The URL of a path at a host.
+    fn at(&self, host: &str, path: &str) -> String {
+        format!("http://{host}:{}{path}", self.site.address.port())
+    }
+
+    /// Crawls from a page with links to these URLs.
+    async fn crawl(&self, links: &[String], more: &Value) -> Crawled {
+        let links = links.iter().map(|url| format!("<a href=\"{url}\">x</a> "));
+        self.site
+            .put("/seed", "text/html", links.collect::<String>());
+        let mut request = json!({
+            "url": self.at(HOSTS[0], "/seed"), "request": "http", "return_format": "empty",
+            "cache": false, "respect_robots": false,
+        });
+        let fields = request.as_object_mut().unwrap();
+        fields.extend(more.as_object().unwrap().clone());
+        let answer = self.app.post("/crawl", &[], &request).await;
+        assert_eq!(answer.status, 200, "{more}");
+        assert_eq!(answer.header("x-ignored-parameters"), "", "{more}");
+        let id = answer.header("x-crawl-id").to_owned();
+        let skipped = self.app.get(&format!("/crawl/{id}/skipped")).await.json();
+        let skipped = skipped.as_array().unwrap().iter().map(|one| {
+            let text = |name: &str| one[name].as_str().unwrap().to_owned();
+            (text("url"), text("reason"))
+        });
+        Crawled {
+            skipped: skipped.collect(),
+            status: self.app.get(&format!("/crawl/{id}")).await.json(),
+            entries: answer.json().as_array().unwrap().clone(),
+        }
+    }
+}
+
+impl Crawled {
+    fn urls(&self) -> BTreeSet<&str> {
+        let urls = self.entries.iter().map(|entry| entry["url"].as_str());
+        urls.map(Option::unwrap).collect()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_parameter_of_the_scope_adds_its_own_hosts() {
+    let stage = Stage::new().await;
+    let [_, below, other, suffix] = HOSTS.map(|host| stage.at(host, "/page"));
+    let links = [below.clone(), other.clone(), suffix.clone()];
+    let check = async |more: Value, expected: &[&String]| {
+        let crawled = stage.crawl(&links, &more).await;
+        let seed = stage.at(HOSTS[0], "/seed");
+        let mut urls: BTreeSet<&str> = expected.iter().map(|url| url.as_str()).collect();
+        urls.insert(&seed);
+        assert_eq!(crawled.urls(), urls, "{more}");
+        for url in &links {
+            let reason = crawled.skipped.get(url).map(String::as_str);
+            let expected = (!expected.contains(&url)).then_some("scope");
+            assert_eq!(reason, expected, "{more}: {url}");
+        }
+        crawled
+    };
+    check(json!({}), &[]).await;
+    check(json!({"subdomains": true}), &[&below]).await;
+    let failed = check(json!({"tld": true}), &[&suffix]).await;
+    assert_eq!(failed.status["failed"], 1, "there is no such host");
+    check(json!({"external_domains": ["other.localhost"]}), &[&other]).await;
+    let pattern = json!({"external_domains": [".*\\.shop\\.localhost"]});
+    check(pattern, &[&below]).await;
+    let all = json!({"external_domains": true});
+    check(all, &[&below, &other, &suffix]).await;
+    let both = json!({"subdomains": true, "tld": true});
+    check(both, &[&below, &suffix]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn paths_outside_the_whitelist_are_skipped() {
+    let stage = Stage::new().await;
+    let links = ["/docs/one", "/docs/old", "/blog/one"].map(|path| {
+        stage.site.put(path, "text/html", "<p>page");
+        stage.at(HOSTS[0], path)
+    });
+    let more = json!({"whitelist": ["/docs"], "blacklist": ["/docs/old"]});
+    let crawled = stage.crawl(&links, &more).await;
+    let seed = stage.at(HOSTS[0], "/seed");
+    // The seed is always fetched.
+    assert_eq!(crawled.urls(), BTreeSet::from([&*seed, &*links[0]]));
+    let reasons = crawled.skipped.into_iter().collect::<Vec<_>>();
+    let expected = [(2, "whitelist"), (1, "blacklist")];
+    let expected = expected.map(|(n, reason)| (links[n].clone(), reason.to_owned()));
+    assert_eq!(reasons, expected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_is_25_hops_deep_unless_it_says_otherwise() {
+    let stage = Stage::new().await;
+    let page = |n: u32| stage.at(HOSTS[0], &format!("/chain/{n}"));
+    for n in 0..40 {
+        let next = format!("<a href=\"{}\">next</a>", page(n + 1));
+        stage.site.put(&format!("/chain/{n}"), "text/html", next);
+    }
+    // The seed leads to the first page of the chain.
+    for (more, depth) in [(json!({}), 25), (json!({"depth": 3}), 3)] {
+        let crawled = stage.crawl(&[page(0)], &more).await;
+        assert_eq!(crawled.entries.len(), depth + 1, "{more}");
+        assert_eq!(crawled.status["stop_reason"], "depth", "{more}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_pages_are_in_flight_unless_the_crawl_says_otherwise() {
+    for (more, at_once) in [(json!({}), 10), (json!({"concurrency_limit": 3}), 3)] {
+        let stage = Stage::new().await;
+        let slow = (0..24).map(|n| stage.at(HOSTS[0], &format!("/slow/{}", 600 + n)));
+        let crawled = stage.crawl(&slow.collect::<Vec<_>>(), &more).await;
+        assert_eq!(crawled.entries.len(), 25);
+        assert_eq!(stage.site.slow_at_once(), at_once, "{more}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_ends_when_its_time_is_over() {
+    let stage = Stage::new().await;
+    let slow = (0..40).map(|n| stage.at(HOSTS[0], &format!("/slow/{}", 500 + n)));
+    let more = json!({"crawl_timeout": 1, "concurrency_limit": 1});
+    let begun = Instant::now();
+    let crawled = stage.crawl(&slow.collect::<Vec<_>>(), &more).await;
+    assert_eq!(crawled.status["stop_reason"], "crawl_timeout");
+    assert!(crawled.entries.len() < 41, "{}", crawled.status);
+    // All pages would take 20 seconds.
+    assert!(begun.elapsed() < Duration::from_secs(15));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pace_out_of_range_is_refused() {
+    let stage = Stage::new().await;
+    for (name, value, is_good) in [
+        ("concurrency_limit", 0, false),
+        ("concurrency_limit", 1, true),
+        ("concurrency_limit", 10, true),
+        ("concurrency_limit", 11, false),
+        ("delay", 0, true),
+        ("delay", 60_000, true),
+        ("delay", 60_001, false),
+    ] {
+        let request = json!({"url": "http://sample.trawl.test/", "limit": 1, "respect_robots": false, (name): value});
+        let answer = stage.app.post("/crawl", &[], &request).await;
+        assert_eq!(answer.status, if is_good { 200 } else { 400 }, "{request}");
+        if !is_good {
+            assert!(
+                answer.error().starts_with(&format!("{name}: ")),
+                "{request}"
+            );
+        }
+    }
+}
