@@ -29,6 +29,15 @@ impl Ignored {
         }
     }
 
+    /// Adds those of another list.
+    pub fn extend(&mut self, other: &Self) {
+        for path in &other.names {
+            let mut hints = other.hints.iter().filter_map(|hint| hint.split_once('='));
+            let hint = hints.find(|(of, _)| *of == path.as_str());
+            self.add_unknown(path, || hint.map(|(_, nearest)| nearest));
+        }
+    }
+
     /// The paths: `limit`, `webhooks.on_fnd`.
     pub fn names(&self) -> &[String] {
         &self.names
@@ -68,6 +77,11 @@ mod tests {
         ignored.add_unknown("cron", || Some("count"));
         assert_eq!(ignored.names(), ["limit", "cron", "webhooks.on_fnd"]);
         assert_eq!(ignored.hints(), ["webhooks.on_fnd=webhooks.on_find"]);
+        let mut all = Ignored::default();
+        all.add("count");
+        all.extend(&ignored);
+        assert_eq!(all.names(), ["count", "limit", "cron", "webhooks.on_fnd"]);
+        assert_eq!(all.hints(), ignored.hints());
         (0..1_000).for_each(|i| ignored.add(format!("n{i}")));
         assert_eq!(ignored.names().len(), NAMES_MAX);
     }
