@@ -9,8 +9,10 @@ pub(crate) const POSTS: [&str; 1] = ["/search"];
 #[utoipa::path(
     post,
     path = "/search",
+    summary = "Search the web (not available)",
     description = "Web search. Not available on this server.",
-    responses((status = 501, description = "Always")),
+    responses((status = 501, description = "Always", body = ref("#/components/schemas/Error"),
+        example = json!({"error": "this endpoint is not available on this server yet"}))),
     security(("key" = []))
 )]
 pub(crate) async fn absent() -> ApiError {
@@ -21,9 +23,11 @@ pub(crate) async fn absent() -> ApiError {
 #[utoipa::path(
     post,
     path = "/ai/{endpoint}",
+    summary = "AI endpoints (not available)",
     description = "AI endpoints need a subscription, which this server does not offer.",
     params(("endpoint" = String, Path, description = "Any", example = "scrape")),
-    responses((status = 402, description = "Always", body = Object, example = json!({"error": "ai_subscription_required"}))),
+    responses((status = 402, description = "Always", body = ref("#/components/schemas/Error"),
+        example = json!({"error": "ai_subscription_required"}))),
     security(("key" = []))
 )]
 pub(crate) async fn ai() -> ApiError {

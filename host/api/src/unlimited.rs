@@ -12,7 +12,7 @@ use axum::response::Response;
 
 use trawl_billing::{Account, Slot};
 use trawl_model::Terms;
-use trawl_wire::{Entry, ScrapeRequest, Verb, refuse_ai};
+use trawl_wire::{Entry, Verb, refuse_ai};
 
 use crate::Api;
 use crate::crawls::start::{self, PlannedCrawls};
@@ -26,27 +26,20 @@ use crate::pages::scrape::{self, PlannedPages};
 #[utoipa::path(
     post,
     path = "/unlimited/scrape",
+    summary = "Fetch pages under the Unlimited plan",
     description = "Like `/scrape`, under the Unlimited plan: pages cost nothing, and the account may have as many requests in flight as it \
         has seats, counted over the three routes of the plan. Any further request gets an immediate 429. AI parameters are refused: \
         `prompt`, `custom_prompt`, `extraction_prompt`, `extraction_schema`, `model`, `vision`, and every name that starts with \
         `openrouter`.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them",
+    request_body(content = ref("#/components/schemas/ScrapeRequest"), description = "One request object, or an array of them",
         example = json!({"url": "http://sample.trawl.test/knots", "return_format": "markdown"})),
     responses(
-        (status = 200, description = "One entry per page, with costs of 0", body = Vec<Entry>, headers(
-            ("X-Concurrency-Limit" = u32, description = "Seats of the account"),
-            ("X-Concurrency-Active" = u32, description = "Requests in flight, including this one"),
-        )),
-        (status = 400, description = "A parameter is invalid or not part of the plan; the error starts with its name",
+        (status = 200, description = "One entry per page, with costs of 0", body = Vec<Entry>),
+        (status = 400, description = "A parameter is invalid or not part of the plan; the error starts with its name", body = ref("#/components/schemas/Error"),
             example = json!({"error": "prompt: is not part of the Unlimited plan, which uses no AI: leave it out"})),
-        (status = 403, description = "The account has no Unlimited subscription, or it is not active (`unlimited_plan_inactive`)",
+        (status = 403, description = "The account has no Unlimited subscription, or it is not active (`unlimited_plan_inactive`)", body = ref("#/components/schemas/Error"),
             example = json!({"error": "unlimited_plan_required"})),
-        (status = 429, description = "All seats are in use, see `Retry-After`; or the rate limit is exceeded (`slow down`)",
-            headers(
-                ("X-Concurrency-Limit" = u32, description = "Seats of the account"),
-                ("X-Concurrency-Active" = u32, description = "Requests in flight"),
-                ("Retry-After" = u32, description = "Seconds"),
-            ),
+        (status = 429, description = "All seats are in use, see `Retry-After`; or the rate limit is exceeded (`slow down`)", body = ref("#/components/schemas/Error"),
             example = json!({"error": "concurrency_limit_reached", "seats": 8, "active": 8})),
     ),
     security(("key" = []))
@@ -62,15 +55,17 @@ pub(crate) async fn scrape(
 #[utoipa::path(
     post,
     path = "/unlimited/crawl",
+    summary = "Crawl under the Unlimited plan",
     description = "Like `/crawl`, under the Unlimited plan, see `/unlimited/scrape`. The crawl holds one slot until the last byte of its \
         response; a background crawl holds it while it runs.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them: each object is a crawl of its own, with its own limits",
+    request_body(content = ref("#/components/schemas/CrawlRequest"), description = "One request object, or an array of them: each object is a crawl of its own, with its own limits",
         example = json!({"url": "http://sample.trawl.test/", "limit": 2})),
     responses(
-        (status = 200, description = "One entry per page, with costs of 0", body = Vec<Entry>),
-        (status = 400, description = "A parameter is invalid or not part of the plan; the error starts with its name"),
-        (status = 403, description = "No active Unlimited subscription", example = json!({"error": "unlimited_plan_inactive"})),
-        (status = 429, description = "All seats are in use, see `Retry-After`",
+        (status = 200, description = "One entry per page, with costs of 0", body = ref("#/components/schemas/CrawlAnswer")),
+        (status = 400, description = "A parameter is invalid or not part of the plan; the error starts with its name", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "prompt: is not part of the Unlimited plan, which uses no AI: leave it out"})),
+        (status = 403, description = "No active Unlimited subscription", body = ref("#/components/schemas/Error"), example = json!({"error": "unlimited_plan_inactive"})),
+        (status = 429, description = "All seats are in use, see `Retry-After`", body = ref("#/components/schemas/Error"),
             example = json!({"error": "concurrency_limit_reached", "seats": 8, "active": 8})),
     ),
     security(("key" = []))
@@ -86,14 +81,16 @@ pub(crate) async fn crawl(
 #[utoipa::path(
     post,
     path = "/unlimited/links",
+    summary = "List links under the Unlimited plan",
     description = "Like `/links`, under the Unlimited plan, see `/unlimited/scrape`.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them",
+    request_body(content = ref("#/components/schemas/LinksRequest"), description = "One request object, or an array of them",
         example = json!({"url": "http://sample.trawl.test/", "limit": 1})),
     responses(
-        (status = 200, description = "One entry per page, with costs of 0", body = Vec<Entry>),
-        (status = 400, description = "A parameter is invalid or not part of the plan; the error starts with its name"),
-        (status = 403, description = "No active Unlimited subscription", example = json!({"error": "unlimited_plan_inactive"})),
-        (status = 429, description = "All seats are in use, see `Retry-After`",
+        (status = 200, description = "One entry per page, with costs of 0", body = ref("#/components/schemas/CrawlAnswer")),
+        (status = 400, description = "A parameter is invalid or not part of the plan; the error starts with its name", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "prompt: is not part of the Unlimited plan, which uses no AI: leave it out"})),
+        (status = 403, description = "No active Unlimited subscription", body = ref("#/components/schemas/Error"), example = json!({"error": "unlimited_plan_inactive"})),
+        (status = 429, description = "All seats are in use, see `Retry-After`", body = ref("#/components/schemas/Error"),
             example = json!({"error": "concurrency_limit_reached", "seats": 8, "active": 8})),
     ),
     security(("key" = []))

@@ -33,16 +33,26 @@ pub fn of_parts(secs: Option<u64>, nanos: Option<u64>) -> Option<Duration> {
     Some(Duration::from_secs(secs.unwrap_or(0)).saturating_add(nanos))
 }
 
+/// The value itself, or the one in its `timeout`.
+fn innermost(value: &Value) -> &Value {
+    let inner = match value {
+        Value::Object(parts) => parts.get("timeout").filter(|inner| !inner.is_null()),
+        _ => None,
+    };
+    inner.unwrap_or(value)
+}
+
+/// The bare number that a value is, itself or in its `timeout`; `None` if it has another form.
+pub fn number(value: &Value) -> Option<u64> {
+    innermost(value).as_u64()
+}
+
 /// The duration that a value says; `None` for `null` and an object that says none.
 ///
 /// # Errors
 /// It has none of the forms.
 pub fn read(value: &Value, unit: Unit) -> Result<Option<Duration>, String> {
-    let inner = match value {
-        Value::Object(parts) => parts.get("timeout").filter(|inner| !inner.is_null()),
-        _ => None,
-    };
-    match inner.unwrap_or(value) {
+    match innermost(value) {
         Value::Null => Ok(None),
         Value::Number(number) => match number.as_u64() {
             Some(number) => Ok(Some(unit.times(number))),
@@ -86,6 +96,8 @@ mod tests {
         check(json!({"timeout": {}}), None);
         check(json!({}), None);
         check(json!(null), None);
+        assert_eq!(number(&json!({"timeout": 1_500})), Some(1_500));
+        assert_eq!(number(&json!({"secs": 1})), None);
         let seconds = read(&json!({"timeout": 3}), Unit::Seconds);
         assert_eq!(seconds, Ok(Some(Duration::from_secs(3))));
         let longest = read(&json!({"secs": u64::MAX, "nanos": u64::MAX}), Unit::Seconds);

@@ -32,7 +32,8 @@ pub struct Costs {
     pub vendor: Option<VendorCosts>,
 }
 
-/// The provider that served a page. Spec S16.
+// Spec S16.
+/// The provider that served a page.
 #[derive(Debug, Deserialize, Serialize, ToSchema)]
 pub struct VendorCosts {
     /// Provider that served the page.

@@ -24,7 +24,7 @@ use super::pipeline::Extra;
 use super::request::ScrapeRequest;
 use super::secrets::{check_passwords, hide_webhooks, mark_password, missing, without_secrets};
 use super::trials::Trials;
-use super::values::{DomainsForm, List, TimeForm, credits};
+use super::values::{DomainsForm, List, credits, time};
 use super::verb::Verb;
 
 /// Most seeds of one request. Each adds its host to the scope, and may be a crawl of its own.
@@ -213,7 +213,7 @@ impl CrawlParameters {
             ceiling: credits(request.max_credits_allowed),
             delay: delay(request.delay.as_ref())?,
             in_flight: in_flight(request.concurrency_limit)?,
-            timeout: timeout(request.crawl_timeout.as_ref()),
+            timeout: timeout(request.crawl_timeout.as_ref())?,
             scope: ScopePlan {
                 subdomains: is_on(request.subdomains),
                 tld: is_on(request.tld),
@@ -278,9 +278,8 @@ impl CrawlParameters {
     }
 }
 
-fn delay(form: Option<&TimeForm>) -> Result<Duration, PlanError> {
-    let time = form.and_then(|form| form.time(Unit::Millis));
-    let time = time.unwrap_or_default();
+fn delay(sent: Option<&Value>) -> Result<Duration, PlanError> {
+    let time = time("delay", sent, Unit::Millis)?.unwrap_or_default();
     if time > Duration::from_millis(DELAY_MS_MAX) {
         let reason = format!("must be 0 to {DELAY_MS_MAX} milliseconds");
         return Err(PlanError::new("delay", reason));
@@ -296,9 +295,9 @@ fn in_flight(limit: Option<u64>) -> Result<usize, PlanError> {
 }
 
 /// Decision D38: a crawl needs some time, so zero means no timeout.
-fn timeout(form: Option<&TimeForm>) -> Option<Duration> {
-    let time = form?.time(Unit::Seconds)?;
-    (!time.is_zero()).then_some(time)
+fn timeout(sent: Option<&Value>) -> Result<Option<Duration>, PlanError> {
+    let time = time("crawl_timeout", sent, Unit::Seconds)?;
+    Ok(time.filter(|time| !time.is_zero()))
 }
 
 fn external(form: Option<DomainsForm>, allowance: &mut Allowance) -> Result<Hosts, PlanError> {

@@ -56,8 +56,7 @@ fn every_field_is_in_a_row_and_every_row_is_a_field() {
     // Parameters of a route that shares them with no ordinary crawl are read by the type of their
     // own.
     let is_of_transform = |row: &Parameter| Routes::TRANSFORM.has_all(row.routes);
-    let is_of_pipelines =
-        |row: &Parameter| Routes::ANALYSED.and(Routes::CRAWL_TEXT).has_all(row.routes);
+    let is_of_pipelines = |row: &Parameter| Routes::PIPELINES.has_all(row.routes);
     let is_shared = |row: &Parameter| !is_of_transform(row) && !is_of_pipelines(row);
     assert_eq!(fields::<ScrapeRequest>(), described(is_shared));
     assert_eq!(fields::<PipelineRequest>(), described(is_of_pipelines));

@@ -17,7 +17,8 @@ use super::costs::Costs;
 /// Bytes reserved for everything in an entry but its content.
 const FRAME_BYTES: usize = 1024;
 
-/// One page. Parts that were not requested are left out. Spec S2.
+// Spec S2.
+/// One page. Parts that were not requested are left out.
 #[derive(serde::Serialize, serde::Deserialize, ToSchema)]
 #[schema(as = PageEntry, example = json!({
     "url": "https://example.com/", "status": 200, "content": "# Example Domain", "error": null, "duration_elasped_ms": 84,
@@ -58,11 +59,11 @@ pub struct Entry<'a> {
     metadata: Option<Part<'a>>,
     /// Response headers.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<BTreeMap<String, String>>)]
     headers: Option<Part<'a>>,
     /// Cookies that were set.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<BTreeMap<String, String>>)]
     cookies: Option<Part<'a>>,
     /// Structured data and framework state by source: `json_ld`, `microdata`, `open_graph`,
     /// `next_data`, ...

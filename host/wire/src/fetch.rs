@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use trawl_model::Terms;
-use trawl_plan::duration::Unit;
+use trawl_plan::duration::{self, Unit};
 use trawl_plan::{CachePlan, FetchPlan, Pace, PlanError, credentials, fetching};
 
 use super::defaults::RequestDefaults;
 use super::request::ScrapeRequest;
-use super::values::{CacheForm, CookieForm, CookiesForm, TimeForm, filled};
+use super::values::{CacheForm, CookieForm, CookiesForm, filled, time};
 use super::verb::Verb;
 
 /// The fetch plan of a request object. Takes its headers, cookies and cache settings.
@@ -44,7 +46,7 @@ pub(crate) fn fetch_plan(
         .map(|headers| headers.0)
         .unwrap_or_default();
     Ok(FetchPlan {
-        timeout: page_timeout(request.request_timeout.as_ref()),
+        timeout: page_timeout(request.request_timeout.as_ref())?,
         headers: credentials::headers(&headers)?,
         cookies: cookies(request.cookies.take())?,
         user_agent: header_text("user_agent", "user-agent", request.user_agent.as_deref())?,
@@ -52,18 +54,20 @@ pub(crate) fn fetch_plan(
         country_code,
         pool,
         respect_robots: request.respect_robots.unwrap_or(false),
-        cache: cache(request.cache.take()),
+        cache: cache(request.cache.take())?,
         pace: Pace::default(),
         gate: None,
     })
 }
 
-fn page_timeout(form: Option<&TimeForm>) -> Duration {
-    let exact = form.filter(|form| form.number().is_none());
-    match exact.and_then(|form| form.time(Unit::Seconds)) {
-        Some(time) => fetching::exact_timeout(time),
-        None => fetching::page_timeout(form.and_then(TimeForm::number)),
-    }
+/// A bare number is seconds or milliseconds, by its size; another form is exact.
+fn page_timeout(sent: Option<&Value>) -> Result<Duration, PlanError> {
+    let number = sent.and_then(duration::number);
+    let exact = time("request_timeout", sent, Unit::Seconds)?;
+    Ok(match (number, exact) {
+        (None, Some(exact)) => fetching::exact_timeout(exact),
+        (number, _) => fetching::page_timeout(number),
+    })
 }
 
 fn header_text(
@@ -93,8 +97,8 @@ fn cookies(form: Option<CookiesForm>) -> Result<Vec<(String, String)>, PlanError
     }
 }
 
-fn cache(form: Option<CacheForm>) -> CachePlan {
-    match form {
+fn cache(form: Option<CacheForm>) -> Result<CachePlan, PlanError> {
+    Ok(match form {
         None => fetching::cache(true, None),
         Some(CacheForm::Switch(is_on)) => fetching::cache(is_on, None),
         Some(CacheForm::Parts {
@@ -104,7 +108,7 @@ fn cache(form: Option<CacheForm>) -> CachePlan {
         }) => CachePlan {
             allow_stale: allow_stale.unwrap_or(false),
             skip_browser: skip_browser.unwrap_or(false),
-            ..fetching::cache(true, max_age.and_then(|age| age.time(Unit::Millis)))
+            ..fetching::cache(true, time("cache.max_age", max_age.as_ref(), Unit::Millis)?)
         },
-    }
+    })
 }

@@ -1,7 +1,7 @@
 //! The wire format: the JSON that callers send and receive.
 //!
 //! Inwards, a request body becomes a plan in two steps. `fields` reads a JSON object field by field
-//! into a type that mirrors it ([`ScrapeRequest`], [`TransformRequest`], the pipelines' own
+//! into a type that mirrors it (`ScrapeRequest`, `TransformRequest`, the pipelines' own
 //! parameters). On the way `check` compares each field with the tables of
 //! `trawl_plan::parameters`, so that an error names the path and unknown keys are listed. Then
 //! [`scrape_plan`], [`crawl_request`] and [`transform_plan`] resolve defaults and check values;
@@ -24,6 +24,7 @@ mod entry;
 mod error;
 mod fetch;
 mod fields;
+mod headers;
 mod ignored;
 mod left_out;
 mod output;
@@ -54,13 +55,13 @@ pub use crawl::{CrawlRequest, PlannedCrawl, crawl_request};
 pub use defaults::{ConfiguredDefaults, ConfiguredModel, KnownModel, PlanContext, RequestDefaults};
 pub use entry::{ContentForm, Entry, write_entry};
 pub use error::RequestError;
+pub use headers::header_value;
 pub use left_out::LeftOut;
 pub use pages::scrape_plan;
-pub use pipeline::{PipelineObject, ShownRequest, shown_request};
+pub use pipeline::{ShownRequest, shown_request};
 pub use plans::{crawl_plan, plan};
-pub use request::ScrapeRequest;
-pub use schema::request_schemas;
+pub use schema::{header_parameters, request_schemas};
 pub use secrets::with_secrets;
-pub use transform::{TransformRequest, transform_plan};
+pub use transform::transform_plan;
 pub use unlimited::refuse_ai;
 pub use verb::Verb;

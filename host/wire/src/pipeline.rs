@@ -6,10 +6,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 use trawl_model::Discovered;
-use trawl_plan::parameters::{self, Route};
+use trawl_plan::parameters::{self, Parameter, Route, Routes};
 use trawl_plan::text_urls;
 use trawl_plan::{AnalystChoice, OutputPlan, PagePlan, Pipeline, PlanError, PluginKind};
 
@@ -31,21 +30,8 @@ const TEXT: &str = "text";
 /// First character of a stored `text` that is a list of URLs, one on each line: U+001E, "record
 /// separator", which no prose contains.
 const LISTED: char = '\u{1e}';
-/// The names of all parameters of [`PipelineRequest`].
-const OWN: [&str; 9] = [
-    "prompt",
-    "custom_prompt",
-    MODEL,
-    TEXT,
-    "labels",
-    "count",
-    "content_type",
-    "threshold",
-    "country",
-];
-
 /// Parameters of pipelines in addition to those of a crawl. Each pipeline uses some of them.
-#[derive(Debug, Default, Deserialize, ToSchema)]
+#[derive(Debug, Default, Deserialize)]
 pub(crate) struct PipelineRequest {
     /// The task in words: an inquiry for `extract-qa`, labels for `label`, a query for
     /// `filter-links`.
@@ -57,35 +43,16 @@ pub(crate) struct PipelineRequest {
     /// `crawl-text`: text, markdown or HTML with URLs in it, at most 10,000,000 bytes.
     text: Option<String>,
     /// `label`: the labels to choose from.
-    #[schema(value_type = Option<Vec<String>>)]
     labels: Option<Value>,
     /// `extract-qa`, `label`, `filter-links`: most results.
-    #[schema(value_type = Option<u32>)]
     count: Option<Value>,
     /// `filter-links`: content types of the linked pages, one or several.
-    #[schema(value_type = Option<Vec<String>>)]
     content_type: Option<Value>,
     /// `filter-links`: minimum score of a relevant link, 0 to 1.
-    #[schema(value_type = Option<f64>)]
     threshold: Option<Value>,
     /// `extract-contacts`: the default country (ISO 3166) for telephone numbers without a calling
     /// code.
-    #[schema(value_type = Option<String>)]
     country: Option<Value>,
-}
-
-/// The whole request object of a pipeline, for the OpenAPI document.
-#[derive(Deserialize, ToSchema)]
-#[schema(as = PipelineObject)]
-#[expect(
-    dead_code,
-    reason = "requests are read in two passes; this is their schema"
-)]
-pub struct PipelineObject {
-    #[serde(flatten)]
-    crawl: ScrapeRequest,
-    #[serde(flatten)]
-    pipeline: PipelineRequest,
 }
 
 /// What a pipeline adds to its crawl.
@@ -108,7 +75,7 @@ impl Extra {
         context: PlanContext<'_>,
     ) -> Result<Self, RequestError> {
         let own: Sent<PipelineRequest> = read(object)?;
-        let is_own = |name: &str| OWN.contains(&name);
+        let is_own = |name: &str| parameters::find(name).is_some_and(is_of_pipelines);
         sent.said.unknown.retain(|unknown| !is_own(&unknown.path));
         let model = context.defaults.model;
         let named = filled(own.value.model.as_deref()).map(str::trim);
@@ -252,6 +219,11 @@ fn url_count(n_urls: usize, n_left_out: u64) -> String {
     }
 }
 
+/// Whether only pipelines use a parameter: it is one of [`PipelineRequest`].
+fn is_of_pipelines(row: &Parameter) -> bool {
+    Routes::PIPELINES.has_all(row.routes)
+}
+
 /// Whether a pipeline uses a parameter.
 fn uses(pipeline: Pipeline, name: &str) -> bool {
     let row = parameters::find(name);
@@ -261,9 +233,12 @@ fn uses(pipeline: Pipeline, name: &str) -> bool {
 /// A refused options object under the name of the parameter: the schema's message has it as a path,
 /// `/count`.
 fn by_parameter(refusal: PlanError) -> PlanError {
-    let is_named = |name: &&'static str| refusal.reason.contains(&format!("/{name}"));
-    match OWN.into_iter().find(is_named) {
-        Some(name) => PlanError::new(name, refusal.reason),
+    let is_named = |row: &&Parameter| refusal.reason.contains(&format!("/{}", row.name));
+    match parameters::all()
+        .filter(|row| is_of_pipelines(row))
+        .find(is_named)
+    {
+        Some(row) => PlanError::new(row.name, refusal.reason),
         None => refusal,
     }
 }

@@ -9,7 +9,7 @@ use trawl_plan::{
 };
 
 use super::request::ScrapeRequest;
-use super::values::{ClipForm, FormatNames};
+use super::values::{ClipForm, FormatNames, time};
 use super::verb::Verb;
 
 /// Name of the screenshot format.
@@ -26,10 +26,7 @@ pub(crate) fn plan(
         execution_scripts: request.execution_scripts.take(),
         automation_scripts: request.automation_scripts.take(),
         wait_for: request.wait_for.take().map(Into::into),
-        scroll: request
-            .scroll
-            .take()
-            .and_then(|form| form.time(Unit::Millis)),
+        scroll: time("scroll", request.scroll.as_ref(), Unit::Millis)?,
         viewport: request.viewport.take(),
         load: LoadPlan {
             block_ads: is_on(request.block_ads),

@@ -4,35 +4,28 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 use super::values::{
     CacheForm, ChunkingForm, ClipForm, CookiesForm, DomainsForm, FormatNames, HeaderMap, List,
-    RouterForm, TimeForm, WaitForForm,
+    RouterForm, WaitForForm,
 };
 
 /// One request object. Every field may be missing or `null`. Spec S5.
-#[derive(Default, Deserialize, ToSchema)]
-#[schema(example = json!({"url": "https://example.com", "return_format": "markdown", "metadata": true}))]
-pub struct ScrapeRequest {
+#[derive(Default, Deserialize)]
+pub(crate) struct ScrapeRequest {
     /// One URL, or several separated by commas. A missing scheme is `https`. The only required
     /// parameter. Several seeds are one crawl with one id, whose limits hold for all of them.
-    #[schema(example = "https://example.com", min_length = 1)]
     pub url: Option<String>,
     /// `smart` (default), `http` or `browser`.
-    #[schema(example = "http")]
     pub request: Option<String>,
     /// `raw` (default) = `html`, `markdown`, `text`, `bytes`, `xml`, `empty`, `screenshot`, or any
     /// loaded format; or a list.
     pub return_format: Option<FormatNames>,
     /// Options objects by format name.
-    #[schema(value_type = Option<Object>)]
     pub format_options: Option<Map<String, Value>>,
     /// Loaded filters by name, each with its options object.
-    #[schema(value_type = Option<Object>)]
     pub filters: Option<Map<String, Value>>,
     /// Loaded extractors by name, each with its options object; results appear under `extracted`.
-    #[schema(value_type = Option<Object>)]
     pub extractors: Option<Map<String, Value>>,
     /// `words`, `sentences`, `lines`, `none`, a loaded chunker, or `{"type", "value"}`.
     pub chunking_alg: Option<ChunkingForm>,
@@ -49,13 +42,11 @@ pub struct ScrapeRequest {
     /// Add `json_data`.
     pub return_json_data: Option<bool>,
     /// Named fields by selector; both shapes of the selector map.
-    #[schema(value_type = Option<Object>)]
     pub css_extraction_map: Option<Map<String, Value>>,
     /// Report in `metadata.hidden_text` the text that the page hides from its readers.
     pub return_hidden_text: Option<bool>,
     /// A rule that rewrites the URLs in `links`: `{"type": "replace", "find", "replace", "host"}`
     /// or `{"type": "regex", "pattern", "replace", "host"}`.
-    #[schema(value_type = Option<Object>)]
     pub link_rewrite: Option<Map<String, Value>>,
     /// Main body only.
     pub readability: Option<bool>,
@@ -78,7 +69,7 @@ pub struct ScrapeRequest {
     /// Drop navigation, headers, footers and asides.
     pub filter_output_main_only: Option<bool>,
     /// Seconds for the whole page, 5 to 255; above that milliseconds.
-    pub request_timeout: Option<TimeForm>,
+    pub request_timeout: Option<Value>,
     /// Headers for the target's origin.
     pub headers: Option<HeaderMap>,
     /// Cookies for the target's origin.
@@ -86,7 +77,6 @@ pub struct ScrapeRequest {
     /// Value of `User-Agent`.
     pub user_agent: Option<String>,
     /// Value of `Accept-Language`.
-    #[schema(example = "de-DE")]
     pub locale: Option<String>,
     /// Two-letter country code of the proxy, for pools that have the country.
     pub country_code: Option<String>,
@@ -110,11 +100,11 @@ pub struct ScrapeRequest {
     /// Crawl: most credits of the whole run.
     pub max_credits_allowed: Option<u64>,
     /// Crawl: milliseconds between requests to one host.
-    pub delay: Option<TimeForm>,
+    pub delay: Option<Value>,
     /// Crawl: most pages in flight.
     pub concurrency_limit: Option<u64>,
     /// Crawl: timeout of the whole run, in seconds or as `{"secs", "nanos"}`.
-    pub crawl_timeout: Option<TimeForm>,
+    pub crawl_timeout: Option<Value>,
     /// Crawl: follow links to subdomains.
     pub subdomains: Option<bool>,
     /// Crawl: follow links to the same name under other top-level domains.
@@ -122,10 +112,8 @@ pub struct ScrapeRequest {
     /// Crawl: other domains in scope.
     pub external_domains: Option<DomainsForm>,
     /// Crawl: paths to leave out.
-    #[schema(value_type = Option<Vec<String>>)]
     pub blacklist: Option<List<String>>,
     /// Crawl: paths to crawl; all others are left out.
-    #[schema(value_type = Option<Vec<String>>)]
     pub whitelist: Option<List<String>>,
     /// Crawl: seed the queue from the sitemap.
     pub sitemap: Option<bool>,
@@ -134,31 +122,25 @@ pub struct ScrapeRequest {
     /// Crawl: path or URL of the sitemap.
     pub sitemap_path: Option<String>,
     /// Crawl: paths or URLs of the sitemaps.
-    #[schema(value_type = Option<Vec<String>>)]
     pub sitemaps: Option<List<String>>,
     /// Crawl: respond at once and continue in the background.
     pub run_in_background: Option<bool>,
     /// Crawl: destination of events, and which are sent.
-    #[schema(value_type = Option<Object>)]
     pub webhooks: Option<Map<String, Value>>,
     /// Crawl: the same under another name; `webhooks` wins.
-    #[schema(value_type = Option<Object>)]
     pub webhook: Option<Map<String, Value>>,
 
     /// Browser: script that runs before the page's own.
     pub evaluate_on_new_document: Option<String>,
     /// Browser: steps by path.
-    #[schema(value_type = Option<Object>)]
     pub automation_scripts: Option<Map<String, Value>>,
     /// Browser: scripts that run after load, by path.
-    #[schema(value_type = Option<Object>)]
     pub execution_scripts: Option<Map<String, Value>>,
     /// Browser: what to wait for.
     pub wait_for: Option<WaitForForm>,
     /// Browser: milliseconds to scroll.
-    pub scroll: Option<TimeForm>,
+    pub scroll: Option<Value>,
     /// Browser: size of the viewport.
-    #[schema(value_type = Option<Object>)]
     pub viewport: Option<Map<String, Value>>,
     /// Browser: load no advertisements.
     pub block_ads: Option<bool>,

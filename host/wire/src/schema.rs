@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use trawl_plan::parameters::{self, Object, Parameter, Range, Routes, STEPS, Shape, StepKind};
+use trawl_plan::Pipeline;
+use trawl_plan::parameters::{self, Object, Parameter, Range, Route, STEPS, Shape, StepKind};
 
 use super::values::ITEMS_MAX;
 
@@ -10,29 +11,110 @@ use super::values::ITEMS_MAX;
 const COMPONENTS: &str = "#/components/schemas/";
 /// The schema of an automation step.
 const STEP: &str = "Step";
+/// The parameter that the path of `/fetch` has.
+const URL: &str = "url";
 /// The schema of `chunking_alg`, to which the document adds the loaded chunkers.
 const CHUNKING: &str = "ChunkingForm";
 
+/// A request object: the name of its schema, the route whose parameters it has, and an example.
+struct Request {
+    name: &'static str,
+    route: Route,
+    /// Whether the URL is left out, since the path has it.
+    has_url_in_path: bool,
+    example: &'static str,
+}
+
+const fn request(name: &'static str, route: Route, example: &'static str) -> Request {
+    Request {
+        name,
+        route,
+        has_url_in_path: false,
+        example,
+    }
+}
+
+/// All request objects.
+const REQUESTS: [Request; 12] = [
+    request(
+        "ScrapeRequest",
+        Route::Scrape,
+        r#"{"url": "https://example.com", "return_format": "markdown", "metadata": true}"#,
+    ),
+    Request {
+        has_url_in_path: true,
+        ..request(
+            "FetchRequest",
+            Route::Scrape,
+            r#"{"return_format": "markdown"}"#,
+        )
+    },
+    request(
+        "UnblockerRequest",
+        Route::Unblocker,
+        r#"{"url": "https://example.com", "return_format": "text"}"#,
+    ),
+    request(
+        "ScreenshotRequest",
+        Route::Screenshot,
+        r#"{"url": "https://example.com", "full_page": false}"#,
+    ),
+    request(
+        "CrawlRequest",
+        Route::Crawl,
+        r#"{"url": "https://example.com", "limit": 10, "return_format": "markdown"}"#,
+    ),
+    request(
+        "LinksRequest",
+        Route::Links,
+        r#"{"url": "https://example.com", "limit": 1}"#,
+    ),
+    request(
+        "TransformRequest",
+        Route::Transform,
+        r#"{"data": [{"html": "<h1>Hello</h1>", "url": "https://example.com"}], "return_format": "markdown"}"#,
+    ),
+    request(
+        "ExtractContactsRequest",
+        Route::Pipeline(Pipeline::ExtractContacts),
+        r#"{"url": "https://example.com", "limit": 10, "country": "DE"}"#,
+    ),
+    request(
+        "ExtractQaRequest",
+        Route::Pipeline(Pipeline::ExtractQa),
+        r#"{"url": "https://example.com", "limit": 10, "prompt": "opening hours"}"#,
+    ),
+    request(
+        "LabelRequest",
+        Route::Pipeline(Pipeline::Label),
+        r#"{"url": "https://example.com", "limit": 10, "labels": ["news", "shop"]}"#,
+    ),
+    request(
+        "FilterLinksRequest",
+        Route::Pipeline(Pipeline::FilterLinks),
+        r#"{"url": "https://example.com", "limit": 10, "prompt": "prices"}"#,
+    ),
+    request(
+        "CrawlTextRequest",
+        Route::Pipeline(Pipeline::CrawlText),
+        r#"{"text": "See https://example.com.", "return_format": "markdown"}"#,
+    ),
+];
+
 /// The schemas of request objects and of all that is nested in them, by name.
 pub fn request_schemas() -> Map<String, Value> {
-    let is_of_pipelines =
-        |row: &Parameter| Routes::ANALYSED.and(Routes::CRAWL_TEXT).has_all(row.routes);
-    let is_of_transform = |row: &Parameter| Routes::TRANSFORM.has_all(row.routes);
     let mut schemas = Map::new();
-    let mut scrape = request(|row| !is_of_pipelines(row) && !is_of_transform(row));
-    scrape["example"] =
-        json!({"url": "https://example.com", "return_format": "markdown", "metadata": true});
-    let mut transform = request(|row| !row.routes.is_apart_from(Routes::TRANSFORM));
-    transform["example"] = json!({
-        "data": [{"html": "<h1>Hello</h1>", "url": "https://example.com"}], "return_format": "markdown",
-    });
-    schemas.insert("ScrapeRequest".to_owned(), scrape);
-    schemas.insert("TransformRequest".to_owned(), transform);
-    schemas.insert("PipelineRequest".to_owned(), request(is_of_pipelines));
-    schemas.insert(
-        "PipelineObject".to_owned(),
-        json!({"allOf": [reference("ScrapeRequest"), reference("PipelineRequest")]}),
-    );
+    for request in &REQUESTS {
+        let is_in_path = |row: &Parameter| request.has_url_in_path && row.name == URL;
+        let rows = parameters::all().filter(|row| row.routes.has(request.route));
+        let mut schema = properties(rows.filter(|row| !is_in_path(row)));
+        schema["example"] = serde_json::from_str(request.example).unwrap_or_default();
+        schemas.insert(request.name.to_owned(), schema);
+    }
+    // A crawl that waits for its secrets takes these and nothing else.
+    let mut resumption = properties(parameters::all().filter(|row| row.is_secret));
+    resumption["example"] = json!({"headers": {"authorization": "Basic dXNlcjpwYXNzd29yZA=="}});
+    schemas.insert("ResumeRequest".to_owned(), resumption);
     schemas.insert(
         CHUNKING.to_owned(),
         json!({
@@ -46,43 +128,97 @@ pub fn request_schemas() -> Map<String, Value> {
     schemas
 }
 
+/// The headers of `/fetch` that have parameters, as OpenAPI parameters by the name of the header.
+pub fn header_parameters() -> Map<String, Value> {
+    let headers = parameters::with_headers().map(|row| {
+        let name = row.header();
+        let mut schema = header_shape(&row.shape);
+        if let Some(example) = header_example(row) {
+            schema["examples"] = json!([example]);
+        }
+        let parameter = json!({
+            "name": name,
+            "in": "header",
+            "description": format!("`{}` of `/scrape`: {}", row.name, row.doc),
+            "required": false,
+            "schema": schema,
+        });
+        (name, parameter)
+    });
+    headers.collect()
+}
+
+/// What the text of a header looks like: plain where the parameter has a plain form, else JSON.
+fn header_shape(of: &Shape) -> Value {
+    match of {
+        Shape::Switch | Shape::Count(_) | Shape::Number(_) => shape(of),
+        Shape::Text(what) => json!({"type": "string", "description": what}),
+        Shape::Name(_) => shape(of),
+        Shape::Either(shapes) => {
+            let forms: Vec<_> = shapes.iter().map(|form| in_words(form)).collect();
+            json!({"type": "string", "description": forms.join(", or ")})
+        }
+        other => json!({"type": "string", "description": in_words(other)}),
+    }
+}
+
+fn in_words(of: &Shape) -> String {
+    match of {
+        Shape::Text(what) => (*what).to_owned(),
+        Shape::List(Shape::Text(what)) => format!("several with commas: {what}"),
+        Shape::List(_) | Shape::Bytes | Shape::Steps => format!("JSON, {}", of.phrase()),
+        Shape::Object(_) | Shape::Map(..) | Shape::Options(_) | Shape::Any(..) => {
+            format!("JSON, {}", of.phrase())
+        }
+        _ => of.phrase(),
+    }
+}
+
+/// The example of a parameter as the text of its header.
+fn header_example(row: &Parameter) -> Option<Value> {
+    let example: Value = serde_json::from_str(row.example).ok()?;
+    Some(match example {
+        Value::Array(_) | Value::Object(_) => row.example.into(),
+        // The header is a text where the parameter may be an object, too.
+        Value::Number(number) if matches!(row.shape, Shape::Either(_)) => number.to_string().into(),
+        plain => plain,
+    })
+}
+
 fn reference(name: &str) -> Value {
     json!({ "$ref": format!("{COMPONENTS}{name}") })
 }
 
 /// The object of these parameters.
-fn request(is_one: impl Fn(&Parameter) -> bool) -> Value {
+fn properties<'a>(rows: impl Iterator<Item = &'a Parameter>) -> Value {
     let mut properties = Map::new();
-    for row in parameters::all().filter(|row| is_one(row)) {
-        add_property(row, true, &mut properties);
+    let mut required = Vec::new();
+    for row in rows {
+        add_property(row, &mut properties);
+        required.extend(is_required(row).then_some(row.name));
     }
-    json!({"type": "object", "properties": properties})
-}
-
-fn object(object: &Object) -> Value {
-    let mut properties = Map::new();
-    for row in object.rows {
-        add_property(row, false, &mut properties);
-    }
-    let required: Vec<_> = object.rows.iter().filter(|row| is_required(row)).collect();
     let mut schema = json!({"type": "object", "properties": properties});
     if !required.is_empty() {
-        schema["required"] = required.iter().map(|row| row.name).collect();
+        schema["required"] = required.into();
     }
     schema
 }
 
-/// Whether the key of a nested object must be there. One with two names may be under either.
+fn object(object: &Object) -> Value {
+    properties(object.rows.iter())
+}
+
+/// Whether a parameter must be there. One with two names may be under either.
 fn is_required(row: &Parameter) -> bool {
     row.default == "required" && row.aliases.is_empty()
 }
 
-fn add_property(row: &Parameter, is_parameter: bool, properties: &mut Map<String, Value>) {
+fn add_property(row: &Parameter, properties: &mut Map<String, Value>) {
     let plain = match row.name {
         "chunking_alg" => reference(CHUNKING),
         _ => shape(&row.shape),
     };
-    let mut schema = if is_required(row) && !is_parameter {
+    let mut schema = if is_required(row) {
         plain
     } else {
         nullable(plain)
@@ -96,11 +232,8 @@ fn add_property(row: &Parameter, is_parameter: bool, properties: &mut Map<String
         text = format!("{text} Default: {}.", row.default);
     }
     let needs = row.needs.to_string();
-    match (is_parameter, needs.is_empty()) {
-        (true, true) => text = format!("{text} Used by {}.", row.routes),
-        (true, false) => text = format!("{text} Used by {}, {needs}.", row.routes),
-        (false, true) => {}
-        (false, false) => text = format!("{text} It has an effect {needs}."),
+    if !needs.is_empty() {
+        text = format!("{text} It has an effect {needs}.");
     }
     schema["description"] = text.into();
     if let Ok(default @ (Value::Bool(_) | Value::Number(_))) = serde_json::from_str(row.default) {
@@ -108,9 +241,6 @@ fn add_property(row: &Parameter, is_parameter: bool, properties: &mut Map<String
     }
     if let Ok(example) = serde_json::from_str::<Value>(row.example) {
         schema["examples"] = json!([example]);
-    }
-    if row.name == "url" && is_parameter {
-        schema["minLength"] = 1.into();
     }
     for alias in row.aliases {
         let mut same = schema.clone();
@@ -218,7 +348,7 @@ fn add_nested(of: &Shape, schemas: &mut Map<String, Value>) {
 fn step(kind: &StepKind) -> Vec<Value> {
     let mut keys = Map::new();
     for row in kind.rows {
-        add_property(row, false, &mut keys);
+        add_property(row, &mut keys);
     }
     let mut values = vec![json!({"type": "object", "properties": keys})];
     match kind.name {
@@ -276,32 +406,34 @@ mod tests {
             let is_used = found
                 .iter()
                 .any(|other| other.ends_with(&format!("/{name}")));
-            assert!(
-                is_used || name.ends_with("Request") || name == "PipelineObject",
-                "{name}"
-            );
+            assert!(is_used || name.ends_with("Request"), "{name}");
             for (key, property) in schema["properties"].as_object().into_iter().flatten() {
                 let text = property["description"].as_str().unwrap_or_default();
                 assert!(text.ends_with('.'), "{name}.{key}: {text}");
             }
         }
         for row in parameters::all() {
-            let owners = ["ScrapeRequest", "TransformRequest", "PipelineRequest"];
-            let mut owners = owners.iter().map(|owner| &schemas[*owner]["properties"]);
-            assert!(
-                owners.any(|properties| properties[row.name].is_object()),
-                "{}",
-                row.name
-            );
+            for request in REQUESTS.iter().filter(|request| !request.has_url_in_path) {
+                let property = &schemas[request.name]["properties"][row.name];
+                assert_eq!(
+                    property.is_object(),
+                    row.routes.has(request.route),
+                    "{}.{}",
+                    request.name,
+                    row.name
+                );
+            }
         }
-        let limit = &schemas["ScrapeRequest"]["properties"]["concurrency_limit"];
+        assert_eq!(schemas["FetchRequest"]["properties"].get(URL), None);
+        assert_eq!(schemas["CrawlTextRequest"]["required"], json!(["text"]));
+        let limit = &schemas["CrawlRequest"]["properties"]["concurrency_limit"];
         assert_eq!(limit["type"], json!(["integer", "null"]));
         assert_eq!(
             (&limit["minimum"], &limit["maximum"]),
             (&json!(1), &json!(10))
         );
         // A value beyond is set to the bound.
-        let depth = &schemas["ScrapeRequest"]["properties"]["depth"];
+        let depth = &schemas["CrawlRequest"]["properties"]["depth"];
         assert_eq!(
             (depth.get("maximum"), &depth["default"]),
             (None, &Value::Null)
@@ -309,8 +441,33 @@ mod tests {
     }
 
     #[test]
+    fn a_crawl_that_waits_takes_its_secrets() {
+        let resumption = &request_schemas()["ResumeRequest"]["properties"];
+        let names: Vec<_> = resumption.as_object().into_iter().flatten().collect();
+        let names: Vec<_> = names.iter().map(|(name, _)| name.as_str()).collect();
+        let mut expected = crate::secrets::FIELDS.to_vec();
+        expected.sort_unstable();
+        let mut sorted = names.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, expected);
+    }
+
+    #[test]
+    fn headers_have_plain_forms_where_there_are_any() {
+        let headers = header_parameters();
+        let schema = |name: &str| &headers[name]["schema"];
+        assert_eq!(schema("X-Metadata")["type"], "boolean");
+        assert_eq!(schema("X-Max-Size")["type"], "integer");
+        assert_eq!(schema("X-Viewport")["type"], "string");
+        assert_eq!(schema("X-Scroll")["examples"], json!(["2000"]));
+        assert_eq!(headers.get("X-Url"), None);
+    }
+
+    #[test]
     fn the_words_are_for_callers() {
-        let text = Value::Object(request_schemas()).to_string();
+        let mut all = request_schemas();
+        all.extend(header_parameters());
+        let text = Value::Object(all).to_string();
         for word in ["Decision", "Spec S", "host/", "serde", "Option<"] {
             assert!(!text.contains(word), "{word}");
         }

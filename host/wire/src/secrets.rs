@@ -24,7 +24,7 @@ const SCRIPTS: [&str; 3] = [
 ];
 /// Fields that may hold secrets. A resume takes only these from its body, so that the crawl stays
 /// the same.
-const FIELDS: [&str; 6] = [HEADERS, COOKIES, ROUTER, SCRIPTS[0], SCRIPTS[1], SCRIPTS[2]];
+pub(crate) const FIELDS: [&str; 6] = [HEADERS, COOKIES, ROUTER, SCRIPTS[0], SCRIPTS[1], SCRIPTS[2]];
 /// Names under which a webhook's URL is sent.
 const WEBHOOKS: [&str; 2] = ["webhooks", "webhook"];
 const SITEMAPS: [&str; 2] = ["sitemaps", "sitemap_path"];

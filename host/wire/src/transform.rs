@@ -3,7 +3,6 @@
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 use trawl_plan::parameters::Route;
 use trawl_plan::{Allowance, Catalog, Ignored, PlanError, TransformPlan, TransformSource, address};
@@ -22,22 +21,17 @@ use super::verb::Verb;
 const SOURCE_BYTES_MAX: usize = 10_000_000;
 
 /// Uploaded pages, and what to make of them.
-#[derive(Deserialize, ToSchema)]
-#[schema(example = json!({"data": [{"html": "<h1>Hello</h1>", "url": "https://example.com"}], "return_format": "markdown"}))]
-pub struct TransformRequest {
+#[derive(Deserialize)]
+pub(crate) struct TransformRequest {
     /// The pages.
-    #[schema(value_type = Vec<TransformItem>)]
     data: Option<List<TransformItem>>,
     /// A format or a list of them, as for `/scrape`.
     return_format: Option<FormatNames>,
     /// Options objects by format name.
-    #[schema(value_type = Option<Object>)]
     format_options: Option<Map<String, Value>>,
     /// Loaded filters by name, each with its options object.
-    #[schema(value_type = Option<Object>)]
     filters: Option<Map<String, Value>>,
     /// Loaded extractors by name, each with its options object; results appear under `extracted`.
-    #[schema(value_type = Option<Object>)]
     extractors: Option<Map<String, Value>>,
     /// Main body only.
     readability: Option<bool>,
@@ -70,17 +64,15 @@ pub struct TransformRequest {
     /// Add `json_data`.
     return_json_data: Option<bool>,
     /// Add `css_extracted`: named fields by selector; both shapes of the selector map.
-    #[schema(value_type = Option<Object>)]
     css_extraction_map: Option<Map<String, Value>>,
     /// Report in `metadata.hidden_text` the text that a page hides from its readers.
     return_hidden_text: Option<bool>,
     /// A rule that rewrites the URLs in `links`, as for `/scrape`.
-    #[schema(value_type = Option<Object>)]
     link_rewrite: Option<Map<String, Value>>,
 }
 
 /// One uploaded page.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
 pub(crate) struct TransformItem {
     /// Its HTML: text, or a list of byte values.
     html: Option<SourceForm>,

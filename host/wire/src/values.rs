@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde::de::{self, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
 
 use trawl_model::Nanodollars;
 use trawl_model::secret::Secret;
+use trawl_plan::PlanError;
 use trawl_plan::duration::{self, Unit};
 use trawl_plan::router::RouterWish;
 
@@ -30,9 +30,23 @@ pub(crate) fn credits(limit: Option<u64>) -> Nanodollars {
     })
 }
 
+/// The duration in a parameter; `None` if it is not set or says none.
+///
+/// # Errors
+/// It has none of the forms.
+pub(crate) fn time(
+    field: &'static str,
+    sent: Option<&Value>,
+    unit: Unit,
+) -> Result<Option<Duration>, PlanError> {
+    let read = sent.map(|sent| duration::read(sent, unit)).transpose();
+    let read = read.map_err(|reason| PlanError::new(field, reason))?;
+    Ok(read.flatten())
+}
+
 /// A list of at most [`ITEMS_MAX`] items.
 #[derive(Debug, PartialEq, Eq)]
-pub struct List<T>(pub(crate) Vec<T>);
+pub(crate) struct List<T>(pub(crate) Vec<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -64,111 +78,41 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
 }
 
 /// `return_format`: one name or several.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a string or a list of strings")]
-pub enum FormatNames {
+pub(crate) enum FormatNames {
     /// `content` is that format.
     One(String),
     /// `content` is an object keyed by format.
-    #[schema(value_type = Vec<String>)]
     Many(List<String>),
 }
 
 /// `chunking_alg`: a name, or an object with `type` and the chunker's options.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(
     untagged,
     expecting = "expected a string or an object with `type` and `value`"
 )]
-pub enum ChunkingForm {
+pub(crate) enum ChunkingForm {
     /// The name alone.
     Name(String),
     /// The name as `type`, and options such as `value`.
-    #[schema(value_type = Object)]
     Options(Map<String, Value>),
 }
 
-/// A time: a number in the unit of its parameter, or an object.
-#[derive(Clone, Debug, Deserialize, ToSchema)]
-#[serde(
-    untagged,
-    expecting = "expected a number or an object with `secs` and `nanos`"
-)]
-pub enum TimeForm {
-    /// In the unit of the parameter.
-    Number(u64),
-    /// Exactly.
-    Parts {
-        /// Whole seconds.
-        secs: Option<u64>,
-        /// Nanoseconds.
-        nanos: Option<u64>,
-        /// The same, one level down.
-        timeout: Option<InnerTimeForm>,
-    },
-}
-
-/// The time in `timeout`.
-#[derive(Clone, Debug, Deserialize, ToSchema)]
-#[serde(
-    untagged,
-    expecting = "expected a number or an object with `secs` and `nanos`"
-)]
-pub enum InnerTimeForm {
-    /// In the unit of the parameter.
-    Number(u64),
-    /// Exactly.
-    Parts {
-        /// Whole seconds.
-        secs: Option<u64>,
-        /// Nanoseconds.
-        nanos: Option<u64>,
-    },
-}
-
-impl TimeForm {
-    /// The bare number, if it is one.
-    pub(crate) const fn number(&self) -> Option<u64> {
-        match self {
-            Self::Number(number)
-            | Self::Parts {
-                timeout: Some(InnerTimeForm::Number(number)),
-                ..
-            } => Some(*number),
-            Self::Parts { .. } => None,
-        }
-    }
-
-    /// The time; `None` for an object that says none.
-    pub(crate) fn time(&self, unit: Unit) -> Option<Duration> {
-        match self {
-            Self::Number(number) => Some(unit.times(*number)),
-            Self::Parts {
-                timeout: Some(InnerTimeForm::Number(number)),
-                ..
-            } => Some(unit.times(*number)),
-            Self::Parts {
-                timeout: Some(InnerTimeForm::Parts { secs, nanos }),
-                ..
-            }
-            | Self::Parts { secs, nanos, .. } => duration::of_parts(*secs, *nanos),
-        }
-    }
-}
-
 /// `cache`: on or off, or with its parts.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(
     untagged,
     expecting = "expected a boolean or an object with `max_age`, `allow_stale`, `skip_browser`"
 )]
-pub enum CacheForm {
+pub(crate) enum CacheForm {
     /// On or off.
     Switch(bool),
     /// On, with parts.
     Parts {
         /// Milliseconds; 0 bypasses the cache.
-        max_age: Option<TimeForm>,
+        max_age: Option<Value>,
         /// Whether a stale page may be served when the site fails.
         allow_stale: Option<bool>,
         /// Whether a cached page may be served in place of a rendered one.
@@ -177,20 +121,19 @@ pub enum CacheForm {
 }
 
 /// `cookies`: the line of a `Cookie` header, or a list.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
 #[serde(untagged)]
-pub enum CookiesForm {
+pub(crate) enum CookiesForm {
     /// `a=b; c=d`
     Line(String),
     /// One item for each cookie.
-    #[schema(value_type = Vec<CookieForm>)]
     List(List<CookieForm>),
 }
 
 /// One cookie.
-#[derive(Deserialize, ToSchema)]
+#[derive(Deserialize)]
 #[serde(untagged)]
-pub enum CookieForm {
+pub(crate) enum CookieForm {
     /// `a=b`
     Line(String),
     /// Name and value; other attributes are ignored.
@@ -203,9 +146,7 @@ pub enum CookieForm {
 }
 
 /// `headers`: name and value. No `Debug`: the values may be secrets.
-#[derive(ToSchema)]
-#[schema(value_type = Object)]
-pub struct HeaderMap(pub(crate) Vec<(String, String)>);
+pub(crate) struct HeaderMap(pub(crate) Vec<(String, String)>);
 
 impl<'de> Deserialize<'de> for HeaderMap {
     /// Decision D29: numbers and booleans are sent in their JSON form, `null` omits a header.
@@ -228,13 +169,12 @@ impl<'de> Deserialize<'de> for HeaderMap {
 }
 
 /// `wait_for`: a delay in milliseconds or conditions.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a number of milliseconds or an object")]
-pub enum WaitForForm {
+pub(crate) enum WaitForForm {
     /// Milliseconds.
     Delay(u64),
     /// Conditions.
-    #[schema(value_type = Object)]
     Conditions(Map<String, Value>),
 }
 
@@ -248,8 +188,8 @@ impl From<WaitForForm> for Value {
 }
 
 /// `clip`: a part of a page in CSS pixels.
-#[derive(Debug, Deserialize, ToSchema)]
-pub struct ClipForm {
+#[derive(Debug, Deserialize)]
+pub(crate) struct ClipForm {
     /// From the left.
     #[serde(default)]
     pub x: u32,
@@ -263,28 +203,25 @@ pub struct ClipForm {
 }
 
 /// `external_domains`: a list, or all domains.
-#[derive(Debug, Deserialize, ToSchema)]
+#[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "expected a list of strings or a boolean")]
-pub enum DomainsForm {
+pub(crate) enum DomainsForm {
     /// `true` is all domains.
     All(bool),
     /// Host names and regular expressions.
-    #[schema(value_type = Vec<String>)]
     Some(List<String>),
 }
 
 /// `router`: provider routing. Its secrets are read into [`Secret`]s.
-#[derive(Debug, Deserialize, ToSchema)]
-pub struct RouterForm {
+#[derive(Debug, Deserialize)]
+pub(crate) struct RouterForm {
     /// `fallback`, `first` or `off`.
     mode: Option<String>,
     /// Preferred provider.
     provider: Option<String>,
     /// API key for that provider.
-    #[schema(value_type = Option<String>)]
     token: Option<SecretText>,
     /// API keys by credential name.
-    #[schema(value_type = Option<Object>)]
     credentials: Option<BTreeMap<String, Option<SecretText>>>,
     /// `any` or `own`.
     funding: Option<String>,
@@ -292,7 +229,7 @@ pub struct RouterForm {
 
 impl RouterForm {
     /// The query for providers; blank secrets count as absent.
-    pub fn into_query(self) -> RouterWish {
+    pub(crate) fn into_query(self) -> RouterWish {
         let sent = self.credentials.unwrap_or_default().into_iter();
         let credentials = sent.filter_map(|(name, secret)| Some((name, secret?.0?)));
         RouterWish {
@@ -318,8 +255,6 @@ impl<'de> Deserialize<'de> for SecretText {
 }
 
 /// A page's source in `/transform`: text, or a list of byte values.
-#[derive(ToSchema)]
-#[schema(value_type = String)]
 pub(crate) struct SourceForm(pub(crate) Vec<u8>);
 
 impl<'de> Deserialize<'de> for SourceForm {

@@ -35,6 +35,7 @@ struct CreditsText {
 #[utoipa::path(
     get,
     path = "/data/credits",
+    summary = "Show the balance in credits",
     description = "Returns the balance of the account in credits.",
     responses(
         (status = 200, description = "The balance in credits", body = Credits),

@@ -19,11 +19,10 @@ use crate::http::format::ResponseFormat;
 #[utoipa::path(
     get,
     path = "/account",
-    tag = "account",
+    summary = "Show the account",
     description = "Returns the account of the key, with its balance, keys, subscription, and limits with what is used of them.",
     responses(
         (status = 200, description = "The account", body = AccountView),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
     ),
     security(("key" = []))
 )]

@@ -51,7 +51,7 @@ pub(crate) struct NewKey {
     dead_code,
     reason = "the body is read field by field; this type documents it"
 )]
-#[schema(example = json!({"name": "ci"}))]
+#[schema(as = KeyRequest, example = json!({"name": "ci"}))]
 pub(crate) struct KeyName {
     /// Its name, at most 100 bytes. Names need not be unique.
     name: Option<String>,
@@ -144,13 +144,13 @@ pub(crate) async fn secret_of(
 #[utoipa::path(
     get,
     path = "/account/keys",
-    tag = "account",
+    summary = "List the keys",
     description = "Lists the keys of the account by their first characters, oldest first.",
     params(KeysQuery),
     responses(
         (status = 200, description = "The keys", body = Page<KeyView>, example = json!({"data": [{
             "key": "tr_9aK2bX7q", "name": "ci", "created": "2026-01-31T10:20:30.000Z", "last_used": null}], "count": 1})),
-        (status = 400, description = "`all` is neither `true` nor `false`",
+        (status = 400, description = "`all` is neither `true` nor `false`", body = ref("#/components/schemas/Error"),
             example = json!({"error": "all: write `true` or `false`"})),
     ),
     security(("key" = []))
@@ -173,15 +173,15 @@ pub(crate) async fn list(
 #[utoipa::path(
     post,
     path = "/account/keys",
-    tag = "account",
+    summary = "Create a key",
     description = "Creates a key for the account. It is shown only in this response. An account has at most 100 active keys, and 1,000 \
         with its revoked ones.",
     request_body(content = KeyName),
     responses(
         (status = 200, description = "The key", body = NewKey),
-        (status = 400, description = "The name is invalid",
+        (status = 400, description = "The name is invalid", body = ref("#/components/schemas/Error"),
             example = json!({"error": "name: `…` is not a valid key name: it is longer than 100 bytes"})),
-        (status = 409, description = "The account has as many keys as it may",
+        (status = 409, description = "The account has as many keys as it may", body = ref("#/components/schemas/Error"),
             example = json!({"error": "the account has 100 active keys, which is the limit: revoke one first"})),
     ),
     security(("key" = []))
@@ -212,7 +212,7 @@ pub(crate) async fn create(
 #[utoipa::path(
     delete,
     path = "/account/keys/{prefix}",
-    tag = "account",
+    summary = "Revoke a key",
     description = "Revokes a key of the account immediately and permanently. The key that the request is sent with is revoked with \
         `current=true` only.",
     params(
@@ -221,9 +221,9 @@ pub(crate) async fn create(
     ),
     responses(
         (status = 200, description = "The key is revoked", body = Revoked),
-        (status = 404, description = "The account has no such active key",
-            example = json!({"error": "the account `alice` has no active key `tr_9aK2bX7q`"})),
-        (status = 409, description = "It is the key of this request",
+        (status = 404, description = "The account has no such active key", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "`alice` has no key `tr_9aK2bX7q`: `trawl account key list` lists its keys"})),
+        (status = 409, description = "It is the key of this request", body = ref("#/components/schemas/Error"),
             example = json!({"error": "this is the key of the request: send `?current=true` to revoke it, or use another key"})),
     ),
     security(("key" = []))
@@ -254,7 +254,7 @@ pub(crate) async fn revoke(
 #[utoipa::path(
     get,
     path = "/account/webhook-secret",
-    tag = "account",
+    summary = "Show the webhook secret",
     description = "Returns the secret that signs the webhook events of the account. It is created on first use.",
     responses((status = 200, description = "The secret", body = WebhookSecret)),
     security(("key" = []))
@@ -276,7 +276,7 @@ pub(crate) async fn webhook_secret(
 #[utoipa::path(
     post,
     path = "/account/webhook-secret",
-    tag = "account",
+    summary = "Replace the webhook secret",
     description = "Replaces the webhook secret. All events sent from now on are signed with the new one, including pending events.",
     responses((status = 200, description = "The new secret", body = WebhookSecret)),
     security(("key" = []))

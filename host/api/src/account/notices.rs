@@ -24,7 +24,7 @@ use crate::http::format::ResponseFormat;
     dead_code,
     reason = "the body is read field by field; this type documents it"
 )]
-#[schema(example = json!({"destination": "https://you.example/hook", "low_balance_dollars": "5"}))]
+#[schema(as = NoticesRequest, example = json!({"destination": "https://you.example/hook", "low_balance_dollars": "5"}))]
 pub(crate) struct Notices {
     /// Webhook URL; null or absent turns the events off.
     destination: Option<String>,
@@ -36,16 +36,15 @@ pub(crate) struct Notices {
 #[utoipa::path(
     put,
     path = "/account/notices",
-    tag = "account",
+    summary = "Set the balance alerts",
     description = "Sets the webhook URL for the events `on_low_balance` and `on_empty_balance` (`{\"account\": …, \"credits\": …}`, signed \
         like the events of crawls). `on_low_balance` is sent once when the balance falls below `low_balance_dollars`, `on_empty_balance` \
         once when nothing is left to spend; a top-up above the threshold re-arms them. Without a `destination`, no event is sent.",
     request_body(content = Notices),
     responses(
         (status = 200, description = "The account", body = AccountView),
-        (status = 400, description = "A field is invalid; the error starts with its name",
+        (status = 400, description = "A field is invalid; the error starts with its name", body = ref("#/components/schemas/Error"),
             example = json!({"error": "low_balance_dollars: write dollars like `25` or `0.50`, with at most nine decimals"})),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
     ),
     security(("key" = []))
 )]

@@ -38,15 +38,15 @@ pub(crate) struct StatementQuery {
 #[utoipa::path(
     get,
     path = "/account/statement",
-    tag = "account",
+    summary = "Read the statement",
     description = "Returns the opening balance, every ledger entry in order, and the closing balance. The opening balance plus all amounts \
         equals the closing balance to the nanodollar. A failed page has an entry of $0 with the reason. With \
         `Accept: application/jsonl`, the response has one line per entry.",
     params(StatementQuery),
     responses(
         (status = 200, description = "The statement", body = Statement),
-        (status = 400, description = "A time or the format is invalid"),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
+        (status = 400, description = "A time or the format is invalid", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "from: write a time like `2026-01-31` or `2026-01-31T10:20:30Z`"})),
     ),
     security(("key" = []))
 )]

@@ -88,6 +88,7 @@ impl From<trawl_control::AccountView> for AccountView {
 
 /// An Unlimited subscription.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Subscription)]
 pub(crate) struct SubscriptionView {
     /// `active`, `suspended` (by the operator) or `lapsed` (the balance did not cover the renewal).
     state: String,
@@ -121,6 +122,7 @@ impl From<trawl_control::SubscriptionView> for SubscriptionView {
 
 /// Webhook for the events `on_low_balance` and `on_empty_balance`.
 #[derive(Serialize, ToSchema)]
+#[schema(as = Notices)]
 pub(crate) struct NoticesView {
     /// Webhook URL.
     destination: String,

@@ -21,12 +21,13 @@ use crate::http::params::{Path, Query};
 #[utoipa::path(
     get,
     path = "/admin/accounts",
+    summary = "List the accounts",
     description = "Lists all accounts with their balances and subscriptions, sorted by name.",
     params(Paging),
     responses(
         (status = 200, description = "A page of the accounts", body = Page<AccountView>),
-        (status = 400, description = "`limit` or `page` is not a positive integer"),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
+        (status = 400, description = "`limit` or `page` is not a positive integer", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "limit: must be a positive integer"})),
     ),
     security(("admin" = []))
 )]
@@ -50,7 +51,7 @@ pub(super) async fn list(
 
 /// A new account.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!({
+#[schema(as = NewAccount, example = json!({
     "id": "acc_4nWzLbQ2vTg0yR1s", "name": "alice", "balance": 525.0, "reserved": 0.0, "available": 525.0, "credits": "5250000",
     "subscription": null, "notices": null, "api_key": "tr_9aK2bX7q…",
 }))]
@@ -67,7 +68,7 @@ struct Created {
     dead_code,
     reason = "the body is read field by field; this type documents it"
 )]
-#[schema(example = json!({"name": "alice", "dollars": "500"}))]
+#[schema(as = AccountRequest, example = json!({"name": "alice", "dollars": "500"}))]
 struct NewAccount {
     /// A unique name, at most 100 bytes.
     name: String,
@@ -78,14 +79,14 @@ struct NewAccount {
 #[utoipa::path(
     post,
     path = "/admin/accounts",
+    summary = "Create an account",
     description = "Creates an account and its first key. The key is shown only in this response.",
     request_body(content = NewAccount),
     responses(
         (status = 200, description = "The account and its key", body = Created),
-        (status = 400, description = "A field is invalid; the error starts with its name",
+        (status = 400, description = "A field is invalid; the error starts with its name", body = ref("#/components/schemas/Error"),
             example = json!({"error": "dollars: write dollars like `25` or `0.50`, with at most nine decimals"})),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
-        (status = 409, description = "The name is taken",
+        (status = 409, description = "The name is taken", body = ref("#/components/schemas/Error"),
             example = json!({"error": "`alice` is taken: an account of this name exists already"})),
     ),
     security(("admin" = []))
@@ -112,12 +113,12 @@ pub(super) async fn create(
 #[utoipa::path(
     get,
     path = "/admin/accounts/{account}",
+    summary = "Show an account",
     description = "Returns an account with its keys.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     responses(
         (status = 200, description = "The account", body = AccountView),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "There is no such account",
+        (status = 404, description = "There is no such account", body = ref("#/components/schemas/Error"),
             example = json!({"error": "there is no account `x`: `trawl account list` shows all accounts"})),
     ),
     security(("admin" = []))
@@ -138,14 +139,14 @@ pub(super) async fn show(
 #[utoipa::path(
     put,
     path = "/admin/accounts/{account}/notices",
+    summary = "Set the balance alerts of an account",
     description = "Sets the webhook URL for the events `on_low_balance` and `on_empty_balance`, as `/account/notices` does.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     request_body(content = Notices),
     responses(
         (status = 200, description = "The account", body = AccountView),
-        (status = 400, description = "A field is invalid; the error starts with its name"),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "There is no such account"),
+        (status = 400, description = "A field is invalid; the error starts with its name", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "low_balance_dollars: write dollars like `25` or `0.50`, with at most nine decimals"})),
     ),
     security(("admin" = []))
 )]

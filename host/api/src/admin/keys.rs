@@ -15,14 +15,14 @@ use crate::http::params::{Path, Query};
 #[utoipa::path(
     get,
     path = "/admin/accounts/{account}/keys",
+    summary = "List the keys of an account",
     description = "Lists the keys of an account by their first characters, oldest first.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice"), KeysQuery),
     responses(
         (status = 200, description = "The keys", body = Page<KeyView>, example = json!({"data": [{
             "key": "tr_9aK2bX7q", "name": "ci", "created": "2026-01-31T10:20:30.000Z", "last_used": null}], "count": 1})),
-        (status = 400, description = "`all` is neither `true` nor `false`"),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "There is no such account"),
+        (status = 400, description = "`all` is neither `true` nor `false`", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "all: write `true` or `false`"})),
     ),
     security(("admin" = []))
 )]
@@ -38,15 +38,14 @@ pub(super) async fn list(
 #[utoipa::path(
     post,
     path = "/admin/accounts/{account}/keys",
+    summary = "Create a key for an account",
     description = "Creates a key. It is shown only in this response.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     request_body(content = KeyName),
     responses(
         (status = 200, description = "The key", body = NewKey),
-        (status = 400, description = "The name is invalid",
+        (status = 400, description = "The name is invalid", body = ref("#/components/schemas/Error"),
             example = json!({"error": "name: `…` is not a valid key name: it is longer than 100 bytes"})),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "There is no such account"),
     ),
     security(("admin" = []))
 )]
@@ -62,6 +61,7 @@ pub(super) async fn create(
 #[utoipa::path(
     delete,
     path = "/admin/accounts/{account}/keys/{prefix}",
+    summary = "Revoke a key of an account",
     description = "Revokes a key immediately and permanently.",
     params(
         ("account" = String, Path, description = "Identifier or name", example = "alice"),
@@ -69,8 +69,8 @@ pub(super) async fn create(
     ),
     responses(
         (status = 200, description = "The key is revoked", body = Revoked),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "There is no such account, or it has no such active key"),
+        (status = 404, description = "There is no such account, or it has no such active key", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "`alice` has no key `tr_9aK2bX7q`: `trawl account key list` lists its keys"})),
     ),
     security(("admin" = []))
 )]
@@ -85,12 +85,11 @@ pub(super) async fn revoke(
 #[utoipa::path(
     get,
     path = "/admin/accounts/{account}/webhook-secret",
+    summary = "Show the webhook secret of an account",
     description = "Returns the secret that signs the webhook events of an account. It is created on first use.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     responses(
         (status = 200, description = "The secret", body = WebhookSecret),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "There is no such account"),
     ),
     security(("admin" = []))
 )]
@@ -105,12 +104,11 @@ pub(super) async fn webhook_secret(
 #[utoipa::path(
     post,
     path = "/admin/accounts/{account}/webhook-secret",
+    summary = "Replace the webhook secret of an account",
     description = "Replaces the webhook secret. All events sent from now on are signed with the new one, including pending events.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     responses(
         (status = 200, description = "The new secret", body = WebhookSecret),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "There is no such account"),
     ),
     security(("admin" = []))
 )]

@@ -23,7 +23,7 @@ use crate::http::params::{Path, Query};
 
 /// A top-up. Amounts are in dollars.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!({
+#[schema(as = TopUp, example = json!({
     "account": "acc_4nWzLbQ2vTg0yR1s", "id": "invoice-17", "dollars": 500.0, "bonus": 25.0, "balance": 525.0, "repeated": false,
 }))]
 struct PaidIn {
@@ -47,7 +47,7 @@ struct PaidIn {
     dead_code,
     reason = "the body is read field by field; this type documents it"
 )]
-#[schema(example = json!({"dollars": "500", "id": "invoice-17"}))]
+#[schema(as = TopUpRequest, example = json!({"dollars": "500", "id": "invoice-17"}))]
 struct TopUp {
     /// Dollars as decimal text or a number, with at most nine decimals.
     dollars: String,
@@ -58,16 +58,16 @@ struct TopUp {
 #[utoipa::path(
     post,
     path = "/admin/accounts/{account}/top-ups",
+    summary = "Top up an account",
     description = "Tops up an account. With an `id`, a repeated request has no further effect.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     request_body(content = TopUp),
     responses(
         (status = 200, description = "The top-up", body = PaidIn),
-        (status = 400, description = "A field is invalid; the error starts with its name",
+        (status = 400, description = "A field is invalid; the error starts with its name", body = ref("#/components/schemas/Error"),
             example = json!({"error": "dollars: $-5 cannot be paid in: it is not positive"})),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "There is no such account"),
-        (status = 409, description = "The id was used for another amount"),
+        (status = 409, description = "The id was used for another amount", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "a top-up with the id `invoice-17` was made before, of $500: choose another id"})),
     ),
     security(("admin" = []))
 )]
@@ -105,13 +105,13 @@ pub(super) async fn top_up(
 #[utoipa::path(
     get,
     path = "/admin/accounts/{account}/statement",
+    summary = "Read the statement of an account",
     description = "Returns the statement of an account, as `/account/statement` does for its owner.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice"), StatementQuery),
     responses(
         (status = 200, description = "The statement", body = Statement),
-        (status = 400, description = "A time or the format is invalid"),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "There is no such account"),
+        (status = 400, description = "A time or the format is invalid", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "from: write a time like `2026-01-31` or `2026-01-31T10:20:30Z`"})),
     ),
     security(("admin" = []))
 )]
@@ -203,14 +203,14 @@ impl From<UsageView> for Used {
 #[utoipa::path(
     get,
     path = "/admin/usage",
+    summary = "Sum up usage and payments",
     description = "Sums up the ledger: usage and payments per account and in total. `bytes` and `cpu_seconds` count only usage since the \
         server records them.",
     params(UsageQuery),
     responses(
         (status = 200, description = "The sums", body = Usage),
-        (status = 400, description = "A time is invalid",
+        (status = 400, description = "A time is invalid", body = ref("#/components/schemas/Error"),
             example = json!({"error": "from: write a time like `2026-01-31` or `2026-01-31T10:20:30Z`"})),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
     ),
     security(("admin" = []))
 )]
@@ -288,10 +288,10 @@ impl From<DisagreementView> for Disagreement {
 #[utoipa::path(
     get,
     path = "/admin/verify",
+    summary = "Audit the ledger",
     description = "Sums up all ledger entries and compares the sums with the balances.",
     responses(
         (status = 200, description = "The result", body = Audit),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
     ),
     security(("admin" = []))
 )]

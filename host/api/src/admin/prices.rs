@@ -50,10 +50,10 @@ impl Prices {
 #[utoipa::path(
     get,
     path = "/admin/prices",
+    summary = "Show the prices",
     description = "Returns the current prices. They are set in `trawl.toml` and read at startup.",
     responses(
         (status = 200, description = "The prices", body = Prices),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
     ),
     security(("admin" = []))
 )]
@@ -72,10 +72,10 @@ pub(super) async fn prices(
 #[utoipa::path(
     get,
     path = "/admin/prices/history",
+    summary = "List earlier prices",
     description = "Lists all prices since the server was installed, oldest first; the last ones are current.",
     responses(
         (status = 200, description = "The prices with the times when they took effect", body = Page<Prices>),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
     ),
     security(("admin" = []))
 )]

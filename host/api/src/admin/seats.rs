@@ -38,7 +38,7 @@ struct Seats {
     dead_code,
     reason = "the body is read field by field; this type documents it"
 )]
-#[schema(example = json!({"seats": 8}))]
+#[schema(as = SeatsRequest, example = json!({"seats": 8}))]
 struct WantedSeats {
     /// Number of seats, at most 10,000. A reduction takes effect with the next period; 0 ends the
     /// subscription then.
@@ -48,18 +48,19 @@ struct WantedSeats {
 #[utoipa::path(
     put,
     path = "/admin/accounts/{account}/seats",
+    summary = "Set the seats of an account",
     description = "Sets the account's number of seats: requests of the Unlimited plan that may be in flight at once. They are paid from the \
         balance: the first seats for a month, additional ones for the rest of the period. Setting the current number is free.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     request_body(content = WantedSeats),
     responses(
         (status = 200, description = "The seats, and the charge", body = Seats),
-        (status = 400, description = "The number is invalid or too large",
+        (status = 400, description = "The number is invalid or too large", body = ref("#/components/schemas/Error"),
             example = json!({"error": "seats: must be a non-negative integer"})),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
-        (status = 402, description = "The balance does not cover the seats"),
-        (status = 404, description = "There is no such account"),
-        (status = 409, description = "The account has no seats to cancel"),
+        (status = 402, description = "The balance does not cover the seats", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "the seats cost $160, but only $40 is available: top up with `trawl account top-up`"})),
+        (status = 409, description = "The account has no seats to cancel", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "`alice` has no seats: `trawl account seats` buys them"})),
     ),
     security(("admin" = []))
 )]
@@ -77,13 +78,13 @@ pub(super) async fn set(
 #[utoipa::path(
     post,
     path = "/admin/accounts/{account}/seats/suspend",
+    summary = "Suspend the seats of an account",
     description = "Suspends the account's seats. The period keeps running and is not renewed while the seats are suspended.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     responses(
         (status = 200, description = "The seats", body = Seats),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "There is no such account"),
-        (status = 409, description = "The account has no seats"),
+        (status = 409, description = "The account has no seats", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "`alice` has no seats: `trawl account seats` buys them"})),
     ),
     security(("admin" = []))
 )]
@@ -98,13 +99,13 @@ pub(super) async fn suspend(
 #[utoipa::path(
     post,
     path = "/admin/accounts/{account}/seats/resume",
+    summary = "Resume the seats of an account",
     description = "Resumes suspended seats. If the period has ended meanwhile, a new one starts and is charged now.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     responses(
         (status = 200, description = "The seats, and the charge", body = Seats),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "There is no such account"),
-        (status = 409, description = "The account has no seats"),
+        (status = 409, description = "The account has no seats", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "`alice` has no seats: `trawl account seats` buys them"})),
     ),
     security(("admin" = []))
 )]

@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 
 use trawl_billing::Account;
-use trawl_wire::{Entry, ScrapeRequest, Verb};
+use trawl_wire::Verb;
 
 use super::start;
 use crate::Api;
@@ -18,12 +18,13 @@ use crate::http::request::serve;
 #[utoipa::path(
     post,
     path = "/links",
+    summary = "List the links of a site",
     description = "Crawls a site as `/crawl` does and returns the links of its pages: every entry has `links`, and `content` is \
         empty. `limit: 1` returns the links of one page.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them",
+    request_body(content = ref("#/components/schemas/LinksRequest"), description = "One request object, or an array of them",
         example = json!({"url": "http://sample.trawl.test/", "limit": 1})),
     responses(
-        (status = 200, description = "One entry per page", body = Vec<Entry>),
+        (status = 200, description = "One entry per page", body = ref("#/components/schemas/CrawlAnswer")),
     ),
     security(("key" = []))
 )]

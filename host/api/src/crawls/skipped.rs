@@ -51,12 +51,12 @@ pub(crate) struct Skipped {
 #[utoipa::path(
     get,
     path = "/crawl/{id}/skipped",
-    tag = "crawl",
+    summary = "List what a crawl did not fetch",
     description = "Returns each URL that the crawl discovered and did not fetch, with the reason.",
     params(("id" = String, Path, description = "`X-Crawl-Id`"), SkippedQuery),
     responses(
-        (status = 200, description = "URLs; the `X-Next-Cursor` header has the cursor of the next request", body = Vec<Skipped>),
-        (status = 404, description = "The account has no such crawl"),
+        (status = 200, description = "URLs", body = Vec<Skipped>,
+            headers(("X-Next-Cursor" = String, description = "`cursor` of the next request; absent if there are no URLs"))),
     ),
     security(("key" = []))
 )]

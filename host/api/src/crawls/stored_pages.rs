@@ -47,13 +47,13 @@ pub(crate) struct PagesQuery {
 #[utoipa::path(
     get,
     path = "/crawl/{id}/pages",
-    tag = "crawl",
+    summary = "Read the pages of a crawl",
     description = "Returns the entries of a crawl, in the order in which pages finished. `Accept: application/jsonl` returns lines and \
         follows a running crawl until it ends. Entries are stored for 7 days.",
     params(("id" = String, Path, description = "`X-Crawl-Id`"), PagesQuery),
     responses(
-        (status = 200, description = "Entries; the `X-Next-Cursor` header has the cursor of the next request", body = Vec<Entry>),
-        (status = 404, description = "The account has no such crawl"),
+        (status = 200, description = "Entries", body = Vec<Entry>,
+            headers(("X-Next-Cursor" = String, description = "`cursor` of the next request; absent in answers that follow a crawl"))),
     ),
     security(("key" = []))
 )]

@@ -66,6 +66,7 @@ impl From<Contact> for ContactView {
 #[utoipa::path(
     get,
     path = "/data/contacts",
+    summary = "List contacts",
     description = "Lists the contacts that `/pipeline/extract-contacts` has stored, each once per site.",
     params(SiteQuery, Paging, Cursor),
     responses(

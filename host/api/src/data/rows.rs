@@ -97,6 +97,7 @@ impl From<CrawledPage> for StoredPage {
 
 /// A crawl.
 #[derive(Serialize, ToSchema)]
+#[schema(as = CrawlSummary)]
 pub(crate) struct CrawlStateRow {
     /// Its id.
     crawl_id: String,

@@ -31,7 +31,7 @@ const TABLES: [&str; 6] = [
 #[utoipa::path(
     get,
     path = "/data/{table}",
-    tag = "data",
+    summary = "List stored records",
     description = "Lists the account's stored records. `crawl_logs`: pages of its crawls; `crawl_state`: its crawls; `pages`: pages of its \
         background crawls, without content; `webhooks`: pending webhook events; `api_keys`: its keys. Sorted newest first, events and keys \
         oldest first. `next_cursor` of a page, sent as `cursor`, gets the next one. A crawl and its rows are deleted 7 days after it ends.",
@@ -41,10 +41,9 @@ const TABLES: [&str; 6] = [
             "crawl_id": "0a1b2c3d4e5f60718293a4b5c6d7e8f9", "seq": 1, "url": "https://example.com/", "status": 200, "error": null, "cause": null,
             "total_cost": 0.000001256, "at": "2026-01-31T10:20:30.000Z"}], "count": 1})),
         (status = 400, description = "`limit` or `page` is not a positive integer, `cursor` is not that of a page, or `page` is beyond the \
-            first 100,000 rows",
+            first 100,000 rows", body = ref("#/components/schemas/Error"),
             example = json!({"error": "page: must be a positive integer"})),
-        (status = 401, description = "The key is missing or unknown", example = json!({"error": "invalid api key"})),
-        (status = 404, description = "No such table", example = json!({"error":
+        (status = 404, description = "No such table", body = ref("#/components/schemas/Error"), example = json!({"error":
             "unknown table `x`, expected contacts, crawl_logs, crawl_state, pages, webhooks, api_keys"})),
     ),
     security(("key" = []))

@@ -35,14 +35,6 @@ pub(crate) struct ApiRequest {
 }
 
 impl ApiRequest {
-    /// The same request with another body.
-    pub(crate) fn with_body(self, body: Vec<u8>) -> Self {
-        Self {
-            body: body.into(),
-            ..self
-        }
-    }
-
     /// Plans this request with `plan`, where that holds up nobody else.
     pub(crate) async fn planned<T: Send + 'static>(
         self,
@@ -92,8 +84,8 @@ where
 pub(crate) struct Received {
     /// The request.
     pub(crate) request: ApiRequest,
+    path: String,
     idempotency_key: Option<String>,
-    fingerprint: [u8; 32],
 }
 
 /// Reads a request.
@@ -118,7 +110,6 @@ pub(crate) async fn receive(
         .cloned()
         .unwrap_or_default();
     let body = body::read(request, body_bytes_max).await?;
-    let fingerprint = idempotency::fingerprint(&path, format, &body);
     let request = ApiRequest {
         service: Arc::clone(&api.service),
         account,
@@ -130,8 +121,8 @@ pub(crate) async fn receive(
     };
     Ok(Received {
         request,
+        path,
         idempotency_key,
-        fingerprint,
     })
 }
 
@@ -144,14 +135,18 @@ impl Received {
     {
         let Self {
             request,
+            path,
             idempotency_key,
-            fingerprint,
         } = self;
+        let keyed = idempotency_key.map(|key| {
+            let fingerprint = idempotency::fingerprint(&path, request.format, &request.body);
+            (key, fingerprint)
+        });
         let (service, account) = (Arc::clone(&request.service), Arc::clone(&request.account));
         let work = work(request);
-        match idempotency_key {
+        match keyed {
             None => work.await,
-            Some(key) => {
+            Some((key, fingerprint)) => {
                 idempotency::once(service.as_ref(), &account, &key, fingerprint, work).await
             }
         }

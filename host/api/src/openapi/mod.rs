@@ -2,8 +2,10 @@
 
 mod common;
 mod names;
+mod operation;
+mod responses;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use axum::extract::State;
@@ -21,6 +23,9 @@ use crate::pages::{fetch, scrape, screenshot, transform, unblocker};
 use crate::pipelines::endpoints as pipeline;
 use crate::status::{health, metrics, plugins, providers};
 use crate::{Api, admin, unimplemented, unlimited};
+
+/// Where schemas are in the document.
+const SCHEMAS: &str = "#/components/schemas/";
 
 /// The documented endpoints. Each is served at `/x` and at `/v1/x`.
 #[derive(OpenApi)]
@@ -90,6 +95,7 @@ impl Modify for KeyScheme {
 #[utoipa::path(
     get,
     path = "/openapi.json",
+    summary = "Read this document",
     description = "Returns this document, with the options of the active plugins. Needs no key.",
     responses((status = 200, description = "OpenAPI 3.1", body = Object))
 )]
@@ -105,9 +111,55 @@ fn fixed() -> Value {
     let mut interface = Interface::openapi();
     interface.merge(admin::Operators::openapi());
     let mut document = serde_json::to_value(interface).unwrap_or_default();
+    name_lists(&mut document);
     describe_requests(&mut document);
+    common::describe_fetch(&mut document, trawl_wire::header_parameters());
     common::complete(&mut document);
     document
+}
+
+/// Gives the pages of lists and the rows in them schemas with names of their own: what is derived
+/// as `Page_Key`, with its rows inside, becomes `KeyList` with `Key`.
+fn name_lists(document: &mut Value) {
+    let schemas = document.pointer_mut("/components/schemas");
+    let Some(schemas) = schemas.and_then(Value::as_object_mut) else {
+        return;
+    };
+    let mut names = BTreeMap::new();
+    for (name, mut list) in std::mem::take(schemas) {
+        let Some(row) = name.strip_prefix("Page_") else {
+            schemas.entry(name).or_insert(list);
+            continue;
+        };
+        let inside = &mut list["properties"]["data"]["items"];
+        if inside["$ref"].is_null() {
+            schemas.insert(row.to_owned(), inside.take());
+            *inside = json!({"$ref": format!("{SCHEMAS}{row}")});
+        }
+        let new = format!("{row}List");
+        schemas.insert(new.clone(), list);
+        names.insert(format!("{SCHEMAS}{name}"), format!("{SCHEMAS}{new}"));
+    }
+    rename_references(document, &names);
+}
+
+fn rename_references(part: &mut Value, names: &BTreeMap<String, String>) {
+    match part {
+        Value::Object(parts) => {
+            if let Some(Value::String(reference)) = parts.get_mut("$ref")
+                && let Some(new) = names.get(reference)
+            {
+                reference.clone_from(new);
+            }
+            parts
+                .values_mut()
+                .for_each(|part| rename_references(part, names));
+        }
+        Value::Array(parts) => parts
+            .iter_mut()
+            .for_each(|part| rename_references(part, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 /// Describes request objects as the tables of parameters do, and leaves out the schemas that
@@ -137,7 +189,7 @@ fn add_references(part: &Value, used: &mut BTreeSet<String>) {
     match part {
         Value::Object(parts) => {
             let name = parts.get("$ref").and_then(Value::as_str);
-            let name = name.and_then(|name| name.strip_prefix("#/components/schemas/"));
+            let name = name.and_then(|name| name.strip_prefix(SCHEMAS));
             used.extend(name.map(str::to_owned));
             parts.values().for_each(|part| add_references(part, used));
         }
@@ -156,10 +208,9 @@ fn add_plugins(document: &mut Value, status: &Value) {
         ("filter", "filters"),
         ("extractor", "extractors"),
     ];
-    for object in ["ScrapeRequest", "TransformRequest"] {
+    for (_, object) in schemas.as_object_mut().into_iter().flatten() {
         for (kind, field) in by_name {
-            let field = &mut schemas[object]["properties"][field];
-            if field.is_object() {
+            if let Some(field) = object.pointer_mut(&format!("/properties/{field}")) {
                 field["properties"] = options_by_name(plugins, kind).into();
             }
         }
@@ -268,6 +319,104 @@ mod tests {
         }
     }
 
+    /// Calls `visit` for each operation with its method and path.
+    fn each_operation(document: &Value, visit: &mut dyn FnMut(&str, &Value)) {
+        let paths = document["paths"].as_object().expect("paths");
+        for (path, methods) in paths {
+            for (method, operation) in methods.as_object().expect("methods") {
+                visit(&format!("{method} {path}"), operation);
+            }
+        }
+    }
+
+    #[test]
+    fn every_operation_has_its_words_and_every_error_an_example() {
+        let document = fixed();
+        let tags: Vec<_> = document["tags"].as_array().expect("tags").iter().collect();
+        each_operation(&document, &mut |name, operation| {
+            for field in ["summary", "description"] {
+                let text = operation[field].as_str().unwrap_or_default();
+                assert!(!text.is_empty(), "{name} has no {field}");
+            }
+            assert!(operation["security"].is_array(), "{name}");
+            let tag = &operation["tags"][0];
+            assert!(
+                tags.iter().any(|known| known["name"] == *tag),
+                "{name}: {tag}"
+            );
+            for (status, response) in operation["responses"].as_object().expect("responses") {
+                let content = &response["content"]["application/json"];
+                if status.starts_with('2') || (name == "get /health" && status == "503") {
+                    continue;
+                }
+                let text = content["example"]["error"].as_str().unwrap_or_default();
+                assert!(!text.is_empty(), "{name} {status} has no example");
+                assert_eq!(
+                    content["schema"]["$ref"], "#/components/schemas/Error",
+                    "{name} {status}"
+                );
+            }
+        });
+    }
+
+    #[test]
+    fn response_headers_are_declared() {
+        let document = fixed();
+        let header = |pointer: &str, name: &str| {
+            let (method, rest) = pointer.split_once(' ').expect("a method");
+            let (path, status) = rest.split_once(' ').expect("a status");
+            document["paths"][path][method]["responses"][status]["headers"][name].clone()
+        };
+        let check = |pointer: &str, name: &str, is_always: bool| {
+            let header = header(pointer, name);
+            assert_eq!(header["required"], is_always, "{pointer}: {name}");
+        };
+        check("post /scrape 200", "X-Request-Id", true);
+        check("post /scrape 200", "RateLimit-Limit", true);
+        check("post /scrape 200", "X-Ignored-Parameters", false);
+        check("post /scrape 200", "X-Parameter-Hints", false);
+        check("post /scrape 200", "Idempotency-Replayed", false);
+        check("post /scrape 401", "WWW-Authenticate", true);
+        check("post /scrape 405", "Allow", true);
+        check("post /scrape 429", "Retry-After", true);
+        check("post /scrape 503", "Retry-After", true);
+        check("get /fetch/{url} 200", "X-Ignored-Parameters", false);
+        check("get /fetch/{domain}/{path} 200", "X-Page-Status", false);
+        check("post /crawl 200", "X-Crawl-Id", false);
+        check("post /pipeline/crawl-text 200", "X-Left-Out", false);
+        check("post /pipeline/label 400", "Deprecation", true);
+        check("post /pipeline/label 400", "Link", true);
+        check("post /unlimited/links 200", "X-Concurrency-Active", true);
+        check("post /unlimited/crawl 429", "X-Concurrency-Limit", true);
+        check("get /crawl/{id}/pages 200", "X-Next-Cursor", false);
+        check("get /crawl/{id}/skipped 200", "X-Next-Cursor", false);
+        assert_eq!(
+            header("get /admin/verify 200", "RateLimit-Limit"),
+            Value::Null
+        );
+        assert_eq!(header("get /health 503", "Retry-After"), Value::Null);
+    }
+
+    #[test]
+    fn the_words_are_for_callers() {
+        let document = fixed();
+        let text = document.to_string();
+        for word in [
+            "Decision", "Spec S", "Spec:", "host/", "serde", "Option<", "Vec<", "::", "View\"",
+        ] {
+            let at = text.find(word);
+            let around = at.map(|at| text.get(at.saturating_sub(80)..at + 40).unwrap_or_default());
+            assert_eq!(around, None, "{word}");
+        }
+        let schemas = document["components"]["schemas"].as_object();
+        for name in schemas.expect("schemas").keys() {
+            assert!(
+                name.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+                "{name}"
+            );
+        }
+    }
+
     #[test]
     fn every_schema_is_used_and_every_reference_has_one() {
         let document = fixed();
@@ -276,6 +425,8 @@ mod tests {
         let schemas = document["components"]["schemas"].as_object();
         let known: BTreeSet<String> = schemas.expect("schemas").keys().cloned().collect();
         assert_eq!(used, known);
+        let parameters = document["components"]["parameters"].as_object();
+        assert!(parameters.expect("parameters").len() > 40);
         // They are those of the tables.
         for name in [
             "Router", "Viewport", "WaitFor", "Step", "Webhooks", "Duration",

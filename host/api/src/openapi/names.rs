@@ -4,28 +4,42 @@
 const ACTIONS: [&str; 2] = ["resume", "suspend"];
 /// Words that are left out.
 const SILENT: [&str; 1] = ["pipeline"];
+/// Parameters that are said, since a path without them is there, too.
+const SAID: [&str; 1] = ["{url}"];
+/// What is made anew rather than added.
+const RENEWED: [&str; 1] = ["webhook_secret"];
 
 /// The id of an operation: `scrape`, `get_crawl`, `create_admin_account_key`, `resume_crawl`.
 pub(super) fn operation_id(method: &str, path: &str) -> String {
     let segments: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     let mut words = Vec::new();
     for (at, segment) in segments.iter().enumerate() {
+        if SAID.contains(segment) {
+            words.push(segment.trim_matches(['{', '}']).to_owned());
+            continue;
+        }
         if segment.starts_with('{') || SILENT.contains(segment) {
             continue;
         }
         let has_parameter = segments
             .get(at + 1)
-            .is_some_and(|next| next.starts_with('{'));
+            .is_some_and(|next| next.starts_with('{') && !SAID.contains(next));
         words.push(word(segment, has_parameter));
     }
     let action = words.pop_if(|word| ACTIONS.contains(&word.as_str()));
-    let is_admin = segments.first() == Some(&"admin");
+    let is_record = segments
+        .first()
+        .is_some_and(|first| ["admin", "account"].contains(first));
+    let is_renewed = words
+        .last()
+        .is_some_and(|last| RENEWED.contains(&last.as_str()));
     let verb = match (method, action) {
         (_, Some(action)) => Some(action),
         ("get", None) => Some("get".to_owned()),
         ("delete", None) => Some("delete".to_owned()),
         ("put", None) => Some("set".to_owned()),
-        ("post", None) if is_admin => {
+        ("post", None) if is_renewed => Some("renew".to_owned()),
+        ("post", None) if is_record => {
             if let Some(last) = words.last_mut() {
                 *last = word(last, true);
             }
@@ -64,6 +78,19 @@ mod tests {
         check("post", "/crawl/{id}/resume", "resume_crawl");
         check("get", "/fetch/{domain}/{path}", "get_fetch");
         check("post", "/fetch/{domain}/{path}", "fetch");
+        check("get", "/fetch/{url}", "get_fetch_url");
+        check("post", "/fetch/{url}", "fetch_url");
+        check("post", "/account/keys", "create_account_key");
+        check(
+            "post",
+            "/account/webhook-secret",
+            "renew_account_webhook_secret",
+        );
+        check(
+            "get",
+            "/account/webhook-secret",
+            "get_account_webhook_secret",
+        );
         check("get", "/admin/accounts", "get_admin_accounts");
         check("get", "/admin/accounts/{account}", "get_admin_account");
         check("post", "/admin/accounts", "create_admin_account");

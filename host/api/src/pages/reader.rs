@@ -1,4 +1,4 @@
-//! `GET /fetch` for readers: the content of a page alone, in the form that `Accept` prefers.
+//! `/fetch` for readers: the content of a page alone, in the form that `Accept` prefers.
 //! Decision D197.
 
 use axum::body::Body;
@@ -29,7 +29,9 @@ impl ContentForm {
 
     /// The form that the headers prefer; `None` for page entries as JSON.
     pub(super) fn of(headers: &HeaderMap) -> Option<Self> {
-        let accept = headers.get(header::ACCEPT)?.to_str().ok()?;
+        let sent = headers.get_all(header::ACCEPT).iter();
+        let accept: Vec<&str> = sent.filter_map(|accept| accept.to_str().ok()).collect();
+        let accept = &accept.join(",");
         let json = ["application/json", "application/jsonl"].map(|name| quality(accept, name));
         let mut best = (json[0].max(json[1]), None);
         for form in Self::ALL {
@@ -48,6 +50,17 @@ impl ContentForm {
             Self::Html => "raw",
             Self::Text => "text",
         }
+    }
+
+    /// Whether a `return_format` of this name gives the same.
+    pub(super) fn is_named(self, format: &str) -> bool {
+        let names = match self {
+            Self::Markdown => ["markdown", "commonmark"],
+            Self::Html => ["raw", "html"],
+            Self::Text => ["text", "html2text"],
+        };
+        let format = format.trim();
+        names.iter().any(|name| format.eq_ignore_ascii_case(name))
     }
 
     const fn media_type(self) -> &'static str {

@@ -7,8 +7,8 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 
 use trawl_billing::Account;
-use trawl_plan::ScrapePlan;
-use trawl_wire::{Entry, PlanContext, ScrapeRequest, Verb, scrape_plan};
+use trawl_plan::{Ignored, ScrapePlan};
+use trawl_wire::{Entry, PlanContext, Verb, scrape_plan};
 
 use crate::http::body::BODY_BYTES_MAX;
 use crate::http::error::ApiError;
@@ -20,10 +20,11 @@ use crate::{Api, Run};
 #[utoipa::path(
     post,
     path = "/scrape",
+    summary = "Fetch pages",
     description = "Fetches the given pages and returns one entry per page, in the order of the request. With \
         `Content-Type: application/jsonl` or `Accept: application/jsonl`, the response has one line per page, in the order \
         in which pages finish.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them",
+    request_body(content = ref("#/components/schemas/ScrapeRequest"), description = "One request object, or an array of them",
         example = json!({"url": "http://sample.trawl.test/tides", "return_format": "markdown", "metadata": true})),
     responses(
         (status = 200, description = "One entry per page; `error` is set for a page that failed", body = Vec<Entry>),
@@ -42,6 +43,14 @@ pub(crate) async fn scrape(
 /// Plans and runs the pages of a request.
 pub(crate) async fn pages(request: ApiRequest, verb: Verb) -> Result<Response, ApiError> {
     let (planned, _) = request.planned(move |request| plan(request, verb)).await?;
+    planned.run().await
+}
+
+/// Plans and runs the page of a request, of which this has no effect beside what its plan finds.
+pub(crate) async fn page(request: ApiRequest, ignored: Ignored) -> Result<Response, ApiError> {
+    let plan = |request: &ApiRequest| plan(request, Verb::Scrape);
+    let (mut planned, _) = request.planned(plan).await?;
+    planned.plan.ignored.extend(&ignored);
     planned.run().await
 }
 

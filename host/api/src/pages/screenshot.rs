@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 
 use trawl_billing::Account;
-use trawl_wire::{Entry, ScrapeRequest, Verb};
+use trawl_wire::{Entry, Verb};
 
 use super::scrape;
 use crate::Api;
@@ -18,10 +18,11 @@ use crate::http::request::serve;
 #[utoipa::path(
     post,
     path = "/screenshot",
+    summary = "Take screenshots",
     description = "Renders the given pages and returns a screenshot of each: `content` is a PNG file in base64, or a list of byte \
         values with `binary`. `full_page` (default), `clip`, `omit_background` and `viewport` select what it shows; all browser \
         parameters apply.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them",
+    request_body(content = ref("#/components/schemas/ScreenshotRequest"), description = "One request object, or an array of them",
         example = json!({"url": "http://sample.trawl.test/", "full_page": false})),
     responses(
         (status = 200, description = "One entry per page", body = Vec<Entry>),

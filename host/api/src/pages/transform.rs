@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use trawl_billing::Account;
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Charge, Fields};
-use trawl_wire::{ContentForm, Costs, TransformRequest, transform_plan};
+use trawl_wire::{ContentForm, Costs, transform_plan};
 
 use crate::Api;
 use crate::http::error::ApiError;
@@ -66,13 +66,15 @@ pub(crate) struct Transformed<'a> {
 #[utoipa::path(
     post,
     path = "/transform",
+    summary = "Convert HTML",
     description = "Converts HTML from the request body into the requested formats and fields; nothing is fetched. Each field is a \
         list beside `content` with one item per page; the item of a page that failed is null.",
-    request_body(content = TransformRequest,
+    request_body(content = ref("#/components/schemas/TransformRequest"),
         example = json!({"data": [{"html": "<h1>Hello</h1><p>World</p>", "url": "https://example.com/"}], "return_format": "markdown"})),
     responses(
         (status = 200, description = "The contents in the order of `data`", body = Transformed),
-        (status = 413, description = "The pages exceed 10,000,000 bytes in total"),
+        (status = 413, description = "The pages exceed 10,000,000 bytes in total", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "the request is too large, the limit is 10000000 bytes"})),
     ),
     security(("key" = []))
 )]

@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 
 use trawl_billing::Account;
-use trawl_wire::{Entry, ScrapeRequest, Verb};
+use trawl_wire::{Entry, Verb};
 
 use super::scrape;
 use crate::Api;
@@ -18,9 +18,10 @@ use crate::http::request::serve;
 #[utoipa::path(
     post,
     path = "/unblocker",
+    summary = "Fetch pages of sites that block plain requests",
     description = "Like `/scrape`, but with a browser and, unless `proxy` names a pool, through the configured proxy pool that \
         sites block least.",
-    request_body(content = ScrapeRequest, description = "One request object, or an array of them",
+    request_body(content = ref("#/components/schemas/UnblockerRequest"), description = "One request object, or an array of them",
         example = json!({"url": "http://sample.trawl.test/", "return_format": "text"})),
     responses(
         (status = 200, description = "One entry per page", body = Vec<Entry>),

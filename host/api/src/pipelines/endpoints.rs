@@ -8,7 +8,7 @@ use axum::response::Response;
 
 use trawl_billing::Account;
 use trawl_plan::Pipeline;
-use trawl_wire::{Entry, PipelineObject, Verb};
+use trawl_wire::Verb;
 
 use super::responses::{LinksAnswer, QaAnswer};
 use super::result::PipelineResult;
@@ -25,12 +25,13 @@ const TEXT_BODY_BYTES_MAX: usize = 64_000_000;
 #[utoipa::path(
     post,
     path = "/pipeline/extract-contacts",
+    summary = "Extract contacts",
     description = "Crawls and extracts contacts: the entry of each page has them in `contacts`. The contacts of a crawl are stored, see \
         `GET /data/contacts`. Deprecated.",
-    request_body(content = PipelineObject, description = "The parameters of `/crawl` and of the pipeline",
+    request_body(content = ref("#/components/schemas/ExtractContactsRequest"), description = "The parameters of `/crawl` and of the pipeline",
         example = json!({"url": "http://sample.trawl.test/", "limit": 3, "country": "DE", "return_format": "empty"})),
     responses(
-        (status = 200, description = "One entry per page, with `contacts`", body = Vec<Entry>, example = json!([{
+        (status = 200, description = "One entry per page, with `contacts`", body = ref("#/components/schemas/CrawlAnswer"), example = json!([{
             "url": "https://example.com/contact", "status": 200, "content": "", "error": null, "duration_elasped_ms": 84,
             "contacts": {"emails": [{"value": "info@example.com", "sources": ["mailto"]}], "phones": [], "social": [], "people": [],
                 "addresses": [], "business": {}},
@@ -53,11 +54,12 @@ pub(crate) async fn extract_contacts(
 #[utoipa::path(
     post,
     path = "/pipeline/label",
+    summary = "Label pages",
     description = "Crawls and labels each page by topic: its entry has the result in `labels`. Deprecated.",
-    request_body(content = PipelineObject, description = "The parameters of `/crawl` and of the pipeline",
+    request_body(content = ref("#/components/schemas/LabelRequest"), description = "The parameters of `/crawl` and of the pipeline",
         example = json!({"url": "http://sample.trawl.test/", "limit": 2, "labels": ["shop", "sailing", "documentation"]})),
     responses(
-        (status = 200, description = "One entry per page, with `labels`", body = Vec<Entry>, example = json!([{
+        (status = 200, description = "One entry per page, with `labels`", body = ref("#/components/schemas/CrawlAnswer"), example = json!([{
             "url": "https://example.com/", "status": 200, "content": "<!doctype html>", "error": null, "duration_elasped_ms": 84,
             "labels": {"labels": [{"label": "documentation", "confidence": 0.81, "reason": "`guide`, `reference`"}]},
             "costs": {"ai_cost": 0.0, "compute_cost": 0.000000012, "file_cost": 0.0, "bytes_transferred_cost": 0.000001256,
@@ -79,17 +81,19 @@ pub(crate) async fn label(
 #[utoipa::path(
     post,
     path = "/pipeline/crawl-text",
+    summary = "Crawl the URLs in a text",
     description = "Takes text, markdown or HTML and crawls all URLs in it as one crawl, with one `limit` and one bill. `depth` is 0 by \
         default: only the pages at these URLs. Deprecated.",
-    request_body(content = PipelineObject, description = "The parameters of `/crawl` except `url`, and `text`",
+    request_body(content = ref("#/components/schemas/CrawlTextRequest"), description = "The parameters of `/crawl` except `url`, and `text`",
         example = json!({"text": "See http://sample.trawl.test/tides and [the knots](http://sample.trawl.test/knots).", "limit": 10,
             "return_format": "markdown"})),
     responses(
-        (status = 200, description = "One entry per page; an empty list if the text has no URL", body = Vec<Entry>,
+        (status = 200, description = "One entry per page; an empty list if the text has no URL", body = ref("#/components/schemas/CrawlAnswer"),
             headers(("X-Left-Out" = String, description = "`urls=n`: the text has n URLs beyond the first 100,000, which are not crawled"))),
-        (status = 400, description = "A parameter is invalid; the error starts with its name",
+        (status = 400, description = "A parameter is invalid; the error starts with its name", body = ref("#/components/schemas/Error"),
             example = json!({"error": "text: is missing, send the text with the URLs in it"})),
-        (status = 413, description = "The text exceeds 10,000,000 bytes"),
+        (status = 413, description = "The text exceeds 10,000,000 bytes", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "the request is too large, the limit is 10000000 bytes"})),
     ),
     security(("key" = []))
 )]
@@ -106,8 +110,9 @@ pub(crate) async fn crawl_text(
 #[utoipa::path(
     post,
     path = "/pipeline/extract-qa",
+    summary = "Extract questions and answers",
     description = "Crawls and returns question-answer pairs found on the pages, ranked by the prompt. Deprecated.",
-    request_body(content = PipelineObject, description = "One object: the parameters of `/crawl` and of the pipeline",
+    request_body(content = ref("#/components/schemas/ExtractQaRequest"), description = "One object: the parameters of `/crawl` and of the pipeline",
         example = json!({"url": "http://sample.trawl.test/", "limit": 4, "prompt": "What is the rule of twelfths?", "count": 5})),
     responses(
         (status = 200, description = "The best pairs of all pages", body = QaAnswer),
@@ -133,8 +138,9 @@ pub(crate) async fn extract_qa(
 #[utoipa::path(
     post,
     path = "/pipeline/filter-links",
+    summary = "Find relevant links",
     description = "Crawls and returns the links that are relevant to the prompt. Deprecated.",
-    request_body(content = PipelineObject, description = "One object: the parameters of `/crawl` and of the pipeline",
+    request_body(content = ref("#/components/schemas/FilterLinksRequest"), description = "One object: the parameters of `/crawl` and of the pipeline",
         example = json!({"url": "http://sample.trawl.test/", "limit": 2, "prompt": "knots"})),
     responses(
         (status = 200, description = "The relevant links of all pages", body = LinksAnswer),

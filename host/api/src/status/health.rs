@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 
+use super::documented::Health;
 use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
@@ -11,10 +12,11 @@ use crate::http::format::ResponseFormat;
 #[utoipa::path(
     get,
     path = "/health",
+    summary = "Check the server",
     description = "Fetches a page of the built-in sample site with every engine and reports the results. Needs no key.",
     responses(
-        (status = 200, description = "Pages can be served", body = Object),
-        (status = 503, description = "Pages cannot be served; the report says what failed", body = Object),
+        (status = 200, description = "Pages can be served", body = Health),
+        (status = 503, description = "Pages cannot be served; the report says what failed", body = Health),
     )
 )]
 pub(crate) async fn health(

@@ -19,10 +19,10 @@ const FORWARDED: [&str; 3] = ["forwarded", "x-forwarded-for", "x-real-ip"];
 #[utoipa::path(
     get,
     path = "/metrics",
+    summary = "Read the metrics",
     description = "Prometheus metrics. Needs the admin key, except on local connections if the configuration allows that.",
     responses(
         (status = 200, description = "Text exposition format 0.0.4", body = String, content_type = "text/plain"),
-        (status = 401, description = "The admin key is missing or wrong", example = json!({"error": "invalid api key"})),
     ),
     security(("admin" = []))
 )]

@@ -1,5 +1,6 @@
 //! Endpoints that report on the server.
 
+mod documented;
 pub(crate) mod health;
 pub(crate) mod metrics;
 pub(crate) mod plugins;

@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 
+use super::documented::PluginList;
 use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
@@ -11,9 +12,10 @@ use crate::http::format::ResponseFormat;
 #[utoipa::path(
     get,
     path = "/plugins",
+    summary = "List the plugins",
     description = "Lists the plugins of the active generation: name, kind, version, hash, limits, calls, traps.",
     responses(
-        (status = 200, description = "The generation, its plugins, and the error of the last reload if it failed", body = Object),
+        (status = 200, description = "The generation, its plugins, and the error of the last reload if it failed", body = PluginList),
     ),
     security(("key" = []))
 )]

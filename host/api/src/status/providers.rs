@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use axum::response::{IntoResponse, Response};
 
+use super::documented::ProviderList;
 use crate::Api;
 use crate::http::auth;
 use crate::http::error::ApiError;
@@ -12,12 +13,13 @@ use crate::http::format::ResponseFormat;
 #[utoipa::path(
     get,
     path = "/providers",
+    summary = "List the providers",
     description = "Lists the third-party providers that `router` can name, in the order of preference. \
         With an account's key: each with its vendor, its abilities, its prices and the credentials that it takes. \
         With the admin key: each with its grant and prices, and its calls, failures by class, latency, cost and charges since the server started.",
     responses(
         (
-            status = 200, description = "An object with `providers`, in the order of preference", body = Object,
+            status = 200, description = "An object with `providers`, in the order of preference", body = ProviderList,
             example = json!({"providers": [{
                 "name": "provider_2", "vendor": "scrapingbee", "label": "ScrapingBee (HTML API)",
                 "plain": ["serves", "headers"], "rendered": ["serves", "script"],
@@ -25,7 +27,6 @@ use crate::http::format::ResponseFormat;
                 "prices": {"credit": "0.000196"}, "most": "0.0147",
             }]}),
         ),
-        (status = 401, description = "The key is missing or wrong", example = json!({"error": "invalid api key"})),
     ),
     security(("key" = []), ("admin" = []))
 )]

@@ -38,6 +38,21 @@ impl Ignored {
         }
     }
 
+    /// Adds those of another list.
+    pub fn extend(&mut self, other: &Self) {
+        for path in &other.names {
+            if self.push(path) {
+                let is_of = |hint: &&String| {
+                    hint.split_once('=')
+                        .is_some_and(|(name, _)| name == path.as_str())
+                };
+                let hint = other.hints.iter().find(is_of);
+                self.hints
+                    .extend(hint.filter(|hint| has_room(&self.hints, hint)).cloned());
+            }
+        }
+    }
+
     /// The paths: `limit`, `webhooks.on_fnd`. Bytes that may not be in an item of a header are
     /// percent-encoded. The last item is `...` if there are more.
     pub fn names(&self) -> &[String] {
@@ -160,5 +175,18 @@ mod tests {
         (0..NAMES_MAX).for_each(|i| full.add(format!("n{i}")));
         full.add("n0");
         assert_eq!(full.names().len(), NAMES_MAX, "nothing is missing");
+    }
+
+    #[test]
+    fn lists_are_joined_without_repeats() {
+        let mut ignored = Ignored::default();
+        ignored.add("a,b");
+        ignored.add_unknown("webhooks.on_fnd", || Some("webhooks.on_find"));
+        let mut all = Ignored::default();
+        all.add("a,b");
+        all.add("count");
+        all.extend(&ignored);
+        assert_eq!(all.names(), ["a%2Cb", "count", "webhooks.on_fnd"]);
+        assert_eq!(all.hints(), ignored.hints());
     }
 }

@@ -6,6 +6,7 @@
 //! wire format reads has a row, and every row is such a field: a test of the wire crate compares
 //! them.
 
+mod header;
 mod ignored;
 mod nearest;
 mod needs;
@@ -15,6 +16,7 @@ mod statuses;
 mod tables;
 mod undecided;
 
+pub use header::{Header, with_headers};
 pub use ignored::Ignored;
 pub use nearest::{nearest, nearest_name};
 pub use needs::{Effect, Needs, Route, Routes, Situation};

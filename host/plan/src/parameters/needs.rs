@@ -58,11 +58,10 @@ impl Routes {
         .and(Self::QA)
         .and(Self::LABEL)
         .and(Self::FILTER_LINKS);
+    /// All pipelines.
+    pub const PIPELINES: Self = Self::ANALYSED.and(Self::CRAWL_TEXT);
     /// The routes that crawl.
-    pub const CRAWLS: Self = Self::CRAWL
-        .and(Self::LINKS)
-        .and(Self::ANALYSED)
-        .and(Self::CRAWL_TEXT);
+    pub const CRAWLS: Self = Self::CRAWL.and(Self::LINKS).and(Self::PIPELINES);
     /// The routes that fetch pages.
     pub const PAGES: Self = Self::SINGLE.and(Self::CRAWLS);
     /// All of them.

@@ -205,6 +205,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Needs::DOCUMENT,
         "Keeps only the elements that match.",
     )
+    .mistaken(&["target_selector", "selector"])
     .example("\"main\""),
     Parameter::new(
         "exclude_selector",
@@ -213,6 +214,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Needs::DOCUMENT,
         "Drops the elements that match.",
     )
+    .mistaken(&["remove_selector"])
     .example("\"nav\""),
     filter("filter_images", "Drops images."),
     filter("filter_output_images", "The same as `filter_images`."),

@@ -1,0 +1,270 @@
+//! Responses that many endpoints share: their errors, each with an example, and their headers.
+
+use serde_json::{Map, Value, json};
+
+use super::operation::Operation;
+
+const JSON: &str = "application/json";
+/// Schema of errors.
+const ERROR: &str = "#/components/schemas/Error";
+
+/// An error that many endpoints share.
+struct Shared {
+    status: &'static str,
+    description: &'static str,
+    text: &'static str,
+}
+
+const fn shared(status: &'static str, description: &'static str, text: &'static str) -> Shared {
+    Shared {
+        status,
+        description,
+        text,
+    }
+}
+
+/// Errors of all endpoints.
+const COMMON: [Shared; 2] = [
+    shared(
+        "405",
+        "The path does not support another method than those of `Allow`",
+        "this endpoint does not support this method, see the `Allow` header",
+    ),
+    shared(
+        "500",
+        "Internal error; the request was not completed, and pages that were not delivered are not charged",
+        "internal error, the request was not completed",
+    ),
+];
+
+/// Errors of endpoints that are closed while the server shuts down.
+const CLOSING: [Shared; 1] = [shared(
+    "503",
+    "The server is shutting down or overloaded, see `Retry-After`",
+    "the server is shutting down",
+)];
+
+/// Errors of endpoints that need a key.
+const KEYED: [Shared; 1] = [shared(
+    "401",
+    "The key is missing or unknown",
+    "invalid api key",
+)];
+
+/// Errors of endpoints that need the admin key.
+const OF_OPERATOR: [Shared; 1] = [shared(
+    "401",
+    "The admin key is missing or wrong",
+    "invalid api key",
+)];
+
+/// Errors of endpoints whose path names an account.
+const OF_ACCOUNT: [Shared; 1] = [shared(
+    "404",
+    "There is no such account",
+    "there is no account `x`: `trawl account list` shows all accounts",
+)];
+
+/// Errors of endpoints whose path names a crawl.
+const OF_CRAWL: [Shared; 1] = [shared(
+    "404",
+    "The account has no such crawl",
+    "no crawl has this id, or it ended more than 7 days ago",
+)];
+
+/// Errors of endpoints with a rate limit.
+const LIMITED: [Shared; 1] = [shared(
+    "429",
+    "The rate limit, or another limit of the account that the error names, is exceeded, see `Retry-After`",
+    "slow down",
+)];
+
+/// Errors of endpoints with a body.
+const WITH_BODY: [Shared; 4] = [
+    shared(
+        "400",
+        "The body or a parameter is invalid; the error starts with its name",
+        "return_format: unknown format `pdf`; loaded: bytes, html, markdown, text, xml",
+    ),
+    shared(
+        "408",
+        "The body took too long to arrive",
+        "timed out reading the request body, send it without pauses",
+    ),
+    shared(
+        "413",
+        "The body is too large",
+        "the request is too large, the limit is 10000000 bytes",
+    ),
+    shared(
+        "415",
+        "The `Content-Type` is not JSON",
+        "send a JSON body with `Content-Type: application/json`",
+    ),
+];
+
+/// Errors of requests that cost money and support idempotency keys.
+const WORK: [Shared; 3] = [
+    shared("402", "The balance is too low", "balance is zero"),
+    shared(
+        "409",
+        "The `Idempotency-Key` was used with another request, or the first request with it is still in progress",
+        "this Idempotency-Key was used with another request",
+    ),
+    shared(
+        "507",
+        "A crawl or a request with an `Idempotency-Key` needs storage, and the account has stored as much as it may, or the \
+            server's disk is nearly full",
+        "stored_bytes: the account has stored 10737418300 of 10737418240 bytes, see `limits` of `GET /account`: wait until crawls \
+            expire 7 days after their end and answers after 24 hours, or ask the operator for more",
+    ),
+];
+
+/// Errors of pipelines, whose plugins an operator may leave out.
+const PIPELINE: [Shared; 1] = [shared(
+    "501",
+    "The plugin of this pipeline is not loaded",
+    "this endpoint is not available on this server yet",
+)];
+
+/// Errors of endpoints with path, query or header parameters.
+const WITH_PARAMETERS: [Shared; 1] = [shared(
+    "400",
+    "A path or query parameter is invalid",
+    "limit: must be a positive integer",
+)];
+
+/// Adds the errors that an operation does not document itself, and an example to each.
+pub(super) fn add_errors(operation: &Operation<'_>, responses: &mut Map<String, Value>) {
+    let lists: [(bool, &[Shared]); 11] = [
+        (true, &COMMON),
+        (!operation.is_monitoring(), &CLOSING),
+        (operation.has_parameters, &WITH_PARAMETERS),
+        (operation.is_of_operator(), &OF_OPERATOR),
+        (operation.is_keyed, &KEYED),
+        (operation.names_account(), &OF_ACCOUNT),
+        (operation.names_crawl(), &OF_CRAWL),
+        (operation.is_limited, &LIMITED),
+        (operation.has_body, &WITH_BODY),
+        (operation.is_work(), &WORK),
+        (operation.is_pipeline(), &PIPELINE),
+    ];
+    let lists = lists.iter().filter(|(has_it, _)| *has_it);
+    for error in lists.flat_map(|(_, errors)| *errors) {
+        let response = responses
+            .entry(error.status)
+            .or_insert_with(|| json!({"description": error.description}));
+        if response["content"].is_null() {
+            let example = json!({"error": error.text});
+            response["content"] = json!({JSON: {"schema": {"$ref": ERROR}, "example": example}});
+        }
+    }
+}
+
+/// The schema of errors. Decision D4.
+pub(super) fn error_schema() -> Value {
+    json!({
+        "description": "An error.",
+        "type": "object",
+        "properties": {
+            "error": {"type": "string", "description": "What is wrong and what to do"},
+            "seats": {"type": "integer", "description": "Unlimited plan: seats of the account"},
+            "active": {"type": "integer", "description": "Unlimited plan: requests in flight"},
+        },
+        "required": ["error"],
+        "example": {"error": "slow down"},
+    })
+}
+
+/// Documents the headers of a response: those that are always there and those that are at times.
+/// Decisions D4, D5, D37, D72 and D97.
+pub(super) fn add_headers(operation: &Operation<'_>, status: &str, response: &mut Value) {
+    let mut headers = Headers(Map::new());
+    headers.always("X-Request-Id", "string", "Identifies the request");
+    if operation.is_limited && status != "401" {
+        // Outside of what counts requests there are none.
+        let is_always = !matches!(status, "500" | "503") && !operation.takes_admin_key;
+        for (name, text) in [
+            ("RateLimit-Limit", "Requests per minute"),
+            ("RateLimit-Remaining", "Requests left in the current window"),
+            ("RateLimit-Reset", "Seconds until the window resets"),
+        ] {
+            headers.add(name, "integer", text, is_always);
+        }
+    }
+    if operation.is_deprecated {
+        let text = "Since when the endpoint is deprecated, as `@` and seconds since 1970";
+        headers.always("Deprecation", "string", text);
+        headers.always("Link", "string", "The endpoint that replaces it");
+    }
+    let is_report = operation.is_monitoring() && status == "503";
+    match status {
+        "401" => headers.always("WWW-Authenticate", "string", "`Bearer`"),
+        "405" => headers.always("Allow", "string", "The methods of the path"),
+        "429" | "503" if !is_report => {
+            headers.always(
+                "Retry-After",
+                "integer",
+                "Seconds until another try is useful",
+            );
+        }
+        _ => {}
+    }
+    let is_success = !is_error(status);
+    if operation.is_unlimited() && (is_success || status == "429") {
+        let text = "Requests of the account in flight, including this one if it was accepted";
+        headers.always("X-Concurrency-Limit", "integer", "Seats of the account");
+        headers.always("X-Concurrency-Active", "integer", text);
+    }
+    if operation.is_work() && is_success {
+        let text = "Paths of parameters that have no effect on the request, separated by commas";
+        headers.sometimes("X-Ignored-Parameters", text);
+        let text = "For parameters that are not known, the known one that is closest: `cache.maxAge=cache.max_age`";
+        headers.sometimes("X-Parameter-Hints", text);
+        let text = "`true`: the response repeats that to an earlier request with the same `Idempotency-Key`";
+        headers.sometimes("Idempotency-Replayed", text);
+    }
+    if operation.starts_crawls() && is_success {
+        let text = "Ids of the crawls that the request started, separated by commas";
+        headers.sometimes("X-Crawl-Id", text);
+    }
+    headers.add_to(response);
+}
+
+/// Headers of a response.
+struct Headers(Map<String, Value>);
+
+impl Headers {
+    fn always(&mut self, name: &str, kind: &str, text: &str) {
+        self.add(name, kind, text, true);
+    }
+
+    fn sometimes(&mut self, name: &str, text: &str) {
+        self.add(name, "string", text, false);
+    }
+
+    fn add(&mut self, name: &str, kind: &str, text: &str, is_always: bool) {
+        let header = json!({"description": text, "required": is_always, "schema": {"type": kind}});
+        self.0.insert(name.to_owned(), header);
+    }
+
+    /// Adds them to those that the endpoint documents itself, which are there at times.
+    fn add_to(self, response: &mut Value) {
+        if !response["headers"].is_object() {
+            response["headers"] = json!({});
+        }
+        if let Some(own) = response["headers"].as_object_mut() {
+            for header in own.values_mut() {
+                header["required"] = json!(false);
+            }
+            for (name, header) in self.0 {
+                own.entry(name).or_insert(header);
+            }
+        }
+    }
+}
+
+/// Whether a status is an error's.
+pub(super) fn is_error(status: &str) -> bool {
+    !status.starts_with('2')
+}
