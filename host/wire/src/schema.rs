@@ -155,7 +155,7 @@ fn header_shape(of: &Shape) -> Value {
         Shape::Text(what) => json!({"type": "string", "description": what}),
         Shape::Name(_) => shape(of),
         Shape::Either(shapes) => {
-            let forms: Vec<_> = shapes.iter().map(|form| in_words(form)).collect();
+            let forms: Vec<_> = shapes.iter().map(in_words).collect();
             json!({"type": "string", "description": forms.join(", or ")})
         }
         other => json!({"type": "string", "description": in_words(other)}),

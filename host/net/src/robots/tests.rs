@@ -149,7 +149,8 @@ async fn the_reason_of_a_failed_fetch_is_reported() {
         .verdict(&page)
         .await
         .refusal(&page);
-    assert_eq!(refusal.expect("a refusal").status, status::TIMED_OUT);
+    let refusal = refusal.expect("a refusal");
+    assert_eq!(refusal.status(), trawl_model::failure::status::TIMED_OUT);
 }
 
 #[tokio::test]
