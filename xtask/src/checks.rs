@@ -21,6 +21,7 @@ pub(crate) fn all() -> anyhow::Result<()> {
     })?;
     stages.run("tidy", tidy::run)?;
     stages.run("apps", apps)?;
+    stages.run("clients", clients)?;
     stages.run("build", || host::beside_plugins(compile))?;
     stages.run("bundle", bundle)?;
     stages.run("skeletons", skeletons)?;
@@ -118,6 +119,15 @@ fn tools() -> anyhow::Result<()> {
 fn apps() -> anyhow::Result<()> {
     if let Err(error) = crate::apps::build() {
         eprintln!("apps: {error:#}; tests that need them are ignored");
+    }
+    Ok(())
+}
+
+/// Validators, generators of clients and Schemathesis. Without Node.js or Python, their tests are
+/// ignored.
+fn clients() -> anyhow::Result<()> {
+    if let Err(error) = crate::clients::install() {
+        eprintln!("clients: {error:#}; tests that need them are ignored");
     }
     Ok(())
 }

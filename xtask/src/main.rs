@@ -3,11 +3,13 @@
 mod apps;
 mod browser;
 mod checks;
+mod clients;
 mod fuzzing;
 mod guests;
 mod host;
 mod stages;
 mod tidy;
+mod workshop;
 mod workspace;
 
 use std::process::ExitCode;
@@ -36,6 +38,9 @@ enum Chore {
     /// Build the JavaScript applications that the browser is tested with into target/apps (needs
     /// Node.js and npm)
     Apps,
+    /// Install the tools that read the OpenAPI document into target/clients: validators, generators
+    /// of clients, Schemathesis (needs Node.js, npm and Python)
+    Clients,
     /// Build everything and serve on this machine, data in ./data
     Serve {
         /// Further arguments of `trawl serve`
@@ -94,6 +99,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Dist => host::dist().map(|_| ()),
         Chore::Guests { way } => guests::build(way),
         Chore::Apps => apps::build(),
+        Chore::Clients => clients::install(),
         Chore::Serve { arguments } => host::serve(&arguments),
         Chore::Test { filter: None } => checks::all(),
         Chore::Test {

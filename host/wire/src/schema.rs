@@ -115,15 +115,8 @@ pub fn request_schemas() -> Map<String, Value> {
     let mut resumption = properties(parameters::all().filter(|row| row.is_secret));
     resumption["example"] = json!({"headers": {"authorization": "Basic dXNlcjpwYXNzd29yZA=="}});
     schemas.insert("ResumeRequest".to_owned(), resumption);
-    schemas.insert(
-        CHUNKING.to_owned(),
-        json!({
-            "description": "The name of a chunker, or an object with it as `type` and the chunker's options.",
-            "oneOf": [{"type": "string"}, {"type": "object"}],
-        }),
-    );
     for row in parameters::all() {
-        add_nested(&row.shape, &mut schemas);
+        add_own(row, &mut schemas);
     }
     schemas
 }
@@ -208,15 +201,50 @@ fn object(object: &Object) -> Value {
     properties(object.rows.iter())
 }
 
+/// The name and the schema of a value that has one of its own: generated clients name a type after
+/// it. Choices of which others are refused, and objects whose keys the caller or a plugin chooses.
+fn own_schema(row: &Parameter) -> Option<(String, Value)> {
+    let named = |name: &str, schema: Value| Some((name.to_owned(), schema));
+    match &row.shape {
+        _ if row.name == "chunking_alg" => named(
+            CHUNKING,
+            json!({
+                "description": "The name of a chunker, or an object with it as `type` and the chunker's options.",
+                "oneOf": [{"type": "string"}, {"type": "object"}],
+            }),
+        ),
+        Shape::Name(choices) if row.name == "request" => {
+            let names = choices
+                .iter()
+                .flat_map(|choice| std::iter::once(&choice.name).chain(choice.aliases));
+            let names: Vec<_> = names.collect();
+            let text = "An engine; upper case is accepted, too.";
+            named(
+                "Engine",
+                json!({"type": "string", "enum": names, "description": text}),
+            )
+        }
+        Shape::Map(..) | Shape::Options(_) => named(&in_camel_case(row.name), shape(&row.shape)),
+        _ => None,
+    }
+}
+
+/// `format_options` as `FormatOptions`.
+fn in_camel_case(name: &str) -> String {
+    let words = name.split('_').filter_map(|word| word.split_at_checked(1));
+    let words = words.map(|(first, rest)| first.to_ascii_uppercase() + rest);
+    words.collect()
+}
+
 /// Whether a parameter must be there. One with two names may be under either.
 fn is_required(row: &Parameter) -> bool {
     row.default == "required" && row.aliases.is_empty()
 }
 
 fn add_property(row: &Parameter, properties: &mut Map<String, Value>) {
-    let plain = match row.name {
-        "chunking_alg" => reference(CHUNKING),
-        _ => shape(&row.shape),
+    let plain = match own_schema(row) {
+        Some((name, _)) => reference(&name),
+        None => shape(&row.shape),
     };
     let mut schema = if is_required(row) {
         plain
@@ -319,6 +347,12 @@ fn count(range: Range) -> Value {
     schema
 }
 
+/// Adds the schemas that the value of a parameter has, its own and those of the objects in it.
+fn add_own(row: &Parameter, schemas: &mut Map<String, Value>) {
+    schemas.extend(own_schema(row));
+    add_nested(&row.shape, schemas);
+}
+
 /// Adds the schemas of the objects in a shape.
 fn add_nested(of: &Shape, schemas: &mut Map<String, Value>) {
     match of {
@@ -326,26 +360,34 @@ fn add_nested(of: &Shape, schemas: &mut Map<String, Value>) {
         Shape::Object(nested) => {
             schemas.insert(nested.name.to_owned(), object(nested));
             for row in nested.rows {
-                add_nested(&row.shape, schemas);
+                add_own(row, schemas);
             }
         }
         Shape::List(item) | Shape::Map(_, item) => add_nested(item, schemas),
         Shape::Either(shapes) => shapes.iter().for_each(|shape| add_nested(shape, schemas)),
         Shape::Steps if schemas.contains_key(STEP) => {}
         Shape::Steps => {
-            let forms: Vec<_> = STEPS.iter().flat_map(step).collect();
+            let mut forms = Vec::new();
+            for kind in STEPS {
+                let (long, short) = step(kind);
+                let name = format!("{}{STEP}", kind.name);
+                forms.extend(short);
+                forms.push(reference(&name));
+                schemas.insert(name, long);
+            }
             let step = json!({"description": "A step in one of its forms.", "anyOf": forms});
             schemas.insert(STEP.to_owned(), step);
             for row in STEPS.iter().flat_map(|kind| kind.rows) {
-                add_nested(&row.shape, schemas);
+                add_own(row, schemas);
             }
         }
         _ => {}
     }
 }
 
-/// The forms of a step: `{"Click": "#a"}` and `{"type": "Click", "selector": "#a"}`.
-fn step(kind: &StepKind) -> Vec<Value> {
+/// The long form of a step, `{"type": "Click", "selector": "#a"}`, and its short forms, `{"Click":
+/// "#a"}`.
+fn step(kind: &StepKind) -> (Value, Vec<Value>) {
     let mut keys = Map::new();
     for row in kind.rows {
         add_property(row, &mut keys);
@@ -355,24 +397,24 @@ fn step(kind: &StepKind) -> Vec<Value> {
         "WaitForNavigation" => values.push(json!({"type": "boolean"})),
         _ => values.extend(kind.rows.first().map(|row| shape(&row.shape))),
     }
-    let short = json!({
+    let mut short = vec![json!({
         "type": "object",
         "description": kind.doc,
         "properties": {(kind.name): {"anyOf": values}},
         "required": [kind.name],
-    });
-    keys.insert("type".to_owned(), json!({"const": kind.name}));
+    })];
+    if kind.name == "WaitForNavigation" {
+        short.push(json!({"const": kind.name, "description": kind.doc}));
+    }
+    let name = json!({"const": kind.name, "description": "Name of the step."});
+    keys.insert("type".to_owned(), name);
     let long = json!({
         "type": "object",
         "description": kind.doc,
         "properties": keys,
         "required": ["type"],
     });
-    let mut forms = vec![short, long];
-    if kind.name == "WaitForNavigation" {
-        forms.push(json!({"const": kind.name, "description": kind.doc}));
-    }
-    forms
+    (long, short)
 }
 
 #[cfg(test)]

@@ -198,22 +198,18 @@ fn add_references(part: &Value, used: &mut BTreeSet<String>) {
     }
 }
 
-/// Adds the options of the active plugins to the request objects, under the names that requests
-/// use. `status` is the response of `GET /plugins`.
+/// Adds the options of the active plugins to the schemas of request objects, under the names that
+/// requests use. `status` is the response of `GET /plugins`.
 fn add_plugins(document: &mut Value, status: &Value) {
     let plugins = status["plugins"].as_array().map_or(&[][..], Vec::as_slice);
     let schemas = &mut document["components"]["schemas"];
     let by_name = [
-        ("format", "format_options"),
-        ("filter", "filters"),
-        ("extractor", "extractors"),
+        ("format", "FormatOptions"),
+        ("filter", "Filters"),
+        ("extractor", "Extractors"),
     ];
-    for (_, object) in schemas.as_object_mut().into_iter().flatten() {
-        for (kind, field) in by_name {
-            if let Some(field) = object.pointer_mut(&format!("/properties/{field}")) {
-                field["properties"] = options_by_name(plugins, kind).into();
-            }
-        }
+    for (kind, object) in by_name {
+        schemas[object]["properties"] = options_by_name(plugins, kind).into();
     }
     let chunkers = of_kind(plugins, "chunker").map(|(name, plugin)| chunking(name, plugin));
     if let Some(forms) = schemas["ChunkingForm"]["oneOf"].as_array_mut() {
@@ -234,9 +230,20 @@ fn of_kind<'a>(plugins: &'a [Value], kind: &str) -> impl Iterator<Item = (&'a st
 }
 
 fn options_by_name(plugins: &[Value], kind: &str) -> Map<String, Value> {
-    of_kind(plugins, kind)
-        .map(|(name, plugin)| (name.to_owned(), options(name, plugin)))
-        .collect()
+    let described = |name: &str, plugin: &Value| {
+        let options = options(name, plugin);
+        // Filters and extractors are also switched on and off.
+        match kind {
+            "format" => options,
+            _ => json!({
+                "description": plugin["summary"],
+                "anyOf": [options, {"type": ["boolean", "null"]}],
+            }),
+        }
+    };
+    let plugins = of_kind(plugins, kind);
+    let each = plugins.map(|(name, plugin)| (name.to_owned(), described(name, plugin)));
+    each.collect()
 }
 
 /// The options schema of a plugin, described by its summary if it has no description. A schema with
@@ -290,15 +297,24 @@ mod tests {
             plugin("extractor"),
             plugin("chunker"),
         ]));
-        let scrape = &schemas["ScrapeRequest"]["properties"];
-        for field in ["format_options", "filters", "extractors"] {
-            let options = &scrape[field]["properties"]["mine"];
+        for (field, name) in [
+            ("format_options", "FormatOptions"),
+            ("filters", "Filters"),
+            ("extractors", "Extractors"),
+        ] {
+            let mine = &schemas[name]["properties"]["mine"];
+            let options = match field {
+                "format_options" => mine,
+                _ => &mine["anyOf"][0],
+            };
             assert_eq!(options["properties"], schema["properties"], "{field}");
             assert_eq!(options["description"], "Mine");
+            for request in ["ScrapeRequest", "TransformRequest"] {
+                let property = &schemas[request]["properties"][field];
+                let name = format!("{SCHEMAS}{name}");
+                assert_eq!(property["oneOf"][1]["$ref"], name, "{request}");
+            }
         }
-        let transform = &schemas["TransformRequest"]["properties"];
-        assert!(transform["filters"]["properties"]["mine"].is_object());
-        assert!(transform["extractors"]["properties"]["mine"].is_object());
         let forms = schemas["ChunkingForm"]["anyOf"].as_array().expect("forms");
         let mine = forms.last().expect("the chunker's form");
         assert_eq!(mine["properties"]["type"], json!({"const": "mine"}));
@@ -442,8 +458,7 @@ mod tests {
         let plugin =
             json!({"kind": "format", "name": "mine", "summary": "", "options_schema": schema});
         let schemas = documented(json!([plugin]));
-        let options =
-            &schemas["ScrapeRequest"]["properties"]["format_options"]["properties"]["mine"];
+        let options = &schemas["FormatOptions"]["properties"]["mine"];
         assert_eq!(options["$id"], "urn:trawl:format:mine");
         assert_eq!(options["$defs"], json!({"a": {}}));
     }
