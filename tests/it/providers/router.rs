@@ -355,23 +355,6 @@ async fn every_endpoint_for_pages_accepts_a_router() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_page_of_a_provider_says_that_the_delay_had_no_effect() {
-    let stage = Stage::without_credentials().await;
-    let crawl = async |router: Value| {
-        let body = json!({"url": stage.site.url("/page"), "request": "http", "limit": 1, "delay": 50,
-            "respect_robots": false, "router": router});
-        let answer = stage.app.post("/crawl", &[], &body).await;
-        assert_eq!(answer.header("x-ignored-parameters"), "");
-        answer.json()[0].clone()
-    };
-    let entry = crawl(first("provider_2", GOOD_KEY)).await;
-    assert_eq!(served_by(&entry).0, "provider_2");
-    assert_eq!(entry["metadata"]["ignored"], json!(["delay"]), "{entry}");
-    let entry = crawl(json!({"mode": "off"})).await;
-    assert!(entry["metadata"]["ignored"].is_null(), "{entry}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_provider_that_hangs_leaves_time_for_the_next_route() {
     let stage = Stage::without_credentials().await;
     let mut hanging = Answered::new(200, "text/plain", "late");

@@ -108,12 +108,11 @@ pub(super) const ROWS: &[Parameter] = &[
     .default("no ceiling")
     .mistaken(&["max_credits", "max_cost"])
     .example("5000"),
-    // Decision D240.
     Parameter::new(
         "delay",
         time::AT_MOST_A_MINUTE,
         CRAWLS,
-        Needs::OWN_STACK,
+        NOTHING,
         "Minimum time between two requests to a host, at most 60 seconds; above 0 they are serial.",
     )
     .default("0")
