@@ -144,7 +144,7 @@ async fn a_crawl_below_its_seed_leaves_its_directory_on_other_hosts_only() {
         stage.at(HOSTS[0], "/docs/one"),
         stage.at(HOSTS[2], "/blog/one"),
     ];
-    let urls = expected.iter().map(String::as_str).collect();
+    let urls: BTreeSet<&str> = expected.iter().map(String::as_str).collect();
     assert_eq!(crawled.urls(), urls);
     let outside = stage.at(HOSTS[0], "/blog/one");
     assert_eq!(
