@@ -127,6 +127,33 @@ async fn paths_outside_the_whitelist_are_skipped() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_below_its_seed_leaves_its_directory_on_other_hosts_only() {
+    let stage = Stage::new().await;
+    let [inside, outside] = ["/docs/one", "/blog/one"].map(|path| {
+        stage.site.put(path, "text/html", "<p>page");
+        stage.at(HOSTS[0], path)
+    });
+    let elsewhere = stage.at(HOSTS[2], "/blog/one");
+    let links = [inside, outside, elsewhere].map(|url| format!("<a href=\"{url}\">x</a> "));
+    stage.site.put("/docs/", "text/html", links.concat());
+    let seed = stage.at(HOSTS[0], "/docs/");
+    let more = json!({"url": seed, "below_seed": true, "external_domains": [HOSTS[2]]});
+    let crawled = stage.crawl(&[], &more).await;
+    let expected = [
+        seed,
+        stage.at(HOSTS[0], "/docs/one"),
+        stage.at(HOSTS[2], "/blog/one"),
+    ];
+    let urls: BTreeSet<&str> = expected.iter().map(String::as_str).collect();
+    assert_eq!(crawled.urls(), urls);
+    let outside = stage.at(HOSTS[0], "/blog/one");
+    assert_eq!(
+        crawled.skipped.get(&outside).map(String::as_str),
+        Some("scope")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_crawl_is_25_hops_deep_unless_it_says_otherwise() {
     let stage = Stage::new().await;
     let page = |n: u32| stage.at(HOSTS[0], &format!("/chain/{n}"));

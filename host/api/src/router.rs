@@ -23,8 +23,11 @@ use crate::http::rate::RateLimits;
 use crate::http::{auth, drain, error, observe};
 use crate::pages::{fetch, scrape, screenshot, transform, unblocker};
 use crate::pipelines::endpoints as pipelines;
-use crate::status::{health, metrics, plugins, providers};
+use crate::status::{health, metrics, plugins, providers, start};
 use crate::{Api, Service, admin, openapi, unimplemented, unlimited};
+
+/// The path of the page for people.
+const START: &str = "/";
 
 /// Builds the interface of a service. Serve it with the peer as `ConnectInfo<SocketAddr>`.
 pub fn router(service: Arc<dyn Service>) -> Router {
@@ -49,6 +52,8 @@ pub fn router(service: Arc<dyn Service>) -> Router {
         .iter()
         .flatten()
         .map(|(path, _)| *path)
+        // It is for people, who do not misspell it.
+        .filter(|path| *path != START)
         .collect();
     // Outermost first. One stack: a router boxes each layer and clones every box for every request.
     let layers = ServiceBuilder::new()
@@ -73,6 +78,7 @@ async fn not_found(endpoints: Arc<[&'static str]>, uri: Uri) -> ApiError {
 /// Routes that need no account key. Decision D109.
 fn open_routes() -> Vec<Endpoint> {
     vec![
+        (START, get(start::start)),
         ("/health", get(health::health)),
         ("/openapi.json", get(openapi::openapi)),
         ("/metrics", get(metrics::metrics)),

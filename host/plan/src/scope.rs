@@ -9,13 +9,15 @@ use super::PlanError;
 use super::address;
 use super::expression::{Allowance, Expression, Expressions, shown};
 
-/// Which URLs belong to a crawl besides those of the seed's host.
+/// Which URLs belong to a crawl besides those of the seed's host, and which of all do not.
 #[derive(Clone, Debug, Default)]
 pub struct ScopePlan {
     /// Hosts under the seed's registered domain.
     pub subdomains: bool,
     /// The same registered name under other public suffixes.
     pub tld: bool,
+    /// On the hosts of the seeds, only URLs in the directory of a seed or below it. Decision D241.
+    pub below_seed: bool,
     /// Other hosts.
     pub external: Hosts,
     /// URLs that are excluded, whatever else includes them.

@@ -32,7 +32,8 @@ pub fn page_plan(url: &str) -> PagePlan {
 
 /// A catalogue with the first-party names, and a plugin of each kind called `mine`.
 ///
-/// Each of its providers takes one credential. Accepts every options object but one with the key `refused`, and selectors that begin with `!`.
+/// Each of its providers takes one credential. Accepts every options object but one with the key
+/// `refused`, and selectors that begin with `!`.
 #[derive(Clone, Copy, Debug)]
 pub struct FakeCatalog;
 

@@ -217,6 +217,7 @@ impl CrawlParameters {
             scope: ScopePlan {
                 subdomains: is_on(request.subdomains),
                 tld: is_on(request.tld),
+                below_seed: is_on(request.below_seed),
                 external: external(request.external_domains.take(), allowance)?,
                 blacklist: Patterns::read("blacklist", &blacklist, allowance)?,
                 whitelist: Patterns::read("whitelist", &whitelist, allowance)?,

@@ -109,6 +109,8 @@ pub(crate) struct ScrapeRequest {
     pub subdomains: Option<bool>,
     /// Crawl: follow links to the same name under other top-level domains.
     pub tld: Option<bool>,
+    /// Crawl: follow only links below the directory of a seed.
+    pub below_seed: Option<bool>,
     /// Crawl: other domains in scope.
     pub external_domains: Option<DomainsForm>,
     /// Crawl: paths to leave out.

@@ -18,12 +18,13 @@ use super::{outputs, rust};
 /// Long enough for a slow machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Kinds of plugins, as in a manifest.
-const KINDS: [&str; 6] = [
+const KINDS: [&str; 7] = [
     "format",
     "filter",
     "extractor",
     "chunker",
     "analyst",
+    "decoder",
     "provider",
 ];
 

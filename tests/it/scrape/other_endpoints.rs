@@ -293,3 +293,27 @@ async fn the_path_of_fetch_is_a_url() {
     }
     app.assert_settled().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn people_who_open_the_server_get_a_page_with_good_links() {
+    let (app, _site) = world().await;
+    let anyone = app.with_key("");
+    let page = anyone.get("/").await;
+    assert_eq!(page.status, 200);
+    assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
+    let policy = page.header("content-security-policy");
+    assert!(policy.starts_with("default-src 'none'"), "{policy}");
+    let text = String::from_utf8(page.body).unwrap();
+    let links = text.split("href=\"").skip(1);
+    let links: Vec<&str> = links.filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(links, ["/openapi.json", "/health"]);
+    for link in links {
+        assert_eq!(anyone.get(link).await.status, 200, "{link}");
+    }
+    // The request that it shows works.
+    let (_, body) = text.split_once("\n\n{").unwrap();
+    let body = format!("{{{}", body.split("</pre>").next().unwrap());
+    app.fine(serde_json::from_str(&body).unwrap()).await;
+    let answer = anyone.send(Method::POST, "/", &[], "{}".to_owned()).await;
+    assert_eq!(answer.unwrap().status, 405);
+}

@@ -5,3 +5,4 @@ pub(crate) mod health;
 pub(crate) mod metrics;
 pub(crate) mod plugins;
 pub(crate) mod providers;
+pub(crate) mod start;

@@ -1,6 +1,7 @@
 //! Which URLs are in the scope of a crawl.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use url::Url;
@@ -52,6 +53,41 @@ struct SeedHosts {
     registered: HashSet<String>,
     /// Their registered names without public suffix.
     names: HashSet<String>,
+    /// The directories of the seeds, if the crawl stays below them.
+    directories: Directories,
+}
+
+/// Host, port and path of directories, with a slash at the end. None is below another one.
+#[derive(Debug, Default)]
+struct Directories(BTreeSet<String>);
+
+impl Directories {
+    /// Whether host, port and path are in one of them or below it. A directory sorts before what is
+    /// in it, and between the two is only what is in it as well, so only the last one before the
+    /// text can be one.
+    fn has(&self, text: &str) -> bool {
+        let before = (Bound::Unbounded, Bound::Included(text));
+        let mut before = self.0.range::<str, _>(before);
+        before
+            .next_back()
+            .is_some_and(|directory| text.starts_with(directory.as_str()))
+    }
+
+    /// Adds the directory of host, port and path: all up to the last slash.
+    fn add(&mut self, text: &str) {
+        let directory = text.rfind('/').map_or("", |end| &text[..=end]);
+        if directory.is_empty() || self.has(directory) {
+            return;
+        }
+        let after = (Bound::Included(directory), Bound::Unbounded);
+        let below = self.0.range::<str, _>(after);
+        let below = below.take_while(|known| known.starts_with(directory));
+        let below: Vec<String> = below.cloned().collect();
+        for known in below {
+            self.0.remove(&known);
+        }
+        self.0.insert(directory.to_owned());
+    }
 }
 
 /// The parts of an absolute URL that decide about its scope.
@@ -104,10 +140,13 @@ impl Scope {
     }
 
     fn add_seed_host(&mut self, url: &str) {
-        let Some(Parts { authority, .. }) = parts(url) else {
+        let Some(Parts { authority, path }) = parts(url) else {
             return;
         };
         let (hosts, host) = (&mut self.seed_hosts, host_of(authority));
+        if self.plan.scope.below_seed {
+            hosts.directories.add(&place(authority, path));
+        }
         hosts.authorities.insert(without_www(authority).to_owned());
         hosts.registered.extend(registered(host).map(str::to_owned));
         hosts.names.extend(name(host).map(str::to_owned));
@@ -118,7 +157,7 @@ impl Scope {
         let Some(Parts { authority, path }) = parts(url) else {
             return Err(SkipReason::Scheme);
         };
-        if !self.has_host(authority) {
+        if !self.has_host(authority) || self.is_above_seeds(authority, path) {
             return Err(SkipReason::Scope);
         }
         if url.len() > URL_BYTES_MAX {
@@ -146,6 +185,14 @@ impl Scope {
         decided
     }
 
+    /// Whether a URL is on a host of a seed, but not below a seed of a crawl that stays there.
+    fn is_above_seeds(&self, authority: &str, path: &str) -> bool {
+        let hosts = &self.seed_hosts;
+        self.plan.scope.below_seed
+            && hosts.authorities.contains(without_www(authority))
+            && !hosts.directories.has(&place(authority, path))
+    }
+
     fn decide(&self, authority: &str) -> bool {
         let host = host_of(authority);
         let plan = &self.plan.scope;
@@ -164,6 +211,13 @@ impl Scope {
 /// `www.example.com` is the same site as `example.com`.
 fn without_www(authority: &str) -> &str {
     authority.strip_prefix("www.").unwrap_or(authority)
+}
+
+/// Host, port and path, without query.
+fn place(authority: &str, path: &str) -> String {
+    let path = path.split(['?', '#']).next().unwrap_or_default();
+    let path = if path.is_empty() { "/" } else { path };
+    format!("{}{path}", without_www(authority))
 }
 
 fn host_of(authority: &str) -> &str {

@@ -477,6 +477,47 @@ fn stored_rows(plan: &Arc<CrawlPlan>) -> impl Iterator<Item = UrlRow> + use<> {
 }
 
 #[test]
+fn a_crawl_below_its_seeds_stays_in_their_directories() {
+    let below = |external: &str| ScopePlan {
+        below_seed: true,
+        external: Hosts::read(&[external.to_owned()], &mut Allowance::default()).expect("hosts"),
+        ..ScopePlan::default()
+    };
+    let mut scope = Scope::new(Arc::new(CrawlPlan {
+        scope: below("b.example"),
+        ..plan("http://a.example/docs/intro?page=/x/y")
+    }));
+    let check = |scope: &mut Scope, url: &str, is_in_scope: bool| {
+        assert_eq!(scope.check(url).is_ok(), is_in_scope, "{url}");
+    };
+    for (path, is_in_scope) in [
+        ("/docs/intro", true),
+        ("/docs/", true),
+        ("/docs/a/b?c=/", true),
+        ("/docs", false),
+        ("/docs2/", false),
+        ("/", false),
+        ("/blog/?from=/docs/", false),
+    ] {
+        check(&mut scope, &format!("http://a.example{path}"), is_in_scope);
+        check(
+            &mut scope,
+            &format!("https://www.a.example{path}"),
+            is_in_scope,
+        );
+        check(&mut scope, &format!("http://b.example{path}"), true);
+    }
+    // The target of a seed's redirect is like a seed.
+    scope.widen(&Url::parse("http://a.example/docs2/en/").expect("a URL"));
+    check(&mut scope, "http://a.example/docs2/en/one", true);
+    check(&mut scope, "http://a.example/docs2/one", false);
+    scope.widen(&Url::parse("http://a.example/docs2/").expect("a URL"));
+    check(&mut scope, "http://a.example/docs2/one", true);
+    check(&mut scope, "http://a.example/docs/one", true);
+    check(&mut scope, "http://a.example/other", false);
+}
+
+#[test]
 fn hosts_of_all_seeds_are_in_scope() {
     let mut frontier = with_seeds(CrawlPlan {
         named: Some(Arc::new(found(&["https://www.b.com/"]))),

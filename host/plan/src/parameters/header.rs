@@ -15,8 +15,8 @@ const FOREIGN: [&str; 1] = ["x-request-id"];
 pub enum Header {
     /// That of a parameter.
     Of(&'static Parameter),
-    /// It has no effect: it is misspelt, or of a parameter that `/fetch` does not take from headers.
-    /// The parameter that is probably meant.
+    /// It has no effect: it is misspelt, or of a parameter that `/fetch` does not take from
+    /// headers. The parameter that is probably meant.
     Idle(Option<&'static Parameter>),
     /// It is no parameter's.
     Foreign,

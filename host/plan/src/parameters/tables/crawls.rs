@@ -142,6 +142,13 @@ pub(super) const ROWS: &[Parameter] = &[
         "tld",
         "Follows links to the same name under other public suffixes.",
     ),
+    // Decision D241.
+    switch(
+        "below_seed",
+        "On the hosts of the seeds, follows only links in the directory of a seed or below it: of \
+         `/docs/intro` those that begin with `/docs/`.",
+    )
+    .mistaken(&["no_parent", "stay_below"]),
     Parameter::new(
         "external_domains",
         Shape::Either(&[
