@@ -198,7 +198,7 @@ enum Provider {
     /// For callers.
     Offered(OfferedProvider),
     /// For the operator.
-    Status(ProviderStatus),
+    Status(Box<ProviderStatus>),
 }
 
 /// A provider for callers.

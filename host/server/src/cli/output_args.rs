@@ -97,7 +97,7 @@ impl OutputArgs {
     /// Whether the page entry is printed, as fields need.
     pub(super) fn prints_entry(&self, request: &Request) -> bool {
         let is_set = |name: &&str| !matches!(request.get(name), Value::Null | Value::Bool(false));
-        self.json || ENTRY_PARAMETERS.iter().any(|name| is_set(name))
+        self.json || ENTRY_PARAMETERS.iter().any(is_set)
     }
 
     /// Prints a page.

@@ -456,7 +456,8 @@ impl Follower<'_> {
     async fn skipped(&self, view: &CrawlView) -> anyhow::Result<Vec<(SkipReason, u64)>> {
         let mut counts = SkipReason::ALL.map(|reason| (reason, 0));
         let mut last = None;
-        while view.progress.state == CrawlState::Ended {
+        let mut is_more = view.progress.state == CrawlState::Ended;
+        while is_more {
             let (account, id) = (&self.account, &self.checkpoint.id);
             let rows = self.crawls.skipped(account, id, last, SKIPPED_AT_ONCE);
             let rows = rows.await?;
@@ -465,10 +466,8 @@ impl Follower<'_> {
                     counts[usize::from(reason.number())].1 += 1;
                 }
             }
-            match rows.last() {
-                Some(row) => last = Some(row.n),
-                None => break,
-            }
+            is_more = !rows.is_empty();
+            last = rows.last().map(|row| row.n).or(last);
         }
         Ok(counts.into_iter().filter(|(_, n)| *n > 0).collect())
     }
