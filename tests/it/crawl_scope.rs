@@ -80,7 +80,8 @@ impl Crawled {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_parameter_of_the_scope_adds_its_own_hosts() {
     let stage = Stage::new().await;
-    let [_, below, other, suffix] = HOSTS.map(|host| stage.at(host, "/page"));
+    stage.site.put("/leaf", "text/html", "<p>without links");
+    let [_, below, other, suffix] = HOSTS.map(|host| stage.at(host, "/leaf"));
     let links = [below.clone(), other.clone(), suffix.clone()];
     let check = async |more: Value, expected: &[&String]| {
         let crawled = stage.crawl(&links, &more).await;
@@ -171,7 +172,8 @@ async fn a_crawl_is_25_hops_deep_unless_it_says_otherwise() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn ten_pages_are_in_flight_unless_the_crawl_says_otherwise() {
-    for (more, at_once) in [(json!({}), 10), (json!({"concurrency_limit": 3}), 3)] {
+    let three = json!({"depth": 1, "concurrency_limit": 3});
+    for (more, at_once) in [(json!({"depth": 1}), 10), (three, 3)] {
         let stage = Stage::new().await;
         let slow = (0..24).map(|n| stage.at(HOSTS[0], &format!("/slow/{}", 600 + n)));
         let crawled = stage.crawl(&slow.collect::<Vec<_>>(), &more).await;

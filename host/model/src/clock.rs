@@ -91,15 +91,21 @@ impl Timestamp {
         (millis - 1) / DAY_MS + 1
     }
 
-    /// Reads `2026-01-31` (midnight UTC) or `2026-01-31T10:20:30Z`; `None` if the text is neither.
+    /// Reads `2026-01-31` (midnight UTC) or `2026-01-31T10:20:30Z`, with up to nine digits after the
+    /// seconds, of which three count; `None` if the text is neither.
     pub fn parse(text: &str) -> Option<Self> {
         let (date, time) = match text.strip_suffix('Z') {
             Some(text) => text.split_once('T')?,
             None => (text, "00:00:00"),
         };
+        let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
         let [year, month, day] = numbers(date, '-')?;
         let [hour, minute, second] = numbers(time, ':')?;
-        let is_valid = (1..=12).contains(&month)
+        let is_fraction = (1..=9).contains(&fraction.len())
+            && fraction.bytes().all(|byte| byte.is_ascii_digit());
+        let millis = format!("{fraction:0<3.3}").parse::<i64>().ok()?;
+        let is_valid = is_fraction
+            && (1..=12).contains(&month)
             && (1..=days_in_month(year, month)).contains(&day)
             && hour < 24
             && minute < 60
@@ -107,7 +113,7 @@ impl Timestamp {
             && (1970..=9999).contains(&year);
         let seconds =
             days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
-        is_valid.then_some(Self(seconds * 1000))
+        is_valid.then_some(Self(seconds * 1000 + millis))
     }
 }
 
@@ -218,6 +224,10 @@ mod tests {
             Timestamp::parse("2000-02-29T00:00:01Z"),
             Some(Timestamp(951_782_401_000))
         );
+        for (fraction, millis) in [("5", 500), ("041", 41), ("123456789", 123)] {
+            let text = format!("1970-01-01T00:00:00.{fraction}Z");
+            assert_eq!(Timestamp::parse(&text), Some(Timestamp(millis)));
+        }
         for text in [
             "",
             "2100-02-29",
@@ -226,6 +236,9 @@ mod tests {
             "x-1-1",
             "2026-01-01T25:00:00Z",
             "+026-01-01",
+            "2026-01-01T00:00:00.Z",
+            "2026-01-01T00:00:00.1aZ",
+            "2026-01-01T00:00:00.1234567890Z",
         ] {
             assert_eq!(Timestamp::parse(text), None, "{text}");
         }

@@ -92,6 +92,7 @@ impl Api {
         let mut filled = path.to_owned();
         let parameters = description["parameters"].as_array();
         for parameter in parameters.into_iter().flatten() {
+            let parameter = self.resolved(parameter);
             let name = parameter["name"].as_str().expect("a name");
             let value = match (path.starts_with("/crawl/"), name) {
                 (true, "id") => self.crawl.as_str(),
@@ -107,6 +108,15 @@ impl Api {
             "{path} has a parameter without an example"
         );
         filled
+    }
+
+    /// What a reference within the document points to; anything else is itself.
+    fn resolved<'v>(&'v self, value: &'v Value) -> &'v Value {
+        let pointer = value["$ref"].as_str().and_then(|to| to.strip_prefix('#'));
+        match pointer {
+            Some(pointer) => self.document.pointer(pointer).expect("what it refers to"),
+            None => value,
+        }
     }
 
     /// The client that may call an operation.

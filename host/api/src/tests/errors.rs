@@ -126,7 +126,6 @@ async fn a_key_without_bearer_works_and_the_rate_limit_is_reported() {
 async fn unknown_paths_and_wrong_methods() {
     let server = TestServer::new().await;
     for path in [
-        "/",
         "/nothing",
         "/v1",
         "/v2/scrape",
@@ -140,6 +139,10 @@ async fn unknown_paths_and_wrong_methods() {
     for (path, meant) in [("/scrape/", "`/scrape`"), ("/Links", "`/links`")] {
         check(&server.get(path).await, 404, meant);
     }
+    let start = server.get("/").await;
+    assert_eq!(start.status, 200);
+    assert!(start.header("content-type").starts_with("text/html"));
+    check(&server.post("/", "{}").await, 405, ": use GET");
     for path in POSTS {
         for method in ["GET", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"] {
             let request = server
