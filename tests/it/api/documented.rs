@@ -189,7 +189,12 @@ async fn lists_of_entries_are_available_as_jsonl() {
             .await;
         assert_eq!(answer.status, 200, "{}", operation.name());
         assert_eq!(answer.header("content-type"), "application/jsonl");
-        let entry = json!({"$ref": "#/components/schemas/PageEntry"});
+        let schema = if operation.path.ends_with("/statement") {
+            "StatementEntry"
+        } else {
+            "PageEntry"
+        };
+        let entry = json!({"$ref": format!("#/components/schemas/{schema}")});
         for line in answer.lines() {
             let violations = violations(&api.document, &entry, &line);
             assert!(
