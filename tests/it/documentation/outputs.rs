@@ -66,8 +66,8 @@ pub(super) fn is_like(pattern: &Value, value: &Value) -> bool {
         }),
         (Value::Array(shown), Value::Array(actual)) => {
             let mut actual = actual.iter();
-            let mut is_next = |shown| actual.any(|actual| is_like(shown, actual));
-            shown.iter().all(&mut is_next)
+            let mut shown = shown.iter();
+            shown.all(|shown| actual.any(|actual| is_like(shown, actual)))
         }
         (Value::String(shown), Value::String(actual)) => has_pieces(shown, actual),
         (Value::Number(shown), Value::Number(_)) if shown.is_f64() => true,

@@ -192,7 +192,7 @@ impl Everything {
     fn request(&self, case: &Case) -> (&'static str, Value) {
         let (row, needs) = (case.row, case.row.needs);
         let route = ROUTES.iter().find(|(route, _)| row.routes.has(*route));
-        let (route, path) = route.expect("a route");
+        let (route, path) = *route.expect("a route");
         let is_rendered = is_rendered(row);
         let is_crawl = path.starts_with("/crawl") || path.starts_with("/pipeline");
         let page = match case.at.as_str() {

@@ -230,7 +230,7 @@ impl Stage {
         }
         self.said = outputs::values(&text);
         let n_entries = outputs::check_entries(place, &self.said);
-        let fetches = ["/scrape -H", "/crawl -H", "127.0.0.1:8700/pipeline/"];
+        let fetches = ["/scrape -H", "/crawl -H", "/pipeline/"];
         let is_fetching = fetches.iter().any(|path| commands.contains(path));
         assert!(!is_fetching || n_entries > 0, "{place}: {text}");
     }
