@@ -80,10 +80,11 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Any("a string, or a list of strings", &["string", "array"]),
         Routes::FILTER_LINKS,
         NOTHING,
-        "Content types of the linked pages.",
+        "Content types of the linked pages: `article`, `product`, `contact`, `about`, \
+         `documentation`, `listing`, `legal`, `login`, `media`, `download`, `other`.",
     )
     .default("all")
-    .example("\"pdf\""),
+    .example("\"product\""),
     Parameter::new(
         "threshold",
         Shape::Any("a number from 0 to 1", &["number"]),
