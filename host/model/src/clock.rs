@@ -101,8 +101,8 @@ impl Timestamp {
         let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
         let [year, month, day] = numbers(date, '-')?;
         let [hour, minute, second] = numbers(time, ':')?;
-        let is_fraction = (1..=9).contains(&fraction.len())
-            && fraction.bytes().all(|byte| byte.is_ascii_digit());
+        let is_fraction =
+            (1..=9).contains(&fraction.len()) && fraction.bytes().all(|byte| byte.is_ascii_digit());
         let millis = format!("{fraction:0<3.3}").parse::<i64>().ok()?;
         let is_valid = is_fraction
             && (1..=12).contains(&month)

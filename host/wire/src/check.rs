@@ -374,7 +374,10 @@ impl Walk<'_> {
         };
         // A list of URLs is the most frequent wrong type of all.
         let hint = match (self.path.as_str(), kind) {
-            ("url", Kind::List) => "; for different parameters send an array of request objects",
+            ("url", Kind::List) => {
+                ": one URL, or several separated by commas; \
+                 for different parameters send an array of request objects"
+            }
             _ => "",
         };
         self.wrong_type(format!(

@@ -154,6 +154,7 @@ fn base(route: Route, row: &Parameter) -> Value {
         "full_page" | "omit_background" | "clip" | "binary" => {
             json!({"return_format": "screenshot"})
         }
+        "format_options" => json!({"return_format": "markdown"}),
         "link_rewrite" => json!({"return_page_links": true}),
         "root_selector" | "exclude_selector" | "filters" => json!({"metadata": true}),
         name if name.starts_with("filter_") => json!({"metadata": true}),

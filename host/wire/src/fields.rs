@@ -9,6 +9,7 @@ use trawl_plan::parameters;
 
 use super::body::{FIELDS, WireError};
 use super::check::{Said, Unknown};
+use super::whole::with_whole_numbers;
 
 /// Most bytes of one field's JSON, except for large parameters: parsed JSON takes several times as
 /// much memory.
@@ -28,7 +29,8 @@ pub(crate) struct Sent<T> {
 /// # Errors
 /// It is not an object, a field has the wrong type, or there are too many fields.
 pub(crate) fn read<T: for<'de> Deserialize<'de>>(object: &RawValue) -> Result<Sent<T>, WireError> {
-    let mut json = serde_json::Deserializer::from_str(object.get());
+    let text = with_whole_numbers(object.get());
+    let mut json = serde_json::Deserializer::from_str(&text);
     let fields = json
         .deserialize_map(FIELDS)
         .map_err(|error| WireError::json(None, &error))?;
@@ -174,6 +176,11 @@ mod tests {
         check(r#"{"limit":1,"limit":2}"#, "duplicate field `limit`");
         check(r#"{"router":"canary"}"#, "router: has the wrong type");
         check(r#"{"limit""#, "the body is not valid JSON: EOF");
+        check(r#"{"limit":1.5}"#, "limit: invalid value");
+        assert_eq!(
+            small(r#"{"limit":5.0}"#).expect("whole").value.limit,
+            Some(5)
+        );
         check("", "the body is empty");
         check(" \n", "the body is empty");
         check("3", "expected a JSON object");

@@ -40,6 +40,7 @@ mod trials;
 mod unlimited;
 mod values;
 mod verb;
+mod whole;
 
 #[cfg(test)]
 mod described;

@@ -231,16 +231,18 @@ fn uses(pipeline: Pipeline, name: &str) -> bool {
 }
 
 /// A refused options object under the name of the parameter: the schema's message has it as a path,
-/// `/count`.
+/// `/count`, and the analyst's own begins with it in backticks.
 fn by_parameter(refusal: PlanError) -> PlanError {
-    let is_named = |row: &&Parameter| refusal.reason.contains(&format!("/{}", row.name));
-    match parameters::all()
-        .filter(|row| is_of_pipelines(row))
-        .find(is_named)
-    {
-        Some(row) => PlanError::new(row.name, refusal.reason),
-        None => refusal,
+    let reason = refusal.reason.as_str();
+    for row in parameters::all().filter(|row| is_of_pipelines(row)) {
+        if let Some(own) = reason.strip_prefix(&format!("`{}`: ", row.name)) {
+            return PlanError::new(row.name, own);
+        }
+        if reason.contains(&format!("/{}", row.name)) {
+            return PlanError::new(row.name, reason);
+        }
     }
+    refusal
 }
 
 /// The options object of a pipeline's analyst.

@@ -145,7 +145,7 @@ pub fn header_parameters() -> Map<String, Value> {
 fn header_shape(of: &Shape) -> Value {
     match of {
         Shape::Switch | Shape::Count(_) | Shape::Number(_) => shape(of),
-        Shape::Text(what) => json!({"type": "string", "description": what}),
+        Shape::Text(what) => text(what),
         Shape::Name(_) => shape(of),
         Shape::Either(shapes) => {
             let forms: Vec<_> = shapes.iter().map(in_words).collect();
@@ -224,7 +224,14 @@ fn own_schema(row: &Parameter) -> Option<(String, Value)> {
                 json!({"type": "string", "enum": names, "description": text}),
             )
         }
-        Shape::Map(..) | Shape::Options(_) => named(&in_camel_case(row.name), shape(&row.shape)),
+        Shape::Map(..) | Shape::Options(_) => {
+            let mut schema = shape(&row.shape);
+            if row.name == "headers" {
+                schema["propertyNames"] = json!({"pattern": format!("^{TOKEN}+$")});
+                schema["additionalProperties"]["pattern"] = HEADER_VALUE.into();
+            }
+            named(&in_camel_case(row.name), schema)
+        }
         _ => None,
     }
 }
@@ -236,9 +243,10 @@ fn in_camel_case(name: &str) -> String {
     words.collect()
 }
 
-/// Whether a parameter must be there. One with two names may be under either.
+/// Whether a parameter must be there. Its other names are not described, since a schema that allows
+/// either says too much for generated clients.
 fn is_required(row: &Parameter) -> bool {
-    row.default == "required" && row.aliases.is_empty()
+    row.default == "required"
 }
 
 fn add_property(row: &Parameter, properties: &mut Map<String, Value>) {
@@ -251,11 +259,15 @@ fn add_property(row: &Parameter, properties: &mut Map<String, Value>) {
     } else {
         nullable(plain)
     };
+    if is_required(row) && matches!(row.shape, Shape::List(_)) {
+        schema["minItems"] = 1.into();
+    }
     let described = schema.get("description").and_then(Value::as_str);
     let mut text = row.doc.to_owned();
     if let Some(what) = described {
         text = format!("{text} Value: {what}.");
     }
+    // Not as `default`: generated clients would send it, and TypeScript would require it.
     if !matches!(row.default, "not set" | "required" | "none") {
         text = format!("{text} Default: {}.", row.default);
     }
@@ -264,13 +276,10 @@ fn add_property(row: &Parameter, properties: &mut Map<String, Value>) {
         text = format!("{text} It has an effect {needs}.");
     }
     schema["description"] = text.into();
-    if let Ok(default @ (Value::Bool(_) | Value::Number(_))) = serde_json::from_str(row.default) {
-        schema["default"] = default;
-    }
     if let Ok(example) = serde_json::from_str::<Value>(row.example) {
         schema["examples"] = json!([example]);
     }
-    for alias in row.aliases {
+    for alias in row.aliases.iter().filter(|_| !is_required(row)) {
         let mut same = schema.clone();
         same["description"] = format!("The same as `{}`, which wins.", row.name).into();
         properties.insert((*alias).to_owned(), same);
@@ -304,7 +313,7 @@ fn shape(of: &Shape) -> Value {
         Shape::Switch => json!({"type": "boolean"}),
         Shape::Count(range) => count(*range),
         Shape::Number(range) => json!({"type": "number", "description": range}),
-        Shape::Text(what) => json!({"type": "string", "description": what}),
+        Shape::Text(what) => text(what),
         Shape::Name(choices) => {
             let names = choices
                 .iter()
@@ -330,12 +339,59 @@ fn shape(of: &Shape) -> Value {
         Shape::Either(shapes) => json!({"oneOf": shapes.iter().map(shape).collect::<Vec<_>>()}),
         Shape::Steps => json!({"type": "array", "items": reference(STEP)}),
         Shape::Options(what) => json!({"type": "object", "description": what}),
-        Shape::Any(what, [one]) => json!({"type": one, "description": what}),
+        Shape::Any(what, [one]) => described(of_type(one), what),
         Shape::Any(what, types) => {
-            let forms = types.iter().map(|one| json!({"type": one}));
-            json!({"oneOf": forms.collect::<Vec<_>>(), "description": what})
+            let forms = types.iter().map(|one| of_type(one));
+            described(json!({"oneOf": forms.collect::<Vec<_>>()}), what)
         }
     }
+}
+
+/// A character of a header's name. RFC 9110 section 5.6.2.
+const TOKEN: &str = "[!#$%&'*+.^_`|~0-9A-Za-z-]";
+/// A header's value, as `trawl_model::header` checks it.
+const HEADER_VALUE: &str = r"^[^\x00-\x08\x0A-\x1F\x7F]*$";
+/// A cookie's value.
+const COOKIE_VALUE: &str = r"[^;\x00-\x1F\x7F-\x9F]*";
+
+/// A text with what is refused of it, as far as a schema can say it: by the words that the tables
+/// use for it. What needs a parser has a `format` of ours.
+fn text(what: &str) -> Value {
+    let schema = match what {
+        "one URL, or several separated by commas" => json!({"pattern": r"[^\s,]"}),
+        "header value" | "language tag" => json!({ "pattern": HEADER_VALUE }),
+        "two letters" => json!({"pattern": r"^\s*([A-Za-z]{2})?\s*$"}),
+        "`a=b`" | "`a=b; c=d`" => {
+            let one = format!(r"\s*{TOKEN}+\s*={COOKIE_VALUE}(;|$)");
+            json!({"pattern": format!(r"^({one}|\s*;)*\s*$")})
+        }
+        "name" => json!({"pattern": format!("^{TOKEN}+$")}),
+        "value" => json!({"pattern": format!("^{COOKIE_VALUE}$")}),
+        "CSS selector" => json!({"format": "css-selector"}),
+        "regular expression" => json!({"format": "regular-expression"}),
+        "path prefix or regular expression" => json!({"format": "path-or-expression"}),
+        "host or regular expression" => json!({"format": "host-or-expression"}),
+        "path or URL" => json!({"format": "path-or-url"}),
+        "URL" => json!({"format": "url"}),
+        _ => json!({}),
+    };
+    let mut schema = described(schema, what);
+    schema["type"] = "string".into();
+    schema
+}
+
+/// A value that a plugin checks.
+fn of_type(name: &str) -> Value {
+    match name {
+        // Generators of clients want to know of what a list is.
+        "array" => json!({"type": name, "items": {}}),
+        name => json!({ "type": name }),
+    }
+}
+
+fn described(mut schema: Value, text: &str) -> Value {
+    schema["description"] = text.into();
+    schema
 }
 
 fn count(range: Range) -> Value {
@@ -369,11 +425,9 @@ fn add_nested(of: &Shape, schemas: &mut Map<String, Value>) {
         Shape::Steps => {
             let mut forms = Vec::new();
             for kind in STEPS {
-                let (long, short) = step(kind);
-                let name = format!("{}{STEP}", kind.name);
-                forms.extend(short);
-                forms.push(reference(&name));
-                schemas.insert(name, long);
+                let (named, of_kind) = step(kind);
+                schemas.extend(named);
+                forms.extend(of_kind);
             }
             let step = json!({"description": "A step in one of its forms.", "anyOf": forms});
             schemas.insert(STEP.to_owned(), step);
@@ -385,36 +439,44 @@ fn add_nested(of: &Shape, schemas: &mut Map<String, Value>) {
     }
 }
 
-/// The long form of a step, `{"type": "Click", "selector": "#a"}`, and its short forms, `{"Click":
-/// "#a"}`.
-fn step(kind: &StepKind) -> (Value, Vec<Value>) {
+/// The schemas of a step with their names, and its forms: `{"Click": "#a"}`, `{"Click": {"selector":
+/// "#a"}}` and `{"type": "Click", "selector": "#a"}`.
+fn step(kind: &StepKind) -> ([(String, Value); 3], Vec<Value>) {
+    let short = format!("Short{}{STEP}", kind.name);
+    let (options, long) = (
+        format!("{}Options", kind.name),
+        format!("{}{STEP}", kind.name),
+    );
     let mut keys = Map::new();
     for row in kind.rows {
         add_property(row, &mut keys);
     }
-    let mut values = vec![json!({"type": "object", "properties": keys})];
+    let text = format!("Keys of a step: {}", kind.doc);
+    let inner = json!({"type": "object", "description": text, "properties": keys});
+    let mut values = vec![reference(&options)];
     match kind.name {
         "WaitForNavigation" => values.push(json!({"type": "boolean"})),
         _ => values.extend(kind.rows.first().map(|row| shape(&row.shape))),
     }
-    let mut short = vec![json!({
+    let one = json!({
         "type": "object",
         "description": kind.doc,
         "properties": {(kind.name): {"anyOf": values}},
         "required": [kind.name],
-    })];
+    });
+    let mut forms = vec![reference(&short), reference(&long)];
     if kind.name == "WaitForNavigation" {
-        short.push(json!({"const": kind.name, "description": kind.doc}));
+        forms.push(json!({"const": kind.name, "description": kind.doc}));
     }
     let name = json!({"const": kind.name, "description": "Name of the step."});
     keys.insert("type".to_owned(), name);
-    let long = json!({
+    let outer = json!({
         "type": "object",
         "description": kind.doc,
         "properties": keys,
         "required": ["type"],
     });
-    (long, short)
+    ([(short, one), (options, inner), (long, outer)], forms)
 }
 
 #[cfg(test)]
@@ -476,10 +538,7 @@ mod tests {
         );
         // A value beyond is set to the bound.
         let depth = &schemas["CrawlRequest"]["properties"]["depth"];
-        assert_eq!(
-            (depth.get("maximum"), &depth["default"]),
-            (None, &Value::Null)
-        );
+        assert_eq!(depth.get("maximum"), None);
     }
 
     #[test]

@@ -379,7 +379,10 @@ async fn invalid_queries_and_paths_are_refused_in_the_same_form() {
     for operation in keyed(&operations).filter(|operation| !operation.has_body()) {
         let caller = api.caller(&operation);
         let parameters = operation.description["parameters"].as_array();
-        let of_query = parameters.into_iter().flatten().map(|one| api.resolved(one));
+        let of_query = parameters
+            .into_iter()
+            .flatten()
+            .map(|one| api.resolved(one));
         for parameter in of_query.filter(|parameter| parameter["in"] == "query") {
             let name = parameter["name"].as_str().expect("a name");
             let path = format!("{}?{name}=1&{name}=2", operation.path);

@@ -90,8 +90,17 @@ async fn a_name_that_changes_its_address_is_checked_for_each_request() {
     let rendered = renderer
         .render(&permit, &url, &plan(), &RenderPlan::default(), job)
         .await;
-    let body = String::from_utf8(rendered.unwrap().page.body.to_vec()).unwrap();
-    assert!(body.contains("here"), "{body}");
+    match rendered {
+        Ok(rendered) => {
+            let body = String::from_utf8(rendered.page.body.to_vec()).unwrap();
+            assert!(body.contains("here"), "{body}");
+        }
+        // A browser that asks often enough before its first document meets the second address.
+        Err(error) => assert!(
+            error.to_string().contains("no public IP address"),
+            "{error}"
+        ),
+    }
     assert!(names.questions() > N_OWN, "{}", names.questions());
     assert_eq!(inside.connections(), 0);
     renderer.close().await;

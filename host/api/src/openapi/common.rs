@@ -40,6 +40,9 @@ pub(super) fn complete(document: &mut Value) {
     schemas["Error"] = error_schema();
     schemas["CrawlAnswer"] = crawl_answer();
     schemas["QueuedCrawl"] = queued_crawl();
+    schemas["StoredRequest"] = stored_request();
+    // A name of its own: clients would name it `CrawlRequest`, which is what a crawl is sent as.
+    schemas["Crawl"]["properties"]["request"] = json!({"$ref": format!("{SCHEMAS}StoredRequest")});
     for name in OVERLAPPING {
         if let Some(schema) = schemas[name].as_object_mut()
             && let Some(forms) = schema.remove("oneOf")
@@ -47,6 +50,7 @@ pub(super) fn complete(document: &mut Value) {
             schema.insert("anyOf".to_owned(), forms);
         }
     }
+    open_objects(schemas);
     let Some(paths) = document["paths"].as_object_mut() else {
         return;
     };
@@ -55,6 +59,30 @@ pub(super) fn complete(document: &mut Value) {
         for (method, operation) in methods {
             complete_operation(path, method, operation);
         }
+    }
+}
+
+/// Says of objects of which no key is known that they have some: generated clients take them for
+/// empty otherwise.
+fn open_objects(part: &mut Value) {
+    match part {
+        Value::Object(parts) => {
+            let kind = parts.get("type");
+            let is_object = kind.is_some_and(|kind| match kind {
+                Value::Array(kinds) => kinds.contains(&json!("object")),
+                kind => kind == "object",
+            });
+            let has_keys = ["properties", "additionalProperties"];
+            if is_object && !has_keys.iter().any(|key| parts.contains_key(*key)) {
+                parts.insert("additionalProperties".to_owned(), json!(true));
+            }
+            let inner = parts
+                .iter_mut()
+                .filter(|(key, _)| *key != "example" && *key != "examples");
+            inner.for_each(|(_, part)| open_objects(part));
+        }
+        Value::Array(parts) => parts.iter_mut().for_each(open_objects),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
@@ -79,6 +107,14 @@ fn queued_crawl() -> Value {
         },
         "required": ["id", "status"],
         "example": {"id": "0a1b2c3d4e5f60718293a4b5c6d7e8f9", "status": "queued"},
+    })
+}
+
+fn stored_request() -> Value {
+    json!({
+        "description": "The request object of a crawl with its limits, without its secrets: null stands where one was.",
+        "type": "object",
+        "additionalProperties": true,
     })
 }
 

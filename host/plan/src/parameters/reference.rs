@@ -19,6 +19,11 @@ type is a 400 that names its path. Unknown parameters and unknown keys of nested
 ";
 
 const HEADERS: &str = "
+## Parameters as headers
+
+`GET` and `POST /fetch/…` take the parameters of `/scrape` as headers, too: `return_format` is `X-Return-Format`, `wait_for` is `X-Wait-For`.
+Numbers, booleans and texts are written as they are, lists of texts with commas between them, objects as JSON. In a `POST` the body wins.
+
 ## Response headers
 
 | header | meaning |
@@ -27,6 +32,7 @@ const HEADERS: &str = "
 | `X-Parameter-Hints` | for unknown parameters, the known one with the closest name: `webhooks.on_fnd=webhooks.on_find` |
 | `X-Request-Id` | identifies the request, also in the server's log |
 | `X-Crawl-Id` | ids of the crawls that the request started |
+| `X-Page-Status`, `X-Page-Url`, `X-Cost` | with the content alone of a `/fetch`: status, URL and cost of the page |
 | `X-Left-Out` | `urls=n`: n URLs of the text are beyond the first 100,000 and not crawled |
 | `X-Next-Cursor` | cursor of the next page of a list |
 | `RateLimit-Limit`, `RateLimit-Remaining`, `RateLimit-Reset` | requests per minute, requests left, seconds until the window ends |

@@ -337,7 +337,7 @@ pub(super) const ANSWERS: &[Status] = &[
     status(501, "The endpoint is not built or not configured.", ""),
     status(
         502,
-        "The page of a `GET /fetch` that asks for its content alone failed.",
+        "The page of a `/fetch` that asks for its content alone failed.",
         "See `error`.",
     ),
     status(

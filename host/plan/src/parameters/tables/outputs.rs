@@ -88,7 +88,7 @@ pub(super) const ROWS: &[Parameter] = &[
         "Options of the requested formats, by name.",
     )
     .default("none")
-    .example("{\"raw\": {\"clean\": true}}"),
+    .example("{\"markdown\": {\"links\": \"none\"}}"),
     Parameter::new(
         "filters",
         PLUGINS,

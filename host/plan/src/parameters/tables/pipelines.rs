@@ -80,8 +80,8 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Any("a string, or a list of strings", &["string", "array"]),
         Routes::FILTER_LINKS,
         NOTHING,
-        "Content types of the linked pages: `article`, `product`, `contact`, `about`, `documentation`, \
-         `listing`, `legal`, `login`, `media`, `download`, `other`.",
+        "Content types of the linked pages: `article`, `product`, `contact`, `about`, \
+         `documentation`, `listing`, `legal`, `login`, `media`, `download`, `other`.",
     )
     .default("all")
     .example("\"download\""),
