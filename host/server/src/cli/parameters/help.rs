@@ -24,8 +24,8 @@ const COMMANDS: [&str; 3] = ["scrape", "crawl", "transform"];
 const INTRODUCTION: &str = "\
 Parameters:
   Each is set with `--set NAME=VALUE`: texts as they are, everything else as JSON. Keys of objects
-  follow a dot, `--set` once more adds an item to a list, and a switch needs no value. `--data` takes
-  all of them as one JSON object. `docs/reference.md` describes them, too.
+  follow a dot, `--set` once more adds an item to a list, and a switch needs no value. `--data`
+  takes all of them as one JSON object. `docs/reference.md` describes them, too.
 ";
 
 /// The row of a parameter that an option stands for.
