@@ -130,7 +130,8 @@ impl Progress {
     }
 }
 
-/// The URLs that were not fetched, by reason; none for duplicates, whose page was fetched.
+/// The URLs that were not fetched, by reason; none for duplicates, whose page was fetched. Decision
+/// D225.
 fn skipped_line(skipped: &[(SkipReason, u64)]) -> Option<String> {
     let missed = skipped
         .iter()
