@@ -110,7 +110,7 @@ pub enum Cause {
     Internal,
     /// The site answered with a status of 400 or more.
     HttpStatus,
-    /// The site blocked the page with a bot wall, whatever the status is.
+    /// The site answered with a bot wall's challenge and a good status, or blocked every route.
     Blocked,
 }
 

@@ -225,6 +225,13 @@ async fn a_failed_poll_starts_no_second_run() {
         assert_eq!(served_by(&entry).0, "provider_8");
         assert_eq!(runs(&stage) - before, 1);
     }
+    // A lost response to the start may be that of a run.
+    stage.vendors.once("provider_8", 0, None);
+    let before = runs(&stage);
+    let entry = stage.shop("/page", router.clone()).await;
+    let attempt = &entry["metadata"]["provider_attempts"][0];
+    assert_eq!(attempt["outcome"], "provider_error", "{entry}");
+    assert_eq!(runs(&stage) - before, 1);
     // Nor do polls that all fail: the run is stopped, and our own stack answers.
     for n_before in 1..=8 {
         stage.vendors.once("provider_8", n_before, Some(oops()));

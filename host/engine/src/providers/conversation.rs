@@ -66,7 +66,7 @@ impl Conversation<'_> {
         let outcome = ended.unwrap_or_else(|_| late());
         outcome.map_err(|failure| VendorFailure {
             message: scrubber.text(failure.message),
-            began_job: cancel.began_job,
+            began_job: failure.began_job || cancel.began_job,
             ..failure
         })
     }
@@ -179,7 +179,12 @@ impl Conversation<'_> {
             }
             Ok(Err(error)) => {
                 let message = format!("it cannot be reached: {error}");
-                Err(VendorFailure::of(Class::ProviderError, message))
+                Err(VendorFailure {
+                    // RFC 9110 section 9.2.2: what is not idempotent is not repeated if it may have
+                    // arrived. It may have started a job, or be paid for already.
+                    began_job: request.method != "GET" && error.may_have_arrived(),
+                    ..VendorFailure::of(Class::ProviderError, message)
+                })
             }
             Err(_) => {
                 let message = format!("it did not answer within {} s", time.as_secs_f32());

@@ -92,6 +92,26 @@ impl FetchError {
         matches!(fault, EgressFault::Refused | EgressFault::Reset)
     }
 
+    /// Whether the request may have reached the other side, which may have acted on it.
+    pub fn may_have_arrived(&self) -> bool {
+        match self {
+            Self::Egress(EgressError::Broken { fault, .. }) => matches!(
+                fault,
+                EgressFault::Closed | EgressFault::Reset | EgressFault::TimedOut
+            ),
+            Self::Egress(_) | Self::Refused(_) | Self::Paused(_) | Self::Unsendable(_) => false,
+            Self::TimedOut(_)
+            | Self::TooManyRedirects
+            | Self::BadRedirect(_)
+            | Self::RedirectRefused(_)
+            | Self::TooLarge(_)
+            | Self::Incomplete
+            | Self::Stalled(_)
+            | Self::Memory(_)
+            | Self::Coding(_) => true,
+        }
+    }
+
     /// Whether the site or the network failed, rather than the caller or one of this server's
     /// rules.
     pub fn is_failure_of_site(&self) -> bool {

@@ -140,17 +140,17 @@ async fn the_reason_of_a_failed_fetch_is_reported() {
         .verdict(&page)
         .await
         .refusal(&page);
-    let message = refusal.expect("a refusal").message;
+    let refusal = refusal.expect("a refusal");
     assert_eq!(
-        message,
+        refusal.message,
         "robots.txt cannot be fetched: the site answered 503"
     );
+    assert_eq!(refusal.cause, Cause::RobotsUnavailable);
     let refusal = robots(&Site::new(0, ""))
         .verdict(&page)
         .await
         .refusal(&page);
-    let refusal = refusal.expect("a refusal");
-    assert_eq!(refusal.status(), trawl_model::failure::status::TIMED_OUT);
+    assert_eq!(refusal.expect("a refusal").cause, Cause::Timeout);
 }
 
 #[tokio::test]

@@ -241,12 +241,12 @@ pub const CAUSES: &[CauseRow] = &[
     ),
     row(
         Cause::HttpStatus,
-        "The site answered with a status of 400 or more.",
-        "Depends on the status.",
+        "The site answered with a status of 400 or more, which may be a block.",
+        "Depends on the status; against a block as below.",
     ),
     row(
         Cause::Blocked,
-        "The site blocked the page with a bot wall, whatever its status.",
+        "The site answered with a bot wall's challenge and a good status, or blocked every route.",
         "Try `router`, another `proxy` or `/unblocker`.",
     ),
 ];
