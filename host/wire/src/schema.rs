@@ -439,8 +439,8 @@ fn add_nested(of: &Shape, schemas: &mut Map<String, Value>) {
     }
 }
 
-/// The schemas of a step with their names, and its forms: `{"Click": "#a"}`, `{"Click": {"selector":
-/// "#a"}}` and `{"type": "Click", "selector": "#a"}`.
+/// The schemas of a step with their names, and its forms: `{"Click": "#a"}`, `{"Click":
+/// {"selector": "#a"}}` and `{"type": "Click", "selector": "#a"}`.
 fn step(kind: &StepKind) -> ([(String, Value); 3], Vec<Value>) {
     let short = format!("Short{}{STEP}", kind.name);
     let (options, long) = (
@@ -461,7 +461,9 @@ fn step(kind: &StepKind) -> ([(String, Value); 3], Vec<Value>) {
     let one = json!({
         "type": "object",
         "description": kind.doc,
-        "properties": {(kind.name): {"anyOf": values}},
+        "properties": {
+            (kind.name): {"anyOf": values, "description": "Keys of the step, or the first alone."},
+        },
         "required": [kind.name],
     });
     let mut forms = vec![reference(&short), reference(&long)];

@@ -189,10 +189,10 @@ async fn lists_of_entries_are_available_as_jsonl() {
             .await;
         assert_eq!(answer.status, 200, "{}", operation.name());
         assert_eq!(answer.header("content-type"), "application/jsonl");
-        let schema = if operation.path.ends_with("/statement") {
-            "StatementEntry"
-        } else {
-            "PageEntry"
+        let schema = match operation.path.rsplit('/').next() {
+            Some("statement") => "StatementEntry",
+            Some("skipped") => "Skipped",
+            _ => "PageEntry",
         };
         let entry = json!({"$ref": format!("#/components/schemas/{schema}")});
         for line in answer.lines() {

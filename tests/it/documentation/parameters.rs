@@ -218,6 +218,10 @@ impl Everything {
         if needs.has_all(Needs::LINKS) {
             body["return_page_links"] = true.into();
         }
+        if row.name == "format_options" {
+            let formats = case.value.as_object().expect("options by format");
+            body["return_format"] = formats.keys().cloned().collect();
+        }
         if row.name == "country_code" {
             body["proxy"] = "isp".into();
         }

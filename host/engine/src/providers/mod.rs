@@ -109,8 +109,8 @@ pub struct VendorFailure {
     pub retryable: Option<bool>,
     /// What the provider charged nevertheless.
     pub cost: Nanodollars,
-    /// Whether a job was, or may have been, started at the provider: a retry would start, and pay, a
-    /// second one.
+    /// Whether a job was, or may have been, started at the provider: a retry would start, and pay,
+    /// a second one.
     pub began_job: bool,
     /// Whether nothing was sent because the route is paused.
     pub is_paused: bool,
