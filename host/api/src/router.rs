@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use axum::http::Uri;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{MethodRouter, any, delete, get, post, put};
+use axum::routing::{MethodRouter, delete, get, post, put};
 use axum::{Router, extract::DefaultBodyLimit};
 use tower::ServiceBuilder;
 use tower_http::CompressionLevel;
@@ -97,7 +97,7 @@ fn keyed_routes() -> Vec<(&'static str, MethodRouter<Api>)> {
         ("/transform", post(transform::transform)),
         ("/data/credits", get(credits::credits)),
         ("/plugins", get(plugins::plugins)),
-        ("/ai/{*rest}", any(unimplemented::ai)),
+        ("/ai/{*rest}", post(unimplemented::ai)),
         ("/fetch/{*target}", get(fetch::fetch).post(fetch::fetch)),
         ("/account", get(details::account)),
         ("/account/statement", get(statement::statement)),
