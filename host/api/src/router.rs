@@ -100,7 +100,7 @@ fn keyed_routes() -> Vec<Endpoint> {
         ("/transform", post(transform::transform)),
         ("/data/credits", get(credits::credits)),
         ("/plugins", get(plugins::plugins)),
-        ("/ai/{*rest}", any(unimplemented::ai)),
+        ("/ai/{*rest}", post(unimplemented::ai)),
         ("/fetch/{*target}", get(fetch::fetch).post(fetch::fetch)),
         ("/account", get(details::account)),
         ("/account/statement", get(statement::statement)),

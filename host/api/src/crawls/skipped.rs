@@ -18,7 +18,7 @@ use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::headers::set_next_cursor;
-use crate::http::params::{Path, Query};
+use crate::http::params::{Path, Query, Whole};
 use crate::http::stream as responses;
 
 /// URLs per response when the request sets no limit.
@@ -31,9 +31,11 @@ const SKIPPED_MAX: u32 = 100_000;
 #[into_params(parameter_in = Query)]
 pub(crate) struct SkippedQuery {
     /// Return URLs after this number, see the `X-Next-Cursor` header.
-    cursor: Option<u32>,
-    /// Maximum number of URLs, default 10,000.
-    limit: Option<u32>,
+    #[param(value_type = Option<u64>)]
+    cursor: Option<Whole>,
+    /// Maximum number of URLs, default 10,000; a larger one than 100,000 counts as 100,000.
+    #[param(value_type = Option<u64>)]
+    limit: Option<Whole>,
 }
 
 /// A URL that was not fetched.
@@ -67,14 +69,16 @@ pub(crate) async fn skipped(
     Query(query): Query<SkippedQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let count_max = query.limit.unwrap_or(SKIPPED_DEFAULT).clamp(1, SKIPPED_MAX);
+    let count_max = query.limit.map_or(SKIPPED_DEFAULT, Whole::saturated);
+    let count_max = count_max.clamp(1, SKIPPED_MAX);
+    let cursor = query.cursor.map(Whole::saturated);
     let _permit = api.queries.take(&account.id).await?;
     let rows = api
         .service
         .crawls()
-        .skipped(&account.id, &id, query.cursor, count_max)
+        .skipped(&account.id, &id, cursor, count_max)
         .await?;
-    let next = rows.last().map(|row| row.n).or(query.cursor);
+    let next = rows.last().map(|row| row.n).or(cursor);
     let skipped = rows.into_iter().filter_map(|row| {
         let UrlState::Skipped(reason) = row.state else {
             return None;

@@ -19,7 +19,7 @@ use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::headers::set_next_cursor;
-use crate::http::params::{Path, Query};
+use crate::http::params::{Path, Query, Whole};
 use crate::http::stream as responses;
 
 /// Entries per response when the request sets no limit.
@@ -35,10 +35,12 @@ const PAGES_AT_ONCE: u32 = 64;
 pub(crate) struct PagesQuery {
     /// Return entries after this number, 0 (default) for all; see the `X-Next-Cursor` header.
     #[serde(default)]
-    cursor: u64,
-    /// Maximum number of entries, default 1,000. JSON lines that follow a crawl are unlimited by
-    /// default.
-    limit: Option<u32>,
+    #[param(value_type = Option<u64>)]
+    cursor: Whole,
+    /// Maximum number of entries, default 1,000; a larger one than 10,000 counts as 10,000. JSON
+    /// lines that follow a crawl are unlimited by default.
+    #[param(value_type = Option<u64>)]
+    limit: Option<Whole>,
     /// Whether to wait for further entries while the crawl runs. Default: true for JSON lines,
     /// false for a JSON array.
     follow: Option<bool>,
@@ -73,16 +75,17 @@ pub(crate) async fn stored_pages(
             crawls,
             account,
             id,
-            after: query.cursor,
-            left: query.limit.map_or(u64::MAX, u64::from),
+            after: query.cursor.0,
+            left: query.limit.map_or(u64::MAX, |limit| limit.0),
         };
         return Ok(responses::entries(format, follower.entries().boxed()));
     }
-    let count_max = query.limit.unwrap_or(PAGES_DEFAULT).clamp(1, PAGES_MAX);
+    let count_max = query.limit.map_or(PAGES_DEFAULT, Whole::saturated);
+    let count_max = count_max.clamp(1, PAGES_MAX);
     let pages = crawls
-        .pages(&account.id, &id, query.cursor, count_max)
+        .pages(&account.id, &id, query.cursor.0, count_max)
         .await?;
-    let next = pages.last().map_or(query.cursor, |(seq, _)| *seq);
+    let next = pages.last().map_or(query.cursor.0, |(seq, _)| *seq);
     let entries = stream::iter(pages.into_iter().map(|(_, entry)| entry));
     let mut response = responses::entries(format, entries.boxed());
     set_next_cursor(&mut response, next);

@@ -21,8 +21,8 @@ const OFFSET_MAX: u64 = 100_000;
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Paging {
-    /// Page size. Default 100, at most 1,000.
-    #[param(value_type = Option<u32>)]
+    /// Page size. Default 100; a larger one than 1,000 counts as 1,000.
+    #[param(value_type = Option<u64>)]
     limit: Option<String>,
     /// Page number, starting at 1.
     #[param(value_type = Option<u64>)]
@@ -103,8 +103,8 @@ fn number(name: &str, text: Option<&str>) -> Result<Option<u64>, ApiError> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else {
         return Ok(None);
     };
-    match text.parse() {
-        Ok(number) if number > 0 => Ok(Some(number)),
+    match text.parse::<i64>().map(u64::try_from) {
+        Ok(Ok(number)) if number > 0 => Ok(Some(number)),
         _ => Err(ApiError::Invalid(format!(
             "{name}: must be a positive integer"
         ))),
@@ -141,12 +141,13 @@ mod tests {
         assert_eq!(range("10", "3"), Ok((10, 20)));
         assert_eq!(range("5000", "2"), Ok((1_000, 1_000)));
         assert_eq!(range("5000000000", "1"), Ok((1_000, 0)));
-        assert_eq!(range("1000", "18446744073709551615"), Ok((1_000, u64::MAX)));
+        assert_eq!(range("1000", "9223372036854775807"), Ok((1_000, u64::MAX)));
         for (limit, page, name) in [
             ("0", "1", "limit"),
             ("x", "1", "limit"),
             ("1", "-1", "page"),
             ("1", "1.5", "page"),
+            ("1", "9223372036854775808", "page"),
         ] {
             let Err(ApiError::Invalid(text)) = range(limit, page) else {
                 panic!("{limit} {page} is accepted");

@@ -3,9 +3,30 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use serde::de::DeserializeOwned;
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _};
 
 use super::error::ApiError;
+
+/// A whole number of at least 0 in a query, up to the largest that the document describes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Whole(pub(crate) u64);
+
+impl Whole {
+    /// The number, or the largest one of fewer bits.
+    pub(crate) fn saturated(self) -> u32 {
+        u32::try_from(self.0).unwrap_or(u32::MAX)
+    }
+}
+
+impl<'de> Deserialize<'de> for Whole {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = u64::deserialize(deserializer)?;
+        if i64::try_from(number).is_err() {
+            return Err(D::Error::custom(format!("{number} is too large")));
+        }
+        Ok(Self(number))
+    }
+}
 
 /// The query parameters of a URL.
 pub(crate) struct Query<T>(pub(crate) T);

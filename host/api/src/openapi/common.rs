@@ -50,6 +50,7 @@ pub(super) fn complete(document: &mut Value) {
             schema.insert("anyOf".to_owned(), forms);
         }
     }
+    narrow_schemas(schemas);
     open_objects(schemas);
     let Some(paths) = document["paths"].as_object_mut() else {
         return;
@@ -125,6 +126,7 @@ fn complete_operation(path: &str, method: &str, described: &mut Value) {
         // A path with both methods is documented once.
         described.remove("requestBody");
     }
+    narrow_queries(path, described);
     let operation = Operation::new(path, method, described);
     described["operationId"] = operation_id(method, path).into();
     described["tags"] = json!([operation.tag()]);
@@ -149,6 +151,92 @@ fn complete_operation(path: &str, method: &str, described: &mut Value) {
         }
         add_headers(&operation, status, response);
     }
+}
+
+/// A date, or a time in UTC, as queries take them; blank is not set.
+const TIME: &str = r"^((19[7-9]\d|[2-9]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3])(:[0-5]\d){2}Z)?)?$";
+
+/// Says of query parameters what their types do not: bounds, forms, and that none can be null.
+fn narrow_queries(path: &str, described: &mut Value) {
+    let parameters = described["parameters"].as_array_mut();
+    for parameter in parameters.into_iter().flatten() {
+        if parameter["in"] != "query" {
+            continue;
+        }
+        let kinds = parameter["schema"]["type"].as_array();
+        let kinds = kinds.into_iter().flatten().filter(|kind| **kind != "null");
+        if let [one] = kinds.cloned().collect::<Vec<_>>().as_slice() {
+            parameter["schema"]["type"] = one.clone();
+        }
+        let name = parameter["name"].as_str().unwrap_or_default().to_owned();
+        let schema = &mut parameter["schema"];
+        match name.as_str() {
+            // The entries of a crawl have other bounds.
+            "limit" | "page" if !path.starts_with("/crawl/") => schema["minimum"] = 1.into(),
+            "from" | "to" => schema["pattern"] = TIME.into(),
+            "format" => schema["enum"] = json!(["json", "csv"]),
+            _ => {}
+        }
+    }
+}
+
+/// Says of schemas what their types do not: amounts are decimal text or whole numbers, a request
+/// with a misspelt field is refused, content has many forms.
+fn narrow_schemas(schemas: &mut Value) {
+    // Fractions are sent as text: no schema says how many decimals a number has.
+    let amount = |text: &str, least: i64, most: i64| {
+        json!({"oneOf": [
+            {"type": "string", "pattern": text},
+            {"type": "integer", "minimum": least, "maximum": most},
+        ]})
+    };
+    let positive = r"^\s*\$?(?=.*[1-9])\d{1,6}(\.\d{0,9})?\s*$";
+    let any = r"^\s*\$?\d{1,6}(\.\d{0,9})?\s*$";
+    let large = r"^\s*\$?\d{1,9}(\.\d{0,9})?\s*$";
+    for (name, field, text, least, most) in [
+        ("TopUpRequest", "dollars", positive, 1, 1_000_000),
+        ("AccountRequest", "dollars", any, 0, 1_000_000),
+        (
+            "NoticesRequest",
+            "low_balance_dollars",
+            large,
+            0,
+            9_223_372_036,
+        ),
+    ] {
+        let field = &mut schemas[name]["properties"][field];
+        let (mut schema, description) = (amount(text, least, most), field["description"].take());
+        if field["type"].is_array()
+            && let Some(forms) = schema["oneOf"].as_array_mut()
+        {
+            forms.insert(0, json!({"type": "null"}));
+        }
+        schema["description"] = description;
+        *field = schema;
+    }
+    for name in [
+        "TopUpRequest",
+        "AccountRequest",
+        "NoticesRequest",
+        "KeyRequest",
+        "SeatsRequest",
+    ] {
+        schemas[name]["additionalProperties"] = json!(false);
+    }
+    // Neither blank at an end nor with control characters.
+    let printable = r"\S([^\x00-\x1F\x7F-\x9F]*\S)?";
+    let name = &mut schemas["AccountRequest"]["properties"]["name"];
+    name["pattern"] = format!("^(?!acc_){printable}$").into();
+    name["maxLength"] = 100.into();
+    let name = &mut schemas["KeyRequest"]["properties"]["name"];
+    name["pattern"] = format!("^({printable})?$").into();
+    name["maxLength"] = 100.into();
+    let id = &mut schemas["TopUpRequest"]["properties"]["id"];
+    (id["minLength"], id["maxLength"]) = (1.into(), 100.into());
+    let seats = &mut schemas["SeatsRequest"]["properties"]["seats"];
+    seats["maximum"] = 10_000.into();
+    // A string, a list or an object, as in page entries.
+    schemas["TransformAnswer"]["properties"]["content"]["items"] = json!({});
 }
 
 /// Allows an array of request objects.
