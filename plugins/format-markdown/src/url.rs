@@ -4,23 +4,94 @@ use std::borrow::Cow;
 
 use trawl_sdk::Document;
 
-/// Makes a URL absolute. An absolute URL is returned unchanged, and so is one that cannot be
-/// resolved.
-pub(crate) fn absolute<'a>(document: &Document<'_>, href: &'a str) -> Cow<'a, str> {
-    let href = href.trim_ascii();
-    if scheme(href).is_some() && !href.contains(['\t', '\n', '\r']) {
-        return Cow::Borrowed(href);
-    }
-    if href.starts_with('#') && !href.contains(|c: char| c.is_ascii_whitespace()) {
+/// The base URL of a page, split for resolving relative ones.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Base<'a> {
+    document: &'a Document<'a>,
+    /// Without fragment, and also without query.
+    page: &'a str,
+    path: &'a str,
+    /// Length of the scheme with its colon, and of the part before the path; `None` if the scheme is
+    /// not `http` or `https`.
+    lengths: Option<(usize, usize)>,
+}
+
+impl<'a> Base<'a> {
+    pub(crate) fn of(document: &'a Document<'a>) -> Self {
         let base = document.base_url();
         let page = base.split_once('#').map_or(base, |(page, _)| page);
-        return Cow::Owned([page, href].concat());
+        let path = page.split_once('?').map_or(page, |(path, _)| path);
+        let scheme = ["https:", "http:"].iter().find(|it| path.starts_with(**it));
+        let lengths = scheme.and_then(|scheme| {
+            let host = path[scheme.len()..].strip_prefix("//")?;
+            let path_start = host.find('/')?;
+            Some((scheme.len(), path.len() - host.len() + path_start))
+        });
+        Self {
+            document,
+            page,
+            path,
+            lengths,
+        }
     }
-    // The fragment is copied unchanged: its encoding only matters to the target page.
-    let (page, fragment) = href.split_at(href.find('#').unwrap_or(href.len()));
-    match document.resolve(page) {
-        Some(url) => Cow::Owned(url + fragment),
-        None => Cow::Borrowed(href),
+
+    /// Makes a URL absolute. An absolute URL is returned unchanged, and so is one that cannot be
+    /// resolved. Characters stay as the page spells them.
+    pub(crate) fn absolute<'h>(&self, href: &'h str) -> Cow<'h, str> {
+        let href = href.trim_ascii();
+        let is_odd = href.bytes().any(|b| b.is_ascii_control() || b == b'\\');
+        if !is_odd && scheme(href).is_some() {
+            return Cow::Borrowed(href);
+        }
+        if !is_odd && let Some(url) = self.join(href) {
+            return Cow::Owned(url);
+        }
+        // The fragment is copied unchanged: its encoding only matters to the target page.
+        let (page, fragment) = href.split_at(href.find('#').unwrap_or(href.len()));
+        match self.document.resolve(page) {
+            Some(url) => Cow::Owned(url + fragment),
+            None => Cow::Borrowed(href),
+        }
+    }
+
+    /// Resolves a relative reference (RFC 3986, section 5.2).
+    fn join(&self, href: &str) -> Option<String> {
+        let (scheme, root) = self.lengths?;
+        let folder = self.path.rfind('/')? + 1;
+        let start = match href.as_bytes() {
+            [b'#', ..] => return Some([self.page, href].concat()),
+            [b'?', ..] => return Some([self.path, href].concat()),
+            [b'/', b'/', ..] => return Some([&self.path[..scheme], href].concat()),
+            [b'/', ..] => &self.path[..root],
+            _ => &self.path[..folder],
+        };
+        let joined = [start, href].concat();
+        let end = joined[root..]
+            .find(['?', '#'])
+            .map_or(joined.len(), |end| root + end);
+        if !joined[root..end].contains("/.") {
+            return Some(joined);
+        }
+        let mut url = joined[..root].to_owned();
+        let mut segments = joined[root + 1..end].split('/').peekable();
+        while let Some(segment) = segments.next() {
+            match segment {
+                "." | ".." => {
+                    if segment == ".." {
+                        url.truncate(url[root..].rfind('/').map_or(root, |slash| root + slash));
+                    }
+                    if segments.peek().is_none() {
+                        url.push('/');
+                    }
+                }
+                _ => {
+                    url.push('/');
+                    url.push_str(segment);
+                }
+            }
+        }
+        url.push_str(&joined[end..]);
+        Some(url)
     }
 }
 
@@ -58,7 +129,7 @@ pub(crate) fn is_autolink(text: &str, url: &str) -> bool {
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b".-_+@".contains(&b)))
         && !text
-            .contains(|c: char| c.is_ascii_whitespace() || c.is_control() || "<>&`*".contains(c))
+            .contains(|c: char| c.is_ascii_whitespace() || c.is_control() || "<>&`*%".contains(c))
 }
 
 /// Writes a link destination.

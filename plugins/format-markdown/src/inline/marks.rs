@@ -254,7 +254,7 @@ impl<'a> Writer<'a> {
     fn close_link(&mut self, at: usize, href: &str, title: &str) {
         let text = &self.lines.out[at + 1..];
         if title.is_empty() && text.contains([':', '@']) && !text.contains(['|', '\\', ' ']) {
-            let destination = url::absolute(self.document, href);
+            let destination = self.base.absolute(href);
             if url::is_autolink(text, &destination) {
                 let text = text.to_owned();
                 self.lines.out.truncate(at);

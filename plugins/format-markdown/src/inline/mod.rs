@@ -40,7 +40,7 @@ struct Pending {
 pub(crate) struct Writer<'a> {
     pub(crate) lines: Lines,
     pub(crate) mode: Mode,
-    document: &'a Document<'a>,
+    base: url::Base<'a>,
     /// Start of the current block's content; `None` between blocks.
     leaf: Option<usize>,
     pending: Pending,
@@ -57,6 +57,8 @@ pub(crate) struct Writer<'a> {
     code: String,
     /// End of the last code span.
     code_end: usize,
+    /// Whether the code element has just begun, directly after another one.
+    code_may_join: bool,
     /// Depth of links that separate their blocks by line breaks.
     pub(crate) n_joined: usize,
     /// Depth of elements that preserve line breaks.
@@ -68,7 +70,7 @@ impl<'a> Writer<'a> {
         Self {
             lines,
             mode: Mode::Flow,
-            document,
+            base: url::Base::of(document),
             leaf: None,
             pending: Pending::default(),
             enclosing: Vec::new(),
@@ -81,6 +83,7 @@ impl<'a> Writer<'a> {
             code_depth: 0,
             code: String::new(),
             code_end: 0,
+            code_may_join: false,
             n_joined: 0,
             preserved_breaks: 0,
         }
@@ -109,6 +112,7 @@ impl<'a> Writer<'a> {
     /// Writes text of the page, collapsing white space like a browser.
     pub(crate) fn text(&mut self, text: &str) {
         if self.code_depth > 0 {
+            self.part_code(text);
             self.code.push_str(text);
         } else if self.preserved_breaks > 0 && text.contains('\n') {
             for (i, line) in text.split('\n').enumerate() {
@@ -270,7 +274,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes an image.
+    /// Writes an image; one without a URL is written with an empty one.
     pub(crate) fn image(&mut self, alt: &str, src: &str, title: &str) {
         self.begin_content('!');
         self.lines.out.push_str("![");
@@ -278,11 +282,15 @@ impl<'a> Writer<'a> {
         self.escaped(alt.trim_ascii());
         self.in_link = was_in_link;
         self.in_url = false;
-        self.destination(src, title);
+        if src.is_empty() {
+            self.lines.out.push_str("]()");
+        } else {
+            self.destination(src, title);
+        }
     }
 
     fn destination(&mut self, href: &str, title: &str) {
-        let destination = url::absolute(self.document, href);
+        let destination = self.base.absolute(href);
         let in_cell = matches!(self.mode, Mode::Cell(_));
         self.lines.out.push_str("](");
         url::write(&mut self.lines.out, &destination, in_cell);

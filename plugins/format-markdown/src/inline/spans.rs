@@ -5,7 +5,23 @@ use super::{Mode, Writer};
 impl Writer<'_> {
     /// Starts inline code.
     pub(crate) fn enter_code(&mut self) {
+        self.code_may_join = self.code_depth == 0 && !self.code.is_empty();
         self.code_depth += 1;
+    }
+
+    /// Separates the code that begins with `text` from the code element before it, unless the two
+    /// read as one expression.
+    pub(super) fn part_code(&mut self, text: &str) {
+        let (true, Some(first)) = (self.code_may_join, text.chars().next()) else {
+            return;
+        };
+        self.code_may_join = false;
+        let is_joined = |c: char| c.is_ascii_punctuation() && !matches!(c, '#' | '$' | '%');
+        let last = self.code.chars().next_back();
+        if !is_joined(first) && !last.is_some_and(is_joined) {
+            self.flush_code();
+            self.pending.space = true;
+        }
     }
 
     /// Ends inline code. It is written with the next content, so that adjacent code is merged.

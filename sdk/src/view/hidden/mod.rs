@@ -35,8 +35,8 @@ pub enum HiddenBy {
     OffScreen,
     /// Text in the colour of its background.
     SameColour,
-    /// `aria-hidden=true` on text that is decorative, duplicated or collapsed; not on the panels
-    /// and slides of a widget.
+    /// `aria-hidden=true` on a closed overlay or menu, a place-holder, the copy of a slide, the name
+    /// of an icon, or text for screen readers. On anything else it does not hide text from readers.
     AriaHidden,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Element<'a> {
         } else {
             style
                 .hidden_by(self)
-                .or((is_aria && widgets::is_decoration(self)).then_some(HiddenBy::AriaHidden))
+                .or((is_aria && widgets::is_closed(self)).then_some(HiddenBy::AriaHidden))
         };
         by.filter(|&by| by == HiddenBy::ClosedDialog || !widgets::is_temporary(self, by))
     }
