@@ -10,7 +10,7 @@ mod spans;
 
 use trawl_sdk::Document;
 
-use crate::escape::{self, CLASSES, Class, Place};
+use crate::escape::{self, Place};
 use crate::lines::{Gap, Lines};
 use crate::url;
 use marks::{EnclosingMark, Open};
@@ -137,16 +137,21 @@ impl<'a> Writer<'a> {
         if start > 0 {
             self.space();
         }
-        let start = start + self.write_before_marks(&text[start..]);
-        let Some(first) = text[start..].chars().next() else {
-            return;
-        };
-        if text[start..].starts_with(|c: char| c.is_ascii_whitespace()) {
-            self.folded(&text[start..]);
-            return;
+        if bytes[start].is_ascii_alphanumeric() {
+            self.begin_content(char::from(bytes[start]));
+            self.escaped(&text[start..]);
+        } else {
+            let start = start + self.write_before_marks(&text[start..]);
+            let Some(first) = text[start..].chars().next() else {
+                return;
+            };
+            if text[start..].starts_with(|c: char| c.is_ascii_whitespace()) {
+                self.folded(&text[start..]);
+                return;
+            }
+            self.begin_content(first);
+            self.escaped(&text[start..]);
         }
-        self.begin_content(first);
-        self.escaped(&text[start..]);
         if bytes.last().is_some_and(|&byte| escape::is_space(byte)) {
             self.space();
         }
@@ -159,30 +164,58 @@ impl<'a> Writer<'a> {
 
     /// Writes text that starts with content; trailing white space is left to the caller.
     fn escaped(&mut self, text: &str) {
+        let text = text.trim_end_matches(|c: char| c.is_ascii() && escape::is_space(c as u8));
         let bytes = text.as_bytes();
+        let in_cell = matches!(self.mode, Mode::Cell(_));
+        let inner = escape::special(in_cell, self.in_link);
+        self.lines.out.reserve(text.len() + text.len() / 16);
         let (mut copied, mut at) = (0, 0);
+        // Where the search for the end of a URL goes on.
+        let mut url_seen = 0;
+        if bytes.first() == Some(&b'(') {
+            self.special(text, 0);
+        }
         while at < bytes.len() {
-            match CLASSES[bytes[at] as usize] {
-                Class::Plain => at += 1,
-                Class::Space => {
-                    self.lines.out.push_str(&text[copied..at]);
-                    let run = bytes[at..].iter().take_while(|&&b| escape::is_space(b));
-                    at += run.count();
-                    copied = at;
-                    if at < bytes.len() {
-                        self.lines.out.push(' ');
-                    }
-                    self.in_url = false;
+            let written = self.lines.out.len() + at - copied;
+            let is_start = written < self.lines.line_start + escape::START_BYTES;
+            let set = if is_start { &escape::SPECIAL } else { inner };
+            at = set.find_or_blanks(bytes, at);
+            if at == bytes.len() {
+                break;
+            }
+            self.lines.out.push_str(&text[copied..at]);
+            copied = at;
+            if escape::is_space(bytes[at]) {
+                if at == 0 || bytes[at - 1] != b' ' {
+                    self.lines.out.push(' ');
                 }
-                Class::Special => {
-                    self.lines.out.push_str(&text[copied..at]);
-                    copied = at;
-                    self.special(text, at);
-                    at += 1;
+                let run = bytes[at..].iter().take_while(|&&b| escape::is_space(b));
+                at += run.count();
+                copied = at;
+                self.in_url = false;
+                continue;
+            }
+            if self.in_url {
+                self.in_url = !bytes[url_seen..at].contains(&b' ');
+                url_seen = at;
+            }
+            if at > 0 || bytes[0] != b'(' {
+                let was_in_url = self.in_url;
+                self.special(text, at);
+                if !was_in_url {
+                    url_seen = at;
                 }
+            }
+            at += 1;
+            if bytes[at - 1] == b']' && bytes.get(at) == Some(&b'(') {
+                self.lines.out.push_str(&text[copied..at]);
+                copied = at;
+                self.special(text, at);
+                at += 1;
             }
         }
         self.lines.out.push_str(&text[copied..]);
+        self.in_url &= !bytes[url_seen.min(bytes.len())..].contains(&b' ');
     }
 
     fn special(&mut self, text: &str, at: usize) {

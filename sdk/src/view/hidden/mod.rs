@@ -67,6 +67,10 @@ impl<'a> Element<'a> {
     /// streamed content that a script moves into place, a closed `<details>`, and the panels of
     /// tabs and accordions, which are one click away.
     pub fn hidden_by(self) -> Option<HiddenBy> {
+        let is_dialog = self.tag() == Tag::Dialog;
+        if !is_dialog && !self.may_be_hidden() {
+            return None;
+        }
         let (mut style, mut hidden, mut is_aria, mut is_open) = (None, false, false, false);
         for (name, value) in self.attrs() {
             match name {
@@ -77,7 +81,7 @@ impl<'a> Element<'a> {
                 _ => {}
             }
         }
-        let is_closed = !is_open && self.tag() == Tag::Dialog;
+        let is_closed = is_dialog && !is_open;
         if style.is_none() && !hidden && !is_aria && !is_closed {
             return None;
         }
