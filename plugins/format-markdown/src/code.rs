@@ -106,9 +106,10 @@ fn is_left_out(element: Element<'_>, with_hidden: bool) -> bool {
 pub(crate) fn is_line_number(element: Element<'_>) -> bool {
     const NODES_MAX: usize = 20_000;
     let is_named = element.classes().any(is_of_numbers)
-        || element
-            .style("user-select")
-            .is_some_and(|value| value == "none");
+        || element.has_attr("style")
+            && element
+                .style("user-select")
+                .is_some_and(|value| value == "none");
     is_named && {
         let mut inside = element.descendants();
         let is_number = |text: &str| {
@@ -126,20 +127,20 @@ pub(crate) fn is_line_number(element: Element<'_>) -> bool {
 
 /// Whether highlighters give this class to line numbers.
 fn is_of_numbers(class: &str) -> bool {
-    const CLASSES: &[&str] = &[
-        "blob-num",
-        "gutter",
-        "hljs-ln-numbers",
-        "line-number",
-        "line-numbers",
-        "linenodiv",
-        "lineno",
-        "linenos",
-        "ln",
-        "lnt",
-        "rouge-gutter",
-    ];
-    CLASSES.contains(&class)
+    matches!(
+        class,
+        "blob-num"
+            | "gutter"
+            | "hljs-ln-numbers"
+            | "line-number"
+            | "line-numbers"
+            | "linenodiv"
+            | "lineno"
+            | "linenos"
+            | "ln"
+            | "lnt"
+            | "rouge-gutter"
+    )
 }
 
 /// Whether a table shows code: a line in each row, or lines beside their numbers.

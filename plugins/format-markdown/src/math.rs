@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use trawl_sdk::scan::ByteSet;
 use trawl_sdk::{Element, Kind, Node, Step, Tag};
 
 /// Maximum number of nodes of a formula that are examined.
@@ -82,11 +83,17 @@ fn unwrapped(tex: Cow<'_, str>) -> Cow<'_, str> {
 
 /// Whether an element is a rendering of a formula whose source stands next to it.
 pub(crate) fn is_rendering(element: Element<'_>) -> bool {
+    if !matches!(element.tag(), Tag::Span | Tag::Div | Tag::Other) {
+        return false;
+    }
     let Some(class) = element.attr("class") else {
         return element.tag() == Tag::Other
             && element.name() == "mjx-math"
             && has_assistive(element);
     };
+    if !class.starts_with(['k', 'M']) {
+        return false;
+    }
     match class.split_ascii_whitespace().next() {
         Some("katex-html") => true,
         Some(first) if first.starts_with("MathJax") => {
@@ -213,6 +220,9 @@ pub(crate) struct Found<'t> {
     pub(crate) after: &'t str,
 }
 
+/// Bytes with which the delimiters of formulas begin.
+pub(crate) const DELIMITERS: ByteSet = ByteSet::of(b"\\$");
+
 /// The first formula in a text: `\(x\)`, `\[x\]`, `$$x$$`, `$x$`. Where dollars are money, there is
 /// no markup in between.
 pub(crate) fn first_in(text: &str) -> Option<Found<'_>> {
@@ -220,8 +230,7 @@ pub(crate) fn first_in(text: &str) -> Option<Found<'_>> {
     // Kinds of delimiters that are not closed any more.
     let mut is_over = [false; 2];
     let mut at = 0;
-    while let Some(found) = bytes[at..].iter().position(|b| matches!(b, b'\\' | b'$')) {
-        let start = at + found;
+    while let Some(start) = DELIMITERS.find(bytes, at) {
         at = start + 1;
         let (width, close, is_display) = match &bytes[start..] {
             [b'\\', b'(', ..] if !is_over[0] => (2, "\\)", false),
@@ -251,7 +260,11 @@ pub(crate) fn first_in(text: &str) -> Option<Found<'_>> {
                 is_tight(tex) && has_markup(tex) && !after.starts_with(|c: char| c.is_ascii_digit())
             }
             "$$" => has_markup(tex),
-            _ => has_markup(tex) || tex.trim().chars().count() == 1,
+            _ => {
+                has_markup(tex)
+                    || tex.contains(['<', '>', '+', '*', '/'])
+                    || tex.trim().chars().count() == 1
+            }
         };
         if is_formula && tex.len() <= BYTES_MAX && !tex.contains("\n\n") {
             return Some(Found {

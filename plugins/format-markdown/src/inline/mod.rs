@@ -323,6 +323,18 @@ impl<'a> Writer<'a> {
     }
 
     fn destination(&mut self, href: &str, title: &str) {
+        if let Some((start, rest)) = self.base.plain(href) {
+            self.lines.out.push_str("](");
+            self.lines.out.push_str(start);
+            self.lines.out.push_str(rest);
+            url::write_title(
+                &mut self.lines.out,
+                title,
+                matches!(self.mode, Mode::Cell(_)),
+            );
+            self.lines.out.push(')');
+            return;
+        }
         let destination = self.base.absolute(href);
         let in_cell = matches!(self.mode, Mode::Cell(_));
         self.lines.out.push_str("](");

@@ -1,6 +1,11 @@
 //! Code spans.
 
+use trawl_sdk::scan::ByteSet;
+
 use super::{Mode, Writer};
+
+/// Bytes for which code is examined: backticks, white space other than blanks, bars in cells.
+const PLAIN_END: ByteSet = ByteSet::of(b"`|\t\n\x0c\r");
 
 impl Writer<'_> {
     /// Starts inline code.
@@ -53,6 +58,16 @@ impl Writer<'_> {
         self.content_begins('`');
         if self.code_end == self.lines.out.len() && self.lines.out.ends_with('`') {
             self.lines.out.push(' ');
+        }
+        if PLAIN_END.find_or_blanks(code.as_bytes(), 0) == code.len()
+            && !code.starts_with(' ')
+            && !code.ends_with(' ')
+        {
+            for part in ["`", code, "`"] {
+                self.lines.out.push_str(part);
+            }
+            self.code_end = self.lines.out.len();
+            return;
         }
         let ticks = longest_run(code, b'`') + 1;
         let fence = |out: &mut String| out.extend(std::iter::repeat_n('`', ticks));

@@ -46,7 +46,7 @@ impl<'a> Renderer<'a> {
             return Some(After::Nothing);
         }
         let mark = Mark::Link(href, link.attr("title").unwrap_or_default());
-        self.is_bare_link = is_bare(link);
+        self.link = Some(link);
         let shape = if self.writer.is_one_line() {
             Shape::Plain
         } else {
@@ -195,7 +195,7 @@ fn is_structure(tag: Tag) -> bool {
 }
 
 /// Whether a link has no text, only images perhaps.
-fn is_bare(link: Element<'_>) -> bool {
+pub(super) fn is_bare(link: Element<'_>) -> bool {
     const NODES_MAX: usize = 20;
     let mut inside = link.descendants().take(NODES_MAX);
     inside.all(|node| {

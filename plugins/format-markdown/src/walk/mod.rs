@@ -58,8 +58,8 @@ struct Renderer<'a> {
     card: Option<Card<'a>>,
     /// Whether marks inside the current inline code are written.
     marks_in_code: bool,
-    /// Whether the current link has no text of its own.
-    is_bare_link: bool,
+    /// The last link that has begun.
+    link: Option<Element<'a>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ pub(crate) fn render(document: &Document<'_>, options: Options, show_noscript: b
         table: None,
         card: None,
         marks_in_code: false,
-        is_bare_link: false,
+        link: None,
     };
     let mut ends: Vec<After> = Vec::new();
     let mut walk = document.root().walk();
@@ -125,7 +125,7 @@ impl<'a> Renderer<'a> {
         if is_between_cells {
             return;
         }
-        if self.writer.is_in_code() || !text.bytes().any(|b| matches!(b, b'\\' | b'$')) {
+        if self.writer.is_in_code() || math::DELIMITERS.find(text.as_bytes(), 0).is_none() {
             self.writer.text(text);
         } else {
             self.text_with_formulas(text);
@@ -260,6 +260,9 @@ impl<'a> Renderer<'a> {
     }
 
     fn plain(&mut self, element: Element<'a>) -> After {
+        if !element.has_attr("style") {
+            return After::Nothing;
+        }
         if element.is_styled_as_block() {
             return self.enter_block(element);
         }
@@ -294,7 +297,10 @@ impl<'a> Renderer<'a> {
         if let Some(src) = media::source(image) {
             self.writer
                 .image(alt, src, image.attr("title").unwrap_or_default());
-        } else if self.is_bare_link && self.writer.is_in_link() && !alt.trim_ascii().is_empty() {
+        } else if self.writer.is_in_link()
+            && !alt.trim_ascii().is_empty()
+            && self.link.is_some_and(links::is_bare)
+        {
             // A place-holder: the link is readable nevertheless.
             self.writer.image(alt, "", "");
         }

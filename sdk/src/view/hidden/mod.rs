@@ -106,9 +106,10 @@ impl<'a> Element<'a> {
         const FONTS: &[&str] = &["material-icons", "material-symbols"];
         let is_inline = matches!(self.tag(), Tag::I | Tag::Span | Tag::Other);
         is_inline
-            && self
-                .attr("class")
-                .is_some_and(|class| FONTS.iter().any(|font| class.contains(font)))
+            && self.attr("class").is_some_and(|class| {
+                // Most classes are shorter.
+                class.len() >= FONTS[0].len() && FONTS.iter().any(|font| class.contains(font))
+            })
     }
 
     /// Whether a reader does not see the element: it is never rendered (a script, for example) or
