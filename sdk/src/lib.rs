@@ -41,6 +41,8 @@ pub mod chunk;
 pub mod component;
 pub mod embedded;
 mod export;
+#[cfg(all(target_arch = "wasm32", feature = "arena"))]
+mod memory;
 #[cfg(not(target_arch = "wasm32"))]
 #[doc(hidden)]
 pub mod native;
@@ -49,6 +51,7 @@ mod plugin;
 pub mod provider;
 #[cfg(feature = "rank")]
 pub mod rank;
+pub mod scan;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 mod types;

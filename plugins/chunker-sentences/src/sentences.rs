@@ -1,8 +1,10 @@
 //! Sentence boundaries of a text.
 
+use trawl_sdk::scan::ByteSet;
+
 use crate::abbreviations::Point;
 use crate::stops::{
-    IS_OF_INTEREST, Stop, continues, has_no_stops, is_closer, is_opener, is_repetition,
+    OF_INTEREST, Stop, continues, has_no_stops, is_closer, is_opener, is_repetition,
 };
 
 /// Minimum length of a line of wrapped text, in bytes.
@@ -18,6 +20,17 @@ const OPENERS_MAX: usize = 8;
 const URL_BYTES_MAX: usize = 512;
 /// Maximum number of digits in a bracketed footnote mark after a stop.
 const NOTE_DIGITS_MAX: usize = 3;
+
+/// Bytes other than white space in ASCII.
+const NOT_BLANK: ByteSet = {
+    let mut has = [true; 256];
+    let mut blanks: &[u8] = b"\t\n\x0b\x0c\r ";
+    while let [blank, rest @ ..] = blanks {
+        has[*blank as usize] = false;
+        blanks = rest;
+    }
+    ByteSet::of_table(has)
+};
 
 /// Iterator over the start offsets of sentences.
 pub(crate) struct Sentences<'t> {
@@ -69,12 +82,9 @@ impl<'t> Sentences<'t> {
     /// End of the current sentence, including trailing white space.
     fn end(&mut self) -> usize {
         let bytes = self.text.as_bytes();
-        while let Some(&byte) = bytes.get(self.at) {
-            if !IS_OF_INTEREST[usize::from(byte)] {
-                self.at += 1;
-                continue;
-            }
-            let end = match byte {
+        while let Some(found) = OF_INTEREST.find(bytes, self.at) {
+            self.at = found;
+            let end = match bytes[found] {
                 b'\n' => self.at_line_feed(),
                 _ => self.at_character(),
             };
@@ -172,11 +182,18 @@ impl<'t> Sentences<'t> {
 
     /// White space starting at `start`.
     fn gap(&self, start: usize) -> Gap {
-        let rest = &self.text[start..];
-        let end = start
-            + rest
+        let mut end = NOT_BLANK.find_or_end(self.text.as_bytes(), start);
+        if self
+            .text
+            .as_bytes()
+            .get(end)
+            .is_some_and(|byte| !byte.is_ascii())
+        {
+            let rest = &self.text[end..];
+            end += rest
                 .find(|c: char| !c.is_whitespace())
                 .unwrap_or(rest.len());
+        }
         let space = &self.text.as_bytes()[start..end];
         let n_line_feeds = space.iter().filter(|&&byte| byte == b'\n').count();
         Gap { end, n_line_feeds }

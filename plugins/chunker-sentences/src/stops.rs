@@ -1,5 +1,7 @@
 //! Characters that end, follow or continue a sentence.
 
+use trawl_sdk::scan::ByteSet;
+
 /// Kind of mark that may end a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
@@ -48,15 +50,8 @@ impl Stop {
 /// First bytes that the scan must examine: full stops and other marks, line feeds, the Greek
 /// question mark `;`, and lead bytes of characters that include stops (for Thai and Lao, of all
 /// characters).
-pub(crate) const IS_OF_INTEREST: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut bytes: &[u8] = b".!?;\n\xcd\xd6\xd8\xdb\xdc\xdf\xe0\xe1\xe2\xe3\xea\xef";
-    while let [byte, rest @ ..] = bytes {
-        table[*byte as usize] = true;
-        bytes = rest;
-    }
-    table
-};
+pub(crate) const OF_INTEREST: ByteSet =
+    ByteSet::of(b".!?;\n\xcd\xd6\xd8\xdb\xdc\xdf\xe0\xe1\xe2\xe3\xea\xef");
 
 /// Closing quotes and brackets, and closing Markdown delimiters.
 pub(crate) fn is_closer(c: char) -> bool {

@@ -1,5 +1,6 @@
 //! Word boundaries of a text.
 
+use trawl_sdk::scan::ByteSet;
 use unicode_segmentation::{GraphemeCursor, UnicodeSegmentation, UnicodeWordIndices};
 
 use crate::spaceless;
@@ -92,10 +93,7 @@ impl<'t> Words<'t> {
         if class(start) < Class::Digit {
             return None;
         }
-        let mut end = start + 1;
-        while class(end) >= Class::Line {
-            end += 1;
-        }
+        let mut end = NOT_OF_WORDS.find_or_end(bytes, start + 1);
         end += usize::from(class(end) == Class::Other);
         if class(end) != Class::Space {
             return None;
@@ -108,13 +106,7 @@ impl<'t> Words<'t> {
     /// Opens the next part; `false` at the end of the text.
     fn open_part(&mut self) -> bool {
         let bytes = self.text.as_bytes();
-        let mut end = self.at;
-        while bytes
-            .get(end)
-            .is_some_and(|&byte| !matches!(CLASS[usize::from(byte)], Class::Space | Class::Long))
-        {
-            end += 1;
-        }
+        let end = SPACE_OR_LONG.find_or_end(bytes, self.at);
         if bytes.get(end).is_some_and(|byte| !byte.is_ascii()) {
             self.open_long();
             return true;
@@ -177,23 +169,14 @@ impl<'t> Words<'t> {
     /// The next word of an ASCII part, by the rules of UAX #29.
     fn ascii_word(&mut self) -> Option<usize> {
         let part = &self.text.as_bytes()[..self.part_end];
-        let mut start = self.at;
-        while part
-            .get(start)
-            .is_some_and(|&byte| CLASS[usize::from(byte)] < Class::Line)
-        {
-            start += 1;
+        let start = OF_WORDS.find_or_end(part, self.at);
+        let mut at = NOT_OF_WORDS.find_or_end(part, start);
+        while at < part.len() && joins(part, at) {
+            at = NOT_OF_WORDS.find_or_end(part, at + 1);
         }
-        let mut at = start;
-        let mut is_word = false;
-        while let Some(&byte) = part.get(at) {
-            let class = CLASS[usize::from(byte)];
-            is_word |= class >= Class::Digit;
-            if class < Class::Line && !joins(part, at) {
-                break;
-            }
-            at += 1;
-        }
+        let is_word = part[start..at]
+            .iter()
+            .any(|&byte| CLASS[usize::from(byte)] >= Class::Digit);
         self.at = at;
         is_word.then_some(start)
     }
@@ -233,6 +216,31 @@ const CLASS: [Class; 256] = {
     }
     classes
 };
+
+/// Bytes of ASCII words.
+const OF_WORDS: ByteSet = set(Class::Line, Class::Letter);
+/// All other bytes.
+const NOT_OF_WORDS: ByteSet = set(Class::Space, Class::Long);
+const SPACE_OR_LONG: ByteSet = {
+    let mut has = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        has[byte] = matches!(CLASS[byte], Class::Space | Class::Long);
+        byte += 1;
+    }
+    ByteSet::of_table(has)
+};
+
+/// The bytes of the classes from `first` to `last`.
+const fn set(first: Class, last: Class) -> ByteSet {
+    let mut has = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        has[byte] = first as u8 <= CLASS[byte] as u8 && CLASS[byte] as u8 <= last as u8;
+        byte += 1;
+    }
+    ByteSet::of_table(has)
+}
 
 /// Whether a mark at `at` joins its neighbours.
 fn joins(part: &[u8], at: usize) -> bool {

@@ -32,7 +32,7 @@ fn a_page_that_hides_nothing_gives_an_empty_list() {
 #[test]
 fn hidden_texts_come_in_page_order_with_what_hides_them() {
     check(
-        "<p hidden>a</p>b<i style='display:none'>c  d\n e</i><b aria-hidden=true>f</b>",
+        "<p hidden>a</p>b<i style='display:none'>c  d\n e</i><b aria-hidden=true class=popup>f</b>",
         &[
             ("a", "hidden_attribute"),
             ("c d e", "display"),

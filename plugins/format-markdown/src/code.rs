@@ -1,6 +1,6 @@
 //! Preformatted text and its language.
 
-use trawl_sdk::{Element, Kind, Step, Tag};
+use trawl_sdk::{Element, Kind, Node, Step, Tag};
 
 use crate::visible;
 
@@ -57,7 +57,10 @@ pub(crate) fn text_of(pre: Element<'_>, with_hidden: bool) -> String {
                     match element.tag() {
                         Tag::Br => text.push('\n'),
                         _ if depth > 1 && is_left_out(element, with_hidden) => walk.skip_children(),
-                        tag if depth > 1 && tag.is_block() => begin_line(&mut text),
+                        _ if depth > 1 && is_line_number(element) => walk.skip_children(),
+                        tag if depth > 1 && (tag.is_block() || element.is_styled_as_block()) => {
+                            begin_line(&mut text);
+                        }
                         _ => {}
                     }
                 }
@@ -69,8 +72,9 @@ pub(crate) fn text_of(pre: Element<'_>, with_hidden: bool) -> String {
             },
             Step::Leave(node) => {
                 depth -= 1;
-                let tag = node.as_element().map(Element::tag);
-                if depth > 0 && tag.is_some_and(Tag::is_block) {
+                let is_line =
+                    |element: Element<'_>| element.tag().is_block() || element.is_styled_as_block();
+                if depth > 0 && node.as_element().is_some_and(is_line) {
                     begin_line(&mut text);
                 }
             }
@@ -95,6 +99,60 @@ fn is_left_out(element: Element<'_>, with_hidden: bool) -> bool {
         || element.tag().is_never_shown()
         || element.name() == "svg"
         || visible::is_left_out(element, with_hidden)
+}
+
+/// Whether an element holds only the numbers of lines of code: in a gutter beside the code, or before
+/// each line.
+pub(crate) fn is_line_number(element: Element<'_>) -> bool {
+    const NODES_MAX: usize = 20_000;
+    let is_named = element.classes().any(is_of_numbers)
+        || element.has_attr("style")
+            && element
+                .style("user-select")
+                .is_some_and(|value| value == "none");
+    is_named && {
+        let mut inside = element.descendants();
+        let is_number = |text: &str| {
+            text.bytes()
+                .all(|b| b.is_ascii_digit() || b.is_ascii_whitespace())
+        };
+        inside
+            .by_ref()
+            .take(NODES_MAX)
+            .filter_map(Node::as_text)
+            .all(is_number)
+            && inside.next().is_none()
+    }
+}
+
+/// Whether highlighters give this class to line numbers.
+fn is_of_numbers(class: &str) -> bool {
+    matches!(
+        class,
+        "blob-num"
+            | "gutter"
+            | "hljs-ln-numbers"
+            | "line-number"
+            | "line-numbers"
+            | "linenodiv"
+            | "lineno"
+            | "linenos"
+            | "ln"
+            | "lnt"
+            | "rouge-gutter"
+    )
+}
+
+/// Whether a table shows code: a line in each row, or lines beside their numbers.
+pub(crate) fn is_in_rows(table: Element<'_>) -> bool {
+    const NODES_MAX: usize = 40;
+    let mut inside = table
+        .descendants()
+        .take(NODES_MAX)
+        .filter_map(Node::as_element);
+    inside.any(|cell| {
+        cell.tag() == Tag::Td && (cell.has_class("blob-code") || cell.has_class("hljs-ln-code"))
+    })
 }
 
 /// The language declared for a code block: on the block, on the code inside, or on a wrapper.

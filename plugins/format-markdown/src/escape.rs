@@ -3,35 +3,33 @@
 //! The rules examine the end of the output and the rest of the same text. At the end of a text,
 //! where the next character is unknown, they assume the worst.
 
-/// Class of a byte of text.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Class {
-    Plain,
-    Space,
-    Special,
-}
+use trawl_sdk::scan::ByteSet;
 
-const SPECIAL: &[u8] = b"\\`*_<&[]()~|#+->=:.";
+/// Bytes that may need a backslash at the start of a line, and white space other than blanks.
+pub(crate) const SPECIAL: ByteSet = ByteSet::of(b"\\`*_<&[]()~|#+->=:.\t\n\r\x0c");
+/// Those that may need one elsewhere. What follows a `]` is examined with it.
+const INNER: ByteSet = ByteSet::of(b"\\`*_<&]~:\t\n\r\x0c");
+const IN_CELL: ByteSet = ByteSet::of(b"\\`*_<&]~:\t\n\r\x0c|");
+const IN_BRACKETS: ByteSet = ByteSet::of(b"\\`*_<&]~:\t\n\r\x0c[");
+const IN_BOTH: ByteSet = ByteSet::of(b"\\`*_<&]~:\t\n\r\x0c|[");
 
-/// [`Class`] of every byte.
-pub(crate) const CLASSES: [Class; 256] = {
-    let mut classes = [Class::Plain; 256];
-    let mut i = 0;
-    while i < SPECIAL.len() {
-        classes[SPECIAL[i] as usize] = Class::Special;
-        i += 1;
+/// Length of a line in bytes after which all of [`SPECIAL`] no longer matters: nine digits and a
+/// delimiter make a list item.
+pub(crate) const START_BYTES: usize = 10;
+
+/// Bytes that may need a backslash after the start of a line.
+pub(crate) fn special(in_cell: bool, in_brackets: bool) -> &'static ByteSet {
+    match (in_cell, in_brackets) {
+        (false, false) => &INNER,
+        (true, false) => &IN_CELL,
+        (false, true) => &IN_BRACKETS,
+        (true, true) => &IN_BOTH,
     }
-    classes[b' ' as usize] = Class::Space;
-    classes[b'\t' as usize] = Class::Space;
-    classes[b'\n' as usize] = Class::Space;
-    classes[b'\r' as usize] = Class::Space;
-    classes[0x0c] = Class::Space;
-    classes
-};
+}
 
 /// White space that a browser collapses.
 pub(crate) fn is_space(byte: u8) -> bool {
-    CLASSES[byte as usize] == Class::Space
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0c)
 }
 
 /// Position in the output where a character will be written.
@@ -51,7 +49,7 @@ pub(crate) struct Place<'o> {
     pub(crate) in_url: bool,
 }
 
-/// Whether `text[at]`, a byte of [`Class::Special`], needs a backslash.
+/// Whether `text[at]`, a byte of [`SPECIAL`], needs a backslash.
 pub(crate) fn needs_backslash(place: Place<'_>, text: &str, at: usize) -> bool {
     let bytes = text.as_bytes();
     let next = bytes.get(at + 1).copied();

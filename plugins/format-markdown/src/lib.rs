@@ -11,6 +11,7 @@ mod flanking;
 mod inline;
 mod lines;
 mod lists;
+mod math;
 mod media;
 mod options;
 mod table;

@@ -102,15 +102,15 @@ fn span(cell: Element<'_>, name: &str) -> usize {
 }
 
 impl Grid {
-    /// Examines a table; `None` for a layout table: one that contains another table, or has a
-    /// single row or column.
+    /// Examines a table; `None` for a layout table: one that contains another table, has a single
+    /// row or column, or lies in another table without a sign that it holds data.
     pub(crate) fn of(table: Element<'_>, with_hidden: bool) -> Option<Self> {
         if matches!(table.attr("role"), Some("presentation" | "none")) {
             return None;
         }
         let mut places = Places::default();
         let (mut n_columns, mut n_rows, mut in_row) = (0, 0, false);
-        let (mut has_header, mut aligns) = (true, Vec::new());
+        let (mut has_header, mut is_marked, mut aligns) = (true, false, Vec::new());
         let mut inside = table.descendants();
         while let Some(node) = inside.next() {
             let Some(element) = node.as_element() else {
@@ -123,7 +123,9 @@ impl Grid {
                     places.next_row();
                     in_row = false;
                 }
+                Tag::Caption | Tag::Thead => is_marked = true,
                 Tag::Td | Tag::Th => {
+                    is_marked |= element.tag() == Tag::Th;
                     places.take(element);
                     n_rows += usize::from(!in_row);
                     in_row = true;
@@ -139,7 +141,9 @@ impl Grid {
                 _ => {}
             }
         }
-        let is_data = n_rows > 1 && (2..=COLUMNS_MAX).contains(&n_columns);
+        let is_data = n_rows > 1
+            && (2..=COLUMNS_MAX).contains(&n_columns)
+            && (is_marked || has_border(table) || !is_nested(table));
         is_data.then(|| Self {
             n_columns,
             has_header,
@@ -225,6 +229,20 @@ impl Grid {
             });
         }
     }
+}
+
+/// Whether a table states a border.
+fn has_border(table: Element<'_>) -> bool {
+    table
+        .attr("border")
+        .is_some_and(|width| width.trim() != "0")
+}
+
+/// Whether a table lies in a cell of another one.
+fn is_nested(table: Element<'_>) -> bool {
+    const LEVELS_MAX: usize = 12;
+    let mut around = table.ancestors().take(LEVELS_MAX);
+    around.any(|element| matches!(element.tag(), Tag::Td | Tag::Th))
 }
 
 fn is_in_head(cell: Element<'_>) -> bool {

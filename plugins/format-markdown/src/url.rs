@@ -3,38 +3,182 @@
 use std::borrow::Cow;
 
 use trawl_sdk::Document;
+use trawl_sdk::scan::ByteSet;
 
-/// Makes a URL absolute. An absolute URL is returned unchanged, and so is one that cannot be
-/// resolved.
-pub(crate) fn absolute<'a>(document: &Document<'_>, href: &'a str) -> Cow<'a, str> {
-    let href = href.trim_ascii();
-    if scheme(href).is_some() && !href.contains(['\t', '\n', '\r']) {
-        return Cow::Borrowed(href);
+/// Bytes for which a URL is examined before it is written: those that Markdown or a URL parser treats
+/// in a special way.
+const WILD: ByteSet = {
+    let mut has = IS_WATCHED;
+    let mut others: &[u8] = b"():";
+    while let [byte, rest @ ..] = others {
+        has[*byte as usize] = true;
+        others = rest;
     }
-    if href.starts_with('#') && !href.contains(|c: char| c.is_ascii_whitespace()) {
+    ByteSet::of_table(has)
+};
+/// Bytes that a URL parser removes or encodes, besides blanks.
+const ODD: ByteSet = {
+    let mut has = [false; 256];
+    let mut byte = 0_u8;
+    while byte.is_ascii() {
+        has[byte as usize] = byte.is_ascii_control() || matches!(byte, b'\\' | b'<' | b'>' | b'"');
+        byte += 1;
+    }
+    ByteSet::of_table(has)
+};
+const DOT: ByteSet = ByteSet::of(b".");
+const PARENTHESES: ByteSet = ByteSet::of(b"()");
+const WATCHED: ByteSet = ByteSet::of_table(IS_WATCHED);
+
+/// The base URL of a page, split for resolving relative ones.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Base<'a> {
+    document: &'a Document<'a>,
+    /// Without fragment, and also without query.
+    page: &'a str,
+    path: &'a str,
+    /// `path` up to its last slash.
+    folder: &'a str,
+    /// Whether it is written as it is.
+    is_tame: bool,
+    /// Length of the scheme with its colon, and of the part before the path; `None` if the scheme is
+    /// not `http` or `https`.
+    lengths: Option<(usize, usize)>,
+}
+
+impl<'a> Base<'a> {
+    pub(crate) fn of(document: &'a Document<'a>) -> Self {
         let base = document.base_url();
         let page = base.split_once('#').map_or(base, |(page, _)| page);
-        return Cow::Owned([page, href].concat());
+        let path = page.split_once('?').map_or(page, |(path, _)| path);
+        let scheme = ["https:", "http:"].iter().find(|it| path.starts_with(**it));
+        let lengths = scheme.and_then(|scheme| {
+            let host = path[scheme.len()..].strip_prefix("//")?;
+            let path_start = host.find('/')?;
+            Some((scheme.len(), path.len() - host.len() + path_start))
+        });
+        Self {
+            document,
+            page,
+            path,
+            folder: path.rfind('/').map_or("", |slash| &path[..=slash]),
+            is_tame: lengths
+                .is_some_and(|(scheme, _)| WILD.find(page.as_bytes(), scheme).is_none()),
+            lengths,
+        }
     }
-    // The fragment is copied unchanged: its encoding only matters to the target page.
-    let (page, fragment) = href.split_at(href.find('#').unwrap_or(href.len()));
-    match document.resolve(page) {
-        Some(url) => Cow::Owned(url + fragment),
-        None => Cow::Borrowed(href),
+
+    /// Makes a URL absolute. An absolute URL is returned unchanged, and so is one that cannot be
+    /// resolved. Characters stay as the page spells them.
+    pub(crate) fn absolute<'h>(&self, href: &'h str) -> Cow<'h, str> {
+        let href = href.trim_ascii();
+        let is_odd = ODD.find(href.as_bytes(), 0).is_some();
+        if scheme(href).is_some() && !(is_odd && href.contains(['\t', '\n', '\r'])) {
+            return Cow::Borrowed(href);
+        }
+        if !is_odd && let Some(url) = self.join(href) {
+            return Cow::Owned(url);
+        }
+        // The fragment is copied unchanged: its encoding only matters to the target page.
+        let (page, fragment) = href.split_at(href.find('#').unwrap_or(href.len()));
+        match self.document.resolve(page) {
+            Some(url) => Cow::Owned(url + fragment),
+            None => Cow::Borrowed(href),
+        }
     }
+
+    /// The two halves of the absolute URL of a relative reference that needs no change but the folders
+    /// at its start, and is written as it is; `None` for any other.
+    pub(crate) fn plain<'h>(&self, href: &'h str) -> Option<(&'a str, &'h str)> {
+        let (_, root) = self.lengths.filter(|_| self.is_tame)?;
+        let mut rest = href.as_bytes();
+        let mut start = match rest {
+            [] | [b'?', ..] | [b'/', b'/', ..] => return None,
+            [b'#', ..] => self.page,
+            [b'/', ..] => &self.path[..root],
+            _ => self.folder,
+        };
+        loop {
+            match rest {
+                [b'.', b'.', b'/', after @ ..] if start.len() > root => {
+                    let parent = start[root..start.len() - 1].rfind('/')?;
+                    start = &start[..=root + parent];
+                    rest = after;
+                }
+                [b'.', b'/', after @ ..] => rest = after,
+                _ => break,
+            }
+        }
+        let rest = &href[href.len() - rest.len()..];
+        let is_plain = WILD.find(rest.as_bytes(), 0).is_none() && !has_dot_segment(rest);
+        is_plain.then_some((start, rest))
+    }
+
+    /// Resolves a relative reference (RFC 3986, section 5.2).
+    fn join(&self, href: &str) -> Option<String> {
+        let (scheme, root) = self.lengths?;
+        let folder = self.path.rfind('/')? + 1;
+        let start = match href.as_bytes() {
+            [b'#', ..] => return Some([self.page, href].concat()),
+            [b'?', ..] => return Some([self.path, href].concat()),
+            [b'/', b'/', ..] => return Some([&self.path[..scheme], href].concat()),
+            [b'/', ..] => &self.path[..root],
+            _ => &self.path[..folder],
+        };
+        let joined = [start, href].concat();
+        let end = joined[root..]
+            .find(['?', '#'])
+            .map_or(joined.len(), |end| root + end);
+        if !has_dot_segment(&joined[root..end]) {
+            return Some(joined);
+        }
+        let mut url = joined[..root].to_owned();
+        let mut segments = joined[root + 1..end].split('/').peekable();
+        while let Some(segment) = segments.next() {
+            match segment {
+                "." | ".." => {
+                    if segment == ".." {
+                        url.truncate(url[root..].rfind('/').map_or(root, |slash| root + slash));
+                    }
+                    if segments.peek().is_none() {
+                        url.push('/');
+                    }
+                }
+                _ => {
+                    url.push('/');
+                    url.push_str(segment);
+                }
+            }
+        }
+        url.push_str(&joined[end..]);
+        Some(url)
+    }
+}
+
+/// Whether a path may have a segment that starts with a dot.
+fn has_dot_segment(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    let mut at = 0;
+    while let Some(dot) = DOT.find(bytes, at) {
+        if dot == 0 || bytes[dot - 1] == b'/' {
+            return true;
+        }
+        at = dot + 1;
+    }
+    false
 }
 
 /// The scheme of an absolute URL, as spelled on the page.
 pub(crate) fn scheme(href: &str) -> Option<&str> {
-    let (scheme, rest) = href.split_once(':')?;
-    let is_word = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+    let is_part = |b: &u8| b.is_ascii_alphanumeric() || b"+-.".contains(b);
+    let len = href.bytes().take_while(|b| is_part(b)).count();
+    let (scheme, rest) = (&href[..len], href[len..].strip_prefix(':')?);
+    let is_word = scheme.starts_with(|c: char| c.is_ascii_alphabetic());
     // `https:page.html` is relative to a page with that scheme.
-    let is_relative =
-        matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https") && !rest.starts_with("//");
-    (is_word && !is_relative).then_some(scheme)
+    let is_web = ["http", "https"]
+        .iter()
+        .any(|web| scheme.eq_ignore_ascii_case(web));
+    (is_word && (!is_web || rest.starts_with("//"))).then_some(scheme)
 }
 
 /// Whether a URL is one that a reader can follow.
@@ -58,7 +202,7 @@ pub(crate) fn is_autolink(text: &str, url: &str) -> bool {
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || b".-_+@".contains(&b)))
         && !text
-            .contains(|c: char| c.is_ascii_whitespace() || c.is_control() || "<>&`*".contains(c))
+            .contains(|c: char| c.is_ascii_whitespace() || c.is_control() || "<>&`*%".contains(c))
 }
 
 /// Writes a link destination.
@@ -67,8 +211,8 @@ pub(crate) fn write(out: &mut String, url: &str, in_cell: bool) {
     out.push_str(if is_bare { "" } else { "<" });
     let bytes = url.as_bytes();
     let (mut copied, mut at) = (0, 0);
-    while let Some(plain) = bytes[at..].iter().position(|&b| IS_WATCHED[b as usize]) {
-        at += plain;
+    while let Some(watched) = WATCHED.find(bytes, at) {
+        at = watched;
         let written = match bytes[at] {
             b' ' => Some("%20"),
             b'\\' => Some("%5C"),
@@ -104,6 +248,12 @@ const IS_WATCHED: [bool; 256] = {
 
 /// Writes a link title, if any.
 pub(crate) fn write_title(out: &mut String, title: &str, in_cell: bool) {
+    if TITLE.find_or_blanks(title.as_bytes(), 0) == title.len() && is_trimmed(title) {
+        for part in [" \"", title, "\""] {
+            out.push_str(part);
+        }
+        return;
+    }
     let mut words = title.split_whitespace().peekable();
     if words.peek().is_none() {
         return;
@@ -130,8 +280,20 @@ pub(crate) fn write_title(out: &mut String, title: &str, in_cell: bool) {
     out.push('"');
 }
 
+/// Bytes for which a title is examined: white space other than blanks, and what is escaped.
+const TITLE: ByteSet = ByteSet::of(b"\t\n\x0b\x0c\r\"\\|&");
+
+/// Whether a text is not empty, is ASCII and neither begins nor ends with a blank.
+fn is_trimmed(text: &str) -> bool {
+    let is_ends = |byte: Option<&u8>| byte.is_some_and(|&byte| byte != b' ');
+    text.is_ascii() && is_ends(text.as_bytes().first()) && is_ends(text.as_bytes().last())
+}
+
 fn are_balanced(url: &str) -> bool {
     const DEPTH_MAX: usize = 16;
+    if PARENTHESES.find(url.as_bytes(), 0).is_none() {
+        return true;
+    }
     let mut depth = 0_usize;
     for byte in url.bytes() {
         match byte {

@@ -11,8 +11,5 @@ pub(crate) fn keeps_breaks(element: Element<'_>) -> bool {
 
 /// Whether an element is omitted with its content: hidden, unless the caller asked for hidden text.
 pub(crate) fn is_left_out(element: Element<'_>, with_hidden: bool) -> bool {
-    !with_hidden && element.hidden_by().is_some()
-        || element.is_icon()
-        // The visual rendering of a formula, next to its source.
-        || with_hidden && element.has_class("katex-html") && element.has_attr("aria-hidden")
+    !with_hidden && element.hidden_by().is_some() || element.is_icon()
 }

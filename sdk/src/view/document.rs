@@ -7,6 +7,7 @@ use url::Url;
 
 use super::arrays::Arrays;
 use super::base::Base;
+use super::names::Names;
 use super::{Descendants, Element, Node, Select, Selector, SelectorError, Tag};
 
 /// Subtypes of `application` that are text.
@@ -25,8 +26,7 @@ const TEXTUAL: [&str; 8] = [
 /// borrow the document.
 pub struct Document<'a> {
     pub(super) arrays: Arrays<'a>,
-    /// For each name-table entry the well-known HTML element it names.
-    pub(super) tags: Vec<Tag>,
+    pub(super) names: Names,
     previous: OnceCell<Box<[u32]>>,
     base: OnceCell<Option<Base>>,
 }
@@ -35,15 +35,9 @@ impl<'a> Document<'a> {
     /// Creates a view of these arrays. For the glue and for hosts; tests create a page with
     /// `testkit::page`.
     pub fn new(arrays: Arrays<'a>) -> Self {
-        let tags = (0..arrays.name_ends.len() as u32)
-            .map(|entry| match arrays.name_spaces[entry as usize] {
-                0 => Tag::of(arrays.name(entry)),
-                _ => Tag::Other,
-            })
-            .collect();
         Self {
+            names: Names::of(&arrays),
             arrays,
-            tags,
             previous: OnceCell::new(),
             base: OnceCell::new(),
         }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
+use super::names::Key;
 use super::{Document, Node, Selector, SelectorError, Tag};
 
 /// An element: a [`Node`] with a name and attributes. Dereferences to its node.
@@ -47,7 +48,7 @@ impl<'a> Element<'a> {
     /// Tag of the element, to `match` on; [`Tag::Other`] for SVG, MathML and unknown elements.
     #[inline]
     pub fn tag(self) -> Tag {
-        self.0.document.tags[self.name_entry() as usize]
+        self.0.document.names.tags[self.name_entry() as usize]
     }
 
     /// Namespace of the element.
@@ -62,12 +63,31 @@ impl<'a> Element<'a> {
 
     /// Value of an attribute; `None` if the element does not have it. Names are lower case in HTML;
     /// SVG attributes may have a prefix (`xlink:href`).
+    #[inline]
     pub fn attr(self, name: &str) -> Option<&'a str> {
+        let (document, key) = (self.0.document, Key::of(name));
+        let arrays = &document.arrays;
+        let start = arrays.starts[self.0.index as usize] as usize;
+        let n_attributes = arrays.counts[self.0.index as usize] as usize;
+        let names = arrays.attribute_names.get(start..start + n_attributes)?;
+        let at = names.iter().position(|&entry| {
+            document.names.keys[entry as usize] == key
+                && (!key.is_long() || arrays.name(entry) == name)
+        })?;
+        let (value, length) = (
+            arrays.attribute_starts[start + at],
+            arrays.attribute_lengths[start + at],
+        );
+        Some(arrays.text_of(value, length))
+    }
+
+    /// Whether the element has an attribute that can hide it.
+    pub(super) fn may_be_hidden(self) -> bool {
         let attributes = self.attrs();
-        let arrays = &attributes.document.arrays;
-        let is_named = |&at: &u32| arrays.name(arrays.attribute_names[at as usize]) == name;
-        let at = (attributes.next..attributes.end).find(is_named)? as usize;
-        Some(arrays.text_of(arrays.attribute_starts[at], arrays.attribute_lengths[at]))
+        let document = attributes.document;
+        (attributes.next..attributes.end).any(|at| {
+            document.names.can_hide[document.arrays.attribute_names[at as usize] as usize]
+        })
     }
 
     /// Whether the element has this attribute, whatever its value.

@@ -11,6 +11,7 @@ mod hidden;
 mod iter;
 mod mask;
 mod matching;
+mod names;
 mod node;
 mod selector;
 mod steps;

@@ -45,7 +45,7 @@ impl Selector {
     /// For each name-table entry whether an element of that name can match; empty if the selector
     /// does not tell.
     pub(super) fn candidates(&self, document: &Document<'_>) -> Vec<bool> {
-        let mut candidates = vec![false; document.tags.len()];
+        let mut candidates = vec![false; document.names.tags.len()];
         for selector in self.0.slice() {
             let Some(name) = selector.iter().find_map(|component| match component {
                 Component::LocalName(name) => Some(name),

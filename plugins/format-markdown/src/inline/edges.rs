@@ -20,6 +20,21 @@ const CLOSING: &[char] = &[
     '】', '〕', '。', '，', '、', '：', '；', '！', '？', '،', '؛', '؟',
 ];
 
+/// Brackets of those that belong together.
+const PAIRS: &[(char, char)] = &[
+    ('«', '»'),
+    ('„', '”'),
+    ('“', '”'),
+    ('‘', '’'),
+    ('「', '」'),
+    ('『', '』'),
+    ('（', '）'),
+    ('《', '》'),
+    ('〈', '〉'),
+    ('【', '】'),
+    ('〔', '〕'),
+];
+
 impl<'a> Writer<'a> {
     /// Writes the start of a text that belongs before the pending marks; returns its number of
     /// bytes.
@@ -101,7 +116,16 @@ impl<'a> Writer<'a> {
             return String::new();
         }
         let content = self.lines.out.get(start..).unwrap_or_default();
-        let end = start + content.trim_end_matches(CLOSING).len();
+        let mut end = start + content.trim_end_matches(CLOSING).len();
+        // A bracket stays with the one that it closes.
+        let brackets = content[end - start..].char_indices().filter(|&(at, c)| {
+            PAIRS
+                .iter()
+                .any(|&(open, close)| c == close && content[..end - start + at].contains(open))
+        });
+        if let Some((at, c)) = brackets.last() {
+            end += at + c.len_utf8();
+        }
         let punctuation = self.lines.out.split_off(end);
         let is_moved =
             end > start && can_close(self.last_char(open.mark), punctuation.chars().next());

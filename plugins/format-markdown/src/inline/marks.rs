@@ -3,9 +3,14 @@
 use super::{Mode, Writer};
 use crate::flanking::can_open;
 use crate::url;
+use trawl_sdk::scan::ByteSet;
 
 /// Maximum nesting of marks and links; deeper ones are dropped.
 const NESTING_MAX: usize = 16;
+
+/// A text that may be its own link has one of these bytes, and none of those.
+const AUTOLINK: ByteSet = ByteSet::of(b":@");
+const NO_AUTOLINK: ByteSet = ByteSet::of(b"|\\ ");
 
 /// An element around inline text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -253,8 +258,11 @@ impl<'a> Writer<'a> {
 
     fn close_link(&mut self, at: usize, href: &str, title: &str) {
         let text = &self.lines.out[at + 1..];
-        if title.is_empty() && text.contains([':', '@']) && !text.contains(['|', '\\', ' ']) {
-            let destination = url::absolute(self.document, href);
+        if title.is_empty()
+            && AUTOLINK.find(text.as_bytes(), 0).is_some()
+            && NO_AUTOLINK.find(text.as_bytes(), 0).is_none()
+        {
+            let destination = self.base.absolute(href);
             if url::is_autolink(text, &destination) {
                 let text = text.to_owned();
                 self.lines.out.truncate(at);

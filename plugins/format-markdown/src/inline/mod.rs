@@ -10,7 +10,7 @@ mod spans;
 
 use trawl_sdk::Document;
 
-use crate::escape::{self, CLASSES, Class, Place};
+use crate::escape::{self, Place};
 use crate::lines::{Gap, Lines};
 use crate::url;
 use marks::{EnclosingMark, Open};
@@ -40,7 +40,7 @@ struct Pending {
 pub(crate) struct Writer<'a> {
     pub(crate) lines: Lines,
     pub(crate) mode: Mode,
-    document: &'a Document<'a>,
+    base: url::Base<'a>,
     /// Start of the current block's content; `None` between blocks.
     leaf: Option<usize>,
     pending: Pending,
@@ -57,6 +57,8 @@ pub(crate) struct Writer<'a> {
     code: String,
     /// End of the last code span.
     code_end: usize,
+    /// Whether the code element has just begun, directly after another one.
+    code_may_join: bool,
     /// Depth of links that separate their blocks by line breaks.
     pub(crate) n_joined: usize,
     /// Depth of elements that preserve line breaks.
@@ -68,7 +70,7 @@ impl<'a> Writer<'a> {
         Self {
             lines,
             mode: Mode::Flow,
-            document,
+            base: url::Base::of(document),
             leaf: None,
             pending: Pending::default(),
             enclosing: Vec::new(),
@@ -81,6 +83,7 @@ impl<'a> Writer<'a> {
             code_depth: 0,
             code: String::new(),
             code_end: 0,
+            code_may_join: false,
             n_joined: 0,
             preserved_breaks: 0,
         }
@@ -109,6 +112,7 @@ impl<'a> Writer<'a> {
     /// Writes text of the page, collapsing white space like a browser.
     pub(crate) fn text(&mut self, text: &str) {
         if self.code_depth > 0 {
+            self.part_code(text);
             self.code.push_str(text);
         } else if self.preserved_breaks > 0 && text.contains('\n') {
             for (i, line) in text.split('\n').enumerate() {
@@ -133,16 +137,21 @@ impl<'a> Writer<'a> {
         if start > 0 {
             self.space();
         }
-        let start = start + self.write_before_marks(&text[start..]);
-        let Some(first) = text[start..].chars().next() else {
-            return;
-        };
-        if text[start..].starts_with(|c: char| c.is_ascii_whitespace()) {
-            self.folded(&text[start..]);
-            return;
+        if bytes[start].is_ascii_alphanumeric() {
+            self.begin_content(char::from(bytes[start]));
+            self.escaped(&text[start..]);
+        } else {
+            let start = start + self.write_before_marks(&text[start..]);
+            let Some(first) = text[start..].chars().next() else {
+                return;
+            };
+            if text[start..].starts_with(|c: char| c.is_ascii_whitespace()) {
+                self.folded(&text[start..]);
+                return;
+            }
+            self.begin_content(first);
+            self.escaped(&text[start..]);
         }
-        self.begin_content(first);
-        self.escaped(&text[start..]);
         if bytes.last().is_some_and(|&byte| escape::is_space(byte)) {
             self.space();
         }
@@ -155,30 +164,58 @@ impl<'a> Writer<'a> {
 
     /// Writes text that starts with content; trailing white space is left to the caller.
     fn escaped(&mut self, text: &str) {
+        let text = text.trim_end_matches(|c: char| c.is_ascii() && escape::is_space(c as u8));
         let bytes = text.as_bytes();
+        let in_cell = matches!(self.mode, Mode::Cell(_));
+        let inner = escape::special(in_cell, self.in_link);
+        self.lines.out.reserve(text.len() + text.len() / 16);
         let (mut copied, mut at) = (0, 0);
+        // Where the search for the end of a URL goes on.
+        let mut url_seen = 0;
+        if bytes.first() == Some(&b'(') {
+            self.special(text, 0);
+        }
         while at < bytes.len() {
-            match CLASSES[bytes[at] as usize] {
-                Class::Plain => at += 1,
-                Class::Space => {
-                    self.lines.out.push_str(&text[copied..at]);
-                    let run = bytes[at..].iter().take_while(|&&b| escape::is_space(b));
-                    at += run.count();
-                    copied = at;
-                    if at < bytes.len() {
-                        self.lines.out.push(' ');
-                    }
-                    self.in_url = false;
+            let written = self.lines.out.len() + at - copied;
+            let is_start = written < self.lines.line_start + escape::START_BYTES;
+            let set = if is_start { &escape::SPECIAL } else { inner };
+            at = set.find_or_blanks(bytes, at);
+            if at == bytes.len() {
+                break;
+            }
+            self.lines.out.push_str(&text[copied..at]);
+            copied = at;
+            if escape::is_space(bytes[at]) {
+                if at == 0 || bytes[at - 1] != b' ' {
+                    self.lines.out.push(' ');
                 }
-                Class::Special => {
-                    self.lines.out.push_str(&text[copied..at]);
-                    copied = at;
-                    self.special(text, at);
-                    at += 1;
+                let run = bytes[at..].iter().take_while(|&&b| escape::is_space(b));
+                at += run.count();
+                copied = at;
+                self.in_url = false;
+                continue;
+            }
+            if self.in_url {
+                self.in_url = !bytes[url_seen..at].contains(&b' ');
+                url_seen = at;
+            }
+            if at > 0 || bytes[0] != b'(' {
+                let was_in_url = self.in_url;
+                self.special(text, at);
+                if !was_in_url {
+                    url_seen = at;
                 }
+            }
+            at += 1;
+            if bytes[at - 1] == b']' && bytes.get(at) == Some(&b'(') {
+                self.lines.out.push_str(&text[copied..at]);
+                copied = at;
+                self.special(text, at);
+                at += 1;
             }
         }
         self.lines.out.push_str(&text[copied..]);
+        self.in_url &= !bytes[url_seen.min(bytes.len())..].contains(&b' ');
     }
 
     fn special(&mut self, text: &str, at: usize) {
@@ -270,7 +307,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes an image.
+    /// Writes an image; one without a URL is written with an empty one.
     pub(crate) fn image(&mut self, alt: &str, src: &str, title: &str) {
         self.begin_content('!');
         self.lines.out.push_str("![");
@@ -278,11 +315,27 @@ impl<'a> Writer<'a> {
         self.escaped(alt.trim_ascii());
         self.in_link = was_in_link;
         self.in_url = false;
-        self.destination(src, title);
+        if src.is_empty() {
+            self.lines.out.push_str("]()");
+        } else {
+            self.destination(src, title);
+        }
     }
 
     fn destination(&mut self, href: &str, title: &str) {
-        let destination = url::absolute(self.document, href);
+        if let Some((start, rest)) = self.base.plain(href) {
+            self.lines.out.push_str("](");
+            self.lines.out.push_str(start);
+            self.lines.out.push_str(rest);
+            url::write_title(
+                &mut self.lines.out,
+                title,
+                matches!(self.mode, Mode::Cell(_)),
+            );
+            self.lines.out.push(')');
+            return;
+        }
+        let destination = self.base.absolute(href);
         let in_cell = matches!(self.mode, Mode::Cell(_));
         self.lines.out.push_str("](");
         url::write(&mut self.lines.out, &destination, in_cell);

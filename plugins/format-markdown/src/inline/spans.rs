@@ -1,11 +1,32 @@
 //! Code spans.
 
+use trawl_sdk::scan::ByteSet;
+
 use super::{Mode, Writer};
+
+/// Bytes for which code is examined: backticks, white space other than blanks, bars in cells.
+const PLAIN_END: ByteSet = ByteSet::of(b"`|\t\n\x0c\r");
 
 impl Writer<'_> {
     /// Starts inline code.
     pub(crate) fn enter_code(&mut self) {
+        self.code_may_join = self.code_depth == 0 && !self.code.is_empty();
         self.code_depth += 1;
+    }
+
+    /// Separates the code that begins with `text` from the code element before it, unless the two
+    /// read as one expression.
+    pub(super) fn part_code(&mut self, text: &str) {
+        let (true, Some(first)) = (self.code_may_join, text.chars().next()) else {
+            return;
+        };
+        self.code_may_join = false;
+        let is_joined = |c: char| c.is_ascii_punctuation() && !matches!(c, '#' | '$' | '%');
+        let last = self.code.chars().next_back();
+        if !is_joined(first) && !last.is_some_and(is_joined) {
+            self.flush_code();
+            self.pending.space = true;
+        }
     }
 
     /// Ends inline code. It is written with the next content, so that adjacent code is merged.
@@ -37,6 +58,16 @@ impl Writer<'_> {
         self.content_begins('`');
         if self.code_end == self.lines.out.len() && self.lines.out.ends_with('`') {
             self.lines.out.push(' ');
+        }
+        if PLAIN_END.find_or_blanks(code.as_bytes(), 0) == code.len()
+            && !code.starts_with(' ')
+            && !code.ends_with(' ')
+        {
+            for part in ["`", code, "`"] {
+                self.lines.out.push_str(part);
+            }
+            self.code_end = self.lines.out.len();
+            return;
         }
         let ticks = longest_run(code, b'`') + 1;
         let fence = |out: &mut String| out.extend(std::iter::repeat_n('`', ticks));

@@ -9,8 +9,8 @@ use crate::url::is_followable;
 use crate::visible::is_left_out;
 
 /// Maximum number of texts in a link over several lines, and their size in bytes.
-const JOINED_TEXTS_MAX: usize = 3;
-const JOINED_BYTES_MAX: usize = 200;
+const JOINED_TEXTS_MAX: usize = 5;
+const JOINED_BYTES_MAX: usize = 300;
 /// Maximum number of nodes of a link that is examined for its parts.
 const CARD_NODES_MAX: usize = 500;
 
@@ -46,6 +46,7 @@ impl<'a> Renderer<'a> {
             return Some(After::Nothing);
         }
         let mark = Mark::Link(href, link.attr("title").unwrap_or_default());
+        self.link = Some(link);
         let shape = if self.writer.is_one_line() {
             Shape::Plain
         } else {
@@ -191,6 +192,16 @@ fn is_structure(tag: Tag) -> bool {
         tag,
         Tag::Ul | Tag::Ol | Tag::Menu | Tag::Dl | Tag::Table | Tag::Pre | Tag::Blockquote | Tag::Hr
     )
+}
+
+/// Whether a link has no text, only images perhaps.
+pub(super) fn is_bare(link: Element<'_>) -> bool {
+    const NODES_MAX: usize = 20;
+    let mut inside = link.descendants().take(NODES_MAX);
+    inside.all(|node| {
+        node.as_text()
+            .is_none_or(|text| text.trim_ascii().is_empty())
+    })
 }
 
 /// Whether a link is only a permalink to its own heading.

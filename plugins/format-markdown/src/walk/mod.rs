@@ -1,16 +1,18 @@
 //! Walks over the page and maps each element to Markdown.
 
 mod blocks;
-mod code;
 mod definitions;
+mod inline_code;
 mod links;
 mod tables;
 
-use trawl_sdk::{Document, Element, Kind, Namespace, Node, Step, Tag};
+use trawl_sdk::{Document, Element, Kind, Namespace, Step, Tag};
 
+use crate::code;
 use crate::inline::{Mark, Mode, Writer};
 use crate::lines::{Gap, Lines};
 use crate::lists::{List, is_list};
+use crate::math::{self, Formula};
 use crate::media;
 use crate::options::Options;
 use crate::table::Grid;
@@ -56,6 +58,8 @@ struct Renderer<'a> {
     card: Option<Card<'a>>,
     /// Whether marks inside the current inline code are written.
     marks_in_code: bool,
+    /// The last link that has begun.
+    link: Option<Element<'a>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +80,7 @@ pub(crate) fn render(document: &Document<'_>, options: Options, show_noscript: b
         table: None,
         card: None,
         marks_in_code: false,
+        link: None,
     };
     let mut ends: Vec<After> = Vec::new();
     let mut walk = document.root().walk();
@@ -117,15 +122,30 @@ impl<'a> Renderer<'a> {
     fn text(&mut self, text: &str) {
         let is_between_cells = self.table.as_ref().is_some_and(|grid| grid.in_row)
             && !matches!(self.writer.mode, Mode::Cell(_));
-        if !is_between_cells {
-            self.writer.text(text);
+        if is_between_cells {
+            return;
         }
+        if self.writer.is_in_code() || math::DELIMITERS.find(text.as_bytes(), 0).is_none() {
+            self.writer.text(text);
+        } else {
+            self.text_with_formulas(text);
+        }
+    }
+
+    /// Writes text that may contain formulas in the delimiters of MathJax.
+    fn text_with_formulas(&mut self, mut text: &str) {
+        while let Some(found) = math::first_in(text) {
+            self.writer.text(found.before);
+            self.formula(&found.formula);
+            text = found.after;
+        }
+        self.writer.text(text);
     }
 
     /// Starts an element. `None` skips its content.
     fn enter(&mut self, element: Element<'a>) -> Option<After> {
         let tag = element.tag();
-        if is_left_out(element, self.options.hidden) {
+        if is_left_out(element, self.options.hidden) || math::is_rendering(element) {
             return None;
         }
         if tag == Tag::Other {
@@ -137,8 +157,19 @@ impl<'a> Renderer<'a> {
                 has_elements.then_some(After::Nothing)
             }
             Tag::Rp => Some(After::Nothing),
+            Tag::Script => {
+                if let Some(formula) = math::of_script(element) {
+                    self.formula(&formula);
+                }
+                None
+            }
             tag if tag.is_never_shown() || is_control(tag) => None,
+            Tag::Table if code::is_in_rows(element) => {
+                self.code_block(element);
+                None
+            }
             Tag::Table => Some(self.enter_table(element)),
+            Tag::Td if code::is_line_number(element) => None,
             Tag::Tr | Tag::Td | Tag::Th => Some(self.enter_table_part(element)),
             tag if is_list(tag) => Some(self.enter_list(element)),
             Tag::Li => Some(self.enter_item(element)),
@@ -160,7 +191,9 @@ impl<'a> Renderer<'a> {
     fn enter_other(&mut self, element: Element<'a>) -> Option<After> {
         match (element.namespace(), element.name()) {
             (Namespace::MathMl, "math") => {
-                self.formula(element);
+                if let Some(formula) = math::of_mathml(element) {
+                    self.formula(&formula);
+                }
                 None
             }
             (Namespace::Html, _) => Some(self.plain(element)),
@@ -227,6 +260,9 @@ impl<'a> Renderer<'a> {
     }
 
     fn plain(&mut self, element: Element<'a>) -> After {
+        if !element.has_attr("style") {
+            return After::Nothing;
+        }
         if element.is_styled_as_block() {
             return self.enter_block(element);
         }
@@ -250,13 +286,23 @@ impl<'a> Renderer<'a> {
     }
 
     fn image(&mut self, image: Element<'a>) {
+        if let Some(formula) = math::of_image(image) {
+            self.formula(&formula);
+            return;
+        }
         if !self.options.images || media::is_pixel(image) {
             return;
         }
+        let alt = image.attr("alt").unwrap_or_default();
         if let Some(src) = media::source(image) {
-            let alt = image.attr("alt").unwrap_or_default();
             self.writer
                 .image(alt, src, image.attr("title").unwrap_or_default());
+        } else if self.writer.is_in_link()
+            && !alt.trim_ascii().is_empty()
+            && self.link.is_some_and(links::is_bare)
+        {
+            // A place-holder: the link is readable nevertheless.
+            self.writer.image(alt, "", "");
         }
     }
 
@@ -278,27 +324,21 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// A formula in GFM syntax: its source as code between dollar signs.
-    fn formula(&mut self, math: Element<'a>) {
-        let is_source = |element: &Element<'a>| {
-            element.name() == "annotation"
-                && element
-                    .attr("encoding")
-                    .is_some_and(|encoding| encoding.ends_with("tex"))
-        };
-        let source = math
-            .descendants()
-            .filter_map(Node::as_element)
-            .find(is_source);
-        match source {
-            Some(source) => {
-                let tex = source.text();
-                self.writer.raw("$");
-                self.writer.code_span(&tex);
-                self.writer.raw("$");
-            }
-            None => self.writer.text(&math.text()),
+    /// A formula in GFM syntax: TeX between dollar signs.
+    fn formula(&mut self, formula: &Formula<'_>) {
+        let dollars = if formula.is_display { "$$" } else { "$" };
+        let mut words = formula.tex.split_ascii_whitespace();
+        let Some(first) = words.next() else { return };
+        let mut written = [dollars, first].concat();
+        for word in words {
+            written.push(' ');
+            written.push_str(word);
         }
+        written.push_str(dollars);
+        if matches!(self.writer.mode, Mode::Cell(_)) {
+            written = written.replace('|', "\\|");
+        }
+        self.writer.raw(&written);
     }
 
     /// Ends an element.

@@ -35,8 +35,8 @@ pub enum HiddenBy {
     OffScreen,
     /// Text in the colour of its background.
     SameColour,
-    /// `aria-hidden=true` on text that is decorative, duplicated or collapsed; not on the panels
-    /// and slides of a widget.
+    /// `aria-hidden=true` on a closed overlay or menu, a place-holder, the copy of a slide, the name
+    /// of an icon, or text for screen readers. On anything else it does not hide text from readers.
     AriaHidden,
 }
 
@@ -67,6 +67,10 @@ impl<'a> Element<'a> {
     /// streamed content that a script moves into place, a closed `<details>`, and the panels of
     /// tabs and accordions, which are one click away.
     pub fn hidden_by(self) -> Option<HiddenBy> {
+        let is_dialog = self.tag() == Tag::Dialog;
+        if !is_dialog && !self.may_be_hidden() {
+            return None;
+        }
         let (mut style, mut hidden, mut is_aria, mut is_open) = (None, false, false, false);
         for (name, value) in self.attrs() {
             match name {
@@ -77,7 +81,7 @@ impl<'a> Element<'a> {
                 _ => {}
             }
         }
-        let is_closed = !is_open && self.tag() == Tag::Dialog;
+        let is_closed = is_dialog && !is_open;
         if style.is_none() && !hidden && !is_aria && !is_closed {
             return None;
         }
@@ -91,7 +95,7 @@ impl<'a> Element<'a> {
         } else {
             style
                 .hidden_by(self)
-                .or((is_aria && widgets::is_decoration(self)).then_some(HiddenBy::AriaHidden))
+                .or((is_aria && widgets::is_closed(self)).then_some(HiddenBy::AriaHidden))
         };
         by.filter(|&by| by == HiddenBy::ClosedDialog || !widgets::is_temporary(self, by))
     }
@@ -102,9 +106,10 @@ impl<'a> Element<'a> {
         const FONTS: &[&str] = &["material-icons", "material-symbols"];
         let is_inline = matches!(self.tag(), Tag::I | Tag::Span | Tag::Other);
         is_inline
-            && self
-                .attr("class")
-                .is_some_and(|class| FONTS.iter().any(|font| class.contains(font)))
+            && self.attr("class").is_some_and(|class| {
+                // Most classes are shorter.
+                class.len() >= FONTS[0].len() && FONTS.iter().any(|font| class.contains(font))
+            })
     }
 
     /// Whether a reader does not see the element: it is never rendered (a script, for example) or

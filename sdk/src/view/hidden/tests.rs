@@ -157,16 +157,25 @@ fn backgrounds_of_ancestors_count_up_to_one_with_a_class() {
 }
 
 #[test]
-fn aria_hidden_hides_text_but_neither_images_nor_slides() {
-    check("<x-x aria-hidden=true>a", "aria_hidden");
-    check("<x-x aria-hidden=false>a", "");
-    check("<x-x aria-hidden=true><img src=a></x-x>", "");
-    check("<x-x aria-hidden=true>2.1.</x-x>", "");
-    check("<x-x aria-hidden=true>21</x-x>", "aria_hidden");
-    check("<x-x aria-hidden=true class='Carousel__cell'>a", "");
+fn aria_hidden_hides_what_is_closed_but_not_what_is_on_the_screen() {
+    for closed in [
+        "role=dialog id=x",
+        "class='js-Modal' id=x",
+        "id=x class='offCanvasMenu nav'",
+        "id=x class=visually-hidden",
+        "id=x class=icon-home",
+        "id=x class='swiper-slide swiper-slide-duplicate'",
+    ] {
+        check(&format!("<p aria-hidden=true {closed}>a"), "aria_hidden");
+    }
+    check("<nav aria-hidden=true id=x>a", "aria_hidden");
+    check("<x-x aria-hidden=true>$ 5", "");
+    check("<x-x aria-hidden=true class=unit>mins", "");
+    check("<x-x aria-hidden=false role=dialog>a", "");
+    check("<x-x aria-hidden=true role=dialog><img src=a></x-x>", "");
     check(
-        "<x-x aria-hidden=true class='swiper-slide swiper-slide-duplicate'>a",
-        "aria_hidden",
+        "<x-x aria-hidden=true class='Carousel__cell is-loading'>a",
+        "",
     );
 }
 

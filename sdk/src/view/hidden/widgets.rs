@@ -22,24 +22,71 @@ pub(super) fn is_temporary(element: Element<'_>, by: HiddenBy) -> bool {
         || is_wrapper(element)
 }
 
-/// Whether `aria-hidden` marks decoration. It hides content from screen readers, which is usually
-/// decorative, duplicated or collapsed, but may also be an inactive slide. Elements without text
-/// are irrelevant here, and section numbers are visible to readers.
-pub(super) fn is_decoration(element: Element<'_>) -> bool {
-    let is_slide =
-        is_named(element, &["carousel", "-slide"]) && !is_named(element, &["clone", "duplicate"]);
+/// Whether an element with `aria-hidden` is also invisible to readers. The attribute only hides it
+/// from screen readers: prices, units, arrows and opened answers that have it are on the screen. Not
+/// there are closed overlays and menus, place-holders, texts for screen readers, the copies that a
+/// carousel makes of its slides, and the names of icons.
+pub(super) fn is_closed(element: Element<'_>) -> bool {
+    const ROLES: &[&str] = &["alertdialog", "dialog", "menu", "menubar", "tooltip"];
+    const COPIES: &[&str] = &["clone", "duplicate"];
+    let is_slide = is_named(element, &["carousel", "-slide"]);
+    let names = if is_slide { COPIES } else { CLOSED };
+    let is_closed = matches!(element.tag(), Tag::Dialog | Tag::Nav)
+        || element
+            .attr("role")
+            .is_some_and(|role| ROLES.contains(&role))
+        || is_named(element, names)
+        || is_named(element, &["icon"]) && is_icon_name(element);
+    is_closed && has_text(element)
+}
+
+/// Whether the element's text reads as the name of an icon, which its font shows as a picture.
+fn is_icon_name(element: Element<'_>) -> bool {
+    let mut inside = element.descendants();
+    let first = inside
+        .next()
+        .and_then(Node::as_text)
+        .unwrap_or_default()
+        .trim_ascii();
+    let is_name = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+    !first.is_empty() && first.bytes().all(is_name) && inside.next().is_none()
+}
+
+/// Parts of the names of elements that are closed, or never shown to readers.
+const CLOSED: &[&str] = &[
+    "blind",
+    "canvas",
+    "clone",
+    "cookie",
+    "drawer",
+    "dropdown",
+    "duplicate",
+    "flyin",
+    "flyout",
+    "hidden",
+    "loader",
+    "loading",
+    "menu",
+    "modal",
+    "overlay",
+    "placeholder",
+    "popover",
+    "popup",
+    "screen-reader",
+    "screenreader",
+    "skeleton",
+    "spinner",
+    "sr-only",
+    "tooltip",
+];
+
+/// Whether the element has any text: without, it is irrelevant whether it is hidden.
+fn has_text(element: Element<'_>) -> bool {
     let mut text = element
         .descendants()
         .take(TEXT_LOOK_MAX)
         .filter_map(Node::as_text);
-    !is_slide && text.any(|text| !is_numbering(text))
-}
-
-/// Whether a text is blank or a section number: digits with at least one dot.
-fn is_numbering(text: &str) -> bool {
-    let text = text.trim_ascii();
-    let is_part = |byte: u8| byte.is_ascii_digit() || byte == b'.';
-    text.is_empty() || text.contains('.') && text.bytes().all(is_part)
+    text.any(|text| !text.trim_ascii().is_empty())
 }
 
 /// Whether the element is the panel of a tab or an accordion, judging by its role or its name.
