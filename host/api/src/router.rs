@@ -17,7 +17,7 @@ use crate::crawls::{crawl, links, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::closest::closest;
 use crate::http::error::ApiError;
-use crate::http::methods::{Endpoint, any, delete, get, post, put};
+use crate::http::methods::{Endpoint, delete, get, post, put};
 use crate::http::queries::Queries;
 use crate::http::rate::RateLimits;
 use crate::http::{auth, drain, error, observe};

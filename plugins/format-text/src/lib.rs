@@ -133,7 +133,8 @@ mod tests {
 
     #[test]
     fn hidden_text_is_shown_on_request() {
-        let html = "<p>a<p style='position:absolute;left:-9999px'>b<i aria-hidden=true class=popup>c</i>";
+        let html =
+            "<p>a<p style='position:absolute;left:-9999px'>b<i aria-hidden=true class=popup>c</i>";
         let page = testkit::page(html);
         assert_eq!(page.render_text::<Text>(json!({})), "a");
         assert_eq!(page.render_text::<Text>(json!({"hidden": true})), "a\n\nbc");

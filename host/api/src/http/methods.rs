@@ -5,7 +5,7 @@ use std::future::ready;
 use std::sync::Arc;
 
 use axum::handler::Handler;
-use axum::routing::{self, MethodRouter};
+use axum::routing::MethodRouter;
 
 use super::error::ApiError;
 use crate::Api;
@@ -84,14 +84,6 @@ pub(crate) fn put<H: Handler<T, Api>, T: 'static>(handler: H) -> Methods {
 /// A path with a handler of DELETE.
 pub(crate) fn delete<H: Handler<T, Api>, T: 'static>(handler: H) -> Methods {
     Methods::default().delete(handler)
-}
-
-/// A path with one handler of all methods.
-pub(crate) fn any<H: Handler<T, Api>, T: 'static>(handler: H) -> Methods {
-    Methods {
-        router: routing::any(handler),
-        names: Vec::new(),
-    }
 }
 
 /// The names as a list for people: `GET, POST or DELETE`.

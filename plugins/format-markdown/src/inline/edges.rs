@@ -118,12 +118,12 @@ impl<'a> Writer<'a> {
         let content = self.lines.out.get(start..).unwrap_or_default();
         let mut end = start + content.trim_end_matches(CLOSING).len();
         // A bracket stays with the one that it closes.
-        let brackets = content[end - start..].char_indices().filter(|&(at, c)| {
+        let mut brackets = content[end - start..].char_indices().filter(|&(at, c)| {
             PAIRS
                 .iter()
                 .any(|&(open, close)| c == close && content[..end - start + at].contains(open))
         });
-        if let Some((at, c)) = brackets.last() {
+        if let Some((at, c)) = brackets.next_back() {
             end += at + c.len_utf8();
         }
         let punctuation = self.lines.out.split_off(end);
