@@ -222,7 +222,7 @@ pub(crate) async fn create(
     responses(
         (status = 200, description = "The key is revoked", body = Revoked),
         (status = 404, description = "The account has no such active key", body = ref("#/components/schemas/Error"),
-            example = json!({"error": "`alice` has no key `tr_9aK2bX7q`: `trawl account key list` lists its keys"})),
+            example = json!({"error": "`alice` has no key `tr_9aK2bX7q`, or it is revoked: list its keys"})),
         (status = 409, description = "It is the key of this request", body = ref("#/components/schemas/Error"),
             example = json!({"error": "this is the key of the request: send `?current=true` to revoke it, or use another key"})),
     ),
