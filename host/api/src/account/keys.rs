@@ -30,6 +30,7 @@ const KEYS_MAX: usize = 1_000;
 
 /// Which keys to list.
 #[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct KeysQuery {
     /// `true` to include revoked keys.
@@ -75,6 +76,7 @@ pub(crate) struct WebhookSecret {
 
 /// Whether the key of the request itself may be revoked.
 #[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct CurrentQuery {
     /// `true` to revoke the key that this request is sent with.

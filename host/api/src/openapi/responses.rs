@@ -124,7 +124,7 @@ const WORK: [Shared; 3] = [
 const PIPELINE: [Shared; 1] = [shared(
     "501",
     "The plugin of this pipeline is not loaded",
-    "this server does not offer this endpoint, /openapi.json lists all",
+    "this server does not offer this endpoint",
 )];
 
 /// Errors of endpoints with path, query or header parameters.
