@@ -592,6 +592,7 @@ fn times_are_numbers_or_objects() {
     same(Route::Crawl, "crawl_timeout", &seconds);
     same(Route::Crawl, "delay", &millis);
     same(Route::Scrape, "scroll", &millis);
+    same(Route::Scrape, "wait_for", &millis);
     same(Route::Scrape, "request_timeout", &millis);
     for condition in [
         "delay",

@@ -236,6 +236,9 @@ pub(super) fn wait(form: Value) -> Result<WaitPlan, String> {
             _ => {}
         }
     }
+    // A time that is written as an object is a delay, as a number is. Decision D58.
+    let alone = duration::read(&Value::Object(keys), Unit::Millis)?;
+    plan.delay = plan.delay.or(alone.map(bounded));
     Ok(plan)
 }
 
