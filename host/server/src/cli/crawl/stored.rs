@@ -58,9 +58,10 @@ impl StoredOptions {
             }
             let stored = match stored {
                 _ if is_secret => "as it was".to_owned(),
-                // What holds then is the default.
+                // What holds then is the default, of which the first clause is the general one.
                 Value::Null => parameters::find(name)
-                    .map_or("unset", |row| row.default)
+                    .and_then(|row| row.default.split(';').next())
+                    .unwrap_or("unset")
                     .to_owned(),
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
