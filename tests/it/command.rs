@@ -67,7 +67,7 @@ async fn the_last_line_of_a_crawl_that_fetched_nothing_says_so() {
     let (world, site) = (world(), FakeSite::start().await);
     let (is_good, said) = crawl(&world, &site.url("/nowhere"), &[]);
     assert!(!is_good);
-    assert!(said.contains("1 pages (1 failed)"), "{said}");
+    assert!(said.contains("1 page (1 failed)"), "{said}");
     assert!(said.contains(": no page could be fetched"), "{said}");
     assert!(!said.contains("all pages were fetched"), "{said}");
 }

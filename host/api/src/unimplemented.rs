@@ -12,7 +12,7 @@ pub(crate) const POSTS: [&str; 1] = ["/search"];
     summary = "Search the web (not available)",
     description = "Web search. Not available on this server.",
     responses((status = 501, description = "Always", body = ref("#/components/schemas/Error"),
-        example = json!({"error": "this endpoint is not available on this server yet"}))),
+        example = json!({"error": "this server does not offer this endpoint"}))),
     security(("key" = []))
 )]
 pub(crate) async fn absent() -> ApiError {

@@ -51,7 +51,7 @@ pub enum BillingError {
         reason: &'static str,
     },
     /// The account has no such active key.
-    #[error("`{account}` has no key `{key}`: `trawl account key list` lists its keys")]
+    #[error("`{account}` has no key `{key}`, or it is revoked: list its keys")]
     UnknownKey {
         /// Name of the account.
         account: String,

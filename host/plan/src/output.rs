@@ -175,7 +175,13 @@ pub fn css_fields(map: Map<String, Value>, catalog: &dyn Catalog) -> Result<Valu
     let options = Value::Object(Map::from_iter([("map".to_owned(), Value::Object(map))]));
     catalog
         .check_options(PluginKind::Extractor, SELECTORS, &options)
-        .map_err(|reason| PlanError::new(FIELD, without_name("map", &reason)))?;
+        .map_err(|reason| {
+            // A path is shown as one in the caller's own object, which the plugin has in `map`.
+            match reason.strip_prefix("`/map/") {
+                Some(below) => PlanError::new(FIELD, format!("`/{below}")),
+                None => PlanError::new(FIELD, without_name("map", &reason)),
+            }
+        })?;
     Ok(options)
 }
 

@@ -24,7 +24,7 @@ use super::pipeline::Extra;
 use super::request::ScrapeRequest;
 use super::secrets::{check_passwords, hide_webhooks, mark_password, missing, without_secrets};
 use super::trials::Trials;
-use super::values::{DomainsForm, List, credits, time};
+use super::values::{DomainsForm, List, credits, filled, time};
 use super::verb::Verb;
 
 /// Most seeds of one request. Each adds its host to the scope, and may be a crawl of its own.
@@ -318,9 +318,12 @@ fn patterns(sent: Option<List<String>>) -> Vec<String> {
 
 fn webhook_plan(object: &Map<String, Value>) -> Result<WebhookPlan, PlanError> {
     let destination = object.get("destination").or(object.get("url"));
-    let destination = destination.and_then(Value::as_str).unwrap_or_default();
+    let destination = filled(destination.and_then(Value::as_str)).ok_or_else(|| {
+        let reason = "is missing or empty, send the URL that receives the events";
+        PlanError::new("webhooks.destination", reason)
+    })?;
     let destination = address::receiver(destination)
-        .map_err(|failure| PlanError::new("webhooks", format!("destination: {failure}")))?;
+        .map_err(|failure| PlanError::new("webhooks.destination", failure.to_string()))?;
     let is_on = |name: &str| object.get(name).and_then(Value::as_bool).unwrap_or(false);
     Ok(WebhookPlan {
         destination,

@@ -433,6 +433,16 @@ fn of_two_names_for_one_parameter_one_is_named() {
 }
 
 #[test]
+fn a_key_of_the_other_type_of_link_rewrite_is_named() {
+    let of = |kind: &str| {
+        let rule = json!({"type": kind, "find": "a", "pattern": "b"});
+        json!({"return_page_links": true, "link_rewrite": rule})
+    };
+    check(Route::Scrape, of("replace"), &["link_rewrite.pattern"]);
+    check(Route::Crawl, of("Regex"), &["link_rewrite.find"]);
+}
+
+#[test]
 fn unknown_keys_are_named_with_their_path_and_the_closest_right_one() {
     let check = |body: Value, name: &str, hint: &str| {
         let mut body = body;
@@ -449,6 +459,14 @@ fn unknown_keys_are_named_with_their_path_and_the_closest_right_one() {
         "webhooks.on_fnd_metadata=webhooks.on_find_metadata",
     );
     check(hook("secret"), "webhooks.secret", "");
+    let silent =
+        json!({"url": "a.com", "webhooks": {"destination": "https://a.com/", "on_fnd": true}});
+    let planned = on(Route::Crawl, Terms::PayAsYouGo, &silent).expect("a good request");
+    assert_eq!(planned.names(), ["webhooks", "webhooks.on_fnd"]);
+    assert_eq!(
+        planned.ignored.hints(),
+        ["webhooks.on_fnd=webhooks.on_find"]
+    );
     check(
         json!({"cache": {"maxAge": 0}}),
         "cache.maxAge",
@@ -574,6 +592,7 @@ fn times_are_numbers_or_objects() {
     same(Route::Crawl, "crawl_timeout", &seconds);
     same(Route::Crawl, "delay", &millis);
     same(Route::Scrape, "scroll", &millis);
+    same(Route::Scrape, "wait_for", &millis);
     same(Route::Scrape, "request_timeout", &millis);
     for condition in [
         "delay",

@@ -89,7 +89,13 @@ fn cookies(form: Option<CookiesForm>) -> Result<Vec<(String, String)>, PlanError
             for cookie in list.0 {
                 match cookie {
                     CookieForm::Line(line) => cookies.extend(credentials::cookie_line(&line)?),
-                    CookieForm::Pair { name, value } => cookies.push((name, value)),
+                    CookieForm::Pair { name, value } => {
+                        let pair = name.zip(value).ok_or_else(|| {
+                            let reason = "an item has no `name` or no `value`, send both";
+                            PlanError::new("cookies", reason)
+                        })?;
+                        cookies.push(pair);
+                    }
                 }
             }
             credentials::cookies(cookies)

@@ -121,6 +121,8 @@ pub(crate) fn collect(
     into: &mut Ignored,
 ) -> Undecided {
     let mut idle: Vec<&str> = Vec::new();
+    // Those of them that would have an effect on the route with another value.
+    let mut lacking: Vec<&str> = Vec::new();
     let mut open = Vec::new();
     for present in &said.present {
         if idle.iter().any(|object| is_within(&present.path, object)) {
@@ -128,6 +130,9 @@ pub(crate) fn collect(
         }
         let mut lacks = said.lacks.iter();
         let lacks = lacks.any(|path| *path == present.row.name || *path == present.path);
+        if lacks && present.row.routes.has(route) {
+            lacking.push(&present.path);
+        }
         let effect = if lacks || said.is_outdone(present) || !present.row.routes.has(route) {
             Effect::No
         } else {
@@ -144,7 +149,9 @@ pub(crate) fn collect(
     }
     let of_route = || parameters::all().filter(|row| row.routes.has(route));
     for unknown in &said.unknown {
-        if idle.iter().any(|object| is_within(&unknown.path, object)) {
+        // A misspelt event may be why webhooks name none, so it is listed beside them.
+        let hides = |object: &&str| is_within(&unknown.path, object) && !lacking.contains(object);
+        if idle.iter().any(hides) {
             continue;
         }
         into.add_unknown(&unknown.path, || match &unknown.nearest {

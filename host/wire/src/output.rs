@@ -26,6 +26,7 @@ pub(crate) fn output_plan(
     if verb == Verb::Screenshot && !rendering::names_only(request.return_format.as_ref()) {
         lacks.push("return_format");
     }
+    lacks.extend(request.link_rewrite.as_ref().and_then(idle_key));
     let (formats, single_format) = formats(&mut request, &screenshot, catalog)?;
     let named = NamedPlugins::take(&mut request, catalog, lacks);
     let plan = OutputPlan {
@@ -64,6 +65,18 @@ pub(crate) fn output_plan(
         Verb::Links => links_only(plan),
         Verb::Screenshot => rendering::screenshot_only(plan, screenshot),
     })
+}
+
+/// The key of `link_rewrite` that only the other type of rule has.
+fn idle_key(rule: &Map<String, serde_json::Value>) -> Option<&'static str> {
+    let written = rule.get("type")?.as_str()?;
+    if written.eq_ignore_ascii_case("replace") {
+        Some("link_rewrite.pattern")
+    } else if written.eq_ignore_ascii_case("regex") {
+        Some("link_rewrite.find")
+    } else {
+        None
+    }
 }
 
 /// The formats of `content`, and whether it is one format rather than an object of them.

@@ -238,8 +238,14 @@ fn by_parameter(refusal: PlanError) -> PlanError {
         if let Some(own) = reason.strip_prefix(&format!("`{}`: ", row.name)) {
             return PlanError::new(row.name, own);
         }
-        if reason.contains(&format!("/{}", row.name)) {
-            return PlanError::new(row.name, reason);
+        // A whole name: `/count` is not `/country`.
+        if let Some(below) = reason.strip_prefix(&format!("`/{}", row.name)) {
+            if let Some(own) = below.strip_prefix("`: ") {
+                return PlanError::new(row.name, own);
+            }
+            if below.starts_with('/') {
+                return PlanError::new(row.name, reason);
+            }
         }
     }
     refusal

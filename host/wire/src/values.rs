@@ -136,12 +136,12 @@ pub(crate) enum CookiesForm {
 pub(crate) enum CookieForm {
     /// `a=b`
     Line(String),
-    /// Name and value; other attributes are ignored.
+    /// Name and value, both required; other attributes are ignored.
     Pair {
         /// Name.
-        name: String,
+        name: Option<String>,
         /// Value.
-        value: String,
+        value: Option<String>,
     },
 }
 
@@ -274,7 +274,10 @@ impl<'de> Deserialize<'de> for SourceForm {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<SourceForm, A::Error> {
                 let mut bytes = Vec::new();
-                while let Some(byte) = items.next_element()? {
+                let not_bytes = |_: A::Error| -> A::Error {
+                    de::Error::custom("expected a list of whole numbers from 0 to 255")
+                };
+                while let Some(byte) = items.next_element::<u8>().map_err(not_bytes)? {
                     bytes.push(byte);
                 }
                 Ok(SourceForm(bytes))

@@ -30,6 +30,7 @@ const KEYS_MAX: usize = 1_000;
 
 /// Which keys to list.
 #[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct KeysQuery {
     /// `true` to include revoked keys.
@@ -75,6 +76,7 @@ pub(crate) struct WebhookSecret {
 
 /// Whether the key of the request itself may be revoked.
 #[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct CurrentQuery {
     /// `true` to revoke the key that this request is sent with.
@@ -222,7 +224,7 @@ pub(crate) async fn create(
     responses(
         (status = 200, description = "The key is revoked", body = Revoked),
         (status = 404, description = "The account has no such active key", body = ref("#/components/schemas/Error"),
-            example = json!({"error": "`alice` has no key `tr_9aK2bX7q`: `trawl account key list` lists its keys"})),
+            example = json!({"error": "`alice` has no key `tr_9aK2bX7q`, or it is revoked: list its keys"})),
         (status = 409, description = "It is the key of this request", body = ref("#/components/schemas/Error"),
             example = json!({"error": "this is the key of the request: send `?current=true` to revoke it, or use another key"})),
     ),

@@ -24,6 +24,7 @@ pub(crate) use super::statement_body::Statement;
 
 /// Period and format of a statement.
 #[derive(Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct StatementQuery {
     /// Start of the period: `2026-01-31`, or `2026-01-31T10:20:30Z`. Default: the creation of the

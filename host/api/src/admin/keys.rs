@@ -70,7 +70,7 @@ pub(super) async fn create(
     responses(
         (status = 200, description = "The key is revoked", body = Revoked),
         (status = 404, description = "There is no such account, or it has no such active key", body = ref("#/components/schemas/Error"),
-            example = json!({"error": "`alice` has no key `tr_9aK2bX7q`: `trawl account key list` lists its keys"})),
+            example = json!({"error": "`alice` has no key `tr_9aK2bX7q`, or it is revoked: list its keys"})),
     ),
     security(("admin" = []))
 )]

@@ -127,6 +127,7 @@ pub(super) async fn statement(
 
 /// Period of the usage report.
 #[derive(Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct UsageQuery {
     /// Start of the period: `2026-01-31`, or `2026-01-31T10:20:30Z`. Default: the first ledger

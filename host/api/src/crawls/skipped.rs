@@ -28,6 +28,7 @@ const SKIPPED_MAX: u32 = 100_000;
 
 /// Which URLs to return.
 #[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct SkippedQuery {
     /// Return URLs after this number, see the `X-Next-Cursor` header.

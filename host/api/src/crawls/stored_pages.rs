@@ -31,6 +31,7 @@ const PAGES_AT_ONCE: u32 = 64;
 
 /// Which entries of a crawl to return.
 #[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct PagesQuery {
     /// Return entries after this number, 0 (default) for all; see the `X-Next-Cursor` header.

@@ -146,7 +146,7 @@ impl ApiError {
             Self::MediaType => "send a JSON body with `Content-Type: application/json`".to_owned(),
             Self::SlowDown(_) => "slow down".to_owned(),
             Self::Internal => "internal error, the request was not completed".to_owned(),
-            Self::NotImplemented => "this endpoint is not available on this server yet".to_owned(),
+            Self::NotImplemented => "this server does not offer this endpoint".to_owned(),
         }
     }
 

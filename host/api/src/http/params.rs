@@ -39,8 +39,12 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let read = axum::extract::Query::<T>::from_request_parts(parts, state).await;
-        read.map(|query| Self(query.0))
-            .map_err(|error| ApiError::Invalid(error.body_text()))
+        read.map(|query| Self(query.0)).map_err(|error| {
+            let text = error.body_text();
+            // The name of the parameter comes first, as in all other errors.
+            let reason = text.strip_prefix("Failed to deserialize query string: ");
+            ApiError::Invalid(reason.unwrap_or(&text).to_owned())
+        })
     }
 }
 

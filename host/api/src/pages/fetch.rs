@@ -62,7 +62,7 @@ const RETURN_FORMAT: &str = "return_format";
                 ("X-Page-Url" = String, description = "URL of the page after redirects"),
                 ("X-Cost" = f64, description = "0: a page that failed costs nothing"),
             ),
-            example = json!({"error": "the site answered 404 Not Found"})),
+            example = json!({"error": "the site answered 404 Not Found", "cause": "http_status"})),
     ),
     security(("key" = []))
 )]

@@ -95,7 +95,7 @@ impl ContentForm {
         let (media_type, body) = match entry["error"].as_str() {
             Some(error) => {
                 parts.status = StatusCode::BAD_GATEWAY;
-                let body = json!({ "error": error }).to_string();
+                let body = json!({ "error": error, "cause": entry["cause"] }).to_string();
                 ("application/json".to_owned(), body)
             }
             None => {

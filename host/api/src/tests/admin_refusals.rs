@@ -182,6 +182,13 @@ async fn errors_name_what_is_invalid() {
         ("GET", "/admin/usage?to=x", "", 400, "to: write a time like"),
         (
             "GET",
+            "/admin/usage?form=2026-01-01",
+            "",
+            400,
+            "unknown field `form`",
+        ),
+        (
+            "GET",
             "/admin/accounts/nobody",
             "",
             404,

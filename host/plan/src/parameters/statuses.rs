@@ -334,7 +334,11 @@ pub(super) const ANSWERS: &[Status] = &[
         "An internal error; undelivered pages are not charged.",
         "Try again.",
     ),
-    status(501, "The endpoint is not built or not configured.", ""),
+    status(
+        501,
+        "This server does not offer the endpoint.",
+        "Use another one; `GET /openapi.json` lists them.",
+    ),
     status(
         502,
         "The page of a `/fetch` that asks for its content alone failed.",

@@ -41,12 +41,12 @@ pub(super) fn steps(list: &Value) -> Result<Vec<Step>, String> {
     let numbered = list.iter().enumerate();
     let steps = numbered
         .map(|(at, value)| step(value).map_err(|reason| format!("step {}: {reason}", at + 1)));
-    steps.filter_map(Result::transpose).collect()
+    steps.collect()
 }
 
 /// A step in any of its forms: `"WaitForNavigation"`, `{"Click": "#a"}`, `{"type": "Click",
-/// "selector": "#a"}`. `None` for one that is switched off: `{"WaitForNavigation": false}`.
-fn step(value: &Value) -> Result<Option<Step>, String> {
+/// "selector": "#a"}`.
+fn step(value: &Value) -> Result<Step, String> {
     match value {
         Value::String(name) => named_step(name, &Value::Bool(true)),
         Value::Object(fields) => match fields.get("type").and_then(Value::as_str) {
@@ -60,7 +60,7 @@ fn step(value: &Value) -> Result<Option<Step>, String> {
     }
 }
 
-fn named_step(name: &str, body: &Value) -> Result<Option<Step>, String> {
+fn named_step(name: &str, body: &Value) -> Result<Step, String> {
     let folded = name.to_lowercase().replace('_', "");
     let selector = || text(body, &["selector"]);
     let step = match folded.as_str() {
@@ -97,7 +97,8 @@ fn named_step(name: &str, body: &Value) -> Result<Option<Step>, String> {
             timeout: timeout(body)?,
         },
         "waitfornavigation" => match body {
-            Value::Bool(false) => return Ok(None),
+            // It waits for nothing, and counts in the numbers that errors of later steps have.
+            Value::Bool(false) => Step::Wait(Duration::ZERO),
             Value::Bool(true) | Value::Null | Value::Object(_) => {
                 Step::WaitForNavigation(timeout(body)?)
             }
@@ -119,7 +120,7 @@ fn named_step(name: &str, body: &Value) -> Result<Option<Step>, String> {
         }),
         _ => return Err(unknown_step(name)),
     };
-    Ok(Some(step))
+    Ok(step)
 }
 
 fn unknown_step(name: &str) -> String {
@@ -235,6 +236,9 @@ pub(super) fn wait(form: Value) -> Result<WaitPlan, String> {
             _ => {}
         }
     }
+    // A time that is written as an object is a delay, as a number is. Decision D58.
+    let alone = duration::read(&Value::Object(keys), Unit::Millis)?;
+    plan.delay = plan.delay.or(alone.map(bounded));
     Ok(plan)
 }
 

@@ -112,6 +112,10 @@ impl OutputArgs {
             return Ok(super::print_bytes(&entry)?);
         }
         if let Some(error) = &outcome.error {
+            // A file without a URL is not named, and no site answered.
+            if outcome.url.starts_with("about:") {
+                bail!("{error}");
+            }
             bail!("{}: {error} (status {})", outcome.url, outcome.status);
         }
         let text = match &outcome.content {

@@ -110,6 +110,9 @@ const WAIT_FOR: Object = Object {
             Needs::OWN_BROWSER,
             "Until the page has navigated to another document.",
         ),
+        time::DELAY_SECS,
+        time::DELAY_NANOS,
+        time::DELAY_TIMEOUT,
     ],
 };
 

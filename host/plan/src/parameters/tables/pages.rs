@@ -26,8 +26,12 @@ const CREDITS: Range = Range {
 const COOKIE: Object = Object {
     name: "Cookie",
     rows: &[
-        Parameter::key("name", Shape::Text("name"), NOTHING, "Name.").example("\"sid\""),
-        Parameter::key("value", Shape::Text("value"), NOTHING, "Value.").example("\"1\""),
+        Parameter::key("name", Shape::Text("name"), NOTHING, "Name.")
+            .default("required")
+            .example("\"sid\""),
+        Parameter::key("value", Shape::Text("value"), NOTHING, "Value.")
+            .default("required")
+            .example("\"1\""),
     ],
 };
 
@@ -69,9 +73,10 @@ const ROUTER: Object = Object {
         .example("\"fallback\""),
         Parameter::key(
             "provider",
-            Shape::Text("name of a provider"),
+            Shape::Text("name of a provider or of its vendor"),
             NOTHING,
-            "The preferred provider; another one may serve the page.",
+            "The preferred provider, as `provider_2` or `scrapingbee`; another one may serve the \
+             page. `GET /providers` lists them.",
         )
         .example("\"provider_1\""),
         Parameter::key(

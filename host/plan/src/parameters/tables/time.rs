@@ -24,6 +24,31 @@ const SECS: Parameter =
 const NANOS: Parameter =
     part("nanos", "nanoseconds", "Nanoseconds.").mistaken(&["nanoseconds", "ns"]);
 
+/// `secs`, `nanos` and `timeout` beside other keys, where a time alone is a delay.
+pub(super) const DELAY_SECS: Parameter = Parameter::key(
+    "secs",
+    Shape::Count(number("seconds")),
+    Needs::NOTHING,
+    "For this time, as `delay`: whole seconds.",
+)
+.mistaken(&["seconds", "sec", "s"])
+.example("1");
+pub(super) const DELAY_NANOS: Parameter = Parameter::key(
+    "nanos",
+    Shape::Count(number("nanoseconds")),
+    Needs::NOTHING,
+    "For this time, as `delay`: nanoseconds.",
+)
+.mistaken(&["nanoseconds", "ns"])
+.example("1");
+pub(super) const DELAY_TIMEOUT: Parameter = Parameter::key(
+    "timeout",
+    Shape::Either(&[Shape::Count(number("ms")), Shape::Object(&PARTS)]),
+    Needs::NOTHING,
+    "For this time, as `delay`.",
+)
+.example("{\"secs\": 1, \"nanos\": 0}");
+
 const PARTS: Object = Object {
     name: "Parts",
     rows: &[SECS, NANOS],

@@ -98,8 +98,13 @@ impl Progress {
             eprintln!("{line}");
         }
         eprintln!(
-            "{} pages ({} failed), {}, {} at the configured prices, {seconds:.1} s, {:.1} pages/s: {}",
+            "{} {} ({} failed), {}, {} at the configured prices, {seconds:.1} s, {:.1} pages/s: {}",
             progress.n_pages,
+            if progress.n_pages == 1 {
+                "page"
+            } else {
+                "pages"
+            },
             progress.n_failed,
             bytes_text(progress.n_bytes),
             progress.spent,

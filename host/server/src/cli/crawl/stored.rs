@@ -58,7 +58,11 @@ impl StoredOptions {
             }
             let stored = match stored {
                 _ if is_secret => "as it was".to_owned(),
-                Value::Null => "unset".to_owned(),
+                // What holds then is the default, of which the first clause is the general one.
+                Value::Null => parameters::find(name)
+                    .and_then(|row| row.default.split(';').next())
+                    .unwrap_or("unset")
+                    .to_owned(),
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
@@ -92,14 +96,14 @@ mod tests {
         let lines = lines(&[&other[..], &["--set", "tld"]].concat(), false);
         assert_eq!(lines.len(), 4, "{lines:?}");
         for (line, begin, end) in [
-            (&lines[0], "`--depth` has no effect", "depth is unset"),
+            (&lines[0], "`--depth` has no effect", "depth is 25"),
             (&lines[1], "`--limit` has no effect", "limit is 40"),
             (
                 &lines[2],
                 "`--format` has no effect",
                 "return_format is markdown",
             ),
-            (&lines[3], "`--set tld` has no effect", "tld is unset"),
+            (&lines[3], "`--set tld` has no effect", "tld is false"),
         ] {
             assert!(line.starts_with(begin) && line.ends_with(end), "{line}");
         }

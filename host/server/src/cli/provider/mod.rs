@@ -22,7 +22,8 @@ use super::engine_args::EngineArgs;
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(super) enum ProviderCommand {
-    /// List the providers that `plugins.toml` loads, with their credentials and prices
+    /// List the providers that `plugins.toml` loads, with their credentials; `--json` adds
+    /// abilities and prices
     List {
         /// Print JSON
         #[arg(long)]
