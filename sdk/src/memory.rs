@@ -2,9 +2,9 @@
 //!
 //! The instructions `memory.copy` and `memory.fill` are calls into the host, which cost more than
 //! copying a word of text. Components are therefore compiled without them, and the compiler calls
-//! these functions, which use them for long ranges only. Short ranges are loaded into registers as a
-//! whole and then stored, so that they may overlap. There are no loops: each iteration of one would
-//! check the time limit.
+//! these functions, which use them for long ranges only. Short ranges are loaded into registers as
+//! a whole and then stored, so that they may overlap. There are no loops: each iteration of one
+//! would check the time limit.
 
 #![expect(
     unsafe_code,
@@ -74,8 +74,8 @@ unsafe extern "C" fn bcmp(a: *const u8, b: *const u8, n: usize) -> i32 {
 
 #[inline(always)]
 unsafe fn copy(to: *mut u8, from: *const u8, n: usize) {
-    // SAFETY: every access lies within the first `n` bytes of its range; each branch loads all bytes
-    // before it stores any.
+    // SAFETY: every access lies within the first `n` bytes of its range; each branch loads all
+    // bytes before it stores any.
     unsafe {
         match n {
             0 => {}

@@ -25,8 +25,8 @@ impl ByteSet {
     /// The set of these bytes.
     ///
     /// # Panics
-    /// If the set is too irregular: if its bytes, in a table of sixteen columns, have more than eight
-    /// different rows. A set of ASCII bytes never is.
+    /// If the set is too irregular: if its bytes, in a table of sixteen columns, have more than
+    /// eight different rows. A set of ASCII bytes never is.
     pub const fn of(bytes: &[u8]) -> Self {
         let mut has = [false; 256];
         let mut at = 0;
@@ -106,8 +106,8 @@ impl ByteSet {
         at
     }
 
-    /// Position of the first byte at or after `from` that is in the set or the second of two blanks;
-    /// the length of `bytes` if there is none.
+    /// Position of the first byte at or after `from` that is in the set or the second of two
+    /// blanks; the length of `bytes` if there is none.
     #[inline]
     pub fn find_or_blanks(&self, bytes: &[u8], from: usize) -> usize {
         let mut at = from;

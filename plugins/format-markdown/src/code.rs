@@ -101,8 +101,8 @@ fn is_left_out(element: Element<'_>, with_hidden: bool) -> bool {
         || visible::is_left_out(element, with_hidden)
 }
 
-/// Whether an element holds only the numbers of lines of code: in a gutter beside the code, or before
-/// each line.
+/// Whether an element holds only the numbers of lines of code: in a gutter beside the code, or
+/// before each line.
 pub(crate) fn is_line_number(element: Element<'_>) -> bool {
     const NODES_MAX: usize = 20_000;
     let is_named = element.classes().any(is_of_numbers)

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use trawl_sdk::Document;
 use trawl_sdk::scan::ByteSet;
 
-/// Bytes for which a URL is examined before it is written: those that Markdown or a URL parser treats
-/// in a special way.
+/// Bytes for which a URL is examined before it is written: those that Markdown or a URL parser
+/// treats in a special way.
 const WILD: ByteSet = {
     let mut has = IS_WATCHED;
     let mut others: &[u8] = b"():";
@@ -41,8 +41,8 @@ pub(crate) struct Base<'a> {
     folder: &'a str,
     /// Whether it is written as it is.
     is_tame: bool,
-    /// Length of the scheme with its colon, and of the part before the path; `None` if the scheme is
-    /// not `http` or `https`.
+    /// Length of the scheme with its colon, and of the part before the path; `None` if the scheme
+    /// is not `http` or `https`.
     lengths: Option<(usize, usize)>,
 }
 
@@ -87,8 +87,8 @@ impl<'a> Base<'a> {
         }
     }
 
-    /// The two halves of the absolute URL of a relative reference that needs no change but the folders
-    /// at its start, and is written as it is; `None` for any other.
+    /// The two halves of the absolute URL of a relative reference that needs no change but the
+    /// folders at its start, and is written as it is; `None` for any other.
     pub(crate) fn plain<'h>(&self, href: &'h str) -> Option<(&'a str, &'h str)> {
         let (_, root) = self.lengths.filter(|_| self.is_tame)?;
         let mut rest = href.as_bytes();

@@ -3,8 +3,8 @@
 use super::Tag;
 use super::arrays::Arrays;
 
-/// A name as a number: equal names have equal keys. Names of at most eight bytes with equal keys are
-/// equal.
+/// A name as a number: equal names have equal keys. Names of at most eight bytes with equal keys
+/// are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key(u64);
 

@@ -185,7 +185,7 @@ async fn errors_name_what_is_invalid() {
             "/admin/usage?form=2026-01-01",
             "",
             400,
-            "unknown field `form`",
+            "form: unknown field `form`",
         ),
         (
             "GET",

@@ -180,7 +180,8 @@ async fn unknown_paths_and_wrong_methods() {
     let response = server.send(request).await;
     check(&response, 405, ": use GET or POST");
     assert_eq!(response.header("allow"), "GET,HEAD,POST");
-    assert_eq!(server.get("/ai/anything").await.status, 402);
+    assert_eq!(server.post("/ai/anything", "{}").await.status, 402);
+    check(&server.get("/ai/anything").await, 405, ": use POST");
 }
 
 #[tokio::test]
@@ -188,7 +189,7 @@ async fn unimplemented_endpoints_say_so() {
     let server = TestServer::new().await;
     for path in ABSENT {
         let response = server.post(path, r#"{"url":"a.com"}"#).await;
-        check(&response, 501, "not available");
+        check(&response, 501, "does not offer");
         assert_eq!(response.header("ratelimit-limit"), "10000");
     }
     for path in ["/crawl/abc", "/crawl/abc/pages", "/crawl/abc/skipped"] {

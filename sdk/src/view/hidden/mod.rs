@@ -35,8 +35,9 @@ pub enum HiddenBy {
     OffScreen,
     /// Text in the colour of its background.
     SameColour,
-    /// `aria-hidden=true` on a closed overlay or menu, a place-holder, the copy of a slide, the name
-    /// of an icon, or text for screen readers. On anything else it does not hide text from readers.
+    /// `aria-hidden=true` on a closed overlay or menu, a place-holder, the copy of a slide, the
+    /// name of an icon, or text for screen readers. On anything else it does not hide text from
+    /// readers.
     AriaHidden,
 }
 

@@ -23,9 +23,9 @@ pub(super) fn is_temporary(element: Element<'_>, by: HiddenBy) -> bool {
 }
 
 /// Whether an element with `aria-hidden` is also invisible to readers. The attribute only hides it
-/// from screen readers: prices, units, arrows and opened answers that have it are on the screen. Not
-/// there are closed overlays and menus, place-holders, texts for screen readers, the copies that a
-/// carousel makes of its slides, and the names of icons.
+/// from screen readers: prices, units, arrows and opened answers that have it are on the screen.
+/// Not there are closed overlays and menus, place-holders, texts for screen readers, the copies
+/// that a carousel makes of its slides, and the names of icons.
 pub(super) fn is_closed(element: Element<'_>) -> bool {
     const ROLES: &[&str] = &["alertdialog", "dialog", "menu", "menubar", "tooltip"];
     const COPIES: &[&str] = &["clone", "duplicate"];

@@ -170,7 +170,8 @@ fn add(text: &mut String, place: &str, row: &Parameter) {
     }
     add_wrapped(text, &said, TEXT_INDENT, COLUMNS);
     // The keys of a time are the same everywhere.
-    let object = object_of(&row.shape).filter(|object| object.find("nanos").is_none());
+    let is_of_time = |row: &Parameter| ["secs", "nanos", "timeout"].contains(&row.name);
+    let object = object_of(&row.shape).filter(|object| !object.rows.iter().all(is_of_time));
     for key in object.into_iter().flat_map(|object| object.rows) {
         add(text, &format!("{path}."), key);
     }
