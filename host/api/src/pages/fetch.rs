@@ -15,7 +15,7 @@ use trawl_billing::Account;
 use trawl_model::Terms;
 use trawl_plan::parameters::{Header, Parameter};
 use trawl_plan::{Ignored, address};
-use trawl_wire::{Entry, Verb, header_value};
+use trawl_wire::{Entry, header_value};
 
 use super::reader::ContentForm;
 use super::scrape;

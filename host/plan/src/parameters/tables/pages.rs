@@ -26,8 +26,12 @@ const CREDITS: Range = Range {
 const COOKIE: Object = Object {
     name: "Cookie",
     rows: &[
-        Parameter::key("name", Shape::Text("name"), NOTHING, "Name.").example("\"sid\""),
-        Parameter::key("value", Shape::Text("value"), NOTHING, "Value.").example("\"1\""),
+        Parameter::key("name", Shape::Text("name"), NOTHING, "Name.")
+            .default("required")
+            .example("\"sid\""),
+        Parameter::key("value", Shape::Text("value"), NOTHING, "Value.")
+            .default("required")
+            .example("\"1\""),
     ],
 };
 
