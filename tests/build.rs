@@ -4,6 +4,7 @@
 //! - `no_browser`: there is no browser. Otherwise `TRAWL_TEST_BROWSER` is its path.
 //! - `no_mount`: this user may not mount a file system.
 //! - `no_apps`: `cargo xtask apps` has not built the JavaScript applications of `tests/apps`.
+//! - `no_clients`: `cargo xtask clients` has not installed the tools that read the OpenAPI document.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -22,10 +23,14 @@ const BROWSERS: [&str; 5] = [
 /// Where `cargo xtask apps` puts the applications, relative to this crate.
 const APPS: &str = "../target/apps";
 
+/// The note of `cargo xtask clients` that its tools are installed, relative to this crate.
+const CLIENTS: &str = "../target/clients/ready";
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     find_browser();
     find_apps();
+    find_clients();
     try_mount();
 }
 
@@ -66,6 +71,15 @@ fn find_apps() {
         println!("cargo::rustc-cfg=no_apps");
     }
     watch(apps);
+}
+
+fn find_clients() {
+    println!("cargo::rustc-check-cfg=cfg(no_clients)");
+    let ready = Path::new(CLIENTS);
+    if !ready.is_file() {
+        println!("cargo::rustc-cfg=no_clients");
+    }
+    watch(ready);
 }
 
 /// Mounts a small file system in memory for a moment.

@@ -172,7 +172,12 @@ async fn lists_of_entries_are_available_as_jsonl() {
     let mut n_checked = 0;
     for operation in api.operations() {
         let content = &operation.description["responses"]["200"]["content"];
-        if !content["application/jsonl"].is_object() {
+        let schema = &content["application/json"]["schema"];
+        let names = [&schema["items"]["$ref"], &schema["$ref"]];
+        let names = names.map(|name| name.as_str().unwrap_or_default());
+        let has_entries =
+            |name: &str| name.ends_with("/PageEntry") || name.ends_with("/CrawlAnswer");
+        if !content["application/jsonl"].is_object() || !names.into_iter().any(has_entries) {
             continue;
         }
         let body = operation

@@ -1,6 +1,7 @@
 //! The whole API as its OpenAPI document describes it: every operation works as documented, and
 //! every invalid request gets the same form of error.
 
+mod clients;
 mod documented;
 mod refusals;
 
@@ -32,8 +33,12 @@ struct Operation<'a> {
 
 impl Api {
     async fn start() -> Self {
+        Self::start_in(World::new()).await
+    }
+
+    async fn start_in(world: World) -> Self {
         let _by_another_test = trawl_telemetry::start_metrics();
-        let app = TestApp::of(World::new()).await;
+        let app = TestApp::of(world).await;
         let billing = app.app.billing();
         let money = Nanodollars(1_000_000_000_000);
         let paid = billing.top_up(&app.account, money, None).await;

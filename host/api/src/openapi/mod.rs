@@ -210,6 +210,7 @@ fn add_plugins(document: &mut Value, status: &Value) {
     ];
     for (kind, object) in by_name {
         schemas[object]["properties"] = options_by_name(plugins, kind).into();
+        schemas[object]["additionalProperties"] = json!(false);
     }
     let chunkers = of_kind(plugins, "chunker").map(|(name, plugin)| chunking(name, plugin));
     if let Some(forms) = schemas["ChunkingForm"]["oneOf"].as_array_mut() {
