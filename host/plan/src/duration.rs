@@ -54,9 +54,9 @@ pub fn number(value: &Value) -> Option<u64> {
 pub fn read(value: &Value, unit: Unit) -> Result<Option<Duration>, String> {
     match innermost(value) {
         Value::Null => Ok(None),
-        Value::Number(number) => match number.as_u64() {
-            Some(number) => Ok(Some(unit.times(number))),
-            None => Err("is not a whole number of at least 0".to_owned()),
+        Value::Number(number) => match number.as_i64().map(u64::try_from) {
+            Some(Ok(number)) => Ok(Some(unit.times(number))),
+            _ => Err("is not a whole number of at least 0".to_owned()),
         },
         Value::Object(parts) => {
             let part = |name: &str| match parts.get(name) {

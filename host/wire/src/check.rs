@@ -199,12 +199,14 @@ impl Walk<'_> {
             return Err(self.refusal("invalid type", kind, shape, json));
         }
         match shape {
-            Shape::Count(_) => match json.get().parse::<u64>() {
-                Ok(_) => Ok(()),
+            // As large as the schema of the interface says: clients hold them in 64 bits with a
+            // sign.
+            Shape::Count(_) => match json.get().parse::<i64>() {
+                Ok(0..) => Ok(()),
                 Err(_) if json.get().parse().is_ok_and(f64::is_infinite) => {
                     Err(self.wrong_type("number out of range"))
                 }
-                Err(_) => Err(self.refusal("invalid value", kind, shape, json)),
+                _ => Err(self.refusal("invalid value", kind, shape, json)),
             },
             Shape::List(item) => self.list(item, json),
             Shape::Object(object) => self.object(object, json),

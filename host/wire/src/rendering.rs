@@ -83,8 +83,8 @@ fn clip(form: &ClipForm) -> Result<Clip, PlanError> {
         ));
     }
     Ok(Clip {
-        x: form.x,
-        y: form.y,
+        x: form.x.unwrap_or(0),
+        y: form.y.unwrap_or(0),
         width: form.width,
         height: form.height,
     })

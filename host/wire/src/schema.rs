@@ -312,7 +312,15 @@ fn shape(of: &Shape) -> Value {
     match of {
         Shape::Switch => json!({"type": "boolean"}),
         Shape::Count(range) => count(*range),
-        Shape::Number(range) => json!({"type": "number", "description": range}),
+        Shape::Number(range) => {
+            let mut schema = json!({"type": "number", "description": range});
+            let bounds = range.split_once(" to ");
+            let bounds = bounds.map(|(least, most)| (least.parse::<f64>(), most.parse::<f64>()));
+            if let Some((Ok(least), Ok(most))) = bounds {
+                (schema["minimum"], schema["maximum"]) = (least.into(), most.into());
+            }
+            schema
+        }
         Shape::Text(what) => text(what),
         Shape::Name(choices) => {
             let names = choices

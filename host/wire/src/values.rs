@@ -191,11 +191,9 @@ impl From<WaitForForm> for Value {
 #[derive(Debug, Deserialize)]
 pub(crate) struct ClipForm {
     /// From the left.
-    #[serde(default)]
-    pub x: u32,
+    pub x: Option<u32>,
     /// From the top.
-    #[serde(default)]
-    pub y: u32,
+    pub y: Option<u32>,
     /// To the right of `x`.
     pub width: u32,
     /// Down from `y`.

@@ -317,3 +317,103 @@ async fn people_who_open_the_server_get_a_page_with_good_links() {
     let answer = anyone.send(Method::POST, "/", &[], "{}".to_owned()).await;
     assert_eq!(answer.unwrap().status, 405);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fetch_takes_parameters_from_headers() {
+    let (app, site) = world().await;
+    let path = format!("/fetch/{}", site.url("/page"));
+    let send = async |method: Method, path: &str, headers: &[(&str, &str)], body: &str| {
+        let sent = app.send(method, path, headers, body.to_owned()).await;
+        sent.unwrap()
+    };
+    let headers = [
+        ("x-return-format", "markdown, text"),
+        ("x-metadata", "true"),
+        ("x-request-timeout", "20"),
+        ("x-cache", "{\"max_age\": 0}"),
+        ("x-limit", "3"),
+        ("x-retrun-headers", "true"),
+        ("x-forwarded-for", "192.0.2.1"),
+    ];
+    for method in [Method::GET, Method::POST] {
+        let answer = send(method.clone(), &path, &headers, "").await;
+        let entry = &answer.json()[0];
+        assert_eq!(entry["metadata"]["title"], "A page", "{method}");
+        let markdown = entry["content"]["markdown"].as_str().unwrap();
+        assert!(markdown.starts_with("# A page"), "{entry}");
+        assert!(entry["content"]["text"].is_string(), "{entry}");
+        let mut ignored: Vec<_> = answer.header("x-ignored-parameters").split(", ").collect();
+        ignored.sort_unstable();
+        assert_eq!(ignored, ["x-limit", "x-retrun-headers"]);
+        let hints = answer.header("x-parameter-hints");
+        assert_eq!(hints, "x-retrun-headers=X-Return-Headers");
+    }
+    // The body wins, and the path has the URL.
+    let body = json!({"return_format": "text", "url": "http://elsewhere.example"}).to_string();
+    let answer = send(
+        Method::POST,
+        &path,
+        &[("x-return-format", "markdown")],
+        &body,
+    )
+    .await;
+    assert_eq!(
+        answer.header("x-ignored-parameters"),
+        "x-return-format, url"
+    );
+    let content = answer.json()[0]["content"].as_str().unwrap().to_owned();
+    assert!(!content.starts_with('#'), "{content}");
+    // Content alone has parameters as well, by POST too. Its form is its format.
+    let reader = [
+        ("accept", "text/markdown"),
+        ("x-root-selector", "h1"),
+        ("x-return-format", "text"),
+    ];
+    let answer = send(Method::POST, &path, &reader, "{}").await;
+    let content = String::from_utf8_lossy(&answer.body).into_owned();
+    assert_eq!(content.trim(), "# A page");
+    assert_eq!(
+        answer.header("content-type"),
+        "text/markdown; charset=utf-8"
+    );
+    assert_eq!(answer.header("x-ignored-parameters"), "return_format");
+    for (header, value, reason) in [
+        (
+            "x-metadata",
+            "yes",
+            "metadata: invalid type: string \"yes\", expected a boolean",
+        ),
+        (
+            "x-viewport",
+            "{",
+            "viewport: header `X-Viewport` is not valid JSON",
+        ),
+        ("x-root-selector", "[[", "root_selector"),
+    ] {
+        let answer = send(Method::GET, &path, &[(header, value)], "").await;
+        assert_eq!(answer.status, 400, "{header}");
+        assert!(answer.error().contains(reason), "{}", answer.error());
+    }
+    // A URL as one segment, as generated clients write it, and with one slash, as proxies leave it.
+    let whole = site
+        .url("/page?q=1")
+        .replace(':', "%3A")
+        .replace('/', "%2F")
+        .replace('?', "%3F");
+    let merged = site.url("/page?q=1").replace("//", "/");
+    for written in [whole, merged] {
+        let entry = &app.get(&format!("/fetch/{written}")).await.json()[0];
+        assert_eq!(entry["url"], site.url("/page?q=1").as_str(), "{written}");
+    }
+    // The key is for one page: another query is another page.
+    let key = [
+        ("idempotency-key", "one"),
+        ("content-type", "application/json"),
+    ];
+    assert_eq!(send(Method::POST, &path, &key, "").await.status, 200);
+    let again = send(Method::POST, &path, &key, "").await;
+    assert_eq!(again.header("idempotency-replayed"), "true");
+    let other = send(Method::POST, &format!("{path}?q=2"), &key, "").await;
+    assert_eq!(other.status, 409);
+    app.assert_settled().await;
+}

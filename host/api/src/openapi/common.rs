@@ -156,6 +156,9 @@ fn complete_operation(path: &str, method: &str, described: &mut Value) {
 /// A date, or a time in UTC, as queries take them; blank is not set.
 const TIME: &str = r"^((19[7-9]\d|[2-9]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3])(:[0-5]\d){2}Z)?)?$";
 
+/// A `next_cursor`; blank is not set.
+const CURSOR: &str = r"^\s*(\d{1,19}(\.\d{1,19}){2})?\s*$";
+
 /// Says of query parameters what their types do not: bounds, forms, and that none can be null.
 fn narrow_queries(path: &str, described: &mut Value) {
     let parameters = described["parameters"].as_array_mut();
@@ -174,6 +177,7 @@ fn narrow_queries(path: &str, described: &mut Value) {
             // The entries of a crawl have other bounds.
             "limit" | "page" if !path.starts_with("/crawl/") => schema["minimum"] = 1.into(),
             "from" | "to" => schema["pattern"] = TIME.into(),
+            "cursor" if schema["type"] == "string" => schema["pattern"] = CURSOR.into(),
             "format" => schema["enum"] = json!(["json", "csv"]),
             _ => {}
         }

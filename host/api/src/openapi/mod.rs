@@ -212,6 +212,12 @@ fn add_plugins(document: &mut Value, status: &Value) {
         schemas[object]["properties"] = options_by_name(plugins, kind).into();
         schemas[object]["additionalProperties"] = json!(false);
     }
+    for (object, analyst) in ANALYSED {
+        let mut analysts = of_kind(plugins, "analyst");
+        if let Some((_, plugin)) = analysts.find(|(name, _)| *name == analyst) {
+            narrow(&mut schemas[object]["properties"], plugin);
+        }
+    }
     let chunkers = of_kind(plugins, "chunker").map(|(name, plugin)| chunking(name, plugin));
     if let Some(forms) = schemas["ChunkingForm"]["oneOf"].as_array_mut() {
         // `anyOf`: a plain name also matches the string form, an object also a form with a name.
@@ -221,6 +227,29 @@ fn add_plugins(document: &mut Value, status: &Value) {
             "description": schemas["ChunkingForm"]["description"],
             "anyOf": forms,
         });
+    }
+}
+
+/// The requests with the options of an analyst among their parameters.
+const ANALYSED: [(&str, &str); 4] = [
+    ("ExtractContactsRequest", "contacts"),
+    ("ExtractQaRequest", "qa"),
+    ("LabelRequest", "label"),
+    ("FilterLinksRequest", "filter_links"),
+];
+
+/// Describes the parameters that an analyst checks as it does.
+fn narrow(properties: &mut Value, analyst: &Value) {
+    let options = analyst["options_schema"]["properties"].as_object();
+    for (name, option) in options.into_iter().flatten() {
+        let Some(property) = properties.get_mut(name).filter(|_| name != "prompt") else {
+            continue;
+        };
+        for (key, value) in option.as_object().into_iter().flatten() {
+            if !matches!(key.as_str(), "default" | "description" | "type") {
+                property[key] = value.clone();
+            }
+        }
     }
 }
 
@@ -344,6 +373,27 @@ mod tests {
                 visit(&format!("{method} {path}"), operation);
             }
         }
+    }
+
+    #[test]
+    fn parameters_of_pipelines_have_the_bounds_of_their_analysts() {
+        let options = json!({"properties": {
+            "count": {"type": "integer", "minimum": 1, "maximum": 50, "default": 5},
+            "none": {"maximum": 3},
+        }});
+        let plugin =
+            json!({"kind": "analyst", "name": "label", "summary": "", "options_schema": options});
+        let schemas = documented(json!([plugin]));
+        let count = &schemas["LabelRequest"]["properties"]["count"];
+        assert_eq!(
+            (&count["minimum"], &count["maximum"]),
+            (&json!(1), &json!(50))
+        );
+        assert_eq!(count["type"], json!(["integer", "null"]));
+        assert_eq!(count.get("default"), None);
+        assert_eq!(schemas["LabelRequest"]["properties"].get("none"), None);
+        let other = &schemas["ExtractQaRequest"]["properties"]["count"];
+        assert_eq!(other.get("maximum"), None);
     }
 
     #[test]
