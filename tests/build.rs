@@ -5,7 +5,7 @@
 //! - `no_mount`: this user may not mount a file system.
 //! - `no_apps`: `cargo xtask apps` has not built the JavaScript applications of `tests/apps`.
 //! - `no_clients`: `cargo xtask clients` has not installed the tools that read the OpenAPI
-//! document.
+//!   document.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
