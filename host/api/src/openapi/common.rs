@@ -154,14 +154,15 @@ fn complete_operation(path: &str, method: &str, described: &mut Value) {
 }
 
 /// A date, or a time in UTC, as queries take them; blank is not set.
-const TIME: &str = r"^((19[7-9]\d|[2-9]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3])(:[0-5]\d){2}Z)?)?$";
+const TIME: &str = r"^((19[7-9]\d|[2-9]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3])(:[0-5]\d){2}(\.\d{1,9})?Z)?)?$";
 
 /// A `next_cursor`; blank is not set.
 const CURSOR: &str = r"^\s*(\d{1,19}(\.\d{1,19}){2})?\s*$";
 
 /// Says of query parameters what their types do not: bounds, forms, and that none can be null.
 fn narrow_queries(path: &str, described: &mut Value) {
-    let parameters = described["parameters"].as_array_mut();
+    let parameters = described.get_mut("parameters");
+    let parameters = parameters.and_then(Value::as_array_mut);
     for parameter in parameters.into_iter().flatten() {
         if parameter["in"] != "query" {
             continue;
@@ -268,7 +269,8 @@ fn idempotency(described: &mut Value) {
         "required": false,
         "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
     });
-    match described["parameters"].as_array_mut() {
+    let parameters = described.get_mut("parameters");
+    match parameters.and_then(Value::as_array_mut) {
         Some(parameters) => parameters.push(header),
         None => described["parameters"] = json!([header]),
     }
