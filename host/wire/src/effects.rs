@@ -343,7 +343,12 @@ fn what_a_router_does_not_use_is_named() {
     check(Terms::Unlimited, json!({"funding": "own"}), &[]);
     let all =
         json!({"mode": "off", "provider": "provider_1", "token": "x", "credentials": {"A": "b"}});
-    let expected = ["router.credentials", "router.provider", "router.token"];
+    let expected = [
+        "router.credentials",
+        "router.credentials.*",
+        "router.provider",
+        "router.token",
+    ];
     let planned = on(Route::Scrape, paid, &json!({"url": "a.com", "router": all}));
     let planned = planned.expect("a good request");
     let mut names = planned.names();
