@@ -1,8 +1,8 @@
 //! SDK for authors of Trawl plugins.
 //!
-//! A plugin is a type that implements one of six traits ([`Format`], [`Filter`], [`Extractor`],
-//! [`Chunker`], [`Analyst`](analyst::Analyst), [`Provider`](provider::Provider)), and one line that
-//! exports it:
+//! A plugin is a type that implements one of seven traits ([`Format`], [`Filter`], [`Extractor`],
+//! [`Chunker`], [`Analyst`](analyst::Analyst), [`Decoder`](decoder::Decoder),
+//! [`Provider`](provider::Provider)), and one line that exports it:
 //!
 //! ```
 //! use trawl_sdk::{Document, Failure, Format, Info, Output, Source};
@@ -39,6 +39,7 @@ pub mod chunk;
 #[cfg(target_arch = "wasm32")]
 #[doc(hidden)]
 pub mod component;
+pub mod decoder;
 pub mod embedded;
 mod export;
 #[cfg(all(target_arch = "wasm32", feature = "arena"))]
@@ -56,6 +57,8 @@ pub mod scan;
 pub mod testkit;
 mod types;
 pub mod view;
+#[cfg(feature = "xml")]
+pub mod xml;
 pub mod xpath;
 
 pub use plugin::{Chunker, Extractor, Filter, Format};

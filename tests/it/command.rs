@@ -69,6 +69,9 @@ async fn the_last_line_of_a_crawl_that_fetched_nothing_says_so() {
     assert!(!is_good);
     assert!(said.contains("1 page (1 failed)"), "{said}");
     assert!(said.contains(": no page could be fetched"), "{said}");
+    let last = said.lines().last().unwrap_or_default();
+    let error = "the page could not be fetched: the site answered 404";
+    assert!(last.contains(error), "{said}");
     assert!(!said.contains("all pages were fetched"), "{said}");
 }
 

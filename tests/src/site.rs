@@ -332,7 +332,7 @@ impl Visit {
         let (media_type, body): (&str, &[u8]) = match kind {
             "json" => ("application/json", b"{\"a\": [1, 2]}"),
             "png" => ("image/png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"),
-            "pdf" => ("application/pdf", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n"),
+            "dvi" => ("application/x-dvi", b"\xf7\x02\x01\x83\x92\xc0\x1c;\0"),
             "latin1" => ("text/html; charset=iso-8859-1", b"<p>caf\xe9</p>"),
             "shift-jis" => ("text/html; charset=shift_jis", b"<p>\x93\xfa\x96{</p>"),
             "utf-16" => ("text/html", b"\xff\xfe<\0p\0>\0h\0i\0"),

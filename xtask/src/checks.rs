@@ -149,6 +149,7 @@ fn skeletons() -> anyhow::Result<()> {
         "extractor",
         "chunker",
         "analyst",
+        "decoder",
         "provider",
     ] {
         let name = format!("new_{kind}");
@@ -198,12 +199,30 @@ fn fuzz() -> anyhow::Result<Tally> {
     Ok(tally)
 }
 
+/// Tests at once for each core. Most wait for a socket, a timer or a browser, not for a core.
+const TESTS_PER_CORE: usize = 2;
+
+/// How many tests run at once. `RUST_TEST_THREADS` overrules it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test runner reads the same variable"
+)]
+fn test_threads() -> anyhow::Result<usize> {
+    match std::env::var("RUST_TEST_THREADS") {
+        Ok(threads) => threads
+            .parse()
+            .context("RUST_TEST_THREADS: must be a whole number"),
+        Err(_) => Ok(TESTS_PER_CORE * std::thread::available_parallelism()?.get()),
+    }
+}
+
 /// Runs the workspace's tests, shows their output as it comes, and counts.
 fn tests(arguments: &[&str]) -> anyhow::Result<Tally> {
     let mut command =
         workspace::linting_cargo(&["test", "--release", "--workspace", "--no-fail-fast"])?;
     command
         .args(arguments)
+        .env("RUST_TEST_THREADS", test_threads()?.to_string())
         .stdin(Stdio::null())
         .stdout(Stdio::piped());
     let mut child = command.spawn().context("cannot start cargo")?;

@@ -17,7 +17,9 @@ use crate::crawls::{crawl, links, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::closest::closest;
 use crate::http::error::ApiError;
-use crate::http::methods::{Endpoint, delete, get, post, put};
+use crate::http::methods::{
+    Endpoint, delete_with_query, get, get_with_query, post, post_with_query, put,
+};
 use crate::http::queries::Queries;
 use crate::http::rate::RateLimits;
 use crate::http::{auth, drain, error, observe};
@@ -78,10 +80,11 @@ async fn not_found(endpoints: Arc<[&'static str]>, uri: Uri) -> ApiError {
 /// Routes that need no account key. Decision D109.
 fn open_routes() -> Vec<Endpoint> {
     vec![
-        (START, get(start::start)),
-        ("/health", get(health::health)),
-        ("/openapi.json", get(openapi::openapi)),
-        ("/metrics", get(metrics::metrics)),
+        // Tools of operators and browsers add parameters of their own, which mean nothing here.
+        (START, get_with_query(start::start)),
+        ("/health", get_with_query(health::health)),
+        ("/openapi.json", get_with_query(openapi::openapi)),
+        ("/metrics", get_with_query(metrics::metrics)),
         ("/providers", get(providers::providers)),
     ]
 }
@@ -94,25 +97,32 @@ fn keyed_routes() -> Vec<Endpoint> {
         ("/links", post(links::links)),
         ("/screenshot", post(screenshot::screenshot)),
         ("/unblocker", post(unblocker::unblocker)),
-        ("/unlimited/scrape", post(unlimited::scrape)),
-        ("/unlimited/crawl", post(unlimited::crawl)),
-        ("/unlimited/links", post(unlimited::links)),
+        // They refuse a query in the order of their checks.
+        ("/unlimited/scrape", post_with_query(unlimited::scrape)),
+        ("/unlimited/crawl", post_with_query(unlimited::crawl)),
+        ("/unlimited/links", post_with_query(unlimited::links)),
         ("/transform", post(transform::transform)),
         ("/data/credits", get(credits::credits)),
         ("/plugins", get(plugins::plugins)),
         ("/ai/{*rest}", post(unimplemented::ai)),
-        ("/fetch/{*target}", get(fetch::fetch).post(fetch::fetch)),
+        (
+            "/fetch/{*target}",
+            get_with_query(fetch::fetch).post_with_query(fetch::fetch),
+        ),
         ("/account", get(details::account)),
-        ("/account/statement", get(statement::statement)),
+        ("/account/statement", get_with_query(statement::statement)),
         ("/account/notices", put(notices::set_notices)),
-        ("/account/keys", get(keys::list).post(keys::create)),
-        ("/account/keys/{prefix}", delete(keys::revoke)),
+        (
+            "/account/keys",
+            get_with_query(keys::list).post(keys::create),
+        ),
+        ("/account/keys/{prefix}", delete_with_query(keys::revoke)),
         (
             "/account/webhook-secret",
             get(keys::webhook_secret).post(keys::renew_webhook_secret),
         ),
-        ("/data/{table}", get(tables::table)),
-        ("/data/contacts", get(contacts::contacts)),
+        ("/data/{table}", get_with_query(tables::table)),
+        ("/data/contacts", get_with_query(contacts::contacts)),
         (
             "/pipeline/extract-contacts",
             post(pipelines::extract_contacts),
@@ -123,8 +133,11 @@ fn keyed_routes() -> Vec<Endpoint> {
         ("/pipeline/crawl-text", post(pipelines::crawl_text)),
         ("/crawl", post(crawl::crawl)),
         ("/crawl/{id}", get(crawl::show).delete(crawl::stop)),
-        ("/crawl/{id}/pages", get(stored_pages::stored_pages)),
-        ("/crawl/{id}/skipped", get(skipped::skipped)),
+        (
+            "/crawl/{id}/pages",
+            get_with_query(stored_pages::stored_pages),
+        ),
+        ("/crawl/{id}/skipped", get_with_query(skipped::skipped)),
         ("/crawl/{id}/resume", post(crawl::resume)),
     ];
     routes.extend(unimplemented::POSTS.map(|path| (path, post(unimplemented::absent))));

@@ -19,6 +19,7 @@ use crate::crawls::start::{self, PlannedCrawls};
 use crate::http::body::BODY_BYTES_MAX;
 use crate::http::concurrency;
 use crate::http::error::ApiError;
+use crate::http::params::refuse_query;
 use crate::http::request::{self, ApiRequest};
 use crate::http::stream::holding;
 use crate::pages::scrape::{self, PlannedPages};
@@ -148,6 +149,7 @@ async fn try_serve(
     endpoint: Endpoint,
 ) -> Result<Response, ApiError> {
     api.service.billing().unlimited(&account.id).await?;
+    refuse_query(request.method(), request.uri())?;
     let mut received = request::receive(
         api,
         Arc::clone(&account),

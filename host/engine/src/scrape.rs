@@ -109,7 +109,7 @@ fn input(source: TransformSource) -> Input {
     Input {
         url: source.url.unwrap_or_else(no_url),
         body: source.html,
-        content_type: "text/html".to_owned(),
+        content_type: source.content_type,
         screenshot: None,
     }
 }

@@ -11,6 +11,7 @@ pub mod header;
 pub mod lru;
 pub mod memory;
 pub mod money;
+pub mod nearest;
 pub mod outcome;
 pub mod page;
 pub mod plugin;

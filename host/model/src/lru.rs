@@ -100,6 +100,20 @@ impl<K: Copy + Eq + Hash, V> Lru<K, V> {
         let _evicted = self.with(|entries| entries.remove(key));
     }
 
+    /// Removes all values if none was stored or asked for since this returned `n_uses`. Returns the
+    /// number of uses so far.
+    pub fn clear_unless_used(&self, n_uses: u64) -> u64 {
+        let (now, _removed) = self.with(|entries| {
+            if entries.n_uses != n_uses {
+                return (entries.n_uses, None);
+            }
+            entries.bytes = 0;
+            entries.by_use.clear();
+            (n_uses, Some(std::mem::take(&mut entries.by_key)))
+        });
+        now
+    }
+
     /// Bytes of all entries.
     pub fn bytes(&self) -> u64 {
         self.with(|entries| entries.bytes)
@@ -189,6 +203,24 @@ mod tests {
         assert!(!lru.has_room_for(too_large));
         lru.insert(1, Arc::new(0), too_large);
         assert_eq!((value(&lru, 1), value(&lru, 2)), (None, Some(20)));
+    }
+
+    #[test]
+    fn values_that_nobody_uses_are_removed_together() {
+        let lru = three();
+        store(&lru, 1);
+        store(&lru, 2);
+        let seen = lru.clear_unless_used(0);
+        assert_eq!(value(&lru, 1), Some(10), "they were stored since");
+        let seen = lru.clear_unless_used(seen);
+        assert_eq!(value(&lru, 2), Some(20), "one was asked for since");
+        let seen = lru.clear_unless_used(seen);
+        assert!(lru.bytes() > 0);
+        lru.clear_unless_used(seen);
+        assert_eq!(lru.bytes(), 0);
+        assert_eq!((value(&lru, 1), value(&lru, 2)), (None, None));
+        store(&lru, 1);
+        assert_eq!(value(&lru, 1), Some(10));
     }
 
     #[test]

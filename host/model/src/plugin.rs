@@ -19,18 +19,21 @@ pub enum PluginKind {
     Chunker,
     /// Analyses a page, with a language model if one is configured. Only pipelines use analysts.
     Analyst,
+    /// Turns a document that is not HTML into HTML.
+    Decoder,
     /// Speaks the protocol of a third-party scraping service.
     Provider,
 }
 
 impl PluginKind {
     /// Every kind, in the order of the manifest.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Format,
         Self::Filter,
         Self::Extractor,
         Self::Chunker,
         Self::Analyst,
+        Self::Decoder,
         Self::Provider,
     ];
 
@@ -42,6 +45,7 @@ impl PluginKind {
             Self::Extractor => "extractor",
             Self::Chunker => "chunker",
             Self::Analyst => "analyst",
+            Self::Decoder => "decoder",
             Self::Provider => "provider",
         }
     }
@@ -54,6 +58,7 @@ impl PluginKind {
             Self::Extractor => "reads fields out of a page",
             Self::Chunker => "splits `content` into chunks",
             Self::Analyst => "analyses a page, with a language model if one is configured",
+            Self::Decoder => "turns a document that is not HTML into HTML",
             Self::Provider => "speaks the protocol of a third-party scraping service",
         }
     }

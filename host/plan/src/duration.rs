@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What a bare number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,18 +33,17 @@ pub fn of_parts(secs: Option<u64>, nanos: Option<u64>) -> Option<Duration> {
     Some(Duration::from_secs(secs.unwrap_or(0)).saturating_add(nanos))
 }
 
-/// The value itself, or the one in its `timeout`.
-fn innermost(value: &Value) -> &Value {
-    let inner = match value {
-        Value::Object(parts) => parts.get("timeout").filter(|inner| !inner.is_null()),
-        _ => None,
-    };
-    inner.unwrap_or(value)
+/// The whole number that a JSON value is, at least 0 and of 63 bits, as interfaces describe it.
+pub(crate) fn whole(value: &Value) -> Option<u64> {
+    value.as_i64().and_then(|number| u64::try_from(number).ok())
 }
 
 /// The bare number that a value is, itself or in its `timeout`; `None` if it has another form.
 pub fn number(value: &Value) -> Option<u64> {
-    innermost(value).as_u64()
+    match value.get("timeout").filter(|inner| !inner.is_null()) {
+        Some(inner) => number(inner),
+        None => whole(value),
+    }
 }
 
 /// The duration that a value says; `None` for `null` and an object that says none.
@@ -52,24 +51,34 @@ pub fn number(value: &Value) -> Option<u64> {
 /// # Errors
 /// It has none of the forms.
 pub fn read(value: &Value, unit: Unit) -> Result<Option<Duration>, String> {
-    match innermost(value) {
+    match value {
         Value::Null => Ok(None),
-        Value::Number(number) => match number.as_i64().map(u64::try_from) {
-            Some(Ok(number)) => Ok(Some(unit.times(number))),
-            _ => Err("is not a whole number of at least 0".to_owned()),
+        Value::Number(_) => match whole(value) {
+            Some(number) => Ok(Some(unit.times(number))),
+            None => Err("is not a whole number of at least 0".to_owned()),
         },
         Value::Object(parts) => {
-            let part = |name: &str| match parts.get(name) {
-                None | Some(Value::Null) => Ok(None),
-                Some(part) => part
-                    .as_u64()
-                    .map(Some)
-                    .ok_or_else(|| format!("`{name}` is not a whole number of at least 0")),
-            };
-            Ok(of_parts(part("secs")?, part("nanos")?))
+            // Checked also where a `timeout` beside them overrules them.
+            let own = in_parts(parts)?;
+            match parts.get("timeout").filter(|inner| !inner.is_null()) {
+                Some(inner) => read(inner, unit),
+                None => Ok(own),
+            }
         }
         _ => Err("is neither a number nor an object with `secs` and `nanos`".to_owned()),
     }
+}
+
+/// The duration of `secs` and `nanos`, if there is one of them.
+fn in_parts(parts: &Map<String, Value>) -> Result<Option<Duration>, String> {
+    let part = |name: &str| match parts.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(part) => match whole(part) {
+            Some(part) => Ok(Some(part)),
+            None => Err(format!("`{name}` is not a whole number of at least 0")),
+        },
+    };
+    Ok(of_parts(part("secs")?, part("nanos")?))
 }
 
 #[cfg(test)]
@@ -100,10 +109,12 @@ mod tests {
         assert_eq!(number(&json!({"secs": 1})), None);
         let seconds = read(&json!({"timeout": 3}), Unit::Seconds);
         assert_eq!(seconds, Ok(Some(Duration::from_secs(3))));
-        let longest = read(&json!({"secs": u64::MAX, "nanos": u64::MAX}), Unit::Seconds);
-        assert_eq!(longest, Ok(Some(Duration::MAX)));
+        let longest = read(&json!({"secs": i64::MAX, "nanos": i64::MAX}), Unit::Seconds);
+        assert!(longest.is_ok_and(|longest| longest > Some(Duration::from_secs(1 << 62))));
         for bad in [
             json!("1"),
+            json!({"secs": u64::MAX}),
+            json!({"secs": -1, "timeout": 1}),
             json!(-1),
             json!(1.5),
             json!([1]),

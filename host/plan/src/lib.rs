@@ -40,7 +40,7 @@ pub use trawl_model::{Catalog, PluginKind};
 use trawl_model::{Nanodollars, PageFailure};
 
 pub use analysis::AnalystChoice;
-pub use error::PlanError;
+pub use error::{PlanError, path_of_pointer};
 pub use expression::{Allowance, EXPRESSIONS_MAX, SOURCE_BYTES_MAX, STATES_MAX};
 pub use link_rewrite::LinkRewrite;
 pub use parameters::{Ignored, Undecided};
@@ -276,8 +276,11 @@ pub struct TransformPlan {
 /// One page handed in with the request.
 #[derive(Clone, Debug)]
 pub struct TransformSource {
-    /// The HTML, as UTF-8 text or as bytes whose character set is found as for a fetched page.
+    /// The page or document, as UTF-8 text or as bytes whose character set is found as for a
+    /// fetched page.
     pub html: bytes::Bytes,
+    /// What it is, as in a `Content-Type` header; empty if the first bytes decide.
+    pub content_type: String,
     /// What relative URLs resolve against; `None` leaves them unchanged.
     pub url: Option<Url>,
 }
@@ -360,7 +363,33 @@ impl OutputPlan {
             || self.analyst.is_some()
             || self.formats.iter().any(is_made)
     }
+
+    /// Whether anything but the original of a document is wanted, so that one that is not HTML has
+    /// to be decoded: links for a crawl, fields, or a format other than `raw` and `bytes`.
+    pub fn needs_decoded(&self) -> bool {
+        let is_made = |choice: &FormatChoice| match &choice.format {
+            Format::Plugin(name) => name != BYTES && !choice.is_raw(),
+            Format::Empty | Format::Screenshot | Format::ScreenshotBytes => false,
+        };
+        self.discover
+            || self.links
+            || self.metadata
+            || self.json_data
+            || self.css_fields.is_some()
+            || self.hidden_text
+            || !self.extractors.is_empty()
+            || self.analyst.is_some()
+            || self.formats.iter().any(is_made)
+    }
+
+    /// Whether one of the formats is `raw`.
+    pub fn has_raw(&self) -> bool {
+        self.formats.iter().any(FormatChoice::is_raw)
+    }
 }
+
+/// The format of a body as received.
+const BYTES: &str = "bytes";
 
 /// One format of `content`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -372,6 +401,13 @@ pub struct FormatChoice {
     pub format: Format,
     /// Options object for the plugin.
     pub options: Value,
+}
+
+impl FormatChoice {
+    /// Whether it is `raw`, which shows the original of a document that is not HTML.
+    pub fn is_raw(&self) -> bool {
+        self.name == output::FORMAT_DEFAULT
+    }
 }
 
 /// What makes a format.

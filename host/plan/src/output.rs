@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::catalog::loaded;
+use super::error::path_of_pointer;
 use super::{Catalog, Format, FormatChoice, PlanError, PluginKind};
 
 /// Default format of `content`.
@@ -177,8 +178,13 @@ pub fn css_fields(map: Map<String, Value>, catalog: &dyn Catalog) -> Result<Valu
         .check_options(PluginKind::Extractor, SELECTORS, &options)
         .map_err(|reason| {
             // A path is shown as one in the caller's own object, which the plugin has in `map`.
-            match reason.strip_prefix("`/map/") {
-                Some(below) => PlanError::new(FIELD, format!("`/{below}")),
+            let below = reason
+                .strip_prefix("`/map/")
+                .and_then(|below| below.split_once("`: "));
+            match below {
+                Some((below, reason)) => {
+                    PlanError::new(FIELD, reason).below(path_of_pointer(&format!("/{below}")))
+                }
                 None => PlanError::new(FIELD, without_name("map", &reason)),
             }
         })?;

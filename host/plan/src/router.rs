@@ -24,6 +24,8 @@ const PROVIDERS: [(&str, &str); 11] = [
 
 /// Most credentials of one request: each is looked for in what providers answer.
 const CREDENTIALS_MAX: usize = 32;
+/// Bytes of the shortest text that counts as a secret.
+const SECRET_BYTES_MIN: usize = 8;
 /// Longest name of a credential that is repeated to the caller.
 const CREDENTIAL_BYTES_MAX: usize = 40;
 
@@ -209,8 +211,13 @@ pub fn unused_credentials(
     unused.collect()
 }
 
-/// Whether a text is written like the name of a credential: `PROVIDER2_API_KEY`.
+/// Whether a text is written like the name of a credential: `PROVIDER2_API_KEY`. One that is
+/// shorter than any secret is no key in its place. Decision D87.
 fn is_credential_name(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    if (1..SECRET_BYTES_MIN).contains(&text.len()) && text.bytes().all(is_plain) {
+        return true;
+    }
     let is_part = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     text.len() <= CREDENTIAL_BYTES_MAX && text.contains('_') && text.bytes().all(is_part)
 }

@@ -49,6 +49,7 @@ impl Catalog for FakeCatalog {
             PluginKind::Extractor => &["json_data", "links", "metadata", "mine", "selectors"],
             PluginKind::Chunker => &["characters", "lines", "mine", "sentences", "words"],
             PluginKind::Analyst => &["contacts", "mine"],
+            PluginKind::Decoder => &["data", "feed", "table"],
             PluginKind::Provider => &["acme", "provider_1", "provider_2"],
         };
         names.iter().map(|&name| name.to_owned()).collect()

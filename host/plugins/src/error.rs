@@ -63,6 +63,15 @@ pub enum Fault {
     /// The plugin does not support this page.
     #[error("cannot handle this page: {0}")]
     Unsupported(String),
+    /// The document is damaged.
+    #[error("cannot read the document: {0}")]
+    Damaged(String),
+    /// The document needs a password.
+    #[error("cannot open the document: {0}")]
+    Encrypted(String),
+    /// The document exceeds a limit of its decoder.
+    #[error("stopped at a limit: {0}")]
+    Limit(String),
     /// The plugin failed.
     #[error("failed: {0}")]
     Failed(String),
@@ -78,6 +87,9 @@ impl Fault {
             self,
             Self::InvalidOptions(_)
                 | Self::Unsupported(_)
+                | Self::Damaged(_)
+                | Self::Encrypted(_)
+                | Self::Limit(_)
                 | Self::Failed(_)
                 | Self::InputTooLarge { .. }
         )

@@ -41,6 +41,9 @@ pub struct PluginInfo {
     pub limits: Limits,
     /// Hosts that a provider's requests may go to; other plugins send none.
     pub grants: Vec<String>,
+    /// Media types of the documents that a decoder reads.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub media_types: Vec<String>,
     /// Parts of a page that it gets besides the document.
     pub needs: Needs,
     /// JSON Schema of its options.

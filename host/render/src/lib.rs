@@ -3,6 +3,7 @@
 //! as `fetch`.
 
 mod automation;
+mod before_load;
 mod browser;
 mod caller_headers;
 mod cdp;

@@ -8,12 +8,20 @@ use trawl_model::Cause;
 use super::RenderError;
 use trawl_net::egress::Refusal;
 
-/// The text of an exception that a script threw.
+/// What precedes each frame of a stack in the description of an error.
+const FRAME: &str = "\n    at ";
+
+/// The text of an exception that a script threw, without its stack: the frames are those of Trawl.
+/// Decision D260.
 pub(super) fn thrown(details: ExceptionDetails) -> String {
     let description = details
         .exception
         .and_then(|exception| exception.description);
-    description.unwrap_or(details.text)
+    let mut text = description.unwrap_or(details.text);
+    if let Some(end) = text.find(FRAME) {
+        text.truncate(end);
+    }
+    text
 }
 
 /// Why the proxy refused the page's own URL.
@@ -66,6 +74,22 @@ pub(super) fn load_error(error: &str, is_download: bool, wants_screenshot: bool)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_exception_has_no_stack() {
+        let check = |description: Option<&str>, expected: &str| {
+            let details = serde_json::json!({
+                "exceptionId": 1, "text": "Uncaught", "lineNumber": 0, "columnNumber": 0,
+                "exception": {"type": "object", "description": description},
+            });
+            let details = serde_json::from_value(details).expect("details");
+            assert_eq!(thrown(details), expected);
+        };
+        let stack = "SyntaxError: 'a>>' is not\na selector\n    at Object.point (<anonymous>:1:7)";
+        check(Some(stack), "SyntaxError: 'a>>' is not\na selector");
+        check(Some("Error: at home"), "Error: at home");
+        check(None, "Uncaught");
+    }
 
     #[test]
     fn a_download_has_no_screenshot() {

@@ -45,9 +45,12 @@ async (run, most) => {
   } catch (error) {
     let text = "an error that cannot be read";
     try {
-      const described = typeof error === "object" && error !== null ? error.stack || error.message : error;
-      if (typeof described === "string") text = cut(described);
-      else if (typeof described !== "object" && typeof described !== "symbol") text = cut(`${described}`);
+      // Without its stack, whose frames are those of this wrapper.
+      const { name, message } = typeof error === "object" && error !== null ? error : { message: error };
+      const described = typeof message === "symbol" || typeof message === "object" ? "" : cut(`${message ?? ""}`);
+      const kind = typeof name === "string" ? cut(name) : "";
+      if (kind && described) text = cut(`${kind}: ${described}`);
+      else if (kind || described) text = kind || described;
     } catch {}
     return { __proto__: null, thrown: text };
   }

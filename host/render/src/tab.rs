@@ -10,15 +10,13 @@ use chromiumoxide::cdp::browser_protocol::emulation::{
 use chromiumoxide::cdp::browser_protocol::network::{
     BlockPattern, CookieParam, CookieSameSite, SetBlockedUrLsParams, SetCookiesParams,
 };
-use chromiumoxide::cdp::browser_protocol::page::{
-    self, AddScriptToEvaluateOnNewDocumentParams, CreateIsolatedWorldParams, NavigateParams,
-};
+use chromiumoxide::cdp::browser_protocol::page::{self, CreateIsolatedWorldParams, NavigateParams};
 use chromiumoxide::cdp::browser_protocol::performance::{self, GetMetricsParams};
 use chromiumoxide::cdp::js_protocol::runtime::{EvaluateParams, ExecutionContextId};
 use chromiumoxide::types::Command;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use trawl_model::Cause;
@@ -38,7 +36,7 @@ use trawl_net::egress::ProxyChannel;
 /// The functions of `page.js`.
 const FUNCTIONS: &str = include_str!("page.js");
 /// Name of the isolated world they run in.
-const WORLD: &str = "trawl";
+pub(super) const WORLD: &str = "trawl";
 /// Name of the isolated world in which scripts of the caller are parsed.
 const SYNTAX_WORLD: &str = "trawl-syntax";
 /// The fraction of a page's time that is reserved for extracting its document, and its bounds.
@@ -140,6 +138,11 @@ impl Tab<'_> {
         self.browser
     }
 
+    /// The browser's name of the page.
+    pub(super) fn target(&self) -> &str {
+        self.context.target.as_ref()
+    }
+
     /// Notes that a script or a step of the caller begins.
     pub(super) fn acts(&self) {
         self.has_acted.store(true, Ordering::Relaxed);
@@ -158,7 +161,7 @@ impl Tab<'_> {
         if let Some(script) = &plan.before_load
             && let Some(reason) = self.syntax_error(script).await?
         {
-            report.push(serde_json::json!({"evaluate_on_new_document": reason}));
+            report.push(json!({"evaluate_on_new_document": reason}));
         }
         let refused = |url: &Url| {
             let refused_redirect = self.watch.state().refused_redirect.clone();
@@ -180,13 +183,15 @@ impl Tab<'_> {
         }
         self.wait_for_load().await;
         self.start_chain();
+        if plan.before_load.is_some()
+            && report.is_empty()
+            && let Some(reason) = self.thrown_before_load().await?
+        {
+            report.push(json!({"evaluate_on_new_document": reason}));
+        }
         let mut missed = Vec::new();
         self.wait(&plan.wait, &mut missed).await?;
-        report.extend(
-            missed
-                .into_iter()
-                .map(|reason| serde_json::json!({"wait_for": reason})),
-        );
+        report.extend(missed.into_iter().map(|reason| json!({"wait_for": reason})));
         if let Some(time) = plan.scroll {
             self.scroll(time).await?;
             self.wait_for_load().await;
@@ -242,8 +247,7 @@ impl Tab<'_> {
             self.call(SetTouchEmulationEnabledParams::new(true)).await?;
         }
         if let Some(script) = &plan.before_load {
-            self.call(AddScriptToEvaluateOnNewDocumentParams::new(script.as_str()))
-                .await?;
+            self.add_before_load(script).await?;
         }
         if plan.load.block_ads {
             let patterns = ADS.iter().map(|pattern| BlockPattern::new(*pattern, true));
@@ -309,7 +313,7 @@ impl Tab<'_> {
     }
 
     /// A world of the current document with this name, or why there is none.
-    async fn isolated_world(
+    pub(super) async fn isolated_world(
         &self,
         name: &str,
     ) -> Result<Result<ExecutionContextId, String>, RenderError> {

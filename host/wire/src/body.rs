@@ -48,6 +48,18 @@ impl WireError {
         }
     }
 
+    /// The same error in the request object with this number.
+    pub(crate) fn in_object(self, number: usize) -> Self {
+        let path = match self.path {
+            Some(path) => format!("[{number}].{path}"),
+            None => format!("[{number}]"),
+        };
+        Self {
+            path: Some(path),
+            ..self
+        }
+    }
+
     /// An error of the parser, in a field or outside of any.
     pub fn json(field: Option<&str>, error: &serde_json::Error) -> Self {
         let text = error.to_string();
@@ -109,6 +121,12 @@ pub(crate) fn objects(body: &[u8], count_max: usize) -> Result<Vec<&RawValue>, W
     let mut json = serde_json::Deserializer::from_str(text);
     json.deserialize_seq(Objects { count_max })
         .map_err(|error| WireError::json(None, &error))
+}
+
+/// Whether a body is an array of request objects.
+pub(crate) fn is_array(body: &[u8]) -> bool {
+    let body = body.strip_prefix("\u{feff}".as_bytes()).unwrap_or(body);
+    body.trim_ascii_start().starts_with(b"[")
 }
 
 struct Objects {

@@ -219,6 +219,7 @@ impl Walk<'_> {
                 }
             }
             Shape::Steps if kind == Kind::List => self.steps(json),
+            Shape::Bytes => self.bytes(json),
             _ => Ok(()),
         }
     }
@@ -234,6 +235,26 @@ impl Walk<'_> {
         }
         self.in_list = was_in_list;
         Ok(())
+    }
+
+    /// Numbers of a list of bytes, of which there may be millions: they are compared as they are
+    /// written.
+    fn bytes(&self, json: &RawValue) -> Result<(), WireError> {
+        let list = json.get().strip_prefix('[');
+        let list = list.and_then(|list| list.strip_suffix(']'));
+        let mut items = list.unwrap_or_default().split(',').enumerate();
+        let wrong = items.find(|(_, item)| item.trim_ascii().parse::<u8>().is_err());
+        match wrong {
+            // An empty list has no item.
+            Some((at, item)) if at > 0 || !item.trim_ascii().is_empty() => {
+                let path = format!("{}[{at}]", self.path);
+                Err(WireError::wrong_type(
+                    &path,
+                    "is not a whole number from 0 to 255",
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn items<'j>(&self, json: &'j RawValue) -> Result<Vec<&'j RawValue>, WireError> {
@@ -398,6 +419,18 @@ impl Walk<'_> {
 
     fn wrong_type(&self, reason: impl Into<String>) -> WireError {
         WireError::wrong_type(&self.path, reason)
+    }
+}
+
+/// The key of a script as a part of a path. One that is no path of a URL may be a secret in the
+/// place of a path.
+pub(crate) fn path_key(key: &str) -> String {
+    let shown: String = key.chars().take(SHOWN_CHARS_MAX).collect();
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-*/.".contains(&byte);
+    if key.starts_with('/') || shown.len() == key.len() && key.bytes().all(is_name) {
+        shown
+    } else {
+        "*".to_owned()
     }
 }
 

@@ -75,8 +75,12 @@ pub fn crawl_request(
         ..context
     };
     let mut allowance = Allowance::default();
-    for object in non_empty(objects(body, objects_max)?)? {
-        request.add(object, verb, context, &mut allowance)?;
+    for (number, object) in non_empty(objects(body, objects_max)?)?
+        .into_iter()
+        .enumerate()
+    {
+        let added = request.add(object, verb, context, &mut allowance);
+        added.map_err(|error| error.in_object(body, number))?;
     }
     Ok(request)
 }
@@ -185,7 +189,9 @@ struct CrawlParameters {
     scope: ScopePlan,
     sitemap: bool,
     sitemap_only: bool,
+    /// Those of `sitemaps`, then that of `sitemap_path`.
     sitemaps: Vec<String>,
+    n_listed: usize,
     webhook: Option<WebhookPlan>,
     in_background: bool,
 }
@@ -194,6 +200,10 @@ impl CrawlParameters {
     fn take(request: &mut ScrapeRequest, allowance: &mut Allowance) -> Result<Self, PlanError> {
         let is_on = |switch: Option<bool>| switch.unwrap_or(false);
         let budget = request.budget.take().unwrap_or_default();
+        // Null is not set.
+        let budget = budget.into_iter();
+        let budget = budget.filter_map(|(prefix, pages)| Some((prefix, pages?)));
+        let budget = budget.collect();
         let blacklist = patterns(request.blacklist.take());
         let whitelist = patterns(request.whitelist.take());
         let mut sitemaps = request
@@ -201,6 +211,7 @@ impl CrawlParameters {
             .take()
             .map(|list| list.0)
             .unwrap_or_default();
+        let n_listed = sitemaps.len();
         let path = request.sitemap_path.take();
         sitemaps.extend(path.filter(|path| !path.trim().is_empty()));
         let webhook = request.webhooks.take().or(request.webhook.take());
@@ -225,6 +236,7 @@ impl CrawlParameters {
             sitemap: is_on(request.sitemap),
             sitemap_only: is_on(request.sitemap_only),
             sitemaps,
+            n_listed,
             webhook: webhook.as_ref().map(webhook_plan).transpose()?,
             in_background: is_on(request.run_in_background),
         })
@@ -262,20 +274,21 @@ impl CrawlParameters {
     }
 
     fn sitemap_urls(&self, seed: &Url) -> Result<Vec<Url>, PlanError> {
-        let resolve = |written: &String| {
+        let resolve = |(number, written): (usize, &String)| {
             let url = seed.join(written.trim()).ok().map(without_userinfo);
             let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
             url.ok_or_else(|| {
-                PlanError::new(
-                    "sitemaps",
-                    format!(
-                        "`{}` is not an HTTP URL or path",
-                        excerpt(&address::shown(written))
-                    ),
-                )
+                let (field, below) = if number < self.n_listed {
+                    ("sitemaps", format!("[{number}]"))
+                } else {
+                    ("sitemap_path", String::new())
+                };
+                let shown = address::shown(written);
+                let reason = format!("`{}` is not an HTTP URL or path", excerpt(&shown));
+                PlanError::new(field, reason).below(below)
             })
         };
-        self.sitemaps.iter().map(resolve).collect()
+        self.sitemaps.iter().enumerate().map(resolve).collect()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use trawl_plan::PlanError;
 
-use super::body::WireError;
+use super::body::{WireError, is_array};
 
 /// Why a request body is refused. The text begins with the parameter's name where one is to blame.
 #[derive(Debug, thiserror::Error)]
@@ -22,4 +22,19 @@ pub enum RequestError {
     /// The decoded content has more bytes than this.
     #[error("the content is larger than {0} bytes")]
     TooLarge(usize),
+}
+
+impl RequestError {
+    /// The error of one of the request objects of this body, counted from 0: if the body is an
+    /// array, the number precedes the path. Decision D258.
+    pub(crate) fn in_object(self, body: &[u8], number: usize) -> Self {
+        if !is_array(body) {
+            return self;
+        }
+        match self {
+            Self::Wire(error) => Self::Wire(error.in_object(number)),
+            Self::Plan(error) => Self::Plan(error.in_object(number)),
+            other @ (Self::NotInPlan(_) | Self::NotLoaded(_) | Self::TooLarge(_)) => other,
+        }
+    }
 }

@@ -86,19 +86,26 @@ fn cookies(form: Option<CookiesForm>) -> Result<Vec<(String, String)>, PlanError
         Some(CookiesForm::Line(line)) => credentials::cookie_line(&line),
         Some(CookiesForm::List(list)) => {
             let mut cookies = Vec::new();
-            for cookie in list.0 {
-                match cookie {
-                    CookieForm::Line(line) => cookies.extend(credentials::cookie_line(&line)?),
-                    CookieForm::Pair { name, value } => {
-                        let pair = name.zip(value).ok_or_else(|| {
-                            let reason = "an item has no `name` or no `value`, send both";
-                            PlanError::new("cookies", reason)
-                        })?;
-                        cookies.push(pair);
-                    }
-                }
+            for (number, item) in list.0.into_iter().enumerate() {
+                let item = cookie(item).map_err(|error| error.below(format!("[{number}]")))?;
+                cookies.extend(item);
             }
+            // Of each other they need only be few.
             credentials::cookies(cookies)
+        }
+    }
+}
+
+/// The cookies of one item of a list.
+fn cookie(form: CookieForm) -> Result<Vec<(String, String)>, PlanError> {
+    match form {
+        CookieForm::Line(line) => credentials::cookie_line(&line),
+        CookieForm::Pair { name, value } => {
+            let pair = name.zip(value).ok_or_else(|| {
+                let reason = "has no `name` or no `value`, send both";
+                PlanError::new("cookies", reason)
+            })?;
+            credentials::cookies(vec![pair])
         }
     }
 }

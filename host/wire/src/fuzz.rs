@@ -239,7 +239,11 @@ fn check_error(error: &RequestError) {
                 !refusal.field.is_empty() && refusal.field.bytes().all(is_name),
                 "{text}"
             );
-            assert!(text.starts_with(refusal.field));
+            let own = text.strip_prefix(&refusal.object);
+            assert!(
+                own.is_some_and(|own| own.starts_with(refusal.field)),
+                "{text}"
+            );
         }
         RequestError::NotInPlan(name) => assert!(!name.is_empty()),
         RequestError::NotLoaded(_) | RequestError::TooLarge(_) => {}

@@ -43,16 +43,25 @@ pub fn scrape_plan(
         ..context
     };
     let mut allowance = Allowance::default();
-    for object in non_empty(objects(body, PAGES_MAX)?)? {
+    for (number, object) in non_empty(objects(body, PAGES_MAX)?)?
+        .into_iter()
+        .enumerate()
+    {
         let room = PAGES_MAX - plan.pages.len();
-        let pages = page_plans(
-            read(object)?,
-            verb,
-            context,
-            Purpose::Pages { room },
-            &mut allowance,
-            &mut plan.ignored,
-        )?;
+        let purpose = Purpose::Pages { room };
+        let mut pages = || -> Result<_, RequestError> {
+            let sent = read(object)?;
+            let ignored = &mut plan.ignored;
+            Ok(page_plans(
+                sent,
+                verb,
+                context,
+                purpose,
+                &mut allowance,
+                ignored,
+            )?)
+        };
+        let pages = pages().map_err(|error| error.in_object(body, number))?;
         plan.pages.extend(pages);
     }
     Ok(plan)
@@ -91,6 +100,8 @@ pub(crate) fn page_plans(
     } = sent;
     let urls = request.url.take().unwrap_or_default();
     let urls = split_urls(&urls, purpose, &said)?;
+    let targets = urls.into_iter().map(|url| (url, address::parse(url)));
+    let targets: Vec<_> = targets.collect();
     let engine = match (fetching::engine(request.request.as_deref())?, verb) {
         (_, Verb::Screenshot | Verb::Unblocker) => Engine::Browser,
         (engine, Verb::Scrape | Verb::Links | Verb::Pipeline(_)) => engine,
@@ -141,8 +152,15 @@ pub(crate) fn page_plans(
     };
     let route = ignored::route(verb, is_crawl);
     let situation = service.situation(ignored::outputs(&output, route, is_crawl), route);
+    let paths = targets
+        .iter()
+        .filter_map(|(_, target)| target.as_ref().ok());
+    let paths: Vec<&str> = paths.map(|target| target.url.path()).collect();
+    let pages = (!is_crawl).then_some(paths.as_slice());
+    said.unknown
+        .extend(rendering::unused_scripts(&render, pages));
     let undecided = ignored::collect(said, route, situation, into);
-    let page = |requested: &str| match address::parse(requested) {
+    let page = |(requested, target): (&str, _)| match target {
         Ok(Target { url, authorization }) => Ok(PagePlan {
             requested: match authorization {
                 None => requested.to_owned(),
@@ -165,7 +183,7 @@ pub(crate) fn page_plans(
             failure,
         }),
     };
-    Ok(urls.into_iter().map(page).collect())
+    Ok(targets.into_iter().map(page).collect())
 }
 
 fn split_urls<'a>(text: &'a str, purpose: Purpose, said: &Said) -> Result<Vec<&'a str>, PlanError> {

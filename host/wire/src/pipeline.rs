@@ -10,7 +10,9 @@ use serde_json::{Map, Value};
 use trawl_model::Discovered;
 use trawl_plan::parameters::{self, Parameter, Route, Routes};
 use trawl_plan::text_urls;
-use trawl_plan::{AnalystChoice, OutputPlan, PagePlan, Pipeline, PlanError, PluginKind};
+use trawl_plan::{
+    AnalystChoice, OutputPlan, PagePlan, Pipeline, PlanError, PluginKind, path_of_pointer,
+};
 
 use super::defaults::PlanContext;
 use super::error::RequestError;
@@ -243,8 +245,8 @@ fn by_parameter(refusal: PlanError) -> PlanError {
             if let Some(own) = below.strip_prefix("`: ") {
                 return PlanError::new(row.name, own);
             }
-            if below.starts_with('/') {
-                return PlanError::new(row.name, reason);
+            if let Some((below, own)) = below.split_once("`: ").filter(|_| below.starts_with('/')) {
+                return PlanError::new(row.name, own).below(path_of_pointer(below));
             }
         }
     }

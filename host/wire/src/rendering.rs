@@ -8,6 +8,7 @@ use trawl_plan::{
     Clip, Format, FormatChoice, LoadPlan, OutputPlan, Picture, PlanError, RenderPlan,
 };
 
+use super::check::{Unknown, path_key};
 use super::request::ScrapeRequest;
 use super::values::{ClipForm, FormatNames, time};
 use super::verb::Verb;
@@ -38,11 +39,33 @@ pub(crate) fn plan(
     })
 }
 
+/// The keys of scripts and steps that fit none of the pages. Which pages a crawl will have is not
+/// known, so for one (`None`) those that fit no page at all. Decision D259.
+pub(crate) fn unused_scripts(render: &RenderPlan, pages: Option<&[&str]>) -> Vec<Unknown> {
+    let (steps, scripts) = (&render.automation, &render.scripts);
+    let (steps, scripts) = match pages {
+        Some(pages) => (steps.unused(pages), scripts.unused(pages)),
+        None => (steps.unusable(), scripts.unusable()),
+    };
+    let below = |parameter: &str, keys: Vec<&str>| -> Vec<Unknown> {
+        let unknown = keys.into_iter().map(|key| Unknown {
+            path: format!("{parameter}.{}", path_key(key)),
+            nearest: None,
+        });
+        unknown.collect()
+    };
+    let mut unused = below("automation_scripts", steps);
+    unused.extend(below("execution_scripts", scripts));
+    unused
+}
+
 /// The screenshot that the verb or a format requires.
 pub(crate) fn screenshot(
     request: &ScrapeRequest,
     verb: Verb,
 ) -> Result<Option<Picture>, PlanError> {
+    // Wrong pixels are refused where they would have no effect, too.
+    let clip = request.clip.as_ref().map(clip).transpose()?;
     let is_named = verb != Verb::Links && names_screenshot(request.return_format.as_ref());
     if verb != Verb::Screenshot && !is_named {
         return Ok(None);
@@ -50,7 +73,7 @@ pub(crate) fn screenshot(
     Ok(Some(Picture {
         full_page: request.full_page.unwrap_or(true),
         omit_background: request.omit_background.unwrap_or(false),
-        clip: request.clip.as_ref().map(clip).transpose()?,
+        clip,
     }))
 }
 

@@ -96,7 +96,7 @@ pub(crate) struct ScrapeRequest {
     /// Crawl: most hops from the seed.
     pub depth: Option<u64>,
     /// Crawl: most pages by path prefix.
-    pub budget: Option<BTreeMap<String, u64>>,
+    pub budget: Option<BTreeMap<String, Option<u64>>>,
     /// Crawl: most credits of the whole run.
     pub max_credits_allowed: Option<u64>,
     /// Crawl: milliseconds between requests to one host.

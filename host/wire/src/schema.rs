@@ -125,7 +125,10 @@ pub fn request_schemas() -> Map<String, Value> {
 pub fn header_parameters() -> Map<String, Value> {
     let headers = parameters::with_headers().map(|row| {
         let name = row.header();
-        let mut schema = header_shape(&row.shape);
+        let mut schema = match own_schema(row) {
+            Some((_, schema)) if schema["enum"].is_array() => schema,
+            _ => header_shape(&row.shape),
+        };
         if let Some(example) = header_example(row) {
             schema["examples"] = json!([example]);
         }
@@ -447,6 +450,9 @@ fn add_nested(of: &Shape, schemas: &mut Map<String, Value>) {
     }
 }
 
+/// Steps that have no required key: null, or their name alone, has every default.
+const NEEDS_NOTHING: [&str; 3] = ["Screenshot", "WaitForDom", "WaitForNavigation"];
+
 /// The schemas of a step with their names, and its forms: `{"Click": "#a"}`, `{"Click":
 /// {"selector": "#a"}}` and `{"type": "Click", "selector": "#a"}`.
 fn step(kind: &StepKind) -> ([(String, Value); 3], Vec<Value>) {
@@ -464,8 +470,11 @@ fn step(kind: &StepKind) -> ([(String, Value); 3], Vec<Value>) {
     let mut values = vec![reference(&options)];
     match kind.name {
         "WaitForNavigation" => values.push(json!({"type": "boolean"})),
+        "Screenshot" => values.push(json!({"const": true})),
         _ => values.extend(kind.rows.first().map(|row| shape(&row.shape))),
     }
+    let needs_nothing = NEEDS_NOTHING.contains(&kind.name);
+    values.extend(needs_nothing.then(|| json!({"type": "null"})));
     let one = json!({
         "type": "object",
         "description": kind.doc,
@@ -475,7 +484,7 @@ fn step(kind: &StepKind) -> ([(String, Value); 3], Vec<Value>) {
         "required": [kind.name],
     });
     let mut forms = vec![reference(&short), reference(&long)];
-    if kind.name == "WaitForNavigation" {
+    if needs_nothing {
         forms.push(json!({"const": kind.name, "description": kind.doc}));
     }
     let name = json!({"const": kind.name, "description": "Name of the step."});

@@ -105,17 +105,17 @@ fn null_means_not_set() {
 
 #[test]
 fn bodies_without_a_url_are_refused() {
-    for body in [
-        "{}",
-        "[]",
-        "[{}]",
-        r#"{"url":""}"#,
-        r#"{"url":" , "}"#,
-        r#"{"url":null}"#,
-        r#"[{"url":"a.com"},{}]"#,
+    for (body, path) in [
+        ("{}", "url: "),
+        ("[]", "url: "),
+        (" [{}]", "[0].url: "),
+        (r#"{"url":""}"#, "url: "),
+        (r#"{"url":" , "}"#, "url: "),
+        (r#"{"url":null}"#, "url: "),
+        (r#"[{"url":"a.com"},{}]"#, "[1].url: "),
     ] {
         let error = plan_of(body).expect_err(body);
-        assert!(error.starts_with("url: "), "{error}");
+        assert!(error.starts_with(path), "{error}");
     }
     let error = plan_of(r#"{"urls":"a.com"}"#).expect_err("another name");
     assert!(error.ends_with("did you mean `url` by `urls`?"), "{error}");
@@ -208,6 +208,32 @@ fn parameters_without_effect_are_listed() {
 }
 
 #[test]
+fn an_error_in_an_array_names_the_object() {
+    let check = |second: Value, expected: &str| {
+        let body = json!([{"url": "a.com"}, second]).to_string();
+        let error = plan_of(&body).expect_err("a bad request");
+        assert!(error.starts_with(expected), "{error}");
+    };
+    check(
+        json!({"url": "a.com", "limit": "x"}),
+        "Deserialization error: [1].limit: invalid type",
+    );
+    check(
+        json!({"url": "a.com", "return_format": ["raw", 3]}),
+        "Deserialization error: [1].return_format[1]: ",
+    );
+    check(json!({"url": "a.com", "request": "curl"}), "[1].request: ");
+    check(json!(3), "[1]: ");
+    let steps = json!({"/login": [{"Wait": 1}, [{"Click": "#a"}]]});
+    check(
+        json!({"url": "a.com", "automation_scripts": steps}),
+        "[1].automation_scripts./login[1]: is neither an object nor a name",
+    );
+    let error = refused(json!({"cookies": ["a=b", {"name": "a", "value": "b;"}]}));
+    assert!(error.starts_with("cookies[1]: "), "{error}");
+}
+
+#[test]
 fn wrong_types_name_the_field() {
     let check = |fields: Value, field: &str| {
         let error = refused(fields);
@@ -267,9 +293,12 @@ fn values_that_are_not_allowed_name_the_field() {
     check(json!({"cookies": "a"}), "cookies");
     check(
         json!({"cookies": [{"name": "a;b", "value": ""}]}),
-        "cookies",
+        "cookies[0]",
     );
-    check(json!({"cookies": [{"nam": "a", "value": "b"}]}), "cookies");
+    check(
+        json!({"cookies": [{"nam": "a", "value": "b"}]}),
+        "cookies[0]",
+    );
     check(json!({"user_agent": "a\r\nb"}), "user_agent");
     check(json!({"locale": "a\nb"}), "locale");
     check(json!({"country_code": "germany"}), "country_code");

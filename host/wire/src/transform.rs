@@ -1,5 +1,6 @@
 //! The request object of `/transform`.
 
+use base64::Engine as _;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -19,6 +20,9 @@ use super::verb::Verb;
 
 /// Most bytes of all sources together, decoded from JSON. Decision D63.
 const SOURCE_BYTES_MAX: usize = 10_000_000;
+
+/// Longest `content_type` of a page.
+const CONTENT_TYPE_BYTES_MAX: usize = 1_000;
 
 /// Uploaded pages, and what to make of them.
 #[derive(Deserialize)]
@@ -78,6 +82,10 @@ pub(crate) struct TransformItem {
     html: Option<SourceForm>,
     /// The same under another name.
     content: Option<SourceForm>,
+    /// The bytes of a document of any type, in base64.
+    base64: Option<String>,
+    /// Its media type, as in a `Content-Type` header.
+    content_type: Option<String>,
     /// Base URL of relative links.
     url: Option<String>,
 }
@@ -149,7 +157,8 @@ fn sources(items: Vec<TransformItem>) -> Result<Vec<TransformSource>, RequestErr
     }
     let sources = items
         .into_iter()
-        .map(source)
+        .enumerate()
+        .map(|(number, item)| source(number, item))
         .collect::<Result<Vec<_>, _>>()?;
     let bytes: usize = sources.iter().map(|source| source.html.len()).sum();
     if bytes > SOURCE_BYTES_MAX {
@@ -158,23 +167,60 @@ fn sources(items: Vec<TransformItem>) -> Result<Vec<TransformSource>, RequestErr
     Ok(sources)
 }
 
-fn source(item: TransformItem) -> Result<TransformSource, PlanError> {
-    let html = item.html.or(item.content);
-    let html = html.ok_or_else(|| {
-        PlanError::new(
-            "data",
-            "an item has neither `html` nor `content`, send one of them",
-        )
-    })?;
+/// The bytes of a document. Line breaks and a missing end are accepted, as in mails and URLs.
+fn from_base64(text: &str) -> Result<Vec<u8>, String> {
+    let mut text = text.to_owned();
+    text.retain(|c| !c.is_ascii_whitespace());
+    let text = text.trim_end_matches('=');
+    let decoded = base64::engine::general_purpose::STANDARD_NO_PAD.decode(text);
+    decoded.map_err(|error| format!("`base64` is not base64: {error}"))
+}
+
+fn source(number: usize, item: TransformItem) -> Result<TransformSource, PlanError> {
+    let refused = |reason: &str| PlanError::new("data", reason).below(format!("[{number}]"));
+    let type_default = match item.base64 {
+        Some(_) => "",
+        None => "text/html",
+    };
+    let html = match (item.html, item.content, item.base64) {
+        (Some(html), None, None) | (None, Some(html), None) => html.0,
+        (None, None, Some(text)) => from_base64(&text).map_err(|reason| refused(&reason))?,
+        (None, None, None) => {
+            return Err(refused(
+                "has neither `html` nor `content` nor `base64`, send one of them",
+            ));
+        }
+        (Some(_), Some(_), None) => {
+            return Err(refused(
+                "has both `html` and `content`, send one of them: both are the page's source",
+            ));
+        }
+        (_, _, Some(_)) => {
+            return Err(refused(
+                "has `base64` beside `html` or `content`, send one of them: all are the page's source",
+            ));
+        }
+    };
+    let content_type = item.content_type.as_deref().map(str::trim);
+    let content_type = content_type.filter(|text| !text.is_empty());
+    let content_type = content_type.unwrap_or(type_default);
+    if content_type.len() > CONTENT_TYPE_BYTES_MAX {
+        return Err(refused(&format!(
+            "`content_type` is longer than {CONTENT_TYPE_BYTES_MAX} bytes"
+        )));
+    }
     let url = item
         .url
         .as_deref()
         .map(str::trim)
         .filter(|url| !url.is_empty());
     let target = url.map(address::parse).transpose();
-    let target = target.map_err(|failure| PlanError::new("data", format!("`url`: {failure}")))?;
+    let target = target.map_err(|failure| {
+        PlanError::new("data", failure.to_string()).below(format!("[{number}].url"))
+    })?;
     Ok(TransformSource {
-        html: Bytes::from(html.0),
+        html: Bytes::from(html),
+        content_type: content_type.to_owned(),
         url: target.map(|target| target.url),
     })
 }
@@ -194,7 +240,7 @@ mod tests {
     #[test]
     fn sources_are_text_or_bytes() {
         let body = json!({
-            "data": [{"html": "<p>ü", "url": "a.com/x"}, {"content": [60, 112, 62]}, {"html": "", "content": "x"}],
+            "data": [{"html": "<p>ü", "url": "a.com/x"}, {"content": [60, 112, 62]}, {"html": "", "content": null}, {"html": []}],
             "return_format": "markdown", "model": "x",
         });
         let plan = plan(body).expect("a good request");
@@ -203,13 +249,35 @@ mod tests {
             .iter()
             .map(|source| source.html.as_ref())
             .collect();
-        assert_eq!(sources, ["<p>ü".as_bytes(), b"<p>", b""]);
+        assert_eq!(sources, ["<p>ü".as_bytes(), b"<p>", b"", b""]);
         assert_eq!(
             plan.sources[0].url.as_ref().map(|url| url.as_str()),
             Some("https://a.com/x")
         );
         assert_eq!(plan.output.formats[0].name, "markdown");
         assert_eq!(plan.ignored.names(), ["model"]);
+    }
+
+    #[test]
+    fn documents_have_a_type_and_may_be_base64() {
+        let body = json!({"data": [
+            {"base64": "YSxi\nCg==", "content_type": " text/csv "},
+            {"base64": "YSxiCg"},
+            {"html": "{}", "content_type": "application/json"},
+            {"html": "<p>", "content_type": ""},
+        ]});
+        let sources = plan(body).expect("a good request").sources;
+        let found: Vec<_> = sources
+            .iter()
+            .map(|source| (source.html.as_ref(), source.content_type.as_str()))
+            .collect();
+        let expected: [(&[u8], &str); 4] = [
+            (b"a,b\n", "text/csv"),
+            (b"a,b\n", ""),
+            (b"{}", "application/json"),
+            (b"<p>", "text/html"),
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]
@@ -220,18 +288,36 @@ mod tests {
         };
         check(json!({}), "data: is missing");
         check(json!({"data": []}), "data: is missing");
-        check(json!({"data": [{}]}), "neither `html` nor `content`");
+        check(
+            json!({"data": [{"html": ""}, {}]}),
+            "data[1]: has neither `html` nor `content`",
+        );
+        check(
+            json!({"data": [{"html": "<p>", "content": "<p>"}]}),
+            "data[0]: has both `html` and `content`, send one",
+        );
+        check(
+            json!({"data": [{"base64": "YQ", "html": "a"}]}),
+            "data[0]: has `base64` beside",
+        );
+        check(json!({"data": [{"base64": "!"}]}), "data[0]: `base64`");
+        let long = json!({"data": [{"html": "", "content_type": "x".repeat(1_001)}]});
+        check(long, "data[0]: `content_type`");
         check(
             json!({"data": [{"html": 3}]}),
             "Deserialization error: data[0].html: ",
         );
         check(
-            json!({"data": [{"html": [256]}]}),
-            "Deserialization error: data: ",
+            json!({"data": [{"html": ""}, {"html": [0, 255, 256]}]}),
+            "Deserialization error: data[1].html[2]: is not a whole number from 0 to 255",
+        );
+        check(
+            json!({"data": [{"html": ["<"]}]}),
+            "Deserialization error: data[0].html[0]: ",
         );
         check(
             json!({"data": [{"html": "", "url": "file:///x"}]}),
-            "data: `url`",
+            "data[0].url: ",
         );
         check(
             json!({"data": [{"html": ""}], "return_format": "pdf"}),

@@ -11,6 +11,9 @@ use crate::selector::FieldSelector;
 /// Maximum number of selectors in a map.
 const SELECTORS_MAX: usize = 5_000;
 
+/// Most characters of a key in an error.
+const KEY_CHARS_MAX: usize = 100;
+
 /// A selector map as received: keys and values, in order.
 #[derive(Debug, Default)]
 pub struct SelectorMap(Vec<(String, Entry)>);
@@ -51,8 +54,8 @@ impl SelectorMap {
     /// map before it fetches anything.
     ///
     /// # Errors
-    /// [`Failure::InvalidOptions`]: the map mixes its two shapes, has too many selectors, or has an
-    /// invalid one, which the message names.
+    /// [`Failure::InvalidOptions`]: the map mixes its two shapes, has too many selectors, or has a
+    /// key or selector that is invalid, which the message names.
     pub fn parse(self) -> Result<Fields, Failure> {
         self.must_have_one_shape()?;
         let n_selectors: usize = self.0.iter().map(|(_, entry)| entry.n_selectors()).sum();
@@ -65,10 +68,12 @@ impl SelectorMap {
         for (key, entry) in self.0 {
             match entry {
                 Entry::Selector(selector) => {
+                    check_name(&key)?;
                     let selector = parse_selector(&key, &selector)?;
                     flat.push((key, selector));
                 }
                 Entry::Fields(fields) => {
+                    check_path(&key)?;
                     let fields: Result<_, _> = fields.into_iter().map(parse_field).collect();
                     by_path.push((key, fields?));
                 }
@@ -104,7 +109,37 @@ impl Entry {
     }
 }
 
+/// Refuses a key that cannot be the path of a page: the field below it would never be read.
+fn check_path(key: &str) -> Result<(), Failure> {
+    let wrong = if key.trim().is_empty() {
+        "is empty, write `/` for the root page or `*` for every page"
+    } else if key.contains("://") {
+        "is a URL, write its path alone, such as `/products`"
+    } else if key.contains(['?', '#']) {
+        "has a query or a fragment, which the path of a page has not: write what precedes it"
+    } else if key.contains('*') && key != "*" {
+        "has a `*` beside other characters: write `*` alone for every page, or the beginning of paths"
+    } else {
+        return Ok(());
+    };
+    Err(wrong_key(key, wrong))
+}
+
+/// Refuses a field without a name.
+fn check_name(name: &str) -> Result<(), Failure> {
+    if name.trim().is_empty() {
+        return Err(wrong_key(name, "is empty, write the name of a field"));
+    }
+    Ok(())
+}
+
+fn wrong_key(key: &str, wrong: &str) -> Failure {
+    let shown: String = key.chars().take(KEY_CHARS_MAX).collect();
+    Failure::invalid_option("map", format!("the key `{shown}` {wrong}"))
+}
+
 fn parse_field(field: FieldText) -> Result<Field, Failure> {
+    check_name(&field.name)?;
     let parse = |selector: &String| parse_selector(&field.name, selector);
     let selectors = field
         .selectors

@@ -241,6 +241,35 @@ fn the_schema_is_json() {
 }
 
 #[test]
+fn a_key_that_is_no_path_or_name_is_named_with_the_reason() {
+    let fields = json!([{"name": "x", "selectors": ["b"]}]);
+    let check = |map: Value, expected: &str| {
+        let reason = refusal(map);
+        assert!(reason.contains(expected), "{reason}");
+    };
+    for (key, why) in [
+        ("", "is empty, write `/`"),
+        (
+            "https://shop.example/blog",
+            "is a URL, write its path alone",
+        ),
+        ("/blog?page=2", "has a query"),
+        ("/blog/*", "has a `*` beside other characters"),
+    ] {
+        let expected = format!("the key `{key}` {why}");
+        check(json!({"/": fields, key: fields}), &expected);
+    }
+    check(json!({" ": "b"}), "the key ` ` is empty, write the name");
+    let nameless = json!({"*": [{"name": "", "selectors": ["b"]}]});
+    check(nameless, "the key `` is empty, write the name");
+    let long = refusal(json!({"x?".repeat(1_000): fields}));
+    assert!(long.len() < 300, "{long}");
+    // A path may be written without its slash, and a field may be called anything.
+    assert!(extract(json!({"blog": fields})).is_ok());
+    assert!(extract(json!({"https://x/?#*": "b"})).is_ok());
+}
+
+#[test]
 fn a_map_has_one_shape() {
     let mixed = json!({"a": "h1", "/x": [{"name": "b", "selectors": ["p"]}]});
     assert_eq!(

@@ -26,8 +26,9 @@ const SETTINGS: [&str; 9] = [
 ];
 
 /// Compiler flags: SIMD instructions, which the engine supports, and enough initial memory for a
-/// typical page, because growing memory is a call into the host.
-const FLAGS: &str = r#"["-Ctarget-feature=+simd128", "-Clink-arg=--initial-heap=2097152"]"#;
+/// typical page, because growing memory is a call into the host. Plugins have no source of
+/// randomness: libraries that can do without one compile, and get an error when they ask.
+const FLAGS: &str = r#"["-Ctarget-feature=+simd128", "-Clink-arg=--initial-heap=2097152", "--cfg=getrandom_backend=\"unsupported\""]"#;
 
 /// A compiled plugin that has not been encoded as a component yet.
 #[derive(Debug)]

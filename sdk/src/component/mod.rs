@@ -9,6 +9,7 @@
 
 mod analysis;
 mod conversation;
+mod decoding;
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -91,6 +92,21 @@ pub mod analyst {
         with: {
             "trawl:types/types@1.0.0": super::format::trawl::types::types,
             "trawl:document/tree@1.0.0": super::format::trawl::document::tree,
+        },
+    });
+}
+
+/// Bindings of the decoder world.
+pub mod decoder {
+    wit_bindgen::generate!({
+        path: ["../wit/types/1", "../wit/decoder/1"],
+        inline: "package trawl:sdk; world decoder { export trawl:decoder/decoder@1.0.0; }",
+        world: "trawl:sdk/decoder",
+        pub_export_macro: true,
+        export_macro_name: "__trawl_export_decoder",
+        default_bindings_module: "trawl_sdk::component::decoder",
+        with: {
+            "trawl:types/types@1.0.0": super::format::trawl::types::types,
         },
     });
 }

@@ -19,6 +19,7 @@
 mod analysis;
 mod chunker;
 mod conversation;
+mod document;
 mod layout;
 mod tree;
 
@@ -31,6 +32,7 @@ use crate::{Document, Extractor, Failure, Filter, Format, Mask, Output, Source, 
 pub use analysis::{Analysis, MODEL, finding, join, join_with};
 pub use chunker::{check_any_text, check_size, chunk, pieces};
 pub use conversation::{Conversation, converse, pair, reply};
+pub use document::{Document as SampleDocument, document};
 use layout::Layout;
 
 /// A page to run plugins on.

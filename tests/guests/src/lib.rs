@@ -18,15 +18,32 @@ const EXTRACTOR: &str = include_str!("../../../wit/extractor/1/extractor.wit");
 const CHUNKER: &str = include_str!("../../../wit/chunker/1/chunker.wit");
 const ANALYST: &str = include_str!("../../../wit/analyst/1/analyst.wit");
 
+const DECODER: &str = include_str!("../../../wit/decoder/1/decoder.wit");
+
 /// Address of the four text fields of `describe`, one after another.
 const TEXT_AT: usize = 1024;
 /// Start of the heap, after one page of constants.
 const HEAP_AT: usize = 65536;
 
+/// What builds a decoder's result: HTML, one title as metadata, 3 pages, no warnings.
+const DECODED: &str = r#"
+  (data (i32.const 896) "{\22title\22:\22from the guest\22}")
+  (func $decoded (param $at i32) (param $length i32) (result i32)
+    (i32.store8 (i32.const 16) (i32.const 0))
+    (i32.store (i32.const 20) (local.get $at))
+    (i32.store (i32.const 24) (local.get $length))
+    (i32.store (i32.const 28) (i32.const 896))
+    (i32.store (i32.const 32) (i32.const 26))
+    (i32.store8 (i32.const 36) (i32.const 1))
+    (i32.store (i32.const 40) (i32.const 3))
+    (i32.store (i32.const 44) (i32.const 0))
+    (i32.store (i32.const 48) (i32.const 0))
+    (i32.const 16))"#;
+
 /// Description of a component.
 #[derive(Clone, Debug)]
 pub struct Guest {
-    /// `format`, `filter`, `extractor`, `chunker` or `analyst`.
+    /// `format`, `filter`, `extractor`, `chunker`, `analyst` or `decoder`.
     pub kind: &'static str,
     /// Version of the contract it implements.
     pub contract: &'static str,
@@ -41,9 +58,9 @@ pub struct Guest {
     /// Instructions that `describe` runs first.
     pub on_describe: String,
     /// Body of its function: an expression that returns the address of the result. The parameters
-    /// of a chunker are `$text`, `$text_bytes`, `$options` and `$options_bytes`, those of the other
-    /// kinds `$args`. `$ok`, `$ok_text` and `$fail` build results, `$ask` and `$done` those of an
-    /// analyst.
+    /// of a chunker and a decoder are `$text`, `$text_bytes`, `$options` and `$options_bytes`,
+    /// those of the other kinds `$args`. `$ok`, `$ok_text` and `$fail` build results, `$ask` and
+    /// `$done` those of an analyst, `$decoded` that of a decoder.
     pub body: String,
     /// Body of an analyst's `resume`, likewise.
     pub resume: String,
@@ -131,6 +148,17 @@ impl Guest {
         )
     }
 
+    /// A decoder that takes the text of a document for its HTML.
+    pub fn echo_decoder(name: &str) -> Self {
+        let mut guest = Self::new(
+            "decoder",
+            name,
+            "(call $decoded (local.get $text) (local.get $text_bytes))",
+        );
+        guest.needs = 1;
+        guest
+    }
+
     /// An analyst. With a model it asks `who?` and returns the model's answer, or `"no reply"`;
     /// without a model it returns `"no model"`. It joins findings by returning the first one.
     pub fn asking_analyst(name: &str) -> Self {
@@ -163,7 +191,7 @@ impl Guest {
         match self.kind {
             "filter" => Some(140),
             "analyst" => Some(176),
-            "chunker" => None,
+            "chunker" | "decoder" => None,
             _ => Some(172),
         }
     }
@@ -207,6 +235,7 @@ impl Guest {
             "extractor" => EXTRACTOR,
             "chunker" => CHUNKER,
             "analyst" => ANALYST,
+            "decoder" => DECODER,
             kind => panic!("no contract for {kind}"),
         };
         let kind = self.kind;
@@ -247,6 +276,13 @@ impl Guest {
             "filter" => ("keep", "(param $args i32)"),
             "extractor" => ("extract", "(param $args i32)"),
             "analyst" => ("start", "(param $args i32)"),
+            "decoder" => (
+                "decode",
+                "(param $text i32) (param $text_bytes i32) (param $body i32) (param $body_bytes i32) \
+                 (param $type i32) (param $type_bytes i32) (param $header i32) (param $header_bytes i32) \
+                 (param $url i32) (param $url_bytes i32) (param $pages i32) (param $pages_count i32) \
+                 (param $options i32) (param $options_bytes i32)",
+            ),
             _ => (
                 "chunk",
                 "(param $text i32) (param $text_bytes i32) (param $options i32) (param $options_bytes i32)",
@@ -263,6 +299,7 @@ impl Guest {
         let (info_stores, info_data) = self.info();
         let more = match self.kind {
             "analyst" => self.conversation(&interface),
+            "decoder" => DECODED.to_owned(),
             _ => String::new(),
         };
         format!(

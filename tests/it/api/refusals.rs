@@ -196,7 +196,7 @@ async fn bodies_other_than_json_objects_are_refused() {
             for body in ["", "   ", "{}"] {
                 let answer = api.send(&operation, &[], body.to_owned()).await;
                 // No field is required to resume; this crawl has ended, so it cannot be resumed.
-                let is_complete = operation.path.ends_with("/resume") && body == "{}";
+                let is_complete = operation.path.ends_with("/resume");
                 assert_error(&name, &answer, if is_complete { 409 } else { 400 });
             }
         }

@@ -132,8 +132,13 @@ fn beside(object: &Object, key: &str) -> Value {
         ("LinkRewrite", _) => json!({"type": "replace", "find": "http://"}),
         _ => json!({}),
     };
-    let required = object.rows.iter().filter(|row| row.default == "required");
-    for row in required {
+    let is_replaced =
+        |row: &&Parameter| object.name == "TransformItem" && row.name == "html" && key == "base64";
+    let required = object
+        .rows
+        .iter()
+        .filter(|row| row.default.starts_with("required"));
+    for row in required.filter(|row| !is_replaced(row)) {
         if whole.get(row.name).is_none() {
             whole[row.name] = example(row);
         }

@@ -50,6 +50,8 @@ document.querySelector('button').addEventListener('click', async () => {\
   document.body.insertAdjacentHTML('beforeend', '<p class=welcome>Welcome, ' + name + '</p>');\
 });</script></body></html>";
 
+const PDF: &[u8] = include_bytes!("../../../plugins/decoder-pdf/src/__fuzz__/pdf/corpus/tides.pdf");
+
 /// Before each block: the programs of this build, and a curl that fails when a request does and
 /// notes the headers of every response. What an earlier block defined is still there.
 const BEFORE: &str = r#"set -eo pipefail
@@ -69,7 +71,7 @@ pub(super) struct Stage {
     crawl: String,
     /// The JSON in the output of the last commands.
     said: Vec<Value>,
-    /// The crate that the page writes.
+    /// The crate that the page writes or made last.
     package: Option<PathBuf>,
     /// Parts of an adapter.
     parts: Vec<Block>,
@@ -89,6 +91,7 @@ impl Stage {
         ] {
             site.put(path, "text/html", html);
         }
+        site.put("/tides.pdf", "application/pdf", PDF);
         let mut world = World::new();
         world.use_vendors(vendors.address, &[]);
         use_browser(&mut world);
@@ -227,6 +230,10 @@ impl Stage {
                 "{place}: {headers}"
             );
             fs::remove_file(file).unwrap();
+        }
+        if let Some((_, made)) = commands.split_once("trawl plugin new ") {
+            let name = made.split_whitespace().nth(1).expect("a kind and a name");
+            self.package = Some(world.path(name));
         }
         self.said = outputs::values(&text);
         let n_entries = outputs::check_entries(place, &self.said);

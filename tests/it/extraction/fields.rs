@@ -62,12 +62,23 @@ async fn an_invalid_selector_is_refused_before_anything_is_fetched() {
             json!({"a": "h1", "/x": [{"name": "b", "selectors": ["p"]}]}),
             ["shape", "map"],
         ),
-        (json!({"a": 3}), ["css_extraction_map", "a"]),
+        (json!({"a": 3}), ["css_extraction_map.a: ", "string"]),
+        (
+            json!({"/x": [{"name": "b", "selector": "p"}]}),
+            [
+                "css_extraction_map./x[0]: ",
+                "\"selectors\" is a required property",
+            ],
+        ),
+        (
+            json!({"https://a.example/x": [{"name": "b", "selectors": ["p"]}]}),
+            ["the key `https://a.example/x` is a URL", "its path alone"],
+        ),
     ] {
         let body = json!({"url": url, "css_extraction_map": map});
         let (status, error) = app.refused(&body).await;
         assert_eq!(status, 400, "{map}: {error}");
-        assert!(error.starts_with("css_extraction_map: "), "{map}: {error}");
+        assert!(error.starts_with("css_extraction_map"), "{map}: {error}");
         for part in parts {
             assert!(error.contains(part), "{map}: {error}");
         }

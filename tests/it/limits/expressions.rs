@@ -65,7 +65,7 @@ async fn lists_beyond_their_bounds_are_refused_by_name_item_and_bound() {
         ),
         ("budget: has 9000 keys", "at most 1000"),
         ("budget: more than 32 keys apply to `/a/a", "leave out"),
-        ("blacklist: `\\w{14}` (item ", "at most 10000 states"),
+        ("[1].blacklist: `\\w{14}` (item ", "at most 10000 states"),
         ("budget: ", "more than 10000 fields in one object"),
     ];
     assert_eq!(errors.len(), expected.len());

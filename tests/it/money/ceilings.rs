@@ -45,6 +45,24 @@ async fn a_small_ceiling_leaves_a_crawl_its_concurrency() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn several_seeds_share_one_ceiling() {
+    let (app, site) = (TestApp::start().await, FakeSite::start().await);
+    let seeds = (0..6).map(|n| site.put(&format!("/p/{n}"), "text/plain", body_of(30_000)));
+    let seeds: Vec<String> = seeds.collect();
+    let ceiling = 100_000;
+    let body = json!({"url": seeds.join(","), "request": "http", "return_format": "empty",
+        "cache": false, "max_credits_allowed": 1});
+    let (entries, state) = crawl(&app, &body).await;
+    // Each page alone costs about a third of the ceiling.
+    let fetched = entries.iter().filter(|entry| entry["error"].is_null());
+    assert!((2..6).contains(&fetched.count()), "{state}");
+    let paid = sum(&entries);
+    assert!(paid > ceiling / 2 && paid <= ceiling, "{paid}: {state}");
+    assert_eq!(state["stop_reason"], "max_credits_allowed", "{state}");
+    settled(&app).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_that_wait_for_their_host_hold_no_money() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let url = index(&site, (0..8).map(|n| format!("/slow/0?{n}")));

@@ -2,6 +2,7 @@
 
 mod analysts;
 mod calls;
+mod decoders;
 mod faults;
 mod loading;
 mod native;

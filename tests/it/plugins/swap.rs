@@ -21,7 +21,17 @@ fn a_failed_reload_keeps_the_generation_and_reports_the_error() {
     assert_eq!(text(render(&plugins, "greet", "", "{}")), "one");
     assert_eq!(plugins.status().last_error.unwrap().reason, reason);
 
-    folder.put(&Guest::constant_format("greet", "two"));
+    // Callers see no folder of the server.
+    folder.manifest("[[format");
+    let reason = plugins.reload().err().unwrap().to_string();
+    let path = folder.path("plugins.toml").display().to_string();
+    assert!(reason.contains(&path), "{reason}");
+    let shown = plugins.status().last_error.unwrap().reason;
+    assert_eq!(shown, reason.replace(&path, "plugins.toml"));
+
+    let greet = Guest::constant_format("greet", "two");
+    folder.manifest(&entry(&greet, ""));
+    folder.put(&greet);
     assert_eq!(plugins.reload().unwrap().generation(), 2);
     assert_eq!(text(render(&plugins, "greet", "", "{}")), "two");
     assert!(plugins.status().last_error.is_none());

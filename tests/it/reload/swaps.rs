@@ -111,6 +111,7 @@ async fn an_invalid_change_keeps_the_generation_and_reports_the_error() {
 async fn a_failed_reload_is_seen_by_monitoring() {
     let mut world = World::new();
     world.config = "[http]\nmetrics_without_key = true\n".to_owned();
+    world.log = "info";
     let server = ServerProcess::start(world);
     let deadline = Instant::now() + Duration::from_secs(60);
     // The report is cached for a moment.
@@ -140,6 +141,17 @@ async fn a_failed_reload_is_seen_by_monitoring() {
     assert!(metrics.contains(counter), "{metrics}");
     server.world.manifest("");
     becomes(true).await;
+    // The log has a line for both, whatever else a reload changed. Decision D262.
+    for line in ["plugins not reloaded", "are valid again and in effect"] {
+        loop {
+            let log = std::fs::read_to_string(server.world.path("log")).unwrap();
+            if log.contains(line) {
+                break;
+            }
+            assert!(Instant::now() < deadline, "{line}: {log}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -57,16 +57,50 @@ async fn scripts_run_before_and_after_the_page_and_their_errors_are_reported() {
     let entry = stage.rendered(&url, throws).await;
     assert!(content(&entry).contains("early"), "{entry}");
     let reported = entry["metadata"]["automation_data"].to_string();
-    assert!(reported.contains("mine"), "{reported}");
+    assert!(reported.contains("\"Error: mine\""), "no stack: {reported}");
     let broken = json!({"evaluate_on_new_document": "window.given = 'gift';\nwindow.other = ("});
     let entry = stage.rendered(&url, broken).await;
     assert!(content(&entry).contains("early undefined"), "{entry}");
     let reported = &entry["metadata"]["automation_data"][0]["evaluate_on_new_document"];
     let reason = reported.as_str().unwrap_or_default();
     assert!(reason.starts_with("SyntaxError: "), "{entry}");
-    let good = json!({"evaluate_on_new_document": "'use strict'; let given = 1; throw new Error('later')"});
-    let entry = stage.rendered(&url, good).await;
-    assert_eq!(entry["metadata"]["automation_data"], Value::Null, "{entry}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn what_the_first_script_throws_is_reported_and_what_the_page_throws_is_not() {
+    let stage = Stage::new().await;
+    let url = stage.page(
+        "/",
+        "<p id=a></p><script>document.getElementById('a').textContent = typeof given; null.page</script>",
+    );
+    let said = async |script: &str| {
+        let entry = stage.rendered(&url, json!({"evaluate_on_new_document": script}));
+        let entry = entry.await;
+        let reported = entry["metadata"]["automation_data"].clone();
+        (content(&entry).to_owned(), reported)
+    };
+    let reports = |reason: &str| json!([{ "evaluate_on_new_document": reason }]);
+    let (text, reported) = said("'use strict'; let given = 1; throw new Error('mine')").await;
+    assert!(text.contains("number"), "{text}");
+    assert_eq!(reported, reports("Error: mine"));
+    let (_, reported) = said("window.dispatchEvent = null; undefined.given").await;
+    let reason = reported[0]["evaluate_on_new_document"].as_str();
+    assert!(
+        reason.is_some_and(|text| text.starts_with("TypeError: ")),
+        "{reported}"
+    );
+    let (_, reported) = said("throw 'no'.repeat(1e6)").await;
+    let reason = reported[0]["evaluate_on_new_document"].as_str();
+    assert!(reason.is_some_and(|text| text.len() <= 1_000), "{reported}");
+    let (text, reported) = said("window.given = 1").await;
+    assert!(text.contains("number"), "{text}");
+    assert_eq!(
+        reported,
+        Value::Null,
+        "the page's error is not the script's"
+    );
     stage.close().await;
 }
 

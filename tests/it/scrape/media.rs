@@ -27,13 +27,13 @@ async fn json_and_plain_text_are_returned_as_text() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn documents_and_images_are_returned_as_bytes_only() {
+async fn binary_types_without_a_decoder_are_returned_as_bytes_only() {
     let (app, site) = world().await;
     let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
-    let pdf = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n".to_vec();
+    let dvi = b"\xf7\x02\x01\x83\x92\xc0\x1c;\0".to_vec();
     for (path, bytes, media_type) in [
         ("/typed/png", png, "image/png"),
-        ("/typed/pdf", pdf, "application/pdf"),
+        ("/typed/dvi", dvi, "application/x-dvi"),
     ] {
         let url = site.url(path);
         let entry = app

@@ -26,8 +26,8 @@ use crate::http::params::{Path, Query};
     params(Paging),
     responses(
         (status = 200, description = "A page of the accounts", body = Page<AccountView>),
-        (status = 400, description = "`limit` or `page` is not a positive integer", body = ref("#/components/schemas/Error"),
-            example = json!({"error": "limit: must be a positive integer"})),
+        (status = 400, description = "`limit` or `page` is not a positive integer, or there is no such parameter", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "limit: must be an integer from 1 to 1000; a larger one counts as 1000"})),
     ),
     security(("admin" = []))
 )]

@@ -13,7 +13,7 @@ use trawl_control::{Reply, Request};
 
 use crate::Api;
 use crate::http::error::ApiError;
-use crate::http::methods::{Endpoint, delete, get, post, put};
+use crate::http::methods::{Endpoint, delete, get, get_with_query, post, put};
 
 /// Documentation of the endpoints of this folder.
 #[derive(OpenApi)]
@@ -44,7 +44,7 @@ pub(crate) fn routes() -> Vec<Endpoint> {
     vec![
         (
             "/admin/accounts",
-            get(accounts::list).post(accounts::create),
+            get_with_query(accounts::list).post(accounts::create),
         ),
         ("/admin/accounts/{account}", get(accounts::show)),
         (
@@ -53,7 +53,7 @@ pub(crate) fn routes() -> Vec<Endpoint> {
         ),
         (
             "/admin/accounts/{account}/keys",
-            get(keys::list).post(keys::create),
+            get_with_query(keys::list).post(keys::create),
         ),
         (
             "/admin/accounts/{account}/keys/{prefix}",
@@ -64,7 +64,10 @@ pub(crate) fn routes() -> Vec<Endpoint> {
             get(keys::webhook_secret).post(keys::renew_webhook_secret),
         ),
         ("/admin/accounts/{account}/top-ups", post(money::top_up)),
-        ("/admin/accounts/{account}/statement", get(money::statement)),
+        (
+            "/admin/accounts/{account}/statement",
+            get_with_query(money::statement),
+        ),
         ("/admin/accounts/{account}/seats", put(seats::set)),
         (
             "/admin/accounts/{account}/seats/suspend",
@@ -76,7 +79,7 @@ pub(crate) fn routes() -> Vec<Endpoint> {
         ),
         ("/admin/prices", get(prices::prices)),
         ("/admin/prices/history", get(prices::history)),
-        ("/admin/usage", get(money::usage)),
+        ("/admin/usage", get_with_query(money::usage)),
         ("/admin/verify", get(money::verify)),
     ]
 }

@@ -115,9 +115,14 @@ pub(crate) async fn resume(
     let work = |request: ApiRequest| async move {
         let crawls = request.service.crawls();
         let shown = crawls.show(&request.account.id, &id).await?;
-        let complete = match trawl_wire::with_secrets(&shown.record.request, &request.body) {
+        // Decision D261.
+        let sent: &[u8] = match request.body.trim_ascii() {
+            b"" => b"{}",
+            sent => sent,
+        };
+        let complete = match trawl_wire::with_secrets(&shown.record.request, sent) {
             // A crawl that does not wait cannot be resumed, whatever secrets were sent.
-            Err(_) if shown.progress.state != CrawlState::Parked && is_object(&request.body) => {
+            Err(_) if shown.progress.state != CrawlState::Parked && is_object(sent) => {
                 shown.record.request
             }
             complete => complete?,

@@ -18,7 +18,7 @@ use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::headers::set_next_cursor;
-use crate::http::params::{Path, Query, Whole};
+use crate::http::params::{Path, Query, Whole, checked_limit};
 use crate::http::stream as responses;
 
 /// URLs per response when the request sets no limit.
@@ -70,8 +70,8 @@ pub(crate) async fn skipped(
     Query(query): Query<SkippedQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let count_max = query.limit.map_or(SKIPPED_DEFAULT, Whole::saturated);
-    let count_max = count_max.clamp(1, SKIPPED_MAX);
+    let count_max = query.limit.map(|limit| checked_limit(limit, SKIPPED_MAX));
+    let count_max = count_max.transpose()?.unwrap_or(SKIPPED_DEFAULT);
     let cursor = query.cursor.map(Whole::saturated);
     let _permit = api.queries.take(&account.id).await?;
     let rows = api

@@ -19,7 +19,7 @@ use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::headers::set_next_cursor;
-use crate::http::params::{Path, Query, Whole};
+use crate::http::params::{Path, Query, Whole, checked_limit};
 use crate::http::stream as responses;
 
 /// Entries per response when the request sets no limit.
@@ -68,6 +68,8 @@ pub(crate) async fn stored_pages(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let format = ResponseFormat::of(&headers);
+    let count_max = query.limit.map(|limit| checked_limit(limit, PAGES_MAX));
+    let count_max = count_max.transpose()?;
     let crawls = api.service.crawls().clone();
     if query.follow.unwrap_or(format == ResponseFormat::JsonLines) {
         // Looked up before the response starts, so that an unknown crawl is a 404.
@@ -81,8 +83,7 @@ pub(crate) async fn stored_pages(
         };
         return Ok(responses::entries(format, follower.entries().boxed()));
     }
-    let count_max = query.limit.map_or(PAGES_DEFAULT, Whole::saturated);
-    let count_max = count_max.clamp(1, PAGES_MAX);
+    let count_max = count_max.unwrap_or(PAGES_DEFAULT);
     let pages = crawls
         .pages(&account.id, &id, query.cursor.0, count_max)
         .await?;

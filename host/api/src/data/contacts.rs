@@ -17,15 +17,24 @@ use trawl_store::Contact;
 use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
-use crate::http::paging::{Cursor, Page, Paging};
+use crate::http::paging::{LongPaging, Page};
 use crate::http::params::Query;
 
-/// The site whose contacts to return.
+/// Which contacts to return.
 #[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct SiteQuery {
+pub(crate) struct ContactsQuery {
     /// Only contacts of this site: a domain, a host or a URL.
     domain: Option<String>,
+    /// Page size. Default 100; a larger one than 1,000 counts as 1,000.
+    #[param(value_type = Option<u64>)]
+    limit: Option<String>,
+    /// Page number, starting at 1.
+    #[param(value_type = Option<u64>)]
+    page: Option<String>,
+    /// `next_cursor` of the page before, in place of `page`. Needed beyond the first 100,000 rows.
+    cursor: Option<String>,
 }
 
 /// One contact.
@@ -68,7 +77,7 @@ impl From<Contact> for ContactView {
     path = "/data/contacts",
     summary = "List contacts",
     description = "Lists the contacts that `/pipeline/extract-contacts` has stored, each once per site.",
-    params(SiteQuery, Paging, Cursor),
+    params(ContactsQuery),
     responses(
         (status = 200, description = "A page of the contacts, the most recently found first", body = Page<ContactView>,
             example = json!({"count": 1, "data": [{
@@ -81,13 +90,11 @@ impl From<Contact> for ContactView {
 pub(crate) async fn contacts(
     State(api): State<Api>,
     Extension(account): Extension<Arc<Account>>,
-    Query(site): Query<SiteQuery>,
-    Query(paging): Query<Paging>,
-    Query(cursor): Query<Cursor>,
+    Query(query): Query<ContactsQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let range = cursor.range(&paging)?;
-    let site = site.domain.as_deref().map(str::trim);
+    let range = LongPaging::new(query.limit, query.page, query.cursor).range()?;
+    let site = query.domain.as_deref().map(str::trim);
     let site = site.filter(|site| !site.is_empty());
     let domain = site.map(|site| {
         domain_of(site)

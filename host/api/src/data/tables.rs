@@ -15,7 +15,7 @@ use super::rows::Row;
 use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
-use crate::http::paging::{Cursor, Page, Paging, Slice};
+use crate::http::paging::{LongPaging, Page, Slice};
 use crate::http::params::{Path, Query};
 
 /// All tables; `contacts` has a route of its own.
@@ -35,13 +35,13 @@ const TABLES: [&str; 6] = [
     description = "Lists the account's stored records. `crawl_logs`: pages of its crawls; `crawl_state`: its crawls; `pages`: pages of its \
         background crawls, without content; `webhooks`: pending webhook events; `api_keys`: its keys. Sorted newest first, events and keys \
         oldest first. `next_cursor` of a page, sent as `cursor`, gets the next one. A crawl and its rows are deleted 7 days after it ends.",
-    params(("table" = String, Path, description = "`crawl_logs`, `crawl_state`, `pages`, `webhooks` or `api_keys`", example = "crawl_state"), Paging, Cursor),
+    params(("table" = String, Path, description = "`crawl_logs`, `crawl_state`, `pages`, `webhooks` or `api_keys`", example = "crawl_state"), LongPaging),
     responses(
         (status = 200, description = "A page of the table", body = Page<Row>, example = json!({"data": [{
             "crawl_id": "0a1b2c3d4e5f60718293a4b5c6d7e8f9", "seq": 1, "url": "https://example.com/", "status": 200, "error": null, "cause": null,
             "total_cost": 0.000001256, "at": "2026-01-31T10:20:30.000Z"}], "count": 1})),
-        (status = 400, description = "`limit` or `page` is not a positive integer, `cursor` is not that of a page, or `page` is beyond the \
-            first 100,000 rows", body = ref("#/components/schemas/Error"),
+        (status = 400, description = "`limit` or `page` is not a positive integer, `cursor` is not that of a page, `page` is beyond the \
+            first 100,000 rows, or there is no such parameter", body = ref("#/components/schemas/Error"),
             example = json!({"error": "page: must be a positive integer"})),
         (status = 404, description = "No such table", body = ref("#/components/schemas/Error"), example = json!({"error":
             "unknown table `x`, expected contacts, crawl_logs, crawl_state, pages, webhooks, api_keys"})),
@@ -52,14 +52,13 @@ pub(crate) async fn table(
     State(api): State<Api>,
     Extension(account): Extension<Arc<Account>>,
     Path(table): Path<String>,
-    Query(paging): Query<Paging>,
-    Query(cursor): Query<Cursor>,
+    Query(paging): Query<LongPaging>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let page = match &*table {
-        "api_keys" => keys(&api, &account.id, paging.range()?).await?,
+        "api_keys" => keys(&api, &account.id, paging.slice()?).await?,
         table => {
-            let range = cursor.range(&paging)?;
+            let range = paging.range()?;
             let _permit = api.queries.take(&account.id).await?;
             read(&api, &account.id, table, range).await?
         }

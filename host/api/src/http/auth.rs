@@ -106,6 +106,9 @@ pub(crate) fn refused(api: &Api, headers: &HeaderMap, opens: Opens) -> ApiError 
             KeyRefusal::Missing
         });
     };
+    if has_other_scheme(headers) {
+        return ApiError::Key(KeyRefusal::Scheme);
+    }
     let service = &api.service;
     ApiError::Key(match opens {
         Opens::Accounts if service.is_admin(key) => KeyRefusal::OfAdmin,
@@ -124,6 +127,14 @@ pub(crate) fn key(headers: &HeaderMap) -> Option<&str> {
     (!key.is_empty()).then_some(key)
 }
 
+/// Whether an `Authorization` header has a scheme that is not `Bearer`. No key has a space.
+fn has_other_scheme(headers: &HeaderMap) -> bool {
+    let header = headers.get(header::AUTHORIZATION);
+    let text = header.and_then(|header| header.to_str().ok());
+    let written = text.and_then(|text| text.trim().split_once(' '));
+    written.is_some_and(|(scheme, _)| !scheme.eq_ignore_ascii_case("bearer"))
+}
+
 fn set_headers(headers: &mut HeaderMap, limit: &RateLimit) {
     headers.insert("ratelimit-limit", HeaderValue::from(limit.limit));
     headers.insert("ratelimit-remaining", HeaderValue::from(limit.remaining));
@@ -133,6 +144,22 @@ fn set_headers(headers: &mut HeaderMap, limit: &RateLimit) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_scheme_other_than_bearer_is_seen() {
+        let check = |text: &'static str, expected: bool| {
+            let headers =
+                HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_static(text))]);
+            assert_eq!(has_other_scheme(&headers), expected, "{text}");
+        };
+        check("Basic eDp5", true);
+        check(" digest a=b", true);
+        check("Bearer tr_1", false);
+        check("bearer tr_1 tr_2", false);
+        check("tr_1", false);
+        check("", false);
+        assert!(!has_other_scheme(&HeaderMap::new()));
+    }
 
     #[test]
     fn a_key_is_read_with_or_without_bearer() {

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::Request;
 use axum::http::{HeaderMap, header};
 use futures_util::StreamExt;
@@ -29,6 +29,12 @@ const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
 pub(crate) async fn read_json(request: Request, bytes_max: usize) -> Result<Bytes, ApiError> {
     require_json(request.headers())?;
     read(request, bytes_max).await
+}
+
+/// Whether a request has no body and declares none. Where all fields are optional, it means an
+/// empty object. Decision D261.
+pub(crate) fn is_absent(request: &Request) -> bool {
+    request.body().is_end_stream() && !request.headers().contains_key(header::CONTENT_TYPE)
 }
 
 /// Checks that a request declares a JSON body.

@@ -68,6 +68,8 @@ pub(crate) enum ApiError {
 pub(crate) enum KeyRefusal {
     /// The request has no key.
     Missing,
+    /// The header has another scheme than `Bearer`.
+    Scheme,
     /// Nobody has this key.
     Unknown,
     /// The admin key, where an account is needed.
@@ -81,6 +83,10 @@ impl KeyRefusal {
     const fn hint(self) -> &'static str {
         match self {
             Self::Missing => "the request has no key: send `Authorization: Bearer KEY`",
+            Self::Scheme => {
+                "the header has another scheme than `Bearer`, for example `Basic`: send \
+                 `Authorization: Bearer KEY`"
+            }
             Self::Unknown => {
                 "the key is unknown or revoked: check that it is complete, or create another one"
             }

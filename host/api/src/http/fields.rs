@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use axum::extract::Request;
+use axum::http::Method;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -55,11 +56,15 @@ pub(crate) struct Fields(BTreeMap<String, Box<RawValue>>);
 
 impl Fields {
     /// Reads the body of a request, which may have these fields only. An empty body is an empty
-    /// object.
+    /// object; that of a POST needs no `Content-Type`. A PUT without a body would replace what is
+    /// stored by nothing, so it has to say so. Decision D261.
     ///
     /// # Errors
     /// The body is not a JSON object, is too large, or has an unknown field.
     pub(crate) async fn read(request: Request, known: &[&'static str]) -> Result<Self, ApiError> {
+        if *request.method() == Method::POST && body::is_absent(&request) {
+            return Self::of(b"", known);
+        }
         let body = body::read_json(request, BODY_BYTES_MAX).await?;
         Self::of(&body, known)
     }
@@ -116,15 +121,20 @@ impl Fields {
         self.value(name).map(read).transpose()
     }
 
-    /// A non-negative integer field.
+    /// A non-negative integer field; `8.0` is one, as in JSON Schema.
     ///
     /// # Errors
     /// The value is not one, or is out of range.
     pub(crate) fn count(&self, name: &str) -> Result<Option<u32>, ApiError> {
-        let refusal = || invalid(name, "must be a non-negative integer");
-        self.value(name)
-            .map(|value| serde_json::from_str(value).map_err(|_| refusal()))
-            .transpose()
+        let read = |value: &str| {
+            let whole = plain_number(value).and_then(|number| {
+                let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+                let is_whole = fraction.bytes().all(|digit| digit == b'0');
+                is_whole.then(|| whole.parse().ok()).flatten()
+            });
+            whole.ok_or_else(|| invalid(name, "must be a non-negative integer"))
+        };
+        self.value(name).map(read).transpose()
     }
 
     fn value(&self, name: &str) -> Option<&str> {
@@ -240,7 +250,12 @@ mod tests {
         let seats = |fields: &Fields| fields.count("seats").map(drop);
         let check = |text: String, expected: &str| assert!(text.starts_with(expected), "{text}");
         check(refusal("{\"name\": 7}", name), "name: must be a string");
-        for wrong in ["-1", "1.5", "4294967296", "\"8\"", "1e3"] {
+        for (right, number) in [("8", 8), ("8.0", 8), ("1e3", 1_000)] {
+            let fields = Fields::of(format!("{{\"seats\": {right}}}").as_bytes(), &["seats"]);
+            let read = fields.and_then(|fields| fields.count("seats"));
+            assert_eq!(read, Ok(Some(number)), "{right}");
+        }
+        for wrong in ["-1", "1.5", "4294967296", "\"8\"", "1e99", "true", "[8]"] {
             let body = format!("{{\"seats\": {wrong}}}");
             check(
                 refusal(&body, seats),

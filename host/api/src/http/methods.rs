@@ -1,13 +1,20 @@
 //! The handlers of a path, with the names of the methods that they serve. `axum` knows the names
 //! too, but only for the header `Allow`, which it adds outside of every layer. Decision D196.
+//!
+//! A handler that is added here gets no query parameters: they are a 400 before it is called. One
+//! that is added `with_query` reads them itself. Decision D257.
 
 use std::future::ready;
 use std::sync::Arc;
 
+use axum::extract::Request;
 use axum::handler::Handler;
+use axum::middleware::{Next, from_fn};
+use axum::response::Response;
 use axum::routing::MethodRouter;
 
 use super::error::ApiError;
+use super::params::refuse_query;
 use crate::Api;
 
 /// A path with its handlers. `{name}` in the path is a parameter.
@@ -24,21 +31,37 @@ pub(crate) struct Methods {
 impl Methods {
     /// Adds the handler of GET, which serves HEAD, too.
     pub(crate) fn get<H: Handler<T, Api>, T: 'static>(self, handler: H) -> Self {
+        self.get_with_query(handler.layer(from_fn(without_query)))
+    }
+
+    /// The same for a handler that reads the query.
+    pub(crate) fn get_with_query<H: Handler<T, Api>, T: 'static>(self, handler: H) -> Self {
         self.with("GET", |router| router.get(handler))
     }
 
     /// Adds the handler of POST.
     pub(crate) fn post<H: Handler<T, Api>, T: 'static>(self, handler: H) -> Self {
+        self.post_with_query(handler.layer(from_fn(without_query)))
+    }
+
+    /// The same for a handler that reads the query.
+    pub(crate) fn post_with_query<H: Handler<T, Api>, T: 'static>(self, handler: H) -> Self {
         self.with("POST", |router| router.post(handler))
     }
 
     /// Adds the handler of PUT.
     pub(crate) fn put<H: Handler<T, Api>, T: 'static>(self, handler: H) -> Self {
+        let handler = handler.layer(from_fn(without_query));
         self.with("PUT", |router| router.put(handler))
     }
 
     /// Adds the handler of DELETE.
     pub(crate) fn delete<H: Handler<T, Api>, T: 'static>(self, handler: H) -> Self {
+        self.delete_with_query(handler.layer(from_fn(without_query)))
+    }
+
+    /// The same for a handler that reads the query.
+    pub(crate) fn delete_with_query<H: Handler<T, Api>, T: 'static>(self, handler: H) -> Self {
         self.with("DELETE", |router| router.delete(handler))
     }
 
@@ -71,9 +94,19 @@ pub(crate) fn get<H: Handler<T, Api>, T: 'static>(handler: H) -> Methods {
     Methods::default().get(handler)
 }
 
+/// A path with a handler of GET that reads the query.
+pub(crate) fn get_with_query<H: Handler<T, Api>, T: 'static>(handler: H) -> Methods {
+    Methods::default().get_with_query(handler)
+}
+
 /// A path with a handler of POST.
 pub(crate) fn post<H: Handler<T, Api>, T: 'static>(handler: H) -> Methods {
     Methods::default().post(handler)
+}
+
+/// A path with a handler of POST that reads the query.
+pub(crate) fn post_with_query<H: Handler<T, Api>, T: 'static>(handler: H) -> Methods {
+    Methods::default().post_with_query(handler)
 }
 
 /// A path with a handler of PUT.
@@ -84,6 +117,17 @@ pub(crate) fn put<H: Handler<T, Api>, T: 'static>(handler: H) -> Methods {
 /// A path with a handler of DELETE.
 pub(crate) fn delete<H: Handler<T, Api>, T: 'static>(handler: H) -> Methods {
     Methods::default().delete(handler)
+}
+
+/// A path with a handler of DELETE that reads the query.
+pub(crate) fn delete_with_query<H: Handler<T, Api>, T: 'static>(handler: H) -> Methods {
+    Methods::default().delete_with_query(handler)
+}
+
+/// Refuses query parameters of an endpoint that has none.
+async fn without_query(request: Request, next: Next) -> Result<Response, ApiError> {
+    refuse_query(request.method(), request.uri())?;
+    Ok(next.run(request).await)
 }
 
 /// The names as a list for people: `GET, POST or DELETE`.

@@ -7,6 +7,7 @@ use utoipa::{IntoParams, ToSchema};
 use trawl_store::{PageRange, RowKey};
 
 use super::error::ApiError;
+use super::params::{EMPTY, out_of_range};
 
 /// Page size when the request sets none.
 const LIMIT_DEFAULT: u32 = 100;
@@ -19,6 +20,7 @@ const OFFSET_MAX: u64 = 100_000;
 
 /// The requested page of a list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Paging {
     /// Page size. Default 100; a larger one than 1,000 counts as 1,000.
@@ -29,10 +31,17 @@ pub(crate) struct Paging {
     page: Option<String>,
 }
 
-/// The position after which a page of a long list starts.
+/// The requested page of a long list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
-pub(crate) struct Cursor {
+pub(crate) struct LongPaging {
+    /// Page size. Default 100; a larger one than 1,000 counts as 1,000.
+    #[param(value_type = Option<u64>)]
+    limit: Option<String>,
+    /// Page number, starting at 1.
+    #[param(value_type = Option<u64>)]
+    page: Option<String>,
     /// `next_cursor` of the page before, in place of `page`. Needed beyond the first 100,000 rows.
     cursor: Option<String>,
 }
@@ -54,15 +63,41 @@ impl Slice {
     }
 }
 
-impl Cursor {
+impl LongPaging {
+    /// The page of these parameters.
+    pub(crate) fn new(limit: Option<String>, page: Option<String>, cursor: Option<String>) -> Self {
+        Self {
+            limit,
+            page,
+            cursor,
+        }
+    }
+
+    /// The requested page of a list that is short: it has no cursor.
+    ///
+    /// # Errors
+    /// A parameter is invalid, or there is a cursor.
+    pub(crate) fn slice(&self) -> Result<Slice, ApiError> {
+        match self.cursor() {
+            None => slice(self.limit.as_deref(), self.page.as_deref()),
+            Some(_) => Err(ApiError::Invalid(
+                "cursor: this list has no `next_cursor`, send `page`".to_owned(),
+            )),
+        }
+    }
+
+    fn cursor(&self) -> Option<&str> {
+        let cursor = self.cursor.as_deref().map(str::trim);
+        cursor.filter(|cursor| !cursor.is_empty())
+    }
+
     /// The requested page of a list in the store.
     ///
     /// # Errors
     /// A parameter is invalid, or the page is too far behind to be asked for by its number.
-    pub(crate) fn range(&self, paging: &Paging) -> Result<PageRange, ApiError> {
-        let slice = paging.range()?;
-        let cursor = self.cursor.as_deref().map(str::trim);
-        let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) else {
+    pub(crate) fn range(&self) -> Result<PageRange, ApiError> {
+        let slice = slice(self.limit.as_deref(), self.page.as_deref())?;
+        let Some(cursor) = self.cursor() else {
             if slice.offset > OFFSET_MAX {
                 return Err(ApiError::Invalid(format!(
                     "page: begins after {} rows and may begin after {OFFSET_MAX}: send `cursor` with the `next_cursor` of the page before instead",
@@ -89,25 +124,36 @@ impl Paging {
     /// # Errors
     /// A parameter is not a positive integer.
     pub(crate) fn range(&self) -> Result<Slice, ApiError> {
-        let limit = number("limit", self.limit.as_deref())?.unwrap_or(LIMIT_DEFAULT.into());
-        let limit = u32::try_from(limit).unwrap_or(LIMIT_MAX).min(LIMIT_MAX);
-        let page = number("page", self.page.as_deref())?.unwrap_or(1);
-        Ok(Slice {
-            limit,
-            offset: (page - 1).saturating_mul(limit.into()),
-        })
+        slice(self.limit.as_deref(), self.page.as_deref())
     }
 }
 
-fn number(name: &str, text: Option<&str>) -> Result<Option<u64>, ApiError> {
-    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else {
+fn slice(limit: Option<&str>, page: Option<&str>) -> Result<Slice, ApiError> {
+    let limit = number("limit", limit, || out_of_range(LIMIT_MAX))?;
+    let limit = limit.unwrap_or(LIMIT_DEFAULT.into());
+    let limit = u32::try_from(limit).unwrap_or(LIMIT_MAX).min(LIMIT_MAX);
+    let page = number("page", page, || "page: must be a positive integer".into())?;
+    Ok(Slice {
+        limit,
+        offset: (page.unwrap_or(1) - 1).saturating_mul(limit.into()),
+    })
+}
+
+/// A number of at least 1. Decision D257: an empty one is an error.
+fn number(
+    name: &str,
+    text: Option<&str>,
+    refusal: impl Fn() -> String,
+) -> Result<Option<u64>, ApiError> {
+    let Some(text) = text.map(str::trim) else {
         return Ok(None);
     };
+    if text.is_empty() {
+        return Err(ApiError::Invalid(format!("{name}: {EMPTY}")));
+    }
     match text.parse::<i64>().map(u64::try_from) {
         Ok(Ok(number)) if number > 0 => Ok(Some(number)),
-        _ => Err(ApiError::Invalid(format!(
-            "{name}: must be a positive integer"
-        ))),
+        _ => Err(ApiError::Invalid(refusal())),
     }
 }
 
@@ -129,58 +175,60 @@ mod tests {
 
     #[test]
     fn pages_are_numbered_from_one() {
-        let range = |limit: &str, page: &str| {
-            let text = |text: &str| Some(text.to_owned());
+        let range = |limit: Option<&str>, page: Option<&str>| {
             let paging = Paging {
-                limit: text(limit),
-                page: text(page),
+                limit: limit.map(str::to_owned),
+                page: page.map(str::to_owned),
             };
             paging.range().map(|range| (range.limit, range.offset))
         };
-        assert_eq!(range("", ""), Ok((100, 0)));
-        assert_eq!(range("10", "3"), Ok((10, 20)));
-        assert_eq!(range("5000", "2"), Ok((1_000, 1_000)));
-        assert_eq!(range("5000000000", "1"), Ok((1_000, 0)));
-        assert_eq!(range("1000", "9223372036854775807"), Ok((1_000, u64::MAX)));
-        for (limit, page, name) in [
-            ("0", "1", "limit"),
-            ("x", "1", "limit"),
-            ("1", "-1", "page"),
-            ("1", "1.5", "page"),
-            ("1", "9223372036854775808", "page"),
+        assert_eq!(range(None, None), Ok((100, 0)));
+        assert_eq!(range(Some("10"), Some(" 3 ")), Ok((10, 20)));
+        assert_eq!(range(Some("5000"), Some("2")), Ok((1_000, 1_000)));
+        assert_eq!(range(Some("5000000000"), Some("1")), Ok((1_000, 0)));
+        assert_eq!(
+            range(Some("1000"), Some("9223372036854775807")),
+            Ok((1_000, u64::MAX))
+        );
+        for (limit, page, expected) in [
+            ("0", "1", "limit: must be an integer from 1 to 1000; "),
+            ("x", "1", "limit: must be an integer from 1 to 1000; "),
+            ("", "1", "limit: is empty, "),
+            ("1", " ", "page: is empty, "),
+            ("1", "-1", "page: must be a positive integer"),
+            ("1", "1.5", "page: must be a positive integer"),
+            ("1", "9223372036854775808", "page: must be"),
         ] {
-            let Err(ApiError::Invalid(text)) = range(limit, page) else {
+            let Err(ApiError::Invalid(text)) = range(Some(limit), Some(page)) else {
                 panic!("{limit} {page} is accepted");
             };
-            assert!(text.starts_with(name), "{text}");
+            assert!(text.starts_with(expected), "{text}");
         }
     }
 
     #[test]
     fn a_cursor_replaces_the_page_number() {
-        let range = |page: &str, cursor: &str| {
-            let text = |text: &str| Some(text.to_owned());
-            let paging = Paging {
-                limit: text("1000"),
-                page: text(page),
-            };
-            let cursor = Cursor {
-                cursor: text(cursor),
-            };
-            cursor.range(&paging)
+        let paging = |page: Option<&str>, cursor: &str| {
+            let page = page.map(str::to_owned);
+            LongPaging::new(Some("1000".to_owned()), page, Some(cursor.to_owned()))
         };
+        let range = |page: Option<&str>, cursor: &str| paging(page, cursor).range();
         let key = "7.8.9".parse().expect("a key");
-        assert_eq!(range("", "7.8.9"), Ok(PageRange::after(1_000, key)));
-        assert_eq!(range("101", ""), Ok(PageRange::offset(1_000, 100_000)));
+        assert_eq!(range(None, "7.8.9"), Ok(PageRange::after(1_000, key)));
+        let first = PageRange::offset(1_000, 100_000);
+        assert_eq!(range(Some("101"), ""), Ok(first));
         for (page, cursor, name) in [
-            ("102", "", "page: begins after 101000 rows"),
-            ("2", "7.8.9", "cursor: cannot be combined"),
-            ("", "x", "cursor: must be the `next_cursor`"),
+            (Some("102"), "", "page: begins after 101000 rows"),
+            (Some("2"), "7.8.9", "cursor: cannot be combined"),
+            (None, "x", "cursor: must be the `next_cursor`"),
         ] {
             let Err(ApiError::Invalid(text)) = range(page, cursor) else {
-                panic!("{page} {cursor} is accepted");
+                panic!("{page:?} {cursor} is accepted");
             };
             assert!(text.starts_with(name), "{text}");
         }
+        // A short list is read by page numbers.
+        assert!(paging(Some("2"), "").slice().is_ok());
+        assert!(paging(None, "7.8.9").slice().is_err());
     }
 }

@@ -98,8 +98,13 @@ pub(crate) async fn receive(
 ) -> Result<Received, ApiError> {
     let format = ResponseFormat::of(request.headers());
     let path = request.uri().path().trim_start_matches("/v1").to_owned();
-    // The path of `/fetch` may be all that a request says.
-    let is_complete = path.starts_with("/fetch/") && request.body().is_end_stream();
+    // The path of `/fetch` may be all that a request says, and a crawl that is resumed may need
+    // nothing. Decision D261.
+    let is_complete = if path.starts_with("/fetch/") {
+        request.body().is_end_stream()
+    } else {
+        path.starts_with("/crawl/") && body::is_absent(&request)
+    };
     if *request.method() != Method::GET && !is_complete {
         body::require_json(request.headers())?;
     }

@@ -126,7 +126,7 @@ fn complete_operation(path: &str, method: &str, described: &mut Value) {
         // A path with both methods is documented once.
         described.remove("requestBody");
     }
-    narrow_queries(path, described);
+    narrow_queries(described);
     let operation = Operation::new(path, method, described);
     described["operationId"] = operation_id(method, path).into();
     described["tags"] = json!([operation.tag()]);
@@ -134,8 +134,8 @@ fn complete_operation(path: &str, method: &str, described: &mut Value) {
         described["security"] = json!([]);
     }
     batch(described);
-    if operation.is_fetch() && operation.has_body {
-        described["requestBody"]["required"] = json!(false);
+    if operation.has_body {
+        described["requestBody"]["required"] = json!(!operation.may_omit_body());
     }
     if operation.is_work() {
         idempotency(described);
@@ -160,7 +160,7 @@ const TIME: &str = r"^((19[7-9]\d|[2-9]\d{3})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[0
 const CURSOR: &str = r"^\s*(\d{1,19}(\.\d{1,19}){2})?\s*$";
 
 /// Says of query parameters what their types do not: bounds, forms, and that none can be null.
-fn narrow_queries(path: &str, described: &mut Value) {
+fn narrow_queries(described: &mut Value) {
     let parameters = described.get_mut("parameters");
     let parameters = parameters.and_then(Value::as_array_mut);
     for parameter in parameters.into_iter().flatten() {
@@ -175,8 +175,7 @@ fn narrow_queries(path: &str, described: &mut Value) {
         let name = parameter["name"].as_str().unwrap_or_default().to_owned();
         let schema = &mut parameter["schema"];
         match name.as_str() {
-            // The entries of a crawl have other bounds.
-            "limit" | "page" if !path.starts_with("/crawl/") => schema["minimum"] = 1.into(),
+            "limit" | "page" => schema["minimum"] = 1.into(),
             "from" | "to" => schema["pattern"] = TIME.into(),
             "cursor" if schema["type"] == "string" => schema["pattern"] = CURSOR.into(),
             "format" => schema["enum"] = json!(["json", "csv"]),
@@ -229,7 +228,8 @@ fn narrow_schemas(schemas: &mut Value) {
         schemas[name]["additionalProperties"] = json!(false);
     }
     // Neither blank at an end nor with control characters.
-    let printable = r"\S([^\x00-\x1F\x7F-\x9F]*\S)?";
+    let end = r"[^\s\x00-\x1F\x7F-\x9F]";
+    let printable = format!(r"{end}([^\x00-\x1F\x7F-\x9F]*{end})?");
     let name = &mut schemas["AccountRequest"]["properties"]["name"];
     name["pattern"] = format!("^(?!acc_){printable}$").into();
     name["maxLength"] = 100.into();

@@ -7,6 +7,13 @@ const MONITORING: [&str; 2] = ["/health", "/metrics"];
 /// Endpoints that crawl, without their version and plan.
 const CRAWLING: [&str; 2] = ["/crawl", "/links"];
 
+/// Operations of whose request object every field may be missing.
+const WITHOUT_BODY: [(&str, &str); 3] = [
+    ("post", "/account/keys"),
+    ("post", "/admin/accounts/{account}/keys"),
+    ("post", "/crawl/{id}/resume"),
+];
+
 /// One operation.
 pub(super) struct Operation<'a> {
     path: &'a str,
@@ -51,6 +58,11 @@ impl<'a> Operation<'a> {
     pub(super) fn is_work(&self) -> bool {
         let is_posted = self.method == "post" && self.has_body && !self.is_below("/account");
         self.is_limited && (is_posted || self.is_fetch())
+    }
+
+    /// Whether a request without a body is one with an empty object.
+    pub(super) fn may_omit_body(&self) -> bool {
+        self.is_fetch() || WITHOUT_BODY.contains(&(self.method, self.path))
     }
 
     /// Whether its path has the URL of a page.

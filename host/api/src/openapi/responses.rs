@@ -131,7 +131,7 @@ const PIPELINE: [Shared; 1] = [shared(
 const WITH_PARAMETERS: [Shared; 1] = [shared(
     "400",
     "A path or query parameter is invalid",
-    "limit: must be a positive integer",
+    "limit: must be an integer from 1 to 1000; a larger one counts as 1000",
 )];
 
 /// Adds the errors that an operation does not document itself, and an example to each.

@@ -113,7 +113,7 @@ impl ContentForm {
             ("vary", "accept".to_owned()),
             ("x-page-status", entry["status"].to_string()),
             ("x-page-url", text(&entry["url"])),
-            ("x-cost", entry["costs"]["total_cost"].to_string()),
+            ("x-cost", plain_decimal(&entry["costs"]["total_cost"])),
             // A page of another site is not to act as one of this server's.
             ("content-security-policy", "sandbox".to_owned()),
             ("x-content-type-options", "nosniff".to_owned()),
@@ -124,6 +124,12 @@ impl ContentForm {
         }
         Ok(Response::from_parts(parts, Body::from(lease.attach(body))))
     }
+}
+
+/// A number without an exponent, which not every reader of a header takes: JSON writes a small one
+/// as `1.256e-6`.
+fn plain_decimal(number: &Value) -> String {
+    number.as_f64().unwrap_or_default().to_string()
 }
 
 fn text(value: &Value) -> String {
@@ -156,6 +162,18 @@ fn quality(accept: &str, media_type: &str) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cost_is_a_plain_decimal() {
+        let check = |number: f64, expected: &str| {
+            assert_eq!(plain_decimal(&json!(number)), expected);
+        };
+        check(0.000_001_256, "0.000001256");
+        check(0.000_000_001, "0.000000001");
+        check(12.5, "12.5");
+        check(0.0, "0");
+        assert_eq!(plain_decimal(&Value::Null), "0");
+    }
 
     #[test]
     fn the_form_that_is_preferred_is_chosen() {

@@ -110,7 +110,7 @@ pub(super) struct PluginList {
 /// A plugin and its calls since it was loaded.
 #[derive(Serialize, ToSchema)]
 struct Plugin {
-    /// `format`, `filter`, `extractor`, `chunker`, `analyst` or `provider`.
+    /// `format`, `filter`, `extractor`, `chunker`, `analyst`, `decoder` or `provider`.
     kind: String,
     /// Name in requests.
     name: String,
@@ -134,6 +134,9 @@ struct Plugin {
     limits: PluginLimits,
     /// Hosts that a provider's requests may go to; other plugins send none.
     grants: Vec<String>,
+    /// Media types of the documents that a decoder reads; absent for other kinds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    media_types: Vec<String>,
     /// Parts of a page that it gets besides the document.
     needs: PluginNeeds,
     /// JSON Schema of its options.

@@ -93,10 +93,13 @@ async fn a_refused_key_has_a_hint_that_says_why_and_what_to_do() {
             let hint = hint(path, none).await;
             assert!(hint.ends_with("send `Authorization: Bearer KEY`"), "{hint}");
         }
-        for wrong in [&b"Bearer tr_wrong"[..], b"Basic eDp5", b"Bearer tr_\xe4"] {
+        for wrong in [&b"Bearer tr_wrong"[..], b"tr_wrong", b"Bearer tr_\xe4"] {
             let hint = hint(path, Some(wrong)).await;
             assert!(hint.starts_with("the key is unknown or revoked"), "{hint}");
         }
+        let of_scheme = hint(path, Some(b"Basic eDp5")).await;
+        assert!(of_scheme.contains("another scheme than `Bearer`"));
+        assert!(of_scheme.ends_with("send `Authorization: Bearer KEY`"));
     }
     let of_admin = hint("/account", Some(b"Bearer tra_admin")).await;
     assert!(
@@ -182,6 +185,114 @@ async fn unknown_paths_and_wrong_methods() {
     assert_eq!(response.header("allow"), "GET,HEAD,POST");
     assert_eq!(server.post("/ai/anything", "{}").await.status, 402);
     check(&server.get("/ai/anything").await, 405, ": use POST");
+}
+
+#[tokio::test]
+async fn a_query_parameter_that_an_endpoint_does_not_have_is_refused_by_name() {
+    let server = TestServer::new().await;
+    for path in [
+        "/scrape",
+        "/v1/crawl",
+        "/links",
+        "/transform",
+        "/pipeline/label",
+        "/crawl/abc/resume",
+        "/account/keys",
+        "/account/webhook-secret",
+    ] {
+        let path = format!("{path}?limit=3");
+        let response = server.post(&path, r#"{"url":"a.com"}"#).await;
+        let expected = "limit: unknown query parameter, this endpoint has none, parameters are";
+        check(&response, 400, expected);
+    }
+    for path in ["/data/credits", "/plugins", "/v1/account", "/crawl/abc"] {
+        let response = server.get(&format!("{path}?a%20b")).await;
+        check(
+            &response,
+            400,
+            "a b: unknown query parameter, this endpoint has none",
+        );
+    }
+    for path in [
+        "/data/pages",
+        "/v1/data/contacts",
+        "/data/api_keys",
+        "/account/keys",
+        "/account/statement",
+        "/crawl/abc/pages",
+        "/crawl/abc/skipped",
+    ] {
+        let response = server.get(&format!("{path}?limt=3")).await;
+        check(&response, 400, "limt: unknown field `limt`");
+    }
+    // An empty query has no parameter.
+    assert_eq!(server.get("/account?").await.status, 200);
+    assert_eq!(server.get("/openapi.json?_=1").await.status, 200);
+    // The plan is checked before the parameters.
+    let path = "/unlimited/scrape?limit=3";
+    let response = server.post(path, r#"{"url":"a.com"}"#).await;
+    check(&response, 403, "unlimited_plan_required");
+}
+
+#[tokio::test]
+async fn a_list_without_room_for_an_item_is_refused() {
+    let server = TestServer::new().await;
+    for (path, most) in [
+        ("/data/pages", 1_000),
+        ("/data/contacts", 1_000),
+        ("/data/api_keys", 1_000),
+        ("/crawl/abc/pages", 10_000),
+        ("/crawl/abc/pages?follow=true", 10_000),
+        ("/crawl/abc/skipped", 100_000),
+    ] {
+        let separator = if path.contains('?') { '&' } else { '?' };
+        let of = |limit: &str| format!("{path}{separator}limit={limit}");
+        let expected = format!("limit: must be an integer from 1 to {most};");
+        check(&server.get(&of("0")).await, 400, &expected);
+        check(
+            &server.get(&of("")).await,
+            400,
+            "limit: is empty, send an integer",
+        );
+        check(&server.get(&of("-1")).await, 400, "limit: must be a");
+        check(&server.get(&of("x")).await, 400, "limit: must be a");
+    }
+    check(
+        &server.get("/data/pages?page=").await,
+        400,
+        "page: is empty",
+    );
+    let cursor = server.get("/crawl/abc/pages?cursor=").await;
+    check(&cursor, 400, "cursor: is empty");
+}
+
+#[tokio::test]
+async fn a_post_whose_fields_are_optional_needs_no_body() {
+    let server = TestServer::new().await;
+    let bare = async |method: &str, path: &str| {
+        let request = server.request(method, path).body(Body::empty());
+        let mut request = request.expect("a request");
+        request.headers_mut().remove("content-type");
+        server.send(request).await
+    };
+    for path in ["/account/keys", "/account/webhook-secret"] {
+        let response = bare("POST", path).await;
+        assert_eq!(response.status, 200, "{path}: {}", response.body);
+    }
+    let resumed = bare("POST", "/crawl/abc/resume").await;
+    check(&resumed, 404, "no crawl has this id");
+    // What is required is missing as in an empty object, and a PUT has to say what it stores.
+    check(&bare("POST", "/scrape").await, 415, "application/json");
+    check(
+        &bare("PUT", "/account/notices").await,
+        415,
+        "application/json",
+    );
+    let text = Request::post("/account/keys")
+        .header("authorization", &server.key)
+        .header("content-type", "text/plain")
+        .body(Body::from("{}"));
+    check(&server.send(text.expect("a request")).await, 415, "JSON");
 }
 
 #[tokio::test]

@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{Semaphore, oneshot};
@@ -51,6 +52,10 @@ const QUEUE_PAGES_MAX: usize = 4_096;
 const BODY_PART_MAX: u64 = 8;
 /// Most pages, however small: bounds the index to about 250 MiB of memory.
 const PAGES_MAX: usize = 1_000_000;
+
+/// Pages in memory that nobody read for this long are freed when nothing is stored either. They
+/// remain on disk, and in the system's own cache.
+const IDLE: Duration = Duration::from_secs(20);
 
 /// Settings of the page cache.
 #[derive(Clone, Debug)]
@@ -132,6 +137,10 @@ impl PageCache {
     /// # Errors
     /// The folder cannot be read or written.
     pub fn open(config: CacheConfig) -> io::Result<Arc<Self>> {
+        Self::open_with_idle(config, IDLE)
+    }
+
+    fn open_with_idle(config: CacheConfig, idle: Duration) -> io::Result<Arc<Self>> {
         bodies::make_folder(&config.folder)?;
         let (mut log, records) = LogFile::open(&config.folder)?;
         let mut index = Index::default();
@@ -160,7 +169,7 @@ impl PageCache {
             read: Lru::new(config.memory_bytes_max, BODY_PART_MAX),
         });
         let (orders, received) = mpsc::channel();
-        writer::start(Arc::clone(&shared), log, received)?;
+        writer::start(Arc::clone(&shared), log, received, idle)?;
         Ok(Arc::new(Self {
             shared,
             orders,

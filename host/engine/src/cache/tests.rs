@@ -18,14 +18,17 @@ fn open(folder: &Path, bytes_max: u64) -> Arc<PageCache> {
 }
 
 fn open_with(folder: &Path, bytes_max: u64, memory_bytes_max: u64) -> Arc<PageCache> {
-    PageCache::open(CacheConfig {
+    PageCache::open(config(folder, bytes_max, memory_bytes_max)).expect("a page cache")
+}
+
+fn config(folder: &Path, bytes_max: u64, memory_bytes_max: u64) -> CacheConfig {
+    CacheConfig {
         folder: folder.to_owned(),
         bytes_max,
         memory_bytes_max,
         is_disk_low: Arc::default(),
         clock: Clock::fake(Timestamp(1_000)),
-    })
-    .expect("a page cache")
+    }
 }
 
 fn hash(name: impl ToString) -> Key {
@@ -169,6 +172,27 @@ async fn a_page_that_was_read_is_in_memory_until_it_is_replaced_or_removed() {
     assert_eq!(body_of("a").await, None);
     cache.flush().await;
     assert_eq!(body_of("a").await, None);
+}
+
+#[tokio::test]
+async fn pages_that_nobody_reads_leave_memory_and_stay_on_disk() {
+    let folder = TempDir::new().expect("a folder");
+    let idle = Duration::from_millis(20);
+    let cache = PageCache::open_with_idle(config(folder.path(), MIB, MIB), idle);
+    let cache = cache.expect("a page cache");
+    cache.store(hash("a"), page("text"));
+    cache.flush().await;
+    for _ in 0..3 {
+        assert_eq!(body(&cache, hash("a")).await, Some("text".into()));
+        // In memory since it was read, until it was not read for long enough.
+        for _ in 0..1_000 {
+            if cache.shared.read.bytes() == 0 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        assert_eq!(cache.shared.read.bytes(), 0);
+    }
 }
 
 #[tokio::test]

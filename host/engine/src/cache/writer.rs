@@ -3,7 +3,8 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
 
 use super::log::{BodySize, LogFile, Record};
 use super::policy::StoredPage;
@@ -21,8 +22,14 @@ struct Writer {
     is_failing: bool,
 }
 
-/// Starts the thread. It ends once the sender of orders is dropped.
-pub(super) fn start(shared: Arc<Shared>, log: LogFile, orders: Receiver<Order>) -> io::Result<()> {
+/// Starts the thread. It ends once the sender of orders is dropped. While no orders come, it frees
+/// the pages in memory that nobody reads; it looks every `idle`.
+pub(super) fn start(
+    shared: Arc<Shared>,
+    log: LogFile,
+    orders: Receiver<Order>,
+    idle: Duration,
+) -> io::Result<()> {
     let mut writer = Writer {
         shared,
         compact_at: log.end() + COMPACT_STEP_BYTES,
@@ -33,8 +40,15 @@ pub(super) fn start(shared: Arc<Shared>, log: LogFile, orders: Receiver<Order>) 
     std::thread::Builder::new()
         .name("page-cache".to_owned())
         .spawn(move || {
-            for order in orders {
-                writer.obey(order);
+            let mut n_reads = 0;
+            loop {
+                match orders.recv_timeout(idle) {
+                    Ok(order) => writer.obey(order),
+                    Err(RecvTimeoutError::Timeout) => {
+                        n_reads = writer.shared.read.clear_unless_used(n_reads);
+                    }
+                    Err(RecvTimeoutError::Disconnected) => break,
+                }
             }
         })?;
     Ok(())

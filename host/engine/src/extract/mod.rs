@@ -1,5 +1,5 @@
-//! One fetched page through the plugins: decode, find links, parse once, filter, format, extract,
-//! chunk.
+//! One fetched page through the plugins: decode the characters and, if it is no HTML, the
+//! document; find links, parse once, filter, format, extract, chunk.
 //!
 //! Everything here is synchronous work on the CPU. [`Workers`] runs it on one thread per core, so
 //! that a well-behaved plugin never runs out of time because it waited for a core.
@@ -7,6 +7,7 @@
 mod analysis;
 mod calls;
 mod cpu;
+mod decoding;
 mod output_cache;
 mod outputs;
 mod pool;
@@ -24,6 +25,7 @@ use trawl_plan::OutputPlan;
 use trawl_plugins::{PageView, Registry};
 
 use analysis::FirstStep;
+use decoding::Decoding;
 
 pub use analysis::{Analysis, PendingQuestion};
 pub use output_cache::OutputCacheWrite;
@@ -63,7 +65,8 @@ pub fn run(
     deadline: Instant,
 ) -> (Outputs, CpuTime) {
     let started = cpu::thread_time();
-    let source = Source::new(input);
+    let mut source = Source::new(input);
+    source.decode(registry, &input.url, plan);
     let discovered = plan.discover.then(|| source.discover(&input.url, plan));
     let parsed = source.parse(input, plan, deadline);
     let parse = cpu::thread_time().saturating_sub(started);
@@ -82,11 +85,26 @@ fn make(
     input: &Input,
     plan: &OutputPlan,
     document: Document,
-    source: Source<'_>,
+    mut source: Source<'_>,
 ) -> Outputs {
+    let mut decoding = std::mem::take(&mut source.decoding);
     let view = source.view(input, &document);
     let screenshot = input.screenshot.as_ref();
-    let (mut outputs, begun) = outputs::make(registry, &view, source.kind, screenshot, plan);
+    let original = decoding.original.as_ref().filter(|_| plan.has_raw());
+    let original = original.map(|original| source.original(input, original));
+    let raw = original.as_ref().map(|original| original.view(input));
+    let raw = raw.as_ref().zip(decoding.original.as_ref());
+    let page = outputs::Page {
+        view: &view,
+        kind: source.kind,
+        raw: raw.map(|(view, original)| (view, original.kind)),
+        screenshot,
+    };
+    let (mut outputs, begun) = outputs::make(registry, &page, plan);
+    decoding.add_metadata(plan, &mut outputs.fields.metadata);
+    if let Some(failure) = decoding.failure {
+        outputs.failure = Some(failure);
+    }
     outputs.analysis = begun.map(|begun| match begun {
         FirstStep::Done(answer) => Analysis::Done(answer),
         FirstStep::Ask(opening) => opening.own_page(document, source, input),
@@ -94,29 +112,65 @@ fn make(
     outputs
 }
 
-/// A decoded page.
+/// A page as text.
 struct Source<'a> {
+    body: &'a [u8],
+    content_type: &'a str,
     text: Cow<'a, str>,
     charset: &'static str,
     media_type: String,
     kind: MediaKind,
+    decoding: Decoding,
+}
+
+/// A decoded document as it would be without its decoder: what the format `raw` shows.
+struct OriginalPage<'a> {
+    document: Document,
+    text: Cow<'a, str>,
+    charset: &'static str,
+}
+
+impl OriginalPage<'_> {
+    fn view<'v>(&'v self, input: &'v Input) -> PageView<'v> {
+        PageView {
+            document: &self.document,
+            kept: &[],
+            text: &self.text,
+            body: &input.body,
+            content_type: &input.content_type,
+            charset: self.charset,
+        }
+    }
 }
 
 impl<'a> Source<'a> {
     fn new(input: &'a Input) -> Self {
         let (media_type, kind) = trawl_document::sniff(&input.content_type, &input.body);
-        let (text, charset) = match kind {
-            MediaKind::Binary => ("".into(), ""),
-            MediaKind::Html | MediaKind::Text => {
-                let decoded = trawl_document::decode(&input.body, &input.content_type);
-                (decoded.text, decoded.charset)
-            }
-        };
+        let (text, charset) = text_of(kind, input);
         Self {
+            body: &input.body,
+            content_type: &input.content_type,
             text,
             charset,
             media_type,
             kind,
+            decoding: Decoding::default(),
+        }
+    }
+
+    /// The document before it was decoded.
+    fn original(&self, input: &'a Input, original: &decoding::Original) -> OriginalPage<'a> {
+        let (text, charset) = text_of(original.kind, input);
+        let document = match original.kind {
+            MediaKind::Binary => trawl_document::empty(&input.url, &original.media_type),
+            MediaKind::Html | MediaKind::Text => {
+                trawl_document::plain(&text, &input.url, &original.media_type)
+            }
+        };
+        OriginalPage {
+            document,
+            text,
+            charset,
         }
     }
 
@@ -161,6 +215,17 @@ impl<'a> Source<'a> {
             body: &input.body,
             content_type: &input.content_type,
             charset: self.charset,
+        }
+    }
+}
+
+/// The text of a body and its character set; empty if it is not text.
+fn text_of(kind: MediaKind, input: &Input) -> (Cow<'_, str>, &'static str) {
+    match kind {
+        MediaKind::Binary => ("".into(), ""),
+        MediaKind::Html | MediaKind::Text => {
+            let decoded = trawl_document::decode(&input.body, &input.content_type);
+            (decoded.text, decoded.charset)
         }
     }
 }

@@ -116,28 +116,30 @@ fn value_bytes(value: &Value) -> usize {
     inner + size_of::<Value>()
 }
 
+/// A page that outputs are made of.
+pub(super) struct Page<'a> {
+    pub(super) view: &'a PageView<'a>,
+    pub(super) kind: MediaKind,
+    /// What `raw` shows of a decoded document, and what that is.
+    pub(super) raw: Option<(&'a PageView<'a>, MediaKind)>,
+    /// A PNG screenshot, if a browser took one.
+    pub(super) screenshot: Option<&'a Bytes>,
+}
+
 /// Makes every output that `plan` names; the first step of an analysis is separate, because it may
 /// need to own the page.
 pub(super) fn make(
     registry: &Registry,
-    view: &PageView<'_>,
-    kind: MediaKind,
-    screenshot: Option<&Bytes>,
+    page: &Page<'_>,
     plan: &OutputPlan,
 ) -> (Outputs, Option<FirstStep>) {
-    let masks = match Masks::make(registry, view, kind, plan) {
+    let view = page.view;
+    let masks = match Masks::make(registry, view, page.kind, plan) {
         Ok(masks) => masks,
         Err(failure) => return (Outputs::failed(failure), None),
     };
     let mut outputs = Outputs::default();
-    outputs.content = contents(
-        registry,
-        &masks.main(view),
-        kind,
-        screenshot,
-        plan,
-        &mut outputs,
-    );
+    outputs.content = contents(registry, page, &masks.main(view), plan, &mut outputs);
     read_fields(registry, view, &masks.filtered(view), plan, &mut outputs);
     let begun = plan.analyst.as_ref().and_then(|choice| {
         let begun = analysis::begin(registry, choice, &masks.filtered(view));
@@ -216,12 +218,12 @@ fn run_filter(
 /// The page in every requested format.
 fn contents(
     registry: &Registry,
+    page: &Page<'_>,
     view: &PageView<'_>,
-    kind: MediaKind,
-    screenshot: Option<&Bytes>,
     plan: &OutputPlan,
     outputs: &mut Outputs,
 ) -> Content {
+    let screenshot = page.screenshot;
     let mut pieces = plan.formats.iter().map(|choice| {
         let made = match &choice.format {
             Format::Screenshot => {
@@ -231,8 +233,14 @@ fn contents(
                 screenshot_of(screenshot).map(|png| Piece::Bytes(png.to_vec()))
             }
             Format::Empty => piece(registry, Rendered::Text(String::new()), plan),
-            Format::Plugin(name) => content(registry, view, kind, name, choice)
-                .and_then(|rendered| piece(registry, rendered, plan)),
+            Format::Plugin(name) => {
+                let (view, kind) = match page.raw {
+                    Some(raw) if choice.is_raw() => raw,
+                    _ => (view, page.kind),
+                };
+                content(registry, view, kind, name, choice)
+                    .and_then(|rendered| piece(registry, rendered, plan))
+            }
         };
         outputs.part(made).unwrap_or(Piece::Text(String::new()))
     });

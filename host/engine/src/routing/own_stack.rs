@@ -208,6 +208,9 @@ impl OwnStack {
 
     /// Why the page is expected to need a browser, judging by the last pages of its host.
     fn expected_need(&self, plan: &PagePlan) -> Option<smart::Rule> {
+        if smart::names_document(&plan.url) {
+            return None;
+        }
         let host = plan.url.host_str()?;
         self.hosts.expects_browser(host, Instant::now())
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::PlanError;
-use read::{by_path, steps, wait, window};
+use read::{Wrong, by_path, steps, wait, window};
 
 /// Longest single wait. Decision D58.
 pub const WAIT_MAX: Duration = Duration::from_secs(60);
@@ -82,19 +82,37 @@ impl<T> ByPath<T> {
         self.0.is_empty()
     }
 
+    /// The keys that fit none of these paths: what they stand for is not used. Decision D259.
+    pub fn unused(&self, paths: &[&str]) -> Vec<&str> {
+        let keys = self.0.iter().map(|(key, _)| key.as_str());
+        let fits_none = |key: &&str| !paths.iter().any(|path| fits(key, path));
+        keys.filter(fits_none).collect()
+    }
+
+    /// The keys that fit no path at all: every path begins with a slash. Decision D259.
+    pub fn unusable(&self) -> Vec<&str> {
+        let keys = self.0.iter().map(|(key, _)| key.as_str());
+        keys.filter(|key| !key.starts_with('/') && !matches!(*key, "" | "*"))
+            .collect()
+    }
+
     /// The value for a path: the exact one, else the longest prefix, else `*`.
     pub fn find(&self, path: &str) -> Option<&T> {
-        let fits = |key: &str| key == path || key == "*" || path.starts_with(key);
         let rank = |key: &str| match key {
             "*" => (0, 0),
             _ if key == path => (2, 0),
             _ => (1, key.len()),
         };
-        let fitting = self.0.iter().filter(|(key, _)| fits(key));
+        let fitting = self.0.iter().filter(|(key, _)| fits(key, path));
         fitting
             .max_by_key(|(key, _)| rank(key))
             .map(|(_, value)| value)
     }
+}
+
+/// Whether a key stands for a path: the path itself, or the beginning of it.
+fn fits(key: &str, path: &str) -> bool {
+    key == "*" || path.starts_with(key)
 }
 
 /// One step of `automation_scripts`.
@@ -306,7 +324,7 @@ impl RenderPlan {
     pub fn new(fields: RenderWish) -> Result<Self, PlanError> {
         let scripts = by_path("execution_scripts", fields.execution_scripts, |value| {
             let text = value.as_str().map(str::to_owned);
-            text.ok_or_else(|| "a script is not a string".to_owned())
+            text.ok_or_else(|| Wrong::whole("is not a string"))
         })?;
         let automation = by_path("automation_scripts", fields.automation_scripts, steps)?;
         let wait = fields.wait_for.map(wait).transpose();

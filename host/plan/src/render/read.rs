@@ -10,12 +10,29 @@ use super::{
 };
 use crate::PlanError;
 use crate::duration::{self, Unit};
-use crate::parameters::{STEPS, nearest_name};
+use crate::parameters::{STEPS, nearest_name, step_kind};
+
+/// What is wrong below a path, and where: `[2].Click`.
+#[derive(Debug)]
+pub(super) struct Wrong {
+    place: String,
+    reason: String,
+}
+
+impl Wrong {
+    /// The whole value is wrong.
+    pub(super) fn whole(reason: impl Into<String>) -> Self {
+        Self {
+            place: String::new(),
+            reason: reason.into(),
+        }
+    }
+}
 
 pub(super) fn by_path<T>(
     field: &'static str,
     map: Option<Map<String, Value>>,
-    read: impl Fn(&Value) -> Result<T, String>,
+    read: impl Fn(&Value) -> Result<T, Wrong>,
 ) -> Result<ByPath<T>, PlanError> {
     let map = map.unwrap_or_default();
     if map.len() > PATHS_MAX {
@@ -27,21 +44,39 @@ pub(super) fn by_path<T>(
     let entries = map.into_iter().filter(|(_, value)| !value.is_null());
     let entries = entries.map(|(path, value)| {
         let read = read(&value);
-        read.map_err(|reason| PlanError::new(field, format!("`{}`: {reason}", shown(&path))))
-            .map(|value| (path, value))
+        read.map_err(|wrong| {
+            let below = format!(".{}{}", shown(&path), wrong.place);
+            PlanError::new(field, wrong.reason).below(below)
+        })
+        .map(|value| (path, value))
     });
     entries.collect::<Result<_, _>>().map(ByPath)
 }
 
-pub(super) fn steps(list: &Value) -> Result<Vec<Step>, String> {
-    let list = list.as_array().ok_or("the steps are not a list")?;
+/// The steps of a path. What is wrong with one has its path. Decision D258.
+pub(super) fn steps(list: &Value) -> Result<Vec<Step>, Wrong> {
+    let list = list.as_array();
+    let list = list.ok_or_else(|| Wrong::whole("is not a list of steps"))?;
     if list.len() > STEPS_MAX {
-        return Err(format!("more than {STEPS_MAX} steps"));
+        return Err(Wrong::whole(format!("more than {STEPS_MAX} steps")));
     }
     let numbered = list.iter().enumerate();
-    let steps = numbered
-        .map(|(at, value)| step(value).map_err(|reason| format!("step {}: {reason}", at + 1)));
+    let steps = numbered.map(|(at, value)| {
+        step(value).map_err(|reason| Wrong {
+            place: format!("[{at}]{}", name_of(value)),
+            reason,
+        })
+    });
     steps.collect()
+}
+
+/// The name of a step in its short form, as a part of a path. Empty if it is not known.
+fn name_of(step: &Value) -> String {
+    let fields = step.as_object().filter(|fields| fields.len() == 1);
+    let name = fields.and_then(|fields| fields.keys().next());
+    let kind = name.and_then(|name| step_kind(name));
+    kind.map(|kind| format!(".{}", kind.name))
+        .unwrap_or_default()
 }
 
 /// A step in any of its forms: `"WaitForNavigation"`, `{"Click": "#a"}`, `{"type": "Click",
@@ -90,9 +125,15 @@ fn named_step(name: &str, body: &Value) -> Result<Step, String> {
             timeout: timeout(body)?,
         },
         "waitfordom" => Step::WaitForDom {
-            selector: match body.get("selector") {
-                None | Some(Value::Null) => None,
-                Some(_) => Some(field_text(body, "selector")?),
+            selector: match body {
+                Value::String(selector) => Some(selector.clone()),
+                Value::Object(_) => match body.get("selector") {
+                    None | Some(Value::Null) => None,
+                    Some(_) => Some(field_text(body, "selector")?),
+                },
+                // The name alone.
+                Value::Bool(true) | Value::Null => None,
+                _ => return Err("is neither a selector nor an object with `timeout`".to_owned()),
             },
             timeout: timeout(body)?,
         },
@@ -113,6 +154,9 @@ fn named_step(name: &str, body: &Value) -> Result<Step, String> {
             y: amount(body)?,
         },
         "infinitescroll" => Step::InfiniteScroll(count(body)?),
+        "screenshot" if !matches!(body, Value::Bool(true) | Value::Null | Value::Object(_)) => {
+            return Err("is neither `true` nor an object with `full_page`".to_owned());
+        }
         "screenshot" => Step::Screenshot(Picture {
             full_page: flag(body, "full_page")?,
             omit_background: flag(body, "omit_background")?,
@@ -133,10 +177,16 @@ fn unknown_step(name: &str) -> String {
     }
 }
 
-/// The body itself if it is text, else the first of its fields.
+/// The body itself if it is text, else the first of its fields. All of them are checked.
 fn text(body: &Value, fields: &[&str]) -> Result<String, String> {
-    let found = fields.iter().find_map(|field| body.get(field)?.as_str());
-    let found = body.as_str().or(found);
+    let mut found = body.as_str();
+    for field in fields {
+        match body.get(field) {
+            None | Some(Value::Null) => {}
+            Some(Value::String(text)) => found = found.or(Some(text)),
+            Some(_) => return Err(format!("`{field}` is missing or not a string")),
+        }
+    }
     found
         .map(str::to_owned)
         .ok_or_else(|| format!("`{}` is missing or not a string", fields[0]))
@@ -159,7 +209,7 @@ fn amount(body: &Value) -> Result<f64, String> {
 }
 
 fn count(body: &Value) -> Result<u32, String> {
-    let count = body.as_u64().or_else(|| body.get("value")?.as_u64());
+    let count = duration::whole(body).or_else(|| duration::whole(body.get("value")?));
     let count = count.ok_or("`value` is missing or not a count")?;
     Ok(u32::try_from(count).unwrap_or(u32::MAX))
 }
@@ -175,9 +225,17 @@ fn flag(body: &Value, field: &str) -> Result<bool, String> {
 
 /// How long the step `Wait` waits: its value, or `value` or `timeout` in it.
 fn wait_time(body: &Value) -> Result<Duration, String> {
-    let inner = ["value", "timeout"].iter().find_map(|name| body.get(name));
-    let time = duration::read(inner.unwrap_or(body), Unit::Millis);
-    let time = time.map_err(|_| missing_time("value"))?;
+    let mut inner = ["value", "timeout"]
+        .iter()
+        .filter_map(|name| body.get(name));
+    let read = |value: &Value| {
+        let time = duration::read(value, Unit::Millis);
+        time.map_err(|_| missing_time("value"))
+    };
+    let first = inner.next().map_or_else(|| read(body), read)?;
+    // Without effect beside `value`, and refused all the same if it is wrong.
+    let second = inner.next().map_or(Ok(None), read)?;
+    let time = first.or(second);
     time.map(bounded).ok_or_else(|| missing_time("value"))
 }
 
@@ -201,7 +259,7 @@ fn bounded(time: Duration) -> Duration {
 
 /// Unknown keys have no effect and are named by the wire format. Decision D58.
 pub(super) fn wait(form: Value) -> Result<WaitPlan, String> {
-    if let Some(millis) = form.as_u64() {
+    if let Some(millis) = duration::whole(&form) {
         return Ok(WaitPlan {
             delay: Some(Duration::from_millis(millis).min(WAIT_MAX)),
             ..WaitPlan::default()

@@ -47,6 +47,11 @@ fn steps_have_two_forms_that_mean_the_same() {
         json!({"type": "Fill", "selector": "#a", "value": "b"}),
     );
     check(
+        json!({"WaitForDom": "main"}),
+        json!({"type": "WaitForDom", "selector": "main"}),
+    );
+    check(json!("WaitForDom"), json!({"type": "WaitForDom"}));
+    check(
         json!({"WaitForDom": {"timeout": 70_000}}),
         json!({"type": "WaitForDom", "timeout": 60_000}),
     );
@@ -113,37 +118,58 @@ fn steps_that_wait_have_a_time_of_their_own() {
 fn a_wrong_step_is_named() {
     let check = |list: Value, reason: &str| {
         let error = steps_of(list).expect_err("a wrong step");
-        assert_eq!(error.field, "automation_scripts");
-        assert_eq!(error.reason, format!("`*`: {reason}"));
+        assert_eq!(error.to_string(), format!("automation_scripts.*{reason}"));
     };
     let all = "Evaluate, Click, ClickAll, ClickPoint, Type, Fill, Wait, WaitFor, WaitForWithTimeout, \
         WaitForAndClick, WaitForDom, WaitForNavigation, ScrollX, ScrollY, InfiniteScroll, Screenshot";
     check(
         json!([{"Click": "#a"}, {"Fly": 1}]),
-        &format!("step 2: unknown step `Fly`, the steps are {all}"),
+        &format!("[1]: unknown step `Fly`, the steps are {all}"),
     );
     check(
         json!([{"Click": 1}]),
-        "step 1: `selector` is missing or not a string",
+        "[0].Click: `selector` is missing or not a string",
     );
-    check(json!([7]), "step 1: is neither an object nor a name");
+    check(
+        json!([{"Wait": 1}, {"type": "fill", "selector": 3, "value": "x"}]),
+        "[1]: `selector` is missing or not a string",
+    );
+    check(json!([7]), "[0]: is neither an object nor a name");
+    check(
+        json!([[{"Click": "#a"}]]),
+        "[0]: is neither an object nor a name",
+    );
     check(
         json!([{"Clik": "#a"}]),
-        &format!("step 1: unknown step `Clik`, did you mean `Click`? The steps are {all}"),
+        &format!("[0]: unknown step `Clik`, did you mean `Click`? The steps are {all}"),
     );
     check(
         json!([{"Screenshot": {"full_page": 1}}]),
-        "step 1: `full_page` is not a boolean",
+        "[0].Screenshot: `full_page` is not a boolean",
+    );
+    check(
+        json!([{"Screenshot": 5}]),
+        "[0].Screenshot: is neither `true` nor an object with `full_page`",
+    );
+    check(
+        json!([{"WaitForDom": 5_000}]),
+        "[0].WaitForDom: is neither a selector nor an object with `timeout`",
     );
     check(
         json!([{"WaitForNavigation": 3}]),
-        "step 1: is neither a boolean nor an object with `timeout`",
+        "[0].WaitForNavigation: is neither a boolean nor an object with `timeout`",
     );
     check(
         json!([{"WaitFor": {"selector": "#a", "timeout": "x"}}]),
-        "step 1: `timeout` is neither a number nor an object with `secs` and `nanos`",
+        "[0].WaitFor: `timeout` is neither a number nor an object with `secs` and `nanos`",
     );
-    check(json!("x"), "the steps are not a list");
+    check(json!("x"), ": is not a list of steps");
+    let plan = RenderPlan::new(RenderWish {
+        execution_scripts: object(json!({"/a": 1})),
+        ..RenderWish::default()
+    });
+    let error = plan.expect_err("a wrong script").to_string();
+    assert_eq!(error, "execution_scripts./a: is not a string");
 }
 
 #[test]
@@ -165,6 +191,19 @@ fn a_path_has_its_own_value_before_its_prefix_and_before_all() {
     check("/a/x", "short");
     check("/a/b/x", "long");
     check("/a/b/c", "exact");
+}
+
+#[test]
+fn keys_that_fit_no_path_are_found() {
+    let scripts = json!({"*": "1", "/a": "1", "/b": "1", "login": "1", "": "1"});
+    let plan = RenderPlan::new(RenderWish {
+        execution_scripts: object(scripts),
+        ..RenderWish::default()
+    });
+    let scripts = plan.expect("a plan").scripts;
+    assert_eq!(scripts.unused(&["/a/x", "/c"]), ["/b", "login"]);
+    assert_eq!(scripts.unused(&["/b", "/a"]), ["login"]);
+    assert_eq!(scripts.unusable(), ["login"]);
 }
 
 #[test]

@@ -17,6 +17,8 @@ struct Entries {
     #[serde(default)]
     analyst: Vec<Entry>,
     #[serde(default)]
+    decoder: Vec<Entry>,
+    #[serde(default)]
     provider: Vec<Entry>,
 }
 
@@ -41,9 +43,12 @@ pub(crate) fn rewrite(
         extractor,
         chunker,
         analyst,
+        decoder,
         provider,
     } = entries;
-    let kinds = [format, filter, extractor, chunker, analyst, provider];
+    let kinds = [
+        format, filter, extractor, chunker, analyst, decoder, provider,
+    ];
     let mut components: Vec<_> = kinds
         .into_iter()
         .flatten()

@@ -3,16 +3,23 @@
 
 use std::time::Duration;
 
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
 use serde_json::Value;
+
+use trawl_model::nearest::nearest_name;
 
 use super::stats::{Counts, Ending, Stats};
 use crate::error::{Fault, PluginError};
 use crate::info::PluginInfo;
 
+/// Most characters of an option's name in an error: the caller chooses the name.
+const NAME_CHARS_MAX: usize = 64;
+
 /// A loaded plugin, whatever its kind.
 pub(crate) struct Core {
     pub(crate) info: PluginInfo,
-    schema: jsonschema::Validator,
+    schema: Validator,
     stats: Stats,
 }
 
@@ -27,7 +34,7 @@ pub(crate) struct Measured<R> {
 
 impl Core {
     /// A plugin with this description, whose options are validated against `schema`.
-    pub(crate) fn new(info: PluginInfo, schema: jsonschema::Validator) -> Self {
+    pub(crate) fn new(info: PluginInfo, schema: Validator) -> Self {
         let stats = Stats::new(info.kind, &info.name);
         Self {
             info,
@@ -43,10 +50,11 @@ impl Core {
     pub(crate) fn check_options(&self, options: &Value) -> Result<(), String> {
         self.schema.validate(options).map_err(|error| {
             let place = error.instance_path().to_string();
+            let reason = refusal(&error, options, &self.info.options_schema);
             if place.is_empty() {
-                error.to_string()
+                reason
             } else {
-                format!("`{place}`: {error}")
+                format!("`{place}`: {reason}")
             }
         })
     }
@@ -101,5 +109,90 @@ impl Core {
             plugin: self.info.name.clone(),
             fault,
         }
+    }
+}
+
+/// What is wrong with options. A name that the schema does not have comes with those it has, and
+/// with the closest one.
+fn refusal(error: &ValidationError<'_>, options: &Value, schema: &Value) -> String {
+    let (path, keyword) = (error.instance_path().as_str(), error.schema_path().as_str());
+    let unknown = match error.kind() {
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            unexpected.first().map(String::as_str)
+        }
+        // A schema without any name refuses every value, and does not say whose it is.
+        ValidationErrorKind::FalseSchema if keyword.ends_with("/additionalProperties") => {
+            let object = options.pointer(path).and_then(Value::as_object);
+            object.and_then(|object| object.keys().next().map(String::as_str))
+        }
+        _ => None,
+    };
+    let Some(wrong) = unknown else {
+        return error.to_string();
+    };
+    let noun = if path.is_empty() { "option" } else { "key" };
+    // The keyword is a member of the schema whose `properties` are the known names.
+    let object = keyword.rsplit_once('/').map_or("", |(object, _)| object);
+    let known = schema.pointer(object);
+    let known = known.and_then(|object| object["properties"].as_object());
+    let known: Vec<&str> = known
+        .into_iter()
+        .flat_map(|known| known.keys().map(String::as_str))
+        .collect();
+    let shown: String = wrong.chars().take(NAME_CHARS_MAX).collect();
+    if known.is_empty() {
+        return format!("unknown {noun} `{shown}`, there are no {noun}s");
+    }
+    let meant = nearest_name(wrong, known.iter().copied());
+    let meant = meant.map(|name| format!(", did you mean `{name}`?"));
+    format!(
+        "unknown {noun} `{shown}`{} The {noun}s are {}",
+        meant.as_deref().unwrap_or("."),
+        known.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::info::compile_schema;
+
+    #[test]
+    fn an_unknown_option_comes_with_the_known_ones() {
+        let schema = json!({
+            "type": "object", "additionalProperties": false,
+            "properties": {
+                "links": {"type": "boolean"},
+                "tables": {"type": "string"},
+                "map": {"type": "object", "additionalProperties": {
+                    "type": "object", "additionalProperties": false, "properties": {"name": true},
+                }},
+            },
+        });
+        let (schema, validator) = compile_schema(&schema.to_string()).expect("a schema");
+        let check = |options: Value, expected: &str| {
+            let error = validator.validate(&options).expect_err("wrong options");
+            assert_eq!(refusal(&error, &options, &schema), expected);
+        };
+        check(
+            json!({"tabels": "x"}),
+            "unknown option `tabels`, did you mean `tables`? The options are links, map, tables",
+        );
+        check(
+            json!({"colour": 1}),
+            "unknown option `colour`. The options are links, map, tables",
+        );
+        check(
+            json!({"map": {"a": {"nam": 1}}}),
+            "unknown key `nam`, did you mean `name`? The keys are name",
+        );
+        check(json!({"links": 1}), "1 is not of type \"boolean\"");
+        let (schema, validator) = compile_schema("{\"additionalProperties\": false}").expect("ok");
+        let options = json!({"a": 1});
+        let error = validator.validate(&options).expect_err("wrong options");
+        let expected = "unknown option `a`, there are no options";
+        assert_eq!(refusal(&error, &options, &schema), expected);
     }
 }

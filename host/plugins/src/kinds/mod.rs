@@ -2,6 +2,7 @@
 
 pub(crate) mod analyst;
 pub(crate) mod chunker;
+pub(crate) mod decoder;
 pub(crate) mod extractor;
 pub(crate) mod filter;
 pub(crate) mod format;

@@ -5,12 +5,13 @@ use wasmparser::{ComponentExternalKind, Encoding, Parser, Payload};
 use trawl_model::PluginKind;
 
 /// The supported contracts: kind and version.
-const ACCEPTED: [(PluginKind, &str); 6] = [
+const ACCEPTED: [(PluginKind, &str); 7] = [
     (PluginKind::Format, "1.0.0"),
     (PluginKind::Filter, "1.0.0"),
     (PluginKind::Extractor, "1.0.0"),
     (PluginKind::Chunker, "1.0.0"),
     (PluginKind::Analyst, "1.0.0"),
+    (PluginKind::Decoder, "1.0.0"),
     (PluginKind::Provider, "1.0.0"),
 ];
 /// Longest name quoted in a message, in characters.

@@ -57,12 +57,15 @@ fn check_entry(entry: &Entry, text: &str, base: Base<'_>) {
             assert!(text.contains("allow_native") && text.contains("true"));
             assert!(!matches!(
                 entry.kind,
-                PluginKind::Analyst | PluginKind::Provider
+                PluginKind::Analyst | PluginKind::Decoder | PluginKind::Provider
             ));
         }
         (code, base) => panic!("{code:?} in {base:?}"),
     }
     assert_eq!(entry.grant.is_some(), entry.kind == PluginKind::Provider);
+    let is_decoder = entry.kind == PluginKind::Decoder;
+    assert_eq!(!entry.media.types.is_empty(), is_decoder);
+    assert!(is_decoder || entry.media.signatures.is_empty());
     let Some(grant) = &entry.grant else {
         return;
     };

@@ -11,6 +11,7 @@ use super::file;
 use super::loaded::{Loaded, Origin};
 use super::loader::Loader;
 use super::manifest::{Code, Entry};
+use super::media::Media;
 use crate::error::LoadError;
 use crate::info::PluginInfo;
 use crate::limits::Limits;
@@ -23,7 +24,7 @@ pub struct Inspection {
     pub info: PluginInfo,
     /// Names of its imports.
     pub imports: Vec<String>,
-    /// The lines of a `plugins.toml` entry that grant a provider what it needs.
+    /// Further lines of a `plugins.toml` entry: what a provider is granted, what a decoder reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<String>,
     /// One call on a small page with the options `{}`.
@@ -33,7 +34,7 @@ pub struct Inspection {
 /// Outcome of the sample call.
 #[derive(Clone, Debug, Serialize)]
 pub struct SampleCall {
-    /// Why it failed; `None` when it succeeded.
+    /// Why it failed; `None` when it succeeded, or when a decoder refused the sample.
     pub failure: Option<String>,
     /// Microseconds from instantiation to result.
     pub micros: u64,
@@ -66,6 +67,7 @@ fn inspect_with(loader: &Loader, path: &Path) -> Result<Inspection, String> {
         limits: Limits::default(),
         pin: None,
         grant: None,
+        media: Media::default(),
     };
     let loaded = loader.open(&Origin::new(entry, &bytes), &bytes)?;
     let info = loaded.info().clone();
@@ -73,6 +75,7 @@ fn inspect_with(loader: &Loader, path: &Path) -> Result<Inspection, String> {
         imports: contract.imports,
         entry: match &loaded {
             Loaded::Provider(plugin) => Some(entry_lines(plugin.description())),
+            Loaded::Decoder(_) => Some(DECODER_LINES.to_owned()),
             _ => None,
         },
         sample: sample(&loaded),
@@ -82,6 +85,10 @@ fn inspect_with(loader: &Loader, path: &Path) -> Result<Inspection, String> {
         },
     })
 }
+
+/// The media types of a decoder, to be filled in.
+const DECODER_LINES: &str =
+    "media_types = [\"application/x-example\"]    # of the documents that it reads";
 
 /// The grants in a provider's description, with prices to be filled in.
 fn entry_lines(description: &Description) -> String {
@@ -106,8 +113,12 @@ fn entry_lines(description: &Description) -> String {
 
 fn sample(loaded: &Loaded) -> SampleCall {
     let measured = loaded.sample_call();
+    // The sample is no document of the types that a decoder reads.
+    let may_refuse = matches!(loaded, Loaded::Decoder(_));
+    let fault = measured.result.err();
+    let fault = fault.filter(|fault| fault.is_trap() || !may_refuse);
     SampleCall {
-        failure: measured.result.err().map(|fault| fault.to_string()),
+        failure: fault.map(|fault| fault.to_string()),
         micros: u64::try_from(measured.elapsed.as_micros()).unwrap_or(u64::MAX),
         memory_peak_bytes: measured.memory_peak,
     }

@@ -9,6 +9,7 @@ use crate::call::plugin::{Core, Measured};
 use crate::info::PluginInfo;
 use crate::kinds::analyst::{AnalystPlugin, AnalystSubject, AnalystTask};
 use crate::kinds::chunker::ChunkerPlugin;
+use crate::kinds::decoder::DecoderPlugin;
 use crate::kinds::extractor::ExtractorPlugin;
 use crate::kinds::filter::FilterPlugin;
 use crate::kinds::format::FormatPlugin;
@@ -53,6 +54,7 @@ pub(crate) enum Loaded {
     Extractor(Arc<ExtractorPlugin>),
     Chunker(Arc<ChunkerPlugin>),
     Analyst(Arc<AnalystPlugin>),
+    Decoder(Arc<DecoderPlugin>),
     Provider(Arc<ProviderPlugin>),
 }
 
@@ -64,6 +66,7 @@ impl Loaded {
             Self::Extractor(plugin) => &plugin.core,
             Self::Chunker(plugin) => &plugin.core,
             Self::Analyst(plugin) => &plugin.core,
+            Self::Decoder(plugin) => &plugin.core,
             Self::Provider(plugin) => &plugin.core,
         }
     }
@@ -93,6 +96,7 @@ impl Loaded {
                     model: None,
                 }))
             }),
+            Self::Decoder(plugin) => without_value(plugin.backend.decode(&sample::file(), OPTIONS)),
             Self::Provider(plugin) => {
                 without_value(plugin.backend.start(&sample::task(&plugin.grant)))
             }

@@ -183,10 +183,11 @@ impl Loader {
             grants: grant
                 .as_ref()
                 .map_or_else(Vec::new, |grant| grant.hosts.clone()),
+            media_types: entry.media.types.clone(),
             needs: described.needs,
             options_schema,
         };
-        Ok(opened.into_loaded(Core::new(info, schema), grant))
+        Ok(opened.into_loaded(Core::new(info, schema), grant, entry))
     }
 
     fn open_component(&self, origin: &Origin, bytes: &[u8]) -> Result<(String, Opened), String> {
@@ -210,6 +211,8 @@ impl Loader {
                 .map(|(description, functions)| Opened::Chunker(description, functions)),
             PluginKind::Analyst => v1::open_analyst(linked)
                 .map(|(description, functions)| Opened::Analyst(description, functions)),
+            PluginKind::Decoder => v1::open_decoder(linked)
+                .map(|(description, functions)| Opened::Decoder(description, functions)),
             PluginKind::Provider => {
                 v1::open_provider(linked).map(|(described, description, functions)| {
                     Opened::Provider(described, Box::new(description), functions)

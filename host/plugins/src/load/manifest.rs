@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use trawl_model::PluginKind;
 
+use super::media::Media;
 use crate::bundle::Bundle;
 use crate::error::LoadError;
 use crate::info::check_name;
@@ -31,6 +32,8 @@ pub(crate) struct Entry {
     pub(crate) pin: Option<blake3::Hash>,
     /// What a provider is granted; `None` for other kinds and for inspection.
     pub(crate) grant: Option<GrantToml>,
+    /// The documents that a decoder reads; empty for other kinds and for inspection.
+    pub(crate) media: Media,
 }
 
 /// Where a plugin's code is.
@@ -89,6 +92,8 @@ struct ManifestToml {
     #[serde(default)]
     analyst: Vec<toml::Table>,
     #[serde(default)]
+    decoder: Vec<toml::Table>,
+    #[serde(default)]
     provider: Vec<toml::Table>,
 }
 
@@ -135,6 +140,7 @@ impl Manifest {
             (PluginKind::Extractor, file.extractor),
             (PluginKind::Chunker, file.chunker),
             (PluginKind::Analyst, file.analyst),
+            (PluginKind::Decoder, file.decoder),
             (PluginKind::Provider, file.provider),
         ];
         let mut entries = Vec::new();
@@ -170,6 +176,10 @@ fn entry(
         PluginKind::Provider => Some(GrantToml::take(&mut table)?),
         _ => None,
     };
+    let media = match kind {
+        PluginKind::Decoder => Media::take(&mut table)?,
+        _ => Media::default(),
+    };
     let entry: EntryToml = table
         .try_into()
         .map_err(|error: toml::de::Error| error.message().replace('\n', " "))?;
@@ -179,7 +189,12 @@ fn entry(
     }
     entry.limits.check()?;
     let code = match (entry.component, entry.native, base) {
-        (None, Some(_), _) if matches!(kind, PluginKind::Analyst | PluginKind::Provider) => {
+        (None, Some(_), _)
+            if matches!(
+                kind,
+                PluginKind::Analyst | PluginKind::Decoder | PluginKind::Provider
+            ) =>
+        {
             return Err(
                 "plugins of this kind are never native code, give a `component`".to_owned(),
             );
@@ -217,6 +232,7 @@ fn entry(
         limits: entry.limits,
         pin,
         grant,
+        media,
     })
 }
 
@@ -231,9 +247,11 @@ fn reserved(kind: PluginKind) -> &'static [&'static str] {
             "bylines",
             "bycharacterlength",
         ],
-        PluginKind::Filter | PluginKind::Extractor | PluginKind::Analyst | PluginKind::Provider => {
-            &[]
-        }
+        PluginKind::Filter
+        | PluginKind::Extractor
+        | PluginKind::Analyst
+        | PluginKind::Decoder
+        | PluginKind::Provider => &[],
     }
 }
 

@@ -9,6 +9,7 @@ pub(crate) mod inspect;
 pub(crate) mod loaded;
 pub(crate) mod loader;
 pub(crate) mod manifest;
+pub(crate) mod media;
 mod native;
 mod opened;
 mod sample;

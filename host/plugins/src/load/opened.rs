@@ -10,6 +10,7 @@ use crate::call::plugin::Core;
 use crate::info::Described;
 use crate::kinds::analyst::{Analyse, AnalystPlugin};
 use crate::kinds::chunker::{Chunk, ChunkerPlugin};
+use crate::kinds::decoder::{Decode, DecoderPlugin};
 use crate::kinds::extractor::{Extract, ExtractorPlugin};
 use crate::kinds::filter::{FilterPlugin, Keep};
 use crate::kinds::format::{FormatPlugin, Render};
@@ -23,6 +24,7 @@ pub(crate) enum Opened {
     Extractor(Described, Box<dyn Extract>),
     Chunker(Described, Box<dyn Chunk>),
     Analyst(Described, Box<dyn Analyse>),
+    Decoder(Described, Box<dyn Decode>),
     Provider(Described, Box<Description>, Box<dyn Converse>),
 }
 
@@ -34,6 +36,7 @@ impl Opened {
             | Self::Extractor(described, _)
             | Self::Chunker(described, _)
             | Self::Analyst(described, _)
+            | Self::Decoder(described, _)
             | Self::Provider(described, ..) => described,
         }
     }
@@ -49,7 +52,7 @@ impl Opened {
         }
     }
 
-    pub(super) fn into_loaded(self, core: Core, grant: Option<Grant>) -> Loaded {
+    pub(super) fn into_loaded(self, core: Core, grant: Option<Grant>, entry: &Entry) -> Loaded {
         match self {
             Self::Format(_, backend) => Loaded::Format(Arc::new(FormatPlugin { core, backend })),
             Self::Filter(_, backend) => Loaded::Filter(Arc::new(FilterPlugin { core, backend })),
@@ -58,6 +61,11 @@ impl Opened {
             }
             Self::Chunker(_, backend) => Loaded::Chunker(Arc::new(ChunkerPlugin { core, backend })),
             Self::Analyst(_, backend) => Loaded::Analyst(Arc::new(AnalystPlugin { core, backend })),
+            Self::Decoder(_, backend) => Loaded::Decoder(Arc::new(DecoderPlugin {
+                core,
+                backend,
+                signatures: entry.media.signatures.clone(),
+            })),
             Self::Provider(_, description, backend) => {
                 let grant = grant.unwrap_or_else(|| Grant::of_itself(&description));
                 Loaded::Provider(Arc::new(ProviderPlugin {

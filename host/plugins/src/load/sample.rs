@@ -4,6 +4,7 @@ use trawl_document::{Document, kind, namespace};
 use trawl_sdk::provider::Task;
 
 use crate::call::view::PageView;
+use crate::kinds::decoder::File;
 use crate::kinds::grant::Grant;
 
 /// Text for a chunker's first call.
@@ -21,6 +22,18 @@ pub(crate) fn with_page<R>(call: impl FnOnce(&PageView<'_>) -> R) -> R {
         content_type: "text/html; charset=utf-8",
         charset: "utf-8",
     })
+}
+
+/// The document of a decoder's first call.
+pub(crate) fn file() -> File<'static> {
+    File {
+        text: TEXT,
+        body: TEXT.as_bytes(),
+        media_type: "text/plain",
+        content_type: "text/plain; charset=utf-8",
+        url: "https://sample.example/a.txt",
+        pages: &[],
+    }
 }
 
 /// The task of a provider's first call.

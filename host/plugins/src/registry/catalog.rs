@@ -17,6 +17,7 @@ impl Catalog for Registry {
             PluginKind::Extractor => self.extractor(name).is_some(),
             PluginKind::Chunker => self.chunker(name).is_some(),
             PluginKind::Analyst => self.analyst(name).is_some(),
+            PluginKind::Decoder => self.decoder(name).is_some(),
             PluginKind::Provider => self.names(PluginKind::Provider).contains(&name),
         }
     }
@@ -52,6 +53,7 @@ impl Catalog for Registry {
             PluginKind::Extractor => self.extractor(name).map(|it| it.check_options(options)),
             PluginKind::Chunker => self.chunker(name).map(|it| it.check_options(options)),
             PluginKind::Analyst => self.analyst(name).map(|it| it.check_options(options)),
+            PluginKind::Decoder => self.decoder(name).map(|it| it.check_options(options)),
             PluginKind::Provider => None,
         });
         let checked =
@@ -93,8 +95,12 @@ mod tests {
     fn registry(guest: &Guest) -> std::sync::Arc<Registry> {
         let folder = tempfile::tempdir().expect("a directory");
         let manifest = folder.path().join("plugins.toml");
+        let more = match guest.kind {
+            "decoder" => "media_types = [\"a/b\"]",
+            _ => "",
+        };
         let entry = format!(
-            "[[{}]]\nname = \"mine\"\ncomponent = \"mine.wasm\"",
+            "[[{}]]\nname = \"mine\"\ncomponent = \"mine.wasm\"\n{more}",
             guest.kind
         );
         std::fs::write(folder.path().join("mine.wasm"), guest.build()).expect("written");
@@ -115,6 +121,7 @@ mod tests {
             (PluginKind::Filter, Guest::keeping_filter("mine")),
             (PluginKind::Extractor, Guest::echo_extractor("mine")),
             (PluginKind::Chunker, Guest::whole_chunker("mine")),
+            (PluginKind::Decoder, Guest::echo_decoder("mine")),
             (PluginKind::Analyst, Guest::asking_analyst("mine")),
         ];
         for (kind, guest) in guests {

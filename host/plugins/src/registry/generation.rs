@@ -10,6 +10,7 @@ use trawl_model::lru::Lru;
 use crate::info::PluginInfo;
 use crate::kinds::analyst::AnalystPlugin;
 use crate::kinds::chunker::ChunkerPlugin;
+use crate::kinds::decoder::DecoderPlugin;
 use crate::kinds::extractor::ExtractorPlugin;
 use crate::kinds::filter::FilterPlugin;
 use crate::kinds::format::FormatPlugin;
@@ -102,6 +103,29 @@ impl Registry {
             Loaded::Analyst(plugin) => Some(Arc::clone(plugin)),
             _ => None,
         }
+    }
+
+    /// The decoder of this name.
+    pub fn decoder(&self, name: &str) -> Option<Arc<DecoderPlugin>> {
+        match self.find(PluginKind::Decoder, name)? {
+            Loaded::Decoder(plugin) => Some(Arc::clone(plugin)),
+            _ => None,
+        }
+    }
+
+    /// The decoders for a body, in the order of the manifest: those of its media type; if that says
+    /// nothing, those whose signature it begins with. Decision D249.
+    pub fn decoders<'a>(
+        &'a self,
+        media_type: &'a str,
+        body: &'a [u8],
+    ) -> impl Iterator<Item = &'a Arc<DecoderPlugin>> {
+        self.entries
+            .iter()
+            .filter_map(move |(_, loaded)| match loaded {
+                Loaded::Decoder(plugin) if plugin.reads(media_type, body) => Some(plugin),
+                _ => None,
+            })
     }
 
     /// The providers, in the order of the manifest: the operator's order of preference.

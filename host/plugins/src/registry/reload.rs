@@ -160,8 +160,15 @@ impl Plugins {
         self.count(attempt.result.is_ok());
         match attempt.result {
             Ok(registry) => {
-                tried.failure = None;
-                Ok(self.put_in_effect(registry, &before))
+                let had_failed = tried.failure.take().is_some();
+                let registry = self.put_in_effect(registry, &before);
+                if had_failed {
+                    tracing::info!(
+                        generation = registry.generation(),
+                        "the manifest and the plugins are valid again and in effect"
+                    );
+                }
+                Ok(registry)
             }
             Err(error) => {
                 let reason = error.to_string();
@@ -169,7 +176,8 @@ impl Plugins {
                     generation = before.generation(),
                     "plugins not reloaded, the previous generation stays in effect: {reason}"
                 );
-                tried.failure = Some(ReloadFailure::now(reason));
+                let shown = without_folders(&reason, &tried.paths);
+                tried.failure = Some(ReloadFailure::now(shown));
                 Err(error)
             }
         }
@@ -200,6 +208,26 @@ impl Plugins {
         // Consistent even after a panic: the next attempt replaces every field.
         self.tried.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A reason in which files have their names only: callers read it, who are not to learn how the
+/// server's folders are called. The log has it all. Decision D262.
+fn without_folders(reason: &str, files: &[PathBuf]) -> String {
+    let mut folders: Vec<String> = files
+        .iter()
+        .filter_map(|file| file.parent())
+        .map(|folder| folder.display().to_string())
+        .filter(|folder| !folder.is_empty())
+        .collect();
+    // A folder in another one comes first.
+    folders.sort_by_key(|folder| std::cmp::Reverse(folder.len()));
+    let mut shown = reason.to_owned();
+    for folder in folders {
+        let folder = folder.trim_end_matches('/');
+        // After a quotation mark, so that no part of a text or of another path is taken for it.
+        shown = shown.replace(&format!("`{folder}/"), "`");
+    }
+    shown
 }
 
 fn own_bundle() -> Option<Arc<Bundle>> {
@@ -264,5 +292,32 @@ fn attempt(loader: &Loader, manifest: &Path, before: Option<&Registry>) -> Attem
         paths,
         fingerprint,
         result: read.and_then(load_all),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_for_callers_has_no_folders() {
+        let files = [
+            "/srv/trawl/plugins.toml",
+            "/srv/trawl/plugins/a.wasm",
+            "b.wasm",
+        ];
+        let files = files.map(PathBuf::from);
+        let check = |reason: &str, expected: &str| {
+            assert_eq!(without_folders(reason, &files), expected);
+        };
+        check(
+            "plugin manifest `/srv/trawl/plugins.toml`: line 3: `/x/y` is unknown",
+            "plugin manifest `plugins.toml`: line 3: `/x/y` is unknown",
+        );
+        check(
+            "format `a`: `/srv/trawl/plugins/a.wasm` cannot be read",
+            "format `a`: `a.wasm` cannot be read",
+        );
+        check("`b.wasm` and `/srv/b`", "`b.wasm` and `/srv/b`");
     }
 }

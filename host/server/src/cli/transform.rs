@@ -1,5 +1,5 @@
-//! `trawl transform FILE`: transforms HTML from a file or standard input, without server or
-//! network.
+//! `trawl transform FILE`: transforms HTML, or a document that a decoder reads, from a file or
+//! standard input, without server or network.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -36,14 +36,15 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 #[derive(Debug, Args)]
 #[command(after_long_help = section(&PARAMETERS))]
 pub(super) struct TransformArgs {
-    /// HTML file; `-` for standard input.
+    /// HTML file, or a document that a decoder reads; `-` for standard input.
     file: PathBuf,
     /// URL of the page: base of relative links, and key of selector maps by path.
     #[arg(long)]
     url: Option<String>,
-    /// `Content-Type` of the page.
-    #[arg(long, value_name = "TYPE", default_value = "text/html")]
-    content_type: String,
+    /// `Content-Type` of the page (default: that of the file's ending, such as `.csv`, `.json` or
+    /// `.xml`, else `text/html`).
+    #[arg(long, value_name = "TYPE")]
+    content_type: Option<String>,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -76,7 +77,10 @@ pub(super) fn run(args: TransformArgs) -> anyhow::Result<()> {
     let input = Input {
         url,
         body: page(&args.file)?.into(),
-        content_type: args.content_type,
+        content_type: match &args.content_type {
+            Some(given) => given.clone(),
+            None => of_ending(&args.file).to_owned(),
+        },
         screenshot: None,
     };
     let started = Instant::now();
@@ -92,6 +96,56 @@ fn request(args: &TransformArgs) -> anyhow::Result<Request> {
     request.put_argument(PARAMETERS.argument, Some(json!([{"html": ""}])))?;
     complete_format(&mut request);
     Ok(request)
+}
+
+/// Media types of files by their endings; a file has no `Content-Type`. Decision D256.
+const ENDINGS: &[(&str, &str)] = &[
+    ("atom", "application/atom+xml"),
+    ("css", "text/css"),
+    ("csv", "text/csv"),
+    (
+        "docx",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ),
+    ("epub", "application/epub+zip"),
+    ("geojson", "application/geo+json"),
+    ("js", "text/javascript"),
+    ("json", "application/json"),
+    ("jsonl", "application/jsonl"),
+    ("ndjson", "application/x-ndjson"),
+    ("odp", "application/vnd.oasis.opendocument.presentation"),
+    ("ods", "application/vnd.oasis.opendocument.spreadsheet"),
+    ("odt", "application/vnd.oasis.opendocument.text"),
+    ("pdf", "application/pdf"),
+    (
+        "pptx",
+        "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+    ),
+    ("py", "text/x-python"),
+    ("rdf", "application/rdf+xml"),
+    ("rs", "text/x-rust"),
+    ("rss", "application/rss+xml"),
+    ("sh", "application/x-sh"),
+    ("sql", "application/sql"),
+    ("toml", "application/toml"),
+    ("tsv", "text/tab-separated-values"),
+    (
+        "xlsx",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ),
+    ("xml", "application/xml"),
+    ("yaml", "application/yaml"),
+    ("yml", "application/yaml"),
+];
+
+/// The media type of a file by its ending; HTML if it says nothing.
+fn of_ending(file: &Path) -> &'static str {
+    let ending = file.extension().and_then(|ending| ending.to_str());
+    let ending = ending.map(str::to_ascii_lowercase);
+    let known = ENDINGS
+        .iter()
+        .find(|(known, _)| ending.as_deref() == Some(*known));
+    known.map_or("text/html", |(_, media_type)| media_type)
 }
 
 fn page(file: &Path) -> anyhow::Result<Vec<u8>> {
@@ -122,6 +176,16 @@ mod tests {
         let given = args.output.given().expect("read");
         let own = ["url", "content-type", "json", "set", "data", "plugins"];
         check_help(Command::command(), &given, &own, &PARAMETERS);
+    }
+
+    #[test]
+    fn a_file_is_what_its_ending_says() {
+        let of = |file: &str| of_ending(Path::new(file));
+        assert_eq!(of("a/feed.RSS"), "application/rss+xml");
+        assert_eq!(of("a.tar.json"), "application/json");
+        assert_eq!(of("page.html"), "text/html");
+        assert_eq!(of("-"), "text/html");
+        assert_eq!(of("json"), "text/html");
     }
 
     #[test]

@@ -88,7 +88,14 @@ impl OutputCache {
         part(input.url.as_str().as_bytes());
         part(input.content_type.as_bytes());
         part(&plan.canonical());
-        for (kind, name) in plugins(plan) {
+        let mut plugins = plugins(plan);
+        let decoders = super::decoding::names(registry, input, plan);
+        plugins.extend(
+            decoders
+                .iter()
+                .map(|name| (PluginKind::Decoder, name.as_str())),
+        );
+        for (kind, name) in plugins {
             let info = registry.info(kind, name).filter(|info| !info.native)?;
             let limits = serde_json::to_vec(&info.limits).ok()?;
             for of_plugin in [

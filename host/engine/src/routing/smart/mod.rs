@@ -16,6 +16,8 @@ mod shape;
 mod text;
 mod walls;
 
+use url::Url;
+
 use shape::Shape;
 
 pub(crate) use known::KnownVerdicts;
@@ -148,6 +150,25 @@ pub(crate) fn wall(clues: &Clues<'_>) -> Option<&'static str> {
     let shape = Shape::of(clues.body);
     let is_small = shape.n_things <= shape::THINGS_MAX;
     walls::challenge(clues, &shape).filter(|_| is_small)
+}
+
+/// Endings of paths under which sites serve documents that are not HTML.
+const DOCUMENT_ENDINGS: [&str; 26] = [
+    "atom", "csv", "docx", "eml", "epub", "gz", "ics", "json", "jsonl", "mbox", "odp", "ods",
+    "odt", "pdf", "pptx", "rss", "rtf", "tar", "toml", "tsv", "vcf", "xlsx", "xml", "yaml", "yml",
+    "zip",
+];
+
+/// Whether a URL looks like that of a document that a decoder reads. It is tried without a browser
+/// first, whatever other pages of its host need: its type decides then. Decision D253.
+pub(crate) fn names_document(url: &Url) -> bool {
+    let path = url.path();
+    let ending = path.rsplit_once('/').map_or(path, |(_, file)| file);
+    ending.rsplit_once('.').is_some_and(|(_, ending)| {
+        DOCUMENT_ENDINGS
+            .iter()
+            .any(|known| ending.eq_ignore_ascii_case(known))
+    })
 }
 
 /// By the stated type; without one, a body is HTML if it begins with a tag, a comment or a document

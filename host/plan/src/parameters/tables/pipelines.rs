@@ -12,8 +12,24 @@ const SOURCE_PAGE: Object = Object {
     rows: &[
         Parameter::key("html", SOURCE, NOTHING, "The HTML of the page.")
             .aliases(&["content"])
-            .default("required")
+            .default("required without `base64`")
             .example("\"<h1>Hello</h1>\""),
+        Parameter::key(
+            "base64",
+            Shape::Text("base64"),
+            NOTHING,
+            "The bytes of a document of any type, in place of `html`.",
+        )
+        .example("\"YSxiCjEsMg==\""),
+        Parameter::key(
+            "content_type",
+            Shape::Text("media type, with parameters such as `charset`"),
+            NOTHING,
+            "What the page is, as in a `Content-Type` header. Documents that a decoder reads are \
+             converted like HTML; see `GET /plugins`.",
+        )
+        .default("`text/html`; for `base64` what its first bytes say")
+        .example("\"text/csv\""),
         Parameter::key(
             "url",
             Shape::Text("URL"),

@@ -2,10 +2,12 @@
 //! theirs.
 
 mod analysis;
+mod decoding;
 mod provider;
 
 use super::analyst::Analyse;
 use super::chunker::Chunk;
+use super::decoder::Decode;
 use super::extractor::Extract;
 use super::filter::Keep;
 use super::format::{Render, Rendered};
@@ -17,7 +19,7 @@ use crate::info::{Described, Needs};
 
 pub(crate) use provider::open_provider;
 
-use bindings::exports::trawl::{analyst, chunker, extractor, filter, format};
+use bindings::exports::trawl::{analyst, chunker, decoder, extractor, filter, format};
 use bindings::trawl::document::tree::{Document, Source};
 use bindings::trawl::types::types::{Failure, Info};
 
@@ -33,6 +35,7 @@ mod bindings {
             "../../wit/extractor/1",
             "../../wit/chunker/1",
             "../../wit/analyst/1",
+            "../../wit/decoder/1",
             "../../wit/provider/1",
         ],
         // One world of all kinds, so that they share types. A component exports one of the
@@ -45,6 +48,7 @@ mod bindings {
                 export trawl:extractor/extractor@1.0.0;
                 export trawl:chunker/chunker@1.0.0;
                 export trawl:analyst/analyst@1.0.0;
+                export trawl:decoder/decoder@1.0.0;
                 export trawl:provider/provider@1.0.0;
             }
         ",
@@ -99,6 +103,7 @@ kind!(open_filter, filter::filter, Keep);
 kind!(open_extractor, extractor::extractor, Extract);
 kind!(open_chunker, chunker::chunker, Chunk);
 kind!(open_analyst, analyst::analyst, Analyse);
+kind!(open_decoder, decoder::decoder, Decode);
 
 impl Render for Export<format::format::GuestIndices> {
     fn render(&self, page: &PageView<'_>, options: &str) -> Measured<Rendered> {

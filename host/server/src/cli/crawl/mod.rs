@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use serde_json::{Map, Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -230,11 +230,19 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     };
     let app = App::build_alone(config, &paths).await?;
     let result = start_and_follow(&app, &args, &request, &state).await;
-    if let Ok((_, Written::Aborted)) = result {
+    if let Ok(Followed {
+        written: Written::Aborted,
+        ..
+    }) = result
+    {
         bail!("aborted; run the command again with `--resume` to continue");
     }
     app.close().await;
-    let (view, written) = result?;
+    let Followed {
+        view,
+        written,
+        first_error,
+    } = result?;
     if view.progress.state == CrawlState::Ended || written == Written::PipeClosed {
         state.remove();
     } else {
@@ -242,9 +250,26 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     }
     let tally = &view.progress;
     if tally.n_pages > 0 && tally.n_pages == tally.n_failed && written == Written::Complete {
-        bail!("no page could be fetched, see the errors of the entries");
+        return Err(nothing_fetched(tally.n_pages, first_error));
     }
     Ok(())
+}
+
+/// The error of a crawl whose pages all failed: that of its page if there was but one. Decision
+/// D225.
+fn nothing_fetched(n_pages: u64, first_error: Option<String>) -> anyhow::Error {
+    match first_error.filter(|_| n_pages == 1) {
+        Some(error) => anyhow!("the page could not be fetched: {error}"),
+        None => anyhow!("no page could be fetched, see the errors of the entries"),
+    }
+}
+
+/// What came of following a crawl.
+struct Followed {
+    view: CrawlView,
+    written: Written,
+    /// Error of the first page of the crawl, if it failed and this process has written it.
+    first_error: Option<String>,
 }
 
 async fn start_and_follow(
@@ -252,7 +277,7 @@ async fn start_and_follow(
     args: &CrawlArgs,
     request: &Request,
     state: &State,
-) -> anyhow::Result<(CrawlView, Written)> {
+) -> anyhow::Result<Followed> {
     let checkpoint = if args.resume {
         app.crawls().recover().await?;
         state.checkpoint()?
@@ -292,6 +317,7 @@ async fn start_and_follow(
         options,
         notices: PageNotices::default(),
         progress: Progress::new(),
+        first_error: None,
     };
     follower.follow().await
 }
@@ -381,10 +407,11 @@ struct Follower<'a> {
     options: StoredOptions,
     notices: PageNotices,
     progress: Progress,
+    first_error: Option<String>,
 }
 
 impl Follower<'_> {
-    async fn follow(mut self) -> anyhow::Result<(CrawlView, Written)> {
+    async fn follow(mut self) -> anyhow::Result<Followed> {
         let mut interrupts = signal(SignalKind::interrupt())?;
         let mut terminations = signal(SignalKind::terminate())?;
         let mut is_stopping = false;
@@ -405,7 +432,11 @@ impl Follower<'_> {
                 }
                 () = stop_signal(&mut interrupts, &mut terminations) => {
                     if is_stopping {
-                        return Ok((self.view().await?, Written::Aborted));
+                        return Ok(Followed {
+                            view: self.view().await?,
+                            written: Written::Aborted,
+                            first_error: self.first_error,
+                        });
                     }
                     is_stopping = true;
                     self.progress.print_stopping();
@@ -427,7 +458,11 @@ impl Follower<'_> {
             skipped: &self.skipped(&view).await?,
         });
         parameters::print(self.notices.sentences());
-        Ok((view, written))
+        Ok(Followed {
+            view,
+            written,
+            first_error: self.first_error,
+        })
     }
 
     /// Writes the pages that are ready, and stores a checkpoint.
@@ -442,6 +477,9 @@ impl Follower<'_> {
                 return Ok(0);
             }
             self.notices.add_entry(entry);
+            if self.checkpoint.cursor == 0 {
+                self.first_error = error_of(entry);
+            }
             self.checkpoint.cursor = *number;
         }
         if !pages.is_empty() {
@@ -475,6 +513,12 @@ impl Follower<'_> {
     async fn view(&self) -> anyhow::Result<CrawlView> {
         Ok(self.crawls.show(&self.account, &self.checkpoint.id).await?)
     }
+}
+
+/// The error of a page entry as JSON.
+fn error_of(entry: &[u8]) -> Option<String> {
+    let entry: Value = serde_json::from_slice(entry).ok()?;
+    entry["error"].as_str().map(str::to_owned)
 }
 
 /// Waits for SIGINT or SIGTERM.
@@ -560,6 +604,19 @@ mod tests {
         assert_eq!(body["binary"], true);
         let (_, body) = sent(&["--format", "screenshot"]);
         assert_eq!(body["binary"], Value::Null);
+    }
+
+    #[test]
+    fn the_error_of_a_single_page_is_that_of_the_crawl() {
+        let entry = json!({"url": "https://a.example/", "error": "the site answered 404"});
+        let error = || error_of(entry.to_string().as_bytes());
+        let text = |n_pages, error| nothing_fetched(n_pages, error).to_string();
+        let expected = "the page could not be fetched: the site answered 404";
+        assert_eq!(text(1, error()), expected);
+        for many in [text(2, error()), text(1, None)] {
+            assert!(many.contains("see the errors of the entries"), "{many}");
+        }
+        assert_eq!(error_of(br#"{"error": null}"#), None);
     }
 
     #[test]

@@ -34,11 +34,22 @@ pub(in crate::cli) fn ignored(ignored: &Ignored, route: Route) -> Vec<String> {
             (None, Some(meant)) => {
                 format!("`{path}` is not a parameter and was ignored, did you mean `{meant}`?")
             }
+            (None, None) if is_path_of_scripts(path) => {
+                format!("`{path}` had no effect: no page of the request has such a path.")
+            }
             (None, None) => {
                 format!("`{path}` is not a parameter and was ignored, `--help` lists all.")
             }
         })
         .collect()
+}
+
+/// Whether this is the path of pages in a parameter with scripts, rather than a key of a step.
+/// Decision D259.
+fn is_path_of_scripts(path: &str) -> bool {
+    let scripts = ["automation_scripts.", "execution_scripts."];
+    let below = scripts.iter().find_map(|name| path.strip_prefix(name));
+    below.is_some_and(|below| !below.contains("[]"))
 }
 
 /// What the parameter needs, as the end of a sentence.
@@ -113,12 +124,16 @@ mod tests {
         sent.add("readability");
         sent.add_unknown("viewport.wdth", || Some("viewport.width"));
         sent.add_unknown("cron", || None);
+        sent.add_unknown("execution_scripts./login", || None);
+        sent.add_unknown("automation_scripts./a[].selectr", || None);
         let sentences = ignored(&sent, Route::Scrape);
         let begins = [
             "`limit` has no effect on this command: it is a parameter of ",
             "`readability` has no effect on this request; it has one ",
             "`viewport.wdth` is not a parameter and was ignored, did you mean `viewport.width`?",
             "`cron` is not a parameter and was ignored, `--help` lists all.",
+            "`execution_scripts./login` had no effect: no page of the request has such a path.",
+            "`automation_scripts./a[].selectr` is not a parameter and was ignored",
         ];
         assert_eq!(sentences.len(), begins.len(), "{sentences:?}");
         for (sentence, begin) in sentences.iter().zip(begins) {

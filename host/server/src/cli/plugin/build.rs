@@ -21,11 +21,11 @@ pub(super) fn run(
         way: None,
     };
     for component in trawl_guest_build::build(&request, &mut |line| eprintln!("{line}"))? {
-        let is_provider = component
+        let has_more_keys = component
             .exports
             .iter()
-            .any(|it| kind_of(it) == Some("provider"));
-        let entry = if is_provider {
+            .any(|it| matches!(kind_of(it), Some("decoder" | "provider")));
+        let entry = if has_more_keys {
             trawl_plugins::inspect(&component.path, &crate_dir::cache(None)?)?.entry
         } else {
             None

@@ -38,6 +38,7 @@ mod tests {
             "extractor",
             "chunker",
             "analyst",
+            "decoder",
             "provider",
         ] {
             assert!(has(&format!("wit/{kind}/1/{kind}.wit")), "{kind}");

@@ -10,6 +10,7 @@ fn source(kind: PluginKind) -> &'static str {
         PluginKind::Extractor => include_str!("extractor.rs.txt"),
         PluginKind::Chunker => include_str!("chunker.rs.txt"),
         PluginKind::Analyst => include_str!("analyst.rs.txt"),
+        PluginKind::Decoder => include_str!("decoder.rs.txt"),
         PluginKind::Provider => include_str!("provider.rs.txt"),
     }
 }
@@ -24,6 +25,7 @@ fn request(kind: PluginKind) -> &'static str {
         PluginKind::Analyst => {
             "POST /pipeline/label, if its manifest entry is named `label`; likewise `contacts`, `qa`, `filter_links`"
         }
+        PluginKind::Decoder => "a URL whose media type is among the `media_types` of its entry",
         PluginKind::Provider => r#""router": {"mode": "first", "provider": "NAME", "token": "…"}"#,
     }
 }
@@ -32,7 +34,7 @@ fn request(kind: PluginKind) -> &'static str {
 pub(super) fn files(kind: PluginKind, name: &str) -> Vec<(&'static str, String)> {
     let manifest = match kind {
         // Providers and models exchange JSON, and these kinds are never native.
-        PluginKind::Analyst | PluginKind::Provider => {
+        PluginKind::Analyst | PluginKind::Decoder | PluginKind::Provider => {
             include_str!("provider.Cargo.toml.txt")
         }
         _ => include_str!("Cargo.toml.txt"),

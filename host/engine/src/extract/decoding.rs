@@ -1,0 +1,186 @@
+//! Documents that are not HTML: decoded by a plugin, then a page like any other.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+use url::Url;
+
+use trawl_model::{Cause, MediaKind, PageFailure};
+use trawl_plan::OutputPlan;
+use trawl_plugins::{Decoded, Fault, File, PluginError, Registry};
+
+use super::{Input, Source};
+
+/// Media type of a decoded document: its HTML is parsed like that of a page.
+const HTML: &str = "text/html";
+/// Key of `metadata` for what a decoder left out.
+const WARNINGS: &str = "decode_warnings";
+
+/// What became of a document that a decoder was asked for.
+#[derive(Debug, Default)]
+pub(super) struct Decoding {
+    /// What the document says about itself, and which decoder read it; empty if none did.
+    metadata: Map<String, Value>,
+    /// What is missing or uncertain. Decision D252.
+    warnings: Vec<String>,
+    /// Why a document that is not text was not decoded.
+    pub(super) failure: Option<PageFailure>,
+    /// The document as it was before it was decoded; `None` if it was not.
+    pub(super) original: Option<Original>,
+}
+
+/// What `raw` shows of a decoded document.
+#[derive(Debug)]
+pub(super) struct Original {
+    pub(super) media_type: String,
+    pub(super) kind: MediaKind,
+}
+
+impl Source<'_> {
+    /// Has the document decoded if the plan needs that and there is a decoder for it. HTML never
+    /// gets here. Decision D250.
+    pub(super) fn decode(&mut self, registry: &Registry, url: &Url, plan: &OutputPlan) {
+        if self.kind == MediaKind::Html || !plan.needs_decoded() {
+            return;
+        }
+        match self.ask(registry, url) {
+            Some(Ok((name, decoded))) => self.become_decoded(name, decoded),
+            // Text is still text: the answer is that of a server without the decoder.
+            Some(Err(error)) if self.kind == MediaKind::Text => {
+                self.decoding.warnings.push(error.to_string());
+            }
+            Some(Err(error)) => self.decoding.failure = Some(failure_of(error)),
+            None => {}
+        }
+    }
+
+    /// Asks the decoders for the document in turn, until one of them reads it.
+    fn ask(
+        &self,
+        registry: &Registry,
+        url: &Url,
+    ) -> Option<Result<(String, Decoded), PluginError>> {
+        let mut lazy = None;
+        for decoder in registry.decoders(&self.media_type, self.body) {
+            let text = match self.kind {
+                // Its type says nothing; its first bytes do.
+                MediaKind::Binary if decoder.info().needs.source => {
+                    let decode = || trawl_document::decode(self.body, self.content_type).text;
+                    &**lazy.get_or_insert_with(decode)
+                }
+                _ => &*self.text,
+            };
+            let file = File {
+                text,
+                body: self.body,
+                media_type: match self.media_type.as_str() {
+                    "" => "application/octet-stream",
+                    media_type => media_type,
+                },
+                content_type: self.content_type,
+                url: url.as_str(),
+                pages: &[],
+            };
+            match decoder.decode(&file, "{}") {
+                Err(error) if matches!(error.fault, Fault::Unsupported(_)) => {}
+                Err(error) => return Some(Err(error)),
+                Ok(decoded) => return Some(Ok((decoder.info().name.clone(), decoded))),
+            }
+        }
+        None
+    }
+
+    fn become_decoded(&mut self, decoder: String, decoded: Decoded) {
+        let mut metadata = decoded.metadata;
+        if let Some(count) = decoded.page_count {
+            metadata.insert("page_count".to_owned(), count.into());
+        }
+        metadata.insert("decoded_by".to_owned(), decoder.into());
+        let original = Original {
+            media_type: std::mem::replace(&mut self.media_type, HTML.to_owned()),
+            kind: std::mem::replace(&mut self.kind, MediaKind::Html),
+        };
+        self.text = Cow::Owned(decoded.html);
+        self.charset = "utf-8";
+        self.decoding = Decoding {
+            metadata,
+            warnings: decoded.warnings,
+            failure: None,
+            original: Some(original),
+        };
+    }
+}
+
+impl Decoding {
+    /// Adds the document's metadata to that of its HTML, which the extractor has read: what the
+    /// HTML does not say is taken from the decoder.
+    pub(super) fn add_metadata(
+        &mut self,
+        plan: &OutputPlan,
+        page: &mut Option<Map<String, Value>>,
+    ) {
+        if plan.metadata
+            && let Some(page) = page
+        {
+            if let Some(original) = &self.original {
+                let name = resource_type(&original.media_type);
+                page.insert("resource_type".to_owned(), name.into());
+            }
+            for (name, value) in std::mem::take(&mut self.metadata) {
+                let known = page.entry(name).or_insert(Value::Null);
+                if known.is_null() || known.as_str().is_some_and(str::is_empty) {
+                    *known = value;
+                }
+            }
+        }
+        if !self.warnings.is_empty() {
+            let page = page.get_or_insert_default();
+            let warnings = std::mem::take(&mut self.warnings);
+            page.insert(WARNINGS.to_owned(), warnings.into());
+        }
+    }
+}
+
+/// `metadata.resource_type` of a document, as the extractor names it without a decoder.
+fn resource_type(media_type: &str) -> &str {
+    let (kind, subtype) = media_type.split_once('/').unwrap_or_default();
+    match (kind, subtype) {
+        (_, "json") => "json",
+        (_, "xml") => "xml",
+        (_, "pdf") => "pdf",
+        _ if subtype.ends_with("+json") => "json",
+        ("application" | "text", _) if subtype.ends_with("+xml") => "xml",
+        ("text", _) => "text",
+        _ => media_type,
+    }
+}
+
+/// The failure of a page whose decoder failed. Decision D251.
+fn failure_of(error: PluginError) -> PageFailure {
+    let cause = match &error.fault {
+        Fault::Damaged(_) | Fault::Encrypted(_) | Fault::Unsupported(_) => Cause::UnsupportedMedia,
+        Fault::Limit(_)
+        | Fault::OutOfTime { .. }
+        | Fault::OutOfMemory { .. }
+        | Fault::OutputTooLarge { .. }
+        | Fault::InputTooLarge { .. } => Cause::DocumentLimit,
+        Fault::Trap { .. } | Fault::InvalidOptions(_) | Fault::Failed(_) | Fault::Lied(_) => {
+            Cause::PluginFailed
+        }
+    };
+    PageFailure::new(cause, error.to_string())
+}
+
+/// Names of the decoders that outputs of this page may depend on.
+pub(super) fn names(registry: &Registry, input: &Input, plan: &OutputPlan) -> Vec<String> {
+    if !plan.needs_decoded() {
+        return Vec::new();
+    }
+    match trawl_document::sniff(&input.content_type, &input.body) {
+        (_, MediaKind::Html) => Vec::new(),
+        (media_type, _) => {
+            let decoders = registry.decoders(&media_type, &input.body);
+            decoders.map(|it| it.info().name.clone()).collect()
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! Lines become headings, paragraphs, items of lists, code and tables.
+
+use std::collections::HashMap;
+
+use crate::furniture::PageLines;
+use crate::lines::{Line, Run, is_without_spaces, order};
+use crate::tables::{self, Table};
+
+/// A heading is larger than the text by this factor.
+const HEADING_SIZE: f32 = 1.12;
+/// Longest heading, in characters.
+const HEADING_CHARACTERS_MAX: usize = 200;
+/// Signs that begin an item of a list.
+const BULLETS: &str = "•◦▪‣–—-*·○●■□➢✓◆►∙⁃";
+
+/// A part of a page.
+#[derive(Clone, Debug)]
+pub(crate) enum Block {
+    Heading(u8, Vec<Run>),
+    Paragraph(Vec<Run>),
+    /// An item of a list, with how far it is from the left and the number before it.
+    Item(f32, Option<String>, Vec<Run>),
+    Code(String),
+    Table(Table),
+}
+
+/// Which sizes are text and which are headings, and what the outline calls a heading.
+#[derive(Debug, Default)]
+pub(crate) struct Looks {
+    body: f32,
+    /// From the largest; at most six.
+    headings: Vec<f32>,
+    /// Levels of the outline's titles, by their letters and digits.
+    outline: HashMap<String, u8>,
+}
+
+impl Looks {
+    pub(crate) fn of(
+        pages: &[PageLines],
+        outline: impl IntoIterator<Item = (String, usize)>,
+    ) -> Self {
+        let mut n_characters: HashMap<i32, usize> = HashMap::new();
+        for piece in pages
+            .iter()
+            .flat_map(|page| &page.columns)
+            .flatten()
+            .flat_map(|line| &line.pieces)
+        {
+            *n_characters
+                .entry((piece.size * 2.0).round() as i32)
+                .or_default() += piece.n_characters();
+        }
+        let all: usize = n_characters.values().sum();
+        let body = n_characters
+            .iter()
+            .max_by_key(|(size, count)| (**count, **size))
+            .map_or(10, |(size, _)| *size);
+        let body = body as f32 / 2.0;
+        let mut sizes: Vec<f32> = n_characters
+            .iter()
+            .filter(|(size, count)| **size as f32 / 2.0 > body * HEADING_SIZE && **count * 4 < all)
+            .map(|(size, _)| *size as f32 / 2.0)
+            .collect();
+        sizes.sort_by(|one, other| order(*other, *one));
+        sizes.dedup_by(|one, other| *one > *other * 0.94);
+        sizes.truncate(6);
+        let titles = outline
+            .into_iter()
+            .map(|(title, level)| (letters(&title), level.clamp(1, 6) as u8));
+        Self {
+            body,
+            headings: sizes,
+            outline: titles.filter(|(title, _)| !title.is_empty()).collect(),
+        }
+    }
+
+    /// The level of a heading of these lines; `None` if they are none.
+    fn level(&self, lines: &[Line], stands_apart: bool) -> Option<u8> {
+        let text: String = lines.iter().map(Line::text).collect::<Vec<_>>().join(" ");
+        let n_characters = text.chars().count();
+        if n_characters > HEADING_CHARACTERS_MAX || !text.chars().any(char::is_alphabetic) {
+            return None;
+        }
+        let size = lines[0].size;
+        if let Some(level) = self.outline.get(&letters(&text)) {
+            return Some(*level);
+        }
+        if size > self.body * HEADING_SIZE {
+            let at = self.headings.iter().position(|known| size > known * 0.95);
+            let level = at.map_or(self.headings.len().max(1), |at| at + 1);
+            return Some(level.min(6) as u8);
+        }
+        let is_bold = lines.iter().all(|line| line.is_all(|style| style.is_bold));
+        let ends_open = text.trim_end().ends_with(['.', ',', ';', ':']);
+        let is_title =
+            is_bold && stands_apart && !ends_open && lines.len() <= 2 && n_characters <= 120;
+        (is_title && self.outline.len() < 3 && size > self.body * 0.9)
+            .then(|| (self.headings.len() + 1).clamp(2, 6) as u8)
+    }
+}
+
+/// A title by which texts are compared: its letters and digits.
+fn letters(text: &str) -> String {
+    let kept = text
+        .chars()
+        .filter(|c| c.is_alphanumeric())
+        .flat_map(char::to_lowercase);
+    let kept: String = kept.collect();
+    // The number of a chapter stands in one of the two only.
+    kept.trim_start_matches(|c: char| c.is_ascii_digit())
+        .to_owned()
+}
+
+/// The blocks of a page, in reading order.
+pub(crate) fn of(page: &PageLines, looks: &Looks) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for column in &page.columns {
+        let from = blocks.len();
+        read(column, page, looks, &mut blocks);
+        // A sentence may go on in the next column.
+        if from > 0 && blocks.len() > from && continues(&blocks[from - 1], &blocks[from]) {
+            let next = blocks.remove(from);
+            join(&mut blocks[from - 1], next);
+        }
+    }
+    blocks
+}
+
+fn read(lines: &[Line], page: &PageLines, looks: &Looks, blocks: &mut Vec<Block>) {
+    let right = lines
+        .iter()
+        .filter(|line| line.table().is_none())
+        .map(|line| line.area.x1)
+        .fold(0.0, f32::max);
+    let left = lines
+        .iter()
+        .map(|line| line.area.x0)
+        .fold(f32::INFINITY, f32::min);
+    let leading = leading(lines);
+    let mut at = 0;
+    while at < lines.len() {
+        let line = &lines[at];
+        if let Some(table) = line.table().and_then(|number| page.tables.get(number)) {
+            blocks.push(Block::Table(table.clone()));
+            at += 1;
+            continue;
+        }
+        if line.pieces.len() > 1
+            && let Some((table, n_lines)) = tables::aligned(&lines[at..])
+        {
+            blocks.push(Block::Table(table));
+            at += n_lines;
+            continue;
+        }
+        let n_code = lines[at..].iter().take_while(|line| is_code(line)).count();
+        if n_code > 0 && (n_code > 1 || line.text().split_whitespace().count() > 1) {
+            let code = code(&lines[at..at + n_code], leading);
+            match blocks.last_mut() {
+                Some(Block::Code(before)) if at == 0 => *before += &format!("\n{code}"),
+                _ => blocks.push(Block::Code(code)),
+            }
+            at += n_code;
+            continue;
+        }
+        let marker = marker(line, left, at.checked_sub(1).and(blocks.last()));
+        let mut end = at + 1;
+        let gap = |at: usize| lines[at].v - lines[at - 1].v;
+        while end < lines.len()
+            && lines[end].table().is_none()
+            && !breaks(
+                &lines[end - 1],
+                &lines[end],
+                right,
+                leading,
+                line,
+                marker.is_some(),
+            )
+        {
+            let is_item =
+                self::marker(&lines[end], left, Some(&Block::Item(0.0, None, Vec::new())))
+                    .is_some();
+            let is_table = lines[end].pieces.len() > 1 && tables::aligned(&lines[end..]).is_some();
+            if is_item || is_table || is_code(&lines[end]) && !is_code(line) {
+                break;
+            }
+            end += 1;
+        }
+        let part = &lines[at..end];
+        let stands_apart = (at == 0 || gap(at) > 1.15 * leading)
+            && (end == lines.len() || gap(end) >= 0.9 * leading);
+        let runs = joined(part);
+        let block = match (looks.level(part, stands_apart), marker) {
+            (Some(level), marker) if marker.as_ref().is_none_or(|(label, _)| label.is_some()) => {
+                Block::Heading(level, runs)
+            }
+            (_, Some((label, n_marker))) => {
+                Block::Item(line.area.x0, label, without(runs, n_marker))
+            }
+            _ => Block::Paragraph(runs),
+        };
+        blocks.push(block);
+        at = end;
+    }
+}
+
+/// The usual distance between lines.
+fn leading(lines: &[Line]) -> f32 {
+    let distances = lines
+        .windows(2)
+        .filter(|pair| (pair[0].size - pair[1].size).abs() < 0.5);
+    let mut distances: Vec<f32> = distances
+        .map(|pair| pair[1].v - pair[0].v)
+        .filter(|gap| *gap > 1.0)
+        .collect();
+    distances.sort_by(|one, other| order(*one, *other));
+    distances.get(distances.len() / 3).copied().unwrap_or(14.0)
+}
+
+/// Whether a paragraph that began with `first` ends between two lines.
+fn breaks(
+    before: &Line,
+    line: &Line,
+    right: f32,
+    leading: f32,
+    first: &Line,
+    is_item: bool,
+) -> bool {
+    let gap = line.v - before.v;
+    let size = before.size.max(line.size);
+    let usual = if before.size > 1.1 * first.size.min(leading) {
+        size * 1.5
+    } else {
+        leading.max(size * 0.9)
+    };
+    if gap > 1.35 * usual.min(size * 1.9) || before.size.min(line.size) < 0.88 * size {
+        return true;
+    }
+    let is_bold = |line: &Line| line.is_all(|style| style.is_bold);
+    if is_bold(before) != is_bold(line) && is_bold(first) {
+        return true;
+    }
+    let indent = line.area.x0 - before.area.x0;
+    if is_item {
+        // Text of the item stands right of its sign.
+        return line.area.x0 < first.area.x0 - 0.5 * size;
+    }
+    if indent > 0.8 * size
+        && indent < 6.0 * size
+        && before.area.x0 <= first.area.x0 + size
+        && right - before.area.x1 < 3.0 * size
+        || indent.abs() > 0.8 * size
+            && std::ptr::from_ref(before).addr() != std::ptr::from_ref(first).addr()
+    {
+        return true;
+    }
+    // The next word would have had room on the line before.
+    let text = line.text();
+    let n_first = text
+        .split_whitespace()
+        .next()
+        .map_or(0, |word| word.chars().count());
+    let width = line.area.width() * n_first as f32 / text.chars().count().max(1) as f32;
+    let room = right - before.area.x1;
+    let has_ended = before
+        .text()
+        .trim_end()
+        .ends_with(['.', ':', '!', '?', '"', '”', '。', '؟']);
+    room > width + 1.5 * size && (has_ended || room > 0.25 * (right - before.area.x0))
+}
+
+fn is_code(line: &Line) -> bool {
+    line.table().is_none() && line.is_all(|style| style.is_mono)
+}
+
+/// Lines in a font of one width, with their indentation and blank lines.
+fn code(lines: &[Line], leading: f32) -> String {
+    let left = lines
+        .iter()
+        .map(|line| line.area.x0)
+        .fold(f32::INFINITY, f32::min);
+    let mut code = String::new();
+    let mut before: Option<&Line> = None;
+    for line in lines {
+        if let Some(before) = before {
+            let gap = line.v - before.v;
+            code.push('\n');
+            if gap > 1.6 * leading.min(line.size * 1.6) {
+                code.push('\n');
+            }
+        }
+        let width = line.size * 0.6;
+        let mut column = 0;
+        for piece in &line.pieces {
+            let place = ((piece.area.x0 - left) / width).round().max(0.0) as usize;
+            let n_spaces = place
+                .saturating_sub(column)
+                .max(usize::from(column > 0))
+                .min(200);
+            code.push_str(&" ".repeat(n_spaces));
+            code.push_str(&piece.text());
+            column += n_spaces + piece.n_characters();
+        }
+        before = Some(line);
+    }
+    code
+}
+
+/// The number of an item, `None` for a bullet, and how many characters the marker has.
+fn marker(line: &Line, left: f32, before: Option<&Block>) -> Option<(Option<String>, usize)> {
+    let text = line.text();
+    let (word, rest) = text.split_once(' ')?;
+    if rest.trim().is_empty() {
+        return None;
+    }
+    let n_characters = word.chars().count();
+    if n_characters == 1 && BULLETS.contains(word) {
+        return Some((None, n_characters + 1));
+    }
+    let number = word.strip_suffix(['.', ')'])?;
+    let number = number.strip_prefix('(').unwrap_or(number);
+    let is_number =
+        !number.is_empty() && number.len() <= 3 && number.bytes().all(|byte| byte.is_ascii_digit());
+    let is_letter = number.len() == 1 && number.bytes().all(|byte| byte.is_ascii_lowercase());
+    let is_in_list = line.area.x0 > left + 0.5 * line.size
+        || matches!(before, Some(Block::Item(..)))
+        || number == "1";
+    ((is_number || is_letter) && is_in_list).then(|| (Some(number.to_owned()), n_characters + 1))
+}
+
+/// Runs without their first characters.
+fn without(mut runs: Vec<Run>, mut n_characters: usize) -> Vec<Run> {
+    for run in &mut runs {
+        let own = run.text.chars().count().min(n_characters);
+        run.text = run.text.chars().skip(own).collect();
+        n_characters -= own;
+        if n_characters == 0 {
+            break;
+        }
+    }
+    runs.retain(|run| !run.text.is_empty());
+    runs
+}
+
+/// The runs of lines that are one text: words that are divided at the end of a line are whole.
+fn joined(lines: &[Line]) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for line in lines {
+        append(&mut runs, line.runs());
+    }
+    runs
+}
+
+fn append(runs: &mut Vec<Run>, more: Vec<Run>) {
+    let first = more.first().and_then(|run| run.text.chars().next());
+    if let (Some(last), Some(first)) = (runs.last_mut(), first) {
+        let mut end = last.text.chars().rev();
+        match (end.next(), end.next()) {
+            (Some('-' | '\u{2010}'), Some(before))
+                if before.is_alphabetic() && first.is_lowercase() =>
+            {
+                last.text.pop();
+            }
+            (Some('-' | '\u{2010}' | '/'), Some(before)) if before.is_alphanumeric() => {}
+            (Some(end), _) if is_without_spaces(end) && is_without_spaces(first) => {}
+            (Some(' '), _) => {}
+            _ => last.text.push(' '),
+        }
+    }
+    for run in more {
+        match runs.last_mut() {
+            Some(last) if last.style == run.style && last.link == run.link => {
+                last.text.push_str(&run.text)
+            }
+            _ => runs.push(run),
+        }
+    }
+}
+
+/// Whether a paragraph goes on in the next block, in another column or on another page.
+pub(crate) fn continues(block: &Block, next: &Block) -> bool {
+    let (Block::Paragraph(runs) | Block::Item(_, _, runs), Block::Paragraph(more)) = (block, next)
+    else {
+        return false;
+    };
+    let end = runs
+        .last()
+        .and_then(|run| run.text.trim_end().chars().next_back());
+    let start = more.first().and_then(|run| run.text.chars().next());
+    let is_open =
+        end.is_some_and(|end| end.is_alphanumeric() || matches!(end, ',' | '-' | '\u{2010}'));
+    is_open && start.is_some_and(char::is_lowercase)
+}
+
+/// Appends a block that continues another.
+pub(crate) fn join(block: &mut Block, next: Block) {
+    if let (Block::Paragraph(runs) | Block::Item(_, _, runs), Block::Paragraph(more)) =
+        (block, next)
+    {
+        append(runs, more);
+    }
+}

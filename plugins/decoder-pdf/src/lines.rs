@@ -1,0 +1,450 @@
+//! Glyphs become pieces of lines, pieces become lines, lines are put in reading order.
+
+use std::cmp::Ordering;
+
+use crate::geometry::Area;
+use crate::page::{Glyph, Page, Style};
+
+/// A gap within a line that divides pieces: cells of a table, columns. In sizes of the font.
+const PIECE_GAP: f32 = 1.2;
+/// A gap between glyphs that is a space, in sizes of the font, where spaces are not drawn and where
+/// they are.
+const SPACE_GAP: f32 = 0.15;
+const WIDE_SPACE_GAP: f32 = 0.35;
+/// Fewest lines on each side of a gutter between columns.
+const COLUMN_LINES_MIN: usize = 4;
+/// Deepest nesting of columns in columns.
+const COLUMNS_MAX: usize = 4;
+/// Most places that are tried for a gutter.
+const GUTTERS_MAX: usize = 48;
+
+/// Text in one style, with one target.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Run {
+    pub(crate) text: String,
+    pub(crate) style: Style,
+    /// URL that it links to.
+    pub(crate) link: Option<String>,
+}
+
+/// A part of a line without a wide gap.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub(crate) area: Area,
+    /// The base line.
+    pub(crate) v: f32,
+    pub(crate) size: f32,
+    pub(crate) runs: Vec<Run>,
+    /// The ruled table that stands here, by its number.
+    pub(crate) table: Option<usize>,
+}
+
+/// A line of text within its column.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    /// From left to right.
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) area: Area,
+    pub(crate) v: f32,
+    pub(crate) size: f32,
+}
+
+impl Piece {
+    pub(crate) fn text(&self) -> String {
+        self.runs.iter().map(|run| run.text.as_str()).collect()
+    }
+
+    pub(crate) fn n_characters(&self) -> usize {
+        self.runs.iter().map(|run| run.text.chars().count()).sum()
+    }
+}
+
+impl Line {
+    fn of(mut pieces: Vec<Piece>) -> Self {
+        pieces.sort_by(|one, other| order(one.area.x0, other.area.x0));
+        let mut area = pieces[0].area;
+        for piece in &pieces {
+            area = around(area, piece.area);
+        }
+        let main = pieces.iter().max_by_key(|piece| piece.n_characters());
+        let (v, size) = main.map_or((area.y1, 1.0), |piece| (piece.v, piece.size));
+        Self {
+            pieces,
+            area,
+            v,
+            size,
+        }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let texts: Vec<String> = self.runs().into_iter().map(|run| run.text).collect();
+        texts.concat()
+    }
+
+    /// The runs of all pieces, with spaces between those that stand apart.
+    pub(crate) fn runs(&self) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        let mut end: Option<f32> = None;
+        for piece in &self.pieces {
+            let is_apart = end.is_some_and(|end| piece.area.x0 - end > SPACE_GAP * piece.size);
+            if is_apart && let Some(last) = runs.last_mut() {
+                last.text.push(' ');
+            }
+            runs.extend(piece.runs.iter().cloned());
+            end = Some(piece.area.x1);
+        }
+        runs
+    }
+
+    pub(crate) fn is_all(&self, is: impl Fn(Style) -> bool) -> bool {
+        let mut runs = self.pieces.iter().flat_map(|piece| &piece.runs);
+        runs.all(|run| is(run.style) || run.text.trim().is_empty())
+    }
+
+    pub(crate) fn table(&self) -> Option<usize> {
+        self.pieces.iter().find_map(|piece| piece.table)
+    }
+}
+
+pub(crate) fn order(one: f32, other: f32) -> Ordering {
+    one.total_cmp(&other)
+}
+
+/// The box around two.
+pub(crate) fn around(one: Area, other: Area) -> Area {
+    Area {
+        x0: one.x0.min(other.x0),
+        y0: one.y0.min(other.y0),
+        x1: one.x1.max(other.x1),
+        y1: one.y1.max(other.y1),
+    }
+}
+
+/// The pieces of the lines that run in a direction, in the order in which they are drawn.
+pub(crate) fn pieces(page: &Page, direction: u8) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut open: Vec<&Glyph> = Vec::new();
+    let dividers = dividers(page, direction);
+    let is_divided = |from: f32, to: f32, y: f32| {
+        let first = dividers.partition_point(|rule| rule.x0 < from - 0.5);
+        let mut between = dividers[first..]
+            .iter()
+            .take_while(|rule| rule.x0 <= to + 0.5);
+        between.any(|rule| rule.y0 <= y && y <= rule.y1)
+    };
+    let (mut u0, mut u1) = (0.0_f32, 0.0_f32);
+    for glyph in page
+        .glyphs
+        .iter()
+        .filter(|glyph| glyph.direction == direction)
+    {
+        let text = page.text_of(glyph);
+        if text.trim().is_empty() {
+            if !open.is_empty() {
+                open.push(glyph);
+            }
+            continue;
+        }
+        let is_more = open
+            .iter()
+            .rev()
+            .find(|last| !page.text_of(last).trim().is_empty())
+            .is_some_and(|last| {
+                let size = last.size.max(glyph.size);
+                let gap = if is_right_to_left(text) {
+                    (glyph.u0 - u1).max(u0 - glyph.u1)
+                } else {
+                    glyph.u0 - u1
+                };
+                (last.v - glyph.v).abs() < 0.12 * size
+                    && last.size.min(glyph.size) > 0.55 * size
+                    && (-0.6 * size..PIECE_GAP * size).contains(&gap)
+                    && !(gap > SPACE_GAP * size && is_divided(u1, glyph.u0, glyph.v - 0.3 * size))
+            });
+        if !is_more {
+            pieces.extend(piece(page, &open));
+            open.clear();
+            (u0, u1) = (glyph.u0, glyph.u1);
+        }
+        (u0, u1) = (u0.min(glyph.u0), u1.max(glyph.u1));
+        open.push(glyph);
+    }
+    pieces.extend(piece(page, &open));
+    pieces
+}
+
+/// The vertical lines of a page from left to right, which divide cells.
+fn dividers(page: &Page, direction: u8) -> Vec<Area> {
+    let is_vertical = |rule: &&Area| direction == 0 && rule.width() == 0.0;
+    let mut dividers: Vec<Area> = page.rules.iter().filter(is_vertical).copied().collect();
+    dividers.sort_by(|one, other| order(one.x0, other.x0));
+    dividers
+}
+
+fn piece(page: &Page, glyphs: &[&Glyph]) -> Option<Piece> {
+    let is_space = |glyph: &Glyph| page.text_of(glyph).trim().is_empty();
+    let end = glyphs.iter().rposition(|glyph| !is_space(glyph))?;
+    let mut glyphs = glyphs[..=end].to_vec();
+    if glyphs
+        .iter()
+        .any(|glyph| is_right_to_left(page.text_of(glyph)))
+    {
+        glyphs = logical(page, glyphs);
+    }
+    let first = glyphs.iter().find(|glyph| !is_space(glyph))?;
+    let mut area = Area {
+        x0: first.u0,
+        x1: first.u1,
+        y0: first.v - 0.75 * first.size,
+        y1: first.v + 0.22 * first.size,
+    };
+    let size = glyphs
+        .iter()
+        .map(|glyph| glyph.size)
+        .max_by(|one, other| order(*one, *other))?;
+    let v = glyphs.iter().find(|glyph| glyph.size >= size)?.v;
+    let gap = if glyphs.iter().any(|glyph| is_space(glyph)) {
+        WIDE_SPACE_GAP
+    } else {
+        SPACE_GAP
+    };
+    let mut runs: Vec<Run> = Vec::new();
+    let (mut last, mut has_space): (Option<&Glyph>, bool) = (None, false);
+    for glyph in glyphs {
+        if is_space(glyph) {
+            has_space = true;
+            continue;
+        }
+        let between = last.map_or(0.0, |last| (glyph.u0 - last.u1).max(last.u0 - glyph.u1));
+        let text = page.text_of(glyph);
+        let is_cjk = text.chars().next().is_some_and(is_without_spaces);
+        let needs_space = last.is_some() && (has_space || (between > gap * size && !is_cjk));
+        let link = (glyph.link > 0)
+            .then(|| page.links.get(usize::from(glyph.link) - 1))
+            .flatten();
+        match runs.last_mut() {
+            Some(run) if run.style == glyph.style && run.link.as_ref() == link => {
+                if needs_space {
+                    run.text.push(' ');
+                }
+                run.text.push_str(text);
+            }
+            before => {
+                if let Some(before) = before.filter(|_| needs_space) {
+                    before.text.push(' ');
+                }
+                runs.push(Run {
+                    text: text.to_owned(),
+                    style: glyph.style,
+                    link: link.cloned(),
+                });
+            }
+        }
+        let own = Area {
+            x0: glyph.u0,
+            x1: glyph.u1,
+            y0: glyph.v - 0.75 * glyph.size,
+            y1: glyph.v + 0.22 * glyph.size,
+        };
+        area = around(area, own);
+        (last, has_space) = (Some(glyph), false);
+    }
+    Some(Piece {
+        area,
+        v,
+        size,
+        runs,
+        table: None,
+    })
+}
+
+/// Whether the text begins with a letter of a script that is written from right to left.
+fn is_right_to_left(text: &str) -> bool {
+    let first = text.chars().next();
+    first.is_some_and(|first| matches!(first, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}'))
+}
+
+/// Whether words of this character's script have no spaces between them.
+pub(crate) fn is_without_spaces(character: char) -> bool {
+    matches!(character, '\u{2E80}'..='\u{A4CF}' | '\u{F900}'..='\u{FAFF}' | '\u{FF00}'..='\u{FFEF}' | '\u{20000}'..='\u{3FFFF}' | '\u{E00}'..='\u{EFF}')
+}
+
+/// Glyphs as they are read: from right to left, but numbers and words of other scripts from left to
+/// right.
+fn logical<'a>(page: &Page, mut glyphs: Vec<&'a Glyph>) -> Vec<&'a Glyph> {
+    glyphs.sort_by(|one, other| order(other.u0, one.u0));
+    let is_left = |glyph: &&Glyph| {
+        let first = page.text_of(glyph).chars().next();
+        first.is_some_and(|first| first.is_alphanumeric() && !is_right_to_left(page.text_of(glyph)))
+    };
+    let mut at = 0;
+    while at < glyphs.len() {
+        if !is_left(&glyphs[at]) {
+            at += 1;
+            continue;
+        }
+        let run = glyphs[at..]
+            .iter()
+            .position(|glyph| is_right_to_left(page.text_of(glyph)));
+        let run = &glyphs[at..run.map_or(glyphs.len(), |run| at + run)];
+        let end = at + run.iter().rposition(is_left).unwrap_or(0) + 1;
+        glyphs[at..end].reverse();
+        at = end;
+    }
+    glyphs
+}
+
+/// Joins pieces to lines, from top to bottom.
+pub(crate) fn lines(mut pieces: Vec<Piece>) -> Vec<Line> {
+    pieces.sort_by(|one, other| order(one.area.y0, other.area.y0));
+    let mut lines: Vec<Line> = Vec::new();
+    let (mut open, mut area): (Vec<Piece>, Option<Area>) = (Vec::new(), None);
+    for piece in pieces {
+        let is_same = area.is_some_and(|area| {
+            let shared = area.y1.min(piece.area.y1) - area.y0.max(piece.area.y0);
+            shared > 0.5 * area.height().min(piece.area.height())
+        });
+        if !is_same && !open.is_empty() {
+            lines.push(Line::of(std::mem::take(&mut open)));
+            area = None;
+        }
+        area = Some(area.map_or(piece.area, |area| around(area, piece.area)));
+        open.push(piece);
+    }
+    if !open.is_empty() {
+        lines.push(Line::of(open));
+    }
+    lines
+}
+
+/// The columns of a page in reading order, each a list of lines.
+pub(crate) fn columns(pieces: Vec<Piece>) -> Vec<Vec<Line>> {
+    let mut columns = Vec::new();
+    divide(lines(pieces), 0, &mut columns);
+    columns
+}
+
+fn divide(lines: Vec<Line>, depth: usize, columns: &mut Vec<Vec<Line>>) {
+    if lines.is_empty() {
+        return;
+    }
+    let Some(gutter) = (depth < COLUMNS_MAX).then(|| gutter(&lines)).flatten() else {
+        columns.push(lines);
+        return;
+    };
+    // Lines across the gutter are read where they stand; those beside it belong to columns.
+    let mut rest = lines.into_iter().peekable();
+    while let Some(line) = rest.next() {
+        let is_across = crosses(&line, gutter);
+        let mut part = vec![line];
+        while let Some(line) = rest.next_if(|line| crosses(line, gutter) == is_across) {
+            part.push(line);
+        }
+        let sides = |line: &Line| line.pieces.iter().any(|piece| piece.area.x0 >= gutter);
+        if is_across || part.len() < COLUMN_LINES_MIN && !part.iter().any(sides) {
+            match columns.last_mut().filter(|_| !is_across && depth == 0) {
+                Some(last) if last.last().is_some_and(|last| crosses(last, gutter)) => {
+                    last.extend(part)
+                }
+                _ => columns.push(part),
+            }
+            continue;
+        }
+        let pieces = part.into_iter().flat_map(|line| line.pieces);
+        let (left, right): (Vec<Piece>, Vec<Piece>) =
+            pieces.partition(|piece| piece.area.x0 < gutter);
+        for side in [left, right] {
+            divide(self::lines(side), depth + 1, columns);
+        }
+    }
+}
+
+fn crosses(line: &Line, x: f32) -> bool {
+    line.pieces
+        .iter()
+        .any(|piece| piece.area.x0 < x && piece.area.x1 > x)
+}
+
+/// Where two columns of text meet, if there are two.
+fn gutter(lines: &[Line]) -> Option<f32> {
+    if lines.len() < COLUMN_LINES_MIN {
+        return None;
+    }
+    let mut places: Vec<f32> = Vec::new();
+    for line in lines {
+        for pair in line.pieces.windows(2) {
+            let (end, start) = (pair[0].area.x1, pair[1].area.x0);
+            if start - end > 0.8 * pair[1].size {
+                places.push(f32::midpoint(end, start));
+            }
+        }
+    }
+    places.sort_by(|one, other| order(*one, *other));
+    places.dedup_by(|one, other| (*one - *other).abs() < 2.0);
+    let step = places.len().div_ceil(GUTTERS_MAX).max(1);
+    let scored = places
+        .into_iter()
+        .step_by(step)
+        .filter_map(|x| Some((score(lines, x)?, x)));
+    scored
+        .max_by(|one, other| order(one.0, other.0))
+        .map(|(_, x)| x)
+}
+
+/// How many lines a gutter divides into text on both sides; `None` if these are no columns.
+fn score(lines: &[Line], x: f32) -> Option<f32> {
+    let (mut left, mut right) = (Side::default(), Side::default());
+    let mut n_across = 0;
+    for line in lines {
+        if crosses(line, x) {
+            n_across += 1;
+            continue;
+        }
+        let (before, after): (Vec<&Piece>, Vec<&Piece>) =
+            line.pieces.iter().partition(|piece| piece.area.x0 < x);
+        left.add(&before);
+        right.add(&after);
+    }
+    let n_beside = left.n_lines.min(right.n_lines);
+    let is_text = left.is_text() && right.is_text();
+    (n_beside >= COLUMN_LINES_MIN && n_across * 2 <= lines.len() && is_text)
+        .then(|| (left.n_lines + right.n_lines) as f32 - n_across as f32)
+}
+
+/// The lines on one side of a gutter.
+#[derive(Debug, Default)]
+struct Side {
+    n_lines: usize,
+    n_pieces: usize,
+    n_characters: usize,
+    widths: Vec<f32>,
+}
+
+impl Side {
+    fn add(&mut self, pieces: &[&Piece]) {
+        let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else {
+            return;
+        };
+        self.n_lines += 1;
+        self.n_pieces += pieces.len();
+        self.n_characters += pieces
+            .iter()
+            .map(|piece| piece.n_characters())
+            .sum::<usize>();
+        self.widths.push(last.area.x1 - first.area.x0);
+    }
+
+    /// Whether these are lines of text that fill their column, not the cells of a table.
+    fn is_text(&self) -> bool {
+        let widest = self.widths.iter().copied().fold(0.0, f32::max);
+        let n_full = self
+            .widths
+            .iter()
+            .filter(|width| **width > 0.7 * widest)
+            .count();
+        self.n_lines > 0
+            && self.n_characters >= 18 * self.n_lines
+            && n_full * 2 >= self.n_lines
+            && self.n_pieces <= 2 * self.n_lines
+    }
+}

@@ -1,0 +1,675 @@
+//! Runs the content of a page (ISO 32000-2, 8 and 9) and keeps what is of interest: glyphs with
+//! their places, the lines that rule tables, links, and the values of form fields.
+
+use std::collections::{HashMap, HashSet};
+
+use lopdf::{Dictionary, Document, Object, ObjectId, decode_text_string};
+use trawl_sdk::decoder::Failure;
+
+use crate::content::{Operand, Operators};
+use crate::fonts::Font;
+use crate::geometry::{Area, Matrix};
+
+/// Most bytes of a page's content, decompressed.
+const CONTENT_BYTES_MAX: usize = 64 << 20;
+/// Most glyphs of a page, a page of small print has ten thousand.
+const GLYPHS_MAX: usize = 200_000;
+/// Most operators of a document.
+const OPERATORS_MAX: u64 = 40_000_000;
+/// Most rules of a page. A page with more is a drawing.
+const RULES_MAX: usize = 20_000;
+/// Deepest nesting of forms and of saved graphics states.
+const FORMS_MAX: usize = 12;
+const STATES_MAX: usize = 256;
+/// Most links of a page.
+const LINKS_MAX: usize = 5_000;
+/// A filled box as thin as this is a line.
+const LINE_WIDTH_MAX: f32 = 3.0;
+
+/// How a text looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Style {
+    pub(crate) is_bold: bool,
+    pub(crate) is_italic: bool,
+    pub(crate) is_mono: bool,
+}
+
+/// A glyph. `u` grows along its line, `v` from line to line.
+#[derive(Clone, Debug)]
+pub(crate) struct Glyph {
+    pub(crate) u0: f32,
+    pub(crate) u1: f32,
+    /// The base line.
+    pub(crate) v: f32,
+    pub(crate) size: f32,
+    /// Where its text is in [`Page::text`].
+    pub(crate) text: (u32, u32),
+    pub(crate) style: Style,
+    /// Which link it belongs to; 0 for none, otherwise counted from 1.
+    pub(crate) link: u16,
+    /// Which way its line runs: right, down, left, up.
+    pub(crate) direction: u8,
+}
+
+/// What is on a page.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    pub(crate) glyphs: Vec<Glyph>,
+    /// Texts of all glyphs.
+    pub(crate) text: String,
+    /// Horizontal and vertical lines, in the coordinates of direction 0.
+    pub(crate) rules: Vec<Area>,
+    /// Targets of links.
+    pub(crate) links: Vec<String>,
+    pub(crate) height: f32,
+    /// Number of glyphs whose text the file does not say.
+    pub(crate) n_unknown: usize,
+    /// Number of images.
+    pub(crate) n_images: usize,
+}
+
+impl Page {
+    pub(crate) fn text_of(&self, glyph: &Glyph) -> &str {
+        let (from, to) = glyph.text;
+        self.text
+            .get(from as usize..to as usize)
+            .unwrap_or_default()
+    }
+}
+
+/// Reads the pages of a document.
+#[derive(Debug)]
+pub(crate) struct Pages<'a> {
+    document: &'a Document,
+    /// Fonts by the address of their dictionary, which the document keeps where it is.
+    fonts: HashMap<usize, usize>,
+    all_fonts: Vec<Font>,
+    n_operators: u64,
+}
+
+/// The graphics state, as far as texts and lines need it.
+#[derive(Clone, Debug)]
+struct State {
+    matrix: Matrix,
+    font: Option<usize>,
+    size: f32,
+    character_space: f32,
+    word_space: f32,
+    scale: f32,
+    leading: f32,
+    rise: f32,
+}
+
+/// A marked part of the content.
+#[derive(Debug)]
+enum Mark {
+    None,
+    /// Not part of the text: a running header, a page number.
+    Artifact,
+    /// Stands for another text; whether that is written already.
+    Actual(String, bool),
+}
+
+/// The page that is being run.
+#[derive(Debug)]
+struct Run {
+    page: Page,
+    state: State,
+    saved: Vec<State>,
+    text_matrix: Matrix,
+    line_matrix: Matrix,
+    marks: Vec<Mark>,
+    path: Vec<Area>,
+    at: (f32, f32),
+    start: (f32, f32),
+    areas: Vec<Area>,
+    seen: HashSet<(u32, i32, i32)>,
+}
+
+impl<'a> Pages<'a> {
+    pub(crate) fn of(document: &'a Document) -> Self {
+        Self {
+            document,
+            fonts: HashMap::new(),
+            all_fonts: Vec::new(),
+            n_operators: 0,
+        }
+    }
+
+    /// Reads a page.
+    ///
+    /// # Errors
+    /// [`Failure::Limit`] if the page or the document is too large.
+    pub(crate) fn read(&mut self, id: ObjectId) -> Result<Page, Failure> {
+        let document = self.document;
+        let Ok(dictionary) = document.get_dictionary(id) else {
+            return Ok(Page::default());
+        };
+        let inherited = |key: &[u8]| inherited(document, dictionary, key);
+        let area = inherited(b"CropBox").or_else(|| inherited(b"MediaBox"));
+        let area = area.and_then(|area| self.area(area));
+        let area = area.unwrap_or(Area {
+            x0: 0.0,
+            y0: 0.0,
+            x1: 612.0,
+            y1: 792.0,
+        });
+        let rotation = inherited(b"Rotate")
+            .and_then(|it| it.as_i64().ok())
+            .unwrap_or(0);
+        let matrix = Matrix::of_page(area, rotation);
+        let mut run = Run::new(matrix);
+        run.page.height = area.transformed(matrix).height();
+        self.read_links(id, matrix, &mut run);
+        let content = self
+            .document
+            .get_page_content_with_limit(id, CONTENT_BYTES_MAX);
+        let resources = inherited(b"Resources").and_then(|it| it.as_dict().ok());
+        let content = content.map_err(|_| {
+            Failure::Limit(format!(
+                "a page has more than {} MiB",
+                CONTENT_BYTES_MAX >> 20
+            ))
+        })?;
+        self.run(&content, resources, 0, &mut run)?;
+        Ok(run.page)
+    }
+
+    fn area(&self, object: &Object) -> Option<Area> {
+        let numbers = object.as_array().ok()?;
+        let number = |at: usize| {
+            let (_, number) = self.document.dereference(numbers.get(at)?).ok()?;
+            number.as_float().ok().filter(|number| number.is_finite())
+        };
+        let area = Area::of(number(0)?, number(1)?, number(2)?, number(3)?);
+        (area.width() > 1.0 && area.height() > 1.0).then_some(area)
+    }
+
+    /// Links to the web, and the texts of form fields.
+    fn read_links(&self, id: ObjectId, matrix: Matrix, run: &mut Run) {
+        let annotations = self.document.get_page_annotations(id).unwrap_or_default();
+        for annotation in annotations.into_iter().take(LINKS_MAX) {
+            let area = annotation.get_deref(b"Rect", self.document).ok();
+            let Some(area) = area.and_then(|area| self.area(area)) else {
+                continue;
+            };
+            let area = area.transformed(matrix);
+            match annotation.get(b"Subtype").and_then(Object::as_name) {
+                Ok(b"Link") => {
+                    let action = annotation
+                        .get_deref(b"A", self.document)
+                        .and_then(Object::as_dict);
+                    let target = action.and_then(|action| action.get_deref(b"URI", self.document));
+                    if let Ok(Ok(target)) = target.map(Object::as_str) {
+                        run.areas.push(area);
+                        run.page
+                            .links
+                            .push(String::from_utf8_lossy(target).into_owned());
+                    }
+                }
+                Ok(b"Widget") => {
+                    let parent = annotation
+                        .get_deref(b"Parent", self.document)
+                        .and_then(Object::as_dict);
+                    let value = annotation.get_deref(b"V", self.document);
+                    let value = value.or_else(|_| parent?.get_deref(b"V", self.document));
+                    let text = value.ok().and_then(|value| decode_text_string(value).ok());
+                    if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
+                        let size = (area.height() * 0.7).clamp(1.0, 10.0);
+                        run.glyph(
+                            text.trim(),
+                            (area.x0, area.x1, area.y1 - size * 0.4),
+                            size,
+                            Style::default(),
+                            0,
+                        );
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn run(
+        &mut self,
+        content: &[u8],
+        resources: Option<&Dictionary>,
+        depth: usize,
+        run: &mut Run,
+    ) -> Result<(), Failure> {
+        let mut operators = Operators::of(content);
+        let n_marks = run.marks.len();
+        while let Some(operator) = operators.next() {
+            self.n_operators += 1;
+            if self.n_operators > OPERATORS_MAX {
+                let reason = format!("it has more than {OPERATORS_MAX} drawing operators");
+                return Err(Failure::Limit(reason));
+            }
+            if run.page.glyphs.len() >= GLYPHS_MAX {
+                let reason = format!("a page has more than {GLYPHS_MAX} characters");
+                return Err(Failure::Limit(reason));
+            }
+            let operands = operators.operands();
+            let number = |at: usize| operands.get(at).map_or(0.0, Operand::number);
+            let name = || match operands.first() {
+                Some(Operand::Name(name)) => name.as_slice(),
+                _ => b"",
+            };
+            match operator {
+                b"Tf" => {
+                    run.state.size = number(1);
+                    let font = named_in(self.document, resources, b"Font", name());
+                    run.state.font = font.and_then(|font| self.font(font));
+                }
+                b"gs" => {
+                    let state = named_in(self.document, resources, b"ExtGState", name());
+                    let font = state.and_then(|state| {
+                        let state = state.as_dict().ok()?;
+                        state
+                            .get_deref(b"Font", self.document)
+                            .and_then(Object::as_array)
+                            .ok()
+                    });
+                    if let Some([font, size]) = font.map(Vec::as_slice) {
+                        run.state.size = size.as_float().unwrap_or(run.state.size);
+                        let font = self.document.dereference(font).ok().map(|(_, font)| font);
+                        run.state.font = font.and_then(|font| self.font(font));
+                    }
+                }
+                b"Tj" | b"'" | b"\"" | b"TJ" => {
+                    if operator == b"\"" {
+                        run.state.word_space = number(0);
+                        run.state.character_space = number(1);
+                    }
+                    if operator != b"Tj" && operator != b"TJ" {
+                        run.next_line(0.0, -run.state.leading);
+                    }
+                    let shown = operands.last();
+                    let font = run.state.font.and_then(|font| self.all_fonts.get_mut(font));
+                    match (shown, font) {
+                        (Some(Operand::Text(text)), Some(font)) => run.show(text, font),
+                        (Some(Operand::Array(items)), Some(font)) => {
+                            for item in items {
+                                match item {
+                                    Operand::Text(text) => run.show(text, font),
+                                    item => run.advance(-item.number() / 1000.0 * run.state.size),
+                                }
+                            }
+                        }
+                        _ => {}
+                    }
+                }
+                b"Do" => {
+                    let object = named_in(self.document, resources, b"XObject", name());
+                    let Some(Ok(stream)) = object.map(Object::as_stream) else {
+                        continue;
+                    };
+                    match stream.dict.get(b"Subtype").and_then(Object::as_name) {
+                        Ok(b"Image") => run.page.n_images += 1,
+                        Ok(b"Form") if depth < FORMS_MAX => {
+                            let content = stream.decompressed_content_with_limit(CONTENT_BYTES_MAX);
+                            let Ok(content) = content.or_else(|_| {
+                                stream.get_plain_content_with_limit(CONTENT_BYTES_MAX)
+                            }) else {
+                                continue;
+                            };
+                            let own = stream.dict.get_deref(b"Resources", self.document);
+                            let own = own.and_then(Object::as_dict).ok().or(resources);
+                            let outer = (run.state.clone(), run.text_matrix, run.line_matrix);
+                            let matrix = stream.dict.get_deref(b"Matrix", self.document);
+                            if let Ok([a, b, c, d, e, f]) =
+                                matrix.and_then(Object::as_array).map(Vec::as_slice)
+                            {
+                                let numbers =
+                                    [a, b, c, d, e, f].map(|it| it.as_float().unwrap_or(0.0));
+                                run.state.matrix = Matrix(numbers).then(run.state.matrix);
+                            }
+                            self.run(&content, own, depth + 1, run)?;
+                            (run.state, run.text_matrix, run.line_matrix) = outer;
+                        }
+                        _ => {}
+                    }
+                }
+                b"BMC" | b"BDC" => {
+                    let properties = match operands.get(1) {
+                        Some(Operand::Name(name)) => {
+                            let properties =
+                                named_in(self.document, resources, b"Properties", name);
+                            let properties = properties.and_then(|it| it.as_dict().ok());
+                            properties.and_then(|it| {
+                                decode_text_string(it.get_deref(b"ActualText", self.document).ok()?)
+                                    .ok()
+                            })
+                        }
+                        Some(direct) => direct.get(b"ActualText").and_then(|text| match text {
+                            Operand::Text(text) => {
+                                let text = Object::string_literal(text.clone());
+                                decode_text_string(&text).ok()
+                            }
+                            _ => None,
+                        }),
+                        None => None,
+                    };
+                    let mark = match properties {
+                        _ if name() == b"Artifact" => Mark::Artifact,
+                        Some(text) => Mark::Actual(text, false),
+                        None => Mark::None,
+                    };
+                    if run.marks.len() < STATES_MAX {
+                        run.marks.push(mark);
+                    }
+                }
+                b"EMC" if run.marks.len() > n_marks => {
+                    run.marks.pop();
+                }
+                _ => run.operator(operator, &number),
+            }
+        }
+        run.marks.truncate(n_marks);
+        Ok(())
+    }
+
+    /// The font with this dictionary, read once.
+    fn font(&mut self, font: &Object) -> Option<usize> {
+        let dictionary = font.as_dict().ok()?;
+        let address = std::ptr::from_ref(dictionary).addr();
+        if let Some(&known) = self.fonts.get(&address) {
+            return Some(known);
+        }
+        self.all_fonts.push(Font::of(dictionary, self.document));
+        let at = self.all_fonts.len() - 1;
+        self.fonts.insert(address, at);
+        Some(at)
+    }
+}
+
+/// The value of a key of a page, or of the nodes above it.
+fn inherited<'a>(document: &'a Document, page: &'a Dictionary, key: &[u8]) -> Option<&'a Object> {
+    let mut node = page;
+    for _ in 0..64 {
+        if let Ok(value) = node.get_deref(key, document) {
+            return Some(value);
+        }
+        node = node
+            .get_deref(b"Parent", document)
+            .and_then(Object::as_dict)
+            .ok()?;
+    }
+    None
+}
+
+/// A resource by its kind and name.
+fn named_in<'a>(
+    document: &'a Document,
+    resources: Option<&'a Dictionary>,
+    kind: &[u8],
+    name: &[u8],
+) -> Option<&'a Object> {
+    let kind = resources?
+        .get_deref(kind, document)
+        .and_then(Object::as_dict)
+        .ok()?;
+    kind.get_deref(name, document).ok()
+}
+
+impl Run {
+    fn new(matrix: Matrix) -> Self {
+        Self {
+            page: Page::default(),
+            state: State {
+                matrix,
+                font: None,
+                size: 0.0,
+                character_space: 0.0,
+                word_space: 0.0,
+                scale: 1.0,
+                leading: 0.0,
+                rise: 0.0,
+            },
+            saved: Vec::new(),
+            text_matrix: Matrix::IDENTITY,
+            line_matrix: Matrix::IDENTITY,
+            marks: Vec::new(),
+            path: Vec::new(),
+            at: (0.0, 0.0),
+            start: (0.0, 0.0),
+            areas: Vec::new(),
+            seen: HashSet::new(),
+        }
+    }
+
+    /// Operators that need nothing but numbers.
+    fn operator(&mut self, operator: &[u8], number: &dyn Fn(usize) -> f32) {
+        match operator {
+            b"q" if self.saved.len() < STATES_MAX => self.saved.push(self.state.clone()),
+            b"Q" => {
+                if let Some(state) = self.saved.pop() {
+                    self.state = state;
+                }
+            }
+            b"cm" => {
+                let matrix = Matrix([0, 1, 2, 3, 4, 5].map(number));
+                self.state.matrix = matrix.then(self.state.matrix);
+            }
+            b"BT" => {
+                self.text_matrix = Matrix::IDENTITY;
+                self.line_matrix = Matrix::IDENTITY;
+            }
+            b"Tc" => self.state.character_space = number(0),
+            b"Tw" => self.state.word_space = number(0),
+            b"Tz" => self.state.scale = number(0) / 100.0,
+            b"TL" => self.state.leading = number(0),
+            b"Ts" => self.state.rise = number(0),
+            b"Td" => self.next_line(number(0), number(1)),
+            b"TD" => {
+                self.state.leading = -number(1);
+                self.next_line(number(0), number(1));
+            }
+            b"Tm" => {
+                self.line_matrix = Matrix([0, 1, 2, 3, 4, 5].map(number));
+                self.text_matrix = self.line_matrix;
+            }
+            b"T*" => self.next_line(0.0, -self.state.leading),
+            b"m" => {
+                self.at = self.state.matrix.apply(number(0), number(1));
+                self.start = self.at;
+            }
+            b"l" => self.line_to(self.state.matrix.apply(number(0), number(1))),
+            b"c" => self.at = self.state.matrix.apply(number(4), number(5)),
+            b"v" | b"y" => self.at = self.state.matrix.apply(number(2), number(3)),
+            b"h" => self.line_to(self.start),
+            b"re" => {
+                let (x, y, width, height) = (number(0), number(1), number(2), number(3));
+                let corner = |x, y| self.state.matrix.apply(x, y);
+                let corners = [
+                    corner(x, y),
+                    corner(x + width, y),
+                    corner(x + width, y + height),
+                    corner(x, y + height),
+                ];
+                (self.at, self.start) = (corners[0], corners[0]);
+                for to in [corners[1], corners[2], corners[3], corners[0]] {
+                    self.line_to(to);
+                }
+            }
+            b"s" | b"b" | b"b*" => {
+                self.line_to(self.start);
+                self.stroke();
+            }
+            b"S" | b"B" | b"B*" => self.stroke(),
+            b"f" | b"F" | b"f*" => self.fill(),
+            b"n" => self.path.clear(),
+            _ => {}
+        }
+    }
+
+    fn line_to(&mut self, to: (f32, f32)) {
+        if self.path.len() < RULES_MAX {
+            self.path.push(Area {
+                x0: self.at.0,
+                y0: self.at.1,
+                x1: to.0,
+                y1: to.1,
+            });
+        }
+        self.at = to;
+    }
+
+    /// Keeps the horizontal and vertical lines of the path.
+    fn stroke(&mut self) {
+        for line in std::mem::take(&mut self.path) {
+            self.rule(Area::of(line.x0, line.y0, line.x1, line.y1));
+        }
+    }
+
+    /// Keeps the path if it is a thin box: many programs draw lines so.
+    fn fill(&mut self) {
+        let path = std::mem::take(&mut self.path);
+        for lines in path.chunks(4) {
+            let mut area = Area::of(lines[0].x0, lines[0].y0, lines[0].x1, lines[0].y1);
+            for line in lines {
+                area.x0 = area.x0.min(line.x0).min(line.x1);
+                area.x1 = area.x1.max(line.x0).max(line.x1);
+                area.y0 = area.y0.min(line.y0).min(line.y1);
+                area.y1 = area.y1.max(line.y0).max(line.y1);
+            }
+            self.rule(area);
+        }
+    }
+
+    fn rule(&mut self, mut area: Area) {
+        let (width, height) = (area.width(), area.height());
+        if width.max(height) < 2.0 * LINE_WIDTH_MAX
+            || width.min(height) > LINE_WIDTH_MAX
+            || self.page.rules.len() >= RULES_MAX
+        {
+            return;
+        }
+        if width > height {
+            let y = f32::midpoint(area.y0, area.y1);
+            (area.y0, area.y1) = (y, y);
+        } else {
+            let x = f32::midpoint(area.x0, area.x1);
+            (area.x0, area.x1) = (x, x);
+        }
+        self.page.rules.push(area);
+    }
+
+    fn next_line(&mut self, x: f32, y: f32) {
+        self.line_matrix = Matrix::translation(x, y).then(self.line_matrix);
+        self.text_matrix = self.line_matrix;
+    }
+
+    /// Moves on by a distance in the text's own units.
+    fn advance(&mut self, distance: f32) {
+        self.text_matrix =
+            Matrix::translation(distance * self.state.scale, 0.0).then(self.text_matrix);
+    }
+
+    /// Shows a string.
+    fn show(&mut self, string: &[u8], font: &mut Font) {
+        let style = Style {
+            is_bold: font.is_bold,
+            is_italic: font.is_italic,
+            is_mono: font.is_mono,
+        };
+        let em = font.em();
+        font.characters(string, |character| {
+            let (size, scale) = (self.state.size, self.state.scale);
+            let matrix = self.text_matrix.then(self.state.matrix);
+            let [a, b, c, d, ..] = matrix.0;
+            let direction = match (a.abs() >= b.abs(), a >= 0.0, b >= 0.0) {
+                (true, true, _) => 0,
+                (false, _, true) => 1,
+                (true, false, _) => 2,
+                (false, _, false) => 3,
+            };
+            let turned = |(x, y): (f32, f32)| match direction {
+                0 => (x, y),
+                1 => (y, -x),
+                2 => (-x, -y),
+                _ => (-y, x),
+            };
+            let (u0, v) = turned(matrix.apply(0.0, self.state.rise));
+            let (u1, _) = turned(matrix.apply(character.width * size * scale, self.state.rise));
+            let shown = (size * c.hypot(d) * em).abs();
+            let space = if character.is_space {
+                self.state.word_space
+            } else {
+                0.0
+            };
+            self.advance(character.width * size + self.state.character_space + space);
+            match character.text {
+                _ if !shown.is_finite() || !u0.is_finite() || !v.is_finite() || shown < 0.5 => {}
+                Some(text) => self.glyph(text, (u0, u1, v), shown, style, direction),
+                None => self.page.n_unknown += 1,
+            }
+        });
+    }
+
+    /// Adds a glyph, unless it is marked as no part of the text or is drawn twice for emphasis.
+    fn glyph(
+        &mut self,
+        text: &str,
+        (u0, u1, v): (f32, f32, f32),
+        size: f32,
+        style: Style,
+        direction: u8,
+    ) {
+        if self.marks.iter().any(|mark| matches!(mark, Mark::Artifact))
+            || self.page.glyphs.len() >= GLYPHS_MAX
+        {
+            return;
+        }
+        let mut text = text;
+        if let Some(Mark::Actual(actual, is_written)) = self
+            .marks
+            .iter_mut()
+            .rev()
+            .find(|mark| matches!(mark, Mark::Actual(..)))
+        {
+            if *is_written {
+                if let Some(last) = self
+                    .page
+                    .glyphs
+                    .last_mut()
+                    .filter(|last| (last.v - v).abs() < size)
+                {
+                    last.u1 = last.u1.max(u1);
+                }
+                return;
+            }
+            *is_written = true;
+            text = actual;
+        }
+        let text = text.replace(['\u{AD}'], "-");
+        if let Some(first) = text.chars().next().filter(|first| !first.is_whitespace()) {
+            let place = (u32::from(first), (u0 * 1.5) as i32, (v * 1.5) as i32);
+            if !self.seen.insert(place) {
+                return;
+            }
+        }
+        let from = self.page.text.len() as u32;
+        self.page.text.push_str(&text);
+        let link = match direction {
+            0 => {
+                let (x, y) = (f32::midpoint(u0, u1), v - size * 0.3);
+                let at = self.areas.iter().position(|area| area.has(x, y));
+                at.map_or(0, |at| at as u16 + 1)
+            }
+            _ => 0,
+        };
+        let (u0, u1) = (u0.min(u1), u0.max(u1));
+        let text = (from, self.page.text.len() as u32);
+        self.page.glyphs.push(Glyph {
+            u0,
+            u1,
+            v,
+            size,
+            text,
+            style,
+            link,
+            direction,
+        });
+    }
+}

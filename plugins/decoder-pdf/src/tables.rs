@@ -1,0 +1,335 @@
+//! Tables: grids of drawn lines, and lines whose pieces stand in columns.
+
+use crate::geometry::Area;
+use crate::lines::{self, Line, Piece, Run, around, order};
+
+/// How far apart lines may be that meet, in points.
+const REACH: f32 = 3.0;
+/// Most rows and columns of a grid.
+const LINES_MAX: usize = 400;
+/// Fewest rows of a table without lines.
+const ROWS_MIN: usize = 3;
+
+/// A cell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
+    pub(crate) lines: Vec<Vec<Run>>,
+    pub(crate) n_columns: usize,
+    pub(crate) n_rows: usize,
+}
+
+/// A table: its rows of cells.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) rows: Vec<Vec<Cell>>,
+    pub(crate) has_header: bool,
+}
+
+impl Cell {
+    fn of(pieces: Vec<Piece>) -> Self {
+        let lines = lines::lines(pieces);
+        Self {
+            lines: lines.iter().map(Line::runs).collect(),
+            n_columns: 1,
+            n_rows: 1,
+        }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let texts: Vec<&str> = self
+            .lines
+            .iter()
+            .flatten()
+            .map(|run| run.text.as_str())
+            .collect();
+        texts.join(" ")
+    }
+
+    fn is_bold(&self) -> bool {
+        let mut runs = self
+            .lines
+            .iter()
+            .flatten()
+            .filter(|run| !run.text.trim().is_empty());
+        runs.all(|run| run.style.is_bold)
+    }
+}
+
+impl Table {
+    fn of(rows: Vec<Vec<Cell>>) -> Self {
+        let mut table = Self {
+            rows,
+            has_header: false,
+        };
+        table.has_header = table.looks_headed();
+        table
+    }
+
+    /// Whether the first row is set apart: in bold, or of words above numbers.
+    fn looks_headed(&self) -> bool {
+        let Some((first, rest)) = self.rows.split_first() else {
+            return false;
+        };
+        let has_text = |cell: &&Cell| !cell.text().trim().is_empty();
+        let is_bold = |row: &[Cell]| row.iter().filter(has_text).all(Cell::is_bold);
+        let is_number = |cell: &Cell| {
+            let text = cell.text();
+            text.chars().any(|c| c.is_ascii_digit()) && !text.chars().any(char::is_alphabetic)
+        };
+        let n_numbers = rest.iter().flatten().filter(|cell| is_number(cell)).count();
+        let n_cells = rest.iter().flatten().filter(has_text).count();
+        first.iter().any(|cell| has_text(&cell))
+            && !rest.is_empty()
+            && (is_bold(first) && !rest.iter().all(|row| is_bold(row))
+                || !first.iter().any(is_number) && n_numbers * 3 >= n_cells.max(1))
+    }
+}
+
+/// The grids among drawn lines: their boxes, and the places of their vertical and horizontal lines.
+#[derive(Debug)]
+pub(crate) struct Grid {
+    pub(crate) area: Area,
+    rules: Vec<Area>,
+    xs: Vec<f32>,
+    ys: Vec<f32>,
+}
+
+/// Finds grids of at least two columns or rows, and two cells.
+pub(crate) fn grids(rules: &[Area]) -> Vec<Grid> {
+    // Lines that meet belong together.
+    let mut groups: Vec<(Area, Vec<Area>)> = Vec::new();
+    let mut sorted = rules.to_vec();
+    sorted.sort_by(|one, other| order(one.y0, other.y0));
+    for rule in sorted {
+        let near = |area: &Area| {
+            area.x0 - REACH <= rule.x1
+                && rule.x0 <= area.x1 + REACH
+                && area.y0 - REACH <= rule.y1
+                && rule.y0 <= area.y1 + REACH
+        };
+        let (mut joined, mut area) = (vec![rule], rule);
+        let mut at = 0;
+        while at < groups.len() {
+            if near(&groups[at].0) && groups[at].1.iter().any(near) {
+                let (other, rules) = groups.swap_remove(at);
+                joined.extend(rules);
+                area = around(area, other);
+            } else {
+                at += 1;
+            }
+        }
+        groups.push((area, joined));
+        if groups.len() > LINES_MAX {
+            return Vec::new();
+        }
+    }
+    let grids = groups.into_iter().filter_map(|(area, rules)| {
+        let xs = places(
+            rules
+                .iter()
+                .filter(|rule| rule.width() == 0.0)
+                .map(|rule| rule.x0),
+        );
+        let ys = places(
+            rules
+                .iter()
+                .filter(|rule| rule.height() == 0.0)
+                .map(|rule| rule.y0),
+        );
+        let is_grid = xs.len() >= 2 && ys.len() >= 2 && (xs.len() - 1) * (ys.len() - 1) >= 2;
+        let is_bounded = xs.len() <= LINES_MAX && ys.len() <= LINES_MAX && area.height() > 8.0;
+        (is_grid && is_bounded).then_some(Grid {
+            area,
+            rules,
+            xs,
+            ys,
+        })
+    });
+    grids.collect()
+}
+
+/// Distinct places, in order.
+fn places(all: impl Iterator<Item = f32>) -> Vec<f32> {
+    let mut all: Vec<f32> = all.collect();
+    all.sort_by(|one, other| order(*one, *other));
+    all.dedup_by(|one, other| (*one - *other).abs() < REACH);
+    all
+}
+
+impl Grid {
+    /// The table of these pieces, which are inside; `None` if it has less than two cells with text.
+    pub(crate) fn table(&self, pieces: Vec<Piece>) -> Option<Table> {
+        let (n_columns, n_rows) = (self.xs.len() - 1, self.ys.len() - 1);
+        let mut cells: Vec<Vec<Piece>> = vec![Vec::new(); n_columns * n_rows];
+        let at = |places: &[f32], place: f32| {
+            let after = places.partition_point(|start| *start <= place);
+            after.clamp(1, places.len() - 1) - 1
+        };
+        for piece in pieces {
+            let x = f32::midpoint(piece.area.x0, piece.area.x1);
+            let y = f32::midpoint(piece.area.y0, piece.area.y1);
+            cells[at(&self.ys, y) * n_columns + at(&self.xs, x)].push(piece);
+        }
+        let mut is_taken = vec![false; cells.len()];
+        let mut rows = Vec::new();
+        for row in 0..n_rows {
+            let mut made = Vec::new();
+            for column in 0..n_columns {
+                if is_taken[row * n_columns + column] {
+                    continue;
+                }
+                let y = f32::midpoint(self.ys[row], self.ys[row + 1]);
+                let mut wide = 1;
+                while column + wide < n_columns
+                    && !self.has_vertical(self.xs[column + wide], y)
+                    && !is_taken[row * n_columns + column + wide]
+                {
+                    wide += 1;
+                }
+                let x = f32::midpoint(self.xs[column], self.xs[column + wide]);
+                let mut high = 1;
+                while row + high < n_rows && !self.has_horizontal(x, self.ys[row + high]) {
+                    high += 1;
+                }
+                let mut inside = Vec::new();
+                for row in row..row + high {
+                    for column in column..column + wide {
+                        is_taken[row * n_columns + column] = true;
+                        inside.append(&mut cells[row * n_columns + column]);
+                    }
+                }
+                let mut cell = Cell::of(inside);
+                (cell.n_columns, cell.n_rows) = (wide, high);
+                made.push(cell);
+            }
+            rows.push(made);
+        }
+        let n_filled = rows
+            .iter()
+            .flatten()
+            .filter(|cell| !cell.lines.is_empty())
+            .count();
+        (n_filled >= 2).then(|| Table::of(rows))
+    }
+
+    fn has_vertical(&self, x: f32, y: f32) -> bool {
+        let is = |rule: &Area| {
+            rule.width() == 0.0
+                && (rule.x0 - x).abs() < REACH
+                && rule.y0 - 1.0 <= y
+                && y <= rule.y1 + 1.0
+        };
+        self.rules.iter().any(is)
+    }
+
+    fn has_horizontal(&self, x: f32, y: f32) -> bool {
+        let is = |rule: &Area| {
+            rule.height() == 0.0
+                && (rule.y0 - y).abs() < REACH
+                && rule.x0 - 1.0 <= x
+                && x <= rule.x1 + 1.0
+        };
+        self.rules.iter().any(is)
+    }
+}
+
+/// A table that begins at the first of these lines and has no drawn grid, and how many lines it
+/// takes.
+pub(crate) fn aligned(lines: &[Line]) -> Option<(Table, usize)> {
+    let mut gaps: Option<Vec<(f32, f32)>> = None;
+    let (mut n_lines, mut n_full, mut last): (usize, usize, Option<&Line>) = (0, 0, None);
+    for line in lines {
+        let leading = last.map_or(0.0, |last| line.v - last.v);
+        if line.table().is_some() || leading > 3.2 * line.size {
+            break;
+        }
+        let own = spaces(line);
+        if own.len() == 2 && n_lines == 0 {
+            break;
+        }
+        let shared: Vec<(f32, f32)> = match &gaps {
+            None => own,
+            Some(gaps) => gaps
+                .iter()
+                .flat_map(|gap| {
+                    own.iter()
+                        .map(move |other| (gap.0.max(other.0), gap.1.min(other.1)))
+                })
+                .filter(|(from, to)| to - from > 0.7 * line.size)
+                .collect(),
+        };
+        // What is left of the first and right of the last column is no gap.
+        let n_between = shared
+            .iter()
+            .filter(|gap| gap.0.is_finite() && gap.1.is_finite())
+            .count();
+        let had = gaps.as_ref().map_or(n_between, |gaps| {
+            gaps.iter()
+                .filter(|gap| gap.0.is_finite() && gap.1.is_finite())
+                .count()
+        });
+        let loses = gaps.is_some() && n_between < had && n_lines >= ROWS_MIN;
+        if n_between == 0 || loses {
+            break;
+        }
+        n_full += usize::from(line.pieces.len() > 1);
+        gaps = Some(shared);
+        n_lines += 1;
+        last = Some(line);
+    }
+    let gaps = gaps?;
+    let borders: Vec<f32> = gaps
+        .iter()
+        .filter(|gap| gap.0.is_finite() && gap.1.is_finite())
+        .map(|gap| f32::midpoint(gap.0, gap.1))
+        .collect();
+    // The end may be text below the table.
+    while n_lines > 0 && lines[n_lines - 1].pieces.len() < 2 {
+        n_lines -= 1;
+    }
+    let is_table = n_full >= ROWS_MIN && n_full * 2 > n_lines && !borders.is_empty();
+    if !is_table {
+        return None;
+    }
+    let column_of = |x: f32| borders.iter().filter(|border| **border < x).count();
+    let mut rows: Vec<Vec<Vec<Piece>>> = Vec::new();
+    for line in &lines[..n_lines] {
+        let mut cells: Vec<Vec<Piece>> = vec![Vec::new(); borders.len() + 1];
+        for piece in &line.pieces {
+            cells[column_of(f32::midpoint(piece.area.x0, piece.area.x1))].push(piece.clone());
+        }
+        let is_more = cells[0].is_empty()
+            && cells.iter().filter(|cell| !cell.is_empty()).count() < cells.len() - 1;
+        match rows.last_mut().filter(|_| is_more) {
+            Some(row) => row
+                .iter_mut()
+                .zip(cells)
+                .for_each(|(cell, more)| cell.extend(more)),
+            None => rows.push(cells),
+        }
+    }
+    // A label and a text beside it are a list.
+    let is_label =
+        |row: &Vec<Vec<Piece>>| row[0].iter().map(Piece::n_characters).sum::<usize>() <= 3;
+    if rows.len() < ROWS_MIN || borders.len() == 1 && rows.iter().all(is_label) {
+        return None;
+    }
+    let rows = rows
+        .into_iter()
+        .map(|row| row.into_iter().map(Cell::of).collect());
+    Some((Table::of(rows.collect()), n_lines))
+}
+
+/// The stretches of a line without text, with those left and right of it.
+fn spaces(line: &Line) -> Vec<(f32, f32)> {
+    let mut spaces = Vec::with_capacity(line.pieces.len() + 1);
+    let mut end = f32::NEG_INFINITY;
+    for piece in &line.pieces {
+        if piece.area.x0 > end {
+            spaces.push((end, piece.area.x0));
+        }
+        end = end.max(piece.area.x1);
+    }
+    spaces.push((end, f32::INFINITY));
+    spaces
+}

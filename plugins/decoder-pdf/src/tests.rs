@@ -1,0 +1,322 @@
+//! What documents become.
+
+use serde_json::json;
+use trawl_sdk::decoder::{Decoded, Failure};
+use trawl_sdk::testkit;
+
+use crate::Pdf;
+
+/// A document with a page for each content. `F1` is a sans font, `F2` its bold, `F3` one of fixed
+/// width. `more` is added to the dictionary of each page.
+pub(crate) fn pdf(contents: &[&[u8]], more: &str) -> Vec<u8> {
+    let n_pages = contents.len();
+    let kids: Vec<String> = (0..n_pages)
+        .map(|at| format!("{} 0 R", 10 + 2 * at))
+        .collect();
+    let font = |name: &str| {
+        format!("<</Type/Font/Subtype/Type1/BaseFont/{name}/Encoding/WinAnsiEncoding>>")
+            .into_bytes()
+    };
+    let mut objects = vec![
+        (1, b"<</Type/Catalog/Pages 2 0 R/Lang(en-GB)>>".to_vec()),
+        (
+            2,
+            format!(
+                "<</Type/Pages/Count {n_pages}/Kids[{}]/MediaBox[0 0 600 800]\
+             /Resources<</Font<</F1 3 0 R/F2 4 0 R/F3 5 0 R>>>>>>",
+                kids.join(" ")
+            )
+            .into_bytes(),
+        ),
+        (3, font("Helvetica")),
+        (4, font("Helvetica-Bold")),
+        (5, font("Courier")),
+        (
+            6,
+            b"<</Title(Tides)/Author(Ann; Bert)/CreationDate(D:20240102030405Z)>>".to_vec(),
+        ),
+    ];
+    for (at, content) in contents.iter().enumerate() {
+        let at = 10 + 2 * at;
+        objects.push((
+            at,
+            format!("<</Type/Page/Parent 2 0 R/Contents {} 0 R{more}>>", at + 1).into_bytes(),
+        ));
+        let mut stream = format!("<</Length {}>>stream\n", content.len()).into_bytes();
+        stream.extend_from_slice(content);
+        stream.extend_from_slice(b"\nendstream");
+        objects.push((at + 1, stream));
+    }
+    let mut file = b"%PDF-1.7\n".to_vec();
+    let mut places = Vec::new();
+    for (number, object) in &objects {
+        places.push((*number, file.len()));
+        file.extend_from_slice(format!("{number} 0 obj").as_bytes());
+        file.extend_from_slice(object);
+        file.extend_from_slice(b"endobj\n");
+    }
+    let start = file.len();
+    file.extend_from_slice(b"xref\n0 1\n0000000000 65535 f \n");
+    for (number, place) in places {
+        file.extend_from_slice(format!("{number} 1\n{place:010} 00000 n \n").as_bytes());
+    }
+    file.extend_from_slice(
+        format!(
+            "trailer<</Size {}/Root 1 0 R/Info 6 0 R>>\nstartxref\n{start}\n%%EOF",
+            10 + 2 * n_pages
+        )
+        .as_bytes(),
+    );
+    file
+}
+
+/// A line of text: font and size, place from the left and from the bottom.
+fn line(font: &str, size: u32, x: u32, y: u32, text: &str) -> String {
+    format!("BT /{font} {size} Tf 1 0 0 1 {x} {y} Tm ({text}) Tj ET\n")
+}
+
+fn decode(file: &[u8]) -> Decoded {
+    let decoded = testkit::document("application/pdf", file).decode::<Pdf>(json!({}));
+    decoded.expect("a document")
+}
+
+fn body(decoded: &Decoded) -> &str {
+    let (_, body) = decoded.html.split_once("<body>").expect("a body");
+    body.strip_suffix("</body></html>").expect("its end")
+}
+
+/// The body of a document of one page.
+fn shown(content: &str) -> String {
+    let file = pdf(&[content.as_bytes()], "");
+    let decoded = decode(&file);
+    let body = body(&decoded)
+        .strip_prefix("<section data-page=\"1\">")
+        .expect("a page");
+    body.strip_suffix("</section>").expect("its end").to_owned()
+}
+
+const SENTENCE: &str = "The harbour master writes down the height of every tide";
+
+#[test]
+fn lines_are_joined_to_paragraphs_under_headings() {
+    let content = [
+        line("F2", 20, 72, 700, "Tides"),
+        line("F1", 10, 72, 670, &format!("{SENTENCE} and the num-")),
+        line("F1", 10, 72, 658, &format!("ber of ships. {SENTENCE} and")),
+        line("F1", 10, 72, 646, "leaves."),
+        line("F1", 10, 72, 620, &format!("{SENTENCE}.")),
+    ]
+    .concat();
+    assert_eq!(
+        shown(&content),
+        format!(
+            "<h1>Tides</h1><p>{SENTENCE} and the number of ships. {SENTENCE} and leaves.</p><p>{SENTENCE}.</p>"
+        )
+    );
+}
+
+#[test]
+fn columns_are_read_one_after_the_other() {
+    let mut content = line(
+        "F2",
+        18,
+        72,
+        740,
+        "A title across the whole width of the page, above both",
+    );
+    for row in 0..8 {
+        for (x, side) in [(72, "left"), (320, "right")] {
+            let text = format!("the {side} column has this text {row} of the page");
+            content += &line("F1", 10, x, 700 - row * 12, &text);
+        }
+    }
+    let shown = shown(&content);
+    let (left, right) = (
+        shown.find("left column has this text 7"),
+        shown.find("right column has this text 0"),
+    );
+    assert!(left.is_some() && left < right, "{shown}");
+}
+
+#[test]
+fn lists_have_items_and_numbers() {
+    let content = [
+        line("F1", 10, 72, 700, "Take with you:"),
+        line(
+            "F1",
+            10,
+            80,
+            688,
+            "\\225 bread, as much as you can carry in one hand, and",
+        ),
+        line("F1", 10, 90, 676, "water"),
+        line("F1", 10, 80, 664, "\\225 salt"),
+        line("F1", 10, 80, 652, "1. first"),
+        line("F1", 10, 80, 640, "2. second"),
+    ]
+    .concat();
+    assert_eq!(
+        shown(&content),
+        "<p>Take with you:</p><ul><li>bread, as much as you can carry in one hand, and water</li>\
+         <li>salt</li></ul><ol><li>first</li><li>second</li></ol>"
+    );
+}
+
+#[test]
+fn tables_may_be_drawn_or_only_aligned() {
+    let mut drawn = String::new();
+    for x in [72, 172, 272] {
+        drawn += &format!("{x} 640 m {x} 700 l S\n");
+    }
+    for y in [640, 660, 680, 700] {
+        drawn += &format!("72 {y} m 272 {y} l S\n");
+    }
+    let mut aligned = String::new();
+    for (row, cells) in [["Ship", "Length"], ["Anna", "12"], ["Bert", "30"]]
+        .iter()
+        .enumerate()
+    {
+        for (column, text) in cells.iter().enumerate() {
+            let (x, y) = (80 + 100 * column as u32, 686 - 20 * row as u32);
+            aligned += &line(if row == 0 { "F2" } else { "F1" }, 10, x, y, text);
+        }
+    }
+    let table = "<table><tr><th>Ship</th><th>Length</th></tr><tr><td>Anna</td><td>12</td></tr>\
+                 <tr><td>Bert</td><td>30</td></tr></table>";
+    assert_eq!(shown(&(drawn + &aligned)), table);
+    assert_eq!(shown(&aligned), table);
+}
+
+#[test]
+fn code_keeps_its_lines() {
+    let content = [
+        line("F3", 10, 72, 700, "fn main\\(\\) {"),
+        line("F3", 10, 96, 688, "tide\\(\\);"),
+        line("F3", 10, 72, 676, "}"),
+    ]
+    .concat();
+    assert_eq!(
+        shown(&content),
+        "<pre><code>fn main() {\n    tide();\n}</code></pre>"
+    );
+}
+
+#[test]
+fn headers_and_page_numbers_are_left_out_and_sentences_go_on() {
+    let contents: Vec<String> = (1..=4)
+        .map(|page| {
+            [
+                line("F1", 8, 72, 780, "The book of tides"),
+                line(
+                    "F1",
+                    10,
+                    72,
+                    600,
+                    &format!("page {page} begins. {SENTENCE} and"),
+                ),
+                line("F1", 8, 300, 20, &page.to_string()),
+            ]
+            .concat()
+        })
+        .collect();
+    let contents: Vec<&[u8]> = contents.iter().map(String::as_bytes).collect();
+    let decoded = decode(&pdf(&contents, ""));
+    let body = body(&decoded);
+    assert!(
+        !body.contains("book of tides") && !body.contains(">2<"),
+        "{body}"
+    );
+    assert!(
+        body.contains(&format!("{SENTENCE} and page 2 begins")),
+        "{body}"
+    );
+    assert_eq!(decoded.page_count, Some(4));
+    let some = testkit::document("application/pdf", pdf(&contents, "")).pages(&[(2, 2)]);
+    let some = some.decode::<Pdf>(json!({})).expect("a page");
+    assert!(
+        some.html.contains("page 2") && !some.html.contains("page 1"),
+        "{}",
+        some.html
+    );
+    assert_eq!(some.page_count, Some(4));
+}
+
+#[test]
+fn links_and_fields_are_where_they_stand() {
+    let more = "/Annots[<</Subtype/Link/Rect[70 695 120 712]/A<</S/URI/URI(https://tides.example/)>>>>\
+                <</Subtype/Widget/Rect[72 600 300 620]/FT/Tx/V(Ann)>>]";
+    let content = line("F1", 10, 72, 700, "The tides");
+    let decoded = decode(&pdf(&[content.as_bytes()], more));
+    let body = body(&decoded);
+    assert!(
+        body.contains("<a href=\"https://tides.example/\">The tides</a>"),
+        "{body}"
+    );
+    assert!(body.contains("<p>Ann</p>"), "{body}");
+}
+
+#[test]
+fn turned_pages_are_read_upright() {
+    let content = "BT /F1 10 Tf 0 1 -1 0 100 100 Tm (upright) Tj ET";
+    for more in ["/Rotate 90", ""] {
+        let decoded = decode(&pdf(&[content.as_bytes()], more));
+        assert!(
+            body(&decoded).contains("<p>upright</p>"),
+            "{}",
+            decoded.html
+        );
+    }
+}
+
+#[test]
+fn artifacts_are_no_text_and_replacements_are() {
+    let content = "/Artifact BMC BT /F1 10 Tf 72 700 Td (gone) Tj ET EMC\
+                   /Span<</ActualText(whole)>>BDC BT /F1 10 Tf 72 650 Td (wh) Tj (le) Tj ET EMC";
+    assert_eq!(shown(content), "<p>whole</p>");
+}
+
+#[test]
+fn the_document_says_what_it_is() {
+    let decoded = decode(&pdf(&[b""], ""));
+    assert_eq!(decoded.metadata["title"], "Tides");
+    assert_eq!(decoded.metadata["authors"], json!(["Ann", "Bert"]));
+    assert_eq!(decoded.metadata["published"], "2024-01-02T03:04:05Z");
+    assert!(decoded.html.contains("<html lang=\"en-GB\">"));
+}
+
+#[test]
+fn damaged_files_are_read_as_far_as_they_can_be() {
+    let file = pdf(&[line("F1", 10, 72, 700, "still here").as_bytes()], "");
+    let text = String::from_utf8(file).expect("text");
+    let (whole, _) = text.split_once("xref\n").expect("a table");
+    let damaged = format!("{whole}trailer<</Root 1 0 R>>");
+    let decoded = decode(damaged.as_bytes());
+    assert!(decoded.html.contains("still here"), "{}", decoded.html);
+    assert!(
+        decoded
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("rebuilt"))
+    );
+}
+
+#[test]
+fn other_files_end_with_a_sentence() {
+    let fails = |body: &[u8]| testkit::document("application/pdf", body).decode::<Pdf>(json!({}));
+    assert!(matches!(fails(b"<p>no"), Err(Failure::Unsupported(_))));
+    assert!(matches!(fails(b"%PDF-1.7\n"), Err(Failure::Damaged(_))));
+}
+
+#[test]
+fn hostile_files_end() {
+    // Forms in themselves, names of the page in its own resources, deep nesting.
+    let deep = "q ".repeat(100_000) + &"[".repeat(100_000);
+    decode(&pdf(&[deep.as_bytes()], ""));
+    let own = "/Resources<</XObject<</X 11 0 R>>>>";
+    decode(&pdf(&[b"/X Do /X Do"], own));
+    let crowd = "BT /F1 10 Tf ".to_owned()
+        + &"(aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa) Tj ".repeat(6_000);
+    let failure =
+        testkit::document("application/pdf", pdf(&[crowd.as_bytes()], "")).decode::<Pdf>(json!({}));
+    assert!(matches!(failure, Err(Failure::Limit(_))), "{failure:?}");
+}

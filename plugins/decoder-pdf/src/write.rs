@@ -1,0 +1,159 @@
+//! Blocks become HTML.
+
+use trawl_sdk::decoder::Html;
+
+use crate::blocks::Block;
+use crate::lines::Run;
+use crate::page::Style;
+use crate::tables::{Cell, Table};
+
+const HEADINGS: [&str; 6] = ["h1", "h2", "h3", "h4", "h5", "h6"];
+
+/// Writes the blocks of a page.
+pub(crate) fn page(html: &mut Html, number: u32, blocks: &[Block]) {
+    html.open_with("section", &[("data-page", &number.to_string())]);
+    let mut lists = Lists::default();
+    for block in blocks {
+        if !matches!(block, Block::Item(..)) {
+            lists.end(html);
+        }
+        match block {
+            Block::Heading(level, text) => {
+                let level = usize::from(*level).clamp(1, 6);
+                html.open(HEADINGS[level - 1]);
+                runs(html, text, false);
+                html.close();
+            }
+            Block::Paragraph(text) => {
+                html.open("p");
+                runs(html, text, true);
+                html.close();
+            }
+            Block::Item(indent, label, text) => {
+                lists.item(html, *indent, label.as_deref());
+                runs(html, text, true);
+            }
+            Block::Code(code) => {
+                html.code(code, None);
+            }
+            Block::Table(content) => table(html, content),
+        }
+    }
+    lists.end(html);
+    html.close();
+}
+
+/// Writes text with its links; in headings, emphasis says nothing.
+fn runs(html: &mut Html, runs: &[Run], has_emphasis: bool) {
+    let is_all = |is: fn(Style) -> bool| {
+        runs.iter()
+            .all(|run| is(run.style) || run.text.trim().is_empty())
+    };
+    let (all_bold, all_italic) = (
+        is_all(|style| style.is_bold),
+        is_all(|style| style.is_italic),
+    );
+    for run in runs {
+        let text = run.text.trim_end();
+        let mut n_open = 0;
+        let link = run.link.as_deref().filter(|_| !text.is_empty());
+        if let Some(link) = link {
+            html.open_with("a", &[("href", link)]);
+            n_open += 1;
+        }
+        let has_letters = text.chars().any(char::is_alphanumeric);
+        for (is, name) in [
+            (run.style.is_bold && !all_bold, "strong"),
+            (run.style.is_italic && !all_italic, "em"),
+            (run.style.is_mono, "code"),
+        ] {
+            if is && has_emphasis && has_letters {
+                html.open(name);
+                n_open += 1;
+            }
+        }
+        html.text(text);
+        for _ in 0..n_open {
+            html.close();
+        }
+        html.text(&run.text[text.len()..]);
+    }
+}
+
+fn table(html: &mut Html, table: &Table) {
+    html.open("table");
+    for (number, row) in table.rows.iter().enumerate() {
+        html.open("tr");
+        let name = if number == 0 && table.has_header {
+            "th"
+        } else {
+            "td"
+        };
+        for cell in row {
+            write_cell(html, cell, name);
+        }
+        html.close();
+    }
+    html.close();
+}
+
+fn write_cell(html: &mut Html, cell: &Cell, name: &'static str) {
+    let (columns, rows) = (cell.n_columns.to_string(), cell.n_rows.to_string());
+    let mut attributes = Vec::new();
+    if cell.n_columns > 1 {
+        attributes.push(("colspan", columns.as_str()));
+    }
+    if cell.n_rows > 1 {
+        attributes.push(("rowspan", rows.as_str()));
+    }
+    html.open_with(name, &attributes);
+    for (number, line) in cell.lines.iter().enumerate() {
+        if number > 0 {
+            html.text(" ");
+        }
+        runs(html, line, name == "td");
+    }
+    html.close();
+}
+
+/// Lists that are open, with the place of their items.
+#[derive(Debug, Default)]
+struct Lists(Vec<(f32, bool)>);
+
+impl Lists {
+    /// Begins an item at this distance from the left. Items of one list stand below each other.
+    fn item(&mut self, html: &mut Html, indent: f32, label: Option<&str>) {
+        let is_ordered = label.is_some();
+        while self.0.last().is_some_and(|(open, _)| *open > indent + 4.0) {
+            self.close_one(html);
+        }
+        match self.0.last() {
+            Some((open, kind)) if (open - indent).abs() <= 4.0 => {
+                if *kind == is_ordered {
+                    html.close().open("li");
+                    return;
+                }
+                self.close_one(html);
+            }
+            _ => {}
+        }
+        match label.filter(|label| *label != "1" && label.bytes().all(|byte| byte.is_ascii_digit()))
+        {
+            Some(start) => html.open_with("ol", &[("start", start)]),
+            None => html.open(if is_ordered { "ol" } else { "ul" }),
+        };
+        html.open("li");
+        self.0.push((indent, is_ordered));
+    }
+
+    fn end(&mut self, html: &mut Html) {
+        while !self.0.is_empty() {
+            self.close_one(html);
+        }
+    }
+
+    fn close_one(&mut self, html: &mut Html) {
+        self.0.pop();
+        html.close().close();
+    }
+}

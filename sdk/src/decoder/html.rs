@@ -1,0 +1,148 @@
+//! Writes HTML with everything escaped and every element closed.
+
+use std::borrow::Cow;
+
+use super::fragment;
+
+/// Elements without content.
+pub(super) const VOID: [&str; 6] = ["br", "hr", "img", "col", "source", "wbr"];
+
+/// A document that is being written. Methods can be chained.
+#[derive(Clone, Debug)]
+pub struct Html {
+    text: String,
+    open: Vec<&'static str>,
+}
+
+impl Html {
+    /// A document with this title and, if known, language (BCP 47).
+    pub fn new(title: &str, language: Option<&str>) -> Self {
+        let mut html = Self {
+            text: "<!DOCTYPE html>".to_owned(),
+            open: Vec::new(),
+        };
+        match language {
+            Some(language) => html.open_with("html", &[("lang", language)]),
+            None => html.open("html"),
+        };
+        html.open("head").element("title", title.trim()).close();
+        html.open("body");
+        html
+    }
+
+    /// Opens an element.
+    pub fn open(&mut self, name: &'static str) -> &mut Self {
+        self.open_with(name, &[])
+    }
+
+    /// Opens an element with attributes.
+    pub fn open_with(&mut self, name: &'static str, attributes: &[(&str, &str)]) -> &mut Self {
+        self.text.push('<');
+        self.text.push_str(name);
+        for (attribute, value) in attributes {
+            self.text.push(' ');
+            self.text.push_str(attribute);
+            self.text.push_str("=\"");
+            self.text.push_str(&escaped(value));
+            self.text.push('"');
+        }
+        self.text.push('>');
+        if !VOID.contains(&name) {
+            self.open.push(name);
+        }
+        self
+    }
+
+    /// Closes the element that was opened last. The body stays open.
+    pub fn close(&mut self) -> &mut Self {
+        if let Some(name) = self.open.pop_if(|name| *name != "body") {
+            self.text.push_str("</");
+            self.text.push_str(name);
+            self.text.push('>');
+        }
+        self
+    }
+
+    /// Writes text.
+    pub fn text(&mut self, text: &str) -> &mut Self {
+        self.text.push_str(&escaped(text));
+        self
+    }
+
+    /// Writes an element with this text alone.
+    pub fn element(&mut self, name: &'static str, text: &str) -> &mut Self {
+        self.open(name).text(text).close()
+    }
+
+    /// Writes a link; without a URL the text alone.
+    pub fn link(&mut self, url: Option<&str>, text: &str) -> &mut Self {
+        match url.map(str::trim).filter(|url| !url.is_empty()) {
+            Some(url) => self
+                .open_with("a", &[("href", url)])
+                .text(if text.trim().is_empty() { url } else { text })
+                .close(),
+            None => self.text(text),
+        }
+    }
+
+    /// Writes text that keeps its line breaks, as code of this language if there is one.
+    pub fn code(&mut self, text: &str, language: Option<&str>) -> &mut Self {
+        self.open("pre");
+        match language {
+            Some(language) => {
+                let class = format!("language-{language}");
+                self.open_with("code", &[("class", &class)])
+            }
+            None => self.open("code"),
+        };
+        self.text(text).close().close()
+    }
+
+    /// Writes markup of the document itself in a `div`: [`fragment`] makes it safe.
+    pub fn markup(&mut self, html: &str) -> &mut Self {
+        self.open("div");
+        self.text.push_str(&fragment(html));
+        self.close()
+    }
+
+    /// Bytes written so far.
+    pub fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Elements that are open.
+    pub fn depth(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Closes everything and returns the document.
+    pub fn finish(mut self) -> String {
+        while let Some(name) = self.open.pop() {
+            self.text.push_str("</");
+            self.text.push_str(name);
+            self.text.push('>');
+        }
+        self.text
+    }
+}
+
+/// A text with the characters escaped that mean something in HTML, also in attributes.
+pub(super) fn escaped(text: &str) -> Cow<'_, str> {
+    let Some(first) = text.find(['&', '<', '>', '"', '\0']) else {
+        return Cow::Borrowed(text);
+    };
+    let (before, rest) = text.split_at(first);
+    let mut escaped = String::with_capacity(text.len() + 16);
+    escaped.push_str(before);
+    for character in rest.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\0' => escaped.push('\u{FFFD}'),
+            other => escaped.push(other),
+        }
+    }
+    Cow::Owned(escaped)
+}
