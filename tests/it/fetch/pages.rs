@@ -62,7 +62,7 @@ async fn other_media_types_are_returned_unchanged() {
     for (kind, media_type, start) in [
         ("json", "application/json", b"{\"a\"".as_slice()),
         ("png", "image/png", b"\x89PNG"),
-        ("pdf", "application/pdf", b"%PDF"),
+        ("dvi", "application/x-dvi", b"\xf7\x02"),
         ("latin1", "text/html; charset=iso-8859-1", b"<p>caf\xe9"),
     ] {
         let fetched = run
