@@ -1,4 +1,5 @@
-//! `/scrape` of cached pages from 1,000 connections, or as many as the server accepts, with and without cached plugin outputs.
+//! `/scrape` of cached pages from 1,000 connections, or as many as the server accepts, with and
+//! without cached plugin outputs.
 
 use std::path::Path;
 use std::time::Duration;

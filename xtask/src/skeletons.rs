@@ -1,5 +1,5 @@
-//! New plugins, as `trawl plugin new` makes them with nothing but the binary: one of each kind builds,
-//! passes its own tests and is a plugin.
+//! New plugins, as `trawl plugin new` makes them with nothing but the binary: one of each kind
+//! builds, passes its own tests and is a plugin.
 //!
 //! They are members of one workspace, so that the SDK and what it uses are compiled once. What an
 //! author does with a single one is in `docs/providers.md`, whose commands are tests.
