@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -26,7 +26,9 @@ pub(crate) struct Trouble {
     task: JoinHandle<()>,
 }
 
-/// Bodies that take long to make.
+/// Bodies that take long to make: once for all attacks.
+static BODIES: LazyLock<Bodies> = LazyLock::new(Bodies::new);
+
 struct Bodies {
     empty: Vec<u8>,
     links: String,
@@ -40,8 +42,8 @@ impl Trouble {
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("0.0.0.0:0").await.expect("a free port");
         let port = listener.local_addr().expect("a bound listener").port();
-        let bodies = tokio::task::spawn_blocking(Bodies::new).await;
-        let bodies = Arc::new(bodies.expect("the bodies are made"));
+        let bodies = tokio::task::spawn_blocking(|| &*BODIES).await;
+        let bodies: &'static Bodies = bodies.expect("the bodies are made");
         let task = tokio::spawn(async move {
             loop {
                 // Out of descriptors: some will be closed.
@@ -49,8 +51,7 @@ impl Trouble {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                     continue;
                 };
-                let bodies = Arc::clone(&bodies);
-                tokio::spawn(async move { serve(stream, &bodies).await });
+                tokio::spawn(serve(stream, bodies));
             }
         });
         Self { port, task }
@@ -71,7 +72,7 @@ impl Drop for Trouble {
 
 impl Bodies {
     fn new() -> Self {
-        // Made once for all, here and not where requests are served.
+        // Here and not where requests are served.
         let _made = trawl_tests::coding::stalled_body();
         let links: String = (0..LINKS)
             .map(|n| format!("<a href=\"/silent/{}/{n}\">{n}</a>\n", n % 300))

@@ -14,7 +14,8 @@ use trawl_model::Terms;
 use trawl_model::memory::MemoryBudget;
 use trawl_model::outcome::PageOutcome;
 use trawl_plan::address::Receiver;
-use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RefusedPage, RouterMode, TransformPlan};
+use trawl_plan::router::RouterDefaults;
+use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RefusedPage, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::{Storage, Store};
 use trawl_wire::KnownModel;
@@ -84,8 +85,8 @@ pub trait Service: Send + Sync + 'static {
     /// Response of `GET /providers` to an account's key.
     fn offered_providers(&self) -> serde_json::Value;
 
-    /// Router mode of a request without a `router` object.
-    fn router_default(&self) -> RouterMode;
+    /// Router mode of a request without a `router` object, and the time of providers.
+    fn router_defaults(&self) -> RouterDefaults;
 
     /// Checks that a page can be served now.
     fn health(&self) -> BoxFuture<'_, Health>;

@@ -104,6 +104,11 @@ impl PagePlan {
             Engine::Smart => self.render.needs_browser(),
         }
     }
+
+    /// The longest time for the page by all routes, without waits for its host's rate limit.
+    pub fn time_max(&self) -> Duration {
+        self.fetch.timeout.saturating_add(self.router.time)
+    }
 }
 
 /// `request`: who may serve the page.
@@ -120,7 +125,8 @@ pub enum Engine {
 /// How a page is fetched.
 #[derive(Clone)]
 pub struct FetchPlan {
-    /// Total time for the page, redirects included.
+    /// Total time for the page, redirects included; what providers have of their own is
+    /// [`RouterPlan::time`].
     pub timeout: Duration,
     /// The caller's own headers, checked: no hop-by-hop headers, no `Host`, no CR or LF. For the
     /// target's origin only.
@@ -450,6 +456,9 @@ pub struct RouterPlan {
     pub is_pinned: bool,
     /// What it sends to the target; a GET if absent. Only the command line sets it, too.
     pub request: Option<router::TargetRequest>,
+    /// Time that providers have for the page besides that of our own stack. Zero if they share
+    /// [`FetchPlan::timeout`] with it, because the request sets one. Decision D370.
+    pub time: Duration,
 }
 
 /// Whose credentials may pay a provider.

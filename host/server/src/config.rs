@@ -98,6 +98,9 @@ pub struct ProviderSettings {
     pub credentials_file: Option<PathBuf>,
     /// `off` (default) or `fallback`: router mode of a request without a `router` object.
     pub default_mode: RouterDefault,
+    /// Seconds that providers have for a page whose request sets no `request_timeout`; 240 by
+    /// default.
+    pub timeout: Option<u64>,
     /// The environment of the server, which may contain credentials; not in the file.
     #[serde(skip)]
     pub environment: Environment,

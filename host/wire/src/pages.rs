@@ -119,11 +119,13 @@ pub(crate) fn page_plans(
             nearest: nearest.map(|name| format!("router.credentials.{name}")),
         }));
     }
-    let router = Arc::new(router::plan(
-        query,
-        context.defaults.router,
-        context.catalog,
-    )?);
+    let defaults = context.defaults.router;
+    let router = router::plan(query, defaults.mode, context.catalog)?;
+    // Decision D370: a time that the caller sets is that of the whole page.
+    let router = Arc::new(match request.request_timeout {
+        Some(_) => router,
+        None => router.with_time(defaults.time),
+    });
     let ceiling = credits(request.max_credits_per_page);
     // Decision D43.
     let is_crawl = matches!(purpose, Purpose::Seeds { .. });

@@ -56,7 +56,7 @@ impl ApiRequest {
     pub(crate) fn defaults(&self) -> RequestDefaults<'_> {
         RequestDefaults {
             pools: self.service.pools(),
-            router: self.service.router_default(),
+            router: self.service.router_defaults(),
             terms: self.terms,
             model: self.service.model(),
         }

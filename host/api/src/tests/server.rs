@@ -35,10 +35,9 @@ use trawl_net::politeness::{Politeness, PolitenessConfig};
 use trawl_net::robots::Robots;
 use trawl_net::sitemap::Sitemaps;
 use trawl_plan::address::Receiver;
+use trawl_plan::router::RouterDefaults;
 use trawl_plan::testing::FakeCatalog;
-use trawl_plan::{
-    Catalog, ConfiguredPool, OutputPlan, PagePlan, RefusedPage, RouterMode, TransformPlan,
-};
+use trawl_plan::{Catalog, ConfiguredPool, OutputPlan, PagePlan, RefusedPage, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Disk, Floor, Storage, Store};
@@ -384,8 +383,8 @@ impl Service for FakeService {
         json!({"providers": [{"name": "provider_1"}]})
     }
 
-    fn router_default(&self) -> RouterMode {
-        RouterMode::Off
+    fn router_defaults(&self) -> RouterDefaults {
+        RouterDefaults::default()
     }
 
     fn health(&self) -> BoxFuture<'_, Health> {

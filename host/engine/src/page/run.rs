@@ -102,7 +102,7 @@ pub async fn produce(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>) -> Pr
         Arc::clone(&plan.output)
     };
     let screenshot = served.screenshot.take();
-    let deadline = started + served.waited + plan.fetch.timeout;
+    let deadline = started + served.waited + plan.time_max();
     let mut lease = memory.lease();
     let mut made = match lease.grow_to(served.page.body.len()).await {
         Ok(()) => {
@@ -174,7 +174,7 @@ async fn serve(
     memory: &PageMemory,
 ) -> Result<Served, NotServed> {
     let routing = &run.engine.routing;
-    let deadline = started + plan.fetch.timeout + plan.fetch.pace.patience;
+    let deadline = started + plan.time_max() + plan.fetch.pace.patience;
     let client = Client {
         owner: &run.owner,
         jar: &run.jar,
@@ -187,7 +187,7 @@ async fn serve(
     match tokio::time::timeout_at(deadline.into(), served).await {
         Ok(served) => served,
         Err(_elapsed) => {
-            let seconds = plan.fetch.timeout.as_secs();
+            let seconds = plan.time_max().as_secs();
             let timed_out = || {
                 let message = format!("timed out after {seconds} s");
                 PageFailure::new(Cause::Timeout, message)

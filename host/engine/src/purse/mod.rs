@@ -107,7 +107,6 @@ impl<'a> Purse<'a> {
         tariff: Tariff,
         plan: &'a PagePlan,
     ) -> Self {
-        let fetch = &plan.fetch;
         Self {
             paid_by,
             expectations: expectations.clone(),
@@ -116,7 +115,7 @@ impl<'a> Purse<'a> {
             least: Nanodollars::ZERO,
             host: plan.url.host_str().unwrap_or_default(),
             url: &plan.requested,
-            deadline: Instant::now() + fetch.timeout + fetch.pace.patience,
+            deadline: Instant::now() + plan.time_max() + plan.fetch.pace.patience,
             is_provider_asked: AtomicBool::new(false),
             state: Mutex::default(),
         }

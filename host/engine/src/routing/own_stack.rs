@@ -173,7 +173,11 @@ impl OwnStack {
                     failure,
                     may_fall_back: false,
                 },
-                None => OwnFailure::of(PageFailure::new(Cause::Timeout, "timed out")),
+                None => {
+                    let seconds = visit.plan.fetch.timeout.as_secs_f32();
+                    let message = format!("timed out after {seconds} s");
+                    OwnFailure::of(PageFailure::new(Cause::Timeout, message))
+                }
             }),
         }
     }

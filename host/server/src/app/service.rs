@@ -15,8 +15,9 @@ use trawl_engine::page::{Payer, RunContext};
 use trawl_engine::scrape;
 use trawl_model::Terms;
 use trawl_model::memory::MemoryBudget;
+use trawl_plan::ConfiguredPool;
 use trawl_plan::address::Receiver;
-use trawl_plan::{ConfiguredPool, RouterMode};
+use trawl_plan::router::RouterDefaults;
 use trawl_store::{Storage, Store};
 use trawl_wire::KnownModel;
 
@@ -135,8 +136,8 @@ impl Service for App {
         json!({ "providers": offered.unwrap_or_default() })
     }
 
-    fn router_default(&self) -> RouterMode {
-        settings::router_default(&self.config)
+    fn router_defaults(&self) -> RouterDefaults {
+        self.router
     }
 
     fn health(&self) -> BoxFuture<'_, Health> {

@@ -19,11 +19,14 @@ use trawl_engine::providers::PooledKeys;
 use trawl_model::{ModelSize, Nanodollars};
 use trawl_net::egress::{AllowList, EgressConfig, PoolConfig, Resolve, UpstreamProxy};
 use trawl_net::robots;
+use trawl_plan::router::RouterDefaults;
 use trawl_plan::{ConfiguredPool, Pool, RouterMode};
 use trawl_render::RenderConfig;
 use trawl_store::Floor;
 
-use crate::config::{AccessLogSetting, Config, ProxySettings, ResolveSetting, RouterDefault};
+use crate::config::{
+    AccessLogSetting, Config, ProviderSettings, ProxySettings, ResolveSetting, RouterDefault,
+};
 use crate::listener::{AccessLog, LineFormat, ListenerLimits, descriptors};
 
 /// Share of the descriptors that callers' connections may have, as a divisor. The others are for
@@ -31,6 +34,8 @@ use crate::listener::{AccessLog, LineFormat, ListenerLimits, descriptors};
 const DESCRIPTORS_SHARE: u64 = 2;
 /// Most connections unless the configuration says otherwise: each holds some 20 KiB.
 const CONNECTIONS_DEFAULT_MAX: u64 = 8_192;
+/// Range of `providers.timeout`.
+const PROVIDER_SECONDS: (u64, u64) = (5, 600);
 
 /// Proxies and the private networks that may be reached.
 pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
@@ -199,12 +204,34 @@ pub(super) fn ai(config: &Config) -> anyhow::Result<Option<AiConfig>> {
     }))
 }
 
-/// Router mode of a request without a `router` object.
-pub fn router_default(config: &Config) -> RouterMode {
-    match config.providers.default_mode {
+/// Router mode of a request without a `router` object, and the time of providers.
+///
+/// # Errors
+/// The time is out of range.
+pub fn router_defaults(config: &Config) -> anyhow::Result<RouterDefaults> {
+    let ProviderSettings {
+        default_mode,
+        timeout,
+        ..
+    } = &config.providers;
+    let mode = match default_mode {
         RouterDefault::Off => RouterMode::Off,
         RouterDefault::Fallback => RouterMode::Fallback,
-    }
+    };
+    let defaults = RouterDefaults {
+        mode,
+        ..RouterDefaults::default()
+    };
+    let Some(seconds) = *timeout else {
+        return Ok(defaults);
+    };
+    let (least, most) = PROVIDER_SECONDS;
+    anyhow::ensure!(
+        (least..=most).contains(&seconds),
+        "providers.timeout is {seconds}, give seconds from {least} to {most}"
+    );
+    let time = Duration::from_secs(seconds);
+    Ok(RouterDefaults { time, ..defaults })
 }
 
 /// The browser; `None` if it is disabled.

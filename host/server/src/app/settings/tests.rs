@@ -81,6 +81,25 @@ fn an_incomplete_model_is_refused() {
 }
 
 #[test]
+fn providers_have_a_time_of_their_own() {
+    let of = |text: &str| router_defaults(&read(text));
+    assert_eq!(of("").expect("defaults"), RouterDefaults::default());
+    let set = "[providers]\ndefault_mode = \"fallback\"\ntimeout = 90";
+    let expected = RouterDefaults {
+        mode: RouterMode::Fallback,
+        time: Duration::from_secs(90),
+    };
+    assert_eq!(of(set).expect("defaults"), expected);
+    for wrong in [4, 601] {
+        let refusal = of(&format!("[providers]\ntimeout = {wrong}")).expect_err("refused");
+        assert_eq!(
+            refusal.to_string(),
+            format!("providers.timeout is {wrong}, give seconds from 5 to 600")
+        );
+    }
+}
+
+#[test]
 fn seat_prices_have_defaults_and_can_be_set() {
     let default = seat_prices(&Config::default()).expect("prices");
     assert_eq!(default, SeatPrices::default());

@@ -331,7 +331,7 @@ async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::R
         catalog: &*registry,
         defaults: RequestDefaults {
             pools: app.pools(),
-            router: app.router_default(),
+            router: app.router_defaults(),
             terms,
             model: app.model(),
         },
