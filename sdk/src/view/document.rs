@@ -8,7 +8,7 @@ use url::Url;
 use super::arrays::Arrays;
 use super::base::Base;
 use super::names::Names;
-use super::{Descendants, Element, Node, Select, Selector, SelectorError, Tag};
+use super::{Descendants, Element, Node, Select, Selector, SelectorError, Tag, shown};
 
 /// Subtypes of `application` that are text.
 const TEXTUAL: [&str; 8] = [
@@ -29,6 +29,7 @@ pub struct Document<'a> {
     pub(super) names: Names,
     previous: OnceCell<Box<[u32]>>,
     base: OnceCell<Option<Base>>,
+    shown_texts: OnceCell<Box<[u32]>>,
 }
 
 impl<'a> Document<'a> {
@@ -40,6 +41,7 @@ impl<'a> Document<'a> {
             arrays,
             previous: OnceCell::new(),
             base: OnceCell::new(),
+            shown_texts: OnceCell::new(),
         }
     }
 
@@ -170,6 +172,12 @@ impl<'a> Document<'a> {
     fn base(&self) -> Option<&Base> {
         let parse = || Url::parse(self.arrays.base).ok().map(Base::of);
         self.base.get_or_init(parse).as_ref()
+    }
+
+    /// The text nodes with text for a reader, in page order.
+    pub(super) fn shown_texts(&self) -> &[u32] {
+        self.shown_texts
+            .get_or_init(|| shown::shown_texts(&self.arrays, &self.names))
     }
 
     pub(crate) fn previous_sibling(&self, node: u32) -> Option<u32> {
