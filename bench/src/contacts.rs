@@ -125,7 +125,10 @@ fn load(folder: &Path) -> anyhow::Result<Vec<Page>> {
         let text = std::fs::read_to_string(folder.join("pages").join(&name))
             .with_context(|| format!("cannot read the page `{name}`"))?;
         let url = Url::parse(truth["url"].as_str().context("a page has no `url`")?)?;
-        let document = trawl_document::parse(&text, &url, "text/html", &ParseLimits::default())?;
+        let document = trawl_document::parse(
+            &trawl_document::Page::html(&text, &url),
+            &ParseLimits::default(),
+        )?;
         Ok(Page {
             set: truth["set"].as_str().unwrap_or_default().to_owned(),
             name,

@@ -231,9 +231,7 @@ fn average_kb(pages: &[Page]) -> usize {
 fn parse(text: &str) -> anyhow::Result<Document> {
     let url = Url::parse("http://127.0.0.1/std/index.html")?;
     Ok(trawl_document::parse(
-        text,
-        &url,
-        "text/html",
+        &trawl_document::Page::html(text, &url),
         &ParseLimits::default(),
     )?)
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{BufferQueue, Token, TokenSink, TokenSinkResult, Tokenizer};
-use trawl_document::{ParseLimits, parse, scan};
+use trawl_document::{Page, ParseLimits, parse, scan};
 use url::Url;
 
 use crate::{corpus, table};
@@ -78,12 +78,12 @@ fn linearity() -> String {
 fn ours(page: &str) {
     let url = Url::parse("https://site.example/page").expect("a URL");
     // Parsing stops early on a page beyond a limit; that is measured as well.
-    let _ = black_box(parse(page, &url, "text/html", &ParseLimits::default()));
+    let _ = black_box(parse(&Page::html(page, &url), &ParseLimits::default()));
 }
 
 fn find_links(page: &str) {
     let url = Url::parse("https://site.example/page").expect("a URL");
-    black_box(scan(page, &url));
+    black_box(scan(&Page::html(page, &url)));
 }
 
 fn tokenize(page: &str) {

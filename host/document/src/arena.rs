@@ -1,7 +1,7 @@
 //! The tree under construction: a flat list of linked nodes, because the HTML algorithm moves nodes
 //! after their insertion.
 
-use html5ever::Attribute;
+use std::borrow::Cow;
 
 use super::kind;
 
@@ -25,6 +25,8 @@ pub(super) struct Node {
     pub(super) continues: bool,
     /// A MathML `annotation-xml` whose encoding makes it an HTML integration point.
     pub(super) holds_html: bool,
+    /// Whether a shadow tree is attached to it.
+    pub(super) is_host: bool,
     /// Distance from the document node when it was inserted.
     pub(super) depth: u32,
 }
@@ -70,6 +72,7 @@ impl Arena {
             kind,
             continues: false,
             holds_html: false,
+            is_host: false,
             depth: 0,
         });
         index
@@ -95,11 +98,10 @@ impl Arena {
 
     /// Adds attributes that an element does not have yet. The existing ones move to the end of the
     /// lists, so that all stay one range.
-    pub(super) fn put_missing(
+    pub(super) fn put_missing<'v>(
         &mut self,
         element: u32,
-        attributes: Vec<Attribute>,
-        name: impl Fn(&Attribute) -> u32,
+        attributes: impl Iterator<Item = (u32, Cow<'v, str>)>,
     ) {
         let Node { start, count, .. } = self.nodes[element as usize];
         let old = start as usize..(start + count) as usize;
@@ -107,10 +109,9 @@ impl Arena {
         self.attribute_names.extend_from_within(old.clone());
         self.attribute_starts.extend_from_within(old.clone());
         self.attribute_lengths.extend_from_within(old);
-        for attribute in attributes {
-            let number = name(&attribute);
-            if !self.attribute_names[moved as usize..].contains(&number) {
-                self.put_attribute(number, &attribute.value);
+        for (name, value) in attributes {
+            if !self.attribute_names[moved as usize..].contains(&name) {
+                self.put_attribute(name, &value);
             }
         }
         let node = &mut self.nodes[element as usize];

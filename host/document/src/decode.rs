@@ -8,10 +8,13 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFI
 
 use trawl_model::MediaKind;
 
-use super::media::{media_type, parameter};
+use super::media::MediaType;
+use super::raw;
 
-/// Bytes in which a `meta` may declare the character set.
+/// Bytes in which a `meta` may declare the character set before the page is parsed.
 const PRESCAN_BYTES: usize = 1024;
+/// Bytes in which a `meta` may still change it. A browser would parse the page again.
+const LATE_BYTES: usize = 1 << 20;
 /// Bytes that encoding detection reads: it settles early, and its cost must not grow with the page.
 const GUESS_BYTES: usize = 64 * 1024;
 
@@ -25,16 +28,18 @@ pub struct Decoded<'a> {
 }
 
 /// Decodes a body by its byte order mark, else by the header's `charset`, else (HTML and untyped
-/// bodies) by a `meta` near its beginning, else as UTF-8 if it is valid UTF-8, else by detection
-/// from its bytes.
+/// bodies) by a `meta` near its beginning, else (XML, too) by an XML declaration, else by a `meta`
+/// further on, else as UTF-8 if it is valid UTF-8, else by detection from its bytes.
 #[must_use]
 pub fn decode<'a>(body: &'a [u8], content_type: &str) -> Decoded<'a> {
     if let Some((encoding, length)) = Encoding::for_bom(body) {
         return decode_as(encoding, &body[length..]);
     }
-    let declared = parameter(content_type, "charset")
-        .and_then(|label| Encoding::for_label(label.as_bytes()))
-        .or_else(|| prescan_for(body, content_type));
+    let media_type = MediaType::extract(content_type).unwrap_or_default();
+    let declared = media_type
+        .parameter("charset")
+        .and_then(|label| Encoding::for_label(label.trim_matches('\'').as_bytes()))
+        .or_else(|| declared_inside(body, &media_type.essence));
     decode_as(declared.unwrap_or_else(|| detect(body)), body)
 }
 
@@ -98,13 +103,36 @@ fn label(encoding: &'static Encoding) -> &'static str {
         .unwrap_or(name)
 }
 
-fn prescan_for(body: &[u8], content_type: &str) -> Option<&'static Encoding> {
-    let media_type = media_type(content_type);
-    let may_be_html = media_type.is_empty() || MediaKind::of(&media_type) == MediaKind::Html;
-    if !may_be_html {
-        return None;
-    }
-    prescan(&body[..body.len().min(PRESCAN_BYTES)])
+/// The encoding that the body itself declares.
+fn declared_inside(body: &[u8], media_type: &str) -> Option<&'static Encoding> {
+    let may_be_html = media_type.is_empty() || MediaKind::of(media_type) == MediaKind::Html;
+    let is_xml = media_type.ends_with("/xml") || media_type.ends_with("+xml");
+    let part = |bytes: usize| &body[..body.len().min(bytes)];
+    let meta = |bytes: usize, skip_text| {
+        let found = may_be_html.then(|| prescan(part(bytes), skip_text));
+        found.flatten()
+    };
+    meta(PRESCAN_BYTES, false)
+        .or_else(|| {
+            let may_be_xml = may_be_html || is_xml;
+            may_be_xml.then(|| of_declaration(part(PRESCAN_BYTES)))?
+        })
+        .or_else(|| meta(LATE_BYTES, true))
+}
+
+/// The encoding that an XML declaration names. Source: WHATWG HTML, "get an XML encoding".
+fn of_declaration(bytes: &[u8]) -> Option<&'static Encoding> {
+    let declaration = bytes.strip_prefix(b"<?xml")?;
+    let declaration = &declaration[..memchr::memchr(b'>', declaration)?];
+    let name = memchr::memmem::find(declaration, b"encoding")?;
+    let trimmed = |bytes: &'_ [u8]| skip(bytes, 0, |byte| byte <= b' ');
+    let rest = &declaration[name + b"encoding".len()..];
+    let rest = rest[trimmed(rest)..].strip_prefix(b"=")?;
+    let rest = &rest[trimmed(rest)..];
+    let quote = *rest.first().filter(|quote| matches!(quote, b'"' | b'\''))?;
+    let label = &rest[1..];
+    let label = &label[..memchr::memchr(quote, label)?];
+    Encoding::for_label(label).map(readable_as_ascii)
 }
 
 fn detect(body: &[u8]) -> &'static Encoding {
@@ -119,8 +147,9 @@ fn detect(body: &[u8]) -> &'static Encoding {
 }
 
 /// The encoding that a `meta` tag declares. Source: WHATWG HTML, "Prescan a byte stream to
-/// determine its encoding".
-fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
+/// determine its encoding". With `skip_text`, tags in scripts, styles and titles are none, as for
+/// the parser.
+fn prescan(bytes: &[u8], skip_text: bool) -> Option<&'static Encoding> {
     let mut rest = bytes;
     while let Some(at) = memchr::memchr(b'<', rest) {
         rest = &rest[at + 1..];
@@ -129,23 +158,45 @@ fn prescan(bytes: &[u8]) -> Option<&'static Encoding> {
             let end = memchr::memmem::find(&rest[1..], b"-->")? + 4;
             rest = rest.get(end..).unwrap_or(&comment[comment.len()..]);
         } else if is_meta(rest) {
-            let (attributes, after) = attributes(&rest[4..]);
-            if let Some(encoding) = of_meta(&attributes) {
+            let mut found: Vec<(String, String)> = Vec::new();
+            rest = attributes(&rest[4..], |name, value| {
+                let name = lower(name);
+                if found.iter().all(|(known, _)| *known != name) {
+                    found.push((name, lower(value)));
+                }
+            });
+            if let Some(encoding) = of_meta(&found) {
                 return Some(encoding);
             }
-            rest = after;
         } else if rest.first().is_some_and(u8::is_ascii_alphabetic)
             || (rest.first() == Some(&b'/') && rest.get(1).is_some_and(u8::is_ascii_alphabetic))
         {
-            let name = rest
+            let name_end = rest
                 .iter()
                 .position(|&byte| is_space(byte) || byte == b'>')?;
-            rest = attributes(&rest[name..]).1;
+            let name = &rest[..name_end];
+            rest = attributes(&rest[name_end..], |_, _| {});
+            if skip_text {
+                rest = &rest[text_end(name, rest)..];
+            }
         } else if matches!(rest.first(), Some(b'!' | b'/' | b'?')) {
             rest = &rest[memchr::memchr(b'>', rest)?..];
         }
     }
     None
+}
+
+/// Length of the raw text that follows the start tag of `name`.
+fn text_end(name: &[u8], rest: &[u8]) -> usize {
+    const RAW: [&str; 6] = ["style", "title", "textarea", "xmp", "noframes", "iframe"];
+    if name.eq_ignore_ascii_case(b"script") {
+        return raw::script_end(rest, 0);
+    }
+    let mut names = RAW.iter();
+    match names.find(|raw| name.eq_ignore_ascii_case(raw.as_bytes())) {
+        Some(name) => raw::text_end(rest, 0, name),
+        None => 0,
+    }
 }
 
 fn is_meta(rest: &[u8]) -> bool {
@@ -169,11 +220,18 @@ fn of_meta(attributes: &[(String, String)]) -> Option<&'static Encoding> {
     }?;
     let encoding = Encoding::for_label(label.trim().as_bytes())?;
     Some(match encoding {
-        // The tag was readable as ASCII, so the encoding cannot be UTF-16.
-        _ if encoding == UTF_16LE || encoding == UTF_16BE => UTF_8,
         _ if encoding == X_USER_DEFINED => WINDOWS_1252,
-        _ => encoding,
+        _ => readable_as_ascii(encoding),
     })
+}
+
+/// The encoding of a body whose declaration was readable as ASCII: it cannot be UTF-16.
+fn readable_as_ascii(encoding: &'static Encoding) -> &'static Encoding {
+    if encoding == UTF_16LE || encoding == UTF_16BE {
+        UTF_8
+    } else {
+        encoding
+    }
 }
 
 /// The label after `charset=` in a `content` attribute.
@@ -195,22 +253,21 @@ fn charset_in(content: &str) -> Option<&str> {
     }
 }
 
-/// Attributes up to the end of the tag, names and values in lower case, and the bytes after it.
-fn attributes(bytes: &[u8]) -> (Vec<(String, String)>, &[u8]) {
-    let mut found: Vec<(String, String)> = Vec::new();
+/// Passes the names and values of attributes up to the end of the tag; returns the bytes after it.
+fn attributes(bytes: &[u8], mut each: impl FnMut(&[u8], &[u8])) -> &[u8] {
     let mut at = 0;
     loop {
         at = skip(bytes, at, |byte| is_space(byte) || byte == b'/');
         if at >= bytes.len() || bytes[at] == b'>' {
-            return (found, &bytes[at..]);
+            return &bytes[at..];
         }
         let name = at;
         at = skip(bytes, at + 1, |byte| {
             !is_space(byte) && !matches!(byte, b'=' | b'>' | b'/')
         });
-        let name = lower(&bytes[name..at]);
+        let name = &bytes[name..at];
         let equals = skip(bytes, at, is_space);
-        let mut value = String::new();
+        let mut value: &[u8] = &[];
         if bytes.get(equals) == Some(&b'=') {
             at = skip(bytes, equals + 1, is_space);
             let quote = bytes
@@ -222,12 +279,10 @@ fn attributes(bytes: &[u8]) -> (Vec<(String, String)>, &[u8]) {
                 Some(quote) => skip(bytes, start, |byte| byte != quote),
                 None => skip(bytes, start, |byte| !is_space(byte) && byte != b'>'),
             };
-            value = lower(&bytes[start.min(at)..at]);
+            value = &bytes[start.min(at)..at];
             at = (at + usize::from(quote.is_some())).min(bytes.len());
         }
-        if found.iter().all(|(known, _)| *known != name) {
-            found.push((name, value));
-        }
+        each(name, value);
     }
 }
 
@@ -295,6 +350,59 @@ mod tests {
             "<meta charset=utf-16>x",
             "utf-8",
         );
+    }
+
+    #[test]
+    fn an_xml_declaration_counts_if_no_meta_is_near() {
+        let euro = |before: &str| [before.as_bytes(), b"\xA4"].concat();
+        let xml = "<?xml version=\"1.0\" encoding = 'iso-8859-15'?>";
+        for media_type in ["text/html", "application/rss+xml", "text/xml", ""] {
+            check(&euro(xml), media_type, &format!("{xml}€"), "iso-8859-15");
+        }
+        let both = format!("{xml}<meta charset=windows-1252>");
+        check(
+            &euro(&both),
+            "text/html",
+            &format!("{both}¤"),
+            "windows-1252",
+        );
+        let wide = "<?xml encoding=\"utf-16\"?>é";
+        check(wide.as_bytes(), "text/html", wide, "utf-8");
+        check(
+            &euro(xml),
+            "text/html;charset=windows-1252",
+            &format!("{xml}¤"),
+            "windows-1252",
+        );
+        for broken in [
+            "<?xml encoding=x?>é",
+            "<?xml encoding='x'>é",
+            "<?xml é",
+            " <?xml encoding='gbk'?>é",
+        ] {
+            check(broken.as_bytes(), "text/html", broken, "utf-8");
+        }
+        check(xml.as_bytes(), "text/plain", xml, "utf-8");
+    }
+
+    #[test]
+    fn a_late_meta_changes_the_encoding() {
+        let script = format!("<script>{}'<meta charset=gbk>'</script>", " ".repeat(1_500));
+        let page = format!("{script}<title><meta charset=gbk></title><meta charset=iso-8859-15>");
+        let body = [page.as_bytes(), b"\xA4"].concat();
+        check(&body, "text/html", &format!("{page}€"), "iso-8859-15");
+        check(&body[..page.len()], "text/plain", &page, "utf-8");
+    }
+
+    #[test]
+    fn the_last_type_of_a_header_has_the_character_set() {
+        check(
+            b"\xE0",
+            "text/plain;charset=gbk, text/html;charset='windows-1251'",
+            "а",
+            "windows-1251",
+        );
+        check("é".as_bytes(), "text/html charset=gbk", "é", "utf-8");
     }
 
     #[test]

@@ -25,8 +25,11 @@ fn html() {
         let tags = text.split('<');
         // Scraper's tree does not know that HTML may stand in this element of MathML.
         // It drops byte order marks behind scripts, too.
-        let is_comparable =
-            !text.to_ascii_lowercase().contains("annotation-xml") && !text.contains('\u{feff}');
+        // Nor does it know shadow trees.
+        let lower = text.to_ascii_lowercase();
+        let is_comparable = !lower.contains("annotation-xml")
+            && !lower.contains("shadowrootmode")
+            && !text.contains('\u{feff}');
         if is_comparable
             && tags.clone().count() <= TAGS_MAX
             && tags.clone().all(|tag| tag.len() < TAG_BYTES_MAX)
@@ -40,7 +43,7 @@ fn html() {
 
 /// A page in narrow limits is refused or cut, and still consistent.
 fn check_limits(text: &str) {
-    let document = match parse(text, &page_url(), "text/html", &SMALL) {
+    let document = match parse(&Page::html(text, &page_url()), &SMALL) {
         Ok(document) => document,
         Err(error) => {
             let max = SMALL.nodes;

@@ -4,7 +4,8 @@
 //! [`decode`] turns a page's body into text, and [`MediaKind`](trawl_model::MediaKind) chooses
 //! between [`parse`], [`plain`] and [`empty`]. In `parse`, `source` tokenizes, `nesting` limits the
 //! depth of the tree builder, `sink` and `arena` hold the tree while the HTML algorithm still moves
-//! nodes, and `layout` writes the arrays. [`scan`] finds a page's links without a tree.
+//! nodes, `shadow` makes shadow trees part of it, and `layout` writes the arrays. `xml` takes the
+//! place of `source` for XHTML. [`scan`] finds a page's links without a tree.
 
 mod arena;
 mod decode;
@@ -13,19 +14,25 @@ mod limits;
 mod media;
 mod names;
 mod nesting;
+mod page;
 mod parse;
 mod plain;
 mod raw;
 mod reference;
+mod resolve;
 mod scan;
+mod shadow;
 mod sink;
 mod source;
 mod tag;
+mod url_attributes;
 mod view;
+mod xml;
 
 pub use decode::{Decoded, decode};
 pub use limits::{ATTRIBUTES_MAX, DEPTH_MAX, NODES_MAX, ParseError, ParseLimits};
-pub use media::{media_type, sniff};
+pub use media::{media_type, sniff, utf_8_type};
+pub use page::Page;
 pub use parse::parse;
 pub use plain::{empty, plain};
 pub use scan::{LINKS_MAX, scan};

@@ -8,7 +8,7 @@ use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use html5ever::{LocalName, local_name};
 use rustc_hash::FxHashMap;
 
-use super::arena::{Arena, NONE};
+use super::arena::NONE;
 use super::sink::{Handle, Sink};
 
 /// Elements that one token may create before the page's formatting elements count as run away: the
@@ -43,13 +43,13 @@ struct Beyond {
 }
 
 impl Guard {
-    pub(super) fn new(arena: Arena, depth_max: usize) -> Self {
+    pub(super) fn new(sink: Sink, depth_max: usize) -> Self {
         let options = TreeBuilderOpts {
             scripting_enabled: false,
             ..TreeBuilderOpts::default()
         };
         Self {
-            builder: TreeBuilder::new(Sink::new(arena), options),
+            builder: TreeBuilder::new(sink, options),
             depth_max,
             allowance: Cell::new(depth_max),
             beyond: RefCell::default(),

@@ -5,13 +5,16 @@ use std::cell::RefCell;
 
 use url::Url;
 
-use super::Document;
 use super::arena::Arena;
 use super::layout::lay_out;
 use super::limits::{LimitCheck, ParseError, ParseLimits, SOURCE_BYTES_MAX};
 use super::names::Spellings;
 use super::nesting::Guard;
+use super::page::Page;
+use super::resolve::query_encoding;
+use super::sink::Sink;
 use super::source::Source;
+use super::{Document, shadow, xml};
 
 /// Factor by which a page's text may exceed its source. It grows only by values that the tree
 /// builder copies (formatting elements that it reopens).
@@ -19,44 +22,45 @@ const TEXT_GROWTH_MAX: usize = 4;
 /// Nodes for which each thread keeps memory from one page to the next.
 const REUSED_NODES_MAX: usize = 1 << 16;
 
-/// Parses HTML. `media_type` is lower case and without parameters.
+/// Parses a page.
 ///
-/// The time is linear in the length of `text`, whatever it contains.
+/// The time is linear in the length of its source, whatever that contains.
 ///
 /// # Errors
 /// [`ParseError`] when a limit is reached; malformed markup is never an error.
-pub fn parse(
-    text: &str,
-    url: &Url,
-    media_type: &str,
-    limits: &ParseLimits,
-) -> Result<Document, ParseError> {
-    if text.len() > SOURCE_BYTES_MAX {
+pub fn parse(page: &Page<'_>, limits: &ParseLimits) -> Result<Document, ParseError> {
+    if page.text.len() > SOURCE_BYTES_MAX {
         return Err(ParseError::TooMuchText {
             max: SOURCE_BYTES_MAX,
         });
     }
-    let text = normalize(text);
+    let text = normalize(page.text);
     REUSED.with_borrow_mut(|reused| {
         let mut arena = std::mem::take(&mut reused.arena);
         arena.reset(text_max(&text));
         arena.text.reserve(text.len());
-        let guard = Guard::new(arena, limits.depth);
-        let parsed = Source::new(&text, &guard, &mut reused.spellings, limits.attributes)
-            .run(&mut LimitCheck::new(limits))
-            .and_then(|()| finish(guard, url, limits));
-        let (mut document, arena) = parsed?;
+        let sink = Sink::new(arena, query_encoding(page.charset));
+        let mut check = LimitCheck::new(limits);
+        let sink = if xml::is_xml(page) {
+            xml::build(&text, &sink, &mut check)?;
+            sink
+        } else {
+            let guard = Guard::new(sink, limits.depth);
+            Source::new(&text, &guard, &mut reused.spellings, limits.attributes).run(&mut check)?;
+            guard.finish()
+        };
+        let (mut document, arena) = finish(&sink, page.url, limits)?;
         reused.put_back(arena);
-        media_type.clone_into(&mut document.media_type);
+        page.media_type.clone_into(&mut document.media_type);
         Ok(document)
     })
 }
 
-fn finish(guard: Guard, url: &Url, limits: &ParseLimits) -> Result<(Document, Arena), ParseError> {
-    let sink = guard.finish();
-    LimitCheck::new(limits).check(&sink)?;
+fn finish(sink: &Sink, url: &Url, limits: &ParseLimits) -> Result<(Document, Arena), ParseError> {
+    LimitCheck::new(limits).check(sink)?;
     let mut arena = sink.arena.take();
-    let document = lay_out(&sink, &mut arena, url, limits.depth);
+    shadow::flatten(&mut arena, &sink.names, &sink.shadows.borrow());
+    let document = lay_out(sink, &mut arena, url, limits.depth);
     Ok((document, arena))
 }
 

@@ -3,13 +3,16 @@
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
+use encoding_rs::Encoding;
 use html5ever::tendril::StrTendril;
 use html5ever::tree_builder::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
 use html5ever::{Attribute, QualName, expanded_name, local_name, ns};
 
-use super::arena::{Arena, NONE};
+use super::arena::{Arena, NONE, Node};
 use super::kind;
 use super::names::Names;
+use super::shadow::{self, Shadow};
+use super::url_attributes;
 
 /// A node and its name, so that reading the name needs no access to the arena.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +25,8 @@ pub(super) struct Handle {
 pub(super) struct Sink {
     pub(super) arena: RefCell<Arena>,
     pub(super) names: Names,
+    /// The encoding of queries in URLs; `None` for UTF-8.
+    encoding: Option<&'static Encoding>,
     pub(super) is_quirky: Cell<bool>,
     /// Whether a `base` element has an `href`.
     pub(super) has_base: Cell<bool>,
@@ -29,25 +34,37 @@ pub(super) struct Sink {
     pub(super) last_named: Cell<u32>,
     /// The text node that the latest change wrote, if its newest part is not only white space.
     pub(super) open_text: Cell<u32>,
+    /// Shadow trees, in the order of their start tags.
+    pub(super) shadows: RefCell<Vec<Shadow>>,
     /// An emptied list of attributes, for reuse.
     pub(super) spare: Cell<Vec<Attribute>>,
 }
 
 impl Sink {
-    pub(super) fn new(arena: Arena) -> Self {
+    pub(super) fn new(arena: Arena, encoding: Option<&'static Encoding>) -> Self {
         Self {
             arena: RefCell::new(arena),
             names: Names::new(),
+            encoding,
             is_quirky: Cell::new(false),
             has_base: Cell::new(false),
             last_named: Cell::new(NONE),
             open_text: Cell::new(NONE),
+            shadows: RefCell::default(),
             spare: Cell::default(),
         }
     }
 
     pub(super) fn n_nodes(&self) -> usize {
         self.arena.borrow().nodes.len()
+    }
+
+    /// What the tree holds of an attribute's value.
+    fn value<'v>(&self, attribute: &'v Attribute) -> Cow<'v, str> {
+        match self.encoding {
+            None => Cow::Borrowed(&attribute.value),
+            Some(encoding) => url_attributes::value(&attribute.name, &attribute.value, encoding),
+        }
     }
 
     fn insert(&self, parent: u32, sibling: u32, child: NodeOrText<Handle>) {
@@ -108,7 +125,7 @@ impl TreeSink for Sink {
             self.has_base.set(true);
         }
         for attribute in &attributes {
-            arena.put_attribute(self.names.number(&attribute.name), &attribute.value);
+            arena.put_attribute(self.names.number(&attribute.name), &self.value(attribute));
         }
         let number = self.names.number(&name);
         let node = arena.add(kind::ELEMENT, number, start, attributes.len() as u32);
@@ -192,10 +209,11 @@ impl TreeSink for Sink {
     }
 
     fn add_attrs_if_missing(&self, target: &Handle, attributes: Vec<Attribute>) {
-        let name = |attribute: &Attribute| self.names.number(&attribute.name);
-        self.arena
-            .borrow_mut()
-            .put_missing(target.node, attributes, name);
+        let attributes = attributes.iter().map(|attribute| {
+            let name = self.names.number(&attribute.name);
+            (name, self.value(attribute))
+        });
+        self.arena.borrow_mut().put_missing(target.node, attributes);
     }
 
     fn remove_from_parent(&self, target: &Handle) {
@@ -208,6 +226,29 @@ impl TreeSink for Sink {
         self.arena
             .borrow_mut()
             .move_children(node.node, new_parent.node);
+    }
+
+    fn attach_declarative_shadow(
+        &self,
+        host: &Handle,
+        template: &Handle,
+        _attributes: &[Attribute],
+    ) -> bool {
+        let mut arena = self.arena.borrow_mut();
+        let Node { is_host, depth, .. } = arena.nodes[host.node as usize];
+        if is_host || !shadow::can_host(self.names.get(host.name)) {
+            return false;
+        }
+        arena.nodes[host.node as usize].is_host = true;
+        let contents = self.get_template_contents(template).node;
+        // The template itself is not part of the tree, but as deep as its host.
+        arena.nodes[template.node as usize].depth = depth + 1;
+        arena.nodes[contents as usize].depth = depth + 1;
+        self.shadows.borrow_mut().push(Shadow {
+            host: host.node,
+            contents,
+        });
+        true
     }
 
     fn is_mathml_annotation_xml_integration_point(&self, handle: &Handle) -> bool {

@@ -12,7 +12,7 @@ use url::Url;
 use super::*;
 
 fn parsed(html: &str) -> Document {
-    parse(html, &page_url(), "text/html", &ParseLimits::default()).expect("within limits")
+    parse(&Page::html(html, &page_url()), &ParseLimits::default()).expect("within limits")
 }
 
 pub(super) fn page_url() -> Url {
@@ -316,7 +316,7 @@ fn hostile_pages_are_parsed_in_time() {
     ];
     for html in &deep {
         let start = Instant::now();
-        if let Ok(document) = parse(html, &page_url(), "text/html", &ParseLimits::default()) {
+        if let Ok(document) = parse(&Page::html(html, &page_url()), &ParseLimits::default()) {
             check_consistent(&document);
             let mut depths = vec![0usize; document.kinds.len()];
             for node in 1..depths.len() {
@@ -341,7 +341,7 @@ fn hostile_pages_are_parsed_in_time() {
 #[test]
 fn huge_pages_stay_within_limits() {
     let limits = ParseLimits::default();
-    let parsed = |html: &str| parse(html, &page_url(), "text/html", &limits);
+    let parsed = |html: &str| parse(&Page::html(html, &page_url()), &limits);
     let max = NODES_MAX;
     assert_eq!(
         parsed(&"<br>".repeat(10_000_000)),
@@ -358,7 +358,7 @@ fn huge_pages_stay_within_limits() {
 
 #[test]
 fn limits_are_errors() {
-    let at = |html: &str, limits: ParseLimits| parse(html, &page_url(), "text/html", &limits).err();
+    let at = |html: &str, limits: ParseLimits| parse(&Page::html(html, &page_url()), &limits).err();
     let few = ParseLimits {
         nodes: 100,
         ..ParseLimits::default()

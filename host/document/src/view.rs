@@ -2,6 +2,7 @@
 
 use url::Url;
 
+use super::resolve::join;
 use super::{Document, kind};
 
 impl Document {
@@ -102,11 +103,5 @@ impl Document {
 /// The base URL that `<base href>` sets on the page `url`; `None` when it is not valid. Source: as
 /// [`Document::find_base`].
 pub(super) fn base_of(url: &Url, href: &str) -> Option<Url> {
-    url.join(href.trim_matches(is_space))
-        .ok()
-        .filter(|base| !matches!(base.scheme(), "data" | "javascript"))
-}
-
-fn is_space(character: char) -> bool {
-    character.is_ascii_whitespace()
+    join(url, href).filter(|base| !matches!(base.scheme(), "data" | "javascript"))
 }

@@ -106,10 +106,15 @@ impl Run {
 fn input(source: TransformSource) -> Input {
     // Without a URL, relative links have nothing to resolve against and stay unchanged.
     let no_url = || Url::parse("about:blank").expect("about:blank is a URL");
+    let content_type = if source.is_text {
+        trawl_document::utf_8_type(&source.content_type, &source.html)
+    } else {
+        source.content_type
+    };
     Input {
         url: source.url.unwrap_or_else(no_url),
         body: source.html,
-        content_type: source.content_type,
+        content_type,
         screenshot: None,
     }
 }

@@ -285,6 +285,8 @@ pub struct TransformSource {
     /// The page or document, as UTF-8 text or as bytes whose character set is found as for a
     /// fetched page.
     pub html: bytes::Bytes,
+    /// Whether it came as text: it is UTF-8 then, whatever character set it declares.
+    pub is_text: bool,
     /// What it is, as in a `Content-Type` header; empty if the first bytes decide.
     pub content_type: String,
     /// What relative URLs resolve against; `None` leaves them unchanged.

@@ -15,6 +15,20 @@
     };
     const attribute = (text) => text.replace(/&/g, "&amp;").replace(/\u00a0/g, "&nbsp;").replace(/"/g, "&quot;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
     const text = (text) => text.replace(/&/g, "&amp;").replace(/\u00a0/g, "&nbsp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+    // The HTML is UTF-8, but queries are in the character set of the document: they leave it percent-encoded.
+    const probe = document.characterSet === "UTF-8" ? null : document.createElement("a");
+    const URLS = new Set("action background cite data data-original data-src formaction href icon longdesc poster src xlink:href".split(" "));
+    const LISTS = new Set("data-srcset imagesrcset ping srcset".split(" "));
+    const encoded = (url) => {
+      const hash = url.indexOf("#"), end = hash < 0 ? url.length : hash, start = url.indexOf("?");
+      if (start < 0 || start > end || !/[^\x00-\x7f]/.test(url.slice(start, end))) return url;
+      probe.setAttribute("href", url);
+      return /^(https?|ftp|file):$/.test(probe.protocol) ? url.slice(0, start) + probe.search + url.slice(end) : url;
+    };
+    const written = (name, value) => {
+      if (!probe) return value;
+      return URLS.has(name) ? encoded(value) : LISTS.has(name) ? value.replace(/\S+/g, encoded) : value;
+    };
     const inner = (frame) => {
       try { const document = frame.contentDocument; return document && document.body && document.body.childNodes.length ? document : null; } catch { return null; }
     };
@@ -31,7 +45,7 @@
     };
     const open = (element, name) => {
       let tag = "<" + name;
-      for (const { name, value } of element.attributes) tag += " " + name + '="' + attribute(value) + '"';
+      for (const { name, value } of element.attributes) tag += " " + name + '="' + attribute(written(name, value)) + '"';
       put(tag + ">");
     };
     const children = (nodes, depth, shadow) => { for (const node of nodes) write(node, depth, shadow); };
@@ -56,7 +70,7 @@
         else children(node.childNodes, depth, true);
         return;
       }
-      if (!special.has(node) && !shadow) { put(node.outerHTML); return; }
+      if (!probe && !special.has(node) && !shadow) { put(node.outerHTML); return; }
       if (name === "iframe" || name === "frame") {
         const document = depth < DEPTH_MAX && frames < FRAMES_MAX ? inner(node) : null;
         if (!document) { put(node.outerHTML); return; }

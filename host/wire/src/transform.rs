@@ -182,9 +182,11 @@ fn source(number: usize, item: TransformItem) -> Result<TransformSource, PlanErr
         Some(_) => "",
         None => "text/html",
     };
-    let html = match (item.html, item.content, item.base64) {
-        (Some(html), None, None) | (None, Some(html), None) => html.0,
-        (None, None, Some(text)) => from_base64(&text).map_err(|reason| refused(&reason))?,
+    let form = match (item.html, item.content, item.base64) {
+        (Some(html), None, None) | (None, Some(html), None) => html,
+        (None, None, Some(text)) => {
+            SourceForm::Bytes(from_base64(&text).map_err(|reason| refused(&reason))?)
+        }
         (None, None, None) => {
             return Err(refused(
                 "has neither `html` nor `content` nor `base64`, send one of them",
@@ -218,8 +220,13 @@ fn source(number: usize, item: TransformItem) -> Result<TransformSource, PlanErr
     let target = target.map_err(|failure| {
         PlanError::new("data", failure.to_string()).below(format!("[{number}].url"))
     })?;
+    let (html, is_text) = match form {
+        SourceForm::Text(text) => (Bytes::from(text), true),
+        SourceForm::Bytes(bytes) => (Bytes::from(bytes), false),
+    };
     Ok(TransformSource {
-        html: Bytes::from(html),
+        html,
+        is_text,
         content_type: content_type.to_owned(),
         url: target.map(|target| target.url),
     })
@@ -250,6 +257,8 @@ mod tests {
             .map(|source| source.html.as_ref())
             .collect();
         assert_eq!(sources, ["<p>ü".as_bytes(), b"<p>", b"", b""]);
+        let are_text = plan.sources.iter().map(|source| source.is_text);
+        assert_eq!(are_text.collect::<Vec<_>>(), [true, false, true, false]);
         assert_eq!(
             plan.sources[0].url.as_ref().map(|url| url.as_str()),
             Some("https://a.com/x")

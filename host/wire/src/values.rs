@@ -253,7 +253,12 @@ impl<'de> Deserialize<'de> for SecretText {
 }
 
 /// A page's source in `/transform`: text, or a list of byte values.
-pub(crate) struct SourceForm(pub(crate) Vec<u8>);
+pub(crate) enum SourceForm {
+    /// Text: its characters are known.
+    Text(String),
+    /// Bytes: their character set is not.
+    Bytes(Vec<u8>),
+}
 
 impl<'de> Deserialize<'de> for SourceForm {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -267,7 +272,7 @@ impl<'de> Deserialize<'de> for SourceForm {
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<SourceForm, E> {
-                Ok(SourceForm(text.as_bytes().to_vec()))
+                Ok(SourceForm::Text(text.to_owned()))
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<SourceForm, A::Error> {
@@ -278,7 +283,7 @@ impl<'de> Deserialize<'de> for SourceForm {
                 while let Some(byte) = items.next_element::<u8>().map_err(not_bytes)? {
                     bytes.push(byte);
                 }
-                Ok(SourceForm(bytes))
+                Ok(SourceForm::Bytes(bytes))
             }
         }
 

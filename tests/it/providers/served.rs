@@ -33,6 +33,19 @@ fn url(number: u32, path: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_that_comes_as_text_is_not_decoded_again() {
+    let stage = stage().await;
+    let body = json!({"url": url(9, "/legacy"), "request": "http", "return_format": "text", "router": prefer(9, GOOD_KEY)});
+    let entry = stage.app.page(body).await;
+    assert_eq!(
+        entry["costs"]["vendor"]["provider"], "provider_9",
+        "{entry}"
+    );
+    let content = entry["content"].as_str().unwrap();
+    assert!(content.contains("Grüße \"aus\" 東京"), "{content}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_provider_serves_pages_with_and_without_javascript() {
     let stage = stage().await;
     for number in 1..=11 {

@@ -1,6 +1,7 @@
 //! Other media types than HTML, and other character sets than UTF-8.
 
 use serde_json::json;
+use trawl_tests::TestApp;
 use trawl_tests::coding::encoded;
 
 use super::world;
@@ -88,6 +89,111 @@ async fn character_sets_are_detected_by_header_bom_meta_and_content() {
         .fine(json!({"url": broken, "return_format": formats, "max_size": 5}))
         .await;
     assert_eq!(entry["content"].as_object().unwrap().len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn queries_of_links_are_in_the_character_set_of_their_page() {
+    let (app, site) = world().await;
+    let html =
+        "<meta charset=windows-1251><p><a href='/п?q=лодка#в'>x</a><img alt=y src='/к?лодка'></p>";
+    let html: Vec<u8> = html
+        .chars()
+        .map(|letter| match letter {
+            'а'..='я' => (u32::from(letter) - u32::from('а')) as u8 + 0xE0,
+            _ => letter as u8,
+        })
+        .collect();
+    let url = site.put("/legacy", "text/html", html);
+    let link = site.url("/%D0%BF?q=%EB%EE%E4%EA%E0");
+    let image = site.url("/%D0%BA?%EB%EE%E4%EA%E0");
+    let entry = app
+        .fine(json!({
+            "url": url, "return_format": ["markdown", "html"], "return_page_links": true,
+            "css_extraction_map": {"css": "a@href", "xpath": "//a/@href", "image": "img@src"},
+        }))
+        .await;
+    assert_eq!(entry["links"], json!([link]));
+    assert_eq!(
+        entry["css_extracted"],
+        json!({"css": format!("{link}#%D0%B2"), "xpath": format!("{link}#%D0%B2"), "image": image})
+    );
+    let html = entry["content"]["html"].as_str().unwrap();
+    assert!(html.contains("?q=%EB%EE%E4%EA%E0#в"), "{html}");
+    // A crawl asks for what a browser asks for.
+    let body = json!({"url": url, "request": "http", "return_format": "empty", "cache": false, "respect_robots": false});
+    let answer = app.post("/crawl", &[], &body).await;
+    assert_eq!(answer.status, 200);
+    let asked = site.requests();
+    assert!(
+        asked
+            .iter()
+            .any(|line| line.contains("/%D0%BF?q=%EB%EE%E4%EA%E0")),
+        "{asked:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn text_is_not_decoded_again() {
+    let app = TestApp::start().await;
+    let html = "<meta charset=gbk><p>Zürich 中文";
+    let data = json!({"data": [
+        {"html": html},
+        {"html": html, "content_type": "text/html; charset=gbk"},
+        {"html": html.as_bytes()},
+    ], "return_format": "text"});
+    let answer = app.post("/transform", &[], &data).await.json();
+    let content = |at: usize| answer["content"][at].as_str().unwrap().trim().to_owned();
+    assert_eq!(content(0), "Zürich 中文", "{answer}");
+    assert_eq!(content(1), "Zürich 中文");
+    // Bytes are in the character set that they declare.
+    assert_ne!(content(2), "Zürich 中文");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_last_valid_media_type_counts_and_an_invalid_one_is_as_none() {
+    let (app, site) = world().await;
+    for media_type in [
+        "text/html, text/html; charset=utf-8",
+        "text/plain\r\nContent-Type: text/html",
+        "text/html charset=utf-8",
+        "html",
+        "(null)",
+        "charset=utf-8",
+    ] {
+        let url = site.put("/typed", media_type, "<p>a <b>b</b></p><a href=/x>c</a>");
+        for request in ["http", "smart"] {
+            let entry = app
+                .fine(json!({"url": url, "request": request, "return_format": "text", "return_page_links": true, "cache": false}))
+                .await;
+            let content = entry["content"].as_str().unwrap().trim().to_owned();
+            assert_eq!(content, "a b\n\nc", "{media_type} {request}");
+            assert_eq!(entry["links"], json!([site.url("/x")]), "{media_type}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn shadow_trees_and_xhtml_are_what_a_reader_sees() {
+    let (app, site) = world().await;
+    let card = "<x-card><template shadowrootmode=open><p>19 EUR</p><slot></slot></template><a href=/buy>buy</a></x-card>";
+    let xhtml = "<?xml version='1.0'?><html xmlns='http://www.w3.org/1999/xhtml'><head><script src='x.js'/><title/></head>\
+                 <body><p>a<![CDATA[<b>&amp;]]></p><a href='/buy'>buy</a></body></html>";
+    for (path, media_type, html, expected) in [
+        ("/card", "text/html", card, "19 EUR\n\nbuy"),
+        ("/xhtml", "application/xhtml+xml", xhtml, "a<b>&amp;\n\nbuy"),
+        ("/xml", "text/xml", xhtml, "a<b>&amp;\n\nbuy"),
+    ] {
+        let url = site.put(path, media_type, html);
+        let entry = app
+            .fine(json!({"url": url, "request": "smart", "return_format": "text", "return_page_links": true}))
+            .await;
+        assert_eq!(
+            entry["content"].as_str().unwrap().trim(),
+            expected,
+            "{path}"
+        );
+        assert_eq!(entry["links"], json!([site.url("/buy")]), "{path}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

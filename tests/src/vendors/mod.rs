@@ -238,6 +238,8 @@ impl Target {
             "breaks" => return Self::VendorDown,
             "garbage" => return Self::Garbage,
             "refused" => return Self::Refused,
+            // A vendor that answers in JSON has decoded the page, and repeats what its site said.
+            "legacy" => page(200, &request.url, "text/html; charset=gbk", PAGE),
             "missing" => html(404, "<h1>Not here</h1>"),
             "busy" => html(503, "<h1>Busy</h1>"),
             "forbidden" => html(403, "<h1>Forbidden</h1>"),

@@ -19,7 +19,7 @@ fn links() {
     trawl_fuzz::fuzz!("links", |body| {
         let text = String::from_utf8_lossy(body);
         let url = page_url();
-        let found = scan(&text, &url);
+        let found = scan(&Page::html(&text, &url));
         let links: Vec<(&str, bool)> = found.iter().collect();
         assert!(links.len() + found.n_dropped as usize <= text.matches('<').count());
         let mut seen = std::collections::HashSet::new();
@@ -39,7 +39,7 @@ fn links() {
 fn page() {
     trawl_fuzz::fuzz!("page", |input| {
         let html = well_formed(&mut Recipe::new(input));
-        let found = scan(&html, &page_url());
+        let found = scan(&Page::html(&html, &page_url()));
         let found: Vec<(String, bool)> = found
             .iter()
             .map(|(link, nofollow)| (link.to_owned(), nofollow))
@@ -48,18 +48,22 @@ fn page() {
     });
 }
 
-/// A reference is resolved as the `url` crate resolves it.
+/// A reference is resolved without the `url` crate as with it.
 #[test]
 fn reference() {
     trawl_fuzz::fuzz!("reference", |href| {
         let href = String::from_utf8_lossy(href);
         for base in BASES {
             let base = Url::parse(base).expect("a URL");
-            let mut links = Links::new(Joiner::new(base.clone()));
+            let mut links = Links::new(Joiner::new(base.clone(), &base));
             links.take(&href, false);
             let found = links.into_discovered();
             let found = found.iter().next().map(|link| link.0);
-            assert_eq!(found, resolved(&base, &href).as_deref(), "{base} {href:?}");
+            assert_eq!(
+                found,
+                resolved(&base, &base, &href).as_deref(),
+                "{base} {href:?}"
+            );
         }
     });
 }
@@ -71,7 +75,7 @@ fn well_formed(recipe: &mut Recipe<'_>) -> String {
         if recipe.is_over() {
             break;
         }
-        let kind = recipe.below(14);
+        let kind = recipe.below(16);
         let (one, other) = (value(recipe), value(recipe));
         let _ = match kind {
             0 | 1 => write!(html, "<a href=\"{one}\" rel=\"{other}\">x</a>"),
@@ -89,6 +93,14 @@ fn well_formed(recipe: &mut Recipe<'_>) -> String {
             10 => write!(html, "<!-- {other} --><p title='{one}'>{other}</p>"),
             11 => write!(html, "<script>{other}</script>"),
             12 => write!(html, "<template><a href='{one}'></a></template>"),
+            13 => write!(
+                html,
+                "<svg><a xlink:href='{one}'></a><title><b>x</b></title></svg>"
+            ),
+            14 => write!(
+                html,
+                "<x-a><template shadowrootmode=open><a href='{one}'></a></template></x-a>"
+            ),
             _ => write!(html, "<svg><path d='{one}'/></svg>{other}"),
         };
     }

@@ -3,6 +3,8 @@
 
 use url::{Position, Url};
 
+use super::super::resolve::join;
+
 /// Longest base, in bytes, for the fast path: offsets stay small.
 const BASE_BYTES_MAX: usize = 1 << 20;
 /// Longest host, in bytes, for the fast path. Source: RFC 1035, 2.3.4.
@@ -22,6 +24,8 @@ pub(super) enum Joined {
 /// Resolves links against one base.
 pub(super) struct Joiner {
     base: Url,
+    /// Whether a reference without path and query is the page itself.
+    is_page: bool,
     /// Where the base's path starts; 0 disables the fast path.
     origin_end: usize,
     /// One past the last slash of its path.
@@ -31,10 +35,13 @@ pub(super) struct Joiner {
 }
 
 impl Joiner {
-    pub(super) fn new(mut base: Url) -> Self {
+    /// For a page with this base URL and this URL of its own.
+    pub(super) fn new(mut base: Url, page: &Url) -> Self {
+        let is_page = base[..Position::AfterQuery] == page[..Position::AfterQuery];
         strip_userinfo(&mut base);
         let is_web = matches!(base.scheme(), "http" | "https");
         let mut joiner = Self {
+            is_page,
             origin_end: 0,
             folder_end: 0,
             path_end: 0,
@@ -61,7 +68,11 @@ impl Joiner {
             None => href,
         };
         if href.is_empty() {
-            return Joined::NoPage;
+            return if self.is_page {
+                Joined::NoPage
+            } else {
+                Joined::Unusual
+            };
         }
         if self.origin_end == 0 {
             return Joined::Unusual;
@@ -83,8 +94,8 @@ impl Joiner {
 
     /// Resolves a link with the `url` crate. Returns whether it links to a web page.
     pub(super) fn join_slowly(&self, href: &str, out: &mut String) -> bool {
-        match self.base.join(href) {
-            Ok(mut url) if matches!(url.scheme(), "http" | "https") => {
+        match join(&self.base, href) {
+            Some(mut url) if matches!(url.scheme(), "http" | "https") => {
                 strip_userinfo(&mut url);
                 out.push_str(&url[..Position::AfterQuery]);
                 true

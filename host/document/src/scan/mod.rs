@@ -2,8 +2,10 @@
 //!
 //! Only relevant tags are parsed; all others are skipped to their end. Text that the tree builder
 //! would never see as markup (scripts, comments, titles) is skipped by the tokenizer's own rules.
-//! Links inside `template` are inert and ignored; those inside `noscript` count.
+//! Links inside `template` are inert and ignored, unless it is a shadow tree; those inside
+//! `noscript` count.
 
+mod foreign;
 mod join;
 mod links;
 mod meta;
@@ -11,15 +13,19 @@ mod tag_name;
 
 use std::borrow::Cow;
 
+use encoding_rs::Encoding;
 use url::Url;
 
 use trawl_model::Discovered;
 
+use self::foreign::Foreign;
 use self::join::Joiner;
 use self::links::Links;
 use self::tag_name::{Element, element};
+use super::page::Page;
+use super::resolve::{query_encoding, with_encoded_query};
 use super::view::base_of;
-use super::{raw, reference, tag};
+use super::{raw, reference, tag, xml};
 
 /// Links of one page. HTML site maps have some thousands; the longest lists on the web some ten
 /// thousand.
@@ -28,20 +34,19 @@ pub const LINKS_MAX: usize = 20_000;
 /// The crawler's product token in `meta name`.
 const TOKEN: &str = "trawl";
 
-/// Finds the links of a page: `a` and `area`, frames, `link` to the next, previous, alternate and
-/// canonical page, and a `meta` refresh. `text` is the decoded source, `url` the page's URL after
-/// redirects.
+/// Finds the links of a page: `a` (of SVG, too) and `area`, frames, `link` to the next, previous,
+/// alternate and canonical page, and a `meta` refresh.
 ///
-/// Links that are only a fragment, or not `http` or `https`, are left out; user names and passwords
-/// in links are removed. A link is `nofollow` if each of its occurrences on the page is, or the
-/// page as a whole.
+/// Links to the page itself by a fragment alone, and those that are not `http` or `https`, are left
+/// out; user names and passwords in links are removed. A link is `nofollow` if each of its
+/// occurrences on the page is, or the page as a whole.
 ///
-/// The time is linear in the length of `text`, whatever it contains.
-pub fn scan(text: &str, url: &Url) -> Discovered {
-    let mut scan = Scan::new(text, url, None);
+/// The time is linear in the length of the source, whatever it contains.
+pub fn scan(page: &Page<'_>) -> Discovered {
+    let mut scan = Scan::new(page, None);
     if let Some(late) = scan.run() {
         // A base after the first link applies to the links before it, too.
-        scan = Scan::new(text, url, Some(late));
+        scan = Scan::new(page, Some(late));
         scan.run();
     }
     scan.links.into_discovered()
@@ -52,27 +57,37 @@ struct Scan<'a> {
     text: &'a str,
     at: usize,
     url: &'a Url,
+    /// The encoding of queries; `None` for UTF-8.
+    encoding: Option<&'static Encoding>,
     links: Links,
     /// Whether the first `base` with an `href` was found.
     has_base: bool,
-    /// Open `template` elements.
+    /// Whether the source is XML: it has no raw text, CDATA sections are text anywhere, and all
+    /// tags may close themselves.
+    is_xml: bool,
+    /// Open `template` elements that are inert.
     templates: usize,
-    /// Open `svg` and `math` elements: inside them, tags may be self-closing and CDATA sections are
-    /// text.
-    foreign: usize,
+    /// Open `template` elements around them whose content is a shadow tree.
+    shadows: usize,
+    /// Open elements of SVG and MathML.
+    foreign: Foreign,
 }
 
 impl<'a> Scan<'a> {
-    fn new(text: &'a str, url: &'a Url, base: Option<Url>) -> Self {
+    fn new(page: &Page<'a>, base: Option<Url>) -> Self {
         let has_base = base.is_some();
+        let base = base.unwrap_or_else(|| page.url.clone());
         Self {
-            text,
+            text: page.text,
             at: 0,
-            url,
-            links: Links::new(Joiner::new(base.unwrap_or_else(|| url.clone()))),
+            url: page.url,
+            encoding: query_encoding(page.charset),
+            links: Links::new(Joiner::new(base, page.url)),
             has_base,
+            is_xml: xml::is_xml(page),
             templates: 0,
-            foreign: 0,
+            shadows: 0,
+            foreign: Foreign::default(),
         }
     }
 
@@ -104,7 +119,7 @@ impl<'a> Scan<'a> {
                 let start = self.at + "<!--".len();
                 self.continue_at(raw::comment_end(self.bytes(), start).map(|comment| comment.next));
             }
-            [b'!', rest @ ..] if self.foreign > 0 && rest.starts_with(b"[CDATA[") => {
+            [b'!', rest @ ..] if self.has_sections() && rest.starts_with(b"[CDATA[") => {
                 let end = memchr::memmem::find(&self.bytes()[self.at..], b"]]>");
                 self.continue_at(end.map(|end| self.at + end + "]]>".len()));
             }
@@ -122,48 +137,60 @@ impl<'a> Scan<'a> {
         self.at = next.unwrap_or(self.text.len());
     }
 
+    /// Whether `<![CDATA[` starts a section of text.
+    fn has_sections(&self) -> bool {
+        self.is_xml || self.foreign.is_here()
+    }
+
     fn end_tag(&mut self) {
         let name_end = tag::name_end(self.text, self.at + 2);
-        match element(&self.bytes()[self.at + 2..name_end]) {
-            Element::Template if self.foreign == 0 => {
-                self.templates = self.templates.saturating_sub(1);
-            }
-            Element::Foreign => self.foreign = self.foreign.saturating_sub(1),
-            _ => {}
+        let name = &self.bytes()[self.at + 2..name_end];
+        if element(name) == Element::Template && !self.foreign.is_here() {
+            let open = if self.templates > 0 {
+                &mut self.templates
+            } else {
+                &mut self.shadows
+            };
+            *open = open.saturating_sub(1);
         }
+        self.foreign.leave(name);
         self.skip_attributes(name_end);
     }
 
     fn start_tag(&mut self) -> Option<Url> {
         let name_end = tag::name_end(self.text, self.at + 1);
-        let element = element(&self.bytes()[self.at + 1..name_end]);
+        let name = &self.bytes()[self.at + 1..name_end];
+        if !self.is_xml {
+            self.foreign.start(name);
+        }
+        let element = element(name);
+        if self.foreign.is_here() && !matches!(element, Element::Foreign) {
+            return self.foreign_tag(name, name_end);
+        }
         match element {
             Element::Other => {
                 self.skip_attributes(name_end);
             }
-            Element::Template => {
-                self.templates += usize::from(self.foreign == 0);
-                self.skip_attributes(name_end);
-            }
+            Element::Template => self.template(name_end)?,
             Element::Foreign => {
-                let is_open = !self.skip_attributes(name_end);
-                self.foreign += usize::from(is_open);
+                if !self.skip_attributes(name_end) {
+                    self.foreign.enter(name);
+                }
             }
             Element::Raw(name) => {
-                let is_empty = self.skip_attributes(name_end) && self.foreign > 0;
-                self.raw_text(name, is_empty);
+                self.skip_attributes(name_end);
+                self.raw_text(name);
             }
             Element::Frame { is_inline } => {
                 let [src] = self.attributes(name_end, ["src"])?;
                 self.take(src, false);
                 if is_inline {
-                    self.raw_text("iframe", false);
+                    self.raw_text("iframe");
                 }
             }
             Element::Anchor => {
                 let [href, rel] = self.attributes(name_end, ["href", "rel"])?;
-                let nofollow = rel.is_some_and(|rel| meta::has_token(&rel, "nofollow"));
-                self.take(href, nofollow);
+                self.anchor(href, rel);
             }
             Element::Link => {
                 let [href, rel, media_type] = self.attributes(name_end, ["href", "rel", "type"])?;
@@ -175,6 +202,38 @@ impl<'a> Scan<'a> {
             Element::Base => return self.base(name_end),
         }
         None
+    }
+
+    /// A start tag of SVG or MathML.
+    fn foreign_tag(&mut self, name: &'a [u8], name_end: usize) -> Option<Url> {
+        if self.foreign.is_svg() && name.eq_ignore_ascii_case(b"a") {
+            let [href, linked, rel] = self.attributes(name_end, ["href", "xlink:href", "rel"])?;
+            self.anchor(href.or(linked), rel);
+        } else if !self.skip_attributes(name_end) {
+            self.foreign.enter(name);
+        }
+        None
+    }
+
+    fn anchor(&mut self, href: Option<Cow<'a, str>>, rel: Option<Cow<'a, str>>) {
+        let nofollow = rel.is_some_and(|rel| meta::has_token(&rel, "nofollow"));
+        self.take(href, nofollow);
+    }
+
+    /// The start tag of a `template`; `None` when the source ends inside it.
+    fn template(&mut self, name_end: usize) -> Option<()> {
+        let start = self.at;
+        let [mode] = self.attributes(name_end, ["shadowrootmode"])?;
+        let is_empty = self.is_xml && self.bytes()[start..self.at].ends_with(b"/>");
+        let is_shadow = mode.is_some_and(|mode| matches!(&*mode, "open" | "closed"));
+        if is_empty {
+            // XML closes it at once.
+        } else if is_shadow && self.templates == 0 && !self.is_xml {
+            self.shadows += 1;
+        } else {
+            self.templates += 1;
+        }
+        Some(())
     }
 
     /// Skips a tag's attributes. Returns whether the tag is self-closing.
@@ -214,7 +273,15 @@ impl<'a> Scan<'a> {
         if let Some(href) = href
             && self.templates == 0
         {
-            self.links.take(&href, nofollow);
+            self.links.take(&self.encoded(&href), nofollow);
+        }
+    }
+
+    /// A URL with its query in the page's encoding.
+    fn encoded<'h>(&self, href: &'h str) -> Cow<'h, str> {
+        match self.encoding {
+            Some(encoding) if !href.is_ascii() => with_encoded_query(href, encoding),
+            _ => Cow::Borrowed(href),
         }
     }
 
@@ -239,7 +306,7 @@ impl<'a> Scan<'a> {
         if is(&event, "refresh")
             && let Some(href) = meta::refresh(&content)
         {
-            self.links.take(href, false);
+            self.links.take(&self.encoded(href), false);
         }
     }
 
@@ -250,11 +317,12 @@ impl<'a> Scan<'a> {
         if self.has_base || self.templates > 0 {
             return None;
         }
-        let base = base_of(self.url, &href?);
+        let base = base_of(self.url, &self.encoded(&href?));
         self.has_base = true;
         match base {
             Some(base) if self.links.is_unused() => {
-                self.links = Links::with_nofollow(Joiner::new(base), self.links.is_nofollow());
+                self.links =
+                    Links::with_nofollow(Joiner::new(base, self.url), self.links.is_nofollow());
                 None
             }
             late => late,
@@ -262,8 +330,8 @@ impl<'a> Scan<'a> {
     }
 
     /// Skips the text of a raw text element.
-    fn raw_text(&mut self, name: &str, is_empty: bool) {
-        if is_empty {
+    fn raw_text(&mut self, name: &str) {
+        if self.is_xml {
             return;
         }
         self.at = match name {

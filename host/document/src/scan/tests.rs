@@ -5,15 +5,16 @@ use std::collections::HashMap;
 use proptest::prelude::*;
 
 use super::super::tests::doc_pages;
-use super::super::{ParseLimits, kind, parse};
+use super::super::{ParseLimits, kind, namespace, parse};
 use super::*;
+use crate::resolve;
 
 pub(super) fn page_url() -> Url {
     Url::parse("https://site.example/a/b?q").expect("a URL")
 }
 
 fn scanned(html: &str) -> Vec<(String, bool)> {
-    let found = scan(html, &page_url());
+    let found = scan(&Page::html(html, &page_url()));
     assert_eq!(found.n_dropped, 0);
     found
         .iter()
@@ -30,7 +31,7 @@ fn check(html: &str, expected: &[&str]) {
 
 /// The links of the parsed document, resolved by the `url` crate.
 pub(super) fn from_tree(html: &str, url: &Url) -> Vec<(String, bool)> {
-    let document = parse(html, url, "text/html", &ParseLimits::default()).expect("within limits");
+    let document = parse(&Page::html(html, url), &ParseLimits::default()).expect("within limits");
     let base = Url::parse(&document.base).expect("a base is a URL");
     let mut links: Vec<(String, bool)> = Vec::new();
     let mut indices = HashMap::new();
@@ -42,6 +43,8 @@ pub(super) fn from_tree(html: &str, url: &Url) -> Vec<(String, bool)> {
         match document.kinds[here] {
             kind::TEMPLATE_CONTENTS => node = document.ends[here] as usize,
             kind::ELEMENT => {
+                let space = document.name_spaces[document.names[here] as usize];
+                let is_html = space == namespace::HTML;
                 let of = |wanted: &str| {
                     let mut attributes = document.attributes(here);
                     attributes.find_map(|(name, value)| (name == wanted).then_some(value))
@@ -50,6 +53,8 @@ pub(super) fn from_tree(html: &str, url: &Url) -> Vec<(String, bool)> {
                 let rel: Vec<&str> = rel.split_ascii_whitespace().collect();
                 let content = of("content").unwrap_or("");
                 let href = match document.name(here) {
+                    "a" if space == namespace::SVG => of("href").or(of("xlink:href")),
+                    _ if !is_html => None,
                     "a" | "area" => of("href"),
                     "iframe" | "frame" => of("src"),
                     "link" => {
@@ -70,7 +75,7 @@ pub(super) fn from_tree(html: &str, url: &Url) -> Vec<(String, bool)> {
                 };
                 let nofollow =
                     matches!(document.name(here), "a" | "area") && rel.contains(&"nofollow");
-                let Some(link) = href.and_then(|href| resolved(&base, href)) else {
+                let Some(link) = href.and_then(|href| resolved(&base, url, href)) else {
                     continue;
                 };
                 match indices.get(&link) {
@@ -91,14 +96,18 @@ pub(super) fn from_tree(html: &str, url: &Url) -> Vec<(String, bool)> {
     links
 }
 
-/// A link resolved by the `url` crate.
-pub(super) fn resolved(base: &Url, href: &str) -> Option<String> {
+/// A link of a page, resolved by the `url` crate.
+pub(super) fn resolved(base: &Url, page: &Url, href: &str) -> Option<String> {
     let trimmed = href.trim_matches(|character| character <= ' ');
-    if trimmed.is_empty() || trimmed.starts_with('#') {
+    let mut url = resolve::join(base, href)?;
+    url.set_fragment(None);
+    let mut page = page.clone();
+    page.set_fragment(None);
+    let mut own = base.clone();
+    own.set_fragment(None);
+    if (trimmed.is_empty() || trimmed.starts_with('#')) && own == page {
         return None;
     }
-    let mut url = base.join(href).ok()?;
-    url.set_fragment(None);
     let _ = url.set_username("");
     let _ = url.set_password(None);
     matches!(url.scheme(), "http" | "https").then(|| url.into())
@@ -184,6 +193,99 @@ fn the_first_base_applies_wherever_it_is() {
 }
 
 #[test]
+fn foreign_content_has_no_raw_text() {
+    for html in [
+        "<svg><title><a href=x>",
+        "<svg><style><a href=x></style></svg>",
+        "<math><script></script></math><svg><script><a href=x>",
+        "<svg><a xlink:href=x>",
+        "<svg><a xlink:href=no href=x>",
+        "<a xlink:href=no><a href=x>",
+        "<math><a href=no></a></math><a href=x>",
+        "<svg><p><style><a href=no></style></p><a href=x>",
+        "<svg><foreignObject><style><a href=no></style></foreignObject><style><a href=x>",
+        "<svg><desc/><style><a href=x></style>",
+        "<svg><iframe src=no></iframe><link rel=next href=no></svg><a href=x>",
+        "<svg><svg></svg><style><a href=x></style></svg>",
+        "<svg></math><style><a href=x></style></svg>",
+    ] {
+        check(html, &["https://site.example/a/x"]);
+        assert_eq!(scanned(html), from_tree(html, &page_url()), "{html}");
+    }
+}
+
+#[test]
+fn shadow_trees_contain_links() {
+    for html in [
+        "<x-a><template shadowrootmode=open><a href=x></a></template></x-a>",
+        "<p><template shadowrootmode='closed'><a href=x></a></template></p>",
+        "<x-a><template shadowrootmode=open><template><a href=no></a></template><a href=x></a></template></x-a>",
+        "<template><x-a><template shadowrootmode=open><a href=no></a></template></x-a></template><a href=x>",
+        "<template shadowrootmode=other><a href=no></a></template><a href=x>",
+    ] {
+        check(html, &["https://site.example/a/x"]);
+        assert_eq!(scanned(html), from_tree(html, &page_url()), "{html}");
+    }
+}
+
+#[test]
+fn the_base_is_another_page() {
+    check(
+        "<base href=/dir/><a href='#x'>",
+        &["https://site.example/dir/"],
+    );
+    check(
+        "<base href=/dir/?r><a href>",
+        &["https://site.example/dir/?r"],
+    );
+    check("<base href='/a/b?q#x'><a href='#y'><a href=''>", &[]);
+    check("<base href='mailto:a@b.example'><a href='#y'>", &[]);
+}
+
+#[test]
+fn a_link_is_resolved_by_the_standard() {
+    check(
+        "<a href='///h.example/x'><a href='/a^b'><a href='/a?b #x'>",
+        &[
+            "https://h.example/x",
+            "https://site.example/a%5Eb",
+            "https://site.example/a?b%20",
+        ],
+    );
+}
+
+#[test]
+fn a_query_is_in_the_character_set_of_the_page() {
+    let url = page_url();
+    for (charset, expected) in [
+        ("windows-1251", "%EB%EE%E4%EA%E0"),
+        ("koi8-r", "%CC%CF%C4%CB%C1"),
+        ("utf-8", "%D0%BB%D0%BE%D0%B4%D0%BA%D0%B0"),
+        ("utf-16le", "%D0%BB%D0%BE%D0%B4%D0%BA%D0%B0"),
+    ] {
+        let html = "<a href='/п?q=лодка#к'><base href='/д?лодка'><a href='#x'>\
+                    <meta http-equiv=refresh content='0;url=?лодка'>";
+        let page = Page {
+            charset,
+            ..Page::html(html, &url)
+        };
+        let found = scan(&page);
+        let links: Vec<&str> = found.iter().map(|link| link.0).collect();
+        let expected = [
+            format!("https://site.example/%D0%BF?q={expected}"),
+            format!("https://site.example/%D0%B4?{expected}"),
+        ];
+        assert_eq!(links, expected, "{charset}");
+        let document = parse(&page, &ParseLimits::default()).expect("within limits");
+        assert_eq!(document.base, expected[1]);
+        let a = document.elements_named("a").next().expect("a link");
+        let (_, href) = document.attributes(a).next().expect("an attribute");
+        let base = Url::parse(&document.base).expect("a URL");
+        assert_eq!(resolved(&base, &url, href).as_ref(), Some(&expected[0]));
+    }
+}
+
+#[test]
 fn a_link_is_nofollow_only_if_all_its_occurrences_are() {
     let flags = |html: &str| -> Vec<bool> { scanned(html).iter().map(|link| link.1).collect() };
     assert_eq!(
@@ -230,11 +332,11 @@ fn only_web_links_count_and_their_number_is_bounded() {
         &[],
     );
     let many: String = (0..=LINKS_MAX).map(|n| format!("<a href={n}>")).collect();
-    let found = scan(&many, &page_url());
+    let found = scan(&Page::html(&many, &page_url()));
     assert_eq!((found.len(), found.n_dropped), (LINKS_MAX, 1));
     let long =
         Url::parse(&format!("https://site.example/{}/", "x".repeat(1 << 20))).expect("a URL");
-    let found = scan(&many, &long);
+    let found = scan(&Page::html(&many, &long));
     assert_eq!(found.len() + found.n_dropped as usize, LINKS_MAX + 1);
     assert!(found.len() < 20);
 }
@@ -251,11 +353,15 @@ fn hostile_pages_are_scanned_in_time() {
         "<script><!--<script>",
         "<a href=../../../x>",
         "<base href=x><a href=x>",
+        "<svg>",
+        "<svg><desc>",
+        "<svg></math>",
+        "<svg><p>",
         "<p a=1 ",
         "</",
     ] {
         let started = std::time::Instant::now();
-        scan(&part.repeat(N), &page_url());
+        scan(&Page::html(&part.repeat(N), &page_url()));
         assert!(started.elapsed().as_secs() < 10, "{part}");
     }
 }
@@ -288,6 +394,10 @@ const PARTS: &[&str] = &[
     "<textarea><a href=no></textarea>",
     "<template><a href=no></template>",
     "<svg><a href=s><title>t</title></a><path d='M0 0'/></svg>",
+    "<svg><a xlink:href=u rel=nofollow><text>t</text></a></svg>",
+    "<svg><style><a href=v></a></style><desc><style><a href=no></style></desc></svg>",
+    "<math><mi><a href=w>t</a></mi><a href=no></a></math>",
+    "<div><template shadowrootmode=open><a href=d>t</a></template></div>",
     "<iframe src=/i></iframe>",
     "<noscript><a href=n>t</a></noscript>",
     "<area href='/\n m'>",
@@ -401,10 +511,10 @@ proptest! {
     fn links_resolve_as_the_url_crate_resolves_them(base in prop::sample::select(BASES), parts in prop::collection::vec(prop::sample::select(REFERENCES), 0..7)) {
         let base = Url::parse(base).expect("a URL");
         let href = parts.concat();
-        let mut links = Links::new(Joiner::new(base.clone()));
+        let mut links = Links::new(Joiner::new(base.clone(), &base));
         links.take(&href, false);
         let found = links.into_discovered();
-        let expected = resolved(&base, &href);
+        let expected = resolved(&base, &base, &href);
         prop_assert_eq!(found.iter().next().map(|link| link.0), expected.as_deref(), "{} {:?}", base, href);
     }
 }

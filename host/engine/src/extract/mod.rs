@@ -177,7 +177,7 @@ impl<'a> Source<'a> {
     /// The page's links. Found in the source, so that they do not depend on the other outputs.
     fn discover(&self, url: &Url, plan: &OutputPlan) -> Discovered {
         let found = match self.kind {
-            MediaKind::Html => trawl_document::scan(&self.text, url),
+            MediaKind::Html => trawl_document::scan(&self.page(url)),
             MediaKind::Text | MediaKind::Binary => Discovered::default(),
         };
         match &plan.link_rewrite {
@@ -202,8 +202,18 @@ impl<'a> Source<'a> {
                     deadline: Some(deadline),
                     ..ParseLimits::default()
                 };
-                trawl_document::parse(&self.text, url, media_type, &limits).map_err(failure_of)
+                trawl_document::parse(&self.page(url), &limits).map_err(failure_of)
             }
+        }
+    }
+
+    /// The input of the parser.
+    fn page<'v>(&'v self, url: &'v Url) -> trawl_document::Page<'v> {
+        trawl_document::Page {
+            text: &self.text,
+            url,
+            media_type: &self.media_type,
+            charset: self.charset,
         }
     }
 

@@ -212,7 +212,8 @@ impl Conversation<'_> {
         url: &Url,
         scrubber: &Scrubber,
     ) -> Result<VendorPage, VendorFailure> {
-        let body = match page.content {
+        let is_text = matches!(page.content, Content::Text(_));
+        let body: Bytes = match page.content {
             Content::Reply => last,
             Content::Bytes(bytes) => bytes.into(),
             Content::Text(text) => text.into(),
@@ -242,6 +243,10 @@ impl Conversation<'_> {
         let headers: Vec<_> = headers.into_iter().map(lower).collect();
         let header = headers.iter().find(|(name, _)| name == "content-type");
         let content_type = header.map(|(_, value)| value.clone()).or(page.content_type);
+        let mut content_type = scrubber.text(content_type.unwrap_or_default());
+        if is_text {
+            content_type = trawl_document::utf_8_type(&content_type, &body);
+        }
         let status = page.status.unwrap_or(200);
         if !(100..1000).contains(&status) {
             let message = format!("it reports the invalid status {status}");
@@ -258,7 +263,7 @@ impl Conversation<'_> {
                 headers,
                 cookies: scrubber.pairs(page.cookies),
                 body,
-                content_type: scrubber.text(content_type.unwrap_or_default()),
+                content_type,
             },
             screenshot: page.screenshot.map(Bytes::from),
             rendered: page.rendered,

@@ -258,7 +258,9 @@ impl Fetcher {
                 continue;
             }
             let (status, response_headers) = (reply.status().as_u16(), listed(reply.headers()));
-            let content_type = reply.headers().get(CONTENT_TYPE).map(hop::text);
+            // A repeated header is one list. Source: Fetch, "get, decode, and split".
+            let content_types = reply.headers().get_all(CONTENT_TYPE).iter();
+            let content_type = content_types.map(hop::text).collect::<Vec<_>>().join(", ");
             // A page that its site refuses costs nothing.
             let meter = meter.filter(|_| status < 400);
             let received = receive(reply, self.body_limits(), caller.memory, meter).await?;
@@ -271,7 +273,7 @@ impl Fetcher {
                     headers: response_headers,
                     cookies: last_of_each_name(cookies),
                     body: received.body,
-                    content_type: content_type.unwrap_or_default(),
+                    content_type,
                 },
                 wire_bytes: received.wire_bytes,
                 decode_time: received.decode_time,

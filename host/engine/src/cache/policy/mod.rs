@@ -177,8 +177,9 @@ impl StoredPage {
         let content_type = self.meta.headers.iter();
         let content_type = content_type
             .filter(|(name, _)| name == "content-type")
-            .map(|(_, value)| value.clone())
-            .next();
+            .map(|(_, value)| value.as_str())
+            .collect::<Vec<_>>()
+            .join(", ");
         FetchedPage {
             requested_url: url.clone(),
             final_url: self.final_url(url),
@@ -186,7 +187,7 @@ impl StoredPage {
             headers: self.meta.headers.clone(),
             cookies: Vec::new(),
             body: self.body.clone(),
-            content_type: content_type.unwrap_or_default(),
+            content_type,
         }
     }
 

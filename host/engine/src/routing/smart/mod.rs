@@ -16,6 +16,7 @@ mod shape;
 mod text;
 mod walls;
 
+use trawl_model::MediaKind;
 use url::Url;
 
 use shape::Shape;
@@ -174,12 +175,9 @@ pub(crate) fn names_document(url: &Url) -> bool {
 /// By the stated type; without one, a body is HTML if it begins with a tag, a comment or a document
 /// type.
 fn is_html(clues: &Clues<'_>) -> bool {
-    let media_type = clues.content_type.split(';').next().unwrap_or_default();
-    match media_type.trim() {
+    match trawl_document::media_type(clues.content_type).as_str() {
         "" => begins_like_html(clues.body),
-        stated => ["text/html", "application/xhtml+xml"]
-            .iter()
-            .any(|html| stated.eq_ignore_ascii_case(html)),
+        stated => MediaKind::of(stated) == MediaKind::Html,
     }
 }
 

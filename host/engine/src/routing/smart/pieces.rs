@@ -42,6 +42,13 @@ impl<'a> Tag<'a> {
         }
     }
 
+    /// Whether the parser makes the content a shadow tree. Source: WHATWG HTML, "A start tag whose
+    /// tag name is "template"".
+    fn has_shadow_tree(&self) -> bool {
+        let mode = self.attribute("shadowrootmode");
+        mode.is_some_and(|mode| matches!(mode, b"open" | b"closed"))
+    }
+
     /// The value of an attribute, its name given in lower case.
     pub(super) fn attribute(&self, name: &str) -> Option<&'a [u8]> {
         self.attributes()
@@ -61,7 +68,7 @@ pub(super) enum Seal {
     Frame,
     /// `textarea`: a field's value.
     Field,
-    /// `template`
+    /// `template`, unless its content is a shadow tree, which is shown.
     Template,
     /// `svg`: drawings, the titles within included.
     Drawing,
@@ -129,7 +136,8 @@ impl<'a> Pieces<'a> {
             return Some(Piece::Open(tag));
         };
         let is_closed_at_once = seal == Seal::Drawing && tag.attributes.ends_with(b"/");
-        if is_closed_at_once {
+        let is_shadow = seal == Seal::Template && tag.has_shadow_tree();
+        if is_closed_at_once || is_shadow {
             return Some(Piece::Open(tag));
         }
         Some(match self.content(seal, tag.name) {
