@@ -35,7 +35,11 @@ struct FrontierLease {
 }
 
 impl FrontierLease {
-    async fn complete(mut self, found: &Discovered) {
+    async fn complete(mut self, mut found: Box<Discovered>) {
+        let robots = self.run.robots.as_ref();
+        if robots.is_some_and(|robots| robots.forbids_following(&found.robots_tags)) {
+            found.nofollow_all();
+        }
         let screened = self
             .run
             .screen
@@ -44,7 +48,7 @@ impl FrontierLease {
         self.is_open = false;
         let mut frontier = lock(&self.run.frontier);
         frontier.set_screened(screened);
-        frontier.complete(self.n, found, self.run.robots.is_some());
+        frontier.complete(self.n, &found, self.run.robots.is_some());
         drop(frontier);
         self.run.frontier_changed.notify_one();
     }
@@ -134,7 +138,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         return refused(lease, &leased, reason, failure).await;
     }
     let found = produced.outcome.discovered.take().unwrap_or_default();
-    lease.complete(&found).await;
+    lease.complete(found).await;
     match refusal {
         // Its own ceiling says nothing about other pages.
         Some(FundsError::Short(short)) if short.cap == Cap::Page => {}
@@ -175,7 +179,7 @@ async fn refused(lease: FrontierLease, leased: &Leased, reason: SkipReason, fail
         error: Some(failure),
         ..PageOutcome::default()
     };
-    lease.complete(&Discovered::default()).await;
+    lease.complete(Box::default()).await;
     deliver(&run, leased.n, 0, outcome).await;
 }
 
@@ -193,7 +197,7 @@ async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, n: u32, charge: Cha
         ..produced.outcome
     };
     let found = outcome.discovered.take().unwrap_or_default();
-    lease.complete(&found).await;
+    lease.complete(found).await;
     deliver(&run, n, n_bytes, outcome).await;
 }
 

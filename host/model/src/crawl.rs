@@ -187,6 +187,8 @@ pub struct Discovered {
     links: Vec<(u32, bool)>,
     /// Links left out because the page, or the text, has too many.
     pub n_dropped: u32,
+    /// The page's `X-Robots-Tag` headers, which may say `nofollow`.
+    pub robots_tags: Vec<String>,
 }
 
 impl Discovered {
@@ -197,6 +199,13 @@ impl Discovered {
         self.links.push((end, nofollow));
     }
 
+    /// Marks all links with `nofollow`.
+    pub fn nofollow_all(&mut self) {
+        for (_, nofollow) in &mut self.links {
+            *nofollow = true;
+        }
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.links.len()
@@ -204,7 +213,10 @@ impl Discovered {
 
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
-        self.text.capacity() + self.links.capacity() * size_of::<(u32, bool)>()
+        let tags = self.robots_tags.iter().map(String::capacity);
+        self.text.capacity()
+            + self.links.capacity() * size_of::<(u32, bool)>()
+            + tags.sum::<usize>()
     }
 
     /// Whether there are none.

@@ -6,8 +6,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use url::Url;
 
-use trawl_model::Nanodollars;
 use trawl_model::redact::without_userinfo;
+use trawl_model::{Nanodollars, urls};
 use trawl_plan::crawl::{
     Budget, CrawlPlan, DEPTH_DEFAULT, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
 };
@@ -275,7 +275,7 @@ impl CrawlParameters {
 
     fn sitemap_urls(&self, seed: &Url) -> Result<Vec<Url>, PlanError> {
         let resolve = |(number, written): (usize, &String)| {
-            let url = seed.join(written.trim()).ok().map(without_userinfo);
+            let url = urls::join(seed, written).ok().map(without_userinfo);
             let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
             url.ok_or_else(|| {
                 let (field, below) = if number < self.n_listed {

@@ -92,18 +92,18 @@ async fn an_error_response_of_the_site_is_a_page() {
 }
 
 #[tokio::test]
-async fn at_most_ten_redirects_are_followed() {
+async fn at_most_twenty_redirects_are_followed() {
     let (site, run) = (FakeSite::start().await, Run::new(loopback()));
     let fetched = run
-        .fetch(&site.url("/redirect/10"), &plan())
+        .fetch(&site.url("/redirect/20"), &plan())
         .await
         .expect("a page");
     assert_eq!(fetched.page.final_url.as_str(), site.url("/redirect/0"));
     assert_eq!(
         fetched.page.requested_url.as_str(),
-        site.url("/redirect/10")
+        site.url("/redirect/20")
     );
-    for path in ["/redirect/11", "/loop"] {
+    for path in ["/redirect/21", "/loop"] {
         let (status, message) = run.failure(&site.url(path), &plan()).await;
         assert_eq!(status, 310, "{message}");
     }

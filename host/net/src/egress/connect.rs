@@ -115,19 +115,36 @@ pub(super) fn client(
     connect_time_max: Duration,
     proxy: Option<&url::Url>,
 ) -> Result<Client, EgressError> {
-    install_crypto();
-    let build = || -> Result<ClientBuilder, reqwest::Error> {
+    built(|| {
         let builder = settings(connect_time_max);
         Ok(match proxy {
             Some(proxy) => builder.proxy(Proxy::all(proxy.as_str())?),
             None => builder,
         })
-    };
+    })
+}
+
+/// A client that opens a connection for each request, over HTTP/1.1.
+///
+/// # Errors
+/// [`EgressError::SetUp`] when TLS cannot be set up.
+pub(super) fn fresh_client(connect_time_max: Duration) -> Result<Client, EgressError> {
+    built(|| {
+        let builder = settings(connect_time_max);
+        Ok(builder.http1_only().pool_max_idle_per_host(0))
+    })
+}
+
+/// A client with these settings and the root certificates of this machine.
+fn built(
+    builder: impl Fn() -> Result<ClientBuilder, reqwest::Error>,
+) -> Result<Client, EgressError> {
+    install_crypto();
     let set_up = |error: reqwest::Error| EgressError::SetUp(error.without_url().to_string());
-    build().map_err(set_up)?.build().or_else(|error| {
+    builder().map_err(set_up)?.build().or_else(|error| {
         warn_of_no_roots(&error);
         let no_certificates = std::iter::empty();
-        let builder = build().map_err(set_up)?.tls_certs_only(no_certificates);
+        let builder = builder().map_err(set_up)?.tls_certs_only(no_certificates);
         builder.build().map_err(set_up)
     })
 }

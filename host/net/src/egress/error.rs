@@ -58,6 +58,9 @@ pub enum EgressFault {
     /// The peer closed the connection too early.
     #[error("the connection was closed before the response was complete")]
     Closed,
+    /// The response is not HTTP.
+    #[error("the response of the site is not valid HTTP")]
+    Malformed,
     /// Connecting, or waiting for data, took too long.
     #[error("the connection timed out")]
     TimedOut,
@@ -87,13 +90,48 @@ impl EgressError {
             Self::SetUp(_) => Cause::Internal,
             Self::Broken { fault, .. } => match fault {
                 EgressFault::Refused => Cause::ConnectionRefused,
-                EgressFault::Closed => Cause::ConnectionClosed,
+                EgressFault::Closed | EgressFault::Malformed => Cause::ConnectionClosed,
                 EgressFault::Reset => Cause::ConnectionReset,
                 EgressFault::TimedOut => Cause::ConnectionTimeout,
                 EgressFault::Unreachable => Cause::Unreachable,
                 EgressFault::Tls => Cause::Tls,
                 EgressFault::Proxy => Cause::Proxy,
             },
+        }
+    }
+
+    /// Whether a body that failed with this ended before its announced end.
+    pub(crate) fn is_early_end(&self) -> bool {
+        matches!(
+            self,
+            Self::Broken {
+                fault: EgressFault::Closed,
+                ..
+            }
+        )
+    }
+
+    /// Whether a browser may reach the site all the same: it reads what is not quite HTTP, and has
+    /// cipher suites that are missing here. It refuses the same certificates.
+    pub(crate) fn may_suit_browsers(&self) -> bool {
+        match self {
+            Self::Broken {
+                fault: EgressFault::Closed | EgressFault::Malformed,
+                ..
+            } => true,
+            Self::Broken {
+                fault: EgressFault::Tls,
+                cause,
+            } => !is_bad_certificate(&**cause),
+            _ => false,
+        }
+    }
+
+    /// The end of a connection before the announced end of a body.
+    pub(super) fn early_end() -> Self {
+        Self::Broken {
+            fault: EgressFault::Closed,
+            cause: "the body is shorter than announced".into(),
         }
     }
 
@@ -138,6 +176,35 @@ impl EgressError {
     }
 }
 
+/// Whether the site refuses to answer over HTTP/2 and wants the request over HTTP/1.1. RFC 9113
+/// section 7.
+pub(super) fn wants_http1(error: &(dyn StdError + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(current) = cause {
+        if let Some(error) = current.downcast_ref::<h2::Error>() {
+            return error.reason() == Some(h2::Reason::HTTP_1_1_REQUIRED);
+        }
+        cause = current.source();
+    }
+    false
+}
+
+/// Whether TLS failed because of the site's certificate.
+fn is_bad_certificate(error: &(dyn StdError + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(current) = cause {
+        let wrapped = current
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        let inner = wrapped.map(|inner| inner as &(dyn StdError + 'static));
+        if let Some(error) = current.downcast_ref::<rustls::Error>() {
+            return matches!(error, rustls::Error::InvalidCertificate(_));
+        }
+        cause = inner.or_else(|| current.source());
+    }
+    false
+}
+
 /// What allows a private host: its IP address if the caller wrote one.
 fn range(host: &str) -> String {
     let literal = host.trim_matches(['[', ']']).parse::<IpAddr>();
@@ -158,6 +225,11 @@ fn fault_among(error: &(dyn StdError + 'static)) -> Option<EgressFault> {
     while let Some(current) = cause {
         if current.downcast_ref::<rustls::Error>().is_some() {
             return Some(EgressFault::Tls);
+        }
+        if let Some(error) = current.downcast_ref::<hyper::Error>()
+            && error.is_parse()
+        {
+            return Some(EgressFault::Malformed);
         }
         if let Some(error) = current.downcast_ref::<io::Error>()
             && let Some(fault) = fault_of_io(error)
@@ -190,6 +262,28 @@ fn fault_of_io(error: &io::Error) -> Option<EgressFault> {
         io::ErrorKind::ConnectionAborted
         | io::ErrorKind::BrokenPipe
         | io::ErrorKind::UnexpectedEof => Some(EgressFault::Closed),
+        // A chunk without a size.
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Some(EgressFault::Malformed),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_demand_for_http1_is_seen_among_the_causes() {
+        for (reason, expected) in [
+            (h2::Reason::HTTP_1_1_REQUIRED, true),
+            (h2::Reason::PROTOCOL_ERROR, false),
+        ] {
+            let error = EgressError::Broken {
+                fault: EgressFault::Closed,
+                cause: Box::new(h2::Error::from(reason)),
+            };
+            assert_eq!(wants_http1(&error), expected, "{reason}");
+        }
+        assert!(!wants_http1(&EgressError::NoHost));
     }
 }

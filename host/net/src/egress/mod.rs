@@ -13,12 +13,13 @@ mod tunnels;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, Method, StatusCode};
 use reqwest::{Client, Request, Response};
 use url::{Host, Url};
@@ -87,6 +88,8 @@ pub struct Egress {
     connect_time_max: Duration,
     /// For URLs that callers wrote.
     direct: Client,
+    /// For requests that need a connection of their own over HTTP/1.1; built on first use.
+    fresh: OnceLock<Client>,
     /// For granted URLs; separate, so that no caller's request reuses a pooled connection to one.
     granted: Client,
     received: Arc<AtomicU64>,
@@ -113,6 +116,8 @@ struct Checked {
 pub struct Reply {
     response: Response,
     through_proxy: bool,
+    /// Where the body ends although the connection stays open.
+    length: Option<u64>,
     body_bytes: u64,
     received: Arc<AtomicU64>,
 }
@@ -131,6 +136,7 @@ impl Egress {
             pools: Pools::new(config.pools),
             connect_time_max: config.connect_time_max,
             direct: connect::client(config.connect_time_max, None)?,
+            fresh: OnceLock::new(),
             granted: connect::client(config.connect_time_max, None)?,
             allow_private: config.allow_private,
             received: Arc::default(),
@@ -346,8 +352,19 @@ impl Egress {
         }
     }
 
+    /// A client without a pool that speaks HTTP/1.1 alone.
+    fn fresh(&self) -> Result<&Client, EgressError> {
+        match self.fresh.get() {
+            Some(client) => Ok(client),
+            None => {
+                let client = connect::fresh_client(self.connect_time_max)?;
+                Ok(self.fresh.get_or_init(|| client))
+            }
+        }
+    }
+
     /// Sends a request, and sends it again when the pooled connection it used had been closed by
-    /// the peer.
+    /// the peer, and over a connection of its own when the site refuses the one it came on.
     async fn dispatch(
         &self,
         client: &Client,
@@ -363,7 +380,21 @@ impl Egress {
             let spare = current
                 .try_clone()
                 .filter(|_| is_repeatable(current.method()));
-            let error = match dial.run(client, current).await {
+            let sent = dial.run(client, current).await;
+            let is_refused = match &sent {
+                // RFC 9110 section 15.5.20: the connection led to another server.
+                Ok(response) => response.status() == StatusCode::MISDIRECTED_REQUEST,
+                Err(error) => error::wants_http1(error),
+            };
+            if is_refused
+                && !through_proxy
+                && let Some(spare) = spare
+            {
+                let answer = dial.run(self.fresh()?, spare).await;
+                let answer = answer.map_err(|error| EgressError::from_client(error, false));
+                return answer.map(|response| self.reply(response, false));
+            }
+            let error = match sent {
                 Ok(response) => return Ok(self.reply(response, through_proxy)),
                 Err(error) => error,
             };
@@ -378,6 +409,7 @@ impl Egress {
 
     fn reply(&self, response: Response, through_proxy: bool) -> Reply {
         Reply {
+            length: identity_length(response.headers()),
             response,
             through_proxy,
             body_bytes: 0,
@@ -408,13 +440,35 @@ impl Reply {
     /// [`EgressError::Broken`] when the connection breaks or the body ends before its announced
     /// end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, EgressError> {
+        let left = self.length.map(|length| length - self.body_bytes);
+        if left == Some(0) {
+            return Ok(None);
+        }
         let chunk = self.response.chunk().await;
         let chunk = chunk.map_err(|error| EgressError::from_client(error, self.through_proxy))?;
+        let chunk = match (chunk, left) {
+            (Some(mut chunk), Some(left)) => {
+                chunk.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+                Some(chunk)
+            }
+            (None, Some(_)) => return Err(EgressError::early_end()),
+            (chunk, None) => chunk,
+        };
         let bytes = chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
         self.body_bytes += bytes;
         self.received.fetch_add(bytes, Ordering::Relaxed);
         Ok(chunk)
     }
+}
+
+/// The length of a body with `Transfer-Encoding: identity`, which RFC 2616 had servers send along
+/// with `Content-Length`. The client reads such a body up to the end of the connection.
+fn identity_length(headers: &HeaderMap) -> Option<u64> {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).into_iter().peekable();
+    codings.peek()?;
+    let is_identity = codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"));
+    let length = headers.get(CONTENT_LENGTH).filter(|_| is_identity)?;
+    length.to_str().ok()?.parse().ok()
 }
 
 /// Whether a request can be repeated safely: RFC 9110 section 9.2.2, for the methods sent here.

@@ -3,6 +3,7 @@
 //! The group is chosen by the server's own product token, never by a caller's `User-Agent`.
 
 mod rules;
+mod tag;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +15,7 @@ use url::{Position, Url};
 
 pub use rules::{CRAWL_DELAY_MAX, ROBOTS_BYTES_MAX, Rules, SITEMAPS_MAX};
 
-use trawl_model::{Cause, PageFailure};
+use trawl_model::{Cause, PageFailure, urls};
 
 use crate::fetch::{BodyEnd, FetchError, Get, GetLimits, GetResponse};
 
@@ -116,7 +117,14 @@ impl Robots {
     pub async fn sitemaps(&self, url: &Url) -> Vec<Url> {
         let entry = self.entry(url).await;
         let named = entry.rules.sitemaps.iter();
-        named.filter_map(|sitemap| url.join(sitemap).ok()).collect()
+        named
+            .filter_map(|sitemap| urls::join(url, sitemap).ok())
+            .collect()
+    }
+
+    /// Whether these `X-Robots-Tag` headers of a page forbid this crawler to follow its links.
+    pub fn forbids_following(&self, headers: &[String]) -> bool {
+        tag::forbids_following(headers, &self.token)
     }
 
     /// Number of cached origins.
@@ -171,7 +179,8 @@ impl Robots {
 
     async fn read(&self, url: &Url, before: Option<Entry>) -> Entry {
         let limits = GetLimits {
-            bytes_max: ROBOTS_BYTES_MAX,
+            // One more shows whether the last line is a whole one.
+            bytes_max: ROBOTS_BYTES_MAX + 1,
             time_max: TIME_MAX,
             pace: None,
         };

@@ -38,7 +38,7 @@ impl Get for Site {
             self.requests.fetch_add(1, Ordering::SeqCst);
             tokio::time::sleep(Duration::from_millis(5)).await;
             assert_eq!(url.path(), "/robots.txt");
-            assert_eq!(limits.bytes_max, ROBOTS_BYTES_MAX);
+            assert_eq!(limits.bytes_max, ROBOTS_BYTES_MAX + 1);
             match self.status {
                 0 => return Err(FetchError::TimedOut(limits.time_max)),
                 1 => return Err(MemoryError::Waited(limits.time_max).into()),

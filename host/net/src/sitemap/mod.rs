@@ -14,6 +14,7 @@ use tokio::task::spawn_blocking;
 use url::Url;
 
 use trawl_model::memory::MemoryShare;
+use trawl_model::urls;
 
 pub use file::{FILE_BYTES_MAX, URL_BYTES_MAX};
 
@@ -206,7 +207,7 @@ fn enqueue(
 /// A URL as written in a file. The protocol requires absolute URLs; relative ones are resolved
 /// against the file.
 fn absolute(file: &Url, written: &str) -> Option<Url> {
-    let url = file.join(written).ok()?;
+    let url = urls::join(file, written).ok()?;
     matches!(url.scheme(), "http" | "https").then_some(url)
 }
 

@@ -191,6 +191,18 @@ impl OwnStack {
         Ok(lookup.served(stored, status, reason))
     }
 
+    /// Whether the cache has a page that this request would be answered with, if it is valid.
+    pub(super) fn is_cached(&self, plan: &PagePlan, client: &Client<'_>) -> bool {
+        let (url, plan) = (&plan.url, &plan.fetch);
+        let cache = self.cache.as_ref().filter(|_| plan.cache.enabled);
+        let headers = self.fetcher.impersonal(url, plan, client.jar);
+        let found = cache.zip(headers);
+        found.is_some_and(|(cache, headers)| {
+            let key = key(url, &headers, plan);
+            cache.body_bytes(&key).is_some()
+        })
+    }
+
     /// `None` if this request may neither be answered from the cache nor written to it.
     fn lookup<'a>(&'a self, request: HttpRequest<'a>) -> Option<CacheLookup<'a>> {
         let (plan, url) = (request.plan, request.url);
@@ -228,6 +240,7 @@ impl CacheLookup<'_> {
             redirects: Vec::new(),
             request: Some(self.request.clone()),
             waited: Duration::ZERO,
+            fault: None,
         };
         CachedFetch {
             fetched,

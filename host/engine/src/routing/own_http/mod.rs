@@ -121,9 +121,7 @@ impl OwnHttp {
                 }
                 // A failed retry does not take away the answer before it.
                 (Err(_), Some(before)) => return Ok(time.with_wait(before)),
-                (Err(error), None)
-                    if reconnects < RECONNECTS_MAX && error.is_refused_or_reset() =>
-                {
+                (Err(error), None) if reconnects < RECONNECTS_MAX && error.is_of_restart() => {
                     reconnects += 1;
                     sleep(RECONNECT_PAUSE).await;
                 }

@@ -181,26 +181,38 @@ async fn a_rate_limit_delays_its_host_only() {
 }
 
 #[tokio::test]
-async fn a_reset_connection_is_tried_once_more() {
+async fn a_connection_without_an_answer_is_tried_once_more() {
     let site = LoopbackSite::start(&[
         ("/once", vec![Answer::Reset, page(200, "", "good")]),
         ("/always", vec![Answer::Reset]),
+        (
+            "/empty",
+            vec![Answer::Raw(String::new()), page(200, "", "good")],
+        ),
+        (
+            "/half",
+            vec![Answer::Raw(
+                "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf".to_owned(),
+            )],
+        ),
     ])
     .await;
     let route = route();
-    let (fetched, _) = fetch(&route, &plan(TEN), &site.url("/once"))
-        .await
-        .expect("a page");
-    assert_eq!(&fetched.page.body[..], b"good");
+    for path in ["/once", "/empty"] {
+        let fetched = fetch(&route, &plan(TEN), &site.url(path)).await;
+        let (fetched, _) = fetched.expect("a page");
+        assert_eq!(&fetched.page.body[..], b"good", "{path}");
+    }
     fetch(&route, &plan(TEN), &site.url("/always"))
         .await
         .expect_err("a reset");
-    let n_always = site
-        .asked()
-        .iter()
-        .filter(|path| *path == "/always")
-        .count();
-    assert_eq!(n_always, 1 + RECONNECTS_MAX);
+    // What breaks off after its beginning may have been acted on.
+    let half = fetch(&route, &plan(TEN), &site.url("/half")).await;
+    assert_eq!(half.expect_err("half a page").cause, Cause::Incomplete);
+    let asked = site.asked();
+    let n_asked = |path: &str| asked.iter().filter(|asked| **asked == path).count();
+    assert_eq!(n_asked("/always"), 1 + RECONNECTS_MAX);
+    assert_eq!((n_asked("/empty"), n_asked("/half")), (2, 1));
 }
 
 #[tokio::test]

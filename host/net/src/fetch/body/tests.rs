@@ -203,6 +203,7 @@ async fn a_bomb_without_output_yields() {
         decoder: Decoder::new(&headers, 64 * MIB).expect("two codings"),
         time: Duration::ZERO,
         time_since_yield: Duration::ZERO,
+        fault: None,
     };
     let mut body = Growing {
         bytes: Vec::new(),
