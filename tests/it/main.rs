@@ -10,6 +10,7 @@ mod bundle;
 mod cache;
 mod canaries;
 mod command;
+mod connection_auth;
 mod connections;
 mod crawl;
 mod crawl_kill;

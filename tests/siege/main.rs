@@ -17,3 +17,4 @@ mod field;
 mod innocent;
 mod long;
 mod trouble;
+mod turns;

@@ -64,6 +64,13 @@ impl Trouble {
     }
 }
 
+impl Trouble {
+    /// The URL of a path on the host of the innocent account's site, at another port.
+    pub(crate) fn url_of_innocent_host(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+}
+
 impl Drop for Trouble {
     fn drop(&mut self) {
         self.task.abort();
@@ -130,6 +137,7 @@ async fn serve(mut stream: TcpStream, bodies: &Bodies) {
             "sitemap.xml" => whole(&mut stream, "", bodies.sitemap.as_bytes()).await,
             "sitemaps" => whole(&mut stream, "", bodies.sitemap_index.as_bytes()).await,
             "robots.txt" => whole(&mut stream, "", bodies.robots.as_bytes()).await,
+            "pause" => pause(&mut stream).await,
             "large" => whole(&mut stream, "", &vec![b'x'; 8 << 20]).await,
             "tree" => {
                 let links = format!("<a href=\"{path}/1\">1</a> <a href=\"{path}/2\">2</a>");
@@ -170,6 +178,12 @@ async fn stall(stream: &mut TcpStream, body: &[u8]) -> Option<()> {
     stream.write_all(head.as_bytes()).await.ok()?;
     stream.write_all(body).await.ok()?;
     std::future::pending().await
+}
+
+/// Asks for a long pause.
+async fn pause(stream: &mut TcpStream) -> Option<()> {
+    let answer = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 300\r\nContent-Length: 0\r\n\r\n";
+    stream.write_all(answer.as_bytes()).await.ok()
 }
 
 async fn whole(stream: &mut TcpStream, headers: &str, body: &[u8]) -> Option<()> {

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use trawl_model::StopReason;
+use trawl_net::egress::on_behalf_of;
 use trawl_net::politeness::{Owner, RequestPace};
 use trawl_net::sitemap::Sitemaps;
 
@@ -149,6 +150,8 @@ fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> mpsc::Receiver<Batch> {
     let named = run.plan.sitemap.addresses.clone();
     let plan = Arc::clone(&run.plan);
     let account = run.context.memory.clone();
+    let owner = run.context.owner.clone();
+    let sitemaps = sitemaps.through(run.page.fetch.pool);
     let pace = RequestPace {
         owner: Owner::of(&run.context.owner),
         delay: plan.delay,
@@ -172,6 +175,7 @@ fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> mpsc::Receiver<Batch> {
                 }
             }
         };
+        let reading = on_behalf_of(&owner, reading);
         let all = async { tokio::join!(reading, screening) };
         tokio::select! {
             _ = all => {}

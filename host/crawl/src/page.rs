@@ -12,6 +12,7 @@ use trawl_engine::page::{self, PaidBy, Purse};
 use trawl_model::memory::MemoryLease;
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, Charge, Discovered, Nanodollars, PageFailure, SkipReason, StopReason};
+use trawl_net::egress::on_behalf_of;
 use trawl_plan::{FetchPlan, Pace, PagePlan};
 
 use super::batch::Recorded;
@@ -78,7 +79,8 @@ pub(super) fn crawl(run: Arc<Run>, leased: Leased) -> impl Future<Output = ()> +
         n: leased.n,
         is_open: true,
     };
-    crawl_leased(run, leased, lease)
+    let account = run.context.owner.clone();
+    on_behalf_of(&account, crawl_leased(run, leased, lease))
 }
 
 async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
@@ -93,7 +95,8 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         ..run.page.clone()
     };
     if let Some(robots) = &run.robots {
-        let verdict = robots.verdict(&leased.url).await;
+        let pool = plan.fetch.pool;
+        let verdict = robots.verdict_through(&leased.url, pool).await;
         if let Some(failure) = verdict.refusal(&leased.url) {
             return refused(lease, &leased, SkipReason::Robots, failure).await;
         }

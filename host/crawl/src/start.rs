@@ -76,7 +76,13 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
     let robots = plan.seed.fetch.respect_robots;
     let robots = robots.then(|| Arc::clone(&parts.robots));
     let screen = Arc::new(Screen::new(Arc::clone(&frontier), Arc::clone(&plan)));
-    let gate = Gate::new(Arc::clone(&frontier), Arc::clone(&screen), robots.clone());
+    let pool = plan.seed.fetch.pool;
+    let gate = Gate::new(
+        Arc::clone(&frontier),
+        Arc::clone(&screen),
+        robots.clone(),
+        pool,
+    );
     let gate = Arc::new(gate);
     let page = run::page_plan(&plan, &gate);
     let tariff = match job.terms {

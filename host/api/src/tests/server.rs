@@ -22,6 +22,7 @@ use trawl_crawl::pipeline::Pipelines;
 use trawl_crawl::webhooks::{WebhookLimits, Webhooks};
 use trawl_crawl::{CrawlLimits, Crawls, CrawlsParts};
 use trawl_engine::extract::Workers;
+use trawl_engine::in_flight::PagesInFlight;
 use trawl_engine::page::PageEngine;
 use trawl_engine::routing::Routing;
 use trawl_model::clock::Clock;
@@ -248,6 +249,7 @@ fn page_engine() -> (Arc<PageEngine>, Arc<Robots>, Arc<dyn Get>) {
         workers: Workers::new(),
         ai: None,
         memory: MemoryBudget::unlimited(),
+        in_flight: PagesInFlight::default(),
     };
     (Arc::new(page_engine), robots, get)
 }

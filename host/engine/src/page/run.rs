@@ -7,6 +7,7 @@ use trawl_billing::Tariff;
 use trawl_model::memory::PageMemory;
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, Nanodollars, PageFailure, Usage};
+use trawl_net::egress::on_behalf_of;
 use trawl_plan::{OutputPlan, PagePlan, RefusedPage};
 
 use super::analysis;
@@ -43,10 +44,19 @@ pub async fn produce_paid<'a>(
     plan: &'a PagePlan,
     may_retry: impl Fn() -> bool,
 ) -> (Purse<'a>, Produced) {
+    let new_purse = || Purse::new(paid_by, &run.expectations, run.tariff, plan);
+    let wait_max = plan.fetch.timeout + plan.fetch.pace.patience;
+    let in_flight = match run.engine.in_flight.admit(&run.owner, wait_max).await {
+        Ok(in_flight) => in_flight,
+        Err(failure) => {
+            let produced = not_served(plan, wait_max, failure.into());
+            return (new_purse(), produced);
+        }
+    };
     let started = Instant::now();
     let mut least = Nanodollars::ZERO;
     loop {
-        let purse = Purse::new(paid_by, &run.expectations, run.tariff, plan).expecting(least);
+        let purse = new_purse().expecting(least).admitted(in_flight.clone());
         let produced = produce(run, plan, &purse).await;
         let is_first = least == Nanodollars::ZERO;
         let needed = purse.needs_another_try().await;
@@ -72,24 +82,29 @@ pub fn refused(page: RefusedPage) -> PageOutcome {
 /// reserves what the page costs; what it does not cover is not begun, and a page that it does not
 /// cover in the end has failed.
 pub async fn produce(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>) -> Produced {
+    on_behalf_of(&run.owner, produce_for_owner(run, plan, purse)).await
+}
+
+/// The result of a page that no route served, after this time.
+fn not_served(plan: &PagePlan, elapsed: Duration, reason: NotServed) -> Produced {
+    let mut outcome = PageOutcome {
+        elapsed: Some(elapsed),
+        ..failed(plan.url.to_string(), reason.failure)
+    };
+    if !reason.provider_attempts.is_empty() {
+        let metadata = outcome.fields.metadata.get_or_insert_default();
+        let attempts = reason.provider_attempts.into();
+        metadata.insert("provider_attempts".to_owned(), attempts);
+    }
+    Produced::new(outcome, Usage::default(), OnPaid::default())
+}
+
+async fn produce_for_owner(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>) -> Produced {
     let started = Instant::now();
     let memory = run.memory.page();
     let mut served = match serve(run, plan, started, purse, &memory).await {
         Ok(served) => served,
-        Err(NotServed {
-            failure,
-            provider_attempts,
-        }) => {
-            let mut outcome = PageOutcome {
-                elapsed: Some(started.elapsed()),
-                ..failed(plan.url.to_string(), failure)
-            };
-            if !provider_attempts.is_empty() {
-                let metadata = outcome.fields.metadata.get_or_insert_default();
-                metadata.insert("provider_attempts".to_owned(), provider_attempts.into());
-            }
-            return Produced::new(outcome, Usage::default(), OnPaid::default());
-        }
+        Err(reason) => return not_served(plan, started.elapsed(), reason),
     };
     let has_failed = served.error.is_some() || site_error(served.page.status).is_some();
     if !has_failed {
@@ -208,7 +223,12 @@ pub async fn transform(
 ) -> PageOutcome {
     let started = Instant::now();
     let url = input.url.to_string();
-    let purse = Purse::without_page(payer, run.tariff, &url, deadline);
+    let wait_max = deadline.saturating_duration_since(started);
+    let in_flight = match run.engine.in_flight.admit(&run.owner, wait_max).await {
+        Ok(in_flight) => in_flight,
+        Err(failure) => return failed(url, failure),
+    };
+    let purse = Purse::without_page(payer, run.tariff, &url, deadline).admitted(in_flight);
     let expected = Usage {
         transform: TRANSFORM_CPU,
         ..Usage::default()

@@ -24,6 +24,8 @@ use trawl_plan::PagePlan;
 pub(crate) use costs::Loader;
 pub use costs::{CostMemory, RunCosts};
 
+use crate::in_flight::InFlight;
+
 /// Who pays for the pages of a run.
 #[derive(Clone, Debug)]
 pub struct Payer {
@@ -77,6 +79,8 @@ pub struct Purse<'a> {
     deadline: Instant,
     /// Whether a provider was asked for the page, which may have to be paid for it.
     is_provider_asked: AtomicBool,
+    /// Counts the page among those in flight until its money is settled.
+    in_flight: Option<InFlight>,
     state: Mutex<State>,
 }
 
@@ -117,6 +121,7 @@ impl<'a> Purse<'a> {
             url: &plan.requested,
             deadline: Instant::now() + plan.time_max() + plan.fetch.pace.patience,
             is_provider_asked: AtomicBool::new(false),
+            in_flight: None,
             state: Mutex::default(),
         }
     }
@@ -138,6 +143,7 @@ impl<'a> Purse<'a> {
             url,
             deadline,
             is_provider_asked: AtomicBool::new(false),
+            in_flight: None,
             state: Mutex::default(),
         }
     }
@@ -154,8 +160,23 @@ impl<'a> Purse<'a> {
             url: "",
             deadline: Instant::now(),
             is_provider_asked: AtomicBool::new(false),
+            in_flight: None,
             state: Mutex::default(),
         }
+    }
+
+    /// This purse, for a page that was admitted.
+    #[must_use]
+    pub fn admitted(self, in_flight: InFlight) -> Self {
+        Self {
+            in_flight: Some(in_flight),
+            ..self
+        }
+    }
+
+    /// What counts the page among those in flight.
+    pub(crate) fn in_flight(&self) -> Option<InFlight> {
+        self.in_flight.clone()
     }
 
     /// This purse, for a page that was refused before because it needed this much.

@@ -22,6 +22,11 @@ pub enum EgressError {
     /// The host and port are a listener of this server.
     #[error("host `{0}` is refused: it leads to this service itself")]
     OwnListener(String),
+    /// The port is that of another protocol.
+    #[error(
+        "port {0} is refused: it belongs to another protocol than HTTP, and browsers refuse it too"
+    )]
+    BadPort(u16),
     /// The host name has no IP address.
     #[error("host `{0}` cannot be resolved: it has no IP address, check the spelling")]
     NotResolved(String),
@@ -83,7 +88,7 @@ impl EgressError {
         match self {
             Self::NotResolved(_) => Cause::Dns,
             Self::ResolveTimedOut(_) => Cause::DnsTimeout,
-            Self::Scheme(_) | Self::NoHost => Cause::BadUrl,
+            Self::Scheme(_) | Self::NoHost | Self::BadPort(_) => Cause::BadUrl,
             Self::NotPublic(_) | Self::OwnListener(_) | Self::NotGranted(_) => {
                 Cause::PrivateAddress
             }
@@ -141,17 +146,6 @@ impl EgressError {
             EgressFault::Proxy
         } else {
             fault_among(&*cause).unwrap_or(EgressFault::Unreachable)
-        };
-        Self::Broken { fault, cause }
-    }
-
-    /// Classifies an error of the client behind an upstream proxy that opens tunnels. The text must
-    /// not reveal the proxy.
-    pub(super) fn from_tunnel(cause: Box<dyn StdError + Send + Sync>, is_connect: bool) -> Self {
-        let fault = match fault_among(&*cause) {
-            Some(fault @ (EgressFault::Tls | EgressFault::TimedOut)) => fault,
-            _ if is_connect => EgressFault::Proxy,
-            fault => fault.unwrap_or(EgressFault::Closed),
         };
         Self::Broken { fault, cause }
     }
@@ -220,7 +214,7 @@ fn fault_of(error: &reqwest::Error) -> EgressFault {
 }
 
 /// The fault that an error or one of its causes stands for.
-fn fault_among(error: &(dyn StdError + 'static)) -> Option<EgressFault> {
+pub(super) fn fault_among(error: &(dyn StdError + 'static)) -> Option<EgressFault> {
     let mut cause = Some(error);
     while let Some(current) = cause {
         if current.downcast_ref::<rustls::Error>().is_some() {

@@ -32,7 +32,7 @@ use trawl_model::redact::without_userinfo;
 use trawl_model::{FetchedPage, Nanodollars, PageFailure};
 use trawl_plan::FetchPlan;
 
-use crate::egress::{Egress, PoolUse};
+use crate::egress::{Egress, PoolUse, connection_auth};
 use crate::politeness::Permit;
 use body::{BodyLimits, receive};
 use cookies::CookieChange;
@@ -194,18 +194,17 @@ impl Fetcher {
     /// As [`Self::fetch`].
     pub async fn fetch_if(
         &self,
-        _permit: &Permit,
+        permit: &Permit,
         url: &Url,
         plan: &FetchPlan,
         caller: Caller<'_>,
         condition: Option<Condition<'_>>,
         meter: Option<&dyn BodyMeter>,
     ) -> Result<Fetched, FetchError> {
-        let page = self.follow(url, plan, caller, condition, meter);
-        match tokio::time::timeout(plan.timeout, page).await {
-            Ok(fetched) => fetched,
-            Err(_) => Err(FetchError::TimedOut(plan.timeout)),
-        }
+        let page = self.follow(permit, url, plan, caller, condition, meter);
+        let patience = plan.pace.patience;
+        let fetched = permit.in_time(plan.timeout, patience, page).await;
+        fetched.unwrap_or(Err(FetchError::TimedOut(plan.timeout)))
     }
 
     /// Price of a gigabyte (10^9 bytes) through the pool that would carry this page, on top of the
@@ -223,6 +222,7 @@ impl Fetcher {
 
     async fn follow(
         &self,
+        permit: &Permit,
         url: &Url,
         plan: &FetchPlan,
         caller: Caller<'_>,
@@ -247,6 +247,7 @@ impl Fetcher {
                 request.headers_mut().extend(wanted);
             }
             let reply = self.egress.send(request, &route).await?;
+            is_shared &= !connection_auth::is_offered(reply.headers());
             let changes = jar.store(reply.headers(), &hop.url);
             hop.note(&changes);
             cookies.extend(changes);
@@ -261,6 +262,7 @@ impl Fetcher {
                     headers: reply.headers().clone(),
                 });
                 hop = hop.follow(next);
+                permit.follow(hop.url.host_str().unwrap_or_default()).await;
                 continue;
             }
             if reply.status() == StatusCode::NOT_MODIFIED && condition.is_none() {

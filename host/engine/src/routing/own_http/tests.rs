@@ -368,3 +368,71 @@ async fn a_body_whose_wait_for_money_takes_too_long_fails_for_the_money() {
     let failure = failure.expect_err("the other page has the money");
     assert!(failure.message.contains("the balance is 4"), "{failure}");
 }
+
+#[tokio::test]
+async fn a_delay_holds_between_hops_and_after_robots_txt_and_uses_up_no_timeout() {
+    const DELAY: Duration = Duration::from_millis(250);
+    let site = LoopbackSite::start(&[
+        ("/robots.txt", vec![page(200, "", "User-agent: *\n")]),
+        ("/r", vec![page(302, "location: /t\r\n", "")]),
+        ("/t", vec![page(200, "", "there")]),
+    ])
+    .await;
+    for (respect_robots, n_requests) in [(false, 2), (true, 3)] {
+        let plan = FetchPlan {
+            pace: Pace {
+                delay: DELAY,
+                patience: TEN,
+                ..Pace::default()
+            },
+            respect_robots,
+            // Less than one wait.
+            ..plan(DELAY - Duration::from_millis(50))
+        };
+        let begun = Instant::now();
+        let purse = Purse::unbilled(Nanodollars::MAX);
+        let page = fetch_paid(&route(), &plan, &site.url("/r"), &purse, "one");
+        let page = trawl_net::egress::on_behalf_of("one", page).await;
+        let (fetched, waited) = page.expect("a page");
+        assert_eq!(&fetched.page.body[..], b"there");
+        let waits = DELAY * (n_requests - 1);
+        assert!(begun.elapsed() >= waits, "{:?}", begun.elapsed());
+        assert!(waited >= waits - Duration::from_millis(50), "{waited:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_pause_asked_of_one_account_holds_no_other() {
+    let refusal = page(429, "retry-after: 300\r\n", "");
+    let site = LoopbackSite::start(&[
+        ("/", vec![refusal]),
+        ("/other", vec![page(200, "", "fine")]),
+    ])
+    .await;
+    let route = route();
+    let purse = Purse::unbilled(Nanodollars::MAX);
+    let refused = fetch_paid(&route, &plan(TEN), &site.url("/"), &purse, "one").await;
+    assert_eq!(refused.expect("a page").0.page.status, 429);
+    let other = fetch_paid(&route, &plan(TEN), &site.url("/other"), &purse, "other").await;
+    assert_eq!(other.expect("a page").0.page.status, 200);
+    let own = fetch_paid(&route, &plan(TEN), &site.url("/other"), &purse, "one").await;
+    assert_eq!(own.expect_err("a pause").cause, Cause::RateLimited);
+}
+
+#[tokio::test]
+async fn a_robots_txt_whose_site_asks_for_a_long_pause_is_not_waited_for() {
+    let later = page(503, "retry-after: 3600\r\n", "");
+    let site = LoopbackSite::start(&[("/robots.txt", vec![later])]).await;
+    let plan = FetchPlan {
+        respect_robots: true,
+        ..plan(TEN)
+    };
+    let begun = Instant::now();
+    let failure = fetch(&route(), &plan, &site.url("/")).await;
+    assert_eq!(
+        failure.expect_err("refused").cause,
+        Cause::RobotsUnavailable
+    );
+    assert!(begun.elapsed() < TEN / 2, "{:?}", begun.elapsed());
+    assert_eq!(site.asked(), ["/robots.txt"]);
+}

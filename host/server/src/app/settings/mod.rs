@@ -76,12 +76,42 @@ pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
         .iter()
         .filter_map(|proxy| Url::parse(&proxy.url).ok())
         .collect();
+    let own_addresses = config.egress.own_addresses.iter().map(|text| {
+        text.parse().map_err(|_| {
+            anyhow::anyhow!(
+                "egress.own_addresses has `{text}`; write an IP address such as \"203.0.113.7\", or one with a port"
+            )
+        })
+    });
+    let own_addresses = own_addresses.collect::<anyhow::Result<_>>()?;
     let allow_private = AllowList::new(config.egress.allow_private.clone());
     Ok(EgressConfig {
         allow_private,
         pools,
         grants,
+        own_addresses,
+        connections_max: connections_to_sites(config)?,
         ..EgressConfig::default()
+    })
+}
+
+/// Connections to sites at once.
+fn connections_to_sites(config: &Config) -> anyhow::Result<usize> {
+    if let Some(connections) = config.egress.connections {
+        anyhow::ensure!(connections > 0, "egress.connections must be at least 1");
+        return Ok(connections);
+    }
+    let (callers, tabs) = (callers(config)? as u64, config.browser.tabs as u64);
+    let sites = descriptors::for_sites(descriptors::current(), callers, tabs);
+    Ok(usize::try_from(sites)?)
+}
+
+/// Connections of callers at once.
+fn callers(config: &Config) -> anyhow::Result<usize> {
+    let default = (descriptors::current() / DESCRIPTORS_SHARE).clamp(1, CONNECTIONS_DEFAULT_MAX);
+    Ok(match config.http.connections {
+        Some(connections) => connections,
+        None => usize::try_from(default)?,
     })
 }
 
@@ -91,11 +121,7 @@ pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
 /// One of them is 0.
 pub(super) fn listener(config: &Config) -> anyhow::Result<ListenerLimits> {
     let http = &config.http;
-    let default = (descriptors::current() / DESCRIPTORS_SHARE).clamp(1, CONNECTIONS_DEFAULT_MAX);
-    let connections = match http.connections {
-        Some(connections) => connections,
-        None => usize::try_from(default)?,
-    };
+    let connections = callers(config)?;
     let per_peer = http.connections_per_peer.unwrap_or(connections.div_ceil(2));
     for (name, number) in [
         ("connections", connections as u64),
