@@ -31,6 +31,9 @@ use crate::listener::{AccessLog, LineFormat, ListenerLimits, descriptors};
 const DESCRIPTORS_SHARE: u64 = 2;
 /// Most connections unless the configuration says otherwise: each holds some 20 KiB.
 const CONNECTIONS_DEFAULT_MAX: u64 = 8_192;
+/// Requests without a key that are answered at a time for one IP address: far more than the health
+/// checks and dashboards of an office.
+const KEYLESS_PER_PEER: usize = 64;
 
 /// Proxies and the private networks that may be reached.
 pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
@@ -107,6 +110,7 @@ pub(super) fn listener(config: &Config) -> anyhow::Result<ListenerLimits> {
     Ok(ListenerLimits {
         connections,
         connections_per_peer: per_peer,
+        keyless_per_peer: KEYLESS_PER_PEER,
         trusted_proxies: http.trusted_proxies.clone(),
         head_time: Duration::from_secs(http.header_seconds),
         idle_time: Duration::from_secs(http.idle_seconds),
