@@ -326,7 +326,7 @@ async fn start_and_follow(
 async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::Result<String> {
     let (account, _key) = app.billing().create_account(ACCOUNT, BALANCE).await?;
     let terms = Terms::PayAsYouGo;
-    let registry = app.begin_run(&account, ACCOUNT, terms).registry();
+    let registry = app.begin_run(&account, ACCOUNT, terms, None).registry();
     let context = PlanContext {
         catalog: &*registry,
         defaults: RequestDefaults {
