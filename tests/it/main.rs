@@ -34,3 +34,4 @@ mod render;
 mod robots_and_webhooks;
 mod scrape;
 mod unlimited;
+mod unread_logs;

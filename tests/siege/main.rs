@@ -12,6 +12,7 @@ mod bodies;
 mod browser;
 mod connections;
 mod crawls;
+mod doors;
 mod expressions;
 mod field;
 mod innocent;

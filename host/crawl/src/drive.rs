@@ -18,6 +18,7 @@ use super::frontier::{Lease, Screened};
 use super::lock;
 use super::page;
 use super::run::{self, Run};
+use super::turn;
 
 /// Pages that may be between fetched and delivered. They wait for the ledger's flush and for a slow
 /// reader, and keep their content in memory meanwhile.
@@ -34,6 +35,8 @@ pub(super) enum Ended {
     Stopped(StopReason),
     /// The server stops: the crawl continues at the next start.
     Paused,
+    /// The crawl continues when its account resumes it.
+    Parked(StopReason),
 }
 
 /// Crawls to the end.
@@ -48,7 +51,8 @@ pub(super) async fn drive(
     let deadline = run.plan.timeout.map(|time| Instant::now() + time);
     let is_streaming = run.listener.is_some();
     let mut is_stopped = false;
-    let mut is_paused = false;
+    // How it ends once the pages in flight have: what is left stays in the frontier.
+    let mut pause = None;
     loop {
         if !is_stopped && run.job.cancel.is_cancelled() {
             // Also while the server stops: a cancelled crawl does not go on after a restart.
@@ -59,9 +63,9 @@ pub(super) async fn drive(
             batches = None;
             lock(&run.frontier).set_sitemaps_pending(false);
         }
-        let stop = if is_paused && !is_stopped {
+        let stop = if let Some(paused) = pause.filter(|_| !is_stopped) {
             if pages.is_empty() {
-                return Ended::Paused;
+                return paused;
             }
             None
         } else if !is_stopped && waits_for_space(run) {
@@ -105,12 +109,22 @@ pub(super) async fn drive(
                 is_stopped = true;
                 run.stop(StopReason::Timeout);
             }
-            () = server_stops.cancelled(), if !is_stopped && !is_paused => {
+            () = server_stops.cancelled(), if !is_stopped && pause.is_none() => {
                 if is_streaming {
                     is_stopped = true;
                     run.stop(StopReason::ServerStopped);
                 } else {
-                    is_paused = true;
+                    pause = Some(Ended::Paused);
+                }
+            }
+            // Pages in flight have their own timeouts. Decision D304.
+            () = turn::plan_ended(&run.payer.billing, &run.job), if !is_stopped && pause.is_none() => {
+                let reason = StopReason::PlanEnded;
+                if run.job.in_background {
+                    pause = Some(Ended::Parked(reason));
+                } else {
+                    is_stopped = true;
+                    run.stop(reason);
                 }
             }
             () = tokio::time::sleep(POLL_INTERVAL) => {}

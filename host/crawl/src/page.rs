@@ -104,7 +104,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     }
     let page_id = page_id(&leased.url);
     if run.is_resumed
-        && let Ok(Some(charge)) = run.payer.billing.charged(&run.job.id, &page_id).await
+        && let Ok(Some(charge)) = run.payer.billing.charged(&run.paid_as, &page_id).await
     {
         return refetch_paid(lease, &plan, leased.n, charge).await;
     }

@@ -26,13 +26,16 @@ pub enum StopReason {
     ServerStopped,
     /// The account has stored as much as it may.
     Storage,
+    /// The Unlimited plan that it ran on ended, was suspended or lapsed. A background crawl is parked
+    /// then.
+    PlanEnded,
     /// A failure that no page caused.
     Failed,
 }
 
 impl StopReason {
     /// Every reason.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Completed,
         Self::Limit,
         Self::Depth,
@@ -44,6 +47,7 @@ impl StopReason {
         Self::HungUp,
         Self::ServerStopped,
         Self::Storage,
+        Self::PlanEnded,
         Self::Failed,
     ];
 
@@ -61,6 +65,7 @@ impl StopReason {
             Self::HungUp => "client_gone",
             Self::ServerStopped => "server_stopped",
             Self::Storage => "stored_bytes",
+            Self::PlanEnded => "plan_ended",
             Self::Failed => "failed",
         }
     }

@@ -8,6 +8,7 @@ mod browser;
 mod caller_headers;
 mod cdp;
 mod content;
+mod context;
 mod counts;
 mod events;
 mod input;
@@ -304,10 +305,21 @@ impl Renderer {
             let reason = format!("its proxy cannot be opened: {error}");
             (RenderError::Protocol(reason), IsBrowserLost(false))
         })?;
+        // The page's context holds it too, until the browser has disposed of that.
+        let slot = Arc::new(slot);
         let rendered = tab::render(&slot, &channel, url, fetch, plan, job, has_acted).await;
         let is_lost = IsBrowserLost(slot.browser.connection().gone().is_cancelled());
-        slot.finish(rendered.is_ok());
+        slot.note_crash(rendered.is_ok());
         rendered.map_err(|error| (error, is_lost))
+    }
+
+    /// What is open in the browser that opens pages: contexts and targets, in words. Nothing, while
+    /// no page is open.
+    ///
+    /// # Errors
+    /// [`RenderError`]: the browser does not answer.
+    pub async fn contents(&self) -> Result<Vec<String>, RenderError> {
+        self.pool.contents().await
     }
 
     /// Stops the browser and waits until all of its processes have ended.

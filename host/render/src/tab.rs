@@ -23,9 +23,10 @@ use trawl_model::Cause;
 use trawl_plan::address::without_fragment;
 use trawl_plan::{FetchPlan, RenderPlan};
 
-use super::browser::{Browser, Context};
+use super::browser::Browser;
 use super::caller_headers::CallerHeaders;
 use super::cdp::CallError;
+use super::context::OpenContext;
 use super::load_error::{load_error, refusal, thrown};
 use super::page_setup::{ADS, blocked, intercepted, metrics, network_events, text_headers};
 use super::pool::TabSlot;
@@ -48,7 +49,7 @@ const LATE_EVENTS: Duration = Duration::from_millis(300);
 /// An open page.
 pub(super) struct Tab<'a> {
     browser: &'a Browser,
-    context: &'a Context,
+    context: &'a OpenContext,
     pub(super) watch: Watch,
     deadline: Instant,
     started: Instant,
@@ -60,31 +61,10 @@ pub(super) struct Tab<'a> {
     has_acted: &'a AtomicBool,
 }
 
-/// Disposes of the page's context on drop, also when the page was cancelled.
-struct ContextGuard {
-    browser: Arc<Browser>,
-    context: Option<Context>,
-}
-
-impl Drop for ContextGuard {
-    fn drop(&mut self) {
-        let Some(context) = self.context.take() else {
-            return;
-        };
-        let connection = self.browser.connection();
-        connection.forget(&context.session);
-        connection.forget(context.context.inner());
-        let browser = Arc::clone(&self.browser);
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { browser.dispose(context.context).await });
-        }
-    }
-}
-
 /// Renders one page in a tab. `has_acted` is set before a script or a step of the caller begins,
 /// after which the page cannot be rendered again without doing it twice.
 pub(super) async fn render(
-    slot: &TabSlot,
+    slot: &Arc<TabSlot>,
     channel: &ProxyChannel,
     url: &Url,
     fetch: &FetchPlan,
@@ -94,13 +74,8 @@ pub(super) async fn render(
 ) -> Result<Rendered, RenderError> {
     let browser = &slot.browser;
     let cpu_before = browser.shared_cpu().await?;
-    let mut context = browser.open(channel.address()).await?;
-    let events = context.events.take().expect("a new context has its events");
-    let guard = ContextGuard {
-        browser: Arc::clone(browser),
-        context: Some(context),
-    };
-    let context = guard.context.as_ref().expect("it was set above");
+    let context = OpenContext::open(slot, channel.address()).await?;
+    let events = context.listen();
     let (user, password) = channel.credentials();
     let rules = PagePolicy {
         credentials: (user.to_owned(), password.to_owned()),
@@ -112,7 +87,7 @@ pub(super) async fn render(
     };
     let tab = Tab {
         browser,
-        context,
+        context: &context,
         watch: Watch::new(String::from(context.target.clone()), rules),
         deadline: job.deadline,
         started: Instant::now(),
@@ -284,7 +259,7 @@ impl Tab<'_> {
 
     /// Sends a command to the page.
     pub(super) async fn call<T: Command>(&self, params: T) -> Result<T::Response, RenderError> {
-        Ok(self.context.call(self.browser.connection(), params).await?)
+        Ok(self.context.call(params).await?)
     }
 
     /// Calls a function of `page.js` in its isolated world: its result, or what it threw.
@@ -319,7 +294,7 @@ impl Tab<'_> {
     ) -> Result<Result<ExecutionContextId, String>, RenderError> {
         let mut world = CreateIsolatedWorldParams::new(self.watch.frame().to_owned());
         world.world_name = Some(name.to_owned());
-        match self.context.call(self.browser.connection(), world).await {
+        match self.context.call(world).await {
             Ok(world) => Ok(Ok(world.execution_context_id)),
             Err(CallError::Refused(reason)) => Ok(Err(reason)),
             Err(error) => Err(error.into()),
@@ -344,7 +319,7 @@ impl Tab<'_> {
         &self,
         params: EvaluateParams,
     ) -> Result<Result<Value, String>, RenderError> {
-        let response = match self.context.call(self.browser.connection(), params).await {
+        let response = match self.context.call(params).await {
             Ok(response) => response,
             // The page navigated meanwhile, or the result cannot be serialised.
             Err(CallError::Refused(reason)) => return Ok(Err(reason)),

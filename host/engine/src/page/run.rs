@@ -17,7 +17,7 @@ use super::effects::name_ignored;
 use super::extraction::extract;
 use super::settle::{OnPaid, Produced, count, settle};
 use crate::extract::{CpuTime, Extraction, Input, Outputs};
-use crate::purse::{PaidBy, Payer, Purse};
+use crate::purse::{PaidBy, Purse};
 use crate::routing::{Client, NotServed, Served};
 
 /// Reserved before a page that the caller handed in is transformed: more than nearly all need.
@@ -29,8 +29,7 @@ fn may_pool(tariff: &Tariff) -> bool {
 }
 
 /// Runs one page from plan to outcome. Every failure is part of the outcome, at no charge.
-pub async fn run(run: &RunContext, payer: &Payer, plan: &PagePlan) -> PageOutcome {
-    let paid_by = PaidBy::Account(payer);
+pub async fn run(run: &RunContext, paid_by: PaidBy<'_>, plan: &PagePlan) -> PageOutcome {
     let (purse, produced) = produce_paid(run, paid_by, plan, || true).await;
     settle(purse, &run.tariff, produced).await
 }
@@ -76,6 +75,16 @@ pub async fn produce_paid<'a>(
 pub fn refused(page: RefusedPage) -> PageOutcome {
     count("failed", &Usage::default());
     failed(page.requested, page.failure)
+}
+
+/// The outcome of a page that did not begin before the Unlimited plan ended.
+pub fn plan_ended(plan: &PagePlan) -> PageOutcome {
+    count("failed", &Usage::default());
+    let message = "the Unlimited plan ended before this page began";
+    failed(
+        plan.url.to_string(),
+        PageFailure::new(Cause::Funds, message),
+    )
 }
 
 /// Serves and extracts one page without charging it: what [`run`] does before settling. The purse
@@ -216,7 +225,7 @@ async fn serve(
 /// transferred, so only CPU time is billed.
 pub async fn transform(
     run: &RunContext,
-    payer: &Payer,
+    paid_by: PaidBy<'_>,
     input: Input,
     plan: Arc<OutputPlan>,
     deadline: Instant,
@@ -228,7 +237,7 @@ pub async fn transform(
         Ok(in_flight) => in_flight,
         Err(failure) => return failed(url, failure),
     };
-    let purse = Purse::without_page(payer, run.tariff, &url, deadline).admitted(in_flight);
+    let purse = Purse::without_page(paid_by, run.tariff, &url, deadline).admitted(in_flight);
     let expected = Usage {
         transform: TRANSFORM_CPU,
         ..Usage::default()

@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 use trawl_billing::{
     AccountId, Billing, Cap, FundsError, Reservation, RunBudget, Shortfall, Tariff,
 };
-use trawl_model::{Cause, Nanodollars, PageFailure, Usage};
+use trawl_model::{Cause, Charge, Nanodollars, PageFailure, Usage};
 use trawl_plan::PagePlan;
 
 pub(crate) use costs::Loader;
@@ -51,6 +51,8 @@ pub enum PaidBy<'a> {
         /// Identifies the page within the run, across restarts.
         page_id: &'a str,
     },
+    /// An earlier try of the request was charged this for the page: it costs nothing more.
+    Before(Charge),
     /// Nothing: the page is not billed.
     Nobody,
 }
@@ -128,13 +130,13 @@ impl<'a> Purse<'a> {
 
     /// The purse of a result that is produced without fetching a page.
     pub(crate) fn without_page(
-        payer: &'a Payer,
+        paid_by: PaidBy<'a>,
         tariff: Tariff,
         url: &'a str,
         deadline: Instant,
     ) -> Self {
         Self {
-            paid_by: PaidBy::Account(payer),
+            paid_by,
             expectations: Expectations::default(),
             tariff,
             ceiling: Nanodollars::MAX,
@@ -201,7 +203,7 @@ impl<'a> Purse<'a> {
             return Ok(());
         }
         let reserved = match self.paid_by {
-            PaidBy::Nobody => return Ok(()),
+            PaidBy::Nobody | PaidBy::Before(_) => return Ok(()),
             PaidBy::Account(payer) => {
                 payer
                     .billing
@@ -240,7 +242,7 @@ impl<'a> Purse<'a> {
     /// Resolves when money may have become available, at the latest after a short time.
     pub(crate) async fn released(&self) {
         match self.paid_by {
-            PaidBy::Nobody => {}
+            PaidBy::Nobody | PaidBy::Before(_) => {}
             PaidBy::Account(payer) => payer.billing.released(&payer.account).await,
             PaidBy::Run { budget, .. } => budget.released().await,
         }
@@ -255,7 +257,7 @@ impl<'a> Purse<'a> {
         }
         let short = match (&state.reservation, self.paid_by) {
             (Some(reservation), _) => Some(reservation.shortfall(wanted)),
-            (None, PaidBy::Nobody) => None,
+            (None, PaidBy::Nobody | PaidBy::Before(_)) => None,
             (None, PaidBy::Account(payer)) => payer.billing.shortfall(&payer.account, wanted),
             (None, PaidBy::Run { budget, .. }) => Some(budget.shortfall(wanted)),
         };
@@ -294,7 +296,7 @@ impl<'a> Purse<'a> {
         if state.reservation.is_none() {
             let first = needed.max(self.least).min(self.ceiling);
             let reserved = match self.paid_by {
-                PaidBy::Nobody => {
+                PaidBy::Nobody | PaidBy::Before(_) => {
                     state.awaited = None;
                     return Ok(self.ceiling);
                 }
@@ -362,7 +364,7 @@ impl<'a> Purse<'a> {
             Tariff::FlatRate => Nanodollars::MAX,
         };
         let left = match self.paid_by {
-            PaidBy::Nobody => Nanodollars::MAX,
+            PaidBy::Nobody | PaidBy::Before(_) => Nanodollars::MAX,
             PaidBy::Account(payer) => balance(payer),
             PaidBy::Run { budget, payer, .. } => budget.left().min(balance(payer)),
         };
@@ -434,6 +436,14 @@ impl<'a> Purse<'a> {
         }
     }
 
+    /// What an earlier try of the request was charged for the page.
+    pub(crate) const fn charged_before(&self) -> Option<Charge> {
+        match self.paid_by {
+            PaidBy::Before(charge) => Some(charge),
+            _ => None,
+        }
+    }
+
     /// The reservation. A page that reserved nothing gets one of nothing, so that it stands in the
     /// ledger too; `None` if that is not possible, or nobody pays.
     pub(crate) fn into_reservation(self) -> Option<Reservation> {
@@ -442,7 +452,7 @@ impl<'a> Purse<'a> {
             .into_inner()
             .reservation
             .or_else(|| match self.paid_by {
-                PaidBy::Nobody => None,
+                PaidBy::Nobody | PaidBy::Before(_) => None,
                 PaidBy::Account(payer) => {
                     let (account, run) = (&payer.account, &payer.run_id);
                     let reserved = payer.billing.reserve(account, nothing, self.url, run);

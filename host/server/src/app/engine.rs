@@ -123,7 +123,7 @@ pub fn report_compiling(compiling: Compiling<'_>) {
     if tracing::dispatcher::has_been_set() {
         tracing::info!("{text}");
     } else {
-        eprintln!("{text}");
+        trawl_telemetry::say(text);
     }
 }
 

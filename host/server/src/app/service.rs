@@ -8,7 +8,7 @@ use tokio_util::task::TaskTracker;
 use url::Url;
 
 use trawl_api::{Health, Run, Service};
-use trawl_billing::{Account, AccountId, Billing, Tariff};
+use trawl_billing::{Account, AccountId, Billing, Payment, Tariff};
 use trawl_crawl::Crawls;
 use trawl_crawl::pipeline::Pipelines;
 use trawl_engine::page::{Payer, RunContext};
@@ -76,7 +76,13 @@ impl Service for App {
         &self.in_flight
     }
 
-    fn begin_run(&self, account: &Arc<Account>, request_id: &str, terms: Terms) -> Arc<dyn Run> {
+    fn begin_run(
+        &self,
+        account: &Arc<Account>,
+        request_id: &str,
+        terms: Terms,
+        payment: Option<&Payment>,
+    ) -> Arc<dyn Run> {
         let tariff = match terms {
             Terms::PayAsYouGo => Tariff::PayAsYouGo(self.prices),
             Terms::Unlimited => Tariff::FlatRate,
@@ -92,6 +98,7 @@ impl Service for App {
         Arc::new(AppRun(Arc::new(scrape::Run {
             context,
             payer,
+            payment: payment.cloned(),
             in_flight,
         })))
     }
@@ -114,6 +121,10 @@ impl Service for App {
 
     fn model(&self) -> Option<KnownModel<'_>> {
         known_model(&self.page_engine)
+    }
+
+    fn plugins_generation(&self) -> u64 {
+        self.plugins.snapshot().generation()
     }
 
     fn plugins(&self) -> Value {

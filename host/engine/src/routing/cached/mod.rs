@@ -350,16 +350,32 @@ fn are_permanent(redirects: &[Redirect], now: Timestamp) -> bool {
         .all(|redirect| cache::is_permanent(redirect.status, &redirect.headers, now))
 }
 
+/// Grain of the times in `metadata.cache`: they tell how old a page is, and not when another account
+/// fetched it. Decision D303.
+const HOUR_MS: i64 = 60 * 60 * 1000;
+
+/// The hour that a moment is in, by its beginning. Hours of the clock, not of the page's age: by
+/// asking again and again, one would see such an hour end.
+const fn hour_of(moment: Timestamp) -> Timestamp {
+    Timestamp(moment.0 - moment.0.rem_euclid(HOUR_MS))
+}
+
 /// `metadata.cache`. `age_ms` is the time since the site last confirmed the page, `stored_at` when
-/// its content was fetched.
+/// its content was fetched, both to the hour: the page is not older than it says.
 fn metadata(
     stored: &StoredPage,
     status: &'static str,
     reason: Option<String>,
     now: Timestamp,
 ) -> Value {
-    let age_ms = u64::try_from(stored.age(now).as_millis()).unwrap_or(u64::MAX);
-    let stored_at = stored.fetched_at().to_string();
+    let age = stored.age(now);
+    let confirmed = hour_of(now.before(age));
+    let age_ms = match age {
+        // It was confirmed for this request.
+        Duration::ZERO => 0,
+        _ => now.0.saturating_sub(confirmed.0),
+    };
+    let stored_at = hour_of(stored.fetched_at()).to_string();
     let mut metadata = json!({"status": status, "age_ms": age_ms, "stored_at": stored_at});
     if let Some(reason) = reason {
         metadata["reason"] = reason.into();

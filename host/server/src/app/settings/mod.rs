@@ -36,6 +36,9 @@ const DESCRIPTORS_SHARE: u64 = 2;
 const CONNECTIONS_DEFAULT_MAX: u64 = 8_192;
 /// Range of `providers.timeout`.
 const PROVIDER_SECONDS: (u64, u64) = (5, 600);
+/// Requests without a key that are answered at a time for one IP address: far more than the health
+/// checks and dashboards of an office.
+const KEYLESS_PER_PEER: usize = 64;
 
 /// Proxies and the private networks that may be reached.
 pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
@@ -138,6 +141,7 @@ pub(super) fn listener(config: &Config) -> anyhow::Result<ListenerLimits> {
     Ok(ListenerLimits {
         connections,
         connections_per_peer: per_peer,
+        keyless_per_peer: KEYLESS_PER_PEER,
         trusted_proxies: http.trusted_proxies.clone(),
         head_time: Duration::from_secs(http.header_seconds),
         idle_time: Duration::from_secs(http.idle_seconds),
