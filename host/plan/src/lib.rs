@@ -16,8 +16,10 @@ mod error;
 mod expression;
 pub mod fetching;
 mod link_rewrite;
+mod made;
 pub mod output;
 pub mod parameters;
+mod passwords;
 mod pipeline;
 pub mod render;
 pub mod router;
@@ -43,7 +45,9 @@ pub use analysis::AnalystChoice;
 pub use error::{PlanError, path_of_pointer};
 pub use expression::{Allowance, EXPRESSIONS_MAX, SOURCE_BYTES_MAX, STATES_MAX};
 pub use link_rewrite::LinkRewrite;
+pub use made::{MADE_BYTES_MAX, MADE_URLS_MAX};
 pub use parameters::{Ignored, Undecided};
+pub use passwords::WithPassword;
 pub use pipeline::Pipeline;
 pub use render::{
     ByPath, Clip, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
