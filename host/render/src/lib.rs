@@ -11,11 +11,14 @@ mod content;
 mod context;
 mod counts;
 mod events;
+mod exchanges;
+mod frames;
 mod input;
 mod launch;
 mod load_error;
 mod memory;
 mod page_setup;
+mod page_state;
 mod pool;
 mod screenshot;
 mod script;
@@ -34,6 +37,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use url::Url;
 
+pub use exchanges::Unstorable;
 use pool::{Pool, TabSlot};
 use trawl_model::{Cause, FetchedPage, PageFailure};
 use trawl_net::egress::{Egress, ProxyLimits};
@@ -199,9 +203,16 @@ pub struct Rendered {
     pub cpu: Duration,
     /// A PNG screenshot, if requested.
     pub screenshot: Option<Bytes>,
-    /// Metadata for the caller: `automation_data`.
+    /// Metadata for the caller: `automation_data`, and `incomplete` for a page that was read before
+    /// it was ready.
     pub metadata: Map<String, Value>,
+    /// Why no other caller may get this page; `None` if nothing that went into it speaks against
+    /// it.
+    pub unstorable: Option<Unstorable>,
 }
+
+/// Whether an answer is a bot wall's challenge, by status, headers and HTML.
+pub type IsChallenge = fn(u16, &[(String, String)], &[u8]) -> bool;
 
 /// On whose behalf a page is rendered, and its limits.
 #[derive(Clone, Copy, Debug)]
@@ -212,6 +223,8 @@ pub struct RenderJob<'a> {
     pub bytes_max: u64,
     /// When the page must be finished.
     pub deadline: Instant,
+    /// Tells a challenge, whose scripts get time to pass it.
+    pub is_challenge: IsChallenge,
 }
 
 /// Whether a page failed together with its whole browser.

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use trawl_model::redact::without_userinfo;
-use trawl_model::{Nanodollars, urls};
 use trawl_model::secret::Secret;
+use trawl_model::{Nanodollars, urls};
 use trawl_plan::crawl::{
     Budget, CrawlPlan, DEPTH_DEFAULT, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
 };

@@ -87,6 +87,7 @@ async fn a_name_that_changes_its_address_is_checked_for_each_request() {
         owner: "one",
         bytes_max: 1_000_000,
         deadline: Instant::now() + Duration::from_secs(30),
+        is_challenge: |_, _, _| false,
     };
     let rendered = renderer
         .render(&permit, &url, &plan(), &RenderPlan::default(), job)
