@@ -147,6 +147,7 @@ async fn a_page_that_is_dropped_at_any_moment_leaves_nothing_in_the_browser() {
             owner: "one",
             bytes_max: 1_000_000,
             deadline: Instant::now() + Duration::from_secs(60),
+            is_challenge: |_, _, _| false,
         };
         renderer.render(&permit, &url, &fetch, &render, job)
     };

@@ -102,6 +102,8 @@ impl Site {
         let limits = GetLimits {
             bytes_max: 1 << 20,
             time_max: Duration::from_secs(20),
+            pause_max: Duration::from_secs(5),
+            pool: trawl_plan::Pool::Standard,
             pace: None,
         };
         get.get(&self.url("/robots.txt"), limits)
