@@ -302,8 +302,8 @@ fn a_name_or_date_is_the_same_however_the_source_breaks_it() {
     let indented = card.replace("><", ">\n                                        <!-- --><");
     check("author", &indented, json!("Ada Person"));
     for html in [
-        "<h1>T</h1><p>Updated 3/0<!-- -->3/26",
-        "<h1>T</h1><p>Updated 3/<span>03</span>/26",
+        "<h1>T</h1><p>Updated 3/0<!-- -->3/2026",
+        "<h1>T</h1><p>Updated 3/<span>03</span>/2026",
         "<p class=post-date>March<!-- --> 3, 20<!-- -->26",
         "<p class=post-date>March\n3,\n2026",
     ] {

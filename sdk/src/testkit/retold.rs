@@ -176,6 +176,9 @@ impl Retelling {
             }
             Self::Spans => {
                 let (head, middle, tail) = (&text[..first], &text[first..second], &text[second..]);
+                if middle.trim_ascii().is_empty() {
+                    return told.push_str(text);
+                }
                 told.extend([head, "<span>", middle, "</span>", tail]);
             }
             _ => told.push_str(text),
