@@ -1,4 +1,5 @@
-//! What stands open: endpoints without a key, requests that hang up, and requests that are repeated.
+//! What stands open: endpoints without a key, requests that hang up, and requests that are
+//! repeated.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use trawl_model::MediaKind;
 
-use super::xml;
+use super::xml::{self, XHTML};
 
 /// Bytes that are sniffed of an untyped body. Source: WHATWG MIME Sniffing, "resource header".
 const SNIFF_BYTES: usize = 1445;
@@ -13,8 +13,6 @@ const SNIFF_BYTES: usize = 1445;
 const UNKNOWN: [&str; 2] = ["unknown/unknown", "application/unknown"];
 /// XML of any kind, which may turn out to be XHTML.
 const XML: [&str; 2] = ["application/xml", "text/xml"];
-/// XHTML.
-pub(super) const XHTML: &str = "application/xhtml+xml";
 
 /// Prefixes of HTML, after white space, that a space or `>` must follow. Source: WHATWG MIME
 /// Sniffing.

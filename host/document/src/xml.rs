@@ -15,8 +15,11 @@ use quick_xml::events::{BytesStart, Event};
 
 use super::limits::{LimitCheck, ParseError};
 use super::page::Page;
+use super::reference;
 use super::sink::{Handle, Sink};
-use super::{media, reference};
+
+/// XHTML.
+pub(super) const XHTML: &str = "application/xhtml+xml";
 
 /// Levels of nesting up to which a page is XML. Deeper ones are cut as HTML.
 const LEVELS_MAX: usize = 4_096;
@@ -27,7 +30,7 @@ const ATTRIBUTES_MAX: usize = super::limits::ATTRIBUTES_MAX;
 
 /// Whether a page is parsed as XML: it is XHTML and well-formed.
 pub(super) fn is_xml(page: &Page<'_>) -> bool {
-    page.media_type == media::XHTML && is_well_formed(page.text)
+    page.media_type == XHTML && is_well_formed(page.text)
 }
 
 /// Whether a body begins like XHTML: its first element is `html` in the namespace of XHTML.
@@ -256,7 +259,7 @@ mod tests {
     fn text_and_links(source: &str) -> (String, Vec<String>, Document) {
         let url = Url::parse("https://site.example/a/").expect("a URL");
         let page = Page {
-            media_type: media::XHTML,
+            media_type: XHTML,
             ..Page::html(source, &url)
         };
         let document = parse(&page, &ParseLimits::default()).expect("within limits");

@@ -26,8 +26,8 @@ pub enum StopReason {
     ServerStopped,
     /// The account has stored as much as it may.
     Storage,
-    /// The Unlimited plan that it ran on ended, was suspended or lapsed. A background crawl is parked
-    /// then.
+    /// The Unlimited plan that it ran on ended, was suspended or lapsed. A background crawl is
+    /// parked then.
     PlanEnded,
     /// A failure that no page caused.
     Failed,

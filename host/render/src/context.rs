@@ -1,4 +1,4 @@
-//! The browser context of a page: opened for it alone, and disposed of whatever becomes of the page.
+//! The browser context of a page: opened for it alone, and disposed of whatever becomes of it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

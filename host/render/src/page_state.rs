@@ -1,5 +1,5 @@
-//! The state of a page, as its events tell it: its document, what is in flight, and whether the page
-//! is ready.
+//! The state of a page, as its events tell it: its document, what is in flight, and whether the
+//! page is ready.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;

@@ -140,8 +140,8 @@ pub struct EgressSettings {
     /// The product token that selects the group of a robots.txt, whatever `User-Agent` is sent:
     /// letters, `-` and `_`. `Trawl` by default.
     pub robots_token: Option<String>,
-    /// Public addresses by which this server is reached, where it does not have them itself: `IP` or
-    /// `IP:PORT`.
+    /// Public addresses by which this server is reached, where it does not have them itself: `IP`
+    /// or `IP:PORT`.
     pub own_addresses: Vec<String>,
     /// Connections to sites and services at once. Default: the file descriptors that the process
     /// may have, without those for callers, files and the browser.

@@ -1,5 +1,5 @@
-//! Requests with an `Idempotency-Key` whose server is killed between two pages: repeated, they go on
-//! and pay for nothing twice.
+//! Requests with an `Idempotency-Key` whose server is killed between two pages: repeated, they go
+//! on and pay for nothing twice.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

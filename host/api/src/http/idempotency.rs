@@ -174,8 +174,8 @@ impl Storing {
         ))
     }
 
-    /// Sends a response while it is read, and ends it once it is stored. A client that hangs up does
-    /// not end it, unless it is too large to be stored for the next one.
+    /// Sends a response while it is read, and ends it once it is stored. A client that hangs up
+    /// does not end it, unless it is too large to be stored for the next one.
     async fn read_and_send(mut self, body: Body, client: mpsc::Sender<Result<Bytes, axum::Error>>) {
         let mut chunks = body.into_data_stream();
         while let Some(chunk) = chunks.next().await {

@@ -296,8 +296,8 @@ impl Politeness {
         }
     }
 
-    /// Notes a request of an account that waited for no turn (robots.txt): its next one with a delay
-    /// waits for it.
+    /// Notes a request of an account that waited for no turn (robots.txt): its next one with a
+    /// delay waits for it.
     pub fn note(self: &Arc<Self>, host: &str, owner: Owner) {
         let visit = self.visit(host, owner);
         visit.with_host(|host| host.note_unpaced(owner));

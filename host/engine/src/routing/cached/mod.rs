@@ -350,8 +350,8 @@ fn are_permanent(redirects: &[Redirect], now: Timestamp) -> bool {
         .all(|redirect| cache::is_permanent(redirect.status, &redirect.headers, now))
 }
 
-/// Grain of the times in `metadata.cache`: they tell how old a page is, and not when another account
-/// fetched it. Decision D303.
+/// Grain of the times in `metadata.cache`: they tell how old a page is, and not when another
+/// account fetched it. Decision D303.
 const HOUR_MS: i64 = 60 * 60 * 1000;
 
 /// The hour that a moment is in, by its beginning. Hours of the clock, not of the page's age: by

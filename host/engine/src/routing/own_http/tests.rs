@@ -339,7 +339,7 @@ async fn a_page_that_waits_for_money_uses_no_turn_of_its_host() {
         biased;
         _failed = first => panic!("it has no money to be fetched"),
         // Far above what it takes, far below the delay.
-        second = timeout(minutes / 10, second) => {
+        second = tokio::time::timeout(minutes / 10, second) => {
             let (fetched, _) = second.expect("no delay").expect("a page");
             assert_eq!(fetched.page.status, 200);
         }
@@ -391,7 +391,8 @@ async fn a_delay_holds_between_hops_and_after_robots_txt_and_uses_up_no_timeout(
         };
         let begun = Instant::now();
         let purse = Purse::unbilled(Nanodollars::MAX);
-        let page = fetch_paid(&route(), &plan, &site.url("/r"), &purse, "one");
+        let (route, url) = (route(), site.url("/r"));
+        let page = fetch_paid(&route, &plan, &url, &purse, "one");
         let page = trawl_net::egress::on_behalf_of("one", page).await;
         let (fetched, waited) = page.expect("a page");
         assert_eq!(&fetched.page.body[..], b"there");

@@ -189,7 +189,8 @@ fn connector(
         tower::service_fn(move |_: Name| ready(Ok(socket_addresses.clone().into_iter())));
     let mut connector = HttpConnector::new_with_resolver(resolver);
     connector.set_connect_timeout(Some(time_max));
-    // Small packets of a handshake or a WebSocket must not wait for one another (Nagle's algorithm).
+    // Small packets of a handshake or a WebSocket must not wait for one another (Nagle's
+    // algorithm).
     connector.set_nodelay(true);
     connector.set_keepalive(Some(KEEPALIVE));
     connector

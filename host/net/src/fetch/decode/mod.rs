@@ -121,8 +121,8 @@ impl Decoder {
     /// Builds a decoder for a body with these headers. No coding emits more than `bytes_max` bytes,
     /// also those whose output is another coding's input.
     ///
-    /// Names that are no codings, such as `UTF-8` or `aws-chunked`, are passed over, as in browsers:
-    /// servers write them at bodies that they send as they are.
+    /// Names that are no codings, such as `UTF-8` or `aws-chunked`, are passed over, as in
+    /// browsers: servers write them at bodies that they send as they are.
     ///
     /// # Errors
     /// [`CodingError::TooMany`].
@@ -167,8 +167,8 @@ impl Decoder {
     ///
     /// # Errors
     /// [`CodingError::Corrupt`], [`CodingError::TooLarge`] and [`CodingError::TooManyMembers`];
-    /// after the end also [`CodingError::Truncated`] and [`CodingError::Unverified`], once everything
-    /// is emitted.
+    /// after the end also [`CodingError::Truncated`] and [`CodingError::Unverified`], once
+    /// everything is emitted.
     pub(super) fn step(&mut self) -> Result<Step<'_>, CodingError> {
         let n_stages = self.stages.len();
         let busy = (0..n_stages).rev().find(|stage| {
