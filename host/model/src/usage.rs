@@ -49,13 +49,19 @@ pub struct Charge {
 }
 
 impl Charge {
-    /// The whole charge: the sum of its parts.
+    /// The whole charge: the sum of its parts, or the largest amount there is.
     pub fn total(&self) -> Nanodollars {
-        self.ai
-            + self.compute
-            + self.file
-            + self.bytes_transferred
-            + self.transform
-            + self.vendor_billed
+        let parts = [
+            self.ai,
+            self.compute,
+            self.file,
+            self.bytes_transferred,
+            self.transform,
+            self.vendor_billed,
+        ];
+        let sum = parts
+            .iter()
+            .fold(0, |sum: i64, part| sum.saturating_add(part.0));
+        Nanodollars(sum)
     }
 }

@@ -367,12 +367,12 @@ async fn an_identity_transfer_coding_ends_with_its_length() {
 }
 
 #[tokio::test]
-async fn the_last_content_type_counts() {
+async fn several_content_types_are_one_list() {
     let two = "content-type: text/plain\r\ncontent-type: text/html; charset=utf-8\r\n";
     let site = Site::saying(&ok(two, b"<p>")).await;
     assert_eq!(
         site.page().await.page.content_type,
-        "text/html; charset=utf-8"
+        "text/plain, text/html; charset=utf-8"
     );
 }
 
