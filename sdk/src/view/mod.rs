@@ -14,6 +14,7 @@ mod matching;
 mod names;
 mod node;
 mod selector;
+mod states;
 mod steps;
 mod style;
 mod tag;
