@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use tokio_util::task::TaskTracker;
 use trawl_billing::Billing;
-use trawl_model::Nanodollars;
 use trawl_model::clock::Clock;
+use trawl_model::{Cause, Nanodollars};
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Store};
 use trawl_tests::Caller;
@@ -132,15 +132,16 @@ async fn buy(caller: &Caller, buyer: &Buyer, body: &serde_json::Value) -> anyhow
     anyhow::ensure!(answer.status == 200, "unexpected status {}", answer.status);
     let entry = &answer.json()[0];
     let cost = nanodollars(&entry["costs"]["total_cost"]);
-    match entry["error"].as_str() {
+    match entry["cause"].as_str() {
         None => {
             buyer.spent.fetch_add(cost, Ordering::Relaxed);
             buyer.n_pages.fetch_add(1, Ordering::Relaxed);
         }
-        Some(reason) => {
+        Some(cause) => {
             anyhow::ensure!(
-                cost == 0 && reason.contains("ceiling"),
-                "unexpected failure `{reason}` with cost {cost}"
+                cost == 0 && cause == Cause::Funds.name(),
+                "unexpected failure `{cause}` with cost {cost}: {}",
+                entry["error"]
             );
             buyer.n_refused.fetch_add(1, Ordering::Relaxed);
         }

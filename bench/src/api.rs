@@ -1,4 +1,5 @@
-//! `/scrape` of cached pages from 1,000 connections, with and without cached plugin outputs.
+//! `/scrape` of cached pages from 1,000 connections, or as many as the server accepts, with and
+//! without cached plugin outputs.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,10 +7,10 @@ use std::time::Duration;
 use anyhow::Context;
 
 use crate::scrape::{FailureCheck, write_wrk_script, wrk_at};
-use crate::servers::{Nginx, Trawl};
+use crate::servers::{self, Nginx, Trawl};
 use crate::{accounts, corpus};
 
-const CONNECTIONS: u32 = 1_000;
+const CONNECTIONS_MAX: u32 = 1_000;
 const SECONDS: u32 = 6;
 const ROUNDS: usize = 3;
 /// Warm-up in which the page is fetched, written to the cache and read from it.
@@ -56,18 +57,20 @@ const CASES: [Case; 3] = [
 /// Prints requests/s, latencies, CPU time per request and peak memory of each case, from the round
 /// with the median rate; then runs the benchmark of concurrent accounts.
 pub(crate) fn run() -> anyhow::Result<()> {
+    let connections = servers::connections(CONNECTIONS_MAX);
+    println!("{connections} connections");
     println!(
         "{:<34} {:>9} {:>8} {:>8} {:>8} {:>9} {:>9} {:>9}",
         "", "pages/s", "goal", "p50 ms", "p99 ms", "failed", "CPU µs", "peak MiB"
     );
     for case in CASES {
-        measure(&case)?;
+        measure(&case, connections)?;
     }
     println!("load average (1 min): {}", load()?);
     accounts::run()
 }
 
-fn measure(case: &Case) -> anyhow::Result<()> {
+fn measure(case: &Case, connections: u32) -> anyhow::Result<()> {
     // Not in the system's temporary directory: it is often in memory, where a flush costs nothing.
     let folder = tempfile::tempdir_in("target")?;
     let path = folder.path().canonicalize()?;
@@ -87,12 +90,12 @@ fn measure(case: &Case) -> anyhow::Result<()> {
     )?;
     // Every request that arrives before the page is cached fetches it: start with few connections.
     wrk_at(&script, &trawl.base, 1, 2)?;
-    wrk_at(&script, &trawl.base, WARM_SECONDS, CONNECTIONS)?;
+    wrk_at(&script, &trawl.base, WARM_SECONDS, connections)?;
     let failed_before = trawl.failed_pages()?;
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
         let before = trawl.cpu_time()?;
-        let load = wrk_at(&script, &trawl.base, SECONDS, CONNECTIONS)?;
+        let load = wrk_at(&script, &trawl.base, SECONDS, connections)?;
         let cpu = trawl.cpu_time()?.saturating_sub(before);
         rounds.push((load, cpu));
     }

@@ -6,6 +6,21 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use rustix::process::{Resource, getrlimit};
+
+/// Share of its descriptors that the server keeps from its callers, as a divisor.
+const DESCRIPTORS_KEPT: u64 = 2;
+/// Callers' connections that are left for the benchmark's own requests.
+const CONNECTIONS_SPARE: u64 = 16;
+
+/// As many connections as a load generator may open to a server of this process, up to `wanted`:
+/// the server accepts no more than half of the descriptors that it may have.
+pub(crate) fn connections(wanted: u32) -> u32 {
+    let descriptors = getrlimit(Resource::Nofile).maximum;
+    let granted = descriptors.map_or(u64::MAX, |most| most / DESCRIPTORS_KEPT);
+    let granted = granted.saturating_sub(CONNECTIONS_SPARE).max(1);
+    u32::try_from(granted).map_or(wanted, |granted| granted.min(wanted))
+}
 
 /// A child process, killed when this value is dropped.
 pub(crate) struct Running(Child);
@@ -85,10 +100,12 @@ impl Trawl {
             plugins.replace("target/guests", &guests.display().to_string()),
         )?;
         let config = folder.join("trawl.toml");
+        // All connections come from one IP address: the share that one caller has of them would
+        // bound the benchmark.
         std::fs::write(
             &config,
             format!(
-                "[http]\nmetrics_without_key = true\n[limits]\nrequests_per_minute = 100000000\nconnections_per_host = 256\n{extra_config}"
+                "[http]\nmetrics_without_key = true\nconnections_per_peer = 65536\n[limits]\nrequests_per_minute = 100000000\nconnections_per_host = 256\n{extra_config}"
             ),
         )?;
         let data = folder.join("data");

@@ -97,11 +97,11 @@ PARAMETERS = set().union(
 )
 
 
-def put_right(part, foreign):
-    """Puts right what no schema can say of a request object."""
+def put_right(part, foreign, is_page=False):
+    """Puts right what no schema can say of a request object, or of a page in one."""
     if isinstance(part, list):
         for item in part:
-            put_right(item, foreign)
+            put_right(item, foreign, is_page)
         return
     if not isinstance(part, dict):
         return
@@ -111,12 +111,14 @@ def put_right(part, foreign):
     sources = [key for key in ("html", "content", "base64") if part.get(key) is not None]
     for key in sources[1:]:
         del part[key]
+    if is_page and not sources:
+        part["html"] = "<p>text"
     if sources == ["base64"]:
         part["base64"] = "YQ=="
     for key, value in (PARSED | TOGETHER).items():
         if part.get(key) is not None:
             part[key] = value
-    put_right(part.get("data"), set())
+    put_right(part.get("data"), set(), is_page=True)
 
 
 def header(parameter):

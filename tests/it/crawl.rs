@@ -230,13 +230,20 @@ async fn links_are_found_in_every_format_and_in_broken_markup() {
 async fn nofollow_is_a_skip_reason_when_robots_rules_are_respected() {
     let field = Stage::new().await;
     let polite = field.crawl("/nofollow", json!({})).await;
-    let pages = set(["/nofollow", "/leaf/shown", "/nofollow/page"]);
+    let pages = set([
+        "/nofollow",
+        "/leaf/shown",
+        "/nofollow/page",
+        "/nofollow/tagged",
+        "/nofollow/other",
+        "/leaf/other",
+    ]);
     assert_eq!(field.paths(&polite), pages);
-    for path in ["/leaf/hidden", "/leaf/deep"] {
+    for path in ["/leaf/hidden", "/leaf/deep", "/leaf/tagged"] {
         assert_eq!(polite.skipped_for(path), Some("nofollow"), "{path}");
     }
     let rude = field.crawl("/nofollow", json!({"respect_robots": false}));
-    assert_eq!(rude.await.entries.len(), 5);
+    assert_eq!(rude.await.entries.len(), 9);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

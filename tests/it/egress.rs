@@ -1,14 +1,17 @@
 //! Egress: threats 1 to 3.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::Method;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 use trawl_model::Nanodollars;
 use trawl_net::egress::{
-    AllowList, Egress, EgressConfig, EgressError, PoolConfig, Resolve, Route, SAMPLE_HOST,
-    UpstreamProxy,
+    AllowList, Egress, EgressConfig, EgressError, PoolConfig, Reply, Resolve, Route, SAMPLE_HOST,
+    UpstreamProxy, on_behalf_of,
 };
 use trawl_plan::Pool;
 use trawl_tests::{FakeNameServer, FakeSite};
@@ -249,6 +252,119 @@ async fn the_servers_own_listeners_are_always_refused() {
             .await
             .is_ok()
     );
+}
+
+/// A host that accepts connections and says nothing.
+async fn silent_host() -> (SocketAddr, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("a bound listener");
+    let task = tokio::spawn(async move {
+        let mut connections = Vec::new();
+        while let Ok(connection) = listener.accept().await {
+            connections.push(connection);
+        }
+    });
+    (address, task)
+}
+
+/// Sends a request on behalf of an account.
+async fn send_for(egress: &Egress, account: &str, url: &str) -> Result<Reply, EgressError> {
+    let sending = async { egress.send(get(url), &egress.route("standard", None)).await };
+    on_behalf_of(account, sending).await
+}
+
+#[tokio::test]
+async fn an_account_whose_connections_hang_keeps_no_other_waiting_for_one() {
+    let config = EgressConfig {
+        connections_max: 16,
+        ..loopback()
+    };
+    let egress = Egress::new(config).expect("egress");
+    let (silent, accepting) = silent_host().await;
+    let mut hanging = tokio::task::JoinSet::new();
+    for n in 0..100 {
+        let egress = Arc::clone(&egress);
+        let url = format!("http://{silent}/{n}");
+        hanging.spawn(async move { drop(send_for(&egress, "greedy", &url).await) });
+    }
+    let all_wait = || egress.connections().n_used + egress.connections().n_waiting == 100;
+    poll_until(all_wait).await;
+    assert_eq!(egress.connections().n_used, 14, "two are left");
+    let site = FakeSite::start().await;
+    for _ in 0..3 {
+        let url = site.url("/page");
+        let sent = send_for(&egress, "other", &url);
+        let reply = tokio::time::timeout(Duration::from_secs(5), sent).await;
+        assert_eq!(reply.expect("at once").expect("a page").status(), 200);
+    }
+    assert_eq!(egress.connections().n_permits, 16);
+    hanging.shutdown().await;
+    poll_until(|| egress.connections().n_used == 0).await;
+    accepting.abort();
+}
+
+#[tokio::test]
+async fn idle_connections_keep_nobody_waiting() {
+    let config = EgressConfig {
+        connections_max: 8,
+        ..loopback()
+    };
+    let egress = Egress::new(config).expect("egress");
+    let begun = Instant::now();
+    for _ in 0..20 {
+        let site = FakeSite::start().await;
+        let reply = send_for(&egress, "one", &site.url("/page")).await;
+        let mut reply = reply.expect("a page");
+        while reply.chunk().await.expect("a body").is_some() {}
+    }
+    // Idle connections are kept for 15 seconds.
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert!(egress.connections().n_used <= 8);
+}
+
+async fn poll_until(is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "not in time");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
+async fn ports_of_other_protocols_are_refused_except_where_the_operator_allows_the_address() {
+    let run = Run::new(EgressConfig::default());
+    for url in [
+        "http://8.8.8.8:25/",
+        "http://8.8.8.8:6667/",
+        "https://[2606:4700::1]:22/",
+    ] {
+        let (status, message) = run.failure(url, &plan()).await;
+        assert_eq!(status, 526, "{url}: {message}");
+        assert!(message.contains("another protocol"), "{message}");
+    }
+    // Nothing listens there, so it is refused by the machine and not by a rule.
+    let run = Run::new(loopback());
+    let (_, message) = run.failure("http://127.0.0.1:6667/", &plan()).await;
+    assert!(message.contains("connection was refused"), "{message}");
+}
+
+#[tokio::test]
+async fn addresses_that_the_operator_names_as_the_servers_own_are_refused() {
+    let site = FakeSite::start().await;
+    let own = |text: &str| EgressConfig {
+        own_addresses: vec![text.parse().expect("an address")],
+        ..loopback()
+    };
+    let url = site.url("/page");
+    for text in ["127.0.0.1", "::ffff:127.0.0.1", &site.address.to_string()] {
+        let (status, message) = Run::new(own(text)).failure(&url, &plan()).await;
+        assert_eq!(status, 526, "{text}: {message}");
+        assert!(message.contains("this service itself"), "{message}");
+    }
+    assert_eq!(site.connections(), 0);
+    let other_port = Run::new(own("127.0.0.1:1"));
+    let fetched = other_port.fetch(&url, &plan()).await.expect("a page");
+    assert_eq!(fetched.page.status, 200);
 }
 
 #[tokio::test]

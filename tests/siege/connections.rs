@@ -13,7 +13,7 @@ use crate::trouble::address;
 const SOCKETS: usize = 1_100;
 
 /// Lets this process open as many files as the attack needs.
-fn allow_sockets() {
+pub(crate) fn allow_sockets() {
     let now = getrlimit(Resource::Nofile);
     let most = now.maximum.unwrap_or(4_096).min(8_192);
     let wanted = Rlimit {

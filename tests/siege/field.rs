@@ -28,7 +28,8 @@ const KIB_SLACK: u64 = 80 * 1024;
 /// How long a caller waits for an attack to have its effect.
 const ATTACK: Duration = Duration::from_secs(4);
 
-/// One attack at a time: each measures the machine.
+/// One attack at a time: each measures the machine. While a server recovers, which is waiting, the
+/// next one may be attacked.
 static TURN: Mutex<()> = Mutex::const_new(());
 
 /// A server, an attacker and an innocent account, and the sites that both ask for.
@@ -39,7 +40,7 @@ pub(crate) struct Field {
     /// The attacker's site, on all loopback addresses but 127.0.0.1.
     pub(crate) trouble: Trouble,
     innocent: Innocent,
-    _turn: MutexGuard<'static, ()>,
+    turn: Mutex<Option<MutexGuard<'static, ()>>>,
 }
 
 impl Field {
@@ -68,7 +69,7 @@ impl Field {
             trouble: Trouble::start().await,
             innocent,
             server,
-            _turn: turn,
+            turn: Mutex::new(Some(turn)),
         }
     }
 
@@ -76,7 +77,9 @@ impl Field {
     ///
     /// # Panics
     /// When the innocent account suffers, memory grows beyond its bound, or something is left over.
+    /// When it is the second attack: the turn of this server is over.
     pub(crate) async fn besiege(&self, name: &str, attack: impl Future<Output = ()>) {
+        assert!(self.turn.lock().await.is_some(), "{name}: its turn is over");
         self.innocent.work_for(Duration::from_millis(1_500)).await;
         let before = self.measure();
         self.server.forget_peak();
@@ -84,6 +87,7 @@ impl Field {
         let suffered = self.innocent.work_during(attack).await;
         let lasted = started.elapsed();
         let peak = self.server.peak_kib();
+        drop(self.turn.lock().await.take());
         let after = self.settled(before).await;
         eprintln!(
             "siege: {name}: {:.1} s, innocent {}, peak {} MiB, left {} MiB and {} descriptors (before {} and {})",

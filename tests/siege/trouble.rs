@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -26,7 +26,9 @@ pub(crate) struct Trouble {
     task: JoinHandle<()>,
 }
 
-/// Bodies that take long to make.
+/// Bodies that take long to make: once for all attacks.
+static BODIES: LazyLock<Bodies> = LazyLock::new(Bodies::new);
+
 struct Bodies {
     empty: Vec<u8>,
     links: String,
@@ -40,8 +42,8 @@ impl Trouble {
     pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("0.0.0.0:0").await.expect("a free port");
         let port = listener.local_addr().expect("a bound listener").port();
-        let bodies = tokio::task::spawn_blocking(Bodies::new).await;
-        let bodies = Arc::new(bodies.expect("the bodies are made"));
+        let bodies = tokio::task::spawn_blocking(|| &*BODIES).await;
+        let bodies: &'static Bodies = bodies.expect("the bodies are made");
         let task = tokio::spawn(async move {
             loop {
                 // Out of descriptors: some will be closed.
@@ -49,8 +51,7 @@ impl Trouble {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                     continue;
                 };
-                let bodies = Arc::clone(&bodies);
-                tokio::spawn(async move { serve(stream, &bodies).await });
+                tokio::spawn(serve(stream, bodies));
             }
         });
         Self { port, task }
@@ -63,6 +64,13 @@ impl Trouble {
     }
 }
 
+impl Trouble {
+    /// The URL of a path on the host of the innocent account's site, at another port.
+    pub(crate) fn url_of_innocent_host(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+}
+
 impl Drop for Trouble {
     fn drop(&mut self) {
         self.task.abort();
@@ -71,7 +79,7 @@ impl Drop for Trouble {
 
 impl Bodies {
     fn new() -> Self {
-        // Made once for all, here and not where requests are served.
+        // Here and not where requests are served.
         let _made = trawl_tests::coding::stalled_body();
         let links: String = (0..LINKS)
             .map(|n| format!("<a href=\"/silent/{}/{n}\">{n}</a>\n", n % 300))
@@ -129,6 +137,7 @@ async fn serve(mut stream: TcpStream, bodies: &Bodies) {
             "sitemap.xml" => whole(&mut stream, "", bodies.sitemap.as_bytes()).await,
             "sitemaps" => whole(&mut stream, "", bodies.sitemap_index.as_bytes()).await,
             "robots.txt" => whole(&mut stream, "", bodies.robots.as_bytes()).await,
+            "pause" => pause(&mut stream).await,
             "large" => whole(&mut stream, "", &vec![b'x'; 8 << 20]).await,
             "tree" => {
                 let links = format!("<a href=\"{path}/1\">1</a> <a href=\"{path}/2\">2</a>");
@@ -169,6 +178,12 @@ async fn stall(stream: &mut TcpStream, body: &[u8]) -> Option<()> {
     stream.write_all(head.as_bytes()).await.ok()?;
     stream.write_all(body).await.ok()?;
     std::future::pending().await
+}
+
+/// Asks for a long pause.
+async fn pause(stream: &mut TcpStream) -> Option<()> {
+    let answer = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 300\r\nContent-Length: 0\r\n\r\n";
+    stream.write_all(answer.as_bytes()).await.ok()
 }
 
 async fn whole(stream: &mut TcpStream, headers: &str, body: &[u8]) -> Option<()> {

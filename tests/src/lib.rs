@@ -25,4 +25,4 @@ pub use process::{ServerProcess, program, run_program};
 pub use site::FakeSite;
 pub use trap::TrapSite;
 pub use vendor_server::VendorServer;
-pub use world::World;
+pub use world::{LogTo, World};

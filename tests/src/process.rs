@@ -81,13 +81,23 @@ impl ServerProcess {
         self.child.wait().expect("its end");
     }
 
+    /// Id of the process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends SIGTERM, as a service manager does.
+    pub fn terminate(&self) {
+        self.signal("-TERM");
+    }
+
+    /// Sends a signal, as an argument of `kill`.
     ///
     /// # Panics
     /// When the signal cannot be sent.
-    pub fn terminate(&self) {
+    pub fn signal(&self, signal: &str) {
         let asked = Command::new("kill")
-            .args(["-TERM", &self.child.id().to_string()])
+            .args([signal, &self.child.id().to_string()])
             .status();
         assert!(asked.expect("`kill` of this machine").success());
     }
@@ -227,7 +237,7 @@ fn spawn(world: &World) -> (Child, SocketAddr, String) {
     if !world.log.is_empty() {
         command.env("RUST_LOG", world.log);
     }
-    let log = std::fs::File::create(world.path("log")).expect("a log");
+    let log = world.log_to.open(&world.path("log"));
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -224,6 +224,7 @@ impl Visit {
             }
             "coded" => self.coded(rest, rest).await,
             "mislabelled" => self.coded(rest, "gzip").await,
+            "cut" => self.cut(rest).await,
             "bomb" => self.bomb(rest).await,
             "stalled" => self.stalled().await,
             "typed" => self.typed(rest).await,
@@ -303,6 +304,14 @@ impl Visit {
         let body = encoded(codings, PAGE.as_bytes());
         let label = label.replace("raw-", "");
         let headers = format!("Content-Type: text/html\r\nContent-Encoding: {label}\r\n");
+        self.whole("200 OK", &headers, &body).await
+    }
+
+    /// The page without the end of its data.
+    async fn cut(&mut self, coding: &str) -> Next {
+        let mut body = encoded(coding, PAGE.as_bytes());
+        body.truncate(body.len() - 9);
+        let headers = format!("Content-Type: text/html\r\nContent-Encoding: {coding}\r\n");
         self.whole("200 OK", &headers, &body).await
     }
 

@@ -32,6 +32,8 @@ enum Reply {
     Html(String),
     Typed(&'static str, Vec<u8>),
     To(String),
+    /// A page with this `X-Robots-Tag`.
+    Tagged(&'static str, String),
     /// 429 with this `Retry-After`.
     Busy(String),
     NotFound,
@@ -98,6 +100,11 @@ async fn serve(mut stream: BufReader<TcpStream>, address: SocketAddr, visits: Vi
             Reply::Typed(media_type, body) => {
                 whole("200 OK", &format!("Content-Type: {media_type}\r\n"), &body)
             }
+            Reply::Tagged(tag, body) => whole(
+                "200 OK",
+                &format!("Content-Type: text/html\r\nX-Robots-Tag: {tag}\r\n"),
+                body.as_bytes(),
+            ),
             Reply::To(location) => whole("302 Found", &format!("Location: {location}\r\n"), b""),
             Reply::Busy(when) => whole(
                 "429 Too Many Requests",
@@ -186,9 +193,15 @@ fn answer(target: &str, visit: usize, address: SocketAddr) -> Reply {
         ),
         ("nofollow", "") => Reply::Html(
             "<a rel='noopener nofollow' href=/leaf/hidden>1</a><a href=/leaf/shown rel=nofollow>2</a><a href=/leaf/shown>3</a>\
-             <a href=/nofollow/page>4</a>"
+             <a href=/nofollow/page>4</a><a href=/nofollow/tagged>5</a><a href=/nofollow/other>6</a>"
                 .to_owned(),
         ),
+        ("nofollow", "tagged") => {
+            Reply::Tagged("noindex, nofollow", "<a href=/leaf/tagged>1</a>".to_owned())
+        }
+        ("nofollow", "other") => {
+            Reply::Tagged("otherbot: nofollow", "<a href=/leaf/other>1</a>".to_owned())
+        }
         ("nofollow", _) => Reply::Html(
             "<meta name=robots content='index, nofollow'><a href=/leaf/deep>1</a>".to_owned(),
         ),

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use tempfile::TempDir;
 use trawl::config::{
@@ -38,8 +39,42 @@ pub struct World {
     pub descriptors_max: Option<u32>,
     /// Value of `RUST_LOG` for the server; inherited when it is empty.
     pub log: &'static str,
+    /// What becomes of the log of a server that is a child process.
+    pub log_to: LogTo,
     /// Base URL of the fake vendors: each provider of the manifest uses its name below it.
     vendors: Option<String>,
+}
+
+/// Where the log of a server goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogTo {
+    /// To the file `log` in the folder.
+    File,
+    /// To a full disk.
+    FullDisk,
+    /// Into a pipe whose reader is gone.
+    ClosedPipe,
+}
+
+impl LogTo {
+    /// An output that goes there.
+    ///
+    /// # Panics
+    /// When it cannot be opened.
+    pub fn open(self, file: &Path) -> Stdio {
+        match self {
+            Self::File => fs::File::create(file).expect("a log").into(),
+            Self::FullDisk => {
+                let full = fs::OpenOptions::new().write(true).open("/dev/full");
+                full.expect("a device").into()
+            }
+            Self::ClosedPipe => {
+                let (reader, writer) = std::io::pipe().expect("a pipe");
+                drop(reader);
+                writer.into()
+            }
+        }
+    }
 }
 
 impl World {
@@ -73,6 +108,7 @@ impl World {
             config: String::new(),
             descriptors_max: None,
             log: "",
+            log_to: LogTo::File,
             vendors: None,
         };
         fs::create_dir(world.data()).expect("a folder for data");

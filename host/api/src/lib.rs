@@ -35,4 +35,5 @@ struct Api {
     rate_limits: Arc<http::rate::RateLimits>,
     planning: Arc<http::planning::Planning>,
     queries: Arc<http::queries::Queries>,
+    document: Arc<openapi::CurrentDocument>,
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::http::Uri;
+use axum::http::{Extensions, HeaderMap, StatusCode, Uri, Version};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::{Router, extract::DefaultBodyLimit};
 use tower::ServiceBuilder;
@@ -20,6 +20,7 @@ use crate::http::error::ApiError;
 use crate::http::methods::{
     Endpoint, delete_with_query, get, get_with_query, post, post_with_query, put,
 };
+use crate::http::prepared::AsItIs;
 use crate::http::queries::Queries;
 use crate::http::rate::RateLimits;
 use crate::http::{auth, drain, error, observe};
@@ -40,11 +41,15 @@ pub fn router(service: Arc<dyn Service>) -> Router {
         service,
         rate_limits: Arc::new(rate_limits),
         planning: Arc::default(),
+        document: Arc::default(),
     };
     let account_routes =
         versioned(keyed_routes()).layer(from_fn_with_state(api.clone(), auth::require_key));
-    let except_lines =
-        DefaultPredicate::new().and(NotForContentType::const_new("application/jsonl"));
+    let not_prepared =
+        |_: StatusCode, _: Version, _: &HeaderMap, marks: &Extensions| !AsItIs::marks(marks);
+    let except_lines = DefaultPredicate::new()
+        .and(NotForContentType::const_new("application/jsonl"))
+        .and(not_prepared);
     let admin_routes =
         versioned(admin::routes()).layer(from_fn_with_state(api.clone(), auth::require_admin));
     let compression = CompressionLayer::new()
@@ -87,6 +92,12 @@ fn open_routes() -> Vec<Endpoint> {
         ("/metrics", get_with_query(metrics::metrics)),
         ("/providers", get(providers::providers)),
     ]
+}
+
+/// Paths of the routes that need no account key.
+#[cfg(test)]
+pub(crate) fn open_paths() -> impl Iterator<Item = &'static str> {
+    open_routes().into_iter().map(|(path, _)| path)
 }
 
 /// Routes that need an account key.

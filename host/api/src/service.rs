@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use tokio_util::task::TaskTracker;
 
-use trawl_billing::{Account, AccountId, Billing, FundsError};
+use trawl_billing::{Account, AccountId, Billing, FundsError, Payment};
 use trawl_crawl::Crawls;
 use trawl_crawl::pipeline::Pipelines;
 pub use trawl_engine::scrape::{Order, Outcomes};
@@ -14,7 +14,8 @@ use trawl_model::Terms;
 use trawl_model::memory::MemoryBudget;
 use trawl_model::outcome::PageOutcome;
 use trawl_plan::address::Receiver;
-use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RefusedPage, RouterMode, TransformPlan};
+use trawl_plan::router::RouterDefaults;
+use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RefusedPage, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::{Storage, Store};
 use trawl_wire::KnownModel;
@@ -57,8 +58,15 @@ pub trait Service: Send + Sync + 'static {
     /// Counts the requests in flight, each until the last byte of its response is sent.
     fn in_flight(&self) -> &TaskTracker;
 
-    /// Starts a run on a snapshot of the plugins. The ledger identifies it by `request_id`.
-    fn begin_run(&self, account: &Arc<Account>, request_id: &str, terms: Terms) -> Arc<dyn Run>;
+    /// Starts a run on a snapshot of the plugins. The ledger identifies it by `request_id`; under a
+    /// payment each of its pages is charged once, however often the request is tried.
+    fn begin_run(
+        &self,
+        account: &Arc<Account>,
+        request_id: &str,
+        terms: Terms,
+        payment: Option<&Payment>,
+    ) -> Arc<dyn Run>;
 
     /// Checks that events may be sent to a URL; the error is for its owner.
     fn check_receiver<'a>(&'a self, receiver: &'a Receiver) -> BoxFuture<'a, Result<(), String>>;
@@ -72,6 +80,9 @@ pub trait Service: Send + Sync + 'static {
     /// The language model that pipelines may use.
     fn model(&self) -> Option<KnownModel<'_>>;
 
+    /// Which plugins are in effect: their options change when this number does.
+    fn plugins_generation(&self) -> u64;
+
     /// Response of `GET /plugins`.
     fn plugins(&self) -> serde_json::Value;
 
@@ -84,8 +95,8 @@ pub trait Service: Send + Sync + 'static {
     /// Response of `GET /providers` to an account's key.
     fn offered_providers(&self) -> serde_json::Value;
 
-    /// Router mode of a request without a `router` object.
-    fn router_default(&self) -> RouterMode;
+    /// Router mode of a request without a `router` object, and the time of providers.
+    fn router_defaults(&self) -> RouterDefaults;
 
     /// Checks that a page can be served now.
     fn health(&self) -> BoxFuture<'_, Health>;

@@ -1,10 +1,16 @@
 //! Idempotency: a request repeated with the same `Idempotency-Key` gets the stored answer and is
 //! not charged again.
+//!
+//! That a request begins is stored before anything is charged. Its pages are charged under a name
+//! that follows from what is stored. If the server is killed before the answer is stored, or cannot
+//! store it, a repetition runs again under the same name, and the ledger accepts no second charge
+//! for a page that was charged. Decision D305.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use trawl_model::clock::Timestamp;
 use trawl_store::{ANSWER_BYTES_MAX, AccountId, Answer, AnswerKey, StoredAnswer};
 
 use crate::{Billing, BillingError};
@@ -19,7 +25,8 @@ const KEY_BYTES_MAX: usize = 255;
 /// How to handle a request with an idempotency key.
 #[derive(Debug)]
 pub enum Begun {
-    /// The first with this key: serve it, then call [`FirstRequest::finish`].
+    /// The first with this key, or one that was interrupted: call [`FirstRequest::open`], serve it,
+    /// and then call [`FirstRequest::finish`] or [`FirstRequest::release`].
     New(FirstRequest),
     /// A repeat: send this answer.
     Replay(Answer),
@@ -31,12 +38,41 @@ pub enum Begun {
     TooLarge,
 }
 
-/// The first request with its key. Dropping it without an answer releases the key.
+/// The first request with its key. Dropping it without an answer lets a repetition run.
 #[derive(Debug)]
 pub struct FirstRequest {
     key: AnswerKey,
     body_hash: [u8; 32],
     billing: Billing,
+    /// When it began, if that is stored.
+    begun: Option<Timestamp>,
+}
+
+/// The name under which the pages of a request with a key are charged, the same for each of its
+/// tries: 32 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Payment {
+    /// The name.
+    pub name: Arc<str>,
+    /// Whether an earlier try was interrupted, so that pages may have been charged.
+    pub is_repeated: bool,
+}
+
+impl Payment {
+    /// The payment of one of several parts of a request, such as one of its crawls.
+    #[must_use]
+    pub fn part(&self, n: usize) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.name.as_bytes()).update(&n.to_le_bytes());
+        Self {
+            name: name_of(&hasher),
+            ..*self
+        }
+    }
+}
+
+fn name_of(hasher: &blake3::Hasher) -> Arc<str> {
+    Arc::from(&hasher.finalize().to_hex()[..32])
 }
 
 /// Keys whose first request is being served, with the hash of its body.
@@ -70,7 +106,7 @@ impl Billing {
             account: account.clone(),
             key: key.to_owned(),
         };
-        let first = match self.claim(key, body_hash) {
+        let mut first = match self.claim(key, body_hash) {
             Ok(first) => first,
             Err(in_flight) if in_flight == body_hash => return Ok(Begun::InFlight),
             Err(_) => return Ok(Begun::Mismatch),
@@ -79,6 +115,10 @@ impl Billing {
         Ok(match self.store.answer(&first.key, since).await? {
             None => Begun::New(first),
             Some(stored) if stored.body_hash != body_hash => Begun::Mismatch,
+            Some(stored) if !stored.has_ended => {
+                first.begun = Some(stored.at);
+                Begun::New(first)
+            }
             Some(StoredAnswer { answer, .. }) => answer.map_or(Begun::TooLarge, Begun::Replay),
         })
     }
@@ -105,6 +145,7 @@ impl Billing {
                     key,
                     body_hash,
                     billing,
+                    begun: None,
                 })
             }
         })
@@ -112,22 +153,83 @@ impl Billing {
 }
 
 impl FirstRequest {
+    /// Stores that the request begins, unless an interrupted one did. Charge its pages under the
+    /// payment's name.
+    ///
+    /// # Errors
+    /// [`BillingError::Store`] if the store fails: nothing may be charged then.
+    pub async fn open(&mut self) -> Result<Payment, BillingError> {
+        let is_repeated = self.begun.is_some();
+        let at = match self.begun {
+            Some(at) => at,
+            None => self.store(None, false).await?,
+        };
+        self.begun = Some(at);
+        let mut hasher = blake3::Hasher::new();
+        for part in [self.key.account.as_str(), &self.key.key] {
+            hasher.update(&part.len().to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        hasher.update(&self.body_hash).update(&at.0.to_le_bytes());
+        Ok(Payment {
+            name: name_of(&hasher),
+            is_repeated,
+        })
+    }
+
+    /// Ends a request without an answer. If nothing was charged under its payment, the key may be
+    /// used for another request; otherwise only for the same again, which then continues this one.
+    ///
+    /// # Errors
+    /// [`BillingError::Store`] if the store fails.
+    pub async fn release(self, payment: &Payment) -> Result<(), BillingError> {
+        let store = Arc::clone(&self.billing.store);
+        // Charges that are on their way to the ledger count.
+        self.billing.flush().await?;
+        if !self.billing.has_charged(&payment.name).await? {
+            store.forget_answer(&self.key).await?;
+        }
+        Ok(())
+    }
+
     /// Stores the answer for a day. Send it once this has returned, when it is durable.
     ///
     /// # Errors
-    /// [`BillingError::Store`] if the store fails; the key is released then.
+    /// [`BillingError::Store`] if the store fails, [`BillingError::Unavailable`] if the ledger was
+    /// closed meanwhile; a repetition continues the request then.
     pub async fn finish(self, answer: Answer) -> Result<(), BillingError> {
+        let answer = (answer.body.len() <= ANSWER_BYTES_MAX).then_some(answer);
+        self.store(answer, true).await.map(drop)
+    }
+
+    /// Ends a request whose answer is larger than [`ANSWER_BYTES_MAX`]: it cannot be repeated.
+    ///
+    /// # Errors
+    /// As [`Self::finish`].
+    pub async fn finish_too_large(self) -> Result<(), BillingError> {
+        self.store(None, true).await.map(drop)
+    }
+
+    async fn store(
+        &self,
+        answer: Option<Answer>,
+        has_ended: bool,
+    ) -> Result<Timestamp, BillingError> {
+        if self.billing.queue.is_closed() {
+            // The last pages could not be charged any more, so they are missing from the answer.
+            return Err(BillingError::Unavailable);
+        }
         let at = self.billing.clock.now();
         let stored = StoredAnswer {
             body_hash: self.body_hash,
-            answer: (answer.body.len() <= ANSWER_BYTES_MAX).then_some(answer),
+            has_ended,
+            answer,
             at,
         };
-        let store = Arc::clone(&self.billing.store);
-        store
-            .store_answer(&self.key, &stored, at.before(RETENTION))
-            .await
-            .map_err(BillingError::from)
+        let expired = at.before(RETENTION);
+        let store = &self.billing.store;
+        store.store_answer(&self.key, &stored, expired).await?;
+        Ok(at)
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use trawl_model::StopReason;
+use trawl_net::egress::on_behalf_of;
 use trawl_net::politeness::{Owner, RequestPace};
 use trawl_net::sitemap::Sitemaps;
 
@@ -17,6 +18,7 @@ use super::frontier::{Lease, Screened};
 use super::lock;
 use super::page;
 use super::run::{self, Run};
+use super::turn;
 
 /// Pages that may be between fetched and delivered. They wait for the ledger's flush and for a slow
 /// reader, and keep their content in memory meanwhile.
@@ -33,6 +35,8 @@ pub(super) enum Ended {
     Stopped(StopReason),
     /// The server stops: the crawl continues at the next start.
     Paused,
+    /// The crawl continues when its account resumes it.
+    Parked(StopReason),
 }
 
 /// Crawls to the end.
@@ -47,7 +51,8 @@ pub(super) async fn drive(
     let deadline = run.plan.timeout.map(|time| Instant::now() + time);
     let is_streaming = run.listener.is_some();
     let mut is_stopped = false;
-    let mut is_paused = false;
+    // How it ends once the pages in flight have: what is left stays in the frontier.
+    let mut pause = None;
     loop {
         if !is_stopped && run.job.cancel.is_cancelled() {
             // Also while the server stops: a cancelled crawl does not go on after a restart.
@@ -58,9 +63,9 @@ pub(super) async fn drive(
             batches = None;
             lock(&run.frontier).set_sitemaps_pending(false);
         }
-        let stop = if is_paused && !is_stopped {
+        let stop = if let Some(paused) = pause.filter(|_| !is_stopped) {
             if pages.is_empty() {
-                return Ended::Paused;
+                return paused;
             }
             None
         } else if !is_stopped && waits_for_space(run) {
@@ -104,12 +109,22 @@ pub(super) async fn drive(
                 is_stopped = true;
                 run.stop(StopReason::Timeout);
             }
-            () = server_stops.cancelled(), if !is_stopped && !is_paused => {
+            () = server_stops.cancelled(), if !is_stopped && pause.is_none() => {
                 if is_streaming {
                     is_stopped = true;
                     run.stop(StopReason::ServerStopped);
                 } else {
-                    is_paused = true;
+                    pause = Some(Ended::Paused);
+                }
+            }
+            // Pages in flight have their own timeouts. Decision D304.
+            () = turn::plan_ended(&run.payer.billing, &run.job), if !is_stopped && pause.is_none() => {
+                let reason = StopReason::PlanEnded;
+                if run.job.in_background {
+                    pause = Some(Ended::Parked(reason));
+                } else {
+                    is_stopped = true;
+                    run.stop(reason);
                 }
             }
             () = tokio::time::sleep(POLL_INTERVAL) => {}
@@ -149,6 +164,8 @@ fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> mpsc::Receiver<Batch> {
     let named = run.plan.sitemap.addresses.clone();
     let plan = Arc::clone(&run.plan);
     let account = run.context.memory.clone();
+    let owner = run.context.owner.clone();
+    let sitemaps = sitemaps.through(run.page.fetch.pool);
     let pace = RequestPace {
         owner: Owner::of(&run.context.owner),
         delay: plan.delay,
@@ -172,6 +189,7 @@ fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> mpsc::Receiver<Batch> {
                 }
             }
         };
+        let reading = on_behalf_of(&owner, reading);
         let all = async { tokio::join!(reading, screening) };
         tokio::select! {
             _ = all => {}

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use trawl_billing::Billing;
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{Nanodollars, Terms};
+use trawl_model::{Nanodollars, StopReason, Terms};
 use trawl_plan::crawl::WebhookPlan;
 
 use super::job::Job;
@@ -81,7 +81,7 @@ impl Events {
     }
 
     /// Stores the events of the crawl's end.
-    pub(super) async fn ended(&self, seed: &str) {
+    pub(super) async fn ended(&self, seed: &str, stop: StopReason) {
         let mut events: Vec<Event> = self.credits().collect();
         if self.plan.on_website_status {
             let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -90,8 +90,8 @@ impl Events {
                 &self.plan.destination,
                 &self.job.id,
                 seed,
-                self.job.progress().n_pages,
-                millis,
+                stop,
+                (self.job.progress().n_pages, millis),
             ));
         }
         if let Err(error) = self.webhooks.push(events).await {

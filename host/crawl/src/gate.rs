@@ -10,7 +10,7 @@ use url::Url;
 
 use trawl_model::SkipReason;
 use trawl_net::robots::Robots;
-use trawl_plan::RedirectGate;
+use trawl_plan::{Pool, RedirectGate};
 
 use super::frontier::Frontier;
 use super::lock;
@@ -22,6 +22,8 @@ pub(super) struct Gate {
     screen: Arc<Screen>,
     /// `None` when robots.txt is not obeyed.
     robots: Option<Arc<Robots>>,
+    /// The proxy pool of the crawl's pages.
+    pool: Pool,
     /// Pages in flight, by requested URL.
     pages: Mutex<HashMap<Url, InFlight>>,
 }
@@ -36,11 +38,13 @@ impl Gate {
         frontier: Arc<Mutex<Frontier>>,
         screen: Arc<Screen>,
         robots: Option<Arc<Robots>>,
+        pool: Pool,
     ) -> Self {
         Self {
             frontier,
             screen,
             robots,
+            pool,
             pages: Mutex::default(),
         }
     }
@@ -72,8 +76,11 @@ impl Gate {
             frontier.redirect(n, to)?;
         }
         match &self.robots {
-            Some(robots) if !robots.verdict(to).await.is_allowed => Err(SkipReason::Robots),
-            _ => Ok(()),
+            Some(robots) => {
+                let verdict = robots.verdict_through(to, self.pool).await;
+                verdict.is_allowed.then_some(()).ok_or(SkipReason::Robots)
+            }
+            None => Ok(()),
         }
     }
 }

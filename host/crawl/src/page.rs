@@ -12,6 +12,7 @@ use trawl_engine::page::{self, PaidBy, Purse};
 use trawl_model::memory::MemoryLease;
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, Charge, Discovered, Nanodollars, PageFailure, SkipReason, StopReason};
+use trawl_net::egress::on_behalf_of;
 use trawl_plan::{FetchPlan, Pace, PagePlan};
 
 use super::batch::Recorded;
@@ -35,7 +36,11 @@ struct FrontierLease {
 }
 
 impl FrontierLease {
-    async fn complete(mut self, found: &Discovered) {
+    async fn complete(mut self, mut found: Box<Discovered>) {
+        let robots = self.run.robots.as_ref();
+        if robots.is_some_and(|robots| robots.forbids_following(&found.robots_tags)) {
+            found.nofollow_all();
+        }
         let screened = self
             .run
             .screen
@@ -44,7 +49,7 @@ impl FrontierLease {
         self.is_open = false;
         let mut frontier = lock(&self.run.frontier);
         frontier.set_screened(screened);
-        frontier.complete(self.n, found, self.run.robots.is_some());
+        frontier.complete(self.n, &found, self.run.robots.is_some());
         drop(frontier);
         self.run.frontier_changed.notify_one();
     }
@@ -74,7 +79,8 @@ pub(super) fn crawl(run: Arc<Run>, leased: Leased) -> impl Future<Output = ()> +
         n: leased.n,
         is_open: true,
     };
-    crawl_leased(run, leased, lease)
+    let account = run.context.owner.clone();
+    on_behalf_of(&account, crawl_leased(run, leased, lease))
 }
 
 async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
@@ -89,7 +95,8 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         ..run.page.clone()
     };
     if let Some(robots) = &run.robots {
-        let verdict = robots.verdict(&leased.url).await;
+        let pool = plan.fetch.pool;
+        let verdict = robots.verdict_through(&leased.url, pool).await;
         if let Some(failure) = verdict.refusal(&leased.url) {
             return refused(lease, &leased, SkipReason::Robots, failure).await;
         }
@@ -97,7 +104,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     }
     let page_id = page_id(&leased.url);
     if run.is_resumed
-        && let Ok(Some(charge)) = run.payer.billing.charged(&run.job.id, &page_id).await
+        && let Ok(Some(charge)) = run.payer.billing.charged(&run.paid_as, &page_id).await
     {
         return refetch_paid(lease, &plan, leased.n, charge).await;
     }
@@ -134,7 +141,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         return refused(lease, &leased, reason, failure).await;
     }
     let found = produced.outcome.discovered.take().unwrap_or_default();
-    lease.complete(&found).await;
+    lease.complete(found).await;
     match refusal {
         // Its own ceiling says nothing about other pages.
         Some(FundsError::Short(short)) if short.cap == Cap::Page => {}
@@ -175,7 +182,7 @@ async fn refused(lease: FrontierLease, leased: &Leased, reason: SkipReason, fail
         error: Some(failure),
         ..PageOutcome::default()
     };
-    lease.complete(&Discovered::default()).await;
+    lease.complete(Box::default()).await;
     deliver(&run, leased.n, 0, outcome).await;
 }
 
@@ -193,7 +200,7 @@ async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, n: u32, charge: Cha
         ..produced.outcome
     };
     let found = outcome.discovered.take().unwrap_or_default();
-    lease.complete(&found).await;
+    lease.complete(found).await;
     deliver(&run, n, n_bytes, outcome).await;
 }
 

@@ -45,6 +45,8 @@ pub(super) struct Run {
     /// Whether an earlier process started the crawl: a page may have been charged and not
     /// delivered.
     pub(super) is_resumed: bool,
+    /// The name under which its pages are charged.
+    pub(super) paid_as: Arc<str>,
     pub(super) frontier: Arc<Mutex<Frontier>>,
     /// `None` when robots.txt is not obeyed.
     pub(super) robots: Option<Arc<Robots>>,

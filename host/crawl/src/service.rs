@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use trawl_billing::{AccountId, FundsError, Slot};
+use trawl_billing::{AccountId, FundsError, Payment, Slot, SubscriptionError};
 use trawl_model::{StopReason, Terms, UrlRow};
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
@@ -58,6 +58,9 @@ pub enum CrawlError {
     /// The stored request is no longer valid, perhaps because a plugin is not loaded any more.
     #[error("{0}")]
     Plan(String),
+    /// The account has no Unlimited plan that the crawl could go on with.
+    #[error(transparent)]
+    NoPlan(#[from] SubscriptionError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -95,12 +98,17 @@ pub struct NewCrawl {
     pub registry: Arc<Registry>,
     /// Its place among the crawls of the account, from [`Crawls::admit`].
     pub places: CrawlPlaces,
+    /// Under which name its pages are charged, for a request that may be repeated; by default its
+    /// id. A background crawl has it as its id, so that a repetition finds it.
+    pub payment: Option<Payment>,
 }
 
 /// A crawl that was started.
 pub struct CrawlHandle {
     /// Its id.
     pub id: String,
+    /// The name under which its pages are charged.
+    pub paid_as: String,
     /// The stream of entries of a streaming crawl. Dropping it stops the crawl.
     pub entries: Option<mpsc::Receiver<Bytes>>,
 }
@@ -178,12 +186,25 @@ impl Crawls {
     /// # Errors
     /// [`CrawlError::Funds`] when the account cannot pay, or the store failed.
     pub async fn begin(&self, new: NewCrawl) -> Result<CrawlHandle, CrawlError> {
-        self.parts.billing.admit(&new.account, new.terms)?;
         let in_background = new.plan.in_background;
+        let payment = new.payment;
+        let id = match &payment {
+            Some(payment) if in_background => payment.name.to_string(),
+            _ => new_id()?,
+        };
+        let is_repeated = payment.as_ref().is_some_and(|payment| payment.is_repeated);
+        if in_background && is_repeated && self.record(&new.account, &id).await.is_ok() {
+            return Ok(CrawlHandle {
+                paid_as: id.clone(),
+                id,
+                entries: None,
+            });
+        }
+        self.parts.billing.admit(&new.account, new.terms)?;
         let named = new.plan.named.as_ref();
         let left_out = LeftOut::of_urls(named.map_or(0, |found| found.n_dropped.into()));
         let record = CrawlRecord {
-            id: new_id()?,
+            id,
             account: new.account,
             request: new.request,
             verb: new.verb.to_owned(),
@@ -206,9 +227,14 @@ impl Crawls {
         };
         // A streaming crawl's slot is part of its response body.
         let slot = new.slot.filter(|_| in_background);
-        let task = task(&record, new.plan, new.registry, listener, slot);
+        let name = payment.as_ref().map(|payment| payment.name.to_string());
+        let task = CrawlTask {
+            payment,
+            ..task(&record, new.plan, new.registry, listener, slot)
+        };
         self.start(task, &record.verb, new.places);
         Ok(CrawlHandle {
+            paid_as: name.unwrap_or_else(|| record.id.clone()),
             id: record.id,
             entries,
         })
@@ -273,6 +299,9 @@ impl Crawls {
             return Err(CrawlError::NotParked(record.state));
         }
         self.parts.billing.admit(account, record.terms)?;
+        if record.terms == Terms::Unlimited {
+            self.parts.billing.unlimited(account).await?;
+        }
         let places = self.places.take(account, true, 1, &self.parts.limits)?;
         let registry = (self.parts.snapshot)();
         let plan = self.replan(request, &record, &registry).await;
@@ -324,11 +353,15 @@ impl Crawls {
             if !record.in_background {
                 self.store_end(&record.id, StopReason::ServerStopped)
                     .await?;
+            } else if record.state == CrawlState::Parked && record.stop.is_some() {
+                // It waits for its account, not for the server.
             } else if record.needs_secrets {
-                parts
-                    .store
-                    .set_crawl_state(&record.id, CrawlState::Parked)
-                    .await?;
+                parts.store.park_crawl(&record.id, None).await?;
+            } else if record.terms == Terms::Unlimited
+                && !parts.billing.has_plan(&record.account).await
+            {
+                let reason = Some(StopReason::PlanEnded);
+                parts.store.park_crawl(&record.id, reason).await?;
             } else {
                 self.recover_one(&record).await?;
             }
@@ -488,9 +521,14 @@ impl Crawls {
         };
         let ended = match start::run(&self.parts, &self.turns, task).await {
             // A cancelled crawl does not go on after a restart.
-            Ended::Paused if job.cancel.is_cancelled() => Ended::Stopped(StopReason::Cancelled),
+            Ended::Paused | Ended::Parked(_) if job.cancel.is_cancelled() => {
+                Ended::Stopped(StopReason::Cancelled)
+            }
             ended => ended,
         };
+        if let Ended::Parked(reason) = ended {
+            self.park(&job, reason).await;
+        }
         if let Ended::Stopped(stop) = ended {
             // Before the end is stored: after a crash in between it is repeated.
             let parts = &self.parts;
@@ -508,6 +546,18 @@ impl Crawls {
             }
         }
         drop(membership);
+    }
+
+    /// Parks a crawl that ran or waited to run.
+    async fn park(&self, job: &Job, reason: StopReason) {
+        job.update(|progress| {
+            progress.state = CrawlState::Parked;
+            progress.stop = Some(reason);
+        });
+        let parked = self.parts.store.park_crawl(&job.id, Some(reason)).await;
+        if let Err(error) = parked {
+            tracing::error!(crawl = job.id, error = %error, "could not park a crawl");
+        }
     }
 
     async fn store_end(&self, id: &str, stop: StopReason) -> Result<(), StoreError> {
@@ -535,6 +585,7 @@ fn task(
         registry,
         listener,
         slot,
+        payment: None,
     }
 }
 

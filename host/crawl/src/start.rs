@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 
-use trawl_billing::{Slot, Tariff};
+use trawl_billing::{Payment, Slot, Tariff};
 use trawl_engine::page::{Payer, RunContext};
 use trawl_model::{StopReason, Terms};
 use trawl_plan::crawl::CrawlPlan;
@@ -35,6 +35,8 @@ pub(super) struct CrawlTask {
     pub(super) listener: Option<mpsc::Sender<Bytes>>,
     /// The slot of a background crawl under the Unlimited plan, if it has one already.
     pub(super) slot: Option<Arc<Slot>>,
+    /// Under which name its pages are charged; by default its id.
+    pub(super) payment: Option<Payment>,
 }
 
 /// Runs a crawl to its end, or until the server stops. Failures are logged and become the stop
@@ -48,6 +50,7 @@ pub(super) async fn run(parts: &CrawlsParts, turns: &Turns, mut task: CrawlTask)
             Ended::Stopped(StopReason::Failed)
         }),
         Turn::Cancelled => Ended::Stopped(StopReason::Cancelled),
+        Turn::PlanEnded => Ended::Parked(StopReason::PlanEnded),
         Turn::ServerStops => Ended::Paused,
     }
 }
@@ -61,10 +64,14 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
     job.update(|progress| progress.state = CrawlState::Running);
     // From the ledger: it includes pages that were charged and not stored, so a restart cannot
     // exceed the ceiling.
-    let spent = parts.billing.spent_by_run(&job.id).await?;
+    let payment = task.payment.as_ref();
+    let paid_as = payment.map_or_else(|| Arc::from(&*job.id), |payment| Arc::clone(&payment.name));
+    let is_repeated = payment.is_some_and(|payment| payment.is_repeated);
+    let spent = parts.billing.spent_by_run(&paid_as).await?;
+    let money = (plan.ceiling, spent);
     let budget = parts
         .billing
-        .run_budget(&job.account, &job.id, plan.ceiling, spent);
+        .payment_budget(&job.account, &job.id, &paid_as, money);
     let Ok(budget) = budget else {
         return Ok(Ended::Stopped(StopReason::Balance));
     };
@@ -76,7 +83,13 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
     let robots = plan.seed.fetch.respect_robots;
     let robots = robots.then(|| Arc::clone(&parts.robots));
     let screen = Arc::new(Screen::new(Arc::clone(&frontier), Arc::clone(&plan)));
-    let gate = Gate::new(Arc::clone(&frontier), Arc::clone(&screen), robots.clone());
+    let pool = plan.seed.fetch.pool;
+    let gate = Gate::new(
+        Arc::clone(&frontier),
+        Arc::clone(&screen),
+        robots.clone(),
+        pool,
+    );
     let gate = Arc::new(gate);
     let page = run::page_plan(&plan, &gate);
     let tariff = match job.terms {
@@ -99,7 +112,8 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
             run_id: job.id.clone(),
         },
         budget,
-        is_resumed: job.progress().n_pages > 0 || is_stored,
+        is_resumed: job.progress().n_pages > 0 || is_stored || is_repeated,
+        paid_as,
         frontier,
         robots,
         gate,
@@ -115,8 +129,8 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
         plan: Arc::clone(&plan),
     });
     let ended = drive(parts, run, recorder).await;
-    if let (Some(events), Ended::Stopped(_)) = (events, ended) {
-        events.ended(&plan.seed.requested).await;
+    if let (Some(events), Ended::Stopped(stop)) = (events, ended) {
+        events.ended(&plan.seed.requested, stop).await;
     }
     Ok(ended)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trawl_billing::Slot;
+use trawl_billing::{Billing, Slot};
 use trawl_model::Terms;
 
 use super::job::Job;
@@ -21,6 +21,8 @@ pub(super) enum Turn {
     Granted(Option<CrawlPermit>),
     /// The caller cancelled the crawl.
     Cancelled,
+    /// The plan that it would run on has ended.
+    PlanEnded,
     /// The server stops.
     ServerStops,
 }
@@ -54,6 +56,15 @@ pub(super) async fn wait(
         biased;
         () = job.cancel.cancelled() => Turn::Cancelled,
         () = parts.stop.cancelled() => Turn::ServerStops,
+        () = plan_ended(&parts.billing, job) => Turn::PlanEnded,
         permit = permit => Turn::Granted(Some(permit)),
+    }
+}
+
+/// Resolves when the plan that a crawl runs on has ended; never for one that is paid by the page.
+pub(super) async fn plan_ended(billing: &Billing, job: &Job) {
+    match job.terms {
+        Terms::Unlimited => billing.plan_ended(&job.account).await,
+        Terms::PayAsYouGo => std::future::pending().await,
     }
 }

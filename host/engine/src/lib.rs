@@ -4,6 +4,7 @@
 pub mod ai;
 pub mod cache;
 pub mod extract;
+pub mod in_flight;
 pub mod page;
 pub mod providers;
 pub mod purse;

@@ -8,13 +8,13 @@ use futures_util::stream::BoxStream;
 use futures_util::{FutureExt, StreamExt, stream};
 use url::Url;
 
-use trawl_billing::{FundsError, Tariff};
-use trawl_model::Terms;
+use trawl_billing::{FundsError, Payment, RunBudget, Tariff};
 use trawl_model::outcome::PageOutcome;
+use trawl_model::{Nanodollars, Terms};
 use trawl_plan::{PagePlan, RefusedPage, TransformPlan, TransformSource};
 
 use crate::extract::Input;
-use crate::page::{self, Payer, RunContext};
+use crate::page::{self, PaidBy, Payer, RunContext};
 
 /// How long the pages of a `/transform` may take together.
 const TRANSFORM_TIME_MAX: Duration = Duration::from_secs(30);
@@ -38,6 +38,8 @@ pub struct Run {
     pub context: RunContext,
     /// Who pays for them.
     pub payer: Payer,
+    /// Under which name they are charged, for a request that may be repeated.
+    pub payment: Option<Payment>,
     /// Pages in flight at a time.
     pub in_flight: usize,
 }
@@ -55,14 +57,19 @@ impl Run {
     ) -> Result<Outcomes, FundsError> {
         self.admit()?;
         let in_flight = self.in_flight;
+        let budget = self.budget()?.map(Arc::new);
         // Boxed, because queues of futures move them.
-        let pages = stream::iter(pages).map(move |plan| {
-            let run = Arc::clone(&self);
+        let pages = stream::iter(pages).enumerate().map(move |(n, plan)| {
+            let (run, budget) = (Arc::clone(&self), budget.clone());
             async move {
-                match plan {
-                    Ok(plan) => page::run(&run.context, &run.payer, &plan).await,
-                    Err(refused) => page::refused(refused),
+                let plan = match plan {
+                    Ok(plan) => plan,
+                    Err(refused) => return page::refused(refused),
+                };
+                if !run.may_begin().await {
+                    return page::plan_ended(&plan);
                 }
+                run.page(&n.to_string(), budget.as_deref(), &plan).await
             }
             .boxed()
         });
@@ -84,22 +91,85 @@ impl Run {
             self.admit()?;
             let deadline = Instant::now() + TRANSFORM_TIME_MAX;
             let output = Arc::new(plan.output);
-            let (context, payer) = (&self.context, &self.payer);
-            let outcomes = stream::iter(plan.sources).map(|source| {
+            let budget = self.budget()?;
+            let sources = stream::iter(plan.sources).enumerate();
+            let outcomes = sources.map(|(n, source)| {
+                let (run, budget) = (&self, budget.as_ref());
                 let output = Arc::clone(&output);
-                page::transform(context, payer, input(source), output, deadline)
+                async move {
+                    let page_id = n.to_string();
+                    let paid_by = run.paid_by(&page_id, budget).await;
+                    page::transform(&run.context, paid_by, input(source), output, deadline).await
+                }
             });
             Ok(outcomes.buffered(self.in_flight).collect().await)
         }
         .boxed()
     }
 
+    /// Runs one page.
+    async fn page(
+        &self,
+        page_id: &str,
+        budget: Option<&RunBudget>,
+        plan: &PagePlan,
+    ) -> PageOutcome {
+        let paid_by = self.paid_by(page_id, budget).await;
+        page::run(&self.context, paid_by, plan).await
+    }
+
+    /// The budget of a request that may be repeated: a page of it is charged once, however often
+    /// the request is tried. Others charge the account page by page.
+    fn budget(&self) -> Result<Option<RunBudget>, FundsError> {
+        let Payer {
+            billing,
+            account,
+            run_id,
+        } = &self.payer;
+        let payment = self.payment.as_ref();
+        let no_ceiling = (Nanodollars::MAX, Nanodollars::ZERO);
+        let budget =
+            |payment: &Payment| billing.payment_budget(account, run_id, &payment.name, no_ceiling);
+        payment.map(budget).transpose()
+    }
+
+    /// What pays for a page. Decision D305.
+    async fn paid_by<'a>(&'a self, page_id: &'a str, budget: Option<&'a RunBudget>) -> PaidBy<'a> {
+        let payer = &self.payer;
+        let (Some(budget), Some(payment)) = (budget, &self.payment) else {
+            return PaidBy::Account(payer);
+        };
+        let name = &payment.name;
+        if payment.is_repeated
+            && let Ok(Some(charge)) = payer.billing.charged(name, page_id).await
+        {
+            return PaidBy::Before(charge);
+        }
+        PaidBy::Run {
+            budget,
+            payer,
+            page_id,
+        }
+    }
+
     fn admit(&self) -> Result<(), FundsError> {
-        let terms = match self.context.tariff {
+        self.payer.billing.admit(&self.payer.account, self.terms())
+    }
+
+    /// Whether another page may begin: under the Unlimited plan not once it has ended. Decision
+    /// D304.
+    async fn may_begin(&self) -> bool {
+        match self.terms() {
+            Terms::PayAsYouGo => true,
+            Terms::Unlimited => self.payer.billing.has_plan(&self.payer.account).await,
+        }
+    }
+
+    const fn terms(&self) -> Terms {
+        match self.context.tariff {
             Tariff::PayAsYouGo(_) => Terms::PayAsYouGo,
             Tariff::FlatRate => Terms::Unlimited,
-        };
-        self.payer.billing.admit(&self.payer.account, terms)
+        }
     }
 }
 

@@ -26,13 +26,16 @@ pub enum StopReason {
     ServerStopped,
     /// The account has stored as much as it may.
     Storage,
+    /// The Unlimited plan that it ran on ended, was suspended or lapsed. A background crawl is parked
+    /// then.
+    PlanEnded,
     /// A failure that no page caused.
     Failed,
 }
 
 impl StopReason {
     /// Every reason.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Completed,
         Self::Limit,
         Self::Depth,
@@ -44,6 +47,7 @@ impl StopReason {
         Self::HungUp,
         Self::ServerStopped,
         Self::Storage,
+        Self::PlanEnded,
         Self::Failed,
     ];
 
@@ -61,6 +65,7 @@ impl StopReason {
             Self::HungUp => "client_gone",
             Self::ServerStopped => "server_stopped",
             Self::Storage => "stored_bytes",
+            Self::PlanEnded => "plan_ended",
             Self::Failed => "failed",
         }
     }
@@ -187,6 +192,8 @@ pub struct Discovered {
     links: Vec<(u32, bool)>,
     /// Links left out because the page, or the text, has too many.
     pub n_dropped: u32,
+    /// The page's `X-Robots-Tag` headers, which may say `nofollow`.
+    pub robots_tags: Vec<String>,
 }
 
 impl Discovered {
@@ -197,6 +204,13 @@ impl Discovered {
         self.links.push((end, nofollow));
     }
 
+    /// Marks all links with `nofollow`.
+    pub fn nofollow_all(&mut self) {
+        for (_, nofollow) in &mut self.links {
+            *nofollow = true;
+        }
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.links.len()
@@ -204,7 +218,10 @@ impl Discovered {
 
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
-        self.text.capacity() + self.links.capacity() * size_of::<(u32, bool)>()
+        let tags = self.robots_tags.iter().map(String::capacity);
+        self.text.capacity()
+            + self.links.capacity() * size_of::<(u32, bool)>()
+            + tags.sum::<usize>()
     }
 
     /// Whether there are none.

@@ -38,11 +38,11 @@ pub enum Cause {
     ConnectionClosed,
     /// The body is shorter than announced, or its end is missing.
     Incomplete,
-    /// The body has an unknown content coding, or does not decode.
+    /// The body is not what its content coding says.
     BadEncoding,
     /// The body is larger than the most that is fetched.
     TooLarge,
-    /// The target of a redirect is not a URL.
+    /// The target of a redirect is not a URL, or there are two.
     BadRedirect,
     /// The connection was reset.
     ConnectionReset,

@@ -1,48 +1,91 @@
 //! A semaphore that is fair among owners: when all permits are in use, the next one goes to the
 //! waiting owner who has the fewest.
 
+use std::borrow::Borrow;
 use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
+/// How many of the permits that are left an owner may have for each one that stays free, see
+/// [`FairSemaphore::sharing`].
+const HELD_PER_FREE: usize = 7;
+
 /// A number of permits, granted to the waiting owner who has the fewest, and of these to the one
-/// who has waited longest.
+/// who has waited longest. `K` names an owner.
 #[derive(Debug)]
-pub struct FairSemaphore {
-    state: Mutex<State>,
-    /// Permits that one owner may have at once.
-    per_owner: usize,
+pub struct FairSemaphore<K: Clone + Eq + Hash = Arc<str>> {
+    state: Mutex<State<K>>,
+    n_permits: usize,
+    share: Share,
+}
+
+/// What one owner may have at once.
+#[derive(Clone, Copy, Debug)]
+enum Share {
+    /// So many permits.
+    Fixed(usize),
+    /// More, the more are free.
+    OfFree,
 }
 
 #[derive(Debug)]
-struct State {
+struct State<K: Clone + Eq + Hash> {
     free: usize,
     n_arrivals: u64,
     /// Owners who have permits or wait for one.
-    owners: HashMap<Arc<str>, Owner>,
+    owners: HashMap<K, Owner<K>>,
 }
 
-#[derive(Debug, Default)]
-struct Owner {
+#[derive(Debug)]
+struct Owner<K: Clone + Eq + Hash> {
     in_use: usize,
     /// Calls that wait, with their number in the order of arrival.
-    waiting: VecDeque<(u64, oneshot::Sender<FairPermit>)>,
+    waiting: VecDeque<(u64, oneshot::Sender<FairPermit<K>>)>,
 }
 
 /// A permit; released on drop.
 #[derive(Debug)]
-pub struct FairPermit {
-    semaphore: Option<Arc<FairSemaphore>>,
-    owner: Arc<str>,
+pub struct FairPermit<K: Clone + Eq + Hash = Arc<str>> {
+    semaphore: Option<Arc<FairSemaphore<K>>>,
+    owner: K,
+}
+
+/// How many permits are in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PermitUse {
+    /// All permits.
+    pub n_permits: usize,
+    /// Those in use.
+    pub n_used: usize,
+    /// Calls that wait.
+    pub n_waiting: usize,
 }
 
 impl FairSemaphore {
     /// A semaphore with this number of permits, of which one owner gets at most `per_owner`, and
     /// one at least.
     pub fn new(n_permits: usize, per_owner: usize) -> Arc<Self> {
+        Self::with(n_permits, Share::Fixed(per_owner.max(1)))
+    }
+}
+
+impl<K: Clone + Eq + Hash> FairSemaphore<K> {
+    /// A semaphore that always has permits left for the next owner: one who has some already gets
+    /// another only while at most seven are held by that owner for each one that stays free. So an
+    /// owner alone gets seven eighths of many permits, and all but one of a few; two get less than
+    /// half each; and the last permit is for an owner who has none. The rule is the dynamic
+    /// threshold of Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet
+    /// Switches", 1998.
+    pub fn sharing(n_permits: usize) -> Arc<Self> {
+        Self::with(n_permits, Share::OfFree)
+    }
+
+    fn with(n_permits: usize, share: Share) -> Arc<Self> {
         Arc::new(Self {
-            per_owner: per_owner.max(1),
+            share,
+            n_permits,
             state: Mutex::new(State {
                 free: n_permits,
                 n_arrivals: 0,
@@ -52,27 +95,52 @@ impl FairSemaphore {
     }
 
     /// Waits for a permit for this owner. Cancel-safe.
-    pub async fn acquire(self: &Arc<Self>, owner: &str) -> FairPermit {
+    pub async fn acquire(self: &Arc<Self>, owner: impl Into<K>) -> FairPermit<K> {
+        let owner = owner.into();
         let (sender, waiting) = oneshot::channel();
-        self.state().arrive(owner, sender);
+        self.state().arrive(owner.clone(), sender);
         self.grant_waiting();
         // A sender is only dropped after it has sent its permit.
         waiting.await.unwrap_or_else(|_| FairPermit {
             semaphore: None,
-            owner: "".into(),
+            owner,
         })
     }
 
     /// Number of permits that an owner has.
-    pub fn in_use(&self, owner: &str) -> usize {
+    pub fn in_use<Q: Eq + Hash + ?Sized>(&self, owner: &Q) -> usize
+    where
+        K: Borrow<Q>,
+    {
         self.state().owners.get(owner).map_or(0, |own| own.in_use)
+    }
+
+    /// How many permits are in use, and how many calls wait for one.
+    pub fn usage(&self) -> PermitUse {
+        let state = self.state();
+        let waiting = state.owners.values().flat_map(|own| &own.waiting);
+        PermitUse {
+            n_permits: self.n_permits,
+            n_used: self.n_permits - state.free,
+            n_waiting: waiting.filter(|(_, sender)| !sender.is_closed()).count(),
+        }
+    }
+
+    /// Number of all permits.
+    pub fn n_permits(&self) -> usize {
+        self.n_permits
+    }
+
+    /// Number of permits that nobody has.
+    pub fn n_free(&self) -> usize {
+        self.state().free
     }
 
     /// Grants free permits to waiting owners.
     fn grant_waiting(self: &Arc<Self>) {
         loop {
             let mut state = self.state();
-            let Some((owner, sender)) = state.next(self.per_owner) else {
+            let Some((owner, sender)) = state.next(self.share) else {
                 return;
             };
             drop(state);
@@ -88,29 +156,39 @@ impl FairSemaphore {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State<K>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn arrive(&mut self, owner: &str, sender: oneshot::Sender<FairPermit>) {
+impl Share {
+    /// Whether an owner who has `in_use` permits may have one of the `free` ones, of which there is
+    /// at least one.
+    const fn allows(self, in_use: usize, free: usize) -> bool {
+        match self {
+            Self::Fixed(per_owner) => in_use < per_owner,
+            Self::OfFree => in_use == 0 || in_use < HELD_PER_FREE.saturating_mul(free - 1),
+        }
+    }
+}
+
+impl<K: Clone + Eq + Hash> State<K> {
+    fn arrive(&mut self, owner: K, sender: oneshot::Sender<FairPermit<K>>) {
         self.n_arrivals += 1;
         let number = self.n_arrivals;
-        let Some(own) = self.owners.get_mut(owner) else {
-            let waiting = VecDeque::from([(number, sender)]);
-            let own = Owner { in_use: 0, waiting };
-            self.owners.insert(owner.into(), own);
-            return;
-        };
+        let own = self.owners.entry(owner).or_insert_with(|| Owner {
+            in_use: 0,
+            waiting: VecDeque::new(),
+        });
         own.waiting.retain(|(_, sender)| !sender.is_closed());
         own.waiting.push_back((number, sender));
     }
 
     /// Takes a permit for the next waiting owner, if there is one, and returns the call that gets
     /// it.
-    fn next(&mut self, per_owner: usize) -> Option<(Arc<str>, oneshot::Sender<FairPermit>)> {
-        if self.free == 0 {
+    fn next(&mut self, share: Share) -> Option<(K, oneshot::Sender<FairPermit<K>>)> {
+        let free = self.free;
+        if free == 0 {
             return None;
         }
         self.owners.retain(|_, own| {
@@ -124,7 +202,7 @@ impl State {
         let allowed = self
             .owners
             .iter_mut()
-            .filter(|(_, own)| own.in_use < per_owner);
+            .filter(|(_, own)| share.allows(own.in_use, free));
         let (_, owner, own) = allowed
             .filter_map(|(owner, own)| {
                 let (number, _) = own.waiting.front()?;
@@ -134,12 +212,12 @@ impl State {
         let (_, sender) = own.waiting.pop_front()?;
         own.in_use += 1;
         self.free -= 1;
-        Some((Arc::clone(owner), sender))
+        Some((owner.clone(), sender))
     }
 }
 
-impl FairPermit {
-    fn release(&mut self) -> Option<Arc<FairSemaphore>> {
+impl<K: Clone + Eq + Hash> FairPermit<K> {
+    fn release(&mut self) -> Option<Arc<FairSemaphore<K>>> {
         let semaphore = self.semaphore.take()?;
         let mut state = semaphore.state();
         state.free += 1;
@@ -154,7 +232,7 @@ impl FairPermit {
     }
 }
 
-impl Drop for FairPermit {
+impl<K: Clone + Eq + Hash> Drop for FairPermit<K> {
     fn drop(&mut self) {
         if let Some(semaphore) = self.release() {
             semaphore.grant_waiting();
@@ -241,5 +319,63 @@ mod tests {
         drop(next);
         let state = semaphore.state();
         assert_eq!((state.free, state.owners.len()), (1, 0));
+    }
+
+    /// As many permits as an owner gets at once.
+    fn taken(semaphore: &Arc<FairSemaphore>, owner: &str) -> Vec<FairPermit> {
+        let permits = std::iter::from_fn(|| semaphore.acquire(owner).now_or_never());
+        permits.collect()
+    }
+
+    #[tokio::test]
+    async fn an_owner_alone_leaves_an_eighth_and_the_next_owners_find_some() {
+        let semaphore: Arc<FairSemaphore> = FairSemaphore::sharing(64);
+        let greedy = taken(&semaphore, "greedy");
+        assert_eq!(greedy.len(), 56);
+        let second = taken(&semaphore, "second");
+        assert_eq!(second.len(), 7);
+        let third = taken(&semaphore, "third");
+        assert_eq!(third.len(), 1, "the last one is for somebody who has none");
+        assert_eq!(taken(&semaphore, "fourth").len(), 0);
+        let usage = semaphore.usage();
+        assert_eq!((usage.n_used, usage.n_waiting), (64, 0));
+        drop((greedy, second, third));
+        assert_eq!(semaphore.n_free(), 64);
+    }
+
+    #[tokio::test]
+    async fn two_owners_who_want_all_permits_have_less_than_half_each_in_the_end() {
+        let semaphore: Arc<FairSemaphore> = FairSemaphore::sharing(64);
+        let mut held = [taken(&semaphore, "greedy"), Vec::new()];
+        let wanting = |owner: &'static str| {
+            let calls = (0..200).map(|_| Box::pin(semaphore.acquire(owner)));
+            calls.collect::<Vec<_>>()
+        };
+        let mut waiting = [wanting("greedy"), wanting("other")];
+        for turn in 0..200 {
+            for (held, waiting) in held.iter_mut().zip(&mut waiting) {
+                waiting.retain_mut(|call| match call.now_or_never() {
+                    Some(permit) => {
+                        held.push(permit);
+                        false
+                    }
+                    None => true,
+                });
+            }
+            drop(held[turn % 2].pop());
+        }
+        let held = [held[0].len(), held[1].len()];
+        assert!(
+            held.iter().all(|held| (28..=32).contains(held)),
+            "{held:?} of 64"
+        );
+    }
+
+    #[tokio::test]
+    async fn of_a_few_permits_one_is_left() {
+        for (n_permits, held) in [(1, 1), (2, 1), (3, 2), (8, 7), (16, 14)] {
+            let semaphore: Arc<FairSemaphore> = FairSemaphore::sharing(n_permits);
+            assert_eq!(taken(&semaphore, "a").len(), held, "{n_permits} permits");
+        }
     }
 }

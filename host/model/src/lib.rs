@@ -18,6 +18,7 @@ pub mod plugin;
 pub mod redact;
 pub mod secret;
 pub mod terms;
+pub mod urls;
 pub mod usage;
 
 pub use analysis::ModelSize;

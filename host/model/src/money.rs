@@ -140,6 +140,21 @@ impl Sum for Nanodollars {
 mod tests {
     use super::*;
 
+    /// In every profile: a sum that wraps around would be paid out.
+    #[test]
+    fn sums_that_do_not_fit_are_a_panic() {
+        let one = Nanodollars(1);
+        for sum in [
+            (|one| Nanodollars::MAX + one) as fn(Nanodollars) -> Nanodollars,
+            |one| Nanodollars(i64::MIN) - one,
+            |one| -(Nanodollars(i64::MIN + 1) - one),
+            |one| [Nanodollars::MAX, one].into_iter().sum(),
+        ] {
+            let one = std::hint::black_box(one);
+            assert!(std::panic::catch_unwind(|| sum(one)).is_err());
+        }
+    }
+
     #[test]
     fn dollars_are_read_and_written_exactly() {
         for text in ["0", "1", "0.000000001", "12.5", "-3.25"] {

@@ -15,6 +15,7 @@ use regex_syntax::hir::translate::TranslatorBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::PlanError;
+use super::made::Made;
 
 /// Most regular expressions of one request. Lists of callers have dozens; plain beginnings of paths
 /// are not counted.
@@ -48,13 +49,15 @@ pub(super) struct Expression<'a> {
     pub(super) written: &'a str,
 }
 
-/// What the regular expressions of one request have taken of its bounds. Request objects that
-/// repeat a list share what was compiled for the first of them.
+/// What one request has taken of its bounds: its regular expressions, and what its lists become
+/// when they are combined. Request objects that repeat a list share what was compiled for the first
+/// of them.
 #[derive(Debug, Default)]
 pub struct Allowance {
     n_expressions: usize,
     source_bytes: usize,
     n_states: usize,
+    pub(super) made: Made,
     sets: HashMap<Vec<String>, Expressions>,
     single: HashMap<String, bytes::Regex>,
 }
@@ -90,6 +93,7 @@ impl Allowance {
         if list.is_empty() {
             return Ok(None);
         }
+        self.count_steps(list.len());
         let sources: Vec<String> = list.iter().map(|one| one.source.clone()).collect();
         if let Some(known) = self.sets.get(&sources) {
             return Ok(Some(known.clone()));
@@ -160,6 +164,7 @@ impl Allowance {
             return Err(Refusal::Count);
         }
         self.source_bytes = self.source_bytes.saturating_add(source.len());
+        self.count_steps(1);
         if self.source_bytes > SOURCE_BYTES_MAX {
             return Err(Refusal::Source);
         }

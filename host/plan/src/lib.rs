@@ -16,8 +16,10 @@ mod error;
 mod expression;
 pub mod fetching;
 mod link_rewrite;
+mod made;
 pub mod output;
 pub mod parameters;
+mod passwords;
 mod pipeline;
 pub mod render;
 pub mod router;
@@ -43,7 +45,9 @@ pub use analysis::AnalystChoice;
 pub use error::{PlanError, path_of_pointer};
 pub use expression::{Allowance, EXPRESSIONS_MAX, SOURCE_BYTES_MAX, STATES_MAX};
 pub use link_rewrite::LinkRewrite;
+pub use made::{MADE_BYTES_MAX, MADE_URLS_MAX};
 pub use parameters::{Ignored, Undecided};
+pub use passwords::WithPassword;
 pub use pipeline::Pipeline;
 pub use render::{
     ByPath, Clip, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
@@ -104,6 +108,11 @@ impl PagePlan {
             Engine::Smart => self.render.needs_browser(),
         }
     }
+
+    /// The longest time for the page by all routes, without waits for its host's rate limit.
+    pub fn time_max(&self) -> Duration {
+        self.fetch.timeout.saturating_add(self.router.time)
+    }
 }
 
 /// `request`: who may serve the page.
@@ -120,7 +129,8 @@ pub enum Engine {
 /// How a page is fetched.
 #[derive(Clone)]
 pub struct FetchPlan {
-    /// Total time for the page, redirects included.
+    /// Total time for the page, redirects included; what providers have of their own is
+    /// [`RouterPlan::time`].
     pub timeout: Duration,
     /// The caller's own headers, checked: no hop-by-hop headers, no `Host`, no CR or LF. For the
     /// target's origin only.
@@ -452,6 +462,9 @@ pub struct RouterPlan {
     pub is_pinned: bool,
     /// What it sends to the target; a GET if absent. Only the command line sets it, too.
     pub request: Option<router::TargetRequest>,
+    /// Time that providers have for the page besides that of our own stack. Zero if they share
+    /// [`FetchPlan::timeout`] with it, because the request sets one. Decision D370.
+    pub time: Duration,
 }
 
 /// Whose credentials may pay a provider.

@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 use url::Url;
 
-use trawl_model::Discovered;
+use trawl_model::{Discovered, urls};
 
 use super::PlanError;
 use super::expression::Allowance;
@@ -145,7 +145,7 @@ impl LinkRewrite {
         if changed.len() > URL_BYTES_MAX {
             return link.to_owned();
         }
-        match Url::parse(&changed) {
+        match urls::parse(&changed) {
             Ok(url) if changed != link && matches!(url.scheme(), "http" | "https") => url.into(),
             _ => link.to_owned(),
         }

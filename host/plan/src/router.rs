@@ -1,6 +1,7 @@
 //! The `router` object: when a provider may serve a page. Spec S17.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use trawl_model::secret::Secret;
 
@@ -21,6 +22,10 @@ const PROVIDERS: [(&str, &str); 11] = [
     ("provider_10", "oxylabs"),
     ("provider_11", "decodo"),
 ];
+
+/// Time of the providers for one page unless the operator sets another: of several, the first has
+/// two thirds of it, which is what most services recommend at least.
+const TIME_DEFAULT: Duration = Duration::from_secs(240);
 
 /// Most credentials of one request: each is looked for in what providers answer.
 const CREDENTIALS_MAX: usize = 32;
@@ -60,6 +65,35 @@ pub struct RouterWish {
     pub token: Option<Secret>,
     /// `credentials`, likewise.
     pub credentials: BTreeMap<String, Secret>,
+}
+
+/// What the operator sets for requests that leave it open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouterDefaults {
+    /// Mode of a request without a `router` object.
+    pub mode: RouterMode,
+    /// Time of the providers for one page of a request without `request_timeout`.
+    pub time: Duration,
+}
+
+impl Default for RouterDefaults {
+    fn default() -> Self {
+        Self {
+            mode: RouterMode::Off,
+            time: TIME_DEFAULT,
+        }
+    }
+}
+
+impl RouterPlan {
+    /// The same with this time of their own for providers, if there may be any.
+    #[must_use]
+    pub fn with_time(self, time: Duration) -> Self {
+        match self.mode {
+            RouterMode::Off => self,
+            RouterMode::Fallback | RouterMode::First => Self { time, ..self },
+        }
+    }
 }
 
 /// The plan of a `router` object; an absent one means `default`, which is off unless the operator
@@ -111,6 +145,7 @@ pub fn plan(
         credentials: fields.credentials,
         is_pinned: false,
         request: None,
+        time: Duration::ZERO,
     })
 }
 
@@ -339,6 +374,19 @@ mod tests {
             text.contains("`nobody`") && text.contains("provider_1 (zyte)"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn only_a_router_that_is_on_has_time() {
+        let time = RouterDefaults::default().time;
+        let check = |mode: &str, expected: Duration| {
+            let plan = planned(fields(Some(mode), Some("provider_1"), true)).expect("accepted");
+            assert_eq!(plan.time, Duration::ZERO);
+            assert_eq!(plan.with_time(time).time, expected, "{mode}");
+        };
+        check("off", Duration::ZERO);
+        check("fallback", time);
+        check("first", time);
     }
 
     #[test]

@@ -6,13 +6,16 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use trawl_plan::{RenderPlan, Step};
 
 use super::RenderError;
+use super::page_state::PageState;
 use super::script::Ran;
 use super::tab::Tab;
+use super::wait::SCROLL_STEP;
 
 /// Time limit of one chain. Decision D59.
 const CHAIN_TIME_MAX: Duration = Duration::from_secs(60);
@@ -20,8 +23,12 @@ const CHAIN_TIME_MAX: Duration = Duration::from_secs(60);
 const CLICKS_MAX: u32 = 1_000;
 /// Times that one `InfiniteScroll` scrolls to the end of the page at most.
 const SCROLLS_MAX: u32 = 1_000;
-/// How long `InfiniteScroll` waits for the page to grow.
+/// How long `InfiniteScroll` waits for the page to grow while nothing is in flight.
 const GROW_TIME_MAX: Duration = Duration::from_secs(2);
+/// How long it waits while something is.
+const GROW_TIME_LOADING_MAX: Duration = Duration::from_secs(10);
+/// How long a click waits for its element to be enabled, still and uncovered.
+const CLICKABLE_TIME_MAX: Duration = Duration::from_secs(5);
 /// Interval at which the height of a page is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Screenshots taken in one chain.
@@ -57,6 +64,7 @@ impl Tab<'_> {
 
     async fn chain(&self, steps: &[Step], report: &mut Vec<Value>) -> Result<(), RenderError> {
         self.acts();
+        let begun = Instant::now();
         let end = self.until(CHAIN_TIME_MAX);
         let mut room = Room::default();
         for (at, step) in steps.iter().enumerate() {
@@ -70,7 +78,9 @@ impl Tab<'_> {
             let result = match finished.await {
                 Ok(result) => result?.map(|done| room.take(done)),
                 Err(_) => Err(format!(
-                    "the steps took longer than {} s",
+                    "the steps took longer than {:.1} s, the time that was left for them; give the \
+                     page more with `request_timeout`, at most {} s are for steps",
+                    (end - begun).as_secs_f64(),
                     CHAIN_TIME_MAX.as_secs()
                 )),
             };
@@ -130,10 +140,10 @@ impl Tab<'_> {
                 done
             }
             Step::Fill { selector, value } => self.fill(selector, value).await?,
-            Step::Wait(time) => {
-                tokio::time::sleep(*time).await;
-                done
-            }
+            Step::Wait(time) => match self.pause(*time).await {
+                None => done,
+                Some(cut) => Err(cut),
+            },
             Step::WaitFor { selector, timeout } => self
                 .wait_for_selector(selector, *timeout)
                 .await?
@@ -153,13 +163,20 @@ impl Tab<'_> {
     }
 
     async fn click(&self, selector: &str) -> Result<Result<Value, String>, RenderError> {
-        let point = match self
-            .call_function::<Option<Vec<f64>>>("point", (selector,))
-            .await?
-        {
-            Ok(Some(point)) => point,
-            Ok(None) => return Ok(Err(format!("no element matches `{selector}`"))),
-            Err(reason) => return Ok(Err(reason)),
+        let end = self.until(CLICKABLE_TIME_MAX);
+        let point = loop {
+            match self
+                .call_function::<Option<Point>>("point", (selector,))
+                .await?
+            {
+                Ok(Some(Point::At(point))) => break point,
+                Ok(Some(Point::NotYet(reason))) if Instant::now() >= end => {
+                    return Ok(Err(format!("`{selector}` cannot be clicked: {reason}")));
+                }
+                Ok(Some(Point::NotYet(_))) => tokio::time::sleep(POLL_INTERVAL).await,
+                Ok(None) => return Ok(Err(format!("no element matches `{selector}`"))),
+                Err(reason) => return Ok(Err(reason)),
+            }
         };
         if let [x, y] = point[..] {
             self.click_at(x, y).await?;
@@ -181,11 +198,12 @@ impl Tab<'_> {
         match ready.as_deref() {
             Ok("done") => {}
             Ok("missing") => return Ok(Err(format!("no element matches `{selector}`"))),
-            Ok(_) => {
+            Ok("typed") => {
                 self.key("Delete", 46, None).await?;
-                self.type_text(value).await?;
+                self.insert_text(value).await?;
                 let _no_document = self.call_function::<Value>("changed", (selector,)).await?;
             }
+            Ok(reason) => return Ok(Err(format!("`{selector}` cannot be filled: {reason}"))),
             Err(reason) => return Ok(Err(reason.to_owned())),
         }
         Ok(Ok(Value::Null))
@@ -194,32 +212,54 @@ impl Tab<'_> {
     /// Waits for the page that an earlier step navigated to, which may have loaded already.
     async fn finish_navigation(&self, timeout: Duration) -> Result<Value, String> {
         let first = self.chain_started_at();
-        if !self.wait_for_navigation(first, timeout).await {
+        let another = |state: &PageState| state.moves > first;
+        if !self.wait_for_move(another, timeout).await {
             return Err("the page did not navigate".to_owned());
         }
         self.start_chain();
         Ok(Value::Null)
     }
 
+    /// Scrolls to the end so many times, a window's height at a time; after each it waits for the
+    /// page to grow, and ends when it does not.
     async fn scroll_to_ends(&self, times: u32) -> Result<Result<Value, String>, RenderError> {
         for _ in 0..times.min(SCROLLS_MAX) {
-            let height = match self.call_function::<f64>("scrollToEnd", ()).await? {
-                Ok(height) => height,
-                Err(reason) => return Ok(Err(reason)),
+            let height = loop {
+                match self.call_function::<(bool, f64)>("scrollOn", ()).await? {
+                    Ok((true, height)) => break height,
+                    Ok((false, _)) => tokio::time::sleep(SCROLL_STEP).await,
+                    Err(reason) => return Ok(Err(reason)),
+                }
             };
-            let end = Instant::now() + GROW_TIME_MAX;
+            let begun = Instant::now();
             loop {
                 tokio::time::sleep(POLL_INTERVAL).await;
-                match self.call_function::<f64>("height", ()).await? {
-                    Ok(now) if now > height => break,
-                    // The page no longer grows.
-                    _ if Instant::now() >= end => return Ok(Ok(Value::Null)),
-                    _ => {}
+                let now = self.call_function::<f64>("height", ()).await?;
+                if now.is_ok_and(|now| now > height) {
+                    break;
+                }
+                let most = match self.watch.state().is_loading() {
+                    true => GROW_TIME_LOADING_MAX,
+                    false => GROW_TIME_MAX,
+                };
+                // The page no longer grows.
+                if begun.elapsed() >= most {
+                    return Ok(Ok(Value::Null));
                 }
             }
         }
         Ok(Ok(Value::Null))
     }
+}
+
+/// What `point` of `page.js` returns for an element that is there.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Point {
+    /// Where to click; empty for an element without a size.
+    At(Vec<f64>),
+    /// Why it cannot be clicked yet.
+    NotYet(String),
 }
 
 /// What a step that did not fail has for the report.

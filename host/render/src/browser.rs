@@ -5,19 +5,17 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use chromiumoxide::cdp::browser_protocol::browser::{
-    BrowserContextId, GetVersionParams, SetDownloadBehaviorBehavior, SetDownloadBehaviorParams,
-};
+use chromiumoxide::cdp::browser_protocol::browser::{BrowserContextId, GetVersionParams};
 use chromiumoxide::cdp::browser_protocol::system_info::GetProcessInfoParams;
 use chromiumoxide::cdp::browser_protocol::target::{
-    AttachToTargetParams, CloseTargetParams, CreateBrowserContextParams, CreateTargetParams,
-    DisposeBrowserContextParams, SetDiscoverTargetsParams, TargetId,
+    CloseTargetParams, DisposeBrowserContextParams, GetBrowserContextsParams, GetTargetsParams,
+    SetDiscoverTargetsParams, TargetId,
 };
 use chromiumoxide::types::Command;
 use serde::Deserialize;
 use tokio::sync::Semaphore;
 
-use super::cdp::{CallError, Connection, Forwarder};
+use super::cdp::{Connection, Forwarder};
 use super::events::Events;
 use super::launch::{self, Running};
 use super::memory::{Growth, Verdict};
@@ -57,14 +55,6 @@ struct SharedCpu {
     last: f64,
     /// The share of a page that was open all the time.
     per_page: f64,
-}
-
-/// A page's browser context and its session.
-pub(super) struct Context {
-    pub(super) session: String,
-    pub(super) target: TargetId,
-    pub(super) context: BrowserContextId,
-    pub(super) events: Option<Events>,
 }
 
 #[derive(Deserialize)]
@@ -149,44 +139,15 @@ impl Browser {
         }
     }
 
-    /// Opens a browser context with an empty page behind the proxy at this socket address.
-    pub(super) async fn open(&self, proxy: std::net::SocketAddr) -> Result<Context, RenderError> {
-        let context = CreateBrowserContextParams {
-            dispose_on_detach: Some(true),
-            proxy_server: Some(format!("http://{proxy}")),
-            proxy_bypass_list: Some("<-loopback>".to_owned()),
-            ..CreateBrowserContextParams::default()
-        };
-        let context = self.command(context).await?.browser_context_id;
-        let mut target = CreateTargetParams::new("about:blank");
-        target.browser_context_id = Some(context.clone());
-        let target = match self.command(target).await {
-            Ok(created) => created.target_id,
-            Err(error) => {
-                self.dispose(context).await;
-                return Err(error);
-            }
-        };
-        let mut attach = AttachToTargetParams::new(target.clone());
-        attach.flatten = Some(true);
-        let mut downloads = SetDownloadBehaviorParams::new(SetDownloadBehaviorBehavior::Deny);
-        downloads.browser_context_id = Some(context.clone());
-        let (attached, denied) = tokio::join!(self.command(attach), self.command(downloads));
-        let session = match (attached, denied) {
-            (Ok(attached), Ok(_)) => String::from(attached.session_id),
-            (Err(error), _) | (_, Err(error)) => {
-                self.dispose(context).await;
-                return Err(error);
-            }
-        };
-        let names = [session.as_str(), context.inner().as_str()];
-        let events = Some(self.connection.listen_as(&names));
-        Ok(Context {
-            session,
-            target,
-            context,
-            events,
-        })
+    /// The ids of all browser contexts and targets. Both are empty while no page is open.
+    pub(super) async fn contents(&self) -> Result<Vec<String>, RenderError> {
+        let contexts = self.command(GetBrowserContextsParams::default()).await?;
+        let targets = self.command(GetTargetsParams::default()).await?;
+        let contexts = contexts.browser_context_ids.into_iter();
+        let contexts = contexts.map(|id| format!("context {}", id.inner()));
+        let targets = targets.target_infos.into_iter();
+        let targets = targets.map(|target| format!("{} {}", target.r#type, target.url));
+        Ok(contexts.chain(targets).collect())
     }
 
     /// Disposes of a context with everything in it.
@@ -355,20 +316,6 @@ async fn watch_targets(mut top: Events, forwarder: Forwarder) {
     if top.end().is_some() {
         tracing::warn!("a browser opened too many windows and workers at once and is ended");
         forwarder.gone().cancel();
-    }
-}
-
-impl Context {
-    /// Sends a command to the page.
-    ///
-    /// # Errors
-    /// [`CallError`].
-    pub(super) async fn call<T: Command>(
-        &self,
-        connection: &Connection,
-        params: T,
-    ) -> Result<T::Response, CallError> {
-        connection.call(Some(&self.session), params).await
     }
 }
 

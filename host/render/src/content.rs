@@ -9,8 +9,8 @@ use url::Url;
 
 use trawl_model::{FetchedPage, MediaKind};
 
+use super::page_state::Document;
 use super::tab::Tab;
-use super::watch::Document;
 use super::{FILE_BYTES_MAX, HTML_BYTES_MAX, RenderError};
 
 /// Characters of the HTML that are read at once: 6 MiB of JSON when each of them is escaped. Nearly
@@ -58,25 +58,58 @@ impl Tab<'_> {
         })
     }
 
-    /// The document as HTML, piece by piece. It is serialised once, so that the pieces fit.
-    async fn html(&self) -> Result<Bytes, RenderError> {
-        let unreadable = |reason: String| {
-            RenderError::Protocol(format!("the page's HTML could not be read: {reason}"))
+    /// The document as HTML, with what its frames show.
+    pub(super) async fn html(&self) -> Result<Bytes, RenderError> {
+        let has_frames = self.watch.state().has_frames();
+        let n_foreign = match has_frames {
+            true => self.name_foreign_frames().await?,
+            false => 0,
         };
-        let size = (HTML_BYTES_MAX, PIECE_CHARS);
-        let first = self.call_function::<Option<(usize, String)>>("serialise", size);
-        let first = first.await?.map_err(unreadable)?;
-        let (total, mut html) = first.ok_or(RenderError::DocumentTooLarge(HTML_BYTES_MAX))?;
+        let html = self.serialised(self.watch.frame(), false, HTML_BYTES_MAX);
+        let html = html.await?.map_err(unreadable)?;
+        Ok(Bytes::from(match n_foreign {
+            0 => html,
+            _ => self.with_foreign_frames(html).await?,
+        }))
+    }
+
+    /// What a frame shows, of at most so many characters; empty if it has gone.
+    pub(super) async fn frame_html(
+        &self,
+        frame: &str,
+        chars_max: usize,
+    ) -> Result<String, RenderError> {
+        let html = self.serialised(frame, true, chars_max).await?;
+        Ok(html.unwrap_or_default())
+    }
+
+    /// The document of a frame, or its body alone, piece by piece. It is serialised once, so that
+    /// the pieces fit.
+    async fn serialised(
+        &self,
+        frame: &str,
+        body_only: bool,
+        chars_max: usize,
+    ) -> Result<Result<String, String>, RenderError> {
+        let size = (chars_max, PIECE_CHARS, body_only);
+        let first = self.call_in_frame::<Option<(usize, String)>>(frame, "serialise", size);
+        let (total, mut html) = match first.await? {
+            Ok(first) => first.ok_or(RenderError::DocumentTooLarge(HTML_BYTES_MAX))?,
+            Err(reason) => return Ok(Err(reason)),
+        };
         let mut next = PIECE_CHARS;
         loop {
             if html.len() > HTML_BYTES_MAX {
                 return Err(RenderError::DocumentTooLarge(HTML_BYTES_MAX));
             }
             if next >= total {
-                return Ok(Bytes::from(html));
+                return Ok(Ok(html));
             }
-            let piece = self.call_function::<String>("piece", (next, PIECE_CHARS));
-            html.push_str(&piece.await?.map_err(unreadable)?);
+            let piece = self.call_in_frame::<String>(frame, "piece", (next, PIECE_CHARS));
+            match piece.await? {
+                Ok(piece) => html.push_str(&piece),
+                Err(reason) => return Ok(Err(reason)),
+            }
             next += PIECE_CHARS;
         }
     }
@@ -95,4 +128,8 @@ impl Tab<'_> {
         let decoded = decoded.map_err(|error| RenderError::Protocol(error.to_string()))?;
         Ok(Bytes::from(decoded))
     }
+}
+
+fn unreadable(reason: String) -> RenderError {
+    RenderError::Protocol(format!("the page's HTML could not be read: {reason}"))
 }

@@ -46,6 +46,11 @@ impl Counts {
         Ok(())
     }
 
+    /// Whether there are frames inside the main frame.
+    pub(super) fn has_frames(&self) -> bool {
+        self.n_frames > 0
+    }
+
     /// The main frame has another document: the frames and sockets of the one before went with it,
     /// without events of their own. Workers end with an event each.
     pub(super) fn navigated(&mut self) {

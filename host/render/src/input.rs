@@ -8,6 +8,9 @@ use chromiumoxide::cdp::browser_protocol::input::{
 use super::RenderError;
 use super::tab::Tab;
 
+/// Characters that are typed key by key: more than a form's fields have, and two commands each.
+const KEYS_MAX: usize = 1_000;
+
 impl Tab<'_> {
     /// Clicks at a point with the main button.
     pub(super) async fn click_at(&self, x: f64, y: f64) -> Result<(), RenderError> {
@@ -27,8 +30,26 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Types text at the cursor; a line feed is the Enter key.
+    /// Types text at the cursor, key by key, as pages that search while one types want it; a line
+    /// feed is the Enter key. Beyond [`KEYS_MAX`] characters the rest is inserted at once.
     pub(super) async fn type_text(&self, text: &str) -> Result<(), RenderError> {
+        let end = text
+            .char_indices()
+            .nth(KEYS_MAX)
+            .map_or(text.len(), |(at, _)| at);
+        let (keys, rest) = text.split_at(end);
+        for char in keys.chars() {
+            match char {
+                '\n' => self.key("Enter", 13, Some("\r")).await?,
+                '\r' => {}
+                _ => self.character(char).await?,
+            }
+        }
+        self.insert_text(rest).await
+    }
+
+    /// Inserts text at the cursor at once; a line feed is the Enter key.
+    pub(super) async fn insert_text(&self, text: &str) -> Result<(), RenderError> {
         for (at, line) in text.split('\n').enumerate() {
             if at > 0 {
                 self.key("Enter", 13, Some("\r")).await?;
@@ -36,6 +57,30 @@ impl Tab<'_> {
             if !line.is_empty() {
                 self.call(InsertTextParams::new(line)).await?;
             }
+        }
+        Ok(())
+    }
+
+    /// Presses the key of a character. Letters and digits have their codes; what no key of a US
+    /// keyboard writes is inserted between the events of an unidentified key, as an input method
+    /// does.
+    async fn character(&self, char: char) -> Result<(), RenderError> {
+        let upper = char.to_ascii_uppercase();
+        let (code, number) = match upper {
+            'A'..='Z' => (format!("Key{upper}"), i64::from(u32::from(upper))),
+            '0'..='9' => (format!("Digit{upper}"), i64::from(u32::from(upper))),
+            ' ' => ("Space".to_owned(), 32),
+            _ => (String::new(), 0),
+        };
+        let text = char.to_string();
+        for kind in [DispatchKeyEventType::KeyDown, DispatchKeyEventType::KeyUp] {
+            let is_down = kind == DispatchKeyEventType::KeyDown;
+            let mut event = DispatchKeyEventParams::new(kind);
+            event.key = Some(text.clone());
+            event.code = Some(code.clone());
+            event.windows_virtual_key_code = Some(number);
+            event.text = is_down.then(|| text.clone());
+            self.call(event).await?;
         }
         Ok(())
     }

@@ -49,6 +49,9 @@ const FLAGS: &[&str] = &[
     "--no-first-run",
     "--no-default-browser-check",
     "--hide-scrollbars",
+    // The window that a page of the default size is in, on a desktop with a mouse.
+    "--window-size=1366,853",
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
     "--mute-audio",
     "--disable-gpu",
     "--password-store=basic",

@@ -8,13 +8,17 @@ mod browser;
 mod caller_headers;
 mod cdp;
 mod content;
+mod context;
 mod counts;
 mod events;
+mod exchanges;
+mod frames;
 mod input;
 mod launch;
 mod load_error;
 mod memory;
 mod page_setup;
+mod page_state;
 mod pool;
 mod screenshot;
 mod script;
@@ -33,6 +37,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use url::Url;
 
+pub use exchanges::Unstorable;
 use pool::{Pool, TabSlot};
 use trawl_model::{Cause, FetchedPage, PageFailure};
 use trawl_net::egress::{Egress, ProxyLimits};
@@ -198,9 +203,16 @@ pub struct Rendered {
     pub cpu: Duration,
     /// A PNG screenshot, if requested.
     pub screenshot: Option<Bytes>,
-    /// Metadata for the caller: `automation_data`.
+    /// Metadata for the caller: `automation_data`, and `incomplete` for a page that was read before
+    /// it was ready.
     pub metadata: Map<String, Value>,
+    /// Why no other caller may get this page; `None` if nothing that went into it speaks against
+    /// it.
+    pub unstorable: Option<Unstorable>,
 }
+
+/// Whether an answer is a bot wall's challenge, by status, headers and HTML.
+pub type IsChallenge = fn(u16, &[(String, String)], &[u8]) -> bool;
 
 /// On whose behalf a page is rendered, and its limits.
 #[derive(Clone, Copy, Debug)]
@@ -211,6 +223,8 @@ pub struct RenderJob<'a> {
     pub bytes_max: u64,
     /// When the page must be finished.
     pub deadline: Instant,
+    /// Tells a challenge, whose scripts get time to pass it.
+    pub is_challenge: IsChallenge,
 }
 
 /// Whether a page failed together with its whole browser.
@@ -304,10 +318,21 @@ impl Renderer {
             let reason = format!("its proxy cannot be opened: {error}");
             (RenderError::Protocol(reason), IsBrowserLost(false))
         })?;
+        // The page's context holds it too, until the browser has disposed of that.
+        let slot = Arc::new(slot);
         let rendered = tab::render(&slot, &channel, url, fetch, plan, job, has_acted).await;
         let is_lost = IsBrowserLost(slot.browser.connection().gone().is_cancelled());
-        slot.finish(rendered.is_ok());
+        slot.note_crash(rendered.is_ok());
         rendered.map_err(|error| (error, is_lost))
+    }
+
+    /// What is open in the browser that opens pages: contexts and targets, in words. Nothing, while
+    /// no page is open.
+    ///
+    /// # Errors
+    /// [`RenderError`]: the browser does not answer.
+    pub async fn contents(&self) -> Result<Vec<String>, RenderError> {
+        self.pool.contents().await
     }
 
     /// Stops the browser and waits until all of its processes have ended.

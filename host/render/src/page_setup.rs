@@ -1,12 +1,19 @@
 //! The browser settings of one page: what it may load, its window, and its headers.
 
-use chromiumoxide::cdp::browser_protocol::emulation::SetDeviceMetricsOverrideParams;
+use chromiumoxide::cdp::browser_protocol::emulation::{
+    ScreenOrientation, ScreenOrientationType, SetDeviceMetricsOverrideParams,
+};
 use chromiumoxide::cdp::browser_protocol::fetch::{self, RequestPattern};
 use chromiumoxide::cdp::browser_protocol::network::{self, ResourceType};
 
 use trawl_plan::{FetchPlan, RenderPlan};
 
 use super::FILE_BYTES_MAX;
+
+/// Languages where the caller names none: those that plain HTTP asks for.
+pub(super) const LANGUAGES: &str = "en-US,en";
+/// Pixels of the screen that a window is on, unless the window is larger.
+const SCREEN: (i64, i64) = (1920, 1080);
 
 /// URL patterns of widely used advertising and tracking services.
 pub(super) const ADS: &[&str] = &[
@@ -110,12 +117,37 @@ pub(super) fn metrics(plan: &RenderPlan) -> SetDeviceMetricsOverrideParams {
     } else {
         (window.width, window.height)
     };
-    SetDeviceMetricsOverrideParams::new(
-        i64::from(width),
-        i64::from(height),
-        window.scale,
-        window.mobile,
-    )
+    let (width, height) = (i64::from(width), i64::from(height));
+    let mut params =
+        SetDeviceMetricsOverrideParams::new(width, height, window.scale, window.mobile);
+    // A phone's window is its screen; another one is on a screen that it fits.
+    let (screen_width, screen_height) = match window.mobile {
+        true => (width, height),
+        false => (width.max(SCREEN.0), height.max(SCREEN.1)),
+    };
+    params.screen_width = Some(screen_width);
+    params.screen_height = Some(screen_height);
+    let (kind, angle) = match screen_height > screen_width {
+        true => (ScreenOrientationType::PortraitPrimary, 0),
+        false if window.mobile => (ScreenOrientationType::LandscapePrimary, 90),
+        false => (ScreenOrientationType::LandscapePrimary, 0),
+    };
+    params.screen_orientation = Some(ScreenOrientation::new(kind, angle));
+    params
+}
+
+/// `navigator.platform` of the system that a user agent names; `None` if it names none.
+pub(super) fn platform(user_agent: &str) -> Option<&'static str> {
+    let platforms = [
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("Android", "Linux armv81"),
+        ("Windows", "Win32"),
+        ("Macintosh", "MacIntel"),
+        ("Linux", "Linux x86_64"),
+    ];
+    let found = platforms.iter().find(|(mark, _)| user_agent.contains(mark));
+    found.map(|(_, platform)| *platform)
 }
 
 /// The caller's headers whose values are text.

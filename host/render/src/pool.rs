@@ -17,6 +17,8 @@ use super::{RenderConfig, RenderError, launch};
 /// How often the memory of a browser with open pages is checked: a page grows by about a gigabyte a
 /// second at most.
 const MEMORY_CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// One check in so many while no page is open: what is left of pages does not grow.
+const IDLE_CHECKS: u32 = 10;
 
 pub(super) struct Pool {
     config: RenderConfig,
@@ -31,7 +33,7 @@ pub(super) struct Pool {
     is_swept: AtomicBool,
 }
 
-/// The right to one open page in a browser; released on drop.
+/// The right to one open page in a browser; released on drop, after the page's context is gone.
 pub(super) struct TabSlot {
     pub(super) browser: Arc<Browser>,
     permit: Option<FairPermit>,
@@ -146,8 +148,31 @@ impl Pool {
         let failure = started.as_ref().err().map(ToString::to_string);
         *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
         let browser = Arc::new(started?);
-        tokio::spawn(watch_memory(Arc::downgrade(&browser), self.config.clone()));
+        tokio::spawn(watch_memory(Arc::downgrade(self), Arc::downgrade(&browser)));
         Ok(browser)
+    }
+
+    /// Ends this browser if no page is open in it; `false` if there is one.
+    async fn end_idle(&self, browser: &Arc<Browser>) -> bool {
+        // Under the lock, so that no page is opened in it meanwhile.
+        let mut current = self.current.lock().await;
+        if browser.open_pages() > 0 {
+            return false;
+        }
+        drop(current.take_if(|current| Arc::ptr_eq(current, browser)));
+        drop(current);
+        metrics::counter!("trawl_browser_recycles_total").increment(1);
+        browser.end().await;
+        true
+    }
+
+    /// [`Browser::contents`] of the browser that opens pages; nothing if there is none.
+    pub(super) async fn contents(&self) -> Result<Vec<String>, RenderError> {
+        let current = self.current.lock().await.clone();
+        match current {
+            Some(browser) => browser.contents().await,
+            None => Ok(Vec::new()),
+        }
     }
 
     /// Stops the browser and opens no further page.
@@ -159,26 +184,32 @@ impl Pool {
     }
 }
 
-async fn watch_memory(browser: Weak<Browser>, config: RenderConfig) {
-    loop {
+/// Watches the memory of a browser until it ends. One that retires while no page is open has no
+/// last page to end with, and ends here.
+async fn watch_memory(pool: Weak<Pool>, browser: Weak<Browser>) {
+    for n_checks in 0_u32.. {
         tokio::time::sleep(MEMORY_CHECK_INTERVAL).await;
-        let Some(browser) = browser.upgrade() else {
+        let (Some(pool), Some(browser)) = (pool.upgrade(), browser.upgrade()) else {
             return;
         };
         if browser.connection().gone().is_cancelled() {
             return;
         }
-        if browser.open_pages() > 0 {
-            let config = config.clone();
-            let checked = tokio::task::spawn_blocking(move || browser.check_memory(&config));
-            let _panicked = checked.await;
+        if browser.open_pages() == 0 && !n_checks.is_multiple_of(IDLE_CHECKS) {
+            continue;
+        }
+        let (checked, config) = (Arc::clone(&browser), pool.config.clone());
+        let check = tokio::task::spawn_blocking(move || checked.check_memory(&config));
+        let _panicked = check.await;
+        if !browser.is_usable(&pool.config) && pool.end_idle(&browser).await {
+            return;
         }
     }
 }
 
 impl TabSlot {
-    /// Releases the tab after a page, and counts a crash if the browser ended during it.
-    pub(super) fn finish(self, is_good: bool) {
+    /// Counts a crash if the browser ended during a page that failed.
+    pub(super) fn note_crash(&self, is_good: bool) {
         if !is_good && self.browser.connection().gone().is_cancelled() {
             metrics::counter!("trawl_browser_crashes_total").increment(1);
         }

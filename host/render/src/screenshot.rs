@@ -1,6 +1,6 @@
 //! Screenshots of a page.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,24 +12,40 @@ use chromiumoxide::cdp::browser_protocol::page::{
     GetLayoutMetricsReturns, Viewport,
 };
 
+use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use trawl_plan::Picture;
 
 use super::RenderError;
 use super::tab::Tab;
+use super::wait::SCROLL_STEP;
 
 /// Pixels of a screenshot along each side: the most that the browser can paint.
-const SIDE_MAX: f64 = 16_384.0;
-/// Pixels of a screenshot in all: 160 MB before compression, in the process that all pages share,
+const SIDE_MAX: f64 = 32_767.0;
+/// Pixels of a screenshot in all: 200 MB before compression, in the process that all pages share,
 /// which therefore takes one screenshot at a time.
-const PIXELS_MAX: f64 = 40_000_000.0;
+const PIXELS_MAX: f64 = 50_000_000.0;
+/// How long the parts of a page with lazy pictures are brought into view, and its pictures are
+/// waited for.
+const SHOW_TIME_MAX: Duration = Duration::from_secs(6);
+/// How long no request is in flight when the pictures have arrived.
+const PICTURES_WINDOW: Duration = Duration::from_millis(250);
+const TRANSPARENT: Rgba = Rgba {
+    r: 0,
+    g: 0,
+    b: 0,
+    a: Some(0.0),
+};
 /// How long the browser may take for one screenshot: those of other pages wait meanwhile.
 const CAPTURE_TIME_MAX: Duration = Duration::from_secs(10);
 
 impl Tab<'_> {
     /// Takes a screenshot of the page as PNG, cut at the most that may be painted.
     pub(super) async fn screenshot(&self, plan: Picture) -> Result<Bytes, RenderError> {
+        if plan.full_page {
+            self.show_all().await?;
+        }
         let layout = self.call(GetLayoutMetricsParams::default()).await?;
         let is_beyond_viewport = plan.full_page || plan.clip.is_some();
         let clip = self.clip(plan, &layout);
@@ -40,26 +56,45 @@ impl Tab<'_> {
             ..CaptureScreenshotParams::default()
         };
         if plan.omit_background {
-            let transparent = Rgba {
-                r: 0,
-                g: 0,
-                b: 0,
-                a: Some(0.0),
-            };
-            let background = SetDefaultBackgroundColorOverrideParams {
-                color: Some(transparent),
-            };
-            self.call(background).await?;
+            self.background(Some(TRANSPARENT)).await?;
         }
         let turns = &self.browser().screenshots;
-        let png = in_turn(turns, CAPTURE_TIME_MAX, self.call(params))
-            .await?
-            .data;
+        let png = in_turn(turns, CAPTURE_TIME_MAX, self.call(params)).await;
+        if plan.omit_background {
+            // Another screenshot of this page may have one.
+            self.background(None).await?;
+        }
+        let png = png?.data;
         let text: &[u8] = png.as_ref();
         let png = STANDARD
             .decode(text)
             .map_err(|error| RenderError::Protocol(error.to_string()))?;
         Ok(Bytes::from(png))
+    }
+
+    /// Brings each part of a page with lazy pictures into view once, and waits for them.
+    async fn show_all(&self) -> Result<(), RenderError> {
+        if !matches!(self.call_function::<bool>("isLazy", ()).await?, Ok(true)) {
+            return Ok(());
+        }
+        let end = self.until(SHOW_TIME_MAX);
+        while Instant::now() < end {
+            match self.call_function::<(bool, f64)>("scrollOn", ()).await? {
+                Ok((false, _)) => tokio::time::sleep(SCROLL_STEP).await,
+                Ok((true, _)) | Err(_) => break,
+            }
+        }
+        let _no_document = self.call_function::<Value>("scrollToStart", ()).await?;
+        let loaded = self.watch.idle(0, PICTURES_WINDOW);
+        let _still_loading = tokio::time::timeout_at(end.into(), loaded).await;
+        Ok(())
+    }
+
+    /// Sets the colour behind the page; `None` is the page's own.
+    async fn background(&self, color: Option<Rgba>) -> Result<(), RenderError> {
+        self.call(SetDefaultBackgroundColorOverrideParams { color })
+            .await?;
+        Ok(())
     }
 
     /// The part of the page that the screenshot shows, in CSS pixels.

@@ -42,6 +42,8 @@ async (run, most) => {
   let value;
   try {
     value = await run();
+    // A function is meant to be called, as other tools do.
+    if (typeof value === "function") value = await value();
   } catch (error) {
     let text = "an error that cannot be read";
     try {

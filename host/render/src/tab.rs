@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use chromiumoxide::cdp::browser_protocol::emulation::{
-    SetTouchEmulationEnabledParams, SetUserAgentOverrideParams,
+    SetLocaleOverrideParams, SetTouchEmulationEnabledParams, SetUserAgentOverrideParams,
 };
 use chromiumoxide::cdp::browser_protocol::network::{
     BlockPattern, CookieParam, CookieSameSite, SetBlockedUrLsParams, SetCookiesParams,
@@ -19,17 +20,22 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use trawl_model::Cause;
+use trawl_model::{Cause, FetchedPage};
 use trawl_plan::address::without_fragment;
 use trawl_plan::{FetchPlan, RenderPlan};
 
-use super::browser::{Browser, Context};
+use super::browser::Browser;
 use super::caller_headers::CallerHeaders;
 use super::cdp::CallError;
+use super::context::OpenContext;
+use super::exchanges::Unstorable;
 use super::load_error::{load_error, refusal, thrown};
-use super::page_setup::{ADS, blocked, intercepted, metrics, network_events, text_headers};
+use super::page_setup::{
+    ADS, LANGUAGES, blocked, intercepted, metrics, network_events, platform, text_headers,
+};
+use super::page_state::{Document, PageState};
 use super::pool::TabSlot;
-use super::watch::{Document, PagePolicy, PageState, Watch};
+use super::watch::{PagePolicy, Watch};
 use super::{LOADED_BYTES_MAX, RenderError, RenderJob, Rendered};
 use trawl_net::egress::ProxyChannel;
 
@@ -48,43 +54,24 @@ const LATE_EVENTS: Duration = Duration::from_millis(300);
 /// An open page.
 pub(super) struct Tab<'a> {
     browser: &'a Browser,
-    context: &'a Context,
+    context: &'a OpenContext,
     pub(super) watch: Watch,
     deadline: Instant,
     started: Instant,
     /// Device pixels per CSS pixel along each side.
     pub(super) scale: f64,
-    /// Number of main documents when the current chain of steps started.
+    /// Number of moves of the page when the current chain of steps started.
     chain_started_at: AtomicU32,
     /// Whether a script or a step of the caller has begun.
     has_acted: &'a AtomicBool,
-}
-
-/// Disposes of the page's context on drop, also when the page was cancelled.
-struct ContextGuard {
-    browser: Arc<Browser>,
-    context: Option<Context>,
-}
-
-impl Drop for ContextGuard {
-    fn drop(&mut self) {
-        let Some(context) = self.context.take() else {
-            return;
-        };
-        let connection = self.browser.connection();
-        connection.forget(&context.session);
-        connection.forget(context.context.inner());
-        let browser = Arc::clone(&self.browser);
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { browser.dispose(context.context).await });
-        }
-    }
+    /// Whether the page's pictures are wanted.
+    pub(super) shows_pictures: bool,
 }
 
 /// Renders one page in a tab. `has_acted` is set before a script or a step of the caller begins,
 /// after which the page cannot be rendered again without doing it twice.
 pub(super) async fn render(
-    slot: &TabSlot,
+    slot: &Arc<TabSlot>,
     channel: &ProxyChannel,
     url: &Url,
     fetch: &FetchPlan,
@@ -94,13 +81,8 @@ pub(super) async fn render(
 ) -> Result<Rendered, RenderError> {
     let browser = &slot.browser;
     let cpu_before = browser.shared_cpu().await?;
-    let mut context = browser.open(channel.address()).await?;
-    let events = context.events.take().expect("a new context has its events");
-    let guard = ContextGuard {
-        browser: Arc::clone(browser),
-        context: Some(context),
-    };
-    let context = guard.context.as_ref().expect("it was set above");
+    let context = OpenContext::open(slot, channel.address()).await?;
+    let events = context.listen();
     let (user, password) = channel.credentials();
     let rules = PagePolicy {
         credentials: (user.to_owned(), password.to_owned()),
@@ -112,19 +94,20 @@ pub(super) async fn render(
     };
     let tab = Tab {
         browser,
-        context,
+        context: &context,
         watch: Watch::new(String::from(context.target.clone()), rules),
         deadline: job.deadline,
         started: Instant::now(),
         scale: plan.window.scale,
         chain_started_at: AtomicU32::new(0),
         has_acted,
+        shows_pictures: plan.screenshot.is_some(),
     };
     let reading = tab
         .watch
         .read(browser.connection(), &context.session, events);
     let rendered = tokio::select! {
-        rendered = tab.run(channel, url, fetch, plan, cpu_before) => rendered,
+        rendered = tab.run(channel, url, fetch, plan, job, cpu_before) => rendered,
         error = reading => Err(error),
     };
     match rendered {
@@ -154,6 +137,7 @@ impl Tab<'_> {
         url: &Url,
         fetch: &FetchPlan,
         plan: &RenderPlan,
+        job: RenderJob<'_>,
         cpu_before: f64,
     ) -> Result<Rendered, RenderError> {
         let mut report = Vec::new();
@@ -176,12 +160,19 @@ impl Tab<'_> {
         }
         let navigated = self.call(NavigateParams::new(url.as_str())).await?;
         if let Some(error) = navigated.error_text {
+            if let Some(rendered) = self.without_content(url, cpu_before).await? {
+                return Ok(rendered);
+            }
             return Err(match refused(url) {
                 Some(refused) => refused,
                 None => load_error(&error, self.has_response().await, plan.screenshot.is_some()),
             });
         }
         self.wait_for_load().await;
+        self.wait_for_challenge(|document, html| {
+            (job.is_challenge)(document.status, &document.headers, html)
+        })
+        .await?;
         self.start_chain();
         if plan.before_load.is_some()
             && report.is_empty()
@@ -193,11 +184,16 @@ impl Tab<'_> {
         self.wait(&plan.wait, &mut missed).await?;
         report.extend(missed.into_iter().map(|reason| json!({"wait_for": reason})));
         if let Some(time) = plan.scroll {
-            self.scroll(time).await?;
+            let cut = self.scroll(time).await?;
+            report.extend(cut.map(|cut| json!({"scroll": cut})));
             self.wait_for_load().await;
         }
         self.automate(plan, url.path(), &mut report).await?;
         let document = self.document(&refused)?;
+        if let Some(reason) = self.watch.state().broken() {
+            let text = format!("the page's document ended before it was complete: {reason}");
+            return Err(RenderError::Load(Cause::Incomplete, text));
+        }
         let screenshot = match plan.screenshot {
             Some(plan) => Some(self.screenshot(plan).await?),
             None => None,
@@ -208,14 +204,50 @@ impl Tab<'_> {
         if !report.is_empty() {
             metadata.insert("automation_data".to_owned(), report.into());
         }
-        let loaded_bytes = self.watch.state().loaded_bytes;
+        let state = self.watch.state();
+        let pending = state.incomplete();
+        let mut unstorable = state.exchanges.unstorable();
+        if !pending.is_empty() {
+            metadata.insert("incomplete".to_owned(), json!({"pending": pending}));
+            unstorable = Some(Unstorable::Incomplete);
+        }
         Ok(Rendered {
             page,
-            loaded_bytes,
+            loaded_bytes: state.loaded_bytes,
             cpu,
             screenshot,
             metadata,
+            unstorable,
         })
+    }
+
+    /// The page of an answer that shows nothing: 204, 205 and an unasked 304.
+    async fn without_content(
+        &self,
+        url: &Url,
+        cpu_before: f64,
+    ) -> Result<Option<Rendered>, RenderError> {
+        let document = self.watch.state().without_content().cloned();
+        let Some(document) = document else {
+            return Ok(None);
+        };
+        let page = FetchedPage {
+            requested_url: url.clone(),
+            final_url: Url::parse(&document.url).unwrap_or_else(|_| url.clone()),
+            status: document.status,
+            headers: document.headers,
+            cookies: Vec::new(),
+            body: Bytes::new(),
+            content_type: document.media_type,
+        };
+        Ok(Some(Rendered {
+            page,
+            loaded_bytes: 0,
+            cpu: self.cpu(cpu_before).await?,
+            screenshot: None,
+            metadata: Map::new(),
+            unstorable: Some(Unstorable::Incomplete),
+        }))
     }
 
     /// Whether the site responded although nothing is displayed: then the response is a download.
@@ -246,6 +278,16 @@ impl Tab<'_> {
         if plan.window.touch {
             self.call(SetTouchEmulationEnabledParams::new(true)).await?;
         }
+        if let Some(locale) = &fetch.locale {
+            // Numbers and dates as well. A value that is a list or no locale sets the languages
+            // alone.
+            let params = SetLocaleOverrideParams {
+                locale: Some(locale.replace('-', "_")),
+            };
+            if let Err(CallError::Gone) = self.context.call(params).await {
+                return Err(RenderError::Crashed);
+            }
+        }
         if let Some(script) = &plan.before_load {
             self.add_before_load(script).await?;
         }
@@ -262,6 +304,8 @@ impl Tab<'_> {
                 cookie.url = Some(url.to_string());
                 // Not for pages of other sites that this one leads to or embeds.
                 cookie.same_site = Some(CookieSameSite::Strict);
+                // Nor for scripts of others in this one: session cookies are not, at their site.
+                cookie.http_only = Some(true);
                 cookie
             });
             self.call(SetCookiesParams::new(cookies.collect::<Vec<_>>()))
@@ -278,18 +322,36 @@ impl Tab<'_> {
             .as_deref()
             .unwrap_or(&self.browser.user_agent);
         let mut params = SetUserAgentOverrideParams::new(agent);
-        params.accept_language.clone_from(&fetch.locale);
+        let locale = fetch.locale.as_deref().unwrap_or(LANGUAGES);
+        params.accept_language = Some(locale.to_owned());
+        params.platform = platform(agent).map(str::to_owned);
         params
     }
 
     /// Sends a command to the page.
     pub(super) async fn call<T: Command>(&self, params: T) -> Result<T::Response, RenderError> {
-        Ok(self.context.call(self.browser.connection(), params).await?)
+        Ok(self.context.call(params).await?)
+    }
+
+    /// Sends a command to the page that it may refuse.
+    pub(super) async fn try_call<T: Command>(&self, params: T) -> Result<T::Response, CallError> {
+        self.context.call(params).await
     }
 
     /// Calls a function of `page.js` in its isolated world: its result, or what it threw.
     pub(super) async fn call_function<T: DeserializeOwned>(
         &self,
+        function: &str,
+        arguments: impl Serialize,
+    ) -> Result<Result<T, String>, RenderError> {
+        self.call_in_frame(self.watch.frame(), function, arguments)
+            .await
+    }
+
+    /// Calls a function of `page.js` in its isolated world of a frame.
+    pub(super) async fn call_in_frame<T: DeserializeOwned>(
+        &self,
+        frame: &str,
         function: &str,
         arguments: impl Serialize,
     ) -> Result<Result<T, String>, RenderError> {
@@ -299,7 +361,7 @@ impl Tab<'_> {
             Value::Array(arguments) => Value::Array(arguments).to_string(),
             _ => "[]".to_owned(),
         };
-        let world = match self.isolated_world(WORLD).await? {
+        let world = match self.world_of(frame, WORLD).await? {
             Ok(world) => world,
             Err(reason) => return Ok(Err(reason)),
         };
@@ -317,9 +379,18 @@ impl Tab<'_> {
         &self,
         name: &str,
     ) -> Result<Result<ExecutionContextId, String>, RenderError> {
-        let mut world = CreateIsolatedWorldParams::new(self.watch.frame().to_owned());
+        self.world_of(self.watch.frame(), name).await
+    }
+
+    /// A world of a frame's document with this name, or why there is none.
+    pub(super) async fn world_of(
+        &self,
+        frame: &str,
+        name: &str,
+    ) -> Result<Result<ExecutionContextId, String>, RenderError> {
+        let mut world = CreateIsolatedWorldParams::new(frame.to_owned());
         world.world_name = Some(name.to_owned());
-        match self.context.call(self.browser.connection(), world).await {
+        match self.context.call(world).await {
             Ok(world) => Ok(Ok(world.execution_context_id)),
             Err(CallError::Refused(reason)) => Ok(Err(reason)),
             Err(error) => Err(error.into()),
@@ -344,7 +415,7 @@ impl Tab<'_> {
         &self,
         params: EvaluateParams,
     ) -> Result<Result<Value, String>, RenderError> {
-        let response = match self.context.call(self.browser.connection(), params).await {
+        let response = match self.context.call(params).await {
             Ok(response) => response,
             // The page navigated meanwhile, or the result cannot be serialised.
             Err(CallError::Refused(reason)) => return Ok(Err(reason)),
@@ -365,7 +436,7 @@ impl Tab<'_> {
 
     /// Starts a chain of steps at the current main document.
     pub(super) fn start_chain(&self) {
-        let now = self.watch.state().navigations;
+        let now = self.watch.state().moves;
         self.chain_started_at.store(now, Ordering::Relaxed);
     }
 

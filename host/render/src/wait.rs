@@ -6,20 +6,31 @@ use std::time::{Duration, Instant};
 use trawl_plan::WaitPlan;
 
 use super::RenderError;
+use super::page_state::{ALMOST_IDLE, Document, PageState};
 use super::tab::Tab;
-use super::watch::ALMOST_IDLE;
 
-/// How long the network must be idle before a page counts as loaded. React shows suspended content
-/// up to 300 ms after its fallback, to avoid flicker; other scripts send their requests within a
-/// few milliseconds.
+/// How long no request that may fill the page is in flight before its network counts as idle. React
+/// shows suspended content up to 300 ms after its fallback, to avoid flicker; other scripts send
+/// their requests within a few milliseconds.
 const IDLE_WINDOW: Duration = Duration::from_millis(350);
-/// How long at most [`ALMOST_IDLE`] requests may be in flight to count as idle too: long polling
-/// and slow images delay a page no longer than this.
-const IDLE_WINDOW_ALMOST: Duration = Duration::from_millis(1_500);
+/// How long pictures, and whatever else fills no text, delay a page that is otherwise ready: some
+/// scripts start at the load event, which waits for them.
+const LOAD_GRACE: Duration = Duration::from_millis(800);
+/// How long a page with requests in flight must not have grown, and show no sign that something is
+/// to come, to count as ready: long polling never ends.
+const STILL_WINDOW: Duration = Duration::from_millis(800);
+/// Interval at which such a page is looked at.
+const LOOK_INTERVAL: Duration = Duration::from_millis(200);
+/// How long content that is on its way is waited for once the document is there.
+const PENDING_TIME_MAX: Duration = Duration::from_secs(5);
+/// How long to wait for the page's own idle callbacks.
+const IDLE_CALLBACK_MAX_MS: u32 = 200;
+/// How late a timer may be on a free main thread: a long task of the Long Tasks standard.
+const TIMER_LATE_MAX_MS: u32 = 50;
+/// How long a recognised challenge may work before the page behind it loads.
+const CHALLENGE_TIME_MAX: Duration = Duration::from_secs(15);
 /// The idle window where the caller requested an idle network; the value of other tools.
 const IDLE_WINDOW_REQUESTED: Duration = Duration::from_millis(500);
-/// How long to wait, after the load event, for a network that never becomes idle.
-const IDLE_TIME_MAX: Duration = Duration::from_secs(5);
 /// How long to wait for a page to navigate by itself.
 const NAVIGATION_TIME_MAX: Duration = Duration::from_secs(5);
 /// Interval at which an element is looked for.
@@ -27,26 +38,33 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How long a document must not change to count as stable.
 const DOM_STABLE_WINDOW: Duration = Duration::from_millis(500);
 /// Interval between two scroll steps: time for newly visible content to be requested.
-const SCROLL_STEP: Duration = Duration::from_millis(100);
+pub(super) const SCROLL_STEP: Duration = Duration::from_millis(100);
 
 impl Tab<'_> {
-    /// Waits for the load event and an idle network, again for every page that this one navigates
-    /// to.
+    /// Waits until the page is ready, again for every page that this one navigates to. Ready means:
+    /// the document is parsed, nothing that may fill it is in flight, and its main thread is free.
+    /// What was still pending after [`PENDING_TIME_MAX`] is noted in the page's state, unless the
+    /// page looks finished without it.
     pub(super) async fn wait_for_load(&self) {
         let soft = self.soft_deadline();
         loop {
+            let parsed = self.watch.until(|state| state.parsed);
+            if tokio::time::timeout_at(soft.into(), parsed).await.is_err() {
+                self.watch.state().cut("the document");
+                return;
+            }
             let before = self.watch.state().navigations;
-            let loaded = self.watch.until(|state| state.loaded);
-            if tokio::time::timeout_at(soft.into(), loaded).await.is_err() {
-                return;
-            }
-            let end = soft.min(Instant::now() + IDLE_TIME_MAX);
-            let _never_idle = tokio::time::timeout_at(end.into(), self.wait_for_idle()).await;
-            let state = self.watch.state();
-            if state.navigations == before && state.loaded {
-                return;
-            }
-            if Instant::now() >= soft {
+            let end = soft.min(Instant::now() + PENDING_TIME_MAX);
+            let settled = tokio::time::timeout_at(end.into(), self.settle(end)).await;
+            let is_same = {
+                let mut state = self.watch.state();
+                let is_same = state.navigations == before && state.parsed;
+                if is_same && settled.is_err() {
+                    state.cut("the page's scripts");
+                }
+                is_same
+            };
+            if is_same || Instant::now() >= soft {
                 return;
             }
         }
@@ -54,17 +72,91 @@ impl Tab<'_> {
 
     /// Waits until the network is idle and the page's scripts have nothing left to do: on a busy
     /// machine they may send their first request long after the page has loaded.
-    async fn wait_for_idle(&self) {
+    async fn settle(&self, end: Instant) {
         loop {
             let before = self.watch.state().n_requests;
-            tokio::select! {
-                () = self.watch.idle(0, IDLE_WINDOW) => {}
-                () = self.watch.idle(ALMOST_IDLE, IDLE_WINDOW_ALMOST) => {}
+            self.wait_for_content(end).await;
+            if !self.watch.state().loaded {
+                self.wait_for_pictures(end).await;
             }
+            let limits = (IDLE_CALLBACK_MAX_MS, TIMER_LATE_MAX_MS);
             // The call fails if the page navigated meanwhile.
-            let _idle = self.call_function::<bool>("idle", ()).await;
-            if self.watch.state().n_requests == before {
+            let is_free = self.call_function::<bool>("idle", limits).await;
+            let is_busy = matches!(is_free, Ok(Ok(false)));
+            if self.watch.state().n_requests == before && !is_busy {
                 return;
+            }
+        }
+    }
+
+    /// Waits until nothing that may fill the page is in flight, or the page looks finished with
+    /// what is. Requests that are then left never hold the page up again.
+    async fn wait_for_content(&self, end: Instant) {
+        let mut still_since = Instant::now();
+        loop {
+            let quiet = self.watch.quiet(IDLE_WINDOW);
+            if tokio::time::timeout(LOOK_INTERVAL, quiet).await.is_ok() {
+                return;
+            }
+            let Some((has_grown, is_unfinished)) = self.look().await else {
+                continue;
+            };
+            let now = Instant::now();
+            if has_grown {
+                still_since = now;
+            }
+            if now >= end || (!is_unfinished && now - still_since >= STILL_WINDOW) {
+                self.watch.state().give_up(is_unfinished);
+                return;
+            }
+        }
+    }
+
+    /// Waits for the load event, which pictures delay, for a short time; for a screenshot, and
+    /// while the page looks unfinished, to the end.
+    async fn wait_for_pictures(&self, end: Instant) {
+        let loaded = || self.watch.until(|state| state.loaded);
+        let grace = end.min(Instant::now() + LOAD_GRACE);
+        if tokio::time::timeout_at(grace.into(), loaded())
+            .await
+            .is_ok()
+        {
+            return;
+        }
+        let is_unfinished = matches!(self.look().await, Some((_, true)));
+        if self.shows_pictures || is_unfinished {
+            let end = end.checked_sub(LOOK_INTERVAL).unwrap_or(end);
+            let _still_loading = tokio::time::timeout_at(end.into(), loaded()).await;
+        }
+    }
+
+    /// Whether the page has grown since the last look, and whether it shows signs that something is
+    /// to come. `None` if it navigated meanwhile.
+    async fn look(&self) -> Option<(bool, bool)> {
+        self.call_function("look", ()).await.ok()?.ok()
+    }
+
+    /// Waits for the page behind a challenge, which its scripts work for.
+    pub(super) async fn wait_for_challenge(
+        &self,
+        is_challenge: impl Fn(&Document, &[u8]) -> bool,
+    ) -> Result<(), RenderError> {
+        let end = self.until(CHALLENGE_TIME_MAX);
+        loop {
+            let (document, first) = {
+                let state = self.watch.state();
+                (state.document(), state.navigations)
+            };
+            let Some(document) = document.filter(Document::may_be_challenge) else {
+                return Ok(());
+            };
+            let html = self.html().await.unwrap_or_default();
+            if !is_challenge(&document, &html) {
+                return Ok(());
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() || !self.wait_for_navigation(first, left).await {
+                return Ok(());
             }
         }
     }
@@ -109,21 +201,36 @@ impl Tab<'_> {
             missed.push(format!("dom: {reason}"));
         }
         if let Some(time) = plan.delay {
-            tokio::time::sleep_until(self.until(time).into()).await;
+            missed.extend(self.pause(time).await.map(|cut| format!("delay: {cut}")));
         }
         Ok(())
     }
 
+    /// Waits for this time, or until the page has to be read: then says so.
+    pub(super) async fn pause(&self, time: Duration) -> Option<String> {
+        let (wanted, end) = (Instant::now() + time, self.until(time));
+        tokio::time::sleep_until(end.into()).await;
+        (end < wanted).then(|| cut_short(time, time - (wanted - end)))
+    }
+
     /// Waits for another main document after the first `first` ones, and until it has loaded.
     pub(super) async fn wait_for_navigation(&self, first: u32, time: Duration) -> bool {
-        let another = self.watch.until(|state| state.navigations > first);
-        let has_navigated = tokio::time::timeout_at(self.until(time).into(), another)
+        self.wait_for_move(|state| state.navigations > first, time)
             .await
-            .is_ok();
-        if has_navigated {
+    }
+
+    /// Waits until the page has moved on in this way, and until it is ready again.
+    pub(super) async fn wait_for_move(
+        &self,
+        has_moved: impl Fn(&PageState) -> bool,
+        time: Duration,
+    ) -> bool {
+        let moved = tokio::time::timeout_at(self.until(time).into(), self.watch.until(has_moved));
+        let has_moved = moved.await.is_ok();
+        if has_moved {
             self.wait_for_load().await;
         }
-        has_navigated
+        has_moved
     }
 
     /// Waits for an element that matches.
@@ -175,18 +282,31 @@ impl Tab<'_> {
         }
     }
 
-    /// Scrolls down repeatedly for this time.
-    pub(super) async fn scroll(&self, time: Duration) -> Result<(), RenderError> {
-        let end = self.until(time);
+    /// Scrolls down for this time, a window's height at a time, so that what loads when it comes
+    /// into view does; at the end it waits for more to come. Says so if the page had to be read
+    /// before.
+    pub(super) async fn scroll(&self, time: Duration) -> Result<Option<String>, RenderError> {
+        let (wanted, end) = (Instant::now() + time, self.until(time));
         while Instant::now() < end {
-            let _no_document = self.call_function::<f64>("scrollToEnd", ()).await?;
-            tokio::time::sleep(SCROLL_STEP).await;
+            let _no_document = self.call_function::<(bool, f64)>("scrollOn", ()).await?;
+            let step = end.min(Instant::now() + SCROLL_STEP);
+            tokio::time::sleep_until(step.into()).await;
         }
-        Ok(())
+        Ok((end < wanted).then(|| cut_short(time, time - (wanted - end))))
     }
 
     /// The moment after this time, or the page's soft deadline if that is earlier.
     pub(super) fn until(&self, time: Duration) -> Instant {
         self.soft_deadline().min(Instant::now() + time)
     }
+}
+
+/// Says that a wait was cut.
+fn cut_short(wanted: Duration, had: Duration) -> String {
+    format!(
+        "{} ms were asked for, and {} ms were left of the page's time; give it more with \
+         `request_timeout`",
+        wanted.as_millis(),
+        had.as_millis()
+    )
 }

@@ -1,6 +1,5 @@
 //! Tracks the state of a page by its events, and handles the events that need a response at once.
 
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,11 +21,10 @@ use trawl_plan::RedirectGate;
 use super::RenderError;
 use super::caller_headers::{CallerHeaders, PageRequest};
 use super::cdp::Connection;
-use super::counts::Counts;
 use super::events::{Event, Events, SessionEnd};
+use super::exchanges::fills;
+use super::page_state::{Document, InFlight, PageState, lines};
 
-/// Requests in flight that still count as almost idle.
-pub(super) const ALMOST_IDLE: usize = 2;
 /// Navigations that a page may make by itself: real ones need three.
 const NAVIGATIONS_MAX: u32 = 20;
 
@@ -44,39 +42,6 @@ pub(super) struct PagePolicy {
     pub(super) blocked: Vec<&'static str>,
     /// Decoded bytes that it may load.
     pub(super) bytes_max: u64,
-}
-
-/// The main document's response.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Document {
-    pub(super) request: String,
-    pub(super) url: String,
-    pub(super) status: u16,
-    pub(super) media_type: String,
-    pub(super) headers: Vec<(String, String)>,
-}
-
-/// The state of a page.
-#[derive(Debug)]
-pub(super) struct PageState {
-    pub(super) document: Option<Document>,
-    main_request: Option<String>,
-    raw_headers: Option<(String, Vec<(String, String)>)>,
-    in_flight: HashSet<String>,
-    /// Bytes of the main document's body so far.
-    pub(super) document_bytes: u64,
-    counts: Counts,
-    /// Number of requests so far.
-    pub(super) n_requests: u64,
-    pub(super) loaded_bytes: u64,
-    /// Number of main documents so far.
-    pub(super) navigations: u32,
-    /// Whether the current main document has fired its load event.
-    pub(super) loaded: bool,
-    /// A redirect target that the page may not navigate to.
-    pub(super) refused_redirect: Option<Url>,
-    idle_since: Option<Instant>,
-    almost_since: Option<Instant>,
 }
 
 /// The state of one page, shared by the reader of its events and the tasks that wait for it.
@@ -121,12 +86,22 @@ struct Fields {
     data_length: Option<u64>,
     frame: Option<Frame>,
     auth_challenge: Option<Challenge>,
+    error_text: Option<String>,
+    canceled: Option<bool>,
+    redirect_response: Option<Response>,
+    target_info: Option<TargetInfo>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Frame {
     parent_id: Option<String>,
+    loader_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct TargetInfo {
+    url: String,
 }
 
 #[derive(Deserialize)]
@@ -137,21 +112,7 @@ struct Challenge {
 impl Watch {
     pub(super) fn new(frame: String, policy: PagePolicy) -> Self {
         Self {
-            state: Mutex::new(PageState {
-                document: None,
-                main_request: None,
-                raw_headers: None,
-                in_flight: HashSet::new(),
-                document_bytes: 0,
-                counts: Counts::default(),
-                n_requests: 0,
-                refused_redirect: None,
-                loaded_bytes: 0,
-                navigations: 0,
-                loaded: false,
-                idle_since: Some(Instant::now()),
-                almost_since: Some(Instant::now()),
-            }),
+            state: Mutex::new(PageState::new()),
             changed: Notify::new(),
             frame,
             policy,
@@ -183,18 +144,25 @@ impl Watch {
 
     /// Waits until at most `most` requests have been in flight for this long.
     pub(super) async fn idle(&self, most: usize, window: Duration) {
+        self.unchanged(window, |state| match most {
+            0 => state.idle_since,
+            _ => state.almost_since,
+        })
+        .await;
+    }
+
+    /// Waits until nothing that may fill the page has been in flight for this long.
+    pub(super) async fn quiet(&self, window: Duration) {
+        self.unchanged(window, |state| state.quiet_since).await;
+    }
+
+    /// Waits until a state has lasted for this long.
+    async fn unchanged(&self, window: Duration, since: impl Fn(&PageState) -> Option<Instant>) {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
-            let since = {
-                let state = self.state();
-                if most == 0 {
-                    state.idle_since
-                } else {
-                    state.almost_since
-                }
-            };
+            let since = since(&self.state());
             let Some(since) = since else {
                 changed.await;
                 continue;
@@ -251,18 +219,33 @@ impl Watch {
                 let accept = fields.kind.as_deref() == Some("beforeunload");
                 connection.post(session, &HandleJavaScriptDialogParams::new(accept));
             }
+            // Applications change their URL without another document.
+            "Page.navigatedWithinDocument" if fields.frame_id.as_deref() == Some(&self.frame) => {
+                self.state().moves += 1;
+            }
+            "Page.domContentEventFired" => self.state().parsed(),
             "Page.loadEventFired" => self.state().loaded(),
             "Page.frameAttached"
             | "Page.frameDetached"
             | "Target.targetCreated"
             | "Target.targetDestroyed"
             | "Network.webSocketCreated"
-            | "Network.webSocketClosed" => self.state().counts.count(&event.method)?,
+            | "Network.webSocketClosed" => {
+                let mut state = self.state();
+                if event.method == "Target.targetCreated"
+                    && let Some(worker) = fields.target_info
+                {
+                    state.has_worker(worker.url);
+                }
+                state.counts.count(&event.method)?;
+            }
             "Page.frameNavigated" => {
-                if fields.frame.is_some_and(|frame| frame.parent_id.is_none()) {
+                if let Some(frame) = fields.frame.filter(|frame| frame.parent_id.is_none()) {
                     let mut state = self.state();
-                    state.loaded = false;
+                    state.commit(frame.loader_id);
+                    (state.parsed, state.loaded) = (false, false);
                     state.navigations += 1;
+                    state.moves += 1;
                     state.counts.navigated();
                     if state.navigations > NAVIGATIONS_MAX {
                         let text = format!(
@@ -283,30 +266,40 @@ impl Watch {
         };
         let mut state = self.state();
         let is_main = fields.frame_id.as_deref() == Some(&self.frame);
-        let is_document = fields.kind.as_deref() == Some("Document");
+        let kind = fields.kind.unwrap_or_default();
+        let is_document = kind == "Document";
         match method {
             "Network.requestWillBeSent" => {
-                let is_stream = fields
-                    .kind
-                    .as_deref()
-                    .is_some_and(|kind| kind == "EventSource" || kind == "Ping");
-                let is_fetched = fields
+                if let Some(redirect) = fields.redirect_response {
+                    let (status, headers) = (redirect.status, &redirect.headers);
+                    state.exchanges.answered(&id, status, headers);
+                }
+                state.exchanges.sent(&id, &kind);
+                let is_stream = kind == "EventSource" || kind == "Ping";
+                let url = fields
                     .request
-                    .is_some_and(|request| request.url.starts_with("http"));
+                    .map(|request| request.url)
+                    .unwrap_or_default();
+                let is_workers = !fills(&kind) && state.workers.contains(&url);
+                let is_fetched = url.starts_with("http") && !is_workers;
                 if is_main && is_document {
                     state.main_request = Some(id.clone());
                     state.document_bytes = 0;
                 }
                 if is_fetched && !is_stream {
-                    state.in_flight.insert(id);
-                    state.n_requests += 1;
+                    let fills = fills(&kind);
+                    state.n_requests += u64::from(fills);
+                    state.in_flight.insert(id, InFlight { url, fills });
                 }
             }
-            "Network.responseReceived"
-                if is_main && is_document && fields.loader_id.as_deref() == Some(&id) =>
-            {
-                if let Some(response) = fields.response {
-                    state.document = Some(Document {
+            "Network.responseReceived" => {
+                let Some(response) = fields.response else {
+                    return Ok(());
+                };
+                let (status, headers) = (response.status, &response.headers);
+                state.exchanges.answered(&id, status, headers);
+                if is_main && is_document && fields.loader_id.as_deref() == Some(&id) {
+                    state.respond(Document {
                         request: id,
                         url: response.url,
                         status: u16::try_from(response.status).unwrap_or(0),
@@ -317,13 +310,15 @@ impl Watch {
             }
             "Network.responseReceivedExtraInfo" => {
                 // Every redirect has its own; the last is the document's.
-                if let Some(headers) = fields.headers
-                    && state.main_request.as_deref() == Some(&id)
-                {
+                let Some(headers) = fields.headers else {
+                    return Ok(());
+                };
+                state.exchanges.headers(&id, &headers);
+                if state.main_request.as_deref() == Some(&id) {
                     state.raw_headers = Some((id, lines(&headers)));
                 }
             }
-            "Network.dataReceived" if state.in_flight.contains(&id) => {
+            "Network.dataReceived" if state.in_flight.contains_key(&id) => {
                 let more = fields.data_length.unwrap_or(0);
                 state.loaded_bytes = state.loaded_bytes.saturating_add(more);
                 if state.main_request.as_deref() == Some(&id) {
@@ -333,8 +328,14 @@ impl Watch {
                     return Err(RenderError::TooLarge(self.policy.bytes_max));
                 }
             }
-            "Network.loadingFinished" | "Network.loadingFailed" => {
-                state.in_flight.remove(&id);
+            "Network.loadingFinished" => state.end(&id),
+            "Network.loadingFailed" => {
+                let is_cancelled = fields.canceled.unwrap_or(false);
+                state.exchanges.failed(&id, is_cancelled);
+                if state.committed.as_deref() == Some(&id) && !is_cancelled {
+                    state.broken = fields.error_text;
+                }
+                state.end(&id);
             }
             _ => return Ok(()),
         }
@@ -410,48 +411,6 @@ impl Watch {
     }
 }
 
-impl PageState {
-    /// Whether the site responded to the main document's request, displayed or not.
-    pub(super) fn has_response(&self) -> bool {
-        let responded = self.raw_headers.as_ref().map(|(id, _)| id);
-        responded.is_some() && responded == self.main_request.as_ref()
-    }
-
-    /// The main document, with its raw headers if they are known.
-    pub(super) fn document(&self) -> Option<Document> {
-        let mut document = self.document.clone()?;
-        if let Some((_, headers)) = self
-            .raw_headers
-            .as_ref()
-            .filter(|(id, _)| *id == document.request)
-        {
-            document.headers.clone_from(headers);
-        }
-        Some(document)
-    }
-
-    /// Restarts the idle windows: scripts start their work when the page has loaded.
-    fn loaded(&mut self) {
-        self.loaded = true;
-        let now = Instant::now();
-        self.idle_since = self.idle_since.map(|_| now);
-        self.almost_since = self.almost_since.map(|_| now);
-    }
-
-    fn update_idle_windows(&mut self) {
-        let now = Instant::now();
-        let window_start = |since: Option<Instant>, most: usize, count: usize| {
-            if count <= most {
-                since.or(Some(now))
-            } else {
-                None
-            }
-        };
-        self.idle_since = window_start(self.idle_since, 0, self.in_flight.len());
-        self.almost_since = window_start(self.almost_since, ALMOST_IDLE, self.in_flight.len());
-    }
-}
-
 /// Bounds what the page at this URL may store. Contexts are not on disk: databases, caches and
 /// files of pages are in the memory of the process that all of them share.
 fn limit_storage(connection: &Connection, session: &str, url: &str) {
@@ -459,18 +418,6 @@ fn limit_storage(connection: &Connection, session: &str, url: &str) {
     let mut quota = OverrideQuotaForOriginParams::new(url.origin().ascii_serialization());
     quota.quota_size = Some(STORAGE_BYTES_MAX);
     connection.post(session, &quota);
-}
-
-/// Splits headers into lines: the protocol joins repeated ones with line feeds.
-fn lines(headers: &Map<String, Value>) -> Vec<(String, String)> {
-    let headers = headers
-        .iter()
-        .filter_map(|(name, value)| Some((name.to_lowercase(), value.as_str()?)));
-    let lines = headers.flat_map(|(name, value)| {
-        let lines = value.split('\n').map(str::to_owned);
-        lines.map(|line| (name.clone(), line)).collect::<Vec<_>>()
-    });
-    lines.collect()
 }
 
 #[cfg(test)]

@@ -98,6 +98,9 @@ pub struct ProviderSettings {
     pub credentials_file: Option<PathBuf>,
     /// `off` (default) or `fallback`: router mode of a request without a `router` object.
     pub default_mode: RouterDefault,
+    /// Seconds that providers have for a page whose request sets no `request_timeout`; 240 by
+    /// default.
+    pub timeout: Option<u64>,
     /// The environment of the server, which may contain credentials; not in the file.
     #[serde(skip)]
     pub environment: Environment,
@@ -137,6 +140,12 @@ pub struct EgressSettings {
     /// The product token that selects the group of a robots.txt, whatever `User-Agent` is sent:
     /// letters, `-` and `_`. `Trawl` by default.
     pub robots_token: Option<String>,
+    /// Public addresses by which this server is reached, where it does not have them itself: `IP` or
+    /// `IP:PORT`.
+    pub own_addresses: Vec<String>,
+    /// Connections to sites and services at once. Default: the file descriptors that the process
+    /// may have, without those for callers, files and the browser.
+    pub connections: Option<usize>,
     /// Upstream proxies by pool: `[[egress.proxy]]`.
     pub proxy: Vec<ProxySettings>,
 }

@@ -1,4 +1,4 @@
-//! Stored responses to requests with an `Idempotency-Key`.
+//! Requests with an `Idempotency-Key`, and their stored responses.
 
 use bytes::Bytes;
 
@@ -38,8 +38,10 @@ pub struct Answer {
 pub struct StoredAnswer {
     /// BLAKE3 hash of the request body.
     pub body_hash: [u8; 32],
-    /// The response; `None` if it was larger than [`ANSWER_BYTES_MAX`].
+    /// Whether the request has ended. One that is not in progress either was interrupted.
+    pub has_ended: bool,
+    /// The response; `None` if it was larger than [`ANSWER_BYTES_MAX`], or there is none yet.
     pub answer: Option<Answer>,
-    /// When it was stored.
+    /// When the request ended; when it began, if it has not.
     pub at: Timestamp,
 }

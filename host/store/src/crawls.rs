@@ -40,6 +40,9 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
     /// Sets what a crawl left out, as JSON, in place of what is stored.
     fn set_crawl_left_out<'a>(&'a self, id: &'a str, left_out: &'a str) -> StoreFuture<'a, ()>;
 
+    /// Parks a crawl that has not ended, for this reason; without one it waits for its secrets.
+    fn park_crawl<'a>(&'a self, id: &'a str, reason: Option<StopReason>) -> StoreFuture<'a, ()>;
+
     /// Queues a parked crawl. Returns `false`, and changes nothing, if it is not parked.
     fn unpark_crawl<'a>(&'a self, id: &'a str) -> StoreFuture<'a, bool>;
 

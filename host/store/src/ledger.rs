@@ -81,6 +81,9 @@ pub trait LedgerStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
     /// Total charged to a run: the sum of the posts of its pages.
     fn run_spent<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Nanodollars>;
 
+    /// Whether a page of a run was posted, at whatever price.
+    fn has_run_posts<'a>(&'a self, run: &'a str) -> StoreFuture<'a, bool>;
+
     /// Total charged to a run, by component.
     fn run_charge<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Charge>;
 
@@ -125,6 +128,9 @@ pub trait LedgerStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
         answer: &'a StoredAnswer,
         expired: Timestamp,
     ) -> StoreFuture<'a, ()>;
+
+    /// Deletes an answer.
+    fn forget_answer<'a>(&'a self, key: &'a AnswerKey) -> StoreFuture<'a, ()>;
 
     /// Deletes answers from before a time. Returns how many there were.
     ///

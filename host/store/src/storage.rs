@@ -37,7 +37,7 @@ pub enum Floor {
     /// 2 % of the disk, but at least 1 GiB and at most 16 GiB.
     #[default]
     Default,
-    /// This number of bytes; 0 for none.
+    /// This number of bytes; 0 for as long as there are any.
     Bytes(u64),
 }
 
@@ -107,10 +107,14 @@ impl Disk {
         let Ok(disk) = statvfs(&self.path) else {
             return;
         };
-        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        self.note(disk.f_bavail.saturating_mul(disk.f_frsize));
+    }
+
+    /// Notes that so many bytes are free. Without a byte nothing can be stored, whatever the floor.
+    fn note(&self, free: u64) {
         self.free.store(free, Relaxed);
         metrics::gauge!("trawl_disk_free_bytes").set(free as f64);
-        let is_low = free < self.floor;
+        let is_low = free < self.floor.max(1);
         if self.is_low.swap(is_low, Relaxed) == is_low {
             return;
         }
@@ -219,6 +223,16 @@ mod tests {
         check(Floor::Bytes(u64::MAX), true);
         let disk = Disk::open(folder.path(), Floor::Default).expect("a disk");
         assert!((FLOOR_BYTES_MIN..=FLOOR_BYTES_MAX).contains(&disk.space().floor));
+    }
+
+    #[test]
+    fn a_full_disk_is_low_without_a_floor() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let disk = Disk::open(folder.path(), Floor::Bytes(0)).expect("a disk");
+        disk.note(0);
+        assert!(disk.is_low() && disk.space().is_low);
+        disk.note(1);
+        assert!(!disk.is_low());
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Logs and metrics of the server.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -39,7 +40,8 @@ pub enum TelemetryError {
 
 /// Sets up logs on standard error: text on a terminal, otherwise one JSON object per line. `filter`
 /// is a level, or levels by target (`info,trawl::page=debug`). Each line is written without the
-/// secrets that [`redact::log_line`] knows, whichever crate wrote it.
+/// secrets that [`redact::log_line`] knows, whichever crate wrote it. One that cannot be written is
+/// dropped: decision D300.
 ///
 /// # Errors
 /// [`TelemetryError`] if the filter does not parse, or on a second call.
@@ -51,7 +53,9 @@ pub fn start_logs(filter: Option<&str>) -> Result<(), TelemetryError> {
     })?;
     let logs = tracing_subscriber::fmt()
         .with_env_filter(parsed)
-        .with_writer(|| Redacted(io::stderr()));
+        // It would print to standard error, and panic where that cannot be written.
+        .log_internal_errors(false)
+        .with_writer(|| Lossy(Redacted(io::stderr())));
     let started = if std::io::stderr().is_terminal() {
         logs.finish().try_init()
     } else {
@@ -72,6 +76,28 @@ pub fn log_panics() {
             "a thread panicked"
         );
     }));
+}
+
+/// Writes a line to standard error, if it can be written: a command does its work without a reader,
+/// and on a full disk. `eprintln!` would panic.
+pub fn say(line: impl Display) {
+    let mut error_output = io::stderr().lock();
+    let _unread = writeln!(error_output, "{line}");
+}
+
+/// Drops what cannot be written: a server outlives its log. Decision D300.
+struct Lossy<W>(W);
+
+impl<W: Write> Write for Lossy<W> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let _unwritten = self.0.write_all(line);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let _unwritten = self.0.flush();
+        Ok(())
+    }
 }
 
 /// Writes each piece of text, which is one line of a log, without secrets.
@@ -217,6 +243,22 @@ mod tests {
             String::from_utf8_lossy(&written.0),
             "{\"url\":\"https://…@a.example/?token=…&q=1\"}\n"
         );
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_written_is_no_error() {
+        struct Full;
+        impl Write for Full {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+        }
+        let mut log = Lossy(Redacted(Full));
+        log.write_all(b"one line").expect("dropped");
+        log.flush().expect("dropped");
     }
 
     #[test]

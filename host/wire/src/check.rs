@@ -288,11 +288,13 @@ impl Walk<'_> {
     }
 
     fn unknown(&mut self, key: &str, rows: &'static [Parameter]) {
+        if self.said.unknown.len() >= UNKNOWN_MAX {
+            return;
+        }
         // All items of a list are alike.
         let place = without_numbers(&self.path);
         let path = format!("{place}.{}", self.shown_key(key));
-        let is_known = self.said.unknown.iter().any(|known| known.path == path);
-        if is_known || self.said.unknown.len() >= UNKNOWN_MAX {
+        if self.said.unknown.iter().any(|known| known.path == path) {
             return;
         }
         let nearest = nearest(key, rows.iter());

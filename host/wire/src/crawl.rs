@@ -1,13 +1,15 @@
 //! From request objects to crawl plans.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use url::Url;
 
-use trawl_model::Nanodollars;
 use trawl_model::redact::without_userinfo;
+use trawl_model::secret::Secret;
+use trawl_model::{Nanodollars, urls};
 use trawl_plan::crawl::{
     Budget, CrawlPlan, DEPTH_DEFAULT, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
 };
@@ -22,7 +24,9 @@ use super::fields::{Sent, read};
 use super::pages::{Purpose, non_empty, page_plans};
 use super::pipeline::Extra;
 use super::request::ScrapeRequest;
-use super::secrets::{check_passwords, hide_webhooks, mark_password, missing, without_secrets};
+use super::secrets::{
+    check_passwords, hide_webhooks, mark_password, missing, secrets_of, without_secrets,
+};
 use super::trials::Trials;
 use super::values::{DomainsForm, List, credits, filled, time};
 use super::verb::Verb;
@@ -50,6 +54,8 @@ pub struct PlannedCrawl {
     pub request: String,
     /// Whether secrets were left out, without which the crawl must not go on.
     pub needs_secrets: bool,
+    /// Those of a background crawl, which is planned again at its turn.
+    pub secrets: Option<Secret>,
 }
 
 /// The crawls of a request body: one object, or an array of them.
@@ -60,6 +66,16 @@ pub fn crawl_request(
     body: &[u8],
     verb: Verb,
     context: PlanContext<'_>,
+) -> Result<CrawlRequest, RequestError> {
+    crawl_request_within(body, verb, context, &mut Allowance::default())
+}
+
+/// The same with the bounds of the request, which tests read afterwards.
+pub(crate) fn crawl_request_within(
+    body: &[u8],
+    verb: Verb,
+    context: PlanContext<'_>,
+    allowance: &mut Allowance,
 ) -> Result<CrawlRequest, RequestError> {
     let objects_max = match verb {
         Verb::Pipeline(pipeline) if pipeline.is_joined() => 1,
@@ -74,12 +90,11 @@ pub fn crawl_request(
         catalog: &trials,
         ..context
     };
-    let mut allowance = Allowance::default();
     for (number, object) in non_empty(objects(body, objects_max)?)?
         .into_iter()
         .enumerate()
     {
-        let added = request.add(object, verb, context, &mut allowance);
+        let added = request.add(object, verb, context, allowance);
         added.map_err(|error| error.in_object(body, number))?;
     }
     Ok(request)
@@ -132,6 +147,8 @@ impl CrawlRequest {
         }
         stored.insert("url".to_owned(), written.join(",").into());
         let needs_secrets = !missing(&stored).is_empty();
+        let waits = parameters.in_background && needs_secrets;
+        let secrets = waits.then(|| secrets_of(object.get(), &seeds));
         let mut seeds = seeds.into_iter();
         let Some(first) = seeds.next() else {
             return Ok(());
@@ -143,10 +160,11 @@ impl CrawlRequest {
         self.crawls.push(PlannedCrawl {
             plan: CrawlPlan {
                 named,
-                ..parameters.plan(first, seeds.collect())?
+                ..parameters.plan(first, seeds.collect(), allowance)?
             },
             request: Value::Object(stored).to_string(),
             needs_secrets,
+            secrets,
         });
         Ok(())
     }
@@ -242,15 +260,13 @@ impl CrawlParameters {
         })
     }
 
-    fn plan(self, seed: PagePlan, roots: Vec<PagePlan>) -> Result<CrawlPlan, PlanError> {
-        let mut sitemaps = Vec::new();
-        for seed in std::iter::once(&seed).chain(&roots) {
-            for url in self.sitemap_urls(&seed.url)? {
-                if !sitemaps.contains(&url) {
-                    sitemaps.push(url);
-                }
-            }
-        }
+    fn plan(
+        self,
+        seed: PagePlan,
+        roots: Vec<PagePlan>,
+        allowance: &mut Allowance,
+    ) -> Result<CrawlPlan, PlanError> {
+        let sitemaps = self.sitemap_urls(&seed, &roots, allowance)?;
         Ok(CrawlPlan {
             limit: self.limit,
             depth: self.depth,
@@ -273,23 +289,72 @@ impl CrawlParameters {
         })
     }
 
-    fn sitemap_urls(&self, seed: &Url) -> Result<Vec<Url>, PlanError> {
-        let resolve = |(number, written): (usize, &String)| {
-            let url = seed.join(written.trim()).ok().map(without_userinfo);
-            let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
-            url.ok_or_else(|| {
-                let (field, below) = if number < self.n_listed {
-                    ("sitemaps", format!("[{number}]"))
-                } else {
-                    ("sitemap_path", String::new())
-                };
-                let shown = address::shown(written);
-                let reason = format!("`{}` is not an HTTP URL or path", excerpt(&shown));
-                PlanError::new(field, reason).below(below)
-            })
+    /// The URLs of `sitemaps` and `sitemap_path`, each once: those of the first seed, then those of
+    /// the further seeds that differ. A path is a URL of each seed, so their number is bounded
+    /// before they are made.
+    fn sitemap_urls(
+        &self,
+        seed: &PagePlan,
+        roots: &[PagePlan],
+        allowance: &mut Allowance,
+    ) -> Result<Vec<Url>, PlanError> {
+        let paths = self.sitemaps.iter().enumerate();
+        let paths: Vec<(usize, &String)> = paths.filter(|(_, sent)| !is_whole_url(sent)).collect();
+        let (field, n_seeds) = (self.sitemap_field(0).0, 1 + roots.len());
+        allowance.make_urls(field, paths.len(), n_seeds)?;
+        let mut known = HashSet::new();
+        let mut urls = Vec::new();
+        let mut add = |seed: &PagePlan, (number, written): (usize, &String)| {
+            let url = self.sitemap_url(&seed.url, number, written)?;
+            allowance.count_steps(1);
+            allowance.make_bytes(field, url.as_str().len(), "the URLs of its sitemaps")?;
+            if !known.contains(&url) {
+                known.insert(url.clone());
+                urls.push(url);
+            }
+            Ok::<_, PlanError>(())
         };
-        self.sitemaps.iter().enumerate().map(resolve).collect()
+        for sent in self.sitemaps.iter().enumerate() {
+            add(seed, sent)?;
+        }
+        for root in roots {
+            for sent in &paths {
+                add(root, *sent)?;
+            }
+        }
+        Ok(urls)
     }
+
+    fn sitemap_url(&self, seed: &Url, number: usize, written: &str) -> Result<Url, PlanError> {
+        let url = urls::join(seed, written).ok().map(without_userinfo);
+        let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
+        url.ok_or_else(|| {
+            let (field, below) = self.sitemap_field(number);
+            let shown = address::shown(written);
+            let reason = format!("`{}` is not an HTTP URL or path", excerpt(&shown));
+            PlanError::new(field, reason).below(below)
+        })
+    }
+
+    /// The parameter that the sitemap with this number is of, and where in it.
+    fn sitemap_field(&self, number: usize) -> (&'static str, String) {
+        if number < self.n_listed {
+            ("sitemaps", format!("[{number}]"))
+        } else {
+            ("sitemap_path", String::new())
+        }
+    }
+}
+
+/// Whether a sitemap is the same URL for every seed. What only looks like one, as `http:x`, is a
+/// path.
+fn is_whole_url(written: &str) -> bool {
+    let written = written.trim().as_bytes();
+    let begins = |scheme: &[u8]| {
+        let start = written.get(..scheme.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    begins(b"http://") || begins(b"https://")
 }
 
 fn delay(sent: Option<&Value>) -> Result<Duration, PlanError> {

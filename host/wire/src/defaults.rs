@@ -2,7 +2,8 @@
 //! leaves open.
 
 use trawl_model::{ModelSize, Terms};
-use trawl_plan::{Catalog, ConfiguredPool, RouterMode};
+use trawl_plan::router::RouterDefaults;
+use trawl_plan::{Catalog, ConfiguredPool};
 
 /// What a plan is made with.
 #[derive(Clone, Copy)]
@@ -18,8 +19,8 @@ pub struct PlanContext<'a> {
 pub struct RequestDefaults<'a> {
     /// The configured proxy pools.
     pub pools: &'a [ConfiguredPool],
-    /// Router mode of a request without a `router` object.
-    pub router: RouterMode,
+    /// Router mode of a request without a `router` object, and the time of providers.
+    pub router: RouterDefaults,
     /// The terms of the request.
     pub terms: Terms,
     /// The language model that pipelines may use.
@@ -37,12 +38,12 @@ pub struct KnownModel<'a> {
 
 /// The operator's part of [`RequestDefaults`], owned: for requests that are planned again after a
 /// restart.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct ConfiguredDefaults {
     /// The configured proxy pools.
     pub pools: Vec<ConfiguredPool>,
-    /// Router mode of a request without a `router` object.
-    pub router: RouterMode,
+    /// Router mode of a request without a `router` object, and the time of providers.
+    pub router: RouterDefaults,
     /// The language model that pipelines may use.
     pub model: Option<ConfiguredModel>,
 }
@@ -60,18 +61,8 @@ impl Default for RequestDefaults<'_> {
     fn default() -> Self {
         Self {
             pools: &[],
-            router: RouterMode::Off,
+            router: RouterDefaults::default(),
             terms: Terms::PayAsYouGo,
-            model: None,
-        }
-    }
-}
-
-impl Default for ConfiguredDefaults {
-    fn default() -> Self {
-        Self {
-            pools: Vec::new(),
-            router: RouterMode::Off,
             model: None,
         }
     }

@@ -49,6 +49,8 @@ mod effects;
 #[cfg(test)]
 mod fuzz;
 #[cfg(test)]
+mod linear;
+#[cfg(test)]
 mod tests;
 
 pub use costs::{Costs, dollars};
@@ -62,7 +64,7 @@ pub use pages::scrape_plan;
 pub use pipeline::{ShownRequest, shown_request};
 pub use plans::{crawl_plan, plan};
 pub use schema::{header_parameters, request_schemas};
-pub use secrets::with_secrets;
+pub use secrets::{kept_secrets, with_kept_secrets, with_secrets};
 pub use transform::transform_plan;
 pub use unlimited::refuse_ai;
 pub use verb::Verb;

@@ -6,8 +6,8 @@ use trawl_model::Terms;
 use trawl_plan::address::Target;
 use trawl_plan::parameters::{all, nearest};
 use trawl_plan::{
-    Allowance, Engine, Ignored, PAGES_MAX, PagePlan, PlanError, RefusedPage, ScrapePlan, address,
-    fetching, router,
+    Allowance, Engine, Ignored, PAGES_MAX, PagePlan, PlanError, RefusedPage, ScrapePlan,
+    WithPassword, address, fetching, router,
 };
 
 use super::body::objects;
@@ -33,6 +33,16 @@ pub fn scrape_plan(
     verb: Verb,
     context: PlanContext<'_>,
 ) -> Result<ScrapePlan, RequestError> {
+    scrape_plan_within(body, verb, context, &mut Allowance::default())
+}
+
+/// The same with the bounds of the request, which tests read afterwards.
+pub(crate) fn scrape_plan_within(
+    body: &[u8],
+    verb: Verb,
+    context: PlanContext<'_>,
+    allowance: &mut Allowance,
+) -> Result<ScrapePlan, RequestError> {
     let mut plan = ScrapePlan {
         pages: Vec::new(),
         ignored: Ignored::default(),
@@ -42,7 +52,6 @@ pub fn scrape_plan(
         catalog: &trials,
         ..context
     };
-    let mut allowance = Allowance::default();
     for (number, object) in non_empty(objects(body, PAGES_MAX)?)?
         .into_iter()
         .enumerate()
@@ -53,12 +62,7 @@ pub fn scrape_plan(
             let sent = read(object)?;
             let ignored = &mut plan.ignored;
             Ok(page_plans(
-                sent,
-                verb,
-                context,
-                purpose,
-                &mut allowance,
-                ignored,
+                sent, verb, context, purpose, allowance, ignored,
             )?)
         };
         let pages = pages().map_err(|error| error.in_object(body, number))?;
@@ -102,6 +106,7 @@ pub(crate) fn page_plans(
     let urls = split_urls(&urls, purpose, &said)?;
     let targets = urls.into_iter().map(|url| (url, address::parse(url)));
     let targets: Vec<_> = targets.collect();
+    allowance.count_steps(targets.len());
     let engine = match (fetching::engine(request.request.as_deref())?, verb) {
         (_, Verb::Screenshot | Verb::Unblocker) => Engine::Browser,
         (engine, Verb::Scrape | Verb::Links | Verb::Pipeline(_)) => engine,
@@ -119,11 +124,13 @@ pub(crate) fn page_plans(
             nearest: nearest.map(|name| format!("router.credentials.{name}")),
         }));
     }
-    let router = Arc::new(router::plan(
-        query,
-        context.defaults.router,
-        context.catalog,
-    )?);
+    let defaults = context.defaults.router;
+    let router = router::plan(query, defaults.mode, context.catalog)?;
+    // Decision D370: a time that the caller sets is that of the whole page.
+    let router = Arc::new(match request.request_timeout {
+        Some(_) => router,
+        None => router.with_time(defaults.time),
+    });
     let ceiling = credits(request.max_credits_per_page);
     // Decision D43.
     let is_crawl = matches!(purpose, Purpose::Seeds { .. });
@@ -160,8 +167,9 @@ pub(crate) fn page_plans(
     said.unknown
         .extend(rendering::unused_scripts(&render, pages));
     let undecided = ignored::collect(said, route, situation, into);
+    let mut with_password = WithPassword::new(&fetch);
     let page = |(requested, target): (&str, _)| match target {
-        Ok(Target { url, authorization }) => Ok(PagePlan {
+        Ok(Target { url, authorization }) => Ok::<_, PlanError>(Ok(PagePlan {
             requested: match authorization {
                 None => requested.to_owned(),
                 Some(_) => url.to_string(),
@@ -170,20 +178,20 @@ pub(crate) fn page_plans(
             engine,
             fetch: match authorization {
                 None => Arc::clone(&fetch),
-                Some(value) => Arc::new(fetch.with_authorization(value)),
+                Some(value) => with_password.of(value, allowance)?,
             },
             output: Arc::clone(&output),
             ceiling,
             router: Arc::clone(&router),
             render: Arc::clone(&render),
             undecided: undecided.clone(),
-        }),
-        Err(failure) => Err(RefusedPage {
+        })),
+        Err(failure) => Ok(Err(RefusedPage {
             requested: address::shown(requested).into_owned(),
             failure,
-        }),
+        })),
     };
-    Ok(targets.into_iter().map(page).collect())
+    targets.into_iter().map(page).collect()
 }
 
 fn split_urls<'a>(text: &'a str, purpose: Purpose, said: &Said) -> Result<Vec<&'a str>, PlanError> {

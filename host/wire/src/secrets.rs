@@ -2,10 +2,12 @@
 //! Decisions D85, D86 and D180.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use trawl_model::secret::Secret;
 use trawl_plan::{PagePlan, PlanError, address, credentials};
 
 use super::body::WireError;
@@ -239,10 +241,52 @@ pub fn with_secrets(stored: &str, sent: &[u8]) -> Result<String, RequestError> {
     Ok(Value::Object(request).to_string())
 }
 
+/// The secrets of a request object that [`without_secrets`] leaves out, as a JSON object: for as
+/// long as its crawl waits in this process. A password of the seeds is among them.
+pub(crate) fn secrets_of(object: &str, seeds: &[PagePlan]) -> Secret {
+    let mut request: Map<String, Value> = serde_json::from_str(object).unwrap_or_default();
+    let fields = FIELDS.iter();
+    let fields = fields.filter_map(|field| Some(((*field).to_owned(), request.remove(*field)?)));
+    let mut secrets: Map<String, Value> = fields.collect();
+    if let Some(password) = seeds.first().and_then(authorization) {
+        let headers = secrets.entry(HEADERS);
+        let headers = headers.or_insert_with(|| Map::new().into());
+        if let Value::Object(headers) = headers
+            && key_of(headers, AUTHORIZATION).is_none()
+        {
+            let password = String::from_utf8_lossy(password);
+            headers.insert(AUTHORIZATION.to_owned(), password.into());
+        }
+    }
+    Secret::new(Value::Object(secrets).to_string())
+}
+
+/// The secrets of a complete request object, which its crawl was resumed with.
+pub fn kept_secrets(request: &str) -> Secret {
+    secrets_of(request, &[])
+}
+
+/// The stored request object with its secrets, which were kept in this process. What of them is
+/// blank is left out.
+pub fn with_kept_secrets(stored: &str, secrets: &Secret) -> String {
+    let mut request: Map<String, Value> = serde_json::from_str(stored).unwrap_or_default();
+    let secrets = serde_json::from_str::<Map<String, Value>>(secrets.expose());
+    merge(&mut request, secrets.unwrap_or_default());
+    without_marks(&mut request);
+    Value::Object(request).to_string()
+}
+
 /// Merges objects key by key, names of headers and credentials without regard to case.
 fn merge(known: &mut Map<String, Value>, new: Map<String, Value>) {
+    // Both may have many names, so none is looked for among all.
+    let mut names: HashMap<String, String> = HashMap::with_capacity(known.len());
+    for name in known.keys() {
+        let same = names.entry(name.to_ascii_lowercase());
+        same.or_insert_with(|| name.clone());
+    }
     for (name, value) in new.into_iter().filter(|(_, value)| !is_blank(value)) {
-        if let Some(same) = key_of(known, &name).filter(|same| *same != name) {
+        let same = names.insert(name.to_ascii_lowercase(), name.clone());
+        if let Some(same) = same.filter(|same| *same != name) {
             known.remove(&same);
         }
         match (known.get_mut(&name), value) {
@@ -419,5 +463,42 @@ mod tests {
             json!({"destination": "https://a.example/x", "on_find": true})
         );
         assert_eq!(request["webhook"], json!({"url": "https://a.example/x"}));
+    }
+
+    #[test]
+    fn a_request_is_whole_again_with_the_secrets_that_were_kept() {
+        let request = json!({
+            "url": "http://a.example", "headers": {"Accept": "x", "X-Any": "canary", "X-None": null, "Authorization": ""},
+            "cookies": "a=canary", "limit": 3,
+            "router": {"mode": "first", "token": "canary", "credentials": {"KEY": "canary", "NONE": ""}},
+            "automation_scripts": {"/": [{"Fill": {"selector": "#p", "value": "canary"}}]},
+            "evaluate_on_new_document": "canary()", "execution_scripts": {},
+        });
+        let secrets = secrets_of(&request.to_string(), &[]);
+        let stored = Value::Object(stored(&request));
+        assert!(!stored.to_string().contains("canary"));
+        let whole = with_kept_secrets(&stored.to_string(), &secrets);
+        let whole: Value = serde_json::from_str(&whole).expect("JSON");
+        let mut expected = request.clone();
+        expected["headers"] = json!({"Accept": "x", "X-Any": "canary"});
+        expected["router"]["credentials"] = json!({"KEY": "canary"});
+        let scripts = expected.as_object_mut().expect("an object");
+        scripts.remove("execution_scripts");
+        assert_eq!(whole, expected);
+    }
+
+    #[test]
+    fn many_names_are_merged_without_looking_for_each_among_all() {
+        let names = |prefix: &str| -> Value {
+            let names = (0..100_000).map(|n| (format!("{prefix}{n}"), json!("1")));
+            names.collect::<Map<_, _>>().into()
+        };
+        let (stored, sent) = (
+            json!({"headers": names("X-")}),
+            json!({"headers": names("x-")}),
+        );
+        // In a moment: all pairs would take minutes.
+        let whole = merged(&stored, &sent).expect("nothing is missing");
+        assert_eq!(whole, sent);
     }
 }

@@ -366,6 +366,20 @@ fn fetch_parameters_reach_the_plan() {
 }
 
 #[test]
+fn providers_have_time_of_their_own_unless_the_request_bounds_the_page() {
+    let check = |fields: Value, expected: u64| {
+        let page = page(fields);
+        assert_eq!(page.router.time, Duration::from_secs(expected), "{page:?}");
+        assert_eq!(page.time_max(), page.fetch.timeout + page.router.time);
+    };
+    check(json!({}), 0);
+    check(json!({"router": {}}), 240);
+    check(json!({"router": {}, "request_timeout": null}), 240);
+    check(json!({"router": {}, "request_timeout": 60}), 0);
+    check(json!({"router": {"mode": "off"}}), 0);
+}
+
+#[test]
 fn secrets_are_not_in_debug_text_or_errors() {
     let canary = "canary-0123456789";
     let plan = plan(json!({

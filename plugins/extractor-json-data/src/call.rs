@@ -1,5 +1,6 @@
 //! Expressions that yield data: literals, `JSON.parse("…")`, and their wrappers.
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use trawl_sdk::embedded::{self, Budget, Names, Prefix, after_token, is_word_byte};
 
@@ -148,8 +149,8 @@ pub(crate) fn after_group(text: &str, at: usize) -> usize {
     end
 }
 
-/// Reads a string that contains JSON, along with decoding calls around it. Outside `JSON.parse` the
-/// string must look like JSON.
+/// Reads a string that contains JSON, along with decoding calls around it. Only a string that is
+/// valid JSON is data, as in a browser; outside `JSON.parse` it must look like JSON, too.
 fn encoded(text: &str, at: usize, is_parsed: bool, budget: &mut Budget) -> Found {
     let rest = text[at..].trim_ascii_start();
     let start = text.len() - rest.len();
@@ -192,6 +193,7 @@ fn encoded(text: &str, at: usize, is_parsed: bool, budget: &mut Budget) -> Found
         _ if is_parsed || is_like_json => Some(string),
         _ => None,
     };
+    let json = json.filter(|json| serde_json::from_str::<IgnoredAny>(json).is_ok());
     let value = json.and_then(|json| embedded::read_within(&json, budget).into_iter().next());
     Found {
         value: value.and_then(some_data),

@@ -24,9 +24,9 @@ use sources::Sources;
 ///
 /// | source | form |
 /// |---|---|
-/// | `json_ld` | list of values; a `@graph` is not flattened |
+/// | `json_ld` | flat list of items; a `@graph` is not flattened |
 /// | `microdata`, `rdfa` | list of `{type: […], id?, properties: {name: [text or item]}}` |
-/// | `open_graph`, `twitter` | property → text, or list of texts if repeated |
+/// | `open_graph`, `twitter` | property → text, or list of texts if repeated (Decision D354) |
 /// | `next_data`, `nuxt`, `apollo_state`, `redux_state`, `remix`, `inertia` | the state |
 /// | `next_flight` | row id → value |
 /// | `sveltekit` | `{fetched: [{url, status, body}], …}` |

@@ -46,14 +46,8 @@ impl<'a> Reader<'a> {
     fn item(&mut self, root: Element<'a>) -> Value {
         self.path.push(root.node());
         let mut properties = Map::new();
-        self.read_inside(root.node(), &mut properties);
-        let references = root.attr("itemref").unwrap_or_default();
-        for id in references.split_ascii_whitespace() {
-            if let Some(element) = self.referred(root, id)
-                && self.read_element(element, &mut properties)
-            {
-                self.read_inside(element.node(), &mut properties);
-            }
+        for element in self.members(root) {
+            self.add_property(element, &mut properties);
         }
         self.path.pop();
         let types = root.attr("itemtype").unwrap_or_default();
@@ -64,46 +58,103 @@ impl<'a> Reader<'a> {
         property::item(types, id, properties)
     }
 
-    /// The element with this id, unless it is inside the item anyway.
-    fn referred(&mut self, root: Element<'a>, id: &str) -> Option<Element<'a>> {
-        let by_id = self.by_id.get_or_insert_with(|| {
-            let mut by_id = HashMap::new();
-            for element in root.document().elements() {
-                if let Some(id) = element.id() {
-                    by_id.entry(id).or_insert(element);
-                }
+    /// The elements with the item's properties, in document order: HTML standard, section 5.2.5,
+    /// "the properties of an item".
+    fn members(&mut self, root: Element<'a>) -> Vec<Element<'a>> {
+        let mut members = Vec::new();
+        self.add_inside(root.node(), &mut members);
+        let referred = self.referred(root);
+        if referred.is_empty() {
+            return members;
+        }
+        for element in referred {
+            if element.has_attr("itemprop") {
+                members.push(element);
             }
-            by_id
-        });
-        let element = *by_id.get(id)?;
-        let is_inside = element == root || element.ancestors().any(|outer| outer == root);
-        (!is_inside).then_some(element)
+            if !is_item(element) {
+                self.add_inside(element.node(), &mut members);
+            }
+        }
+        members.sort_by_key(|element| element.node());
+        members
     }
 
-    fn read_inside(&mut self, root: Node<'a>, properties: &mut Map<String, Value>) {
+    /// Adds the elements with properties inside a node, except those inside other items.
+    fn add_inside(&mut self, root: Node<'a>, members: &mut Vec<Element<'a>>) {
         let mut nodes = root.descendants();
         while let Some(node) = nodes.next() {
             if !self.work.step() {
                 return;
             }
-            let is_open = match node.kind() {
-                Kind::Element(element) => self.read_element(element, properties),
-                Kind::TemplateContents => false,
-                _ => true,
-            };
-            if !is_open {
-                nodes.skip_inside(node);
+            match node.kind() {
+                Kind::Element(element) => {
+                    if element.has_attr("itemprop") {
+                        members.push(element);
+                    }
+                    if is_item(element) {
+                        nodes.skip_inside(node);
+                    }
+                }
+                Kind::TemplateContents => nodes.skip_inside(node),
+                _ => {}
             }
         }
     }
 
-    /// Adds the element's own property; returns whether its descendants belong to the same item.
-    fn read_element(&mut self, element: Element<'a>, properties: &mut Map<String, Value>) -> bool {
-        let is_item = is_item(element);
-        let Some(names) = element.attr("itemprop") else {
-            return !is_item;
-        };
-        let value = if is_item {
+    /// The elements that `itemref` adds to an item: each once, without those that are reached from
+    /// the item or from another of them anyway.
+    fn referred(&mut self, root: Element<'a>) -> Vec<Element<'a>> {
+        let references = root.attr("itemref").unwrap_or_default();
+        let mut found: Vec<Element<'a>> = references
+            .split_ascii_whitespace()
+            .filter_map(|id| self.by_id(root, id))
+            .filter(|element| *element != root)
+            .collect();
+        found.sort_by_key(|element| element.node());
+        found.dedup();
+        let starts: Vec<Node<'a>> = found.iter().map(|element| element.node()).collect();
+        found.retain(|element| !self.is_reached(*element, root.node(), &starts));
+        found
+    }
+
+    /// Whether a walk from the root or one of the starts (in page order) reaches the element. It
+    /// enters no other item than `root`.
+    fn is_reached(&mut self, element: Element<'a>, root: Node<'a>, starts: &[Node<'a>]) -> bool {
+        for outer in element.ancestors() {
+            if !self.work.step() || (is_item(outer) && outer.node() != root) {
+                return false;
+            }
+            if outer.node() == root || starts.binary_search(&outer.node()).is_ok() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// The first element with this id, outside templates.
+    fn by_id(&mut self, root: Element<'a>, id: &str) -> Option<Element<'a>> {
+        let by_id = self.by_id.get_or_insert_with(|| {
+            let mut by_id = HashMap::new();
+            let mut nodes = root.document().descendants();
+            while let Some(node) = nodes.next() {
+                match node.kind() {
+                    Kind::TemplateContents => nodes.skip_inside(node),
+                    Kind::Element(element) => {
+                        if let Some(id) = element.id() {
+                            by_id.entry(id).or_insert(element);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+            by_id
+        });
+        by_id.get(id).copied()
+    }
+
+    fn add_property(&mut self, element: Element<'a>, properties: &mut Map<String, Value>) {
+        let names = element.attr("itemprop").unwrap_or_default();
+        let value = if is_item(element) {
             self.nested(element)
         } else {
             property::value(element, &mut self.work)
@@ -111,7 +162,6 @@ impl<'a> Reader<'a> {
         if let Some(value) = value {
             property::add(properties, property::names(names), value, &mut self.work);
         }
-        !is_item
     }
 
     fn nested(&mut self, element: Element<'a>) -> Option<Value> {

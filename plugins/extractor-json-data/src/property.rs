@@ -1,7 +1,7 @@
 //! The value of an element with a microdata or RDFa property, within a work budget.
 
 use serde_json::{Map, Value};
-use trawl_sdk::{Element, Kind, Tag};
+use trawl_sdk::{Element, Tag};
 
 /// Maximum nesting of items; deeper items are dropped.
 pub(crate) const ITEM_DEPTH_MAX: usize = 30;
@@ -97,61 +97,23 @@ pub(crate) fn value(element: Element<'_>, work: &mut Work) -> Option<Value> {
     }
 }
 
-/// The element's text with collapsed white space, without scripts and styles.
+/// The element's text as its reader sees it.
 fn text(element: Element<'_>, work: &mut Work) -> Option<String> {
-    let mut text = String::new();
-    let mut nodes = element.descendants();
-    while let Some(node) = nodes.next() {
-        if !work.step() {
-            return None;
-        }
-        match node.kind() {
-            Kind::Text(part) => {
-                if !work.take(part.len()) {
-                    return None;
-                }
-                push_folded(&mut text, part);
-            }
-            Kind::Element(inner) if matches!(inner.tag(), Tag::Script | Tag::Style) => {
-                nodes.skip_inside(node);
-            }
-            Kind::Element(inner) if inner.tag().is_block() || inner.tag() == Tag::Br => {
-                push_space(&mut text);
-            }
-            Kind::TemplateContents => nodes.skip_inside(node),
-            _ => {}
-        }
-    }
-    text.truncate(text.trim_ascii_end().len());
-    Some(text)
+    element.line_text_while(|node| {
+        let n_bytes = node.as_text().map(str::len);
+        work.step() && n_bytes.is_none_or(|n_bytes| work.take(n_bytes))
+    })
 }
 
-/// Appends a text, collapsing white space.
-fn push_folded(text: &mut String, part: &str) {
-    let is_blank = |c: char| c.is_ascii_whitespace();
-    if part.starts_with(is_blank) {
-        push_space(text);
-    }
-    for (n, word) in part.split_ascii_whitespace().enumerate() {
-        if n > 0 {
-            text.push(' ');
-        }
-        text.push_str(word);
-    }
-    if part.ends_with(is_blank) {
-        push_space(text);
-    }
-}
-
-fn push_space(text: &mut String) {
-    if !text.is_empty() && !text.ends_with(' ') {
-        text.push(' ');
-    }
-}
-
-/// The names in an attribute.
+/// The names in an attribute, each once.
 pub(crate) fn names(attribute: &str) -> impl Iterator<Item = &str> {
-    attribute.split_ascii_whitespace().take(NAMES_MAX)
+    let mut names = Vec::new();
+    for name in attribute.split_ascii_whitespace() {
+        if names.len() < NAMES_MAX && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.into_iter()
 }
 
 /// An item in its output form.
@@ -165,8 +127,8 @@ pub(crate) fn item(types: Vec<Value>, id: Option<String>, properties: Map<String
     Value::Object(item)
 }
 
-/// Adds a value to each property. An item is added only to the first, so that nested items do not
-/// multiply.
+/// Adds a value to each property: HTML standard, section 5.2.5 "Associating names with items".
+/// Copies are charged, since items with several names multiply with each level.
 pub(crate) fn add<'n>(
     properties: &mut Map<String, Value>,
     mut names: impl Iterator<Item = &'n str>,
@@ -176,13 +138,30 @@ pub(crate) fn add<'n>(
     let Some(first) = names.next() else {
         return;
     };
-    if let Value::String(text) = &value {
-        let copies = names.take(NAMES_MAX - 1);
-        for name in copies.take_while(|_| work.take(text.len())) {
+    let mut others = names.take(NAMES_MAX - 1).peekable();
+    if others.peek().is_some() {
+        let n_bytes = bytes_of(&value);
+        for name in others.take_while(|_| work.take(n_bytes)) {
             push(properties, name, value.clone());
         }
     }
     push(properties, first, value);
+}
+
+/// Memory of a value, in bytes. The depth of items bounds the recursion.
+fn bytes_of(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(values) => {
+            let values = values.iter().map(|value| bytes_of(value) + VALUE_BYTES);
+            values.sum()
+        }
+        Value::Object(map) => {
+            let values = map.iter().map(|(key, value)| key.len() + bytes_of(value));
+            ITEM_BYTES / 2 + values.sum::<usize>()
+        }
+        _ => 0,
+    }
 }
 
 fn push(properties: &mut Map<String, Value>, name: &str, value: Value) {

@@ -1,4 +1,7 @@
 //! RDFa Lite: W3C RDFa Lite 1.1, plus `about`, `content` and `datetime`.
+//!
+//! What is the subject of a property follows RDFa Core 1.1, section 7.5, steps 5 and 13, except
+//! that a link or an image around properties is no subject. Decision D353.
 
 use serde_json::{Map, Value};
 use trawl_sdk::{Document, Element, Kind, Node, Step};
@@ -32,7 +35,8 @@ pub(crate) fn items(document: &Document<'_>) -> Vec<Value> {
             Step::Leave(node) => reader.leave(node),
         }
     }
-    reader.top
+    reader.top.sort_by_key(|(place, _)| *place);
+    reader.top.into_iter().map(|(_, item)| item).collect()
 }
 
 /// An open item.
@@ -42,6 +46,8 @@ struct Open {
     properties: Map<String, Value>,
     /// Property names in the enclosing item; empty for a top-level item.
     names: Vec<String>,
+    /// Its place among the items of the page, by their starts.
+    place: usize,
 }
 
 /// What an element changes for its descendants.
@@ -60,37 +66,57 @@ struct Reader<'a> {
     prefixes: Vec<(&'a str, &'a str)>,
     scopes: Vec<Scope<'a>>,
     open: Vec<Open>,
-    top: Vec<Value>,
+    n_begun: usize,
+    top: Vec<(usize, Value)>,
 }
 
 impl<'a> Reader<'a> {
     fn enter(&mut self, element: Element<'a>) {
         let (mut vocab, mut prefix, mut types, mut names) = (None, None, None, None);
+        let (mut about, mut resource, mut is_literal) = (None, None, false);
         for (name, value) in element.attrs() {
             match name {
                 "vocab" => vocab = Some(value.trim_ascii()),
                 "prefix" => prefix = Some(value),
-                "typeof" => types = Some(value),
+                "typeof" => types = Some(value).filter(|types| !types.trim_ascii().is_empty()),
                 "property" => names = Some(value),
+                "about" => about = Some(value),
+                "resource" => resource = Some(value),
+                "content" | "datatype" => is_literal = true,
                 _ => {}
             }
         }
-        let is_type = |types: &&str| !types.trim_ascii().is_empty() && self.work.item();
-        let types = types.filter(is_type);
-        if vocab.is_some() || prefix.is_some() || types.is_some() {
+        // Beside a property `resource` is its value, unless that is a literal.
+        let subject = about.or(resource.filter(|_| names.is_none() || is_literal));
+        let subject = subject.and_then(|subject| element.document().resolve(subject));
+        let subject = subject.filter(|id| types.is_none() && !self.is_current(id));
+        let is_item = (types.is_some() || subject.is_some()) && self.work.item();
+        if vocab.is_some() || prefix.is_some() || is_item {
             self.scopes.push(Scope {
                 node: element.node(),
                 vocab: self.vocab,
                 n_prefixes: self.prefixes.len(),
-                is_item: types.is_some(),
+                is_item,
             });
         }
         self.vocab = vocab.unwrap_or(self.vocab);
         self.declare(prefix.unwrap_or_default());
-        match types {
-            Some(types) => self.begin(element, types, names.unwrap_or_default()),
-            None => self.read_property(element, names.unwrap_or_default()),
+        let names = names.unwrap_or_default();
+        match types.filter(|_| is_item) {
+            Some(types) => self.begin(element, types, names),
+            None => {
+                if is_item {
+                    self.open(Vec::new(), subject, Vec::new());
+                }
+                self.read_property(element, names);
+            }
         }
+    }
+
+    /// Whether the innermost item is about this resource.
+    fn is_current(&self, subject: &str) -> bool {
+        let current = self.open.last().and_then(|open| open.id.as_deref());
+        current == Some(subject)
     }
 
     fn declare(&mut self, prefixes: &'a str) {
@@ -113,13 +139,21 @@ impl<'a> Reader<'a> {
                 .map(|name| self.short(name))
                 .collect()
         };
+        let types = property::names(types)
+            .map(|name| Value::from(self.long(name)))
+            .collect();
+        let id = id.and_then(|id| element.document().resolve(id));
+        self.open(types, id, names);
+    }
+
+    fn open(&mut self, types: Vec<Value>, id: Option<String>, names: Vec<String>) {
+        self.n_begun += 1;
         self.open.push(Open {
-            types: property::names(types)
-                .map(|name| Value::from(self.long(name)))
-                .collect(),
-            id: id.and_then(|id| element.document().resolve(id)),
+            types,
+            id,
             properties: Map::new(),
             names,
+            place: self.n_begun,
         });
     }
 
@@ -157,6 +191,9 @@ impl<'a> Reader<'a> {
     }
 
     fn end(&mut self, open: Open) {
+        if open.types.is_empty() && open.properties.is_empty() {
+            return;
+        }
         let depth = self.open.len();
         let item = property::item(open.types, open.id, open.properties);
         match self.open.last_mut() {
@@ -166,7 +203,7 @@ impl<'a> Reader<'a> {
                     property::add(&mut outer.properties, names, item, &mut self.work);
                 }
             }
-            _ => self.top.push(item),
+            _ => self.top.push((open.place, item)),
         }
     }
 
@@ -197,7 +234,7 @@ impl<'a> Reader<'a> {
         let declared = self.prefixes.iter().rev().chain(&KNOWN_PREFIXES);
         declared
             .into_iter()
-            .find(|(own, _)| *own == prefix)
+            .find(|(own, _)| own.eq_ignore_ascii_case(prefix))
             .map(|(_, meaning)| *meaning)
     }
 }

@@ -14,6 +14,9 @@ use crate::sources::Sources;
 /// Script types with JSON for the browser itself.
 const BROWSER_TYPES: [&str; 2] = ["importmap", "speculationrules"];
 
+/// The script type of JSON-LD.
+const JSON_LD: &str = "application/ld+json";
+
 /// Script types that are code.
 const CODE_TYPES: [&str; 6] = [
     "",
@@ -72,9 +75,12 @@ fn read_data(script: Element<'_>, sources: &mut Sources, budget: &mut Budget) ->
     if !is_data {
         return true;
     }
-    let values = match text.contains("{&q;") {
-        true => embedded::read_within(&angular_text(text), budget),
-        false => embedded::read_within(text, budget),
+    let values = if kind == JSON_LD {
+        embedded::read_json_ld(text, budget)
+    } else if text.contains("{&q;") {
+        embedded::read_within(&angular_text(text), budget)
+    } else {
+        embedded::read_within(text, budget)
     };
     for value in values {
         place(script, &kind, value, sources, budget);
@@ -91,7 +97,7 @@ fn place(
     budget: &mut Budget,
 ) {
     let id = script.id().unwrap_or_default();
-    if kind == "application/ld+json" {
+    if kind == JSON_LD {
         sources.push("json_ld", value);
     } else if id == "__NUXT_DATA__" || script.has_attr("data-nuxt-data") {
         match revive(&value, Style::Devalue, budget) {

@@ -38,6 +38,22 @@ fn json_ld_is_a_list_of_values_as_they_stand() {
 }
 
 #[test]
+fn only_valid_json_in_a_string_is_data() {
+    check(
+        r#"<script>var A='[SMART FILE URL]'; var B="{'a':1}"; var C='{"a":1}'; D = JSON.parse("{'a':1}")</script>"#,
+        json!({"window_state": {"C": {"a": 1}}}),
+    );
+}
+
+#[test]
+fn values_that_code_computes_are_null() {
+    check(
+        "<script>window.A={a:'x'+y, b:1, c:[,2]}; window.B={b:1}.b; window.C={c:1}</script>",
+        json!({"window_state": {"A": {"a": null, "b": 1, "c": [null, 2]}, "C": {"c": 1}}}),
+    );
+}
+
+#[test]
 fn microdata_items_have_types_and_lists_of_values() {
     check(
         r#"<div itemscope itemtype="https://schema.org/Movie https://schema.org/X" itemid="/m/1">
@@ -71,6 +87,115 @@ fn microdata_items_may_refer_to_elements_elsewhere() {
     check(
         "<div itemscope itemref=b></div><div id=b itemprop=p itemscope itemref=b><i itemprop=x>1</i></div>",
         json!({"microdata": [{"type": [], "properties": {"p": [{"type": [], "properties": {"x": ["1"]}}]}}]}),
+    );
+}
+
+#[test]
+fn names_of_microdata_are_a_set_and_each_gets_the_value() {
+    check(
+        "<div itemscope><b itemprop='author creator author' itemscope itemtype='A A'><i itemprop='name name'>N</i></b></div>",
+        json!({"microdata": [{"type": [], "properties": {
+            "author": [{"type": ["A"], "properties": {"name": ["N"]}}],
+            "creator": [{"type": ["A"], "properties": {"name": ["N"]}}],
+        }}]}),
+    );
+}
+
+#[test]
+fn properties_of_microdata_are_in_page_order_each_once() {
+    check(
+        "<p id=b itemprop=x>1<i id=c itemprop=x>2</i></p><div itemscope itemref='c d b b'><i itemprop=x>3</i><u id=d itemprop=x>4</u></div>",
+        json!({"microdata": [{"type": [], "properties": {"x": ["12", "2", "3", "4"]}}]}),
+    );
+    // What lies in another item of the element is reached by its id alone.
+    check(
+        "<div itemscope itemref=a><p itemprop=p itemscope><i id=a itemprop=x>1</i></p></div>",
+        json!({"microdata": [{"type": [], "properties": {
+            "p": [{"type": [], "properties": {"x": ["1"]}}], "x": ["1"],
+        }}]}),
+    );
+    check(
+        "<template><i id=r itemprop=x>1</i></template><div itemscope itemref=r></div>",
+        json!({"microdata": [{"type": [], "properties": {}}]}),
+    );
+}
+
+#[test]
+fn values_of_items_are_what_a_reader_sees() {
+    check(
+        "<div itemscope><p itemprop=p>$<!-- -->19<b>.99</b><div>now</div>on&nbsp;sale<svg><title>x</title></svg></p></div>
+         <div vocab=http://schema.org/ typeof=A><table property=t><tr><td>a<td>b</table></div>",
+        json!({
+            "microdata": [{"type": [], "properties": {"p": ["$19.99"]}}],
+            "rdfa": [{"type": ["http://schema.org/A"], "properties": {"t": ["a b"]}}],
+        }),
+    );
+    check(
+        "<div itemscope><div itemprop=p><div>a</div>b<br>c&nbsp;d</div></div>",
+        json!({"microdata": [{"type": [], "properties": {"p": ["a b c\u{a0}d"]}}]}),
+    );
+}
+
+#[test]
+fn the_subject_of_rdfa_is_set_by_resource_and_about() {
+    let vocab = "vocab='http://schema.org/'";
+    check(
+        &format!("<div {vocab} resource='/x'><b property=name>N</b></div>"),
+        json!({"rdfa": [{"type": [], "id": "https://example.com/x", "properties": {"name": ["N"]}}]}),
+    );
+    check(
+        &format!(
+            "<div {vocab} typeof=A resource='/x'><p resource='/y'><b property=name>Y</b></p><p resource='/x'><b property=name>X</b></p><b property=name about='/z'>Z</b></div>"
+        ),
+        json!({"rdfa": [
+            {"type": ["http://schema.org/A"], "id": "https://example.com/x", "properties": {"name": ["X"]}},
+            {"type": [], "id": "https://example.com/y", "properties": {"name": ["Y"]}},
+            {"type": [], "id": "https://example.com/z", "properties": {"name": ["Z"]}},
+        ]}),
+    );
+    // Beside a property it is the value; what is inside still belongs to the outer item.
+    check(
+        &format!(
+            "<div {vocab} typeof=Event><div property=location resource='/v'><b property=name>N</b></div></div>"
+        ),
+        json!({"rdfa": [{"type": ["http://schema.org/Event"], "properties": {"location": ["https://example.com/v"], "name": ["N"]}}]}),
+    );
+    check(
+        &format!("<div {vocab} typeof=A><meta property=name resource='/v' content=V></div>"),
+        json!({"rdfa": [
+            {"type": ["http://schema.org/A"], "properties": {}},
+            {"type": [], "id": "https://example.com/v", "properties": {"name": ["V"]}},
+        ]}),
+    );
+    check(&format!("<div {vocab} resource='/x'>x</div>"), json!({}));
+}
+
+#[test]
+fn rdfa_items_are_in_page_order_and_prefixes_ignore_case() {
+    check(
+        "<div prefix='S: http://schema.org/' typeof=s:A><p typeof=S:B></p></div>",
+        json!({"rdfa": [
+            {"type": ["http://schema.org/A"], "properties": {}},
+            {"type": ["http://schema.org/B"], "properties": {}},
+        ]}),
+    );
+}
+
+#[test]
+fn structured_properties_belong_to_their_image() {
+    check(
+        "<meta property=og:image content=/1><meta property=og:image:width content=200><meta property=og:image:alt content=a>
+         <meta property=og:image content=/2><meta property=og:image:width content=200>
+         <meta property=og:image content=/3><meta property=og:video content=/v><meta property=og:video:type content=t>
+         <template><meta property=og:image content=/4></template>",
+        json!({"open_graph": {
+            "og:image": ["/1", "/2", "/3"], "og:image:width": ["200", "200", null], "og:image:alt": ["a", null, null],
+            "og:video": "/v", "og:video:type": "t",
+        }}),
+    );
+    check(
+        "<meta property=og:image:secure_url content=/1><meta property=og:images content=/2>",
+        json!({"open_graph": {"og:image:secure_url": "/1", "og:images": "/2"}}),
     );
 }
 

@@ -2,17 +2,20 @@
 
 use std::collections::VecDeque;
 
-use trawl_sdk::{Document, Element, Kind, Node, Step, Tag};
+use trawl_sdk::{Document, Element, Kind, Node, Step, Steps, Tag};
 
-use crate::date::TEXT_BYTES_MAX;
 use crate::head::{attribute, some_text};
+use crate::lines::{Run, headline_of, lines_of};
 use crate::names::{Hints, author_rank};
 
 /// Maximum number of candidates of one kind.
 const CANDIDATES_MAX: usize = 20;
 
-/// Maximum number of nodes visited for an element's text.
-const TEXT_NODES_MAX: usize = 80;
+/// Maximum number of nodes visited for the texts of all candidates. Candidates may be nested.
+const STEPS_MAX: u64 = 5_000_000;
+
+/// Maximum number of elements in the item of an author that are searched for its name.
+const ITEM_ELEMENTS_MAX: usize = 80;
 
 /// Maximum number of short texts before the first headline that are searched for a date and an
 /// author.
@@ -30,11 +33,21 @@ pub(crate) struct BodyDate {
     pub(crate) is_machine: bool,
 }
 
+/// A headline of the page.
+#[derive(Debug)]
+pub(crate) struct Headline {
+    pub(crate) text: String,
+    /// Whether it is in the main part of the page.
+    pub(crate) is_in_main: bool,
+}
+
 /// Candidates in the body, in page order.
 #[derive(Debug, Default)]
 pub(crate) struct Body<'a> {
     /// Texts of `h1`.
-    pub(crate) headlines: Vec<String>,
+    pub(crate) headlines: Vec<Headline>,
+    /// Whether the page has a main part.
+    pub(crate) has_main: bool,
     /// `itemprop=headline`.
     pub(crate) item_headline: Option<String>,
     /// `itemprop=author`.
@@ -59,19 +72,31 @@ pub(crate) struct Body<'a> {
     pub(crate) texts: VecDeque<String>,
     /// The item of the first author, once found.
     authored: Option<Option<Node<'a>>>,
+    /// Number of open elements that are the main part of the page.
+    n_mains: usize,
+    /// The text being read.
+    run: Run,
+    steps: Steps,
 }
 
 impl<'a> Body<'a> {
     pub(crate) fn of(document: &'a Document<'a>) -> Self {
-        let mut body = Self::default();
+        let mut body = Self {
+            steps: Steps::new(STEPS_MAX),
+            ..Self::default()
+        };
         let mut n_articles = 0_usize;
         let mut walk = document.root().walk();
         while let Some(step) = walk.next() {
             match step {
                 Step::Enter(node) => match node.kind() {
                     Kind::TemplateContents => walk.skip_tree(),
-                    Kind::Text(text) => body.read_text(text),
+                    Kind::Text(text) => body.run.push(text),
                     Kind::Element(element) => {
+                        let is_unseen = element.is_unseen();
+                        if !is_unseen {
+                            body.pass(element);
+                        }
                         let hints = hints_of(element);
                         let is_begun = !body.headlines.is_empty();
                         if is_other(element, hints, is_begun, n_articles > 0) {
@@ -79,19 +104,42 @@ impl<'a> Body<'a> {
                             continue;
                         }
                         n_articles += usize::from(is_article(node));
+                        body.n_mains += usize::from(is_main(element));
+                        body.has_main |= body.n_mains > 0;
                         body.read(element, hints);
+                        if is_unseen {
+                            walk.skip_tree();
+                        }
                     }
                     _ => {}
                 },
-                Step::Leave(node) => n_articles -= usize::from(is_article(node)),
+                Step::Leave(node) => {
+                    if let Some(element) = node.as_element() {
+                        body.pass(element);
+                        body.n_mains -= usize::from(is_main(element));
+                    }
+                    n_articles -= usize::from(is_article(node));
+                }
             }
         }
+        let last = body.run.end();
+        body.read_text(last);
         body
+    }
+
+    /// Passes the start or the end of an element, where a text may end.
+    fn pass(&mut self, element: Element<'_>) {
+        let ended = self.run.pass(element);
+        self.read_text(ended);
     }
 
     fn read(&mut self, element: Element<'a>, hints: Hints) {
         if element.tag() == Tag::H1 {
-            push(&mut self.headlines, || short_text(element));
+            let is_in_main = self.n_mains > 0;
+            push(&mut self.headlines, || {
+                let text = headline_of(element, &self.steps)?;
+                Some(Headline { text, is_in_main })
+            });
         }
         if let Some(names) = element.attr("itemprop") {
             self.read_item_property(element, names);
@@ -101,7 +149,7 @@ impl<'a> Body<'a> {
                 .any(|kind| kind.eq_ignore_ascii_case("author"))
         };
         if element.attr("rel").is_some_and(is_author_link) {
-            push(&mut self.linked_authors, || name_text(element));
+            push(&mut self.linked_authors, || name_text(element, &self.steps));
         }
         if element.tag() == Tag::Time {
             self.read_time(element, hints);
@@ -113,15 +161,15 @@ impl<'a> Body<'a> {
         for name in names.split_ascii_whitespace() {
             match name {
                 "author" | "creator" if self.is_of_first_item(element) => {
-                    push(&mut self.item_authors, || name_inside(element));
+                    push(&mut self.item_authors, || name_inside(element, &self.steps));
                 }
                 "headline" if self.item_headline.is_none() => {
-                    self.item_headline = short_text(element)
+                    self.item_headline = headline_of(element, &self.steps)
                 }
                 "datePublished" | "dateCreated" | "uploadDate" => {
-                    push(&mut self.item_dates, || date_of(element))
+                    push(&mut self.item_dates, || date_of(element, &self.steps))
                 }
-                "dateModified" => push(&mut self.item_changes, || date_of(element)),
+                "dateModified" => push(&mut self.item_changes, || date_of(element, &self.steps)),
                 _ => {}
             }
         }
@@ -155,7 +203,7 @@ impl<'a> Body<'a> {
         } else {
             &mut self.times
         };
-        push(place, || date_of(time));
+        push(place, || date_of(time, &self.steps));
     }
 
     fn read_by_class(&mut self, element: Element<'_>, hints: Hints) {
@@ -163,32 +211,30 @@ impl<'a> Body<'a> {
             && let Some(rank) = element.attr("class").and_then(author_rank)
         {
             push(&mut self.classed_authors, || {
-                Some((rank, name_text(element)?))
+                Some((rank, name_text(element, &self.steps)?))
             });
         }
         if hints.has(Hints::DATE) && !hints.has(Hints::CHANGED) {
             let has_digit = |text: &String| text.bytes().any(|byte| byte.is_ascii_digit());
             push(&mut self.classed_dates, || {
-                short_text(element).filter(has_digit)
+                short_text(element, &self.steps).filter(has_digit)
             });
         }
     }
 
-    fn read_text(&mut self, text: &str) {
-        let n_max = if self.headlines.is_empty() {
+    fn read_text(&mut self, text: Option<String>) {
+        let is_before = self.headlines.is_empty();
+        let n_max = if is_before {
             TEXTS_BEFORE_HEADLINE_MAX
         } else {
             TEXTS_BEFORE_HEADLINE_MAX + TEXTS_AFTER_HEADLINE_MAX
         };
-        let is_before = self.headlines.is_empty();
-        if text.len() > TEXT_BYTES_MAX || (!is_before && self.texts.len() >= n_max) {
+        if !is_before && self.texts.len() >= n_max {
             return;
         }
-        if let Some(text) = some_text(text) {
-            self.texts.push_back(text);
-            if is_before && self.texts.len() > n_max {
-                self.texts.pop_front();
-            }
+        self.texts.extend(text);
+        if is_before && self.texts.len() > n_max {
+            self.texts.pop_front();
         }
     }
 }
@@ -202,6 +248,10 @@ fn push<T>(candidates: &mut Vec<T>, candidate: impl FnOnce() -> Option<T>) {
 fn is_article(node: Node<'_>) -> bool {
     let tag = node.as_element().map(Element::tag);
     matches!(tag, Some(Tag::Article | Tag::Main))
+}
+
+fn is_main(element: Element<'_>) -> bool {
+    element.tag() == Tag::Main || element.attr("role") == Some("main")
 }
 
 /// Whether the element is not part of the page's own text.
@@ -226,74 +276,42 @@ fn hints_of(element: Element<'_>) -> Hints {
 }
 
 /// The element's `content`, or else its `itemprop=name`, or else its text.
-fn name_inside(element: Element<'_>) -> Option<String> {
+fn name_inside(element: Element<'_>, steps: &Steps) -> Option<String> {
     if let Some(content) = attribute(element, "content") {
         return some_text(content);
     }
     let is_name = |inner: &Element<'_>| inner.attr("itemprop") == Some("name");
-    let inside = element
-        .descendants()
-        .take(TEXT_NODES_MAX)
-        .filter_map(Node::as_element);
-    let mut inside = inside.filter(is_name);
+    let inside = element.descendants().take_while(|_| steps.spend(1));
+    let mut inside = inside
+        .filter_map(Node::as_element)
+        .take(ITEM_ELEMENTS_MAX)
+        .filter(is_name);
     match inside.next() {
         Some(name) => attribute(name, "content")
             .and_then(some_text)
-            .or_else(|| short_text(name)),
-        None => short_text(element),
+            .or_else(|| short_text(name, steps)),
+        None => short_text(element, steps),
     }
 }
 
 /// The element's text, with the text of nested elements on lines of its own.
-fn name_text(element: Element<'_>) -> Option<String> {
-    let text = raw_text(element, '\n')?;
-    let lines: Vec<String> = text.split('\n').filter_map(some_text).collect();
-    (!lines.is_empty()).then(|| lines.join("\n"))
+fn name_text(element: Element<'_>, steps: &Steps) -> Option<String> {
+    Some(lines_of(element, steps)?.join("\n"))
 }
 
-fn date_of(element: Element<'_>) -> Option<BodyDate> {
+fn date_of(element: Element<'_>, steps: &Steps) -> Option<BodyDate> {
     let written = ["datetime", "content"]
         .into_iter()
         .find_map(|name| attribute(element, name));
     let (text, is_machine) = match written {
         Some(written) => (some_text(written)?, true),
-        None => (short_text(element)?, false),
+        None => (short_text(element, steps)?, false),
     };
     Some(BodyDate { text, is_machine })
 }
 
-/// The element's text with collapsed white space; `None` if it is empty or too long for a name, a
-/// date or a headline.
-fn short_text(element: Element<'_>) -> Option<String> {
-    some_text(&raw_text(element, ' ')?)
-}
-
-/// The element's text with a mark at element boundaries.
-fn raw_text(element: Element<'_>, mark: char) -> Option<String> {
-    let mut text = String::new();
-    let mut nodes = element.descendants();
-    let mut n_nodes = 0;
-    while let Some(node) = nodes.next() {
-        n_nodes += 1;
-        match node.kind() {
-            Kind::Text(part) if part.len() + text.len() <= 2 * TEXT_BYTES_MAX => {
-                text.push_str(part)
-            }
-            Kind::Text(part) if part.trim_ascii().is_empty() => {}
-            Kind::Text(_) => return None,
-            Kind::Element(inner)
-                if matches!(inner.tag(), Tag::Script | Tag::Style | Tag::Noscript) =>
-            {
-                nodes.skip_inside(node);
-            }
-            // Words of adjacent elements are separate words.
-            Kind::Element(_) => text.push(mark),
-            Kind::TemplateContents => nodes.skip_inside(node),
-            _ => {}
-        }
-        if n_nodes > TEXT_NODES_MAX {
-            return None;
-        }
-    }
-    Some(text)
+/// The element's text, with a blank between nested elements; `None` if it is empty or too long for
+/// a name or a date.
+fn short_text(element: Element<'_>, steps: &Steps) -> Option<String> {
+    Some(lines_of(element, steps)?.join(" "))
 }

@@ -2,10 +2,10 @@
 
 use trawl_sdk::Document;
 
-use crate::body::{Body, BodyDate};
+use crate::body::{Body, BodyDate, Headline};
 use crate::date::{self, Order};
 use crate::head::{Head, some_text};
-use crate::headline::{letters, likeness, without_site, without_tail};
+use crate::headline::{letters, likeness, tail_of, without_site, without_tail};
 use crate::schema::Schema;
 use crate::{Known, author};
 
@@ -229,8 +229,8 @@ impl<'a> Choice<'a> {
         })
     }
 
-    /// The visible title: the `h1` that matches the title, otherwise the title in structured data
-    /// or previews.
+    /// The visible title: the `h1` that matches the title, rather one in the main part of the page,
+    /// otherwise the title in structured data or previews.
     fn headline(&self) -> Option<String> {
         let site = self.site_name();
         let cut = |title: &str| without_site(title, site.as_deref(), self.domain).to_owned();
@@ -251,9 +251,21 @@ impl<'a> Choice<'a> {
             declared.as_deref(),
             preview.as_deref(),
         ];
-        let shown = self.body.headlines.iter().chain(&self.body.item_headline);
-        let shown = shown.filter(|text| !is_site(text));
-        let likeness = |text: &&String| {
+        // Outside the main part an `h1` with the last part of the title is the name of the site, or
+        // of a book, unless that is known to stand elsewhere.
+        let repeats_site = |headline: &Headline| {
+            let tail = title.as_deref().and_then(tail_of);
+            self.body.has_main
+                && !headline.is_in_main
+                && tail.is_some_and(|tail| letters(tail) == letters(&headline.text))
+        };
+        let headlines = self.body.headlines.iter();
+        let shown = headlines
+            .filter(|headline| !repeats_site(headline))
+            .map(|headline| (&headline.text, headline.is_in_main))
+            .chain(self.body.item_headline.iter().map(|text| (text, true)))
+            .filter(|(text, _)| !is_site(text));
+        let likeness = |text: &str| {
             titles
                 .into_iter()
                 .flatten()
@@ -262,11 +274,12 @@ impl<'a> Choice<'a> {
                 .unwrap_or(0)
         };
         let best = shown
-            .map(|text| (likeness(&text), text))
-            .max_by_key(|(likeness, text)| (*likeness, text.len()));
-        let best = best
-            .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
-            .map(|(_, text)| text.clone());
+            .map(|(text, is_in_main)| (likeness(text), is_in_main, text))
+            .filter(|(likeness, ..)| *likeness >= LIKENESS_MIN)
+            .max_by_key(|&(likeness, is_in_main, text)| {
+                (is_in_main || likeness == 100, likeness, text.len())
+            })
+            .map(|(.., text)| text.clone());
         let tailless = || title.as_deref().map(|title| without_tail(title).to_owned());
         best.or(declared).or_else(tailless)
     }

@@ -49,6 +49,11 @@ pub(crate) fn without_tail(title: &str) -> &str {
     }
 }
 
+/// The last part of a title of several parts.
+pub(crate) fn tail_of(title: &str) -> Option<&str> {
+    last_split(title).map(|(_, tail)| tail.trim())
+}
+
 fn last_split(title: &str) -> Option<(&str, &str)> {
     let places = MARKS
         .iter()

@@ -7,6 +7,7 @@ mod choice;
 mod date;
 mod head;
 mod headline;
+mod lines;
 mod months;
 mod names;
 mod schema;

@@ -254,6 +254,73 @@ fn the_headline_is_the_title_without_the_site() {
 }
 
 #[test]
+fn a_headline_in_the_main_part_is_preferred_to_the_name_of_a_book() {
+    for (title, html, expected) in [
+        (
+            "E0620 - Error codes index",
+            "<h1 class=menu-title>Error codes index</h1><main><h1>Error code E0620</h1></main>",
+            Some("Error code E0620"),
+        ),
+        (
+            "Closures - A book of Rust",
+            "<h1>A book of Rust</h1><div role=main><h1>Functions without a name</h1></div>",
+            None,
+        ),
+        (
+            "The site - All about kettles",
+            "<h1>All about kettles</h1><p>No main part",
+            Some("All about kettles"),
+        ),
+        (
+            "Kettle X - Shop of kettles",
+            "<header><h1>Kettle X</h1></header><main><h1>Reviews of Kettle X</h1></main>",
+            Some("Kettle X"),
+        ),
+    ] {
+        let html = format!("<title>{title}</title>{html}");
+        let found = metadata(&html);
+        let found = found.get("headline").and_then(Value::as_str);
+        assert_eq!(found, expected, "{html}");
+    }
+}
+
+#[test]
+fn a_name_or_date_is_the_same_however_the_source_breaks_it() {
+    for html in [
+        "<div class=the-author>Ada\n    Person</div>",
+        "<div class=the-author>Ada Per<!-- -->son</div>",
+        "<div class=the-author>Ada <span>Per</span>son</div>",
+        "<h1>T</h1><p>By Ad<!-- -->a Person</p>",
+        "<h1>T</h1><p>By Ad<script>x</script>a <span>Person</span></p>",
+        "<h1>T</h1><p>By\n Ada\n Person</p>",
+    ] {
+        check("author", html, json!("Ada Person"));
+    }
+    let description = "<p>She writes about walking.</p>".repeat(12);
+    let card = format!("<div class=author-card><b>Ada Person</b>{description}</div>");
+    check("author", &card, json!("Ada Person"));
+    let indented = card.replace("><", ">\n                                        <!-- --><");
+    check("author", &indented, json!("Ada Person"));
+    for html in [
+        "<h1>T</h1><p>Updated 3/0<!-- -->3/2026",
+        "<h1>T</h1><p>Updated 3/<span>03</span>/2026",
+        "<p class=post-date>March<!-- --> 3, 20<!-- -->26",
+        "<p class=post-date>March\n3,\n2026",
+    ] {
+        check("published_time", html, json!("2026-03-03"));
+    }
+}
+
+#[test]
+fn a_headline_is_read_as_its_reader_sees_it() {
+    check(
+        "headline",
+        "<title>Microsoft buys a farm | Site</title><h1>Micro<b>soft</b> buys\n a farm<a href=#x>¶</a></h1>",
+        json!("Microsoft buys a farm"),
+    );
+}
+
+#[test]
 fn descriptions_keywords_and_images_have_other_sources_too() {
     check(
         "description",

@@ -3,12 +3,13 @@
 mod map;
 mod pick;
 mod selector;
+mod urls;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use trawl_sdk::{Document, Extractor, Failure, Info, Source, Steps};
 
 pub use map::{Fields, SelectorMap};
-use pick::Picker;
+use pick::{Picker, Texts};
 
 /// Returns the fields of a selector map. Spec S6.
 ///
@@ -60,7 +61,7 @@ const OPTIONS_SCHEMA: &str = r#"{
                         "selectors": {
                             "type": "array",
                             "items": {"type": "string"},
-                            "description": "Selectors whose matches are concatenated; adjacent duplicates are removed."
+                            "description": "Selectors whose matches are appended, one selector after the other. An element that an earlier selector of the field took is left out; equal texts stay."
                         }
                     },
                     "required": ["name", "selectors"],
@@ -95,35 +96,31 @@ impl Extractor for Selectors {
             Fields::Flat(fields) => {
                 let mut found = Vec::new();
                 for (name, selector) in fields {
-                    let texts = picker.pick(&name, &[selector], 1)?;
-                    found.push((name, texts.into_iter().next()));
+                    let mut texts = Texts::of(1);
+                    picker.pick(&name, &[selector], &mut texts)?;
+                    found.push((name, texts.found.into_iter().next()));
                 }
                 Ok(Found::Firsts(found))
             }
             Fields::ByPath(paths) => {
-                let mut found = Vec::new();
+                let mut found: Vec<(&str, Texts<'_>)> = Vec::new();
                 for field in map::fields_of_page(&paths, document) {
-                    let texts = picker.pick(&field.name, &field.selectors, MATCHES_MAX)?;
-                    add(&mut found, &field.name, texts);
+                    let place = found.iter().position(|(name, _)| *name == field.name);
+                    let place = place.unwrap_or_else(|| {
+                        found.push((&field.name, Texts::of(MATCHES_MAX)));
+                        found.len() - 1
+                    });
+                    picker.pick(&field.name, &field.selectors, &mut found[place].1)?;
                 }
-                Ok(Found::Lists(found))
+                let lists = found
+                    .into_iter()
+                    .map(|(name, texts)| (name.to_owned(), texts.found));
+                Ok(Found::Lists(
+                    lists.filter(|(_, texts)| !texts.is_empty()).collect(),
+                ))
             }
         }
     }
-}
-
-/// Adds texts to a field, which may already exist.
-fn add(found: &mut Vec<(String, Vec<String>)>, name: &str, texts: Vec<String>) {
-    if texts.is_empty() {
-        return;
-    }
-    let Some((_, known)) = found.iter_mut().find(|(known, _)| known == name) else {
-        found.push((name.to_owned(), texts));
-        return;
-    };
-    known.extend(texts);
-    known.dedup();
-    known.truncate(MATCHES_MAX);
 }
 
 impl Serialize for Found {

@@ -1,23 +1,15 @@
 //! Evaluates selectors and returns the matches as texts.
 
-use trawl_sdk::xpath::{Item, Value};
-use trawl_sdk::{Document, Element, Failure, Kind, Node, Steps, Tag};
+use std::collections::HashSet;
 
-use crate::TEXT_BYTES_MAX;
+use trawl_sdk::xpath::{Item, Value};
+use trawl_sdk::{Document, Failure, Kind, Node, Steps, Tag};
+
 use crate::selector::{FieldSelector, Query};
+use crate::{TEXT_BYTES_MAX, urls};
 
 /// Bytes of text per step.
 const BYTES_PER_STEP: usize = 32;
-
-/// Attributes that hold URLs; they are made absolute.
-const URL_ATTRIBUTES: [&str; 6] = [
-    "action",
-    "formaction",
-    "href",
-    "poster",
-    "src",
-    "xlink:href",
-];
 
 /// Reads the fields of a page.
 pub(crate) struct Picker<'a> {
@@ -27,24 +19,25 @@ pub(crate) struct Picker<'a> {
 }
 
 /// The texts of a field.
-struct Texts {
-    found: Vec<String>,
+pub(crate) struct Texts<'a> {
+    pub(crate) found: Vec<String>,
     n_max: usize,
+    /// Elements (of attributes, their elements) and texts that earlier selectors took.
+    taken: HashSet<Node<'a>>,
 }
 
-impl Texts {
-    fn are_full(&self) -> bool {
-        self.found.len() >= self.n_max
+impl Texts<'_> {
+    /// No texts yet, at most `n_max`.
+    pub(crate) fn of(n_max: usize) -> Self {
+        Self {
+            found: Vec::new(),
+            n_max,
+            taken: HashSet::new(),
+        }
     }
 
-    /// Adds a text unless it equals the one before it.
-    fn add(&mut self, text: String) -> usize {
-        if self.found.last() == Some(&text) {
-            return 0;
-        }
-        let n_bytes = text.len();
-        self.found.push(text);
-        n_bytes
+    fn are_full(&self) -> bool {
+        self.found.len() >= self.n_max
     }
 }
 
@@ -57,7 +50,9 @@ impl<'a> Picker<'a> {
         }
     }
 
-    /// The texts that a field's selectors match, one selector after the other, at most `n_max`.
+    /// Adds the texts that a field's selectors match, one selector after the other. An element that
+    /// an earlier selector took is left out; equal texts of different elements stay, so that the
+    /// lists of several fields belong together.
     ///
     /// # Errors
     /// The selectors exceed the step limit or the text limit.
@@ -65,20 +60,16 @@ impl<'a> Picker<'a> {
         &mut self,
         field: &str,
         selectors: &[FieldSelector],
-        n_max: usize,
-    ) -> Result<Vec<String>, Failure> {
-        let mut texts = Texts {
-            found: Vec::new(),
-            n_max,
-        };
+        texts: &mut Texts<'a>,
+    ) -> Result<(), Failure> {
         for selector in selectors {
-            self.pick_one(selector, &mut texts)
+            self.pick_one(selector, texts)
                 .map_err(|reason| Failure::Failed(format!("field `{field}`: {reason}")))?;
         }
-        Ok(texts.found)
+        Ok(())
     }
 
-    fn pick_one(&mut self, selector: &FieldSelector, texts: &mut Texts) -> Result<(), String> {
+    fn pick_one(&mut self, selector: &FieldSelector, texts: &mut Texts<'a>) -> Result<(), String> {
         let root = self.document.root();
         let attribute = selector.attribute.as_deref();
         match &selector.query {
@@ -102,8 +93,8 @@ impl<'a> Picker<'a> {
                     Value::Nodes(items) => self.take(texts, items.into_iter(), attribute),
                     // The result of `number` or `string` on an empty node set is not a match.
                     Value::Number(number) if number.is_nan() => Ok(()),
-                    Value::String(text) if text.is_empty() => Ok(()),
-                    value => self.add(texts, fold(&value.to_text())),
+                    Value::String(text) if text.trim_ascii().is_empty() => Ok(()),
+                    value => self.add(texts, value.to_text()),
                 }
             }
         }
@@ -111,30 +102,41 @@ impl<'a> Picker<'a> {
 
     fn take(
         &mut self,
-        texts: &mut Texts,
+        texts: &mut Texts<'a>,
         items: impl Iterator<Item = Item<'a>>,
         attribute: Option<&str>,
     ) -> Result<(), String> {
+        let mut taken = Vec::new();
         for item in items {
             if texts.are_full() {
                 return Ok(());
             }
+            let node = match item {
+                Item::Node(node) => node,
+                Item::Attribute(attribute) => attribute.element.node(),
+            };
+            if texts.taken.contains(&node) {
+                continue;
+            }
             let text = match attribute {
-                Some(name) => self.attribute_of(item, name),
+                Some(name) => attribute_of(item, name),
                 None => self.text_of(item)?,
             };
             if let Some(text) = text {
                 self.add(texts, text)?;
+                taken.push(node);
             }
         }
+        texts.taken.extend(taken);
         Ok(())
     }
 
-    fn add(&mut self, texts: &mut Texts, text: String) -> Result<(), String> {
+    fn add(&mut self, texts: &mut Texts<'a>, text: String) -> Result<(), String> {
         if texts.are_full() {
             return Ok(());
         }
-        self.n_bytes += texts.add(text);
+        self.n_bytes += text.len();
+        texts.found.push(text);
         if self.n_bytes > TEXT_BYTES_MAX {
             Err(format!(
                 "the selectors match more than {TEXT_BYTES_MAX} bytes of text"
@@ -144,37 +146,18 @@ impl<'a> Picker<'a> {
         }
     }
 
-    fn attribute_of(&self, item: Item<'a>, name: &str) -> Option<String> {
-        let Item::Node(node) = item else {
-            return None;
-        };
-        let element = node.as_element()?;
-        let value = element
-            .attr(name)
-            .or_else(|| element.attr(&name.to_ascii_lowercase()))?;
-        Some(self.attribute(name, value))
-    }
-
-    fn attribute(&self, name: &str, value: &str) -> String {
-        let is_address = URL_ATTRIBUTES
-            .iter()
-            .any(|address| name.eq_ignore_ascii_case(address));
-        let absolute = is_address.then(|| self.document.resolve(value)).flatten();
-        absolute.unwrap_or_else(|| value.trim().to_owned())
-    }
-
     /// `None` if there is no value: white space between elements, a `meta` without `content`.
     fn text_of(&self, item: Item<'a>) -> Result<Option<String>, String> {
         let node = match item {
-            Item::Attribute(attribute) => {
-                return Ok(Some(self.attribute(attribute.name, attribute.value)));
+            Item::Attribute(own) => {
+                return Ok(Some(urls::value(own.element, own.name, own.value)));
             }
             Item::Node(node) => node,
         };
         match node.kind() {
             Kind::Element(element) if element.tag() == Tag::Meta => {
                 let content = element.attr("content");
-                Ok(content.map(fold))
+                Ok(content.map(|content| fold(&urls::value(element, "content", content))))
             }
             Kind::Element(_) | Kind::Document => self.text_inside(node).map(Some),
             Kind::Text(text) | Kind::Comment(text) => {
@@ -184,45 +167,30 @@ impl<'a> Picker<'a> {
         }
     }
 
-    /// The descendant text nodes, joined with a space, with collapsed white space. The content of
-    /// scripts, styles and templates is skipped unless the node is one.
     fn text_inside(&self, node: Node<'a>) -> Result<String, String> {
-        let mut words = String::new();
-        let mut inside = node.descendants();
-        while let Some(next) = inside.next() {
+        let text = node.line_text_while(|next| {
             let text = next.as_text().unwrap_or_default();
-            if !self.steps.spend(1 + (text.len() / BYTES_PER_STEP) as u64) {
-                return Err(
-                    "reading the text of its matches takes too many steps on this page".to_owned(),
-                );
-            }
-            match next.kind() {
-                Kind::Text(text) => add_words(&mut words, text),
-                Kind::TemplateContents => inside.skip_inside(next),
-                Kind::Element(element) if is_code(element) => inside.skip_inside(next),
-                _ => {}
-            }
-        }
-        Ok(words)
+            self.steps.spend(1 + (text.len() / BYTES_PER_STEP) as u64)
+        });
+        text.ok_or_else(|| {
+            "reading the text of its matches takes too many steps on this page".to_owned()
+        })
     }
 }
 
-fn is_code(element: Element<'_>) -> bool {
-    matches!(element.tag(), Tag::Script | Tag::Style)
+fn attribute_of(item: Item<'_>, name: &str) -> Option<String> {
+    let Item::Node(node) = item else {
+        return None;
+    };
+    let element = node.as_element()?;
+    let value = element
+        .attr(name)
+        .or_else(|| element.attr(&name.to_ascii_lowercase()))?;
+    Some(urls::value(element, name, value))
 }
 
-/// Collapses white space.
+/// Collapses white space of the source.
 fn fold(text: &str) -> String {
-    let mut words = String::new();
-    add_words(&mut words, text);
-    words
-}
-
-fn add_words(words: &mut String, text: &str) {
-    for word in text.split_whitespace() {
-        if !words.is_empty() {
-            words.push(' ');
-        }
-        words.push_str(word);
-    }
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    words.join(" ")
 }

@@ -91,7 +91,7 @@ fn has_something(node: Node<'_>) -> bool {
         Some(text) => !text.trim_ascii().is_empty(),
         None => node
             .as_element()
-            .is_some_and(|e| !matches!(e.tag(), Tag::Input | Tag::Br)),
+            .is_some_and(|e| !e.is_unseen() && !matches!(e.tag(), Tag::Input | Tag::Br | Tag::Wbr)),
     }
 }
 

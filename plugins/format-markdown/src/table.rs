@@ -102,8 +102,9 @@ fn span(cell: Element<'_>, name: &str) -> usize {
 }
 
 impl Grid {
-    /// Examines a table; `None` for a layout table: one that contains another table, has a single
-    /// row or column, or lies in another table without a sign that it holds data.
+    /// Examines a table; `None` for a layout table: one that has a single row or column, or that
+    /// contains another table or lies in one without a sign that it holds data, or whose inner
+    /// tables hold most of its text.
     pub(crate) fn of(table: Element<'_>, with_hidden: bool) -> Option<Self> {
         if matches!(table.attr("role"), Some("presentation" | "none")) {
             return None;
@@ -111,14 +112,18 @@ impl Grid {
         let mut places = Places::default();
         let (mut n_columns, mut n_rows, mut in_row) = (0, 0, false);
         let (mut has_header, mut is_marked, mut aligns) = (true, false, Vec::new());
+        let mut inner_bytes = 0;
         let mut inside = table.descendants();
         while let Some(node) = inside.next() {
             let Some(element) = node.as_element() else {
                 continue;
             };
             match element.tag() {
-                Tag::Table => return None,
                 _ if is_left_out(element, with_hidden) => inside.skip_inside(node),
+                Tag::Table => {
+                    inner_bytes += text_bytes(element).max(1);
+                    inside.skip_inside(node);
+                }
                 Tag::Tr => {
                     places.next_row();
                     in_row = false;
@@ -141,9 +146,11 @@ impl Grid {
                 _ => {}
             }
         }
+        let has_sign = is_marked || has_border(table);
         let is_data = n_rows > 1
             && (2..=COLUMNS_MAX).contains(&n_columns)
-            && (is_marked || has_border(table) || !is_nested(table));
+            && (has_sign || inner_bytes == 0 && !is_nested(table))
+            && (inner_bytes == 0 || 2 * inner_bytes < text_bytes(table));
         is_data.then(|| Self {
             n_columns,
             has_header,
@@ -229,6 +236,12 @@ impl Grid {
             });
         }
     }
+}
+
+/// Length of an element's text, in bytes without white space.
+fn text_bytes(element: Element<'_>) -> usize {
+    let words = element.shown_texts().flat_map(str::split_ascii_whitespace);
+    words.map(str::len).sum()
 }
 
 /// Whether a table states a border.

@@ -160,6 +160,14 @@ mod tests {
     }
 
     #[test]
+    fn permalinks_are_not_text() {
+        check(
+            "<h2>Usage<a href='#u'>¶</a></h2><h3>More <a href='b#m'><span>#</span></a></h3>see <a href='#u'>Usage</a>",
+            "Usage\n\nMore\n\nsee Usage",
+        );
+    }
+
+    #[test]
     fn a_ruby_reading_is_in_brackets() {
         check(
             "<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp>字<rt>ji</rt></ruby>",

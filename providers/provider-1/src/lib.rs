@@ -260,17 +260,14 @@ fn failure(reply: &Reply<'_>) -> Failure {
     let text = |name: &str| problem[name].as_str();
     let kind = text("type").unwrap_or_default();
     let class = match (reply.status, kind) {
-        (400 | 422, _) => Class::BadRequest,
-        (402, _) | (403, "/auth/account-suspended") => Class::NoCredit,
-        (401 | 403, _) => Class::BadKey,
+        (403, "/auth/account-suspended") => Class::NoCredit,
         (421, _) => Class::TargetUnreachable,
         // The key still works for every other domain.
         (429, _) if is_domain_limit(kind) => Class::TargetBlocked,
-        (429, _) | (503, "/limits/over-global-limit") => Class::RateLimited,
+        (503, "/limits/over-global-limit") => Class::RateLimited,
         (451 | 520, _) => Class::TargetBlocked,
         (500, "/server/timed-out") => Class::ProviderTimeout,
-        (200..=299, _) => Class::Drift,
-        _ => Class::ProviderError,
+        (status, _) => Class::of_status(status),
     };
     let retryable = match reply.status {
         // The vendor never serves this domain.
@@ -485,6 +482,9 @@ mod tests {
         check(500, "/server/internal", Class::ProviderError);
         check(520, "/download/temporary-error", Class::TargetBlocked);
         check(521, "/download/internal-error", Class::ProviderError);
+        check(404, "/other", Class::BadRequest);
+        check(408, "/other", Class::ProviderTimeout);
+        check(504, "/other", Class::ProviderTimeout);
         check(202, "/other", Class::Drift);
     }
 

@@ -235,19 +235,16 @@ fn failure(reply: &Reply<'_>) -> Failure {
     let words = words.unwrap_or_else(|_| reply.text().into_owned());
     let class = match reply.status {
         // The job is not finished.
-        204 | 408 => Class::ProviderTimeout,
-        400 | 422 => Class::BadRequest,
-        401 | 403 => Class::BadKey,
-        402 => Class::NoCredit,
-        // 429 means a rate limit as well as an exhausted account; only the message tells them
-        // apart.
-        429 if words.to_lowercase().contains("out of") => Class::NoCredit,
-        429 => Class::RateLimited,
-        200..=299 => Class::Drift,
-        _ => Class::ProviderError,
+        204 => Class::ProviderTimeout,
+        // An exhausted account has the status of a rate limit, or of a wrong password; only the
+        // message tells them apart.
+        401 | 403 | 429 if words.to_lowercase().contains("out of") => Class::NoCredit,
+        // The vendor's word for a service that is not available.
+        524 => Class::ProviderError,
+        status => Class::of_status(status),
     };
     let mut failure = Failure::quoting(class, reply, &words);
-    if reply.status == 401 {
+    if reply.status == 401 && class == Class::BadKey {
         failure.message.push_str(NEWER_KEYS);
     }
     failure.request_id(reply.header("x-oxylabs-job-id"))
@@ -455,6 +452,12 @@ mod tests {
         check(401, "", Class::BadKey);
         check(402, "", Class::NoCredit);
         check(403, "", Class::BadKey);
+        check(
+            403,
+            r#"{"message":"You are out of total requests"}"#,
+            Class::NoCredit,
+        );
+        check(404, "", Class::BadRequest);
         check(408, "", Class::ProviderTimeout);
         check(
             429,
@@ -467,6 +470,7 @@ mod tests {
             Class::NoCredit,
         );
         check(500, "oops", Class::ProviderError);
+        check(504, "", Class::ProviderTimeout);
         check(524, "", Class::ProviderError);
         let talk = converse::<Oxylabs>(&task(), &[reply(401, &[], b"".as_slice())]);
         let message = &talk.failure().message;

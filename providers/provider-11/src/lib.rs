@@ -190,16 +190,12 @@ fn failure(reply: &Reply<'_>) -> Failure {
     let words = words.unwrap_or_else(|_| reply.text().into_owned());
     let mentions = |word: &str| words.to_lowercase().contains(word);
     let class = match reply.status {
-        400 | 422 => Class::BadRequest,
-        401 | 403 => Class::BadKey,
-        402 => Class::NoCredit,
-        // 429 means a rate limit as well as an exhausted account; only the message tells them
-        // apart.
-        429 if mentions("out of") || mentions("credit") || mentions("quota") => Class::NoCredit,
-        429 => Class::RateLimited,
-        524 => Class::ProviderTimeout,
-        200..=299 => Class::Drift,
-        _ => Class::ProviderError,
+        // An exhausted account has the status of a rate limit, or of a wrong password; only the
+        // message tells them apart.
+        401 | 403 | 429 if mentions("out of") || mentions("credit") || mentions("quota") => {
+            Class::NoCredit
+        }
+        status => Class::of_status(status),
     };
     Failure::quoting(class, reply, &words)
 }
@@ -379,6 +375,14 @@ mod tests {
         check(402, "", Class::NoCredit);
         check(401, "", Class::BadKey);
         check(403, "", Class::BadKey);
+        check(
+            401,
+            r#"{"message":"Your plan has no credit left"}"#,
+            Class::NoCredit,
+        );
+        check(404, "", Class::BadRequest);
+        check(408, "", Class::ProviderTimeout);
+        check(504, "", Class::ProviderTimeout);
         check(429, "Too many requests", Class::RateLimited);
         check(429, r#"{"message":"Out of requests"}"#, Class::NoCredit);
         check(500, "oops", Class::ProviderError);

@@ -151,14 +151,11 @@ fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
 fn failure(reply: &Reply<'_>) -> Failure {
     let mentions = |word: &str| reply.text().to_lowercase().contains(word);
     let class = match reply.status {
-        400 => Class::BadRequest,
         // 401 means a wrong key as well as an exhausted quota; only the message tells them apart.
-        401 if mentions("credit") || mentions("limit") => Class::NoCredit,
-        401 | 403 => Class::BadKey,
-        402 => Class::NoCredit,
-        429 => Class::RateLimited,
-        200..=299 => Class::Drift,
-        _ => Class::ProviderError,
+        401 | 403 if mentions("credit") || mentions("limit") || mentions("quota") => {
+            Class::NoCredit
+        }
+        status => Class::of_status(status),
     };
     Failure::of_reply(class, reply).request_id(reply.header("spb-request-id"))
 }
@@ -251,7 +248,15 @@ mod tests {
             r#"{"message":"Monthly API calls limit reached"}"#,
             Class::NoCredit,
         );
+        check(
+            401,
+            r#"{"message":"Your quota is used up"}"#,
+            Class::NoCredit,
+        );
         check(402, "", Class::NoCredit);
+        check(405, "", Class::BadRequest);
+        check(408, "", Class::ProviderTimeout);
+        check(504, "", Class::ProviderTimeout);
         check(429, "", Class::RateLimited);
         check(500, "oops", Class::ProviderError);
         check(200, "", Class::Drift);

@@ -134,17 +134,14 @@ fn target_failure(status: u16, reply: &Reply<'_>) -> Failure {
 fn vendor_failure(reply: &Reply<'_>) -> Failure {
     let mentions = |word: &str| reply.text().to_lowercase().contains(word);
     let class = match reply.status {
-        400 => Class::BadRequest,
-        // 403 means an exhausted account, a feature outside the plan, or a site that blocks the
-        // vendor; only the message tells them apart. A wrong key is a 401.
+        // 403 means an exhausted account, a feature outside the plan, a page that costs more than
+        // the request allows, or a site that blocks the vendor; only the message tells them apart.
+        // A wrong key is a 401.
+        403 if mentions("max_cost") => Class::BadRequest,
         403 if mentions("credit") || mentions("exhausted") || mentions("limit") => Class::NoCredit,
         403 if mentions("plan") => Class::BadRequest,
         403 => Class::TargetBlocked,
-        401 => Class::BadKey,
-        402 => Class::NoCredit,
-        429 => Class::RateLimited,
-        200..=299 => Class::Drift,
-        _ => Class::ProviderError,
+        status => Class::of_status(status),
     };
     Failure::of_reply(class, reply)
 }
@@ -302,11 +299,19 @@ mod tests {
             Class::NoCredit,
         );
         check(403, "Your plan does not have premium", Class::BadRequest);
+        check(
+            403,
+            "This request exceeds your max_cost. You can set it to a higher limit",
+            Class::BadRequest,
+        );
         check(403, "Forbidden", Class::TargetBlocked);
         check(402, "", Class::NoCredit);
         check(429, "", Class::RateLimited);
         check(500, "", Class::ProviderError);
         check(502, "", Class::ProviderError);
+        check(404, "", Class::BadRequest);
+        check(408, "", Class::ProviderTimeout);
+        check(504, "", Class::ProviderTimeout);
         check(200, "", Class::Drift);
     }
 }

@@ -223,9 +223,8 @@ fn large_page(task: &Task, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failu
     })?;
     let class = match reply.status {
         200..=299 => return Ok(metadata.complete(Page::of_reply(task))),
-        401 | 403 => Class::BadKey,
-        429 => Class::RateLimited,
-        504 => Class::ProviderTimeout,
+        status @ (401 | 403 | 408 | 429 | 504 | 524) => Class::of_status(status),
+        // The page was scraped: whatever is wrong with its URL is not the task's fault.
         _ => Class::ProviderError,
     };
     Err(Failure::of_reply(class, reply)
@@ -358,20 +357,8 @@ fn class(status: u16, code: &str, words: &str) -> Class {
         _ if code.starts_with("ERR::THROTTLE::") => Class::RateLimited,
         _ if code.starts_with("ERR::ASP::") => Class::TargetBlocked,
         _ if code.starts_with("ERR::PROXY::") => Class::ProviderError,
-        _ => class_of_status(status),
-    }
-}
-
-fn class_of_status(status: u16) -> Class {
-    match status {
-        400 => Class::BadRequest,
-        401 | 403 => Class::BadKey,
-        402 => Class::NoCredit,
-        422 => Class::TargetFailed,
-        429 => Class::RateLimited,
-        504 => Class::ProviderTimeout,
-        200..=299 => Class::Drift,
-        _ => Class::ProviderError,
+        _ if status == 422 => Class::TargetFailed,
+        _ => Class::of_status(status),
     }
 }
 

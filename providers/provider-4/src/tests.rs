@@ -297,7 +297,10 @@ fn failures_without_a_result_have_their_classes() {
     check(403, &error, Class::BadKey);
     check(429, &error, Class::RateLimited);
     check(500, &error, Class::ProviderError);
+    check(404, &error, Class::BadRequest);
+    check(408, &error, Class::ProviderTimeout);
     check(504, &json!(null), Class::ProviderTimeout);
+    check(524, &json!(null), Class::ProviderTimeout);
     let short = json!({"code": "ERR::SCRAPE::QUOTA_LIMIT_REACHED", "message": "w"});
     check(429, &short, Class::NoCredit);
     let talk = converse::<Scrapfly>(&task(), &[answered(401, &error)]);

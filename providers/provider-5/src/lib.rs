@@ -177,18 +177,13 @@ fn failure(reply: &Reply<'_>) -> Failure {
     };
     let mentions = |word: &str| words.to_lowercase().contains(word);
     let class = match reply.status {
-        400 => Class::BadRequest,
         // 401 means a wrong token as well as an exhausted or suspended account; only the message
         // tells them apart. The causes next to it may name both.
         401 if mentions("credit") || mentions("suspend") || mentions("limit") => Class::NoCredit,
-        401 | 403 => Class::BadKey,
-        402 => Class::NoCredit,
-        429 => Class::RateLimited,
         // The vendor reports an unreachable target in the same way.
         502 => Class::TargetBlocked,
-        504 | 510 => Class::ProviderTimeout,
-        200..=299 => Class::Drift,
-        _ => Class::ProviderError,
+        510 => Class::ProviderTimeout,
+        status => Class::of_status(status),
     };
     let words = Some(words.as_str()).filter(|words| !words.is_empty());
     let code = match (&problem["ErrorCode"], &problem["ErrorType"]) {
@@ -393,6 +388,8 @@ mod tests {
         check(429, "too many", Class::RateLimited);
         check(502, "target failed", Class::TargetBlocked);
         check(510, "canceled", Class::ProviderTimeout);
+        check(405, "not allowed", Class::BadRequest);
+        check(408, "late", Class::ProviderTimeout);
         check(500, "oops", Class::ProviderError);
         check(200, "hm", Class::Drift);
         let talk = converse::<ScrapeDo>(&task(), &[reply(503, &[], b"<html>".as_slice())]);

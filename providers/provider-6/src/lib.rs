@@ -230,14 +230,8 @@ fn unmarked_failure(reply: &Reply<'_>) -> Failure {
 
 fn class_of_status(status: u16) -> Class {
     match status {
-        400 => Class::BadRequest,
-        401 | 403 => Class::BadKey,
-        402 => Class::NoCredit,
         422 | 424 => Class::TargetBlocked,
-        429 => Class::RateLimited,
-        504 => Class::ProviderTimeout,
-        200..=299 => Class::Drift,
-        _ => Class::ProviderError,
+        _ => Class::of_status(status),
     }
 }
 
@@ -491,6 +485,8 @@ mod tests {
         check(403, "BLK0001", Class::BadKey, None);
         check(403, "REQS007", Class::BadRequest, None);
         check(404, "RESP007", Class::TargetUnreachable, None);
+        check(405, "REQS005", Class::BadRequest, None);
+        check(408, "OTHER", Class::ProviderTimeout, None);
         check(413, "RESP005", Class::ProviderError, Some(false));
         check(422, "RESP001", Class::TargetBlocked, None);
         check(422, "no_data_extracted", Class::TargetBlocked, Some(false));

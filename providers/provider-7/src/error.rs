@@ -166,12 +166,7 @@ fn class_of_status(reply: &Reply<'_>, words: &str) -> Class {
         {
             Class::BadKey
         }
-        400 => Class::BadRequest,
-        401 | 403 | 407 => Class::BadKey,
-        402 => Class::NoCredit,
-        429 => Class::RateLimited,
-        200..=299 => Class::Drift,
-        _ => Class::ProviderError,
+        status => Class::of_status(status),
     }
 }
 

@@ -230,7 +230,10 @@ fn failures_of_the_vendor_have_their_classes() {
     check(402, "", Class::NoCredit);
     check(403, "", Class::BadKey);
     check(429, "", Class::RateLimited);
+    check(404, "", Class::BadRequest);
+    check(408, "", Class::ProviderTimeout);
     check(503, "", Class::ProviderError);
+    check(504, "", Class::ProviderTimeout);
     check(200, "no facts", Class::Drift);
 }
 

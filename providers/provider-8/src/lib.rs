@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value, json};
 use trawl_sdk::provider::{
     Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task, USD,
+    names_unreachable,
 };
 
 /// Adapter for Apify actor runs.
@@ -24,18 +25,6 @@ const GRACE_MS: u32 = 10_000;
 const MISSES_MAX: u32 = 4;
 /// Delay before the first repetition, and the longest; it doubles in between.
 const AGAIN_MS: (u32, u32) = (1_000, 5_000);
-/// Error texts of the actors for an unreachable target.
-const UNREACHABLE: [&str; 8] = [
-    "enotfound",
-    "econnrefused",
-    "eai_again",
-    "ehostunreach",
-    "err_name_not_resolved",
-    "err_connection_refused",
-    "err_address_unreachable",
-    "timed out",
-];
-
 /// Default of [`Settings::max_charge_usd`].
 const MAX_CHARGE_USD: f64 = 0.02;
 
@@ -359,7 +348,7 @@ fn actor_failure(debug: &Debug) -> Failure {
         .join(" ");
     let lower = words.to_lowercase();
     let mentions = |word: &str| lower.contains(word);
-    let is_unreachable = UNREACHABLE.iter().any(|word| mentions(word));
+    let is_unreachable = names_unreachable(&words) || mentions("timed out");
     let is_media_type = mentions("content-type") || mentions("content type");
     let reported = debug.status_code.filter(|status| *status >= 400);
     let status = reported.or_else(|| status_in(&words).filter(|_| !is_unreachable));
@@ -393,15 +382,7 @@ fn vendor_failure(reply: &Reply<'_>) -> Failure {
         kind: String,
         message: String,
     }
-    let class = match reply.status {
-        400 | 404 => Class::BadRequest,
-        401 | 403 => Class::BadKey,
-        402 => Class::NoCredit,
-        408 => Class::ProviderTimeout,
-        429 => Class::RateLimited,
-        200..=299 => Class::Drift,
-        _ => Class::ProviderError,
-    };
+    let class = Class::of_status(reply.status);
     match reply.json::<Envelope>() {
         Ok(Envelope { error }) => {
             let class = if is_limit(&error.kind, &error.message) {

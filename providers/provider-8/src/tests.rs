@@ -390,12 +390,17 @@ fn errors_of_the_actor_have_their_classes() {
         Class::TargetUnreachable,
         None,
     );
-    check(
+    for words in [
         "Navigation timed out after 500 ms",
-        None,
-        Class::TargetUnreachable,
-        None,
-    );
+        "page.goto: Timeout 60000ms exceeded.",
+        "Navigation timeout of 30000 ms exceeded",
+        "Timeout awaiting 'request' for 60000ms",
+        "page.goto: net::ERR_CONNECTION_TIMED_OUT at https://shop.example/",
+        "page.goto: net::ERR_TIMED_OUT at https://shop.example/",
+        "connect ETIMEDOUT 192.0.2.1:443",
+    ] {
+        check(words, None, Class::TargetUnreachable, None);
+    }
     check(
         "Resource served Content-Type image/x, but only text/html is allowed",
         None,
@@ -493,7 +498,9 @@ fn failures_of_the_vendor_have_their_classes() {
         Class::RateLimited,
         Some("rate-limit-exceeded"),
     );
+    check(405, "", Class::BadRequest, None);
     check(500, "oops", Class::ProviderError, None);
+    check(504, "", Class::ProviderTimeout, None);
     check(200, "<html>", Class::Drift, None);
     let none = converse::<Apify>(&task(), &succeeded(items(json!([]))));
     assert_eq!(

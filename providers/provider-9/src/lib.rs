@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use trawl_sdk::provider::{
     Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task,
-    header_object,
+    header_object, names_unreachable,
 };
 
 /// Adapter for the Browserless REST API.
@@ -23,19 +23,6 @@ const GRACE_MS: u32 = 5_000;
 const FINAL_URL_CHARS_MAX: usize = 1_000;
 /// Value of `strategy` when no browser was used.
 const NO_BROWSER: &str = "http-fetch";
-/// Error texts of the browser and of the plain HTTP client for an unreachable target.
-const UNREACHABLE: [&str; 9] = [
-    "navigation timeout",
-    "err_name_not_resolved",
-    "err_connection_refused",
-    "err_connection_timed_out",
-    "err_address_unreachable",
-    "enotfound",
-    "econnrefused",
-    "etimedout",
-    "eai_again",
-];
-
 trawl_sdk::export!(provider: Browserless);
 
 impl Provider for Browserless {
@@ -170,7 +157,7 @@ fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     let scraped: Scraped = reply.json()?;
     if !scraped.ok {
         let words = scraped.message.unwrap_or_default();
-        let class = if is_unreachable(&words) {
+        let class = if names_unreachable(&words) {
             Class::TargetUnreachable
         } else {
             Class::TargetBlocked
@@ -195,32 +182,22 @@ fn from_json(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
     Ok(page.header_object(scraped.headers.as_ref()))
 }
 
-fn is_unreachable(text: &str) -> bool {
-    let text = text.to_lowercase();
-    UNREACHABLE.iter().any(|word| text.contains(word))
-}
-
 /// Classifies a response without a page.
 fn failure(reply: &Reply<'_>) -> Failure {
     let text = reply.text().to_lowercase();
     let mentions = |word: &str| text.contains(word);
+    let is_out_of_units = mentions("units") || mentions("credit") || mentions("quota");
     let class = match reply.status {
-        400 | 404 => Class::BadRequest,
-        401 | 403 => Class::BadKey,
-        402 => Class::NoCredit,
-        408 => Class::ProviderTimeout,
-        // 429 means too many concurrent requests as well as exhausted units; only the message tells
-        // them apart.
-        429 if mentions("units") || mentions("credit") || mentions("quota") => Class::NoCredit,
-        429 => Class::RateLimited,
-        500 | 503 if is_unreachable(&text) => Class::TargetUnreachable,
-        200..=299 => Class::Drift,
-        _ => Class::ProviderError,
+        // Exhausted units have the status of a wrong token or of too many concurrent requests; only
+        // the message tells them apart.
+        401 | 403 | 429 if is_out_of_units => Class::NoCredit,
+        500 | 503 if names_unreachable(&text) => Class::TargetUnreachable,
+        status => Class::of_status(status),
     };
     let failure = Failure::of_reply(class, reply);
     match reply.status {
         // The browser ran, so its time is charged.
-        408 | 500 => failure.cost(duration_cost(reply)),
+        408 | 500 | 504 => failure.cost(duration_cost(reply)),
         _ => failure,
     }
 }
@@ -426,6 +403,9 @@ mod tests {
             check(&task, 400, "no", Class::BadRequest, 0);
             check(&task, 401, "no", Class::BadKey, 0);
             check(&task, 403, "no", Class::BadKey, 0);
+            check(&task, 401, "You have used all units", Class::NoCredit, 0);
+            check(&task, 403, "Your quota is used up", Class::NoCredit, 0);
+            check(&task, 405, "no", Class::BadRequest, 0);
             check(&task, 404, "no", Class::BadRequest, 0);
             check(&task, 402, "no", Class::NoCredit, 0);
             check(&task, 408, "late", Class::ProviderTimeout, 1);
@@ -446,7 +426,15 @@ mod tests {
                 Class::TargetUnreachable,
                 1,
             );
+            check(
+                &task,
+                500,
+                "page.goto: Timeout 30000ms exceeded.",
+                Class::TargetUnreachable,
+                1,
+            );
             check(&task, 503, "full", Class::ProviderError, 0);
+            check(&task, 504, "late", Class::ProviderTimeout, 1);
             check(&task, 204, "", Class::Drift, 0);
         }
         check(&rendered(), 200, "<html>", Class::Drift, 1);

@@ -16,9 +16,9 @@ pub(super) enum Ending {
     InArray,
 }
 
-/// Parses the string whose opening quote is at `at`. Returns its text and its end. An unterminated
-/// string ends with the text.
-pub(super) fn quoted(text: &str, at: usize, ending: Ending) -> (String, usize) {
+/// Parses the string whose opening quote is at `at`. Returns its text and its end; no end if it is
+/// unterminated and goes on to the end of the text.
+pub(super) fn quoted(text: &str, at: usize, ending: Ending) -> (String, Option<usize>) {
     let bytes = text.as_bytes();
     let quote = bytes[at];
     let mut value = String::new();
@@ -31,13 +31,13 @@ pub(super) fn quoted(text: &str, at: usize, ending: Ending) -> (String, usize) {
             start = end;
         } else if byte == quote && is_closed(bytes, end + 1, ending) {
             value.push_str(&text[start..end]);
-            return (value, end + 1);
+            return (value, Some(end + 1));
         } else {
             end += 1;
         }
     }
     value.push_str(&text[start..]);
-    (value, text.len())
+    (value, None)
 }
 
 /// Whether the quote before `after` ends its string, judging by what follows.
@@ -200,13 +200,14 @@ mod tests {
             (r#""\u{zz}\u{110000}""#, "\u{fffd}\u{fffd}"),
             ("\"a\\\nb\"", "ab"),
             ("`a\nb`", "a\nb"),
-            ("\"open", "open"),
-            ("\"open\\", "open"),
         ] {
             assert_eq!(
                 quoted(text, 0, Ending::First),
-                (expected.to_owned(), text.len())
+                (expected.to_owned(), Some(text.len()))
             );
+        }
+        for text in ["\"open", "\"open\\"] {
+            assert_eq!(quoted(text, 0, Ending::First), ("open".to_owned(), None));
         }
     }
 

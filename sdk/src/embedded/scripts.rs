@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::budget::Budget;
-use super::text::read_within;
+use super::text::read_json_ld;
 use crate::{Document, Element, Kind, Tag};
 
-/// Returns all JSON-LD values of a page in document order, unmodified: a `@graph` stays one value,
-/// and [`items`](super::items) searches it. Malformed scripts yield what can be recovered.
+/// Returns all JSON-LD items of a page in document order, in one flat list whatever their scripts
+/// look like (see [`read_json_ld`]). A `@graph` stays in its item, and [`items`](super::items)
+/// searches it. Malformed scripts yield what can be recovered without guessing.
 pub fn json_ld(document: &Document<'_>) -> Vec<Value> {
     json_ld_within(document, &mut Budget::default())
 }
@@ -25,7 +26,7 @@ pub fn json_ld_within(document: &Document<'_>, budget: &mut Budget) -> Vec<Value
                 if element.tag() == Tag::Script
                     && script_type(element).eq_ignore_ascii_case("application/ld+json") =>
             {
-                values.extend(read_within(&script_text(element), budget));
+                values.extend(read_json_ld(&script_text(element), budget));
             }
             _ => {}
         }

@@ -160,7 +160,7 @@ fn a_value_that_does_not_fit_the_budget_is_dropped() {
 fn the_value_at_the_start_of_code_is_read_with_its_end() {
     let text = " {a: [1, 'x'], b: function () { return {c: '}'} }, d: e.f(g, h), i: /[}]/, j: 1 + 2, k: \"a\" + 'b'} ; more({})";
     let found = prefix(text, &mut Budget::default()).unwrap();
-    let expected = json!({"a": [1, "x"], "b": null, "d": null, "i": null, "j": 1, "k": "ab"});
+    let expected = json!({"a": [1, "x"], "b": null, "d": null, "i": null, "j": null, "k": "ab"});
     assert_eq!(found.value, expected);
     assert_eq!(&text[found.end..], " ; more({})");
     assert_eq!((found.n_values, found.n_opaque), (9, 4));
@@ -205,8 +205,117 @@ fn json_ld_is_found_by_its_type_in_any_spelling() {
     );
     assert_eq!(
         json_ld(&page.document()),
-        [json!({"@type": "A"}), json!([{"@type": "B"}])]
+        [json!({"@type": "A"}), json!({"@type": "B"})]
     );
+}
+
+#[track_caller]
+fn check_code(text: &str, expected: Value) {
+    let found = prefix(text, &mut Budget::default()).map(|found| found.value);
+    assert_eq!(found, Some(expected), "{text}");
+}
+
+#[test]
+fn what_code_computes_is_null() {
+    for (text, expected) in [
+        ("{a:'x'+y, b:1}", json!({"a": null, "b": 1})),
+        ("{a:y+'x', b:1}", json!({"a": null, "b": 1})),
+        ("{a:'x'+'y'+z, b:1}", json!({"a": null, "b": 1})),
+        ("{a:`x${y}`, b:1}", json!({"a": null, "b": 1})),
+        (
+            "{a:`x${`}${b}`}`, b:`\\${x}`}",
+            json!({"a": null, "b": "${x}"}),
+        ),
+        ("{a:[1,2].length, b:1}", json!({"a": null, "b": 1})),
+        ("{a:{c:1}.c, b:1}", json!({"a": null, "b": 1})),
+        ("{a:[1,2,3].map(f), b:1}", json!({"a": null, "b": 1})),
+        ("{a:1 + 2, b:1 / 2}", json!({"a": null, "b": null})),
+        (
+            "{a:'x' ? 1 : 2, b:true && c}",
+            json!({"a": null, "b": null}),
+        ),
+        (
+            "{a:new Date('2024').getTime(), b:1}",
+            json!({"a": null, "b": 1}),
+        ),
+        ("{b:1}.b", json!(null)),
+        ("[1,2]\n.map(f)", json!(null)),
+        ("'x' + y", json!(null)),
+        ("{a: 1} && b", json!(null)),
+    ] {
+        check_code(text, expected);
+    }
+}
+
+#[test]
+fn a_value_stays_where_its_expression_ends() {
+    for (text, expected) in [
+        (
+            "{a:'x' || y, b:{c:1} ?? d, e:'' || f}",
+            json!({"a": "x", "b": {"c": 1}, "e": null}),
+        ),
+        ("{a:'x' /* b */, // c\n b:1\n}", json!({"a": "x", "b": 1})),
+        ("{a:1} || {}", json!({"a": 1})),
+        ("{a:1}\n(function () {})()", json!({"a": 1})),
+        ("{a:1}\n++b", json!({"a": 1})),
+        ("[1];b", json!([1])),
+        ("[1])", json!([1])),
+        ("[1]</script>", json!([1])),
+    ] {
+        check_code(text, expected);
+    }
+}
+
+#[test]
+fn holes_of_an_array_are_null() {
+    check_code("{a:[,1,,2]}", json!({"a": [null, 1, null, 2]}));
+    check_code("[1,2,]", json!([1, 2]));
+    check_code("[[,],{},[ ,, ]]", json!([[null], {}, [null, null]]));
+}
+
+#[track_caller]
+fn check_json_ld(text: &str, expected: Value) {
+    let found = super::read_json_ld(text, &mut Budget::default());
+    assert_eq!(Value::Array(found), expected, "{text}");
+}
+
+#[test]
+fn items_of_json_ld_are_one_flat_list() {
+    let expected = json!([{"@type": "A"}, {"@type": "B"}]);
+    check_json_ld(r#"[{"@type": "A"}, {"@type": "B"}]"#, expected.clone());
+    check_json_ld(r#"{"@type": "A"} {"@type": "B"}"#, expected.clone());
+    check_json_ld(r#"{"@type": "A"}, [[{"@type": "B"}], 1,]"#, expected);
+    check_json_ld(
+        r#"{"@graph": [{"@type": "A"}]}"#,
+        json!([{"@graph": [{"@type": "A"}]}]),
+    );
+    check_json_ld(r#""text""#, json!([]));
+}
+
+#[test]
+fn an_item_of_json_ld_that_is_cut_off_is_dropped() {
+    for cut in [
+        r#"{"@type": "A", "name": "Nam"#,
+        r#"{"@type": "A", "na"#,
+        r#"{"@type": "A", "name":"#,
+        r#"{"@type": "A","#,
+        r#"{"@type": "A", "price": 19"#,
+        r#"{"@type": "A", "offers": {"price": 19"#,
+    ] {
+        check_json_ld(cut, json!([]));
+        check_json_ld(
+            &format!("[{{\"@type\": \"B\"}}, {cut}"),
+            json!([{"@type": "B"}]),
+        );
+        check_json_ld(
+            &format!("{{\"@type\": \"B\"}} {cut}"),
+            json!([{"@type": "B"}]),
+        );
+    }
+    // Brackets alone are a slip.
+    let item = json!([{"@type": "A", "offers": {"price": "19"}}]);
+    check_json_ld(r#"{"@type": "A", "offers": {"price": "19"}"#, item.clone());
+    check_json_ld(r#"[{"@type": "A", "offers": {"price": "19""#, item);
 }
 
 #[test]

@@ -22,17 +22,67 @@ pub fn read_within(text: &str, budget: &mut Budget) -> Vec<Value> {
     if text.is_empty() || text.len() > TEXT_BYTES_MAX {
         return Vec::new();
     }
+    read_with(text, budget, read_leniently)
+}
+
+/// Like [`read_within`], without the container that the text is cut off in.
+fn read_whole(text: &str, budget: &mut Budget) -> Vec<Value> {
+    let text = text.trim_ascii();
+    if text.is_empty() || text.len() > TEXT_BYTES_MAX {
+        return Vec::new();
+    }
+    read_with(text, budget, |text, budget| {
+        let mut reader = Reader::new(text, Syntax::Json, &[], budget);
+        let mut values = Vec::new();
+        while let Some(mut value) = reader.next_container() {
+            match (&mut value, reader.cut_depth()) {
+                (_, 0) | (Value::Array(_), 1) => {}
+                (Value::Array(list), _) => {
+                    list.pop();
+                }
+                _ => continue,
+            }
+            values.extend(Some(value).filter(|value| !is_empty(value)));
+        }
+        values
+    })
+}
+
+/// Reads a text strictly, or else with `leniently`; in either case again with its character
+/// references decoded if its quotes are written so.
+fn read_with(
+    text: &str,
+    budget: &mut Budget,
+    leniently: impl Fn(&str, &mut Budget) -> Vec<Value>,
+) -> Vec<Value> {
     if let Some(value) = read_strictly(text, budget) {
         return vec![value];
     }
     if !has_quoted_quotes(text) {
-        return read_leniently(text, budget);
+        return leniently(text, budget);
     }
     let decoded = decode_entities(text);
     match read_strictly(&decoded, budget) {
         Some(value) => vec![value],
-        None => read_leniently(&decoded, budget),
+        None => leniently(&decoded, budget),
     }
+}
+
+/// Reads a script of JSON-LD: its items in one flat list, however the script groups them (one
+/// object, several after each other, an array). A `@graph` stays in its item. An item that is cut
+/// off in the middle of a value is dropped. Decision D355.
+pub fn read_json_ld(text: &str, budget: &mut Budget) -> Vec<Value> {
+    let mut left = read_whole(text, budget);
+    left.reverse();
+    let mut items = Vec::new();
+    while let Some(value) = left.pop() {
+        match value {
+            Value::Array(values) => left.extend(values.into_iter().rev()),
+            Value::Object(_) => items.push(value),
+            _ => {}
+        }
+    }
+    items
 }
 
 fn read_strictly(text: &str, budget: &mut Budget) -> Option<Value> {

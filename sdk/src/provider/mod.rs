@@ -50,6 +50,7 @@ mod proxy_status;
 mod reply;
 mod request;
 mod task;
+mod unreachable;
 
 use serde::de::DeserializeOwned;
 
@@ -62,6 +63,7 @@ pub use proxy_status::ProxyStatus;
 pub use reply::Reply;
 pub use request::{Credential, Exchange, MEMO_BYTES_MAX, Request, base64, base64_url};
 pub use task::{Pool, Screenshot, Task, WaitFor};
+pub use unreachable::names_unreachable;
 
 /// An adapter for one third-party scraping service. The contract is `wit/provider/1`.
 pub trait Provider {

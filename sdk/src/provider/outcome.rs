@@ -261,6 +261,22 @@ impl Class {
         Self::Drift,
     ];
 
+    /// The class that a status has by RFC 9110 alone: for replies in which the service says no
+    /// more. Timeouts of a gateway count as the service's, and whatever else it refuses, a retry of
+    /// the same request does not help.
+    pub const fn of_status(status: u16) -> Self {
+        match status {
+            200..=299 => Self::Drift,
+            401 | 403 | 407 => Self::BadKey,
+            402 => Self::NoCredit,
+            // 524 is the gateway's of Cloudflare.
+            408 | 504 | 524 => Self::ProviderTimeout,
+            429 => Self::RateLimited,
+            400..=499 => Self::BadRequest,
+            _ => Self::ProviderError,
+        }
+    }
+
     /// Name in metrics and messages: `bad_key`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -387,5 +403,26 @@ impl Failure {
     #[must_use]
     pub fn cost(self, cost: Cost) -> Self {
         Self { cost, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_alone_has_a_class() {
+        let check = |statuses: &[u16], expected: Class| {
+            for status in statuses {
+                assert_eq!(Class::of_status(*status), expected, "{status}");
+            }
+        };
+        check(&[200, 202, 204], Class::Drift);
+        check(&[401, 403, 407], Class::BadKey);
+        check(&[402], Class::NoCredit);
+        check(&[408, 504, 524], Class::ProviderTimeout);
+        check(&[429], Class::RateLimited);
+        check(&[400, 404, 405, 413, 422, 431], Class::BadRequest);
+        check(&[101, 302, 500, 502, 503, 520, 999], Class::ProviderError);
     }
 }

@@ -21,6 +21,7 @@ mod chunker;
 mod conversation;
 mod document;
 mod layout;
+mod retold;
 mod tree;
 
 use std::borrow::Cow;
@@ -34,6 +35,7 @@ pub use chunker::{check_any_text, check_size, chunk, pieces};
 pub use conversation::{Conversation, converse, pair, reply};
 pub use document::{Document as SampleDocument, document};
 use layout::Layout;
+pub use retold::Retelling;
 
 /// A page to run plugins on.
 #[derive(Debug)]

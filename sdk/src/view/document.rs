@@ -8,7 +8,7 @@ use url::Url;
 use super::arrays::Arrays;
 use super::base::Base;
 use super::names::Names;
-use super::{Descendants, Element, Node, Select, Selector, SelectorError, Tag};
+use super::{Descendants, Element, Node, Select, Selector, SelectorError, Tag, shown};
 
 /// Subtypes of `application` that are text.
 const TEXTUAL: [&str; 8] = [
@@ -30,6 +30,7 @@ pub struct Document<'a> {
     previous: OnceCell<Box<[u32]>>,
     base: OnceCell<Option<Base>>,
     language: OnceCell<Box<str>>,
+    shown_texts: OnceCell<Box<[u32]>>,
 }
 
 impl<'a> Document<'a> {
@@ -42,6 +43,7 @@ impl<'a> Document<'a> {
             previous: OnceCell::new(),
             base: OnceCell::new(),
             language: OnceCell::new(),
+            shown_texts: OnceCell::new(),
         }
     }
 
@@ -214,6 +216,12 @@ impl<'a> Document<'a> {
             });
             declared.last().unwrap_or_default().into()
         })
+    }
+
+    /// The text nodes with text for a reader, in page order.
+    pub(super) fn shown_texts(&self) -> &[u32] {
+        self.shown_texts
+            .get_or_init(|| shown::shown_texts(&self.arrays, &self.names))
     }
 
     pub(crate) fn previous_sibling(&self, node: u32) -> Option<u32> {

@@ -2,6 +2,7 @@
 
 use super::Tag;
 use super::arrays::Arrays;
+use super::shown::is_unseen;
 
 /// A name as a number: equal names have equal keys. Names of at most eight bytes with equal keys
 /// are equal.
@@ -42,6 +43,8 @@ pub(super) struct Names {
     pub(super) keys: Vec<Key>,
     /// Whether an attribute of this name can hide its element.
     pub(super) can_hide: Vec<bool>,
+    /// Whether elements of this name have no text for a reader.
+    pub(super) are_unseen: Vec<bool>,
 }
 
 impl Names {
@@ -51,13 +54,17 @@ impl Names {
             tags: Vec::with_capacity(n_names),
             keys: Vec::with_capacity(n_names),
             can_hide: Vec::with_capacity(n_names),
+            are_unseen: Vec::with_capacity(n_names),
         };
         for entry in 0..n_names as u32 {
             let name = arrays.name(entry);
-            let is_html = arrays.name_spaces[entry as usize] == 0;
-            names
-                .tags
-                .push(if is_html { Tag::of(name) } else { Tag::Other });
+            let namespace = arrays.name_spaces[entry as usize];
+            let tag = match namespace {
+                0 => Tag::of(name),
+                _ => Tag::Other,
+            };
+            names.tags.push(tag);
+            names.are_unseen.push(is_unseen(tag, namespace, name));
             names.keys.push(Key::of(name));
             names
                 .can_hide

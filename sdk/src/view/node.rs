@@ -1,6 +1,8 @@
 //! One node of the page.
 
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use super::arrays::kind;
 use super::{
@@ -219,6 +221,25 @@ impl PartialEq for Node<'_> {
 }
 
 impl Eq for Node<'_> {}
+
+/// Nodes of one page are ordered as they stand in it.
+impl Ord for Node<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.index.cmp(&other.index)
+    }
+}
+
+impl PartialOrd for Node<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Hash for Node<'_> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.index.hash(state);
+    }
+}
 
 impl fmt::Debug for Node<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

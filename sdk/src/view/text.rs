@@ -307,12 +307,13 @@ fn preserves_space(element: Element<'_>) -> bool {
         .is_some_and(|value| matches!(value, "pre" | "pre-wrap" | "break-spaces"))
 }
 
-/// Whether an element's content is not readable text: scripts, drawings, icon names, the state of
-/// form controls, the source of a formula next to the formula, and ruby parentheses (which are
+/// Whether an element's content is not readable text: scripts, drawings, icon names, permalinks, the
+/// state of form controls, the source of a formula next to the formula, and ruby parentheses (which are
 /// written anyway).
 fn is_not_text(element: Element<'_>) -> bool {
     match element.tag() {
         Tag::Select | Tag::Textarea | Tag::Progress | Tag::Meter => true,
+        Tag::A => element.is_permalink(),
         Tag::Other => match element.name() {
             "svg" | "annotation" | "annotation-xml" => element.namespace() != Namespace::Html,
             _ => element.is_icon(),

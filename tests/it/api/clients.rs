@@ -19,9 +19,11 @@ const TOOLS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/clients");
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/clients");
 /// How long one tool may take. Each needs a few seconds of a free processor.
 const TOOL_LIMIT: Duration = Duration::from_secs(240);
-/// How long Schemathesis may test, and when it is killed.
-const TEST_SECONDS: &str = "60";
-const TEST_LIMIT: Duration = Duration::from_secs(600);
+/// How long Schemathesis may test, and how much longer it may take to end.
+const TEST_SECONDS: u64 = 60;
+const TEST_GRACE: Duration = Duration::from_secs(240);
+/// How often it makes up as many requests in a longer run.
+const ROUNDS_MAX: u64 = 100;
 
 /// A folder with the document, in which tools are run.
 struct Bench {
@@ -206,8 +208,20 @@ async fn a_client_generated_for_typescript_works() {
     check_report(&bench.run(&mut user, TOOL_LIMIT));
 }
 
+/// How long it may test: by hand for longer than in the checks.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a longer run is asked for this way"
+)]
+fn test_seconds() -> u64 {
+    let given = std::env::var("TRAWL_SCHEMATHESIS_SECONDS");
+    given.map_or(TEST_SECONDS, |seconds| seconds.parse().unwrap())
+}
+
 /// Runs phases of Schemathesis on the operations that `only` selects.
-async fn schemathesis(phases: &str, examples: &str, only: &[&str]) {
+async fn schemathesis(phases: &str, examples: u64, only: &[&str]) {
+    let seconds = test_seconds();
+    let examples = examples * (seconds / TEST_SECONDS).clamp(1, ROUNDS_MAX);
     let mut world = World::new();
     // Whatever key a request brings for a provider, its vendor is not there.
     world.use_vendors(([127, 0, 0, 1], 9).into(), &[]);
@@ -216,11 +230,11 @@ async fn schemathesis(phases: &str, examples: &str, only: &[&str]) {
     let mut tester = bench.python("st");
     tester.args(["--config-file", "schemathesis.toml", "--no-color"]);
     tester.args(["run", "openapi.json", "--url", &api.app.base]);
-    tester.args(["--phases", phases, "--max-examples", examples]);
-    tester.args(["--max-time", TEST_SECONDS]).args(only);
+    tester.args(["--phases", phases, "--max-examples", &examples.to_string()]);
+    tester.args(["--max-time", &seconds.to_string()]).args(only);
     tester.env("TRAWL_KEY", &api.app.key);
     tester.env("TRAWL_ADMIN_KEY", &api.operator.key);
-    let said = bench.run(&mut tester, TEST_LIMIT);
+    let said = bench.run(&mut tester, Duration::from_secs(seconds) + TEST_GRACE);
     // A failure is its exit status. Warnings are about ids that no other answer has, and about
     // endpoints that are not built.
     assert!(
@@ -236,7 +250,7 @@ async fn schemathesis(phases: &str, examples: &str, only: &[&str]) {
     ignore = "no tools in target/clients: install Node.js and Python, run cargo xtask clients"
 )]
 async fn schemathesis_finds_nothing_with_made_up_requests() {
-    schemathesis("examples,fuzzing,stateful", "4", &[]).await;
+    schemathesis("examples,fuzzing,stateful", 4, &[]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -247,5 +261,5 @@ async fn schemathesis_finds_nothing_with_made_up_requests() {
 async fn schemathesis_finds_nothing_at_the_bounds_of_values() {
     // The other request objects have the same parameters; each value at its bounds is a request.
     let shared = "^/(unlimited|pipeline|links|screenshot|unblocker|crawl$|fetch/.url)";
-    schemathesis("coverage", "1", &["--exclude-path-regex", shared]).await;
+    schemathesis("coverage", 1, &["--exclude-path-regex", shared]).await;
 }

@@ -3,6 +3,7 @@
 mod bill;
 mod ceilings;
 mod charges;
+mod interrupted;
 mod kill;
 mod repeats;
 

@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, UdpSocket};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -86,6 +87,7 @@ async fn a_name_that_changes_its_address_is_checked_for_each_request() {
         owner: "one",
         bytes_max: 1_000_000,
         deadline: Instant::now() + Duration::from_secs(30),
+        is_challenge: |_, _, _| false,
     };
     let rendered = renderer
         .render(&permit, &url, &plan(), &RenderPlan::default(), job)
@@ -103,6 +105,73 @@ async fn a_name_that_changes_its_address_is_checked_for_each_request() {
     }
     assert!(names.questions() > N_OWN, "{}", names.questions());
     assert_eq!(inside.connections(), 0);
+    renderer.close().await;
+    browser.assert_gone().await;
+}
+
+/// Polls a future this many times, and drops it then. Gives its output if it was finished.
+async fn dropped_after<F: Future>(future: F, n_polls: usize) -> Option<F::Output> {
+    let mut future = std::pin::pin!(future);
+    let mut left = n_polls;
+    std::future::poll_fn(|context| {
+        left -= 1;
+        match future.as_mut().poll(context) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending if left == 0 => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_page_that_is_dropped_at_any_moment_leaves_nothing_in_the_browser() {
+    const POLLS_MAX: usize = 400;
+    let site = FakeSite::start().await;
+    let url = site.put("/small", "text/html", "<p>here").parse().unwrap();
+    let egress = Egress::new(loopback()).unwrap();
+    let mut world = World::new();
+    let browser = WatchedBrowser::put(&mut world);
+    let config = RenderConfig {
+        program: world.browser.program.clone(),
+        no_sandbox: world.browser.no_sandbox,
+        ..RenderConfig::default()
+    };
+    let renderer = Renderer::new(config, egress);
+    let politeness = Politeness::new(&PolitenessConfig::default());
+    let permit = politeness.permit("127.0.0.1").await;
+    let (fetch, render) = (plan(), RenderPlan::default());
+    let page = || {
+        let job = RenderJob {
+            owner: "one",
+            bytes_max: 1_000_000,
+            deadline: Instant::now() + Duration::from_secs(60),
+            is_challenge: |_, _, _| false,
+        };
+        renderer.render(&permit, &url, &fetch, &render, job)
+    };
+    page().await.expect("rendered");
+    let mut n_dropped = 0;
+    for n_polls in 1..=POLLS_MAX {
+        if let Some(rendered) = dropped_after(page(), n_polls).await {
+            rendered.expect("rendered");
+            break;
+        }
+        n_dropped += 1;
+    }
+    assert!((5..POLLS_MAX).contains(&n_dropped), "{n_dropped}");
+    let until = Instant::now() + Duration::from_secs(20);
+    loop {
+        let left = renderer.contents().await.expect("an answer");
+        if left.is_empty() && renderer.tabs_of("one") == 0 {
+            break;
+        }
+        assert!(Instant::now() < until, "{left:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    page().await.expect("rendered in the same browser");
+    assert_eq!(browser.groups().len(), 1);
     renderer.close().await;
     browser.assert_gone().await;
 }

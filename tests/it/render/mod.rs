@@ -9,6 +9,10 @@ mod leaks;
 mod modes;
 mod origins;
 mod parameters;
+mod reading;
+mod ready;
+mod sharing;
+mod steps;
 mod xpath;
 
 use serde_json::{Value, json};

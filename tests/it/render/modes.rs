@@ -73,6 +73,53 @@ async fn a_static_page_is_not_rendered() {
     stage.close().await;
 }
 
+/// Data that break off: a browser shows what there is of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn an_answer_that_plain_http_cannot_read_is_left_to_the_browser() {
+    let stage = Stage::new().await;
+    let url = stage.site.url("/cut/gzip");
+    let plain = stage.app.page(json!({"url": url, "request": "http"})).await;
+    assert_eq!(plain["cause"], "bad_encoding", "{plain}");
+    let smart = json!({"url": url, "return_format": "text"});
+    let entry = stage.app.fine(smart).await;
+    assert!(content(&entry).contains("A page"), "{entry}");
+    assert_eq!(entry["metadata"]["rendered_by"], "browser");
+    let reason = entry["metadata"]["render_reason"].as_str().unwrap();
+    assert!(reason.starts_with("broken: the gzip body"), "{reason}");
+
+    // A host that cannot be reached is not tried twice, and the failure of both is the first one.
+    let gone = stage.app.page(json!({"url": "http://127.0.0.1:9/"})).await;
+    assert_eq!(gone["cause"], "connection_refused", "{gone}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_plain_copy_may_replace_the_page_on_a_host_that_is_rendered_at_once() {
+    let stage = Stage::with(|world| world.keeps_pages = true).await;
+    stage.site.put("/app.js", "text/javascript", SCRIPT);
+    let kept = stage.page("/kept", SHELL);
+    stage
+        .app
+        .fine(json!({"url": kept, "request": "http"}))
+        .await;
+    for path in ["/1", "/2", "/3"] {
+        let url = stage.page(path, SHELL);
+        let entry = stage.app.fine(json!({"url": url})).await;
+        assert_eq!(entry["metadata"]["rendered_by"], "browser");
+    }
+    let plain = json!({"url": kept, "cache": {"skip_browser": true}});
+    let plain = stage.app.fine(plain).await;
+    assert_eq!(plain["metadata"]["rendered_by"], "http", "{plain}");
+    assert_eq!(plain["metadata"]["cache"]["status"], "hit");
+    assert_eq!(plain["costs"]["bytes_transferred_cost"], 0.0);
+    let rendered = stage.app.fine(json!({"url": kept})).await;
+    let reason = rendered["metadata"]["render_reason"].as_str().unwrap();
+    assert!(reason.contains("as other pages of this host"), "{reason}");
+    stage.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn a_page_that_exceeds_its_ceiling_fails_for_free() {

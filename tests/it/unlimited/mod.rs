@@ -2,6 +2,7 @@
 
 mod checks;
 mod crawls;
+mod ended;
 mod load;
 mod pool;
 mod restart;

@@ -87,7 +87,8 @@ impl PlannedCrawls {
         check_receivers(&**service, &plans).await?;
         let places = service.crawls().admit(&request.account.id, &plans).await?;
         let mut started = Vec::with_capacity(crawls.len());
-        for (crawl, places) in crawls.into_iter().zip(places) {
+        let payment = request.payment.as_ref();
+        for (n, (crawl, places)) in crawls.into_iter().zip(places).enumerate() {
             let new = NewCrawl {
                 account: request.account.id.clone(),
                 plan: crawl.plan,
@@ -98,6 +99,7 @@ impl PlannedCrawls {
                 slot: slot.clone(),
                 registry: self.run.registry(),
                 places,
+                payment: payment.map(|payment| payment.part(n)),
             };
             started.push(request.service.crawls().begin(new).await?);
         }

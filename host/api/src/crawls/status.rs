@@ -17,13 +17,13 @@ use trawl_wire::LeftOut;
 pub(super) struct CrawlStatus {
     /// Its id.
     id: String,
-    /// `queued`, `running`, `parked` (it needs secrets that were lost in a restart) or `ended`.
+    /// `queued`, `running`, `parked` (it waits for `/crawl/{id}/resume`) or `ended`.
     state: &'static str,
     /// The same as `state`.
     status: &'static str,
-    /// Why it ended or is about to end: `completed`, `limit`, `depth`, `budget`,
+    /// Why it ended, is about to end or is parked: `completed`, `limit`, `depth`, `budget`,
     /// `max_credits_allowed`, `balance`, `crawl_timeout`, `cancelled`, `client_gone`,
-    /// `server_stopped`, `credentials_lost`, `stored_bytes`, `failed`.
+    /// `server_stopped`, `credentials_lost`, `stored_bytes`, `plan_ended`, `failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     stop_reason: Option<&'static str>,
     /// The secrets that a parked crawl waits for, such as `headers.authorization`: it goes on once
@@ -86,10 +86,10 @@ struct CrawlUrls {
 impl From<CrawlView> for CrawlStatus {
     fn from(view: CrawlView) -> Self {
         let CrawlView { record, progress } = view;
-        let stop_reason = if progress.state == CrawlState::Parked {
-            Some("credentials_lost")
-        } else {
-            progress.stop.map(StopReason::name)
+        let stop_reason = progress.stop.map(StopReason::name);
+        let stop_reason = match progress.state {
+            CrawlState::Parked => stop_reason.or(Some("credentials_lost")),
+            _ => stop_reason,
         };
         let urls = (progress.urls.known > 0).then_some(CrawlUrls {
             known: progress.urls.known,

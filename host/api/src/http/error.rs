@@ -295,6 +295,7 @@ impl From<CrawlError> for ApiError {
                 Self::Conflict("the crawl is not parked, there is nothing to resume")
             }
             CrawlError::Plan(reason) => Self::Invalid(reason),
+            CrawlError::NoPlan(error) => error.into(),
             CrawlError::Store(error) => error.into(),
             CrawlError::Random => {
                 tracing::error!(error = %error, "a crawl request failed");

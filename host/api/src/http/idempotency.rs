@@ -1,17 +1,20 @@
 //! Idempotency keys: a repeated request gets the stored response of the first one, with the headers
 //! that its endpoint set. Decision D228.
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt, stream};
+use tokio::sync::mpsc;
+use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use trawl_billing::{ANSWER_BYTES_MAX, Account, Answer, Begun, FirstRequest};
-use trawl_model::memory::MemoryShare;
+use trawl_billing::{ANSWER_BYTES_MAX, Account, Answer, Begun, FirstRequest, Payment};
+use trawl_model::memory::{MemoryLease, MemoryShare};
 
 use super::error::ApiError;
 use super::format::ResponseFormat;
+use super::media_type::essence;
 use crate::Service;
 
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
@@ -43,15 +46,17 @@ pub(crate) fn fingerprint(path: &str, format: ResponseFormat, body: &[u8]) -> [u
 }
 
 /// Runs `work` unless a request with this key was seen before. The first request continues when its
-/// client disconnects, so that a retry finds the response instead of paying again.
-pub(crate) async fn once<F>(
+/// client disconnects, so that a retry finds the response instead of paying again. One that was
+/// interrupted runs again, and its pages that were charged are not charged again. Decision D305.
+pub(crate) async fn once<W, F>(
     service: &dyn Service,
     account: &Account,
     key: &str,
     fingerprint: [u8; 32],
-    work: F,
+    work: W,
 ) -> Result<Response, ApiError>
 where
+    W: FnOnce(Payment) -> F + Send + 'static,
     F: Future<Output = Result<Response, ApiError>> + Send + 'static,
 {
     match service
@@ -63,8 +68,9 @@ where
             // Before anything is fetched and charged, whose answer could not be repeated.
             service.storage().admit(&account.id).await?;
             let memory = service.memory().share(account.id.as_str());
-            let stored = async move { store(first, work.await?, &memory).await };
-            let task = service.tasks().spawn(stored.in_current_span());
+            let tasks = service.tasks().clone();
+            let served = serve(first, work, memory, tasks);
+            let task = service.tasks().spawn(served.in_current_span());
             task.await.unwrap_or(Err(ApiError::Internal))
         }
         Begun::Replay(answer) => Ok(replay(answer)),
@@ -80,53 +86,145 @@ where
     }
 }
 
-/// Stores a response before it is sent. One that is too large to store is streamed instead, and one
-/// that the store does not accept is sent all the same. What was read counts as memory of the
-/// account, whose pages wait meanwhile.
-async fn store(
-    first: FirstRequest,
-    response: Response,
-    memory: &MemoryShare,
-) -> Result<Response, ApiError> {
-    let (parts, body) = response.into_parts();
-    if !parts.status.is_success() {
-        return Ok(Response::from_parts(parts, body));
-    }
-    let mut chunks = body.into_data_stream();
-    let mut buffer = Vec::new();
-    let mut lease = memory.page().lease();
-    while buffer.len() <= ANSWER_BYTES_MAX {
-        match chunks.next().await {
-            Some(Ok(chunk)) => {
-                buffer.extend_from_slice(&chunk);
-                lease.record(buffer.capacity());
+/// Serves the first request with its key, and stores the response.
+async fn serve<W, F>(
+    mut first: FirstRequest,
+    work: W,
+    memory: MemoryShare,
+    tasks: TaskTracker,
+) -> Result<Response, ApiError>
+where
+    W: FnOnce(Payment) -> F + Send + 'static,
+    F: Future<Output = Result<Response, ApiError>> + Send + 'static,
+{
+    let payment = first.open().await?;
+    let response = match work(payment.clone()).await {
+        Ok(response) if response.status().is_success() => response,
+        refused => {
+            if let Err(error) = first.release(&payment).await {
+                tracing::error!(error = %error, "an Idempotency-Key could not be released");
             }
-            Some(Err(_)) => return Err(ApiError::Internal),
-            None => break,
+            return refused;
         }
-    }
-    let buffer = lease.attach(buffer);
-    let content_type = parts
-        .headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok());
+    };
+    let (parts, body) = response.into_parts();
     let answer = Answer {
         status: parts.status.as_u16(),
-        content_type: content_type.unwrap_or_default().to_owned(),
+        content_type: content_type(&parts.headers).to_owned(),
         headers: stored_headers(&parts.headers),
-        body: buffer.clone(),
+        body: Bytes::new(),
     };
-    let is_complete = buffer.len() <= ANSWER_BYTES_MAX;
-    if let Err(error) = first.finish(answer).await {
-        // Its pages are paid, so the caller gets them; a repeat would pay again.
-        tracing::error!(error = %error, "a response could not be stored under its Idempotency-Key");
-    }
-    let body = if is_complete {
-        Body::from(buffer)
+    let storing = Storing {
+        first,
+        answer,
+        lease: memory.page().lease(),
+        buffer: Vec::new(),
+    };
+    let body = if answer_is_lines(&parts.headers) {
+        let (sender, receiver) = mpsc::channel(1);
+        let read = storing.read_and_send(body, sender);
+        tasks.spawn(read.in_current_span());
+        let chunks = stream::unfold(receiver, async |mut receiver| {
+            Some((receiver.recv().await?, receiver))
+        });
+        Body::from_stream(chunks)
     } else {
-        Body::from_stream(stream::once(async { Ok(buffer) }).chain(chunks))
+        storing.read(body).await?
     };
     Ok(Response::from_parts(parts, body))
+}
+
+fn content_type(headers: &HeaderMap) -> &str {
+    let content_type = headers.get(header::CONTENT_TYPE);
+    content_type
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
+}
+
+/// Whether the client reads the response as it comes: then it is sent while it is stored.
+fn answer_is_lines(headers: &HeaderMap) -> bool {
+    essence(content_type(headers)) == ResponseFormat::JsonLines.media_type()
+}
+
+/// A response that is being read, to be stored. What was read counts as memory of the account,
+/// whose pages wait meanwhile.
+struct Storing {
+    first: FirstRequest,
+    /// The answer, as yet without its body.
+    answer: Answer,
+    lease: MemoryLease,
+    buffer: Vec<u8>,
+}
+
+impl Storing {
+    /// Stores a response before it is sent. One that is too large to store is streamed instead, and
+    /// one that the store does not accept is sent all the same: its pages are paid.
+    async fn read(mut self, body: Body) -> Result<Body, ApiError> {
+        let mut chunks = body.into_data_stream();
+        while !self.is_too_large() {
+            match chunks.next().await {
+                Some(Ok(chunk)) => self.take(&chunk),
+                Some(Err(_)) => return Err(ApiError::Internal),
+                None => return Ok(Body::from(self.store().await)),
+            }
+        }
+        let read = self.store().await;
+        Ok(Body::from_stream(
+            stream::once(async { Ok(read) }).chain(chunks),
+        ))
+    }
+
+    /// Sends a response while it is read, and ends it once it is stored. A client that hangs up does
+    /// not end it, unless it is too large to be stored for the next one.
+    async fn read_and_send(mut self, body: Body, client: mpsc::Sender<Result<Bytes, axum::Error>>) {
+        let mut chunks = body.into_data_stream();
+        while let Some(chunk) = chunks.next().await {
+            let has_failed = chunk.is_err();
+            if let Ok(chunk) = &chunk
+                && !self.is_too_large()
+            {
+                self.take(chunk);
+            }
+            let is_read = client.send(chunk).await.is_ok();
+            if has_failed {
+                return;
+            }
+            if !is_read && self.is_too_large() {
+                break;
+            }
+        }
+        self.store().await;
+    }
+
+    fn take(&mut self, chunk: &[u8]) {
+        self.buffer.extend_from_slice(chunk);
+        self.lease.record(self.buffer.capacity());
+    }
+
+    fn is_too_large(&self) -> bool {
+        self.buffer.len() > ANSWER_BYTES_MAX
+    }
+
+    /// Stores the response, and returns what was read of it.
+    async fn store(self) -> Bytes {
+        let is_too_large = self.is_too_large();
+        let read = self.lease.attach(self.buffer);
+        let stored = if is_too_large {
+            self.first.finish_too_large().await
+        } else {
+            let body = read.clone();
+            let answer = Answer {
+                body,
+                ..self.answer
+            };
+            self.first.finish(answer).await
+        };
+        if let Err(error) = stored {
+            // A repetition makes it again, and pays nothing for it.
+            tracing::error!(error = %error, "a response could not be stored under its Idempotency-Key");
+        }
+        read
+    }
 }
 
 /// The headers that belong to the response itself. What concerns the request in progress, such as

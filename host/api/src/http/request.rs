@@ -7,7 +7,7 @@ use axum::extract::Request;
 use axum::http::Method;
 use axum::response::Response;
 
-use trawl_billing::Account;
+use trawl_billing::{Account, Payment};
 use trawl_model::Terms;
 use trawl_wire::RequestDefaults;
 
@@ -30,6 +30,8 @@ pub(crate) struct ApiRequest {
     pub(crate) format: ResponseFormat,
     /// The terms it is billed on.
     pub(crate) terms: Terms,
+    /// Under which name its pages are charged, if it has an `Idempotency-Key`.
+    pub(crate) payment: Option<Payment>,
     request_id: RequestId,
     planning: Arc<Planning>,
 }
@@ -48,15 +50,16 @@ impl ApiRequest {
 
     /// Starts the run of this request.
     pub(crate) fn begin_run(&self) -> Arc<dyn Run> {
+        let (terms, payment) = (self.terms, self.payment.as_ref());
         self.service
-            .begin_run(&self.account, &self.request_id.0, self.terms)
+            .begin_run(&self.account, &self.request_id.0, terms, payment)
     }
 
     /// What applies where the request sets nothing: proxy pools, providers, the model.
     pub(crate) fn defaults(&self) -> RequestDefaults<'_> {
         RequestDefaults {
             pools: self.service.pools(),
-            router: self.service.router_default(),
+            router: self.service.router_defaults(),
             terms: self.terms,
             model: self.service.model(),
         }
@@ -72,7 +75,7 @@ pub(crate) async fn serve<W, F>(
     work: W,
 ) -> Result<Response, ApiError>
 where
-    W: FnOnce(ApiRequest) -> F,
+    W: FnOnce(ApiRequest) -> F + Send + 'static,
     F: Future<Output = Result<Response, ApiError>> + Send + 'static,
 {
     let terms = Terms::PayAsYouGo;
@@ -121,6 +124,7 @@ pub(crate) async fn receive(
         body,
         format,
         terms,
+        payment: None,
         request_id,
         planning: Arc::clone(&api.planning),
     };
@@ -135,7 +139,7 @@ impl Received {
     /// Runs `work` unless a stored response answers the request.
     pub(crate) async fn serve<W, F>(self, work: W) -> Result<Response, ApiError>
     where
-        W: FnOnce(ApiRequest) -> F,
+        W: FnOnce(ApiRequest) -> F + Send + 'static,
         F: Future<Output = Result<Response, ApiError>> + Send + 'static,
     {
         let Self {
@@ -147,13 +151,16 @@ impl Received {
             let fingerprint = idempotency::fingerprint(&path, request.format, &request.body);
             (key, fingerprint)
         });
+        let Some((key, fingerprint)) = keyed else {
+            return work(request).await;
+        };
         let (service, account) = (Arc::clone(&request.service), Arc::clone(&request.account));
-        let work = work(request);
-        match keyed {
-            None => work.await,
-            Some((key, fingerprint)) => {
-                idempotency::once(service.as_ref(), &account, &key, fingerprint, work).await
-            }
-        }
+        let work = move |payment| {
+            work(ApiRequest {
+                payment: Some(payment),
+                ..request
+            })
+        };
+        idempotency::once(service.as_ref(), &account, &key, fingerprint, work).await
     }
 }

@@ -6,11 +6,13 @@ mod operation;
 mod responses;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use axum::extract::State;
+use axum::http::HeaderMap;
 use axum::response::Response;
 use serde_json::{Map, Value, json};
+use tokio::sync::Mutex;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
@@ -19,10 +21,11 @@ use crate::crawls::{crawl, links, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
+use crate::http::prepared::Prepared;
 use crate::pages::{fetch, scrape, screenshot, transform, unblocker};
 use crate::pipelines::endpoints as pipeline;
 use crate::status::{health, metrics, plugins, providers};
-use crate::{Api, admin, unimplemented, unlimited};
+use crate::{Api, Service, admin, unimplemented, unlimited};
 
 /// Where schemas are in the document.
 const SCHEMAS: &str = "#/components/schemas/";
@@ -96,14 +99,52 @@ impl Modify for KeyScheme {
     get,
     path = "/openapi.json",
     summary = "Read this document",
-    description = "Returns this document, with the options of the active plugins. Needs no key.",
-    responses((status = 200, description = "OpenAPI 3.1", body = Object))
+    description = "Returns this document, with the options of the active plugins. Needs no key. Its `ETag` stays the same until \
+        plugins change.",
+    responses(
+        (status = 200, description = "OpenAPI 3.1", body = Object),
+        (status = 304, description = "The document is the one that `If-None-Match` names"),
+    )
 )]
-pub(crate) async fn openapi(State(api): State<Api>) -> Result<Response, ApiError> {
+pub(crate) async fn openapi(
+    State(api): State<Api>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
+    let document = api.document.current(&api.service).await?;
+    Ok(document.response(&headers))
+}
+
+/// The document of the plugins in effect. It is made once for each generation of them, because that
+/// takes as long as serving a hundred pages and anybody may ask for it.
+#[derive(Debug, Default)]
+pub(crate) struct CurrentDocument(Mutex<Option<(u64, Arc<Prepared>)>>);
+
+impl CurrentDocument {
+    /// The document; the first request of a generation makes it on a thread of its own, the others
+    /// wait for it.
+    async fn current(&self, service: &Arc<dyn Service>) -> Result<Arc<Prepared>, ApiError> {
+        let mut last = self.0.lock().await;
+        let generation = service.plugins_generation();
+        if let Some((made_for, document)) = &*last
+            && *made_for == generation
+        {
+            return Ok(Arc::clone(document));
+        }
+        let service = Arc::clone(service);
+        let making = tokio::task::spawn_blocking(move || prepare(&service.plugins()));
+        let document = making.await.map_err(|_panicked| ApiError::Internal)?;
+        let document = Arc::new(document);
+        *last = Some((generation, Arc::clone(&document)));
+        Ok(document)
+    }
+}
+
+/// The document with the options of these plugins. `status` is the response of `GET /plugins`.
+fn prepare(status: &Value) -> Prepared {
     static FIXED: LazyLock<Value> = LazyLock::new(fixed);
     let mut document = FIXED.clone();
-    add_plugins(&mut document, &api.service.plugins());
-    ResponseFormat::Json.object(&document)
+    add_plugins(&mut document, status);
+    Prepared::new(ResponseFormat::Json.media_type(), document.to_string())
 }
 
 /// The document without the options of plugins.
@@ -413,7 +454,7 @@ mod tests {
             );
             for (status, response) in operation["responses"].as_object().expect("responses") {
                 let content = &response["content"]["application/json"];
-                if status.starts_with('2') || (name == "get /health" && status == "503") {
+                if !status.starts_with(['4', '5']) || (name == "get /health" && status == "503") {
                     continue;
                 }
                 let text = content["example"]["error"].as_str().unwrap_or_default();

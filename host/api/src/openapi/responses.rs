@@ -268,5 +268,5 @@ impl Headers {
 
 /// Whether a status is an error's.
 pub(super) fn is_error(status: &str) -> bool {
-    !status.starts_with('2')
+    status.starts_with(['4', '5'])
 }

@@ -53,6 +53,7 @@ impl PipelineResult {
             (plan.seed.requested.clone(), analyst, registry)
         };
         let StartedCrawls { crawls, ignored } = planned.start(request, None).await?;
+        let paid_as: Vec<String> = crawls.iter().map(|crawl| crawl.paid_as.clone()).collect();
         let (crawl_ids, mut gathered) = gather(crawls).await?;
         let mut result = Self {
             url,
@@ -72,10 +73,10 @@ impl PipelineResult {
             let reason = no_pages_reason(stop.unwrap_or(StopReason::Failed));
             result.failure = Some(failed(Cause::NoPages, reason));
         }
-        for id in &result.crawl_ids {
-            let charge = service.billing().run_charge(id).await;
+        for name in &paid_as {
+            let charge = service.billing().run_charge(name).await;
             result.charge = charge.map_err(|error| {
-                tracing::error!(crawl = id, error = %error, "cannot sum up the charge of a pipeline");
+                tracing::error!(payment = name, error = %error, "cannot sum up the charge of a pipeline");
                 ApiError::Internal
             })?;
         }
@@ -158,6 +159,7 @@ fn no_pages_reason(stop: StopReason) -> &'static str {
         StopReason::Storage => {
             "the account has stored as much as it may, see `limits` of GET /account"
         }
+        StopReason::PlanEnded => "the Unlimited plan has ended, see GET /account",
         StopReason::Failed => "the crawl failed with an internal error, send the request again",
     }
 }

@@ -14,6 +14,8 @@ use utoipa::ToSchema;
     "status": "ok",
     "engines": {"http": {"ok": true, "milliseconds": 2, "error": null}, "browser": {"ok": false, "error": "no browser is installed"}},
     "ledger": {"ok": true}, "memory": {"bytes": 1048576, "bytes_max": 1073741824, "waiting": 0},
+    "connections": {"open": 12, "max": 57056, "waiting": 0},
+    "pages": {"in_flight": 3, "max": 4096, "waiting": 0},
     "disk": {"ok": true, "free_bytes": 52110233600_u64, "floor_bytes": 1073741824},
     "plugins": {"ok": true, "generation": 1}, "plugins_generation": 1, "uptime_seconds": 3600, "version": "0.1.0",
 }))]

@@ -8,6 +8,7 @@ use super::documented::Health;
 use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
+use crate::http::prepared::AsItIs;
 
 #[utoipa::path(
     get,
@@ -25,6 +26,8 @@ pub(crate) async fn health(
 ) -> Result<Response, ApiError> {
     let health = api.service.health().await;
     let mut response = ResponseFormat::of(&headers).object(&health.report)?;
+    // It has a few hundred bytes, and anybody may ask for it.
+    response.extensions_mut().insert(AsItIs);
     if !health.is_healthy || api.service.is_draining() {
         *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     }

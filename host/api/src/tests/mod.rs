@@ -5,6 +5,7 @@ mod admin_refusals;
 mod data;
 mod errors;
 mod limits;
+mod open_routes;
 mod responses;
 mod server;
 mod sockets;

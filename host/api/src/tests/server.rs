@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use axum::Router;
 use axum::body::Body;
@@ -17,11 +17,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
-use trawl_billing::{Account, AccountId, Billing, FundsError, Tariff};
+use trawl_billing::{Account, AccountId, Billing, FundsError, Payment, Tariff};
 use trawl_crawl::pipeline::Pipelines;
 use trawl_crawl::webhooks::{WebhookLimits, Webhooks};
 use trawl_crawl::{CrawlLimits, Crawls, CrawlsParts};
 use trawl_engine::extract::Workers;
+use trawl_engine::in_flight::PagesInFlight;
 use trawl_engine::page::PageEngine;
 use trawl_engine::routing::Routing;
 use trawl_model::clock::Clock;
@@ -35,10 +36,9 @@ use trawl_net::politeness::{Politeness, PolitenessConfig};
 use trawl_net::robots::Robots;
 use trawl_net::sitemap::Sitemaps;
 use trawl_plan::address::Receiver;
+use trawl_plan::router::RouterDefaults;
 use trawl_plan::testing::FakeCatalog;
-use trawl_plan::{
-    Catalog, ConfiguredPool, OutputPlan, PagePlan, RefusedPage, RouterMode, TransformPlan,
-};
+use trawl_plan::{Catalog, ConfiguredPool, OutputPlan, PagePlan, RefusedPage, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Disk, Floor, Storage, Store};
@@ -66,6 +66,9 @@ pub(super) struct FakeService {
     pub(super) is_draining: AtomicBool,
     pub(super) metrics_without_key: AtomicBool,
     pub(super) n_runs: Arc<AtomicUsize>,
+    /// Generation of the plugins, and how often they were described.
+    pub(super) generation: AtomicU64,
+    pub(super) n_described: AtomicUsize,
     /// Lets one page of the host `slow.test` finish.
     pub(super) release: Arc<Notify>,
 }
@@ -151,6 +154,8 @@ impl TestServer {
             is_draining: AtomicBool::new(false),
             metrics_without_key: AtomicBool::new(false),
             n_runs: Arc::default(),
+            generation: AtomicU64::new(1),
+            n_described: AtomicUsize::new(0),
             release: Arc::default(),
         });
         Self {
@@ -249,6 +254,7 @@ fn page_engine() -> (Arc<PageEngine>, Arc<Robots>, Arc<dyn Get>) {
         workers: Workers::new(),
         ai: None,
         memory: MemoryBudget::unlimited(),
+        in_flight: PagesInFlight::default(),
     };
     (Arc::new(page_engine), robots, get)
 }
@@ -345,7 +351,13 @@ impl Service for FakeService {
         &self.in_flight
     }
 
-    fn begin_run(&self, account: &Arc<Account>, request_id: &str, terms: Terms) -> Arc<dyn Run> {
+    fn begin_run(
+        &self,
+        account: &Arc<Account>,
+        request_id: &str,
+        terms: Terms,
+        _payment: Option<&Payment>,
+    ) -> Arc<dyn Run> {
         assert!(!request_id.is_empty(), "every request has an id");
         Arc::new(FakeRun {
             billing: self.billing.clone(),
@@ -368,8 +380,13 @@ impl Service for FakeService {
         None
     }
 
+    fn plugins_generation(&self) -> u64 {
+        self.generation.load(Ordering::SeqCst)
+    }
+
     fn plugins(&self) -> Value {
-        json!({"generation": 1, "plugins": []})
+        self.n_described.fetch_add(1, Ordering::SeqCst);
+        json!({"generation": self.plugins_generation(), "plugins": []})
     }
 
     fn is_admin(&self, key: &str) -> bool {
@@ -384,8 +401,8 @@ impl Service for FakeService {
         json!({"providers": [{"name": "provider_1"}]})
     }
 
-    fn router_default(&self) -> RouterMode {
-        RouterMode::Off
+    fn router_defaults(&self) -> RouterDefaults {
+        RouterDefaults::default()
     }
 
     fn health(&self) -> BoxFuture<'_, Health> {

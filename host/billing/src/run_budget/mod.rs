@@ -18,7 +18,11 @@ use crate::{Billing, key, waiting};
 
 /// The budget of one run. Dropping it returns the money that is reserved for no page.
 #[derive(Debug)]
-pub struct RunBudget(Arc<Allotment>);
+pub struct RunBudget {
+    allotment: Arc<Allotment>,
+    /// The name that the ids of its posts begin with.
+    posts: Arc<str>,
+}
 
 impl Drop for RunBudget {
     fn drop(&mut self) {
@@ -39,6 +43,21 @@ impl Billing {
         ceiling: Nanodollars,
         spent: Nanodollars,
     ) -> Result<RunBudget, FundsError> {
+        self.payment_budget(account, run, run, (ceiling, spent))
+    }
+
+    /// As [`Self::run_budget`], for a run whose pages are charged under another name than its own:
+    /// that of a [`Payment`](crate::Payment), which several runs may have.
+    ///
+    /// # Errors
+    /// As [`Self::run_budget`].
+    pub fn payment_budget(
+        &self,
+        account: &AccountId,
+        run: &str,
+        payment: &str,
+        (ceiling, spent): (Nanodollars, Nanodollars),
+    ) -> Result<RunBudget, FundsError> {
         let wallet = self.wallet(account)?;
         let unique = key::unique().map_err(|_| FundsError::Busy)?;
         let allotment = Arc::new(Allotment::new(
@@ -51,7 +70,10 @@ impl Billing {
         ));
         let reclaimable: Weak<Allotment> = Arc::downgrade(&allotment);
         wallet.add_allotment(reclaimable);
-        Ok(RunBudget(allotment))
+        Ok(RunBudget {
+            allotment,
+            posts: Arc::from(payment),
+        })
     }
 
     /// What the pages of a run were charged according to the ledger: the `spent` of a budget for
@@ -69,6 +91,14 @@ impl Billing {
     /// The store failed.
     pub async fn run_charge(&self, run: &str) -> Result<Charge, StoreError> {
         self.store.run_charge(run).await
+    }
+
+    /// Whether a page was charged, for money or for nothing, under this name of a run or payment.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn has_charged(&self, name: &str) -> Result<bool, StoreError> {
+        self.store.has_run_posts(name).await
     }
 
     /// What a page of a run was charged before, by this or an earlier process.
@@ -98,7 +128,7 @@ impl RunBudget {
         page_id: &str,
         deadline: Instant,
     ) -> Result<Reservation, FundsError> {
-        let allotment = &*self.0;
+        let allotment = &*self.allotment;
         let wallet = &allotment.wallet;
         let reserve = || self.reserve_now(likely, page_url, page_id);
         waiting::when_available(wallet, Some(allotment), likely, deadline, reserve).await
@@ -115,7 +145,7 @@ impl RunBudget {
         page_url: &str,
         page_id: &str,
     ) -> Result<Reservation, FundsError> {
-        let allotment = &self.0;
+        let allotment = &self.allotment;
         let requested = likely.max(Nanodollars::ZERO);
         // Capacity first: without it nothing may change, or reserves would pile up in front of a
         // ledger that fails for long.
@@ -129,7 +159,7 @@ impl RunBudget {
                 id,
                 portion,
                 page_url,
-                page_post_id(&allotment.run, page_id),
+                page_post_id(&self.posts, page_id),
             )),
             Err(error) => {
                 allotment.queue.release();
@@ -141,32 +171,32 @@ impl RunBudget {
     /// Resolves when money of the run may have become available, at the latest after a short time.
     /// Until then other runs return what none of their pages needs.
     pub async fn released(&self) {
-        waiting::released_soon(&self.0.wallet, Some(&*self.0)).await;
+        waiting::released_soon(&self.allotment.wallet, Some(&*self.allotment)).await;
     }
 
     /// What keeps a page that needs this much from it now.
     pub fn shortfall(&self, wanted: Nanodollars) -> Shortfall {
-        self.0.shortfall(wanted, Nanodollars::ZERO)
+        self.allotment.shortfall(wanted, Nanodollars::ZERO)
     }
 
     /// The most that the run may still be charged, pages in flight included.
     pub fn left(&self) -> Nanodollars {
-        self.0.left()
+        self.allotment.left()
     }
 
     /// What the run has been charged so far.
     pub fn spent(&self) -> Nanodollars {
-        self.0.spent()
+        self.allotment.spent()
     }
 
     /// Returns the unused money and accepts no more pages. Pages in flight return theirs when they
     /// end.
     pub fn close(&self) {
-        self.0.close();
+        self.allotment.close();
     }
 }
 
-/// Id of the only post of a page of a run.
+/// Id of the only post of a page of a run, by the name that its pages are charged under.
 fn page_post_id(run: &str, page_id: &str) -> String {
     format!("c:{run}:{page_id}")
 }

@@ -469,7 +469,7 @@ async fn a_page_that_lacks_the_accounts_money_after_its_runs_stops_new_pages() {
         (grown, waiting)
     });
     let wallet = world.billing.wallet(&world.account).expect("a wallet");
-    until(|| budget.0.flights.is_starving()).await;
+    until(|| budget.allotment.flights.is_starving()).await;
     assert!(!wallet.flights.is_starving(), "the account has more");
     // The run's money is free again, but another page has all of the account's by now.
     other.void("it failed");
@@ -481,7 +481,7 @@ async fn a_page_that_lacks_the_accounts_money_after_its_runs_stops_new_pages() {
     let (some, rest) = (some.expect("money"), rest.expect("money"));
     assert_eq!(rest.ceiling(), Nanodollars(850));
     until(|| wallet.flights.is_starving()).await;
-    assert!(!budget.0.flights.is_starving());
+    assert!(!budget.allotment.flights.is_starving());
     some.void("it failed");
     let new = world
         .billing

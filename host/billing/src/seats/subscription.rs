@@ -15,6 +15,9 @@ const DELAY_MAX: Duration = Duration::from_secs(60);
 /// Minimum delay, for a store that fails.
 const DELAY_MIN: Duration = Duration::from_secs(1);
 
+/// How often running work looks whether its plan has ended.
+const PLAN_INTERVAL: Duration = Duration::from_secs(1);
+
 /// Why an account may not use the Unlimited routes.
 #[derive(Debug, thiserror::Error)]
 pub enum SubscriptionError {
@@ -47,6 +50,20 @@ impl Billing {
             None => Err(SubscriptionError::Required),
             Some(row) if row.state == SubscriptionState::Active => Ok(()),
             Some(_) => Err(SubscriptionError::Inactive),
+        }
+    }
+
+    /// Whether the account may go on with work under the Unlimited plan, whose renewal may be due. A
+    /// store that fails ends no plan.
+    pub async fn has_plan(&self, account: &AccountId) -> bool {
+        let usable = self.unlimited(account).await;
+        matches!(usable, Ok(()) | Err(SubscriptionError::Failed(_)))
+    }
+
+    /// Resolves when the account's plan has ended, was suspended or lapsed. Decision D304.
+    pub async fn plan_ended(&self, account: &AccountId) {
+        while self.has_plan(account).await {
+            tokio::time::sleep(PLAN_INTERVAL).await;
         }
     }
 

@@ -392,3 +392,49 @@ async fn an_empty_account_gets_pages_under_the_unlimited_plan() {
     assert_eq!(charged, Some(charge));
     assert_eq!(world.balance().await, free);
 }
+
+/// Whether the plan has ended, and whether work that waits for its end learns of it.
+async fn has_plan(world: &World) -> bool {
+    let has_plan = world.billing.has_plan(&world.account).await;
+    let ended = world.billing.plan_ended(&world.account);
+    let ended = tokio::time::timeout(Duration::ZERO, ended).await;
+    assert_eq!(ended.is_err(), has_plan);
+    has_plan
+}
+
+#[tokio::test]
+async fn running_work_learns_that_its_plan_has_ended() {
+    // Two months of one seat.
+    let world = world(40).await;
+    assert!(!has_plan(&world).await);
+    world.set(1).await.expect("bought");
+    assert!(has_plan(&world).await);
+    // Renewed by whoever asks first, however far the clock jumps within the next period.
+    world.go_to("2026-03-20T12:00:00Z");
+    assert!(has_plan(&world).await);
+    world
+        .billing
+        .suspend_seats(&world.account)
+        .await
+        .expect("suspended");
+    assert!(!has_plan(&world).await);
+    world
+        .billing
+        .resume_seats(&world.account)
+        .await
+        .expect("resumed");
+    assert!(has_plan(&world).await);
+    // The balance does not cover a third month.
+    world.go_to("2027-08-01T12:00:00Z");
+    assert!(!has_plan(&world).await);
+    let paid = world.billing.top_up(&world.account, dollars(20), None);
+    paid.await.expect("paid in");
+    assert!(has_plan(&world).await);
+    // A cancelled plan lasts to the end of its period.
+    world.set(0).await.expect("cancelled");
+    assert!(has_plan(&world).await);
+    world.go_to("2027-09-02T12:00:00Z");
+    assert!(!has_plan(&world).await);
+    let world = world.restarted().await;
+    assert!(!has_plan(&world).await);
+}

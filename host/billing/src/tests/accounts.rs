@@ -3,10 +3,11 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use trawl_model::{Nanodollars, money::PER_CENT};
+use trawl_model::money::PER_CENT;
+use trawl_model::{Charge, Nanodollars};
 
 use super::world::world;
-use crate::{ANSWER_BYTES_MAX, Answer, Begun, BillingError};
+use crate::{ANSWER_BYTES_MAX, Answer, Begun, Billing, BillingError, Payment};
 
 #[tokio::test]
 async fn a_repeated_top_up_is_paid_in_once() {
@@ -84,6 +85,101 @@ async fn names_are_checked() {
     assert!(world.billing.find("alice").is_some());
     assert!(world.billing.find(world.account.as_str()).is_some());
     assert!(world.billing.known("nobody").is_err());
+}
+
+#[tokio::test]
+async fn an_interrupted_request_goes_on_and_pays_a_page_once() {
+    let world = world(Nanodollars(1_000_000)).await;
+    let account = world.account.clone();
+    let charge = |amount: i64| Charge {
+        bytes_transferred: Nanodollars(amount),
+        ..Charge::default()
+    };
+    let pay = async |billing: &Billing, payment: &Payment, page: &str, amount: i64| {
+        let money = (Nanodollars::MAX, Nanodollars::ZERO);
+        let budget = billing.payment_budget(&account, "request", &payment.name, money);
+        let budget = budget.expect("a budget");
+        let page = budget.reserve_now(Nanodollars(500), "https://a.example/", page);
+        let posted = page.expect("money").post(&charge(amount)).await;
+        posted.expect("posted")
+    };
+    let open = async |billing: &Billing, hash: u8| {
+        let begun = billing.begin(&account, "k", [hash; 32]).await;
+        let Ok(Begun::New(mut first)) = begun else {
+            panic!("{begun:?}")
+        };
+        let payment = first.open().await.expect("stored");
+        (first, payment)
+    };
+    let (first, payment) = open(&world.billing, 1).await;
+    assert!(!payment.is_repeated);
+    assert_eq!(pay(&world.billing, &payment, "0", 300).await, charge(300));
+    // The process ends.
+    drop(first);
+    let world = world.restarted().await;
+    let balance = world.billing.funds(&account).balance;
+    let other = world.billing.begin(&account, "k", [2; 32]).await;
+    assert!(matches!(other, Ok(Begun::Mismatch)), "{other:?}");
+    let (first, again) = open(&world.billing, 1).await;
+    assert!(again.is_repeated);
+    assert_eq!(again.name, payment.name);
+    let charged = world.billing.charged(&again.name, "0").await;
+    assert_eq!(charged.expect("a look"), Some(charge(300)));
+    // Whatever it would cost now, and although nobody asked before.
+    assert_eq!(pay(&world.billing, &again, "0", 400).await, charge(300));
+    assert_eq!(world.billing.funds(&account).balance, balance);
+    assert_eq!(pay(&world.billing, &again, "1", 50).await, charge(50));
+    // A request that fails after charges may only be repeated as it was.
+    first.release(&again).await.expect("the store works");
+    let other = world.billing.begin(&account, "k", [2; 32]).await;
+    assert!(matches!(other, Ok(Begun::Mismatch)), "{other:?}");
+    // A day later it is another request.
+    world.clock.advance(Duration::from_secs(24 * 60 * 60 + 1));
+    let (first, later) = open(&world.billing, 1).await;
+    assert_ne!(later.name, payment.name);
+    assert_ne!(later.part(0).name, later.part(1).name);
+    assert_eq!(pay(&world.billing, &later, "0", 300).await, charge(300));
+    drop(first);
+    world.check_sums().await;
+}
+
+#[tokio::test]
+async fn a_server_that_closes_stores_no_answer() {
+    let world = world(Nanodollars::ZERO).await;
+    let account = world.account.clone();
+    let Ok(Begun::New(mut first)) = world.billing.begin(&account, "k", [1; 32]).await else {
+        panic!("the first of its key")
+    };
+    first.open().await.expect("stored");
+    world.billing.close().await;
+    let answer = Answer {
+        status: 200,
+        content_type: "application/json".to_owned(),
+        headers: Vec::new(),
+        body: "[]".into(),
+    };
+    let refused = first.finish(answer).await;
+    assert!(
+        matches!(refused, Err(BillingError::Unavailable)),
+        "{refused:?}"
+    );
+    let world = world.restarted().await;
+    let begun = world.billing.begin(&account, "k", [1; 32]).await;
+    assert!(matches!(begun, Ok(Begun::New(_))), "{begun:?}");
+}
+
+#[tokio::test]
+async fn a_key_whose_request_charged_nothing_is_free_again() {
+    let world = world(Nanodollars::ZERO).await;
+    for hash in [1, 2, 3] {
+        let begun = world.billing.begin(&world.account, "k", [hash; 32]).await;
+        let Ok(Begun::New(mut first)) = begun else {
+            panic!("{begun:?}")
+        };
+        let payment = first.open().await.expect("stored");
+        assert!(!payment.is_repeated);
+        first.release(&payment).await.expect("the store works");
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! A store that fails: pages that are not delivered are not charged, and no money is lost.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
@@ -24,14 +24,32 @@ pub(super) const WORKS: u8 = 0;
 pub(super) const FAILS: u8 = 1;
 /// Writes once but reports a failure, like a disk that fails while flushing; then works.
 pub(super) const FAILS_AFTER_WRITE: u8 = 2;
+/// Dies with the server during one of the next writes, which reaches the disk and is not reported.
+pub(super) const DIES: u8 = 3;
 
 #[derive(Debug)]
 pub(super) struct FaultyStore {
     pub(super) store: SqliteStore,
     pub(super) mode: AtomicU8,
+    /// Writes until it dies.
+    n_left: AtomicU64,
 }
 
 impl FaultyStore {
+    pub(super) fn new(store: SqliteStore) -> Self {
+        Self {
+            store,
+            mode: AtomicU8::new(WORKS),
+            n_left: AtomicU64::new(0),
+        }
+    }
+
+    /// Dies during this write, counted from now.
+    pub(super) fn die_after(&self, n_writes: u64) {
+        self.n_left.store(n_writes, Ordering::SeqCst);
+        self.set(DIES);
+    }
+
     pub(super) fn set(&self, mode: u8) {
         self.mode.store(mode, Ordering::SeqCst);
     }
@@ -43,6 +61,20 @@ impl FaultyStore {
                 write.await?;
                 self.set(WORKS);
                 Err(fault())
+            }
+            DIES => {
+                let one_less = |left: u64| left.checked_sub(1);
+                let left = self
+                    .n_left
+                    .fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_less);
+                match left {
+                    Ok(1) => {
+                        write.await?;
+                        Err(fault())
+                    }
+                    Ok(_) => write.await,
+                    Err(_) => Err(fault()),
+                }
             }
             _ => write.await,
         }
@@ -136,6 +168,10 @@ impl LedgerStore for FaultyStore {
         self.store.run_spent(run)
     }
 
+    fn has_run_posts<'a>(&'a self, run: &'a str) -> StoreFuture<'a, bool> {
+        self.store.has_run_posts(run)
+    }
+
     fn run_charge<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Charge> {
         self.store.run_charge(run)
     }
@@ -174,7 +210,11 @@ impl LedgerStore for FaultyStore {
         answer: &'a StoredAnswer,
         expired: Timestamp,
     ) -> StoreFuture<'a, ()> {
-        self.store.store_answer(key, answer, expired)
+        Box::pin(self.write(self.store.store_answer(key, answer, expired)))
+    }
+
+    fn forget_answer<'a>(&'a self, key: &'a AnswerKey) -> StoreFuture<'a, ()> {
+        Box::pin(self.write(self.store.forget_answer(key)))
     }
 
     fn expire_answers(&self, before: Timestamp) -> StoreFuture<'_, u64> {
@@ -210,10 +250,8 @@ struct World {
 async fn world() -> World {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let data = DataDir::create(directory.path()).expect("a data directory");
-    let store = Arc::new(FaultyStore {
-        store: SqliteStore::open(data).await.expect("a store"),
-        mode: AtomicU8::new(WORKS),
-    });
+    let store = SqliteStore::open(data).await.expect("a store");
+    let store = Arc::new(FaultyStore::new(store));
     let billing = Billing::start(store.clone(), Clock::wall(), &TaskTracker::new()).await;
     let billing = billing.expect("billing starts");
     let created = billing.create_account("alice", Nanodollars(10_000)).await;

@@ -3,6 +3,7 @@
 mod accounts;
 mod crash;
 mod faults;
+mod kills;
 mod model;
 mod properties;
 mod world;

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU8;
 
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
@@ -56,7 +55,7 @@ struct Run {
 }
 
 /// Deterministic pseudo-random numbers (SplitMix64).
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -67,7 +66,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, n: u64) -> u64 {
+    pub(super) fn below(&mut self, n: u64) -> u64 {
         self.next() % n.max(1)
     }
 
@@ -111,10 +110,8 @@ impl Game {
     async fn new(seed: u64) -> Self {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let data = DataDir::create(folder.path()).expect("a data directory");
-        let store = Arc::new(FaultyStore {
-            store: SqliteStore::open(data).await.expect("a store"),
-            mode: AtomicU8::new(WORKS),
-        });
+        let store = SqliteStore::open(data).await.expect("a store");
+        let store = Arc::new(FaultyStore::new(store));
         let clock = Clock::fake(Timestamp(1_700_000_000_000));
         let billing = billing(&store, &clock).await;
         let mut accounts = Vec::new();

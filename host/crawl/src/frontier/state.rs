@@ -272,6 +272,7 @@ impl Frontier {
             | StopReason::HungUp
             | StopReason::ServerStopped
             | StopReason::Storage
+            | StopReason::PlanEnded
             | StopReason::Failed => SkipReason::Stopped,
         };
         self.skip_waiting(skip);

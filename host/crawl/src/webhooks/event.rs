@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use trawl_model::clock::Timestamp;
-use trawl_model::{Cause, Nanodollars};
+use trawl_model::{Cause, Nanodollars, StopReason};
 use trawl_plan::address::Receiver;
 use trawl_store::{AccountId, OutboxRow};
 
@@ -119,20 +119,21 @@ impl Event {
         page.event(EventKind::FindMetadata, account, destination, body)
     }
 
-    /// A crawl ended: its seed, its number of pages and its duration in milliseconds.
+    /// A crawl ended: its seed, why it ended, its number of pages and its duration in milliseconds.
     pub fn website_status(
         account: &AccountId,
         destination: &Receiver,
         crawl_id: &str,
         seed: &str,
-        n_pages: u64,
-        duration_ms: u64,
+        stop: StopReason,
+        (n_pages, duration_ms): (u64, u64),
     ) -> Self {
         let (domain, _) = domain_and_path(seed);
         let body = json!({
             "crawl_id": crawl_id,
             "url": seed,
             "mode": "complete",
+            "stop_reason": stop.name(),
             "domain": domain,
             "links": n_pages,
             "crawl_duration": duration_ms,
@@ -330,12 +331,14 @@ mod tests {
     #[test]
     fn events_of_crawls_and_balances_have_stable_ids() {
         let (account, hook) = account_and_hook();
-        let event = Event::website_status(&account, &hook, "c1", "http://a.example/x", 12, 3_400);
+        let seed = "http://a.example/x";
+        let stop = StopReason::Balance;
+        let event = Event::website_status(&account, &hook, "c1", seed, stop, (12, 3_400));
         let (id, body) = row(event);
         assert_eq!(id, "c1:on_website_status");
         assert_eq!(
             body,
-            json!({"event": "on_website_status", "crawl_id": "c1", "url": "http://a.example/x", "mode": "complete", "domain": "a.example",
+            json!({"event": "on_website_status", "crawl_id": "c1", "url": "http://a.example/x", "mode": "complete", "stop_reason": "balance", "domain": "a.example",
                 "links": 12, "crawl_duration": 3_400})
         );
         let kind = EventKind::CreditsHalfDepleted;

@@ -18,6 +18,14 @@ pub(super) fn compose(
     added_metadata: Map<String, Value>,
 ) -> PageOutcome {
     let error = site_error(page.status).or(outputs.failure);
+    let discovered = outputs.discovered.map(|mut found| {
+        let tags = page
+            .headers
+            .iter()
+            .filter(|(name, _)| name == "x-robots-tag");
+        found.robots_tags = tags.map(|(_, value)| value.clone()).collect();
+        Box::new(found)
+    });
     let mut fields = outputs.fields;
     if plan.metadata
         && let Some(metadata) = &mut fields.metadata
@@ -34,7 +42,7 @@ pub(super) fn compose(
         content: outputs.content,
         error,
         fields,
-        discovered: outputs.discovered.map(Box::new),
+        discovered,
         cookies: plan.cookies.then_some(page.cookies),
         headers: plan.headers.then(|| joined(page.headers)),
         ..PageOutcome::default()

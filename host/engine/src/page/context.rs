@@ -9,6 +9,7 @@ use trawl_plugins::Registry;
 
 use crate::ai::Ai;
 use crate::extract::Workers;
+use crate::in_flight::PagesInFlight;
 use crate::purse::{CostMemory, Expectations};
 use crate::routing::Routing;
 
@@ -24,6 +25,8 @@ pub struct PageEngine {
     pub memory: Arc<MemoryBudget>,
     /// What the pages of hosts cost lately.
     pub costs: Arc<CostMemory>,
+    /// The pages in flight.
+    pub in_flight: PagesInFlight,
 }
 
 /// What the pages of one run share.

@@ -10,7 +10,7 @@ mod settle;
 
 pub use compose::handed_in;
 pub use context::{PageEngine, RunContext};
-pub use run::{produce, produce_paid, refused, run, transform};
+pub use run::{plan_ended, produce, produce_paid, refused, run, transform};
 
 pub use settle::{Produced, settle};
 

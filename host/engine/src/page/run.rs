@@ -7,6 +7,7 @@ use trawl_billing::Tariff;
 use trawl_model::memory::PageMemory;
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, Nanodollars, PageFailure, Usage};
+use trawl_net::egress::on_behalf_of;
 use trawl_plan::{OutputPlan, PagePlan, RefusedPage};
 
 use super::analysis;
@@ -16,7 +17,7 @@ use super::effects::name_ignored;
 use super::extraction::extract;
 use super::settle::{OnPaid, Produced, count, settle};
 use crate::extract::{CpuTime, Extraction, Input, Outputs};
-use crate::purse::{PaidBy, Payer, Purse};
+use crate::purse::{PaidBy, Purse};
 use crate::routing::{Client, NotServed, Served};
 
 /// Reserved before a page that the caller handed in is transformed: more than nearly all need.
@@ -28,8 +29,7 @@ fn may_pool(tariff: &Tariff) -> bool {
 }
 
 /// Runs one page from plan to outcome. Every failure is part of the outcome, at no charge.
-pub async fn run(run: &RunContext, payer: &Payer, plan: &PagePlan) -> PageOutcome {
-    let paid_by = PaidBy::Account(payer);
+pub async fn run(run: &RunContext, paid_by: PaidBy<'_>, plan: &PagePlan) -> PageOutcome {
     let (purse, produced) = produce_paid(run, paid_by, plan, || true).await;
     settle(purse, &run.tariff, produced).await
 }
@@ -43,10 +43,19 @@ pub async fn produce_paid<'a>(
     plan: &'a PagePlan,
     may_retry: impl Fn() -> bool,
 ) -> (Purse<'a>, Produced) {
+    let new_purse = || Purse::new(paid_by, &run.expectations, run.tariff, plan);
+    let wait_max = plan.fetch.timeout + plan.fetch.pace.patience;
+    let in_flight = match run.engine.in_flight.admit(&run.owner, wait_max).await {
+        Ok(in_flight) => in_flight,
+        Err(failure) => {
+            let produced = not_served(plan, wait_max, failure.into());
+            return (new_purse(), produced);
+        }
+    };
     let started = Instant::now();
     let mut least = Nanodollars::ZERO;
     loop {
-        let purse = Purse::new(paid_by, &run.expectations, run.tariff, plan).expecting(least);
+        let purse = new_purse().expecting(least).admitted(in_flight.clone());
         let produced = produce(run, plan, &purse).await;
         let is_first = least == Nanodollars::ZERO;
         let needed = purse.needs_another_try().await;
@@ -68,28 +77,43 @@ pub fn refused(page: RefusedPage) -> PageOutcome {
     failed(page.requested, page.failure)
 }
 
+/// The outcome of a page that did not begin before the Unlimited plan ended.
+pub fn plan_ended(plan: &PagePlan) -> PageOutcome {
+    count("failed", &Usage::default());
+    let message = "the Unlimited plan ended before this page began";
+    failed(
+        plan.url.to_string(),
+        PageFailure::new(Cause::Funds, message),
+    )
+}
+
 /// Serves and extracts one page without charging it: what [`run`] does before settling. The purse
 /// reserves what the page costs; what it does not cover is not begun, and a page that it does not
 /// cover in the end has failed.
 pub async fn produce(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>) -> Produced {
+    on_behalf_of(&run.owner, produce_for_owner(run, plan, purse)).await
+}
+
+/// The result of a page that no route served, after this time.
+fn not_served(plan: &PagePlan, elapsed: Duration, reason: NotServed) -> Produced {
+    let mut outcome = PageOutcome {
+        elapsed: Some(elapsed),
+        ..failed(plan.url.to_string(), reason.failure)
+    };
+    if !reason.provider_attempts.is_empty() {
+        let metadata = outcome.fields.metadata.get_or_insert_default();
+        let attempts = reason.provider_attempts.into();
+        metadata.insert("provider_attempts".to_owned(), attempts);
+    }
+    Produced::new(outcome, Usage::default(), OnPaid::default())
+}
+
+async fn produce_for_owner(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>) -> Produced {
     let started = Instant::now();
     let memory = run.memory.page();
     let mut served = match serve(run, plan, started, purse, &memory).await {
         Ok(served) => served,
-        Err(NotServed {
-            failure,
-            provider_attempts,
-        }) => {
-            let mut outcome = PageOutcome {
-                elapsed: Some(started.elapsed()),
-                ..failed(plan.url.to_string(), failure)
-            };
-            if !provider_attempts.is_empty() {
-                let metadata = outcome.fields.metadata.get_or_insert_default();
-                metadata.insert("provider_attempts".to_owned(), provider_attempts.into());
-            }
-            return Produced::new(outcome, Usage::default(), OnPaid::default());
-        }
+        Err(reason) => return not_served(plan, started.elapsed(), reason),
     };
     let has_failed = served.error.is_some() || site_error(served.page.status).is_some();
     if !has_failed {
@@ -102,7 +126,7 @@ pub async fn produce(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>) -> Pr
         Arc::clone(&plan.output)
     };
     let screenshot = served.screenshot.take();
-    let deadline = started + served.waited + plan.fetch.timeout;
+    let deadline = started + served.waited + plan.time_max();
     let mut lease = memory.lease();
     let mut made = match lease.grow_to(served.page.body.len()).await {
         Ok(()) => {
@@ -174,7 +198,7 @@ async fn serve(
     memory: &PageMemory,
 ) -> Result<Served, NotServed> {
     let routing = &run.engine.routing;
-    let deadline = started + plan.fetch.timeout + plan.fetch.pace.patience;
+    let deadline = started + plan.time_max() + plan.fetch.pace.patience;
     let client = Client {
         owner: &run.owner,
         jar: &run.jar,
@@ -187,7 +211,7 @@ async fn serve(
     match tokio::time::timeout_at(deadline.into(), served).await {
         Ok(served) => served,
         Err(_elapsed) => {
-            let seconds = plan.fetch.timeout.as_secs();
+            let seconds = plan.time_max().as_secs();
             let timed_out = || {
                 let message = format!("timed out after {seconds} s");
                 PageFailure::new(Cause::Timeout, message)
@@ -201,14 +225,19 @@ async fn serve(
 /// transferred, so only CPU time is billed.
 pub async fn transform(
     run: &RunContext,
-    payer: &Payer,
+    paid_by: PaidBy<'_>,
     input: Input,
     plan: Arc<OutputPlan>,
     deadline: Instant,
 ) -> PageOutcome {
     let started = Instant::now();
     let url = input.url.to_string();
-    let purse = Purse::without_page(payer, run.tariff, &url, deadline);
+    let wait_max = deadline.saturating_duration_since(started);
+    let in_flight = match run.engine.in_flight.admit(&run.owner, wait_max).await {
+        Ok(in_flight) => in_flight,
+        Err(failure) => return failed(url, failure),
+    };
+    let purse = Purse::without_page(paid_by, run.tariff, &url, deadline).admitted(in_flight);
     let expected = Usage {
         transform: TRANSFORM_CPU,
         ..Usage::default()

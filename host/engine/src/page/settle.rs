@@ -79,6 +79,19 @@ pub async fn settle(purse: Purse<'_>, tariff: &Tariff, produced: Produced) -> Pa
         usage,
         on_paid,
     } = produced;
+    // Kept until the charge is durable: until then the page has a reservation.
+    let _in_flight = purse.in_flight();
+    if let Some(charge) = purse.charged_before() {
+        count(
+            if outcome.error.is_none() {
+                "ok"
+            } else {
+                "failed"
+            },
+            &usage,
+        );
+        return PageOutcome { charge, ..outcome };
+    }
     let reservation = purse.into_reservation().map(|reservation| {
         reservation.with_consumed(Consumed {
             n_bytes: usage.content_bytes,

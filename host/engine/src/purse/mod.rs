@@ -18,11 +18,13 @@ use tokio::sync::Mutex;
 use trawl_billing::{
     AccountId, Billing, Cap, FundsError, Reservation, RunBudget, Shortfall, Tariff,
 };
-use trawl_model::{Cause, Nanodollars, PageFailure, Usage};
+use trawl_model::{Cause, Charge, Nanodollars, PageFailure, Usage};
 use trawl_plan::PagePlan;
 
 pub(crate) use costs::Loader;
 pub use costs::{CostMemory, RunCosts};
+
+use crate::in_flight::InFlight;
 
 /// Who pays for the pages of a run.
 #[derive(Clone, Debug)]
@@ -49,6 +51,8 @@ pub enum PaidBy<'a> {
         /// Identifies the page within the run, across restarts.
         page_id: &'a str,
     },
+    /// An earlier try of the request was charged this for the page: it costs nothing more.
+    Before(Charge),
     /// Nothing: the page is not billed.
     Nobody,
 }
@@ -77,6 +81,8 @@ pub struct Purse<'a> {
     deadline: Instant,
     /// Whether a provider was asked for the page, which may have to be paid for it.
     is_provider_asked: AtomicBool,
+    /// Counts the page among those in flight until its money is settled.
+    in_flight: Option<InFlight>,
     state: Mutex<State>,
 }
 
@@ -107,7 +113,6 @@ impl<'a> Purse<'a> {
         tariff: Tariff,
         plan: &'a PagePlan,
     ) -> Self {
-        let fetch = &plan.fetch;
         Self {
             paid_by,
             expectations: expectations.clone(),
@@ -116,21 +121,22 @@ impl<'a> Purse<'a> {
             least: Nanodollars::ZERO,
             host: plan.url.host_str().unwrap_or_default(),
             url: &plan.requested,
-            deadline: Instant::now() + fetch.timeout + fetch.pace.patience,
+            deadline: Instant::now() + plan.time_max() + plan.fetch.pace.patience,
             is_provider_asked: AtomicBool::new(false),
+            in_flight: None,
             state: Mutex::default(),
         }
     }
 
     /// The purse of a result that is produced without fetching a page.
     pub(crate) fn without_page(
-        payer: &'a Payer,
+        paid_by: PaidBy<'a>,
         tariff: Tariff,
         url: &'a str,
         deadline: Instant,
     ) -> Self {
         Self {
-            paid_by: PaidBy::Account(payer),
+            paid_by,
             expectations: Expectations::default(),
             tariff,
             ceiling: Nanodollars::MAX,
@@ -139,6 +145,7 @@ impl<'a> Purse<'a> {
             url,
             deadline,
             is_provider_asked: AtomicBool::new(false),
+            in_flight: None,
             state: Mutex::default(),
         }
     }
@@ -155,8 +162,23 @@ impl<'a> Purse<'a> {
             url: "",
             deadline: Instant::now(),
             is_provider_asked: AtomicBool::new(false),
+            in_flight: None,
             state: Mutex::default(),
         }
+    }
+
+    /// This purse, for a page that was admitted.
+    #[must_use]
+    pub fn admitted(self, in_flight: InFlight) -> Self {
+        Self {
+            in_flight: Some(in_flight),
+            ..self
+        }
+    }
+
+    /// What counts the page among those in flight.
+    pub(crate) fn in_flight(&self) -> Option<InFlight> {
+        self.in_flight.clone()
     }
 
     /// This purse, for a page that was refused before because it needed this much.
@@ -181,7 +203,7 @@ impl<'a> Purse<'a> {
             return Ok(());
         }
         let reserved = match self.paid_by {
-            PaidBy::Nobody => return Ok(()),
+            PaidBy::Nobody | PaidBy::Before(_) => return Ok(()),
             PaidBy::Account(payer) => {
                 payer
                     .billing
@@ -220,7 +242,7 @@ impl<'a> Purse<'a> {
     /// Resolves when money may have become available, at the latest after a short time.
     pub(crate) async fn released(&self) {
         match self.paid_by {
-            PaidBy::Nobody => {}
+            PaidBy::Nobody | PaidBy::Before(_) => {}
             PaidBy::Account(payer) => payer.billing.released(&payer.account).await,
             PaidBy::Run { budget, .. } => budget.released().await,
         }
@@ -235,7 +257,7 @@ impl<'a> Purse<'a> {
         }
         let short = match (&state.reservation, self.paid_by) {
             (Some(reservation), _) => Some(reservation.shortfall(wanted)),
-            (None, PaidBy::Nobody) => None,
+            (None, PaidBy::Nobody | PaidBy::Before(_)) => None,
             (None, PaidBy::Account(payer)) => payer.billing.shortfall(&payer.account, wanted),
             (None, PaidBy::Run { budget, .. }) => Some(budget.shortfall(wanted)),
         };
@@ -274,7 +296,7 @@ impl<'a> Purse<'a> {
         if state.reservation.is_none() {
             let first = needed.max(self.least).min(self.ceiling);
             let reserved = match self.paid_by {
-                PaidBy::Nobody => {
+                PaidBy::Nobody | PaidBy::Before(_) => {
                     state.awaited = None;
                     return Ok(self.ceiling);
                 }
@@ -342,7 +364,7 @@ impl<'a> Purse<'a> {
             Tariff::FlatRate => Nanodollars::MAX,
         };
         let left = match self.paid_by {
-            PaidBy::Nobody => Nanodollars::MAX,
+            PaidBy::Nobody | PaidBy::Before(_) => Nanodollars::MAX,
             PaidBy::Account(payer) => balance(payer),
             PaidBy::Run { budget, payer, .. } => budget.left().min(balance(payer)),
         };
@@ -414,6 +436,14 @@ impl<'a> Purse<'a> {
         }
     }
 
+    /// What an earlier try of the request was charged for the page.
+    pub(crate) const fn charged_before(&self) -> Option<Charge> {
+        match self.paid_by {
+            PaidBy::Before(charge) => Some(charge),
+            _ => None,
+        }
+    }
+
     /// The reservation. A page that reserved nothing gets one of nothing, so that it stands in the
     /// ledger too; `None` if that is not possible, or nobody pays.
     pub(crate) fn into_reservation(self) -> Option<Reservation> {
@@ -422,7 +452,7 @@ impl<'a> Purse<'a> {
             .into_inner()
             .reservation
             .or_else(|| match self.paid_by {
-                PaidBy::Nobody => None,
+                PaidBy::Nobody | PaidBy::Before(_) => None,
                 PaidBy::Account(payer) => {
                     let (account, run) = (&payer.account, &payer.run_id);
                     let reserved = payer.billing.reserve(account, nothing, self.url, run);

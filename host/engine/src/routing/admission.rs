@@ -10,7 +10,7 @@ use url::Url;
 use trawl_model::PageFailure;
 use trawl_net::fetch::FetchError;
 use trawl_net::robots::Robots;
-use trawl_plan::{FetchPlan, Pace, RedirectGate};
+use trawl_plan::{FetchPlan, Pace, Pool, RedirectGate};
 
 /// Applies robots.txt to plans that obey it; every route goes through it.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ impl Admission {
         if !plan.respect_robots {
             return Ok(None);
         }
-        let verdict = self.robots.verdict(url).await;
+        let verdict = self.robots.verdict_through(url, plan.pool).await;
         match verdict.refusal(url) {
             Some(refusal) => Err(refusal),
             None => Ok(verdict.crawl_delay),
@@ -96,6 +96,7 @@ impl Admission {
     fn gate(&self, plan: &FetchPlan) -> Arc<dyn RedirectGate> {
         Arc::new(RobotsGate {
             robots: Arc::clone(&self.robots),
+            pool: plan.pool,
             gate: plan.gate.clone(),
         })
     }
@@ -104,6 +105,7 @@ impl Admission {
 /// Allows a redirect if both robots.txt and the plan's own gate do.
 struct RobotsGate {
     robots: Arc<Robots>,
+    pool: Pool,
     gate: Option<Arc<dyn RedirectGate>>,
 }
 
@@ -115,7 +117,8 @@ impl RedirectGate for RobotsGate {
             {
                 return false;
             }
-            self.robots.verdict(to).await.is_allowed
+            let verdict = self.robots.verdict_through(to, self.pool).await;
+            verdict.is_allowed
         })
     }
 }

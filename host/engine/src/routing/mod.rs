@@ -17,7 +17,7 @@ mod third_party;
 mod tests;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use trawl_model::memory::PageMemory;
 use trawl_net::fetch::{CookieJar, Fetcher};
@@ -63,6 +63,48 @@ struct Visit<'a> {
     client: Client<'a>,
     /// When the page must be served; `plan.fetch.pace.patience` may extend it.
     deadline: Instant,
+    /// When it is given up, whatever it waits for and whichever route it is on.
+    latest: Instant,
+}
+
+impl Visit<'_> {
+    /// The same with this time from now on.
+    fn within(self, time: Duration) -> Self {
+        let deadline = (Instant::now() + time).min(self.latest);
+        Self { deadline, ..self }
+    }
+}
+
+/// How the routes of a page divide its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PageTimes {
+    /// Our own stack's, if a provider may follow.
+    own: Duration,
+    /// The providers': exactly, or at least if they share the page's time.
+    provider: Duration,
+    /// Whether providers have time of their own.
+    has_own: bool,
+}
+
+impl PageTimes {
+    /// Decision D370: providers have time of their own, since services take longer than our own
+    /// stack, unless the caller bounds the whole page. Then, Decision D92, our own stack has half
+    /// of it, so that "timed out" leaves some.
+    fn of(plan: &PagePlan) -> Self {
+        let (timeout, provider) = (plan.fetch.timeout, plan.router.time);
+        if provider > Duration::ZERO {
+            return Self {
+                own: timeout,
+                provider,
+                has_own: true,
+            };
+        }
+        Self {
+            own: timeout / 2,
+            provider: timeout / 2,
+            has_own: false,
+        }
+    }
 }
 
 /// The routes to a page. One for the whole server.
@@ -114,10 +156,12 @@ impl Routing {
     /// # Errors
     /// The failure of the last route tried. A site's own 4xx or 5xx is a served page, not an error.
     pub async fn serve(&self, plan: &PagePlan, client: Client<'_>) -> Result<Served, NotServed> {
+        let begun = Instant::now();
         let visit = Visit {
             plan,
             client,
-            deadline: Instant::now() + plan.fetch.timeout,
+            deadline: begun + plan.fetch.timeout,
+            latest: begun + plan.time_max() + plan.fetch.pace.patience,
         };
         let mut served = match plan.router.mode {
             RouterMode::Off => {
@@ -135,19 +179,29 @@ impl Routing {
     /// `first`: providers, then our own stack.
     async fn providers_first(&self, visit: Visit<'_>) -> Result<Served, NotServed> {
         let plan = visit.plan;
+        let times = PageTimes::of(plan);
+        let by_provider = match times.has_own {
+            true => visit.within(times.provider),
+            false => visit,
+        };
         let target = self.third_party.check_target(&plan.fetch, &plan.url);
         let pacing = Pacing {
             crawl_delay: target.await?,
-            latest: visit.deadline + plan.fetch.pace.patience,
+            latest: by_provider.deadline + plan.fetch.pace.patience,
         };
         let javascript = plan.needs_javascript();
-        let attempts = match self.third_party.serve(visit, javascript, pacing).await {
+        let served = self.third_party.serve(by_provider, javascript, pacing);
+        let attempts = match served.await {
             Ok(served) => return Ok(*served),
             Err(attempts) => attempts,
         };
         if plan.router.is_pinned {
             return attempts.give_up_pinned();
         }
+        let visit = match times.has_own {
+            true => visit.within(times.own),
+            false => visit,
+        };
         match self.own.serve_until(visit).await {
             Ok(mut served) => {
                 attempts.add_metadata(&mut served);
@@ -160,29 +214,32 @@ impl Routing {
     /// `fallback`: our own stack, then providers if it failed, was blocked or timed out.
     async fn own_stack_first(&self, visit: Visit<'_>) -> Result<Served, NotServed> {
         let plan = visit.plan;
-        // Decision D92: with a provider behind it our own stack has half of the page's time, so
-        // that "timed out" leaves some.
-        let half = plan.fetch.timeout / 2;
-        let own = if self.third_party.has_candidates(visit) {
+        let times = PageTimes::of(plan);
+        let own = if times.has_own {
+            self.own.serve_until(visit).await
+        } else if self.third_party.has_candidates(visit) {
             let hurried = PagePlan {
                 fetch: Arc::new(FetchPlan {
-                    timeout: half,
+                    timeout: times.own,
                     ..(*plan.fetch).clone()
                 }),
                 ..plan.clone()
             };
             let visit = Visit {
                 plan: &hurried,
-                deadline: Instant::now() + half,
-                ..visit
+                ..visit.within(times.own)
             };
             self.own.serve_until(visit).await
         } else {
             self.own.serve(visit).await
         };
         // Waiting for the host's rate limit does not use up the page's own time.
-        let latest = visit.deadline + plan.fetch.pace.patience;
-        let deadline = visit.deadline.max((Instant::now() + half).min(latest));
+        let Visit { deadline, .. } = visit.within(times.provider);
+        let deadline = match times.has_own {
+            true => deadline,
+            false => visit.deadline.max(deadline),
+        };
+        let latest = (deadline + plan.fetch.pace.patience).min(visit.latest);
         let (own, needed_browser) = match own {
             Ok(served) => match Block::of(&served) {
                 None => return Ok(served),

@@ -71,8 +71,13 @@ impl OwnBrowser {
         let patience = fetch.pace.patience;
         let own_end = Instant::from_std(job.deadline);
         let timed_out = || FetchError::TimedOut(fetch.timeout).failure();
-        let pace = RequestPace::of(&fetch.pace, Owner::of(job.owner));
+        let owner = Owner::of(job.owner);
+        let pace = RequestPace::of(&fetch.pace, owner);
         let deadline = own_end + patience;
+        let pause = self.politeness.pause(host, owner);
+        if !pause.is_zero() && Instant::now() + pause >= deadline {
+            return Err(FetchError::Paused(pause).failure());
+        }
         let (politeness, loader) = (&self.politeness, Loader::Browser);
         let permit = paid_permit(politeness, host, pace, purse, loader, pool_price, deadline).await;
         let permit = permit.map_err(|error| match error {
@@ -105,12 +110,12 @@ impl OwnBrowser {
             Err(error) => return Err(error.failure()),
         };
         hold(&mut rendered, memory, lease);
-        self.report_pace(host, &rendered);
+        self.report_pace(host, owner, &rendered);
         Ok(BrowserFetch { rendered, waited })
     }
 
     /// Reports the host's answer to its rate limiter.
-    fn report_pace(&self, host: &str, rendered: &Rendered) {
+    fn report_pace(&self, host: &str, owner: Owner, rendered: &Rendered) {
         let page = &rendered.page;
         let answered = page.final_url.host_str().unwrap_or(host);
         match page.status {
@@ -118,9 +123,9 @@ impl OwnBrowser {
                 let mut headers = page.headers.iter();
                 let retry_after = headers.find(|(name, _)| name == "retry-after");
                 let retry_after = retry_after.map(|(_, value)| value.as_str());
-                let _pause = self.politeness.backoff(answered, retry_after);
+                let _pause = self.politeness.backoff(answered, owner, retry_after);
             }
-            _ => self.politeness.succeeded(answered),
+            _ => self.politeness.succeeded(answered, owner),
         }
     }
 }

@@ -16,11 +16,13 @@ use super::admission::Admission;
 use super::own_browser::OwnBrowser;
 use super::own_http::OwnHttp;
 use super::smart::{self, HostMemory, KnownVerdicts, Verdict};
-use super::{Served, Visit};
+use super::{Client, Served, Visit};
 use crate::cache::PageCache;
 
 /// Why `smart` did not use a browser that the page needs. Decision D57.
 const NO_BROWSER: &str = "no browser is installed, so this is the plain HTTP result";
+/// The reason to use a browser for a page that plain HTTP could not read.
+const BROKEN: &str = "broken";
 /// Time reserved to hand over the result before the page's deadline.
 pub(super) const HAND_OVER_TIME: Duration = Duration::from_millis(50);
 
@@ -42,6 +44,8 @@ pub(super) struct OwnFailure {
     pub(super) failure: PageFailure,
     /// `false` if a rule of ours or of the site refuses the page.
     pub(super) may_fall_back: bool,
+    /// Whether a browser may get the page although plain HTTP did not.
+    may_suit_browsers: bool,
 }
 
 /// One way to get a page.
@@ -114,14 +118,15 @@ impl OwnStack {
     /// Gets a page by the first route that serves it. If plain HTTP served a page that needs the
     /// browser and the browser fails, the plain page is returned.
     pub(super) async fn serve(&self, visit: Visit<'_>) -> Result<Served, OwnFailure> {
-        let order = self.route_order(visit.plan);
+        let order = self.route_order(visit);
         let mut reason = order.reason;
         let mut spare: Option<Served> = None;
+        let mut broken: Option<OwnFailure> = None;
         let mut last = OwnFailure::of(PageFailure::new(
             Cause::Internal,
             "no route may serve this page",
         ));
-        for &route in order.routes {
+        for (place, &route) in order.routes.iter().enumerate() {
             let served = match route {
                 Route::Http => self.by_http(visit).await,
                 Route::Browser => {
@@ -141,13 +146,21 @@ impl OwnStack {
                     add_metadata(visit.plan.engine, route, reason, &mut served);
                     return Ok(served);
                 }
-                // A browser cannot reach a host that plain HTTP cannot reach.
-                Err(error) if route == Route::Http => return Err(error),
+                // A browser reads some answers that plain HTTP cannot read. It cannot reach a host
+                // that plain HTTP cannot reach.
+                Err(error) if route == Route::Http => {
+                    let is_last = place + 1 == order.routes.len();
+                    if is_last || !error.may_suit_browsers {
+                        return Err(error);
+                    }
+                    reason = Some(format!("{BROKEN}: {}", error.failure.message));
+                    broken = Some(error);
+                }
                 Err(error) => last = error,
             }
         }
         let Some(mut served) = spare else {
-            return Err(last);
+            return Err(broken.unwrap_or(last));
         };
         let why = match self.browser() {
             Some(_) => format!("the browser failed: {}", last.failure.message),
@@ -172,8 +185,13 @@ impl OwnStack {
                 Some(failure) => OwnFailure {
                     failure,
                     may_fall_back: false,
+                    may_suit_browsers: false,
                 },
-                None => OwnFailure::of(PageFailure::new(Cause::Timeout, "timed out")),
+                None => {
+                    let seconds = visit.plan.fetch.timeout.as_secs_f32();
+                    let message = format!("timed out after {seconds} s");
+                    OwnFailure::of(PageFailure::new(Cause::Timeout, message))
+                }
             }),
         }
     }
@@ -183,8 +201,9 @@ impl OwnStack {
         browser.filter(|browser| browser.is_installed())
     }
 
-    fn route_order(&self, plan: &PagePlan) -> RouteOrder {
+    fn route_order(&self, visit: Visit<'_>) -> RouteOrder {
         use Route::{Browser, Http};
+        let plan = visit.plan;
         match plan.engine {
             Engine::Http => RouteOrder::new(&[Http], None),
             Engine::Browser => RouteOrder::new(&[Browser], None),
@@ -197,6 +216,10 @@ impl OwnStack {
                 RouteOrder::new(&[Browser], Some(reason))
             }
             Engine::Smart => match self.expected_need(plan) {
+                // The plain page may replace the rendered one.
+                Some(_) if self.has_plain_copy(plan, &visit.client) => {
+                    RouteOrder::new(&[Http, Browser], None)
+                }
                 Some(rule) => {
                     let reason = format!("{}: as other pages of this host were", rule.name());
                     RouteOrder::new(&[Browser, Http], Some(&reason))
@@ -204,6 +227,11 @@ impl OwnStack {
                 None => RouteOrder::new(&[Http, Browser], None),
             },
         }
+    }
+
+    /// Whether the cache has the page from plain HTTP and the plan takes that one.
+    fn has_plain_copy(&self, plan: &PagePlan, client: &Client<'_>) -> bool {
+        plan.fetch.cache.skip_browser && self.is_cached(plan, client)
     }
 
     /// Why the page is expected to need a browser, judging by the last pages of its host.
@@ -251,9 +279,11 @@ impl OwnStack {
             // Decision D54: a page of the cache was paid for when it was fetched.
             served.usage.content_bytes = 0;
         }
-        let metadata = cached.metadata.map(|value| ("cache".to_owned(), value));
+        let cache = cached.metadata.map(|value| ("cache".to_owned(), value));
+        let fault = fetched.fault.map(|fault| fault.to_string());
+        let fault = fault.map(|fault| ("body_fault".to_owned(), fault.into()));
         Ok(Served {
-            metadata: metadata.into_iter().collect(),
+            metadata: cache.into_iter().chain(fault).collect(),
             cache: cached.cache,
             waited: fetched.waited,
             ..served
@@ -266,6 +296,7 @@ impl OwnFailure {
     fn of(failure: PageFailure) -> Self {
         Self {
             may_fall_back: !failure.cause.is_refusal(),
+            may_suit_browsers: false,
             failure,
         }
     }
@@ -275,6 +306,7 @@ impl From<FetchError> for OwnFailure {
     fn from(error: FetchError) -> Self {
         Self {
             may_fall_back: error.is_failure_of_site(),
+            may_suit_browsers: error.may_suit_browsers(),
             failure: error.failure(),
         }
     }

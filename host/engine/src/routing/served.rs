@@ -20,7 +20,7 @@ pub struct Served {
     /// The page.
     pub page: FetchedPage,
     /// Metadata about serving, added to every entry: `rendered_by`, `render_reason`, `cache`,
-    /// `automation_data`, `provider_attempts`, `vendor_cost_source`.
+    /// `body_fault`, `automation_data`, `provider_attempts`, `vendor_cost_source`.
     pub metadata: Map<String, Value>,
     /// What serving consumed. Extraction and the model add theirs.
     pub usage: Usage,

@@ -13,7 +13,7 @@ use trawl_net::egress::{Egress, EgressConfig, PoolConfig, Resolve, UpstreamProxy
 use trawl_net::fetch::{FetchConfig, PoliteGet};
 use trawl_net::politeness::PolitenessConfig;
 use trawl_plan::testing::page_plan;
-use trawl_plan::{FetchPlan, Pool};
+use trawl_plan::{FetchPlan, Pool, RouterPlan};
 
 use super::*;
 
@@ -104,4 +104,30 @@ async fn a_page_through_a_pool_carries_its_price_to_the_bill() {
     assert_eq!(served.page.body, BODY.as_bytes());
     let charge = price(&served.usage, &Tariff::default());
     assert_eq!(charge.bytes_transferred, Nanodollars(20 * 9));
+}
+
+#[test]
+fn providers_have_time_of_their_own_unless_the_page_is_bounded() {
+    let seconds = Duration::from_secs;
+    let of = |time: Duration| {
+        let plan = page_plan("http://site.example/");
+        let router = RouterPlan {
+            mode: RouterMode::Fallback,
+            time,
+            ..RouterPlan::default()
+        };
+        let fetch = FetchPlan {
+            timeout: seconds(30),
+            ..(*plan.fetch).clone()
+        };
+        let plan = PagePlan {
+            router: Arc::new(router),
+            fetch: Arc::new(fetch),
+            ..plan
+        };
+        let PageTimes { own, provider, .. } = PageTimes::of(&plan);
+        (own, provider, plan.time_max())
+    };
+    assert_eq!(of(seconds(240)), (seconds(30), seconds(240), seconds(270)));
+    assert_eq!(of(Duration::ZERO), (seconds(15), seconds(15), seconds(30)));
 }

@@ -1,5 +1,5 @@
-//! The HTTP clients. A client dials only the IP addresses that were checked for the current
-//! request.
+//! What the HTTP clients may dial: only the IP addresses that were checked for the current request.
+//! Also the client for upstream proxies that resolve names themselves.
 
 use std::future::ready;
 use std::net::{IpAddr, SocketAddr};
@@ -7,12 +7,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use http::Uri;
 use hyper_rustls::ConfigBuilderExt;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, ClientBuilder, Proxy, redirect};
 use tower::util::MapRequestLayer;
 
-use super::{EgressError, literal};
+use url::Url;
+
+use super::{Checked, EgressError, host_and_port, literal};
 
 /// Idle connections pooled per host: twice the number of pages fetched from one host at once.
 pub(super) const IDLE_PER_HOST_MAX: usize = 128;
@@ -31,33 +34,42 @@ tokio::task_local! {
 }
 
 /// The IP addresses checked for one request, and whether a connection was opened for it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Dial {
     names: Vec<(String, Vec<IpAddr>)>,
+    /// Whose connection it is.
+    account: Arc<str>,
     opened: AtomicBool,
 }
 
 impl Dial {
-    /// Allows these host names to be dialled at these IP addresses.
-    pub(super) fn new(names: Vec<(String, Vec<IpAddr>)>) -> Arc<Self> {
+    /// Allows these host names to be dialled at these IP addresses, for this account.
+    pub(super) fn new(names: Vec<(String, Vec<IpAddr>)>, account: Arc<str>) -> Arc<Self> {
         Arc::new(Self {
             names,
+            account,
             opened: AtomicBool::new(false),
         })
+    }
+
+    /// That of the current request.
+    pub(super) fn current() -> Option<Arc<Self>> {
+        DIAL.try_with(Arc::clone).ok()
+    }
+
+    /// Whose connection it is.
+    pub(super) fn account(&self) -> &Arc<str> {
+        &self.account
+    }
+
+    /// Notes that a connection is opened.
+    pub(super) fn open(&self) {
+        self.opened.store(true, Ordering::Relaxed);
     }
 
     /// Whether a connection was opened; if not, a pooled one was reused.
     pub(super) fn opened(&self) -> bool {
         self.opened.load(Ordering::Relaxed)
-    }
-
-    /// Sends one request with `client`.
-    pub(super) async fn run(
-        self: &Arc<Self>,
-        client: &Client,
-        request: reqwest::Request,
-    ) -> Result<reqwest::Response, reqwest::Error> {
-        self.scope(client.execute(request)).await
     }
 
     /// Runs what sends one request: it may dial what this allows.
@@ -78,13 +90,31 @@ impl Dial {
 
 /// The IP addresses at which the current request may dial a host, and whether the host is a name.
 /// An IP address is its own: it was checked before the request was sent.
-pub(super) fn permitted(host: &str) -> Option<(Vec<IpAddr>, bool)> {
+fn permitted(host: &str) -> Option<(Vec<IpAddr>, bool)> {
     if let Some(address) = literal(host) {
         return Some((vec![address], false));
     }
-    let dial = DIAL.try_with(Arc::clone).ok()?;
+    let dial = Dial::current()?;
     let (_, ip_addresses) = dial.names.iter().find(|(known, _)| known == host)?;
     Some((ip_addresses.clone(), true))
+}
+
+/// The host of a URI that a client dials, with the IP addresses that were checked for the current
+/// request.
+pub(super) fn checked_for_request(uri: &Uri) -> Option<Checked> {
+    checked_url_for_request(&Url::parse(&uri.to_string()).ok()?)
+}
+
+/// [`checked_for_request`] for a URL.
+pub(super) fn checked_url_for_request(url: &Url) -> Option<Checked> {
+    let (host, port) = host_and_port(url)?;
+    let (ip_addresses, is_name) = permitted(&host)?;
+    Some(Checked {
+        host,
+        port,
+        ip_addresses,
+        is_name,
+    })
 }
 
 /// Resolves the client's lookups from the checked IP addresses of the current request and from
@@ -107,21 +137,20 @@ impl Resolve for CheckedOnly {
     }
 }
 
-/// A client that dials directly, or through `proxy`.
+/// A client that sends through `proxy`, and keeps connections for later requests if it is shared.
 ///
 /// # Errors
 /// [`EgressError::SetUp`] when the proxy's URL is invalid or TLS cannot be set up.
 pub(super) fn client(
     connect_time_max: Duration,
-    proxy: Option<&url::Url>,
+    proxy: &Url,
+    is_shared: bool,
 ) -> Result<Client, EgressError> {
     install_crypto();
     let build = || -> Result<ClientBuilder, reqwest::Error> {
-        let builder = settings(connect_time_max);
-        Ok(match proxy {
-            Some(proxy) => builder.proxy(Proxy::all(proxy.as_str())?),
-            None => builder,
-        })
+        let idle_max = if is_shared { IDLE_PER_HOST_MAX } else { 0 };
+        let builder = settings(connect_time_max).pool_max_idle_per_host(idle_max);
+        Ok(builder.proxy(Proxy::all(proxy.as_str())?))
     };
     let set_up = |error: reqwest::Error| EgressError::SetUp(error.without_url().to_string());
     build().map_err(set_up)?.build().or_else(|error| {
@@ -166,7 +195,6 @@ fn settings(connect_time_max: Duration) -> ClientBuilder {
         .referer(false)
         .dns_resolver(CheckedOnly)
         .connect_timeout(connect_time_max)
-        .pool_max_idle_per_host(IDLE_PER_HOST_MAX)
         .pool_idle_timeout(IDLE_TIME_MAX)
         .http1_max_headers(HEADERS_MAX)
         .http1_ignore_invalid_headers_in_responses(true)
@@ -174,7 +202,7 @@ fn settings(connect_time_max: Duration) -> ClientBuilder {
         .http1_allow_obsolete_multiline_headers_in_responses(true)
         .http2_max_header_list_size(HEADER_BYTES_MAX)
         .connector_layer(MapRequestLayer::new(|destination| {
-            let _ = DIAL.try_with(|dial| dial.opened.store(true, Ordering::Relaxed));
+            let _ = DIAL.try_with(|dial| dial.open());
             destination
         }))
 }

@@ -22,6 +22,11 @@ pub enum EgressError {
     /// The host and port are a listener of this server.
     #[error("host `{0}` is refused: it leads to this service itself")]
     OwnListener(String),
+    /// The port is that of another protocol.
+    #[error(
+        "port {0} is refused: it belongs to another protocol than HTTP, and browsers refuse it too"
+    )]
+    BadPort(u16),
     /// The host name has no IP address.
     #[error("host `{0}` cannot be resolved: it has no IP address, check the spelling")]
     NotResolved(String),
@@ -58,6 +63,9 @@ pub enum EgressFault {
     /// The peer closed the connection too early.
     #[error("the connection was closed before the response was complete")]
     Closed,
+    /// The response is not HTTP.
+    #[error("the response of the site is not valid HTTP")]
+    Malformed,
     /// Connecting, or waiting for data, took too long.
     #[error("the connection timed out")]
     TimedOut,
@@ -80,14 +88,14 @@ impl EgressError {
         match self {
             Self::NotResolved(_) => Cause::Dns,
             Self::ResolveTimedOut(_) => Cause::DnsTimeout,
-            Self::Scheme(_) | Self::NoHost => Cause::BadUrl,
+            Self::Scheme(_) | Self::NoHost | Self::BadPort(_) => Cause::BadUrl,
             Self::NotPublic(_) | Self::OwnListener(_) | Self::NotGranted(_) => {
                 Cause::PrivateAddress
             }
             Self::SetUp(_) => Cause::Internal,
             Self::Broken { fault, .. } => match fault {
                 EgressFault::Refused => Cause::ConnectionRefused,
-                EgressFault::Closed => Cause::ConnectionClosed,
+                EgressFault::Closed | EgressFault::Malformed => Cause::ConnectionClosed,
                 EgressFault::Reset => Cause::ConnectionReset,
                 EgressFault::TimedOut => Cause::ConnectionTimeout,
                 EgressFault::Unreachable => Cause::Unreachable,
@@ -97,23 +105,47 @@ impl EgressError {
         }
     }
 
+    /// Whether a body that failed with this ended before its announced end.
+    pub(crate) fn is_early_end(&self) -> bool {
+        matches!(
+            self,
+            Self::Broken {
+                fault: EgressFault::Closed,
+                ..
+            }
+        )
+    }
+
+    /// Whether a browser may reach the site all the same: it reads what is not quite HTTP, and has
+    /// cipher suites that are missing here. It refuses the same certificates.
+    pub(crate) fn may_suit_browsers(&self) -> bool {
+        match self {
+            Self::Broken {
+                fault: EgressFault::Closed | EgressFault::Malformed,
+                ..
+            } => true,
+            Self::Broken {
+                fault: EgressFault::Tls,
+                cause,
+            } => !is_bad_certificate(&**cause),
+            _ => false,
+        }
+    }
+
+    /// The end of a connection before the announced end of a body.
+    pub(super) fn early_end() -> Self {
+        Self::Broken {
+            fault: EgressFault::Closed,
+            cause: "the body is shorter than announced".into(),
+        }
+    }
+
     /// Classifies an error from opening a tunnel's connection.
     pub(super) fn from_dial(cause: Box<dyn StdError + Send + Sync>, through_proxy: bool) -> Self {
         let fault = if through_proxy {
             EgressFault::Proxy
         } else {
             fault_among(&*cause).unwrap_or(EgressFault::Unreachable)
-        };
-        Self::Broken { fault, cause }
-    }
-
-    /// Classifies an error of the client behind an upstream proxy that opens tunnels. The text must
-    /// not reveal the proxy.
-    pub(super) fn from_tunnel(cause: Box<dyn StdError + Send + Sync>, is_connect: bool) -> Self {
-        let fault = match fault_among(&*cause) {
-            Some(fault @ (EgressFault::Tls | EgressFault::TimedOut)) => fault,
-            _ if is_connect => EgressFault::Proxy,
-            fault => fault.unwrap_or(EgressFault::Closed),
         };
         Self::Broken { fault, cause }
     }
@@ -138,6 +170,35 @@ impl EgressError {
     }
 }
 
+/// Whether the site refuses to answer over HTTP/2 and wants the request over HTTP/1.1. RFC 9113
+/// section 7.
+pub(super) fn wants_http1(error: &(dyn StdError + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(current) = cause {
+        if let Some(error) = current.downcast_ref::<h2::Error>() {
+            return error.reason() == Some(h2::Reason::HTTP_1_1_REQUIRED);
+        }
+        cause = current.source();
+    }
+    false
+}
+
+/// Whether TLS failed because of the site's certificate.
+fn is_bad_certificate(error: &(dyn StdError + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(current) = cause {
+        let wrapped = current
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        let inner = wrapped.map(|inner| inner as &(dyn StdError + 'static));
+        if let Some(error) = current.downcast_ref::<rustls::Error>() {
+            return matches!(error, rustls::Error::InvalidCertificate(_));
+        }
+        cause = inner.or_else(|| current.source());
+    }
+    false
+}
+
 /// What allows a private host: its IP address if the caller wrote one.
 fn range(host: &str) -> String {
     let literal = host.trim_matches(['[', ']']).parse::<IpAddr>();
@@ -153,11 +214,16 @@ fn fault_of(error: &reqwest::Error) -> EgressFault {
 }
 
 /// The fault that an error or one of its causes stands for.
-fn fault_among(error: &(dyn StdError + 'static)) -> Option<EgressFault> {
+pub(super) fn fault_among(error: &(dyn StdError + 'static)) -> Option<EgressFault> {
     let mut cause = Some(error);
     while let Some(current) = cause {
         if current.downcast_ref::<rustls::Error>().is_some() {
             return Some(EgressFault::Tls);
+        }
+        if let Some(error) = current.downcast_ref::<hyper::Error>()
+            && error.is_parse()
+        {
+            return Some(EgressFault::Malformed);
         }
         if let Some(error) = current.downcast_ref::<io::Error>()
             && let Some(fault) = fault_of_io(error)
@@ -190,6 +256,28 @@ fn fault_of_io(error: &io::Error) -> Option<EgressFault> {
         io::ErrorKind::ConnectionAborted
         | io::ErrorKind::BrokenPipe
         | io::ErrorKind::UnexpectedEof => Some(EgressFault::Closed),
+        // A chunk without a size.
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => Some(EgressFault::Malformed),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_demand_for_http1_is_seen_among_the_causes() {
+        for (reason, expected) in [
+            (h2::Reason::HTTP_1_1_REQUIRED, true),
+            (h2::Reason::PROTOCOL_ERROR, false),
+        ] {
+            let error = EgressError::Broken {
+                fault: EgressFault::Closed,
+                cause: Box::new(h2::Error::from(reason)),
+            };
+            assert_eq!(wants_http1(&error), expected, "{reason}");
+        }
+        assert!(!wants_http1(&EgressError::NoHost));
     }
 }

@@ -2,16 +2,22 @@
 //! once, refuses IP addresses that are not public, dials the IP address it checked, and counts the
 //! bytes. It follows no redirect: each hop comes back and is checked anew.
 
+mod client;
+mod config;
 mod connect;
+pub(crate) mod connection_auth;
+mod connections;
+mod direct;
 mod error;
 mod ip_filter;
 mod pool;
+mod ports;
 mod proxy;
 mod resolve;
 mod sample;
 mod tunnels;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,76 +25,47 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, Method, StatusCode};
-use reqwest::{Client, Request, Response};
+use reqwest::{Request, Response};
 use url::{Host, Url};
 
+pub use config::{CONNECT_TIME_MAX, EgressConfig, LOOKUP_TIME_MAX, OwnAddress};
+pub use connections::{CONNECTIONS_MAX, on_behalf_of};
 pub use error::{EgressError, EgressFault};
 pub use ip_filter::AllowList;
 pub use pool::{PoolConfig, PoolUse, Resolve, Route, UpstreamProxy};
 pub use proxy::{ProxyChannel, ProxyLimits, Refusal};
 pub use sample::SAMPLE_HOST;
 
+use client::{Connector, HttpClient, Sender};
 use connect::Dial;
+use connections::{ConnectionPermit, Connections, current_account};
+use direct::{Direct, DirectClient};
 use pool::{Pools, Proxy};
 use resolve::Resolver;
 use trawl_model::Nanodollars;
-use tunnels::TunnelClient;
+use trawl_model::fair::PermitUse;
+use tunnels::{TunnelClient, Tunnels};
 
-/// Time in which one connection must open, unless configured otherwise.
-pub const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
-/// Time in which one name must be resolved, unless configured otherwise.
-pub const LOOKUP_TIME_MAX: Duration = Duration::from_secs(5);
 /// How often a request is sent again because the pooled connection it went out on was already
 /// closed.
 const STALE_RETRIES_MAX: usize = 3;
-
-/// Settings of [`Egress`]. No `Debug`: URLs of the operator may have passwords.
-#[derive(Clone)]
-pub struct EgressConfig {
-    /// IP ranges that may be dialled although they are not public.
-    pub allow_private: AllowList,
-    /// Pools of upstream proxies by name.
-    pub pools: BTreeMap<String, PoolConfig>,
-    /// URLs that the operator wrote in the configuration: reachable on the operator's behalf
-    /// whatever they resolve to.
-    pub grants: Vec<Url>,
-    /// Host names with fixed IP addresses, used before any lookup.
-    pub hosts: BTreeMap<String, Vec<IpAddr>>,
-    /// DNS servers to use; the machine's own when empty.
-    pub name_servers: Vec<SocketAddr>,
-    /// Time in which one connection must open.
-    pub connect_time_max: Duration,
-    /// Time in which one name must be resolved.
-    pub lookup_time_max: Duration,
-}
-
-impl Default for EgressConfig {
-    fn default() -> Self {
-        Self {
-            allow_private: AllowList::default(),
-            pools: BTreeMap::new(),
-            grants: Vec::new(),
-            hosts: BTreeMap::new(),
-            name_servers: Vec::new(),
-            connect_time_max: CONNECT_TIME_MAX,
-            lookup_time_max: LOOKUP_TIME_MAX,
-        }
-    }
-}
 
 /// Sends all outgoing requests. One for the whole server.
 pub struct Egress {
     allow_private: AllowList,
     grants: BTreeSet<(String, u16)>,
     own_listeners: ArcSwap<Vec<SocketAddr>>,
+    own_addresses: Vec<OwnAddress>,
     resolver: Resolver,
     pools: Pools,
     connect_time_max: Duration,
+    connections: Connections,
     /// For URLs that callers wrote.
-    direct: Client,
+    direct: DirectClient,
     /// For granted URLs; separate, so that no caller's request reuses a pooled connection to one.
-    granted: Client,
+    granted: DirectClient,
     received: Arc<AtomicU64>,
 }
 
@@ -113,8 +90,12 @@ struct Checked {
 pub struct Reply {
     response: Response,
     through_proxy: bool,
+    /// Where the body ends although the connection stays open.
+    length: Option<u64>,
     body_bytes: u64,
     received: Arc<AtomicU64>,
+    /// The place of a connection that a client opens which does not count them.
+    _permit: Option<ConnectionPermit>,
 }
 
 impl Egress {
@@ -124,14 +105,21 @@ impl Egress {
     /// [`EgressError::SetUp`] when the resolver or TLS cannot be set up.
     pub fn new(config: EgressConfig) -> Result<Arc<Self>, EgressError> {
         let granted = config.grants.iter().filter_map(host_and_port);
+        let connections = Connections::new(config.connections_max);
+        let direct = || {
+            let time_max = config.connect_time_max;
+            HttpClient::new(Direct { time_max }, time_max, &connections)
+        };
         Ok(Arc::new(Self {
             grants: granted.collect(),
             own_listeners: ArcSwap::default(),
+            own_addresses: config.own_addresses,
             resolver: Resolver::new(config.hosts, &config.name_servers, config.lookup_time_max)?,
             pools: Pools::new(config.pools),
             connect_time_max: config.connect_time_max,
-            direct: connect::client(config.connect_time_max, None)?,
-            granted: connect::client(config.connect_time_max, None)?,
+            direct: direct(),
+            granted: direct(),
+            connections,
             allow_private: config.allow_private,
             received: Arc::default(),
         }))
@@ -160,7 +148,15 @@ impl Egress {
 
     /// Chooses the route for a page that requests this proxy pool and country.
     pub fn route(&self, pool: &str, country: Option<&str>) -> Route {
-        self.pools.route(pool, country)
+        Route {
+            account: current_account(),
+            ..self.pools.route(pool, country)
+        }
+    }
+
+    /// The connections to sites and services that are open, and their bound.
+    pub fn connections(&self) -> PermitUse {
+        self.connections.usage()
     }
 
     /// Price of a gigabyte (10^9 bytes) through the pool that a page requests, on top of the
@@ -179,38 +175,64 @@ impl Egress {
             let page = Response::from(sample::respond(request.url()));
             return Ok(self.reply(page, false));
         }
-        let mut names = self.check(request.url(), Trust::Caller).await?;
+        let account = &route.account;
+        let mut names = self.check(request.url(), Trust::Caller, account).await?;
         let Some(proxy) = self.pools.proxy(route) else {
-            return self.dispatch(&self.direct, request, names, false).await;
+            let dial = Dial::new(names, Arc::clone(account));
+            return self.dispatch(&self.direct, request, &dial, false).await;
         };
-        names.extend(self.check(&proxy.upstream.url, Trust::Operator).await?);
-        if proxy.upstream.resolve == Resolve::Local {
-            return self.send_in_tunnel(proxy, request, names).await;
-        }
-        // The proxy resolves the target itself; the check above has refused what it could, and
-        // SOCKS4 and 5 use its result.
-        let client = match proxy.client.get() {
-            Some(client) => client,
-            None => {
-                let client = connect::client(self.connect_time_max, Some(&proxy.upstream.url))?;
-                proxy.client.get_or_init(|| client)
+        let upstream = &proxy.upstream;
+        names.extend(self.check(&upstream.url, Trust::Operator, account).await?);
+        let dial = Dial::new(names, Arc::clone(account));
+        match upstream.resolve {
+            Resolve::Local => {
+                let tunnels = proxy.tunnels.get_or_init(|| self.tunnels(upstream));
+                self.dispatch(tunnels, request, &dial, true).await
             }
-        };
-        self.dispatch(client, request, names, true).await
+            // The proxy resolves the target itself; the check above has refused what it could, and
+            // SOCKS4 and 5 use its result.
+            Resolve::Proxy => self.send_through(proxy, request, &dial).await,
+        }
     }
 
-    /// Sends a request through a proxy that receives the checked IP address.
-    async fn send_in_tunnel(
+    /// The client for a proxy that receives the checked IP addresses.
+    fn tunnels(&self, upstream: &UpstreamProxy) -> TunnelClient {
+        let tunnels = Tunnels {
+            upstream: Arc::new(upstream.clone()),
+            time_max: self.connect_time_max,
+        };
+        HttpClient::new(tunnels, self.connect_time_max, &self.connections)
+    }
+
+    /// Sends a request through a proxy that receives the names.
+    async fn send_through(
         &self,
         proxy: &Proxy,
         request: Request,
-        names: Vec<(String, Vec<IpAddr>)>,
+        dial: &Arc<Dial>,
     ) -> Result<Reply, EgressError> {
-        let build = || TunnelClient::new(&proxy.upstream, self.connect_time_max);
-        let client = proxy.tunnels.get_or_init(build);
-        // The client itself repeats what it could not send on a pooled connection.
-        let response = Dial::new(names).scope(client.send(request)).await?;
-        Ok(self.reply(response, true))
+        let is_shared = !connection_auth::is_sent(request.headers());
+        let cell = if is_shared {
+            &proxy.client
+        } else {
+            &proxy.alone
+        };
+        let client = match cell.get() {
+            Some(client) => client,
+            None => {
+                let url = &proxy.upstream.url;
+                let client = connect::client(self.connect_time_max, url, is_shared)?;
+                cell.get_or_init(|| client)
+            }
+        };
+        // This client does not count its connections: each request counts as one.
+        let permit = self.connections.permit(dial.account()).await;
+        let response = repeated(client, request, dial).await;
+        let response = response.map_err(|error| EgressError::from_client(error, true))?;
+        Ok(Reply {
+            _permit: Some(permit),
+            ..self.reply(response, true)
+        })
     }
 
     /// Sends a request on the operator's behalf to a URL that the configuration grants. Never pass
@@ -223,8 +245,10 @@ impl Egress {
         if !self.grants.contains(&target) {
             return Err(EgressError::NotGranted(target.0));
         }
-        let names = self.check(request.url(), Trust::Operator).await?;
-        self.dispatch(&self.granted, request, names, false).await
+        let account = current_account();
+        let names = self.check(request.url(), Trust::Operator, &account).await?;
+        let dial = Dial::new(names, account);
+        self.dispatch(&self.granted, request, &dial, false).await
     }
 
     /// Sends a request on the operator's behalf to a service that the operator allows: `may`
@@ -241,14 +265,16 @@ impl Egress {
             let host = request.url().host_str().unwrap_or_default();
             return Err(EgressError::NotGranted(host.to_owned()));
         }
-        let names = self.check(request.url(), Trust::Operator).await?;
-        self.dispatch(&self.granted, request, names, false).await
+        let account = current_account();
+        let names = self.check(request.url(), Trust::Operator, &account).await?;
+        let dial = Dial::new(names, account);
+        self.dispatch(&self.granted, request, &dial, false).await
     }
 
     /// Checks whether a caller may have this URL fetched, by this server or by a third-party
     /// provider. A name that cannot be resolved here passes.
     pub async fn check_target(&self, url: &Url) -> Result<(), EgressError> {
-        let checked = self.check(url, Trust::Caller).await;
+        let checked = self.check(url, Trust::Caller, &current_account()).await;
         permanent(checked)
     }
 
@@ -258,7 +284,7 @@ impl Egress {
     /// # Errors
     /// It can never receive one.
     pub async fn check_receiver(&self, url: &Url) -> Result<(), EgressError> {
-        match self.check(url, Trust::Caller).await {
+        match self.check(url, Trust::Caller, &current_account()).await {
             Err(EgressError::NotResolved(host)) if !host.contains('.') => {
                 Err(EgressError::NotResolved(host))
             }
@@ -276,8 +302,9 @@ impl Egress {
         &self,
         url: &Url,
         trust: Trust,
+        account: &Arc<str>,
     ) -> Result<Vec<(String, Vec<IpAddr>)>, EgressError> {
-        let checked = self.checked(url, trust).await?;
+        let checked = self.checked(url, trust, account).await?;
         Ok(if checked.is_name {
             vec![(checked.host, checked.ip_addresses)]
         } else {
@@ -286,7 +313,12 @@ impl Egress {
     }
 
     /// Checks a URL: its scheme, its host, and each IP address of the host.
-    async fn checked(&self, url: &Url, trust: Trust) -> Result<Checked, EgressError> {
+    async fn checked(
+        &self,
+        url: &Url,
+        trust: Trust,
+        account: &Arc<str>,
+    ) -> Result<Checked, EgressError> {
         let schemes: &[&str] = match trust {
             Trust::Caller => &["http", "https"],
             Trust::Operator => &["http", "https", "socks4", "socks4a", "socks5", "socks5h"],
@@ -297,7 +329,10 @@ impl Egress {
         let (host, port) = host_and_port(url).ok_or(EgressError::NoHost)?;
         let (found, is_name) = match literal(&host) {
             Some(address) => (vec![address], false),
-            None => (self.resolver.lookup(&host).await?, true),
+            None => {
+                let _permit = self.connections.lookup(account).await;
+                (self.resolver.lookup(&host).await?, true)
+            }
         };
         let ip_addresses = self.permitted(&host, port, &found, trust)?;
         Ok(Checked {
@@ -318,16 +353,24 @@ impl Egress {
         trust: Trust,
     ) -> Result<Vec<IpAddr>, EgressError> {
         let own_listeners = self.own_listeners.load();
+        let is_named_own = |address: IpAddr| {
+            let is_it = |own: &OwnAddress| {
+                own.ip.to_canonical() == address.to_canonical()
+                    && own.port.is_none_or(|own| own == port)
+            };
+            // The operator's own services may be behind the same address.
+            trust == Trust::Caller && self.own_addresses.iter().any(is_it)
+        };
         let is_own = |address: IpAddr| {
             let target = SocketAddr::new(address, port);
-            own_listeners
-                .iter()
-                .any(|listener| ip_filter::reaches(*listener, target))
+            let is_it = |listener: &SocketAddr| ip_filter::reaches(*listener, target);
+            own_listeners.iter().any(is_it) || is_named_own(address)
         };
+        let is_allowed =
+            |address: IpAddr| trust == Trust::Operator || self.allow_private.contains(address);
+        let is_bad_port = ports::is_bad(port);
         let is_open = |address: IpAddr| {
-            trust == Trust::Operator
-                || self.allow_private.contains(address)
-                || ip_filter::is_global(address)
+            is_allowed(address) || (ip_filter::is_global(address) && !is_bad_port)
         };
         let open: Vec<IpAddr> = found
             .iter()
@@ -340,48 +383,51 @@ impl Egress {
             .filter(|address| !is_own(*address))
             .collect();
         match (open.is_empty(), permitted.is_empty()) {
+            (true, _) if is_bad_port && found.iter().any(|ip| ip_filter::is_global(*ip)) => {
+                Err(EgressError::BadPort(port))
+            }
             (true, _) => Err(EgressError::NotPublic(host.to_owned())),
             (false, true) => Err(EgressError::OwnListener(host.to_owned())),
             (false, false) => Ok(permitted),
         }
     }
 
-    /// Sends a request, and sends it again when the pooled connection it used had been closed by
-    /// the peer.
-    async fn dispatch(
+    /// Sends a request with a client that opens its connections here, and once more over a
+    /// connection of its own when the site refuses the one that it came on.
+    async fn dispatch<C: Connector>(
         &self,
-        client: &Client,
+        client: &HttpClient<C>,
         request: Request,
-        names: Vec<(String, Vec<IpAddr>)>,
+        dial: &Arc<Dial>,
         through_proxy: bool,
     ) -> Result<Reply, EgressError> {
-        let dial = Dial::new(names);
-        let mut request = Some(request);
-        let mut retries = 0;
-        loop {
-            let current = request.take().expect("a retry puts a request back");
-            let spare = current
-                .try_clone()
-                .filter(|_| is_repeatable(current.method()));
-            let error = match dial.run(client, current).await {
-                Ok(response) => return Ok(self.reply(response, through_proxy)),
-                Err(error) => error,
-            };
-            let was_stale = !dial.opened() && error.is_request() && !error.is_timeout();
-            if !was_stale || spare.is_none() || retries == STALE_RETRIES_MAX {
-                return Err(EgressError::from_client(error, through_proxy));
-            }
-            request = spare;
-            retries += 1;
+        let spare = request
+            .try_clone()
+            .filter(|_| is_repeatable(request.method()));
+        let mut sent = repeated(client, request, dial).await;
+        let is_refused = match &sent {
+            // RFC 9110 section 15.5.20: the connection led to another server.
+            Ok(response) => response.status() == StatusCode::MISDIRECTED_REQUEST,
+            Err(error) => error.wants_http1(),
+        };
+        if is_refused
+            && !through_proxy
+            && let Some(spare) = spare
+        {
+            sent = dial.scope(client.send_afresh(spare)).await;
         }
+        let response = sent.map_err(|error| error.classified(through_proxy))?;
+        Ok(self.reply(response, through_proxy))
     }
 
     fn reply(&self, response: Response, through_proxy: bool) -> Reply {
         Reply {
+            length: identity_length(response.headers()),
             response,
             through_proxy,
             body_bytes: 0,
             received: Arc::clone(&self.received),
+            _permit: None,
         }
     }
 }
@@ -408,12 +454,61 @@ impl Reply {
     /// [`EgressError::Broken`] when the connection breaks or the body ends before its announced
     /// end.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, EgressError> {
+        let left = self.length.map(|length| length - self.body_bytes);
+        if left == Some(0) {
+            return Ok(None);
+        }
         let chunk = self.response.chunk().await;
         let chunk = chunk.map_err(|error| EgressError::from_client(error, self.through_proxy))?;
+        let chunk = match (chunk, left) {
+            (Some(mut chunk), Some(left)) => {
+                chunk.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+                Some(chunk)
+            }
+            (None, Some(_)) => return Err(EgressError::early_end()),
+            (chunk, None) => chunk,
+        };
         let bytes = chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
         self.body_bytes += bytes;
         self.received.fetch_add(bytes, Ordering::Relaxed);
         Ok(chunk)
+    }
+}
+
+/// The length of a body with `Transfer-Encoding: identity`, which RFC 2616 had servers send along
+/// with `Content-Length`. The client reads such a body up to the end of the connection.
+fn identity_length(headers: &HeaderMap) -> Option<u64> {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).into_iter().peekable();
+    codings.peek()?;
+    let is_identity = codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"));
+    let length = headers.get(CONTENT_LENGTH).filter(|_| is_identity)?;
+    length.to_str().ok()?.parse().ok()
+}
+
+/// Sends a request, and sends it again when the pooled connection it used had been closed by the
+/// peer.
+async fn repeated<C: Sender>(
+    client: &C,
+    mut request: Request,
+    dial: &Arc<Dial>,
+) -> Result<Response, C::Error> {
+    let mut retries = 0;
+    loop {
+        let spare = request
+            .try_clone()
+            .filter(|_| is_repeatable(request.method()));
+        let error = match dial.scope(client.send(request)).await {
+            Ok(response) => return Ok(response),
+            Err(error) => error,
+        };
+        let may_be_stale = C::is_after_connecting(&error) && !dial.opened();
+        match spare {
+            Some(spare) if may_be_stale && retries < STALE_RETRIES_MAX => {
+                request = spare;
+                retries += 1;
+            }
+            _ => return Err(error),
+        }
     }
 }
 
@@ -450,6 +545,7 @@ fn permanent<T>(checked: Result<T, EgressError>) -> Result<(), EgressError> {
             refusal @ (EgressError::Scheme(_)
             | EgressError::NoHost
             | EgressError::NotPublic(_)
+            | EgressError::BadPort(_)
             | EgressError::OwnListener(_)),
         ) => Err(refusal),
         _ => Ok(()),

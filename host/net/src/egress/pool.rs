@@ -1,8 +1,8 @@
 //! Pools of upstream proxies, by name, and the choice of a proxy.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use reqwest::Client;
 use url::Url;
@@ -75,6 +75,15 @@ pub struct Route {
     pub pool: Option<PoolUse>,
     /// Parameters that could not be honoured, for `X-Ignored-Parameters`.
     pub ignored: Vec<String>,
+    /// Whose connections it uses; empty for the server itself.
+    pub(super) account: Arc<str>,
+}
+
+impl Route {
+    /// The account whose connections it uses; empty for the server itself.
+    pub(crate) fn account(&self) -> &str {
+        &self.account
+    }
 }
 
 /// The configured pools.
@@ -90,6 +99,8 @@ struct Pool {
 pub(super) struct Proxy {
     pub(super) upstream: UpstreamProxy,
     pub(super) client: OnceLock<Client>,
+    /// The client for requests that authenticate their connection.
+    pub(super) alone: OnceLock<Client>,
     /// The client if the proxy receives IP addresses.
     pub(super) tunnels: OnceLock<TunnelClient>,
 }
@@ -173,6 +184,7 @@ impl Pool {
         let proxies = config.proxies.into_iter().map(|upstream| Proxy {
             upstream,
             client: OnceLock::new(),
+            alone: OnceLock::new(),
             tunnels: OnceLock::new(),
         });
         Self {

@@ -26,6 +26,14 @@ pub enum FetchError {
     /// The target of a redirect is not a URL.
     #[error("the page redirects to `{0}`, which is not a valid URL")]
     BadRedirect(String),
+    /// The response has different targets in several `Location` lines.
+    #[error("the page redirects to two different URLs at once")]
+    TwoRedirects,
+    /// The site answered 304, although nothing was asked for by condition.
+    #[error(
+        "the site answered 304 (not modified) without a page, although the request had no condition"
+    )]
+    NotModified,
     /// A redirect that the run does not allow: out of scope, or disallowed by robots.txt.
     #[error("the page redirects to `{0}`, which this run may not fetch")]
     RedirectRefused(Url),
@@ -41,6 +49,12 @@ pub enum FetchError {
     /// The body is incomplete, or its coding is corrupt.
     #[error("the response is incomplete or corrupt")]
     Incomplete,
+    /// The body has no announced end, and the connection ended without the closing message of TLS
+    /// that says that it is whole. RFC 9112 section 9.8.
+    #[error(
+        "the response has no length, and its connection was not closed properly, so it may be incomplete"
+    )]
+    Unclosed,
     /// The body sent nothing for this long.
     #[error("the body stalled: no byte arrived for {} seconds", .0.as_secs_f64())]
     Stalled(Duration),
@@ -73,9 +87,12 @@ impl FetchError {
             | Self::Paused(_)
             | Self::TooManyRedirects
             | Self::Incomplete
+            | Self::Unclosed
             | Self::Stalled(_)
+            | Self::NotModified
             | Self::Coding(_) => true,
             Self::BadRedirect(_)
+            | Self::TwoRedirects
             | Self::RedirectRefused(_)
             | Self::Refused(_)
             | Self::TooLarge(_)
@@ -84,12 +101,27 @@ impl FetchError {
         }
     }
 
-    /// Whether the connection was refused or reset, as a restarting server does.
-    pub fn is_refused_or_reset(&self) -> bool {
+    /// Whether the connection was refused, or ended before there was an answer, as a server does
+    /// that restarts.
+    pub fn is_of_restart(&self) -> bool {
         let Self::Egress(EgressError::Broken { fault, .. }) = self else {
             return false;
         };
-        matches!(fault, EgressFault::Refused | EgressFault::Reset)
+        matches!(
+            fault,
+            EgressFault::Refused | EgressFault::Reset | EgressFault::Closed
+        )
+    }
+
+    /// Whether a browser may get the page all the same: it is more lenient, or has older cipher
+    /// suites. Decision D316.
+    pub fn may_suit_browsers(&self) -> bool {
+        match self {
+            Self::Egress(error) => error.may_suit_browsers(),
+            Self::Coding(error) => !matches!(error, CodingError::TooLarge(_)),
+            Self::Unclosed => true,
+            _ => false,
+        }
     }
 
     /// Whether the request may have reached the other side, which may have acted on it.
@@ -97,15 +129,21 @@ impl FetchError {
         match self {
             Self::Egress(EgressError::Broken { fault, .. }) => matches!(
                 fault,
-                EgressFault::Closed | EgressFault::Reset | EgressFault::TimedOut
+                EgressFault::Closed
+                    | EgressFault::Reset
+                    | EgressFault::Malformed
+                    | EgressFault::TimedOut
             ),
             Self::Egress(_) | Self::Refused(_) | Self::Paused(_) | Self::Unsendable(_) => false,
             Self::TimedOut(_)
             | Self::TooManyRedirects
             | Self::BadRedirect(_)
+            | Self::TwoRedirects
+            | Self::NotModified
             | Self::RedirectRefused(_)
             | Self::TooLarge(_)
             | Self::Incomplete
+            | Self::Unclosed
             | Self::Stalled(_)
             | Self::Memory(_)
             | Self::Coding(_) => true,
@@ -125,10 +163,13 @@ impl FetchError {
             | Self::Paused(_)
             | Self::TooManyRedirects
             | Self::Incomplete
+            | Self::Unclosed
             | Self::Stalled(_)
+            | Self::NotModified
             | Self::Coding(_) => true,
             Self::Egress(_)
             | Self::BadRedirect(_)
+            | Self::TwoRedirects
             | Self::RedirectRefused(_)
             | Self::Refused(_)
             | Self::TooLarge(_)
@@ -147,9 +188,10 @@ impl FetchError {
             Self::Memory(error) => error.failure().cause,
             Self::TooManyRedirects => Cause::TooManyRedirects,
             Self::RedirectRefused(_) => Cause::RedirectRefused,
-            Self::BadRedirect(_) => Cause::BadRedirect,
+            Self::BadRedirect(_) | Self::TwoRedirects => Cause::BadRedirect,
+            Self::NotModified => Cause::ConnectionClosed,
             Self::TooLarge(_) => Cause::TooLarge,
-            Self::Incomplete => Cause::Incomplete,
+            Self::Incomplete | Self::Unclosed => Cause::Incomplete,
             Self::Coding(_) => Cause::BadEncoding,
             Self::Unsendable(_) => Cause::BadHeader,
         }

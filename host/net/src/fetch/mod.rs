@@ -32,13 +32,14 @@ use trawl_model::redact::without_userinfo;
 use trawl_model::{FetchedPage, Nanodollars, PageFailure};
 use trawl_plan::FetchPlan;
 
-use crate::egress::{Egress, PoolUse};
+use crate::egress::{Egress, PoolUse, connection_auth};
 use crate::politeness::Permit;
 use body::{BodyLimits, receive};
-use hop::Hop;
+use cookies::CookieChange;
+use hop::{Hop, text_of};
 
-/// Redirects followed for one page. Browsers stop at 20, real sites need 3.
-pub const REDIRECTS_MAX: usize = 10;
+/// Redirects followed for one page, as in browsers. Fetch standard section 4.4, step 7.
+pub const REDIRECTS_MAX: usize = 20;
 /// Bytes of one body as it comes over the wire, unless configured otherwise: three times the
 /// largest pages seen, and enough for most documents and images.
 pub const WIRE_BYTES_MAX: u64 = 32 * 1024 * 1024;
@@ -107,11 +108,13 @@ pub struct Fetched {
     /// The redirects that were followed.
     pub redirects: Vec<Redirect>,
     /// Headers of the last request, without those of a [`Condition`]; `None` when any request of
-    /// the page carried something of this caller: a header, a cookie, a password. Then the page
-    /// must not be shared through the cache.
+    /// the page carried something of this caller: a header, a cookie, a password. Then, and when
+    /// its body has a fault, the page must not be shared through the cache.
     pub request: Option<HeaderMap>,
     /// Time that the page waited without using up its timeout; the caller fills it in.
     pub waited: Duration,
+    /// What is wrong with a body that is whole: its checksum. Then the page must not be shared.
+    pub fault: Option<CodingError>,
 }
 
 /// A redirect that was followed.
@@ -191,18 +194,17 @@ impl Fetcher {
     /// As [`Self::fetch`].
     pub async fn fetch_if(
         &self,
-        _permit: &Permit,
+        permit: &Permit,
         url: &Url,
         plan: &FetchPlan,
         caller: Caller<'_>,
         condition: Option<Condition<'_>>,
         meter: Option<&dyn BodyMeter>,
     ) -> Result<Fetched, FetchError> {
-        let page = self.follow(url, plan, caller, condition, meter);
-        match tokio::time::timeout(plan.timeout, page).await {
-            Ok(fetched) => fetched,
-            Err(_) => Err(FetchError::TimedOut(plan.timeout)),
-        }
+        let page = self.follow(permit, url, plan, caller, condition, meter);
+        let patience = plan.pace.patience;
+        let fetched = permit.in_time(plan.timeout, patience, page).await;
+        fetched.unwrap_or(Err(FetchError::TimedOut(plan.timeout)))
     }
 
     /// Price of a gigabyte (10^9 bytes) through the pool that would carry this page, on top of the
@@ -214,12 +216,13 @@ impl Fetcher {
     /// Headers of the first request for a page, if the request carries nothing of this caller;
     /// otherwise `None`.
     pub fn impersonal(&self, url: &Url, plan: &FetchPlan, jar: &CookieJar) -> Option<HeaderMap> {
-        let headers = Hop::first(url).headers(plan, &self.config.user_agent, jar.matching(url));
+        let headers = Hop::first(url).headers(plan, &self.config.user_agent, &jar.matching(url));
         headers.ok().filter(|headers| is_shareable(headers, plan))
     }
 
     async fn follow(
         &self,
+        permit: &Permit,
         url: &Url,
         plan: &FetchPlan,
         caller: Caller<'_>,
@@ -233,17 +236,21 @@ impl Fetcher {
         let mut hop = Hop::first(url);
         let (mut cookies, mut redirects, mut is_shared) = (Vec::new(), Vec::new(), true);
         loop {
-            let headers = hop.headers(plan, &self.config.user_agent, jar.matching(&hop.url))?;
+            let headers = hop.headers(plan, &self.config.user_agent, &jar.matching(&hop.url))?;
             let mut request = reqwest::Request::new(Method::GET, hop.url.clone());
             is_shared &= is_shareable(&headers, plan);
             *request.headers_mut() = headers.clone();
-            if let Some(condition) = condition.filter(|condition| hop.is_at(condition.at)) {
+            let condition = condition.filter(|condition| hop.is_at(condition.at));
+            if let Some(condition) = condition {
                 let wanted = condition.headers.iter();
                 let wanted = wanted.map(|(name, value)| (name.clone(), value.clone()));
                 request.headers_mut().extend(wanted);
             }
             let reply = self.egress.send(request, &route).await?;
-            cookies.extend(jar.store(reply.headers(), &hop.url));
+            is_shared &= !connection_auth::is_offered(reply.headers());
+            let changes = jar.store(reply.headers(), &hop.url);
+            hop.note(&changes);
+            cookies.extend(changes);
             if let Some(next) = hop::redirect(reply.status(), reply.headers(), &hop.url)? {
                 if hop.redirects == REDIRECTS_MAX {
                     return Err(FetchError::TooManyRedirects);
@@ -255,7 +262,11 @@ impl Fetcher {
                     headers: reply.headers().clone(),
                 });
                 hop = hop.follow(next);
+                permit.follow(hop.url.host_str().unwrap_or_default()).await;
                 continue;
+            }
+            if reply.status() == StatusCode::NOT_MODIFIED && condition.is_none() {
+                return Err(FetchError::NotModified);
             }
             let (status, response_headers) = (reply.status().as_u16(), listed(reply.headers()));
             // A repeated header is one list. Source: Fetch, "get, decode, and split".
@@ -271,7 +282,7 @@ impl Fetcher {
                     final_url: hop.url,
                     status,
                     headers: response_headers,
-                    cookies: last_of_each_name(cookies),
+                    cookies: set_in_the_end(&cookies),
                     body: received.body,
                     content_type,
                 },
@@ -280,8 +291,9 @@ impl Fetcher {
                 pool: route.pool,
                 ignored: route.ignored,
                 redirects,
-                request: is_shared.then_some(headers),
+                request: (is_shared && received.fault.is_none()).then_some(headers),
                 waited: Duration::ZERO,
+                fault: received.fault,
             });
         }
     }
@@ -318,16 +330,25 @@ fn listed(headers: &HeaderMap) -> Vec<(String, String)> {
         .collect()
 }
 
-fn last_of_each_name(cookies: Vec<(String, String)>) -> Vec<(String, String)> {
-    let mut last: Vec<(String, String)> = Vec::new();
-    for (name, value) in cookies {
-        match last.iter_mut().find(|(known, _)| *known == name) {
-            Some(known) => known.1 = value,
-            None => last.push((name, value)),
+/// The cookies that the answers set and did not delete again, each name once with its last value.
+fn set_in_the_end(changes: &[CookieChange]) -> Vec<(String, String)> {
+    let mut set: Vec<(String, String)> = Vec::new();
+    for change in changes {
+        let name = text_of(&change.name);
+        let known = set.iter().position(|(known, _)| *known == name);
+        match (known, change.value.as_deref().map(text_of)) {
+            (Some(known), Some(value)) => set[known].1 = value,
+            (None, Some(value)) => set.push((name, value)),
+            (Some(known), None) => {
+                set.remove(known);
+            }
+            (None, None) => {}
         }
     }
-    last
+    set
 }
 
 #[cfg(test)]
 mod fuzz;
+#[cfg(test)]
+mod tests;

@@ -7,60 +7,49 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
-use super::{Owner, PAUSE_MAX, RequestPace};
+use trawl_model::fair::FairSemaphore;
 
-/// Pause after the first 429 or 503 without a `Retry-After`; it doubles with each further one up to
-/// [`PAUSE_MAX`].
-const PAUSE_FIRST: Duration = Duration::from_secs(1);
-/// Doublings after which the pause is [`PAUSE_MAX`] anyway.
-const DOUBLINGS_MAX: u32 = 10;
+use super::account::{ACCOUNTS_IDLE_MAX, Account};
+use super::{Owner, RequestPace};
+
+/// Accounts known at one host from which on those without need of it are removed.
+const SWEEP_FROM: usize = 64;
+
+/// How long a request without a delay is remembered for those with one: as long as the longest
+/// delay that a caller may ask for.
+const UNPACED_NEEDED: Duration = Duration::from_secs(60);
 
 /// The state of one host.
 #[derive(Debug)]
 pub(super) struct Host {
     /// Tasks that hold a permit or wait for one.
     pub(super) n_visits: usize,
-    pub(super) slots: Arc<Semaphore>,
+    pub(super) slots: Arc<FairSemaphore<Owner>>,
     /// The queue of the tasks that obey the host's crawl delay, whoever they are. Held until a
     /// request starts, never during an account's own delay.
     pub(super) lane: Arc<Semaphore>,
-    /// Requests in flight.
-    in_flight: usize,
     /// When the last request under the crawl delay started, and the delay.
     last_paced: Option<(Instant, Duration)>,
-    /// The accounts that have a lane of their own.
-    owners: HashMap<Owner, OwnLane>,
+    /// The accounts that use it, or whose delay or pause is not over.
+    accounts: HashMap<Owner, Account>,
+    /// Number of accounts at which those without need are removed.
+    sweep_at: usize,
     /// Until when the delay of the last paced request of any account lasts.
     paced_until: Option<Instant>,
-    /// No request starts before this moment.
-    paused_until: Option<Instant>,
-    /// Consecutive 429 or 503 responses.
-    n_refusals: u32,
     /// Wakes waiting tasks when a request ends, or the host has recovered.
     changed: Arc<Notify>,
-}
-
-/// One account's requests to a host: one at a time, and its own delay apart.
-#[derive(Debug)]
-struct OwnLane {
-    lane: Arc<Semaphore>,
-    /// When the last request started, and its delay.
-    last: Option<(Instant, Duration)>,
 }
 
 /// The start of a request, and what it changed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
-    pace: RequestPace,
+    pub(super) pace: RequestPace,
     at: Instant,
-    /// The owner's `last` before it.
+    /// The account's `last` before it.
     own_before: Option<(Instant, Duration)>,
     /// The host's `last_paced` before it.
     paced_before: Option<(Instant, Duration)>,
 }
-
-/// Accounts with a lane at one host from which on idle ones are removed.
-const OWNERS_SWEEP_FROM: usize = 64;
 
 /// Whether a request may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +57,7 @@ pub(super) enum Readiness {
     Now,
     /// Not before this moment; check again then.
     At(Instant),
-    /// The host is recovering: one request at a time.
+    /// The host is recovering: one request of the account at a time.
     AfterCurrent,
 }
 
@@ -76,64 +65,89 @@ impl Host {
     pub(super) fn new(slots: usize) -> Self {
         Self {
             n_visits: 0,
-            slots: Arc::new(Semaphore::new(slots)),
+            slots: FairSemaphore::sharing(slots),
             lane: Arc::new(Semaphore::new(1)),
-            in_flight: 0,
-            owners: HashMap::new(),
+            accounts: HashMap::new(),
+            sweep_at: SWEEP_FROM,
             paced_until: None,
             last_paced: None,
-            paused_until: None,
-            n_refusals: 0,
             changed: Arc::default(),
         }
     }
 
-    pub(super) fn changed(&mut self) -> Arc<Notify> {
+    pub(super) fn changed(&self) -> Arc<Notify> {
         Arc::clone(&self.changed)
+    }
+
+    /// A task of this account begins to use the host.
+    pub(super) fn enter(&mut self, owner: Owner) {
+        if !self.accounts.contains_key(&owner) {
+            self.sweep();
+        }
+        self.n_visits += 1;
+        self.account(owner).n_visits += 1;
+    }
+
+    /// The end of what [`Self::enter`] began. Forgets an account that has no use for the host.
+    pub(super) fn leave(&mut self, owner: Owner) {
+        self.n_visits -= 1;
+        let account = self.account(owner);
+        account.n_visits -= 1;
+        let end = account.idle_until();
+        if end.is_some_and(|end| end <= Instant::now()) {
+            self.accounts.remove(&owner);
+        }
+    }
+
+    /// Removes accounts that have no use for the host; if too many remain that no task uses, also
+    /// those needed for the shortest time.
+    fn sweep(&mut self) {
+        if self.accounts.len() < self.sweep_at {
+            return;
+        }
+        let now = Instant::now();
+        self.accounts
+            .retain(|_, account| account.idle_until().is_none_or(|end| end > now));
+        let needed = self.accounts.values().filter_map(Account::idle_until);
+        let mut ends: Vec<Instant> = needed.collect();
+        if ends.len() >= ACCOUNTS_IDLE_MAX {
+            let middle = ends.len() / 2;
+            let (_, cutoff, _) = ends.select_nth_unstable(middle);
+            let cutoff = *cutoff;
+            self.accounts
+                .retain(|_, account| account.idle_until().is_none_or(|end| end > cutoff));
+        }
+        self.sweep_at = (self.accounts.len() * 2).max(SWEEP_FROM);
+    }
+
+    fn account(&mut self, owner: Owner) -> &mut Account {
+        self.accounts.entry(owner).or_default()
     }
 
     /// The lane of an account.
     pub(super) fn own_lane(&mut self, owner: Owner) -> Arc<Semaphore> {
-        if self.owners.len() >= OWNERS_SWEEP_FROM && !self.owners.contains_key(&owner) {
-            let now = Instant::now();
-            self.owners.retain(|_, own| own.is_needed(now));
-        }
-        let own = self.owners.entry(owner).or_insert_with(|| OwnLane {
-            lane: Arc::new(Semaphore::new(1)),
-            last: None,
-        });
-        Arc::clone(&own.lane)
+        Arc::clone(&self.account(owner).lane)
     }
 
     /// When the account's own delay is over; `None` if it is.
     pub(super) fn own_due(&self, owner: Owner, delay: Duration) -> Option<Instant> {
-        let (started, _) = self.owners.get(&owner)?.last?;
+        let (started, _) = self.accounts.get(&owner)?.last?;
         Some(started + delay).filter(|due| *due > Instant::now())
     }
 
-    /// Accounts with a lane.
+    /// Accounts that are known here.
     #[cfg(test)]
-    pub(super) fn n_owners(&self) -> usize {
-        self.owners.len()
+    pub(super) fn n_accounts(&self) -> usize {
+        self.accounts.len()
     }
 
-    /// Removes the lane of an account that has no use for it.
-    pub(super) fn leave(&mut self, owner: Owner) {
-        let now = Instant::now();
-        if self
-            .owners
-            .get(&owner)
-            .is_some_and(|own| !own.is_needed(now))
-        {
-            self.owners.remove(&owner);
-        }
-    }
-
-    /// Whether a request under this crawl delay may start now.
-    pub(super) fn readiness(&mut self, host_delay: Duration) -> Readiness {
-        match self.after_delay(host_delay).max(self.paused_until) {
+    /// Whether a request at this pace may start now.
+    pub(super) fn readiness(&self, pace: &RequestPace) -> Readiness {
+        let account = self.accounts.get(&pace.owner);
+        let paused_until = account.and_then(|account| account.paused_until);
+        match self.after_delay(pace.host_delay).max(paused_until) {
             Some(instant) if instant > Instant::now() => Readiness::At(instant),
-            _ if self.n_refusals > 0 && self.in_flight > 0 => Readiness::AfterCurrent,
+            _ if account.is_some_and(Account::is_tried) => Readiness::AfterCurrent,
             _ => Readiness::Now,
         }
     }
@@ -148,10 +162,10 @@ impl Host {
 
     /// Starts a request; `None` if it is not allowed now.
     pub(super) fn start(&mut self, pace: &RequestPace) -> Option<Start> {
-        if self.readiness(pace.host_delay) != Readiness::Now {
+        if self.readiness(pace) != Readiness::Now {
             return None;
         }
-        self.in_flight += 1;
+        self.account(pace.owner).in_flight += 1;
         Some(self.note(pace))
     }
 
@@ -174,7 +188,7 @@ impl Host {
     /// Notes that a request at this pace starts now.
     fn note(&mut self, pace: &RequestPace) -> Start {
         let now = Instant::now();
-        let own = self.owners.get(&pace.owner);
+        let own = self.accounts.get(&pace.owner);
         let start = Start {
             pace: *pace,
             at: now,
@@ -182,9 +196,7 @@ impl Host {
             paced_before: self.last_paced,
         };
         if pace.is_paced() {
-            if let Some(own) = self.owners.get_mut(&pace.owner) {
-                own.last = Some((now, pace.delay));
-            }
+            self.account(pace.owner).last = Some((now, pace.delay));
             if !pace.host_delay.is_zero() {
                 self.last_paced = Some((now, pace.host_delay));
             }
@@ -194,15 +206,23 @@ impl Host {
         start
     }
 
+    /// Notes a request of this account that waited for no delay: the next one with a delay, of
+    /// whatever length, waits for it.
+    pub(super) fn note_unpaced(&mut self, owner: Owner) {
+        let now = Instant::now();
+        self.account(owner).last = Some((now, UNPACED_NEEDED));
+        self.last_paced = Some((now, UNPACED_NEEDED));
+        self.paced_until = self.paced_until.max(Some(now + UNPACED_NEEDED));
+    }
+
     /// Restores the pace before a request that was not sent, unless a later one changed it.
     /// `paced_until` stays: the host is only remembered for a little longer.
     pub(super) fn undo(&mut self, start: &Start) {
         if !start.pace.is_paced() {
             return;
         }
-        if let Some(own) = self.owners.get_mut(&start.pace.owner)
-            && own.last == Some((start.at, start.pace.delay))
-        {
+        let own = self.account(start.pace.owner);
+        if own.last == Some((start.at, start.pace.delay)) {
             own.last = start.own_before;
         }
         if self.last_paced == Some((start.at, start.pace.host_delay)) {
@@ -210,69 +230,41 @@ impl Host {
         }
     }
 
-    pub(super) fn finish(&mut self) {
-        self.in_flight -= 1;
+    /// A request of this account ended.
+    pub(super) fn finish(&mut self, owner: Owner) {
+        self.account(owner).in_flight -= 1;
         self.changed.notify_waiters();
     }
 
-    /// Records a 429 or 503 response. A longer pause that is already in effect stays.
-    pub(super) fn pause(&mut self, requested: Option<Duration>) -> Duration {
-        let now = Instant::now();
-        // Several requests in flight are refused together: that is one refusal, not several in a
-        // row.
-        if self.paused_until.is_none_or(|until| until <= now) {
-            self.n_refusals = self.n_refusals.saturating_add(1);
-        }
-        let pause = requested.unwrap_or_else(|| with_jitter(doubled(self.n_refusals)));
-        let until = (now + pause.min(PAUSE_MAX)).max(self.paused_until.unwrap_or(now));
-        self.paused_until = Some(until);
-        until - now
+    /// Records a 429 or 503 response to this account. A longer pause that is already in effect
+    /// stays.
+    pub(super) fn pause(&mut self, owner: Owner, requested: Option<Duration>) -> Duration {
+        self.account(owner).pause(requested)
     }
 
-    pub(super) fn recover(&mut self) {
-        // A success of a request from before the pause says nothing about the pause.
-        if self.n_refusals > 0 && self.pause_left().is_zero() {
-            self.n_refusals = 0;
-            self.paused_until = None;
+    /// Records a success of this account.
+    pub(super) fn recover(&mut self, owner: Owner) {
+        if let Some(account) = self.accounts.get_mut(&owner)
+            && account.recover()
+        {
             self.changed.notify_waiters();
         }
     }
 
-    pub(super) fn pause_left(&self) -> Duration {
-        let until = self.paused_until;
-        until.map_or(Duration::ZERO, |until| {
-            until.saturating_duration_since(Instant::now())
-        })
+    /// How long this account is not to contact the host.
+    pub(super) fn pause_left(&self, owner: Owner) -> Duration {
+        let account = self.accounts.get(&owner);
+        account.map_or(Duration::ZERO, Account::pause_left)
     }
 
-    /// Until when the host's state is needed although no task uses it. The number of refusals is
-    /// remembered for [`PAUSE_MAX`] after the pause, so that the next pause is longer.
+    /// Until when the host's state is needed although no task uses it.
     pub(super) fn needed_until(&self) -> Instant {
-        let paused = self.paused_until.map(|until| until + PAUSE_MAX);
-        paused.max(self.paced_until).unwrap_or_else(Instant::now)
+        let accounts = self.accounts.values().filter_map(Account::idle_until);
+        accounts
+            .max()
+            .max(self.paced_until)
+            .unwrap_or_else(Instant::now)
     }
-}
-
-impl OwnLane {
-    /// Whether a task uses it, or its delay is not over.
-    fn is_needed(&self, now: Instant) -> bool {
-        let due = self.last.map(|(started, delay)| started + delay);
-        Arc::strong_count(&self.lane) > 1 || due.is_some_and(|due| due > now)
-    }
-}
-
-fn doubled(n_refusals: u32) -> Duration {
-    let doublings = n_refusals.saturating_sub(1).min(DOUBLINGS_MAX);
-    (PAUSE_FIRST * 2_u32.pow(doublings)).min(PAUSE_MAX)
-}
-
-/// Between half of the pause and all of it, so that requests that were refused together do not
-/// return together.
-fn with_jitter(pause: Duration) -> Duration {
-    // Without randomness the full pause is used.
-    let share = getrandom::u32().unwrap_or(u32::MAX);
-    let half = pause / 2;
-    half + half.mul_f64(f64::from(share) / f64::from(u32::MAX))
 }
 
 #[cfg(test)]
@@ -280,44 +272,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_double_up_to_the_longest() {
-        let mut host = Host::new(1);
-        let mut before = Duration::ZERO;
-        for _ in 0..20 {
-            host.paused_until = None;
-            let pause = host.pause(None);
-            assert!(pause <= PAUSE_MAX);
-            assert!(pause >= before / 2, "{pause:?} after {before:?}");
-            before = pause;
+    fn a_recovering_host_gets_one_request_of_the_account_at_a_time() {
+        let mut host = Host::new(8);
+        let (one, other) = (
+            RequestPace::NONE,
+            RequestPace {
+                owner: Owner::of("other"),
+                ..RequestPace::NONE
+            },
+        );
+        host.pause(one.owner, Some(Duration::ZERO));
+        assert!(host.start(&one).is_some());
+        assert_eq!(host.readiness(&one), Readiness::AfterCurrent);
+        assert_eq!(host.readiness(&other), Readiness::Now, "it was not refused");
+        host.recover(other.owner);
+        assert_eq!(host.readiness(&one), Readiness::AfterCurrent);
+        host.recover(one.owner);
+        assert_eq!(host.readiness(&one), Readiness::Now);
+    }
+
+    #[test]
+    fn accounts_that_were_refused_are_bounded() {
+        let mut host = Host::new(8);
+        for n in 0..ACCOUNTS_IDLE_MAX * 5 {
+            let owner = Owner::of(&n.to_string());
+            host.enter(owner);
+            host.pause(owner, Some(Duration::from_secs(60)));
+            host.leave(owner);
         }
-        assert!(before >= PAUSE_MAX / 2 - Duration::from_millis(1));
-    }
-
-    #[test]
-    fn refusals_that_come_together_count_once() {
-        let mut host = Host::new(8);
-        for _ in 0..8 {
-            host.pause(None);
-        }
-        assert_eq!(host.n_refusals, 1);
-        assert!(host.pause_left() <= PAUSE_FIRST);
-    }
-
-    #[test]
-    fn a_success_from_before_the_pause_does_not_end_it() {
-        let mut host = Host::new(8);
-        host.pause(Some(Duration::from_secs(9)));
-        host.recover();
-        assert!(host.pause_left() > Duration::from_secs(8));
-    }
-
-    #[test]
-    fn a_recovering_host_gets_one_request_at_a_time() {
-        let mut host = Host::new(8);
-        host.pause(Some(Duration::ZERO));
-        assert!(host.start(&RequestPace::default()).is_some());
-        assert_eq!(host.readiness(Duration::ZERO), Readiness::AfterCurrent);
-        host.recover();
-        assert_eq!(host.readiness(Duration::ZERO), Readiness::Now);
+        let n = host.n_accounts();
+        assert!(n <= ACCOUNTS_IDLE_MAX * 2 + SWEEP_FROM, "{n} accounts");
+        assert!(n > ACCOUNTS_IDLE_MAX / 4, "{n} accounts");
     }
 }

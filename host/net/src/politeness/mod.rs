@@ -1,13 +1,19 @@
 //! Whether a host may be contacted now. A yes is a [`Permit`], held while the page is fetched.
 //! Shared by all runs.
 //!
-//! A host has a number of concurrency slots. The tasks of one account that request a delay also
-//! queue in its own lane at the host, one request at a time, so that one account's delay slows no
-//! other. Those who obey a crawl delay of robots.txt then queue in the host's lane. A host that
-//! responded with 429 or 503 is not contacted by any run until its pause is over, and then gets one
-//! request at a time until one succeeds. A waiting task occupies only its position in this one
-//! host's queue.
+//! A host has a number of concurrency slots, shared fairly among accounts: one whose requests hang
+//! always leaves some. The tasks of one account that request a delay also queue in its own lane at
+//! the host, one request at a time, so that one account's delay slows no other. Those who obey a
+//! crawl delay of robots.txt then queue in the host's lane. A host that responded to an account
+//! with 429 or 503 is not contacted by any run of this account until the pause is over, and then
+//! gets one request of the account at a time until one succeeds. Other accounts learn of it when
+//! they are refused themselves. A waiting task occupies only its position in this one host's queue.
+//!
+//! A host is a name without its port: what is spared is a machine, and `http` and `https` are two
+//! ports of one site. Decision D290.
 
+mod account;
+mod hops;
 mod host;
 mod retry_after;
 
@@ -20,8 +26,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 use trawl_model::clock::Clock;
+use trawl_model::fair::FairPermit;
 use trawl_plan::Pace;
 
+use hops::Hops;
 use host::{Host, Readiness, Start};
 use retry_after::requested_pause;
 
@@ -32,7 +40,7 @@ pub use retry_after::PAUSE_MAX;
 /// browsers.
 pub const IN_FLIGHT_PER_HOST: usize = 64;
 /// Hosts remembered without any task that uses them, because their pause or delay is not over. Some
-/// 200 bytes each.
+/// 400 bytes each.
 pub const IDLE_HOSTS_MAX: usize = 50_000;
 /// Number of known hosts from which on unneeded ones are removed.
 const SWEEP_FROM: usize = 1_000;
@@ -52,8 +60,7 @@ struct Hosts {
     sweep_at: usize,
 }
 
-/// An account at a host; accounts with different delays do not wait for each other. Two with the
-/// same hash share a lane.
+/// An account at a host. Two with the same hash count as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Owner(u64);
 
@@ -73,8 +80,8 @@ pub struct RequestPace {
 #[derive(Debug)]
 pub struct Permit {
     // Field order matters: the slots are released before the host may be forgotten.
-    _slot: OwnedSemaphorePermit,
-    _own_lane: Option<OwnedSemaphorePermit>,
+    _slot: FairPermit<Owner>,
+    hops: Hops,
     _in_flight: InFlight,
     start: Start,
     visit: Visit,
@@ -95,8 +102,7 @@ pub struct Turn {
 struct Visit {
     politeness: Arc<Politeness>,
     name: Arc<str>,
-    /// Whose lane it uses.
-    owner: Option<Owner>,
+    owner: Owner,
 }
 
 /// One request in flight, counted at its host.
@@ -104,12 +110,14 @@ struct Visit {
 struct InFlight {
     politeness: Arc<Politeness>,
     name: Arc<str>,
+    owner: Owner,
 }
 
 /// Settings of [`Politeness`].
 #[derive(Clone, Debug)]
 pub struct PolitenessConfig {
-    /// Pages fetched from one host at once; at least 1.
+    /// Pages fetched from one host at once; at least 1. An account alone has at most seven eighths
+    /// of them, and all but one of a few.
     pub in_flight_per_host: usize,
 }
 
@@ -182,16 +190,16 @@ impl Politeness {
     /// granted in the order of the calls; a call can be cancelled at any time. Case and a trailing
     /// dot of the name make no difference.
     pub async fn permit_with(self: &Arc<Self>, host: &str, pace: RequestPace) -> Permit {
-        let mut visit = self.visit(host);
+        let visit = self.visit(host, pace.owner);
         let own_lane = visit.own_lane(&pace).await;
         // Only now, so that nobody waits here for another account's own delay.
         let lane = visit.lane(&pace).await;
         let slots = visit.with_host(|host| Arc::clone(&host.slots));
         loop {
-            let changed = visit.with_host(Host::changed);
+            let changed = visit.with_host(|host| host.changed());
             let mut changed = std::pin::pin!(changed.notified_owned());
             changed.as_mut().enable();
-            match visit.readiness(pace.host_delay) {
+            match visit.with_host(|host| host.readiness(&pace)) {
                 Readiness::Now => {}
                 // Looks again when a request ends: it may be one that was not sent. Only the first
                 // in the lane does, so this wakes one task.
@@ -208,13 +216,13 @@ impl Politeness {
                     continue;
                 }
             }
-            let slot = acquired(&slots).await;
+            let slot = slots.acquire(pace.owner).await;
             // The host may have requested a pause while this task waited for a slot.
             if let Some((start, in_flight)) = visit.start(&pace) {
                 drop(lane);
                 return Permit {
                     _slot: slot,
-                    _own_lane: own_lane,
+                    hops: Hops::new(own_lane),
                     _in_flight: in_flight,
                     start,
                     visit,
@@ -230,11 +238,11 @@ impl Politeness {
         if !pace.is_paced() {
             return None;
         }
-        let mut visit = self.visit(host);
+        let visit = self.visit(host, pace.owner);
         let own_lane = visit.own_lane(&pace).await?;
         let _lane = visit.lane(&pace).await;
         loop {
-            let changed = visit.with_host(Host::changed);
+            let changed = visit.with_host(|host| host.changed());
             let mut changed = std::pin::pin!(changed.notified_owned());
             changed.as_mut().enable();
             match visit.with_host(|host| host.start_elsewhere(&pace)) {
@@ -253,12 +261,12 @@ impl Politeness {
         }
     }
 
-    /// Waits until this host's pause is over. It takes no slot, so that a request on behalf of a
-    /// page that already holds a permit (its robots.txt) cannot deadlock with it.
-    pub async fn wait_out_pause(self: &Arc<Self>, host: &str) {
-        let visit = self.visit(host);
+    /// Waits until this host's pause for an account is over. It takes no slot, so that a request on
+    /// behalf of a page that already holds a permit (its robots.txt) cannot deadlock with it.
+    pub async fn wait_out_pause(self: &Arc<Self>, host: &str, owner: Owner) {
+        let visit = self.visit(host, owner);
         loop {
-            let pause = visit.with_host(|host| host.pause_left());
+            let pause = visit.with_host(|host| host.pause_left(owner));
             if pause.is_zero() {
                 return;
             }
@@ -266,30 +274,41 @@ impl Politeness {
         }
     }
 
-    /// Records a 429 or 503 response: the host is not contacted for as long as its `Retry-After`
-    /// says, at most [`PAUSE_MAX`], or without one for a time that doubles with each such response
-    /// in a row. Returns the length of the pause.
-    pub fn backoff(self: &Arc<Self>, host: &str, retry_after: Option<&str>) -> Duration {
+    /// Records a 429 or 503 response to an account: the account does not contact the host for as
+    /// long as its `Retry-After` says, at most [`PAUSE_MAX`], or without one for a time that
+    /// doubles with each such response in a row. Returns the length of the pause.
+    pub fn backoff(
+        self: &Arc<Self>,
+        host: &str,
+        owner: Owner,
+        retry_after: Option<&str>,
+    ) -> Duration {
         let requested = retry_after.and_then(|value| requested_pause(value, self.clock.now()));
-        self.visit(host).with_host(|host| host.pause(requested))
+        let visit = self.visit(host, owner);
+        visit.with_host(|host| host.pause(owner, requested))
     }
 
-    /// Records a success: earlier refusals of the host are forgotten.
-    pub fn succeeded(self: &Arc<Self>, host: &str) {
+    /// Records a success of an account: earlier refusals by the host are forgotten.
+    pub fn succeeded(self: &Arc<Self>, host: &str, owner: Owner) {
         let name = normalized(host);
         if let Some(host) = self.locked().by_name.get_mut(name.as_str()) {
-            host.recover();
+            host.recover(owner);
         }
     }
 
-    /// How long this host may not be contacted from now; zero when it is in no pause.
-    pub fn pause(&self, host: &str) -> Duration {
+    /// Notes a request of an account that waited for no turn (robots.txt): its next one with a delay
+    /// waits for it.
+    pub fn note(self: &Arc<Self>, host: &str, owner: Owner) {
+        let visit = self.visit(host, owner);
+        visit.with_host(|host| host.note_unpaced(owner));
+    }
+
+    /// How long this host may not be contacted by an account from now; zero when it is in no pause.
+    pub fn pause(&self, host: &str, owner: Owner) -> Duration {
         let name = normalized(host);
         let hosts = self.locked();
-        hosts
-            .by_name
-            .get(name.as_str())
-            .map_or(Duration::ZERO, Host::pause_left)
+        let host = hosts.by_name.get(name.as_str());
+        host.map_or(Duration::ZERO, |host| host.pause_left(owner))
     }
 
     /// Number of known hosts: those with a permit held or awaited, and those whose pause or delay
@@ -298,7 +317,7 @@ impl Politeness {
         self.locked().by_name.len()
     }
 
-    fn visit(self: &Arc<Self>, host: &str) -> Visit {
+    fn visit(self: &Arc<Self>, host: &str, owner: Owner) -> Visit {
         let name: Arc<str> = normalized(host).into();
         let mut hosts = self.locked();
         if !hosts.by_name.contains_key(&name) {
@@ -306,11 +325,11 @@ impl Politeness {
         }
         let host = hosts.by_name.entry(Arc::clone(&name));
         host.or_insert_with(|| Host::new(self.in_flight_per_host))
-            .n_visits += 1;
+            .enter(owner);
         Visit {
             politeness: Arc::clone(self),
             name,
-            owner: None,
+            owner,
         }
     }
 
@@ -353,11 +372,10 @@ impl Visit {
 
     /// Waits in the lane of the pace's owner, and then until its own delay is over. `None` without
     /// a delay.
-    async fn own_lane(&mut self, pace: &RequestPace) -> Option<OwnedSemaphorePermit> {
+    async fn own_lane(&self, pace: &RequestPace) -> Option<OwnedSemaphorePermit> {
         if !pace.is_paced() {
             return None;
         }
-        self.owner = Some(pace.owner);
         let lane = self.with_host(|host| host.own_lane(pace.owner));
         let lane = acquired(&lane).await;
         while let Some(due) = self.with_host(|host| host.own_due(pace.owner, pace.delay)) {
@@ -375,8 +393,18 @@ impl Visit {
         Some(acquired(&lane).await)
     }
 
-    fn readiness(&self, host_delay: Duration) -> Readiness {
-        self.with_host(|host| host.readiness(host_delay))
+    /// Whether this is the host of that name.
+    fn is_at(&self, host: &str) -> bool {
+        *self.name == normalized(host)
+    }
+
+    /// When a further request of the page that has the account's lane may start; `None` if it
+    /// starts now.
+    fn due(&self, pace: &RequestPace) -> Option<Instant> {
+        self.with_host(|host| {
+            let own = host.own_due(pace.owner, pace.delay);
+            own.or_else(|| host.start_elsewhere(pace).err())
+        })
     }
 
     /// Starts a request if it is still allowed now.
@@ -385,6 +413,7 @@ impl Visit {
         let in_flight = InFlight {
             politeness: Arc::clone(&self.politeness),
             name: Arc::clone(&self.name),
+            owner: self.owner,
         };
         Some((start, in_flight))
     }
@@ -415,7 +444,7 @@ impl Turn {
 impl Drop for InFlight {
     fn drop(&mut self) {
         if let Some(host) = self.politeness.locked().by_name.get_mut(&self.name) {
-            host.finish();
+            host.finish(self.owner);
         }
     }
 }
@@ -426,10 +455,7 @@ impl Drop for Visit {
         let Some(host) = hosts.by_name.get_mut(&self.name) else {
             return;
         };
-        host.n_visits -= 1;
-        if let Some(owner) = self.owner {
-            host.leave(owner);
-        }
+        host.leave(self.owner);
         if host.n_visits == 0 && host.needed_until() <= Instant::now() {
             hosts.by_name.remove(&self.name);
         }

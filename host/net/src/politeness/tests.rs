@@ -8,6 +8,9 @@ const SOON: Duration = Duration::from_millis(20);
 /// How late a task may note its own start.
 const LATE: Duration = Duration::from_millis(15);
 
+/// For whom a request without an account is sent.
+const NOBODY: Owner = RequestPace::NONE.owner;
+
 fn politeness(in_flight_per_host: usize) -> Arc<Politeness> {
     Politeness::new(&PolitenessConfig { in_flight_per_host })
 }
@@ -19,6 +22,59 @@ fn paced(delay: Duration) -> RequestPace {
         delay,
         ..RequestPace::default()
     }
+}
+
+/// The pace of an account without a delay.
+fn of(account: &str) -> RequestPace {
+    RequestPace {
+        owner: Owner::of(account),
+        ..RequestPace::NONE
+    }
+}
+
+#[tokio::test]
+async fn an_account_whose_requests_hang_keeps_no_other_from_the_host() {
+    let politeness = politeness(IN_FLIGHT_PER_HOST);
+    let hanging = async |n: usize| {
+        for _ in 0..n {
+            let politeness = Arc::clone(&politeness);
+            tokio::spawn(async move {
+                let _hangs = politeness.permit_with("a.example", of("greedy")).await;
+                std::future::pending::<()>().await;
+            });
+        }
+        tokio::time::sleep(SOON).await;
+    };
+    hanging(500).await;
+    let mut held = Vec::new();
+    for account in ["b", "b", "b", "c"] {
+        let permit = politeness.permit_with("a.example", of(account));
+        let permit = timeout(Duration::from_secs(5), permit).await;
+        held.push(permit.expect("a slot that the greedy account left"));
+    }
+}
+
+#[tokio::test]
+async fn a_pause_that_the_host_asked_of_one_account_holds_no_other() {
+    let politeness = politeness(64);
+    let (one, other) = (of("one"), of("other"));
+    let pause = politeness.backoff("a.example", one.owner, Some("60"));
+    assert_eq!(pause, Duration::from_secs(60));
+    assert!(politeness.pause("a.example", one.owner) > Duration::from_secs(50));
+    assert!(politeness.pause("a.example", other.owner).is_zero());
+    let held = timeout(SOON, politeness.permit_with("a.example", one)).await;
+    assert!(held.is_err());
+    let free = timeout(
+        Duration::from_secs(5),
+        politeness.permit_with("a.example", other),
+    )
+    .await;
+    assert!(free.is_ok());
+    // The other one learns of it when it is refused itself.
+    politeness.succeeded("a.example", other.owner);
+    politeness.backoff("a.example", other.owner, Some("30"));
+    assert!(politeness.pause("a.example", one.owner) > Duration::from_secs(50));
+    assert!(politeness.pause("a.example", other.owner) <= Duration::from_secs(30));
 }
 
 #[tokio::test]
@@ -98,18 +154,23 @@ async fn lanes_of_accounts_are_forgotten() {
         };
         drop(politeness.permit_with("a.example", pace).await);
     }
-    let lanes = politeness.locked().by_name["a.example"].n_owners();
+    let lanes = politeness.locked().by_name["a.example"].n_accounts();
     assert!(lanes <= 64, "{lanes} lanes");
 }
 
 #[tokio::test]
 async fn requests_to_a_host_are_limited_by_its_slots() {
-    let politeness = politeness(2);
+    let politeness = politeness(3);
     let first = politeness.permit("a.example").await;
     let _second = politeness.permit("A.example.").await;
+    // The third is left for another account.
     assert!(timeout(SOON, politeness.permit("a.example")).await.is_err());
+    let third = timeout(SOON, politeness.permit_with("a.example", of("other"))).await;
+    assert!(third.is_ok());
+    let fourth = timeout(SOON, politeness.permit_with("a.example", of("next"))).await;
+    assert!(fourth.is_err());
     assert!(timeout(SOON, politeness.permit("b.example")).await.is_ok());
-    drop(first);
+    drop((first, third));
     assert!(timeout(SOON, politeness.permit("a.example")).await.is_ok());
 }
 
@@ -179,7 +240,7 @@ async fn a_paused_host_is_not_contacted() {
     let politeness = politeness(64);
     let before = Instant::now();
     assert_eq!(
-        politeness.backoff("a.example", Some("1")),
+        politeness.backoff("a.example", NOBODY, Some("1")),
         Duration::from_secs(1)
     );
     assert!(timeout(SOON, politeness.permit("A.EXAMPLE")).await.is_err());
@@ -197,7 +258,7 @@ async fn a_pause_also_delays_queued_requests() {
         async move { politeness.permit("a.example").await }
     });
     tokio::time::sleep(SOON).await;
-    politeness.backoff("a.example", Some("60"));
+    politeness.backoff("a.example", NOBODY, Some("60"));
     drop(holder);
     tokio::time::sleep(SOON).await;
     assert!(!waiter.is_finished());
@@ -207,10 +268,10 @@ async fn a_pause_also_delays_queued_requests() {
 #[tokio::test]
 async fn after_a_pause_one_request_is_tried_before_the_others() {
     let politeness = politeness(64);
-    politeness.backoff("a.example", Some("0"));
+    politeness.backoff("a.example", NOBODY, Some("0"));
     let first = politeness.permit("a.example").await;
     assert!(timeout(SOON, politeness.permit("a.example")).await.is_err());
-    politeness.succeeded("a.example");
+    politeness.succeeded("a.example", NOBODY);
     let second = timeout(SOON, politeness.permit("a.example")).await;
     assert!(second.is_ok());
     drop((first, second));
@@ -220,7 +281,7 @@ async fn after_a_pause_one_request_is_tried_before_the_others() {
 #[tokio::test]
 async fn the_next_request_starts_when_the_first_after_a_pause_is_dropped() {
     let politeness = politeness(64);
-    politeness.backoff("a.example", Some("0"));
+    politeness.backoff("a.example", NOBODY, Some("0"));
     let first = politeness.permit("a.example").await;
     let next = tokio::spawn({
         let politeness = Arc::clone(&politeness);
@@ -235,7 +296,7 @@ async fn the_next_request_starts_when_the_first_after_a_pause_is_dropped() {
 async fn the_number_of_paused_hosts_is_bounded() {
     let politeness = politeness(1);
     for number in 0..IDLE_HOSTS_MAX * 3 {
-        politeness.backoff(&format!("h{number}.example"), Some("60"));
+        politeness.backoff(&format!("h{number}.example"), NOBODY, Some("60"));
     }
     assert!(politeness.hosts_known() <= IDLE_HOSTS_MAX * 2 + SWEEP_FROM);
 }
@@ -283,7 +344,7 @@ async fn a_turn_of_a_third_party_keeps_the_delays_and_no_pause() {
     assert!(unpaced.is_none() && politeness.hosts_known() == 0);
     // Its own pause and its only slot concern requests from here.
     let slot = politeness.permit("a.example").await;
-    politeness.backoff("a.example", Some("60"));
+    politeness.backoff("a.example", NOBODY, Some("60"));
     let before = Instant::now();
     let first = politeness.turn_with("a.example", paced(delay)).await;
     let mut second = std::pin::pin!(politeness.turn_with("A.example.", paced(delay)));
@@ -348,4 +409,83 @@ async fn an_unused_permit_does_not_undo_a_later_request() {
     let next = politeness.permit_with("a.example", under_crawl_delay("next", minute));
     assert!(timeout(SOON, next).await.is_err());
     drop(used);
+}
+
+#[tokio::test]
+async fn a_delay_holds_between_the_hops_of_a_redirect() {
+    let politeness = politeness(64);
+    let delay = Duration::from_millis(60);
+    let before = Instant::now();
+    let permit = politeness.permit_with("a.example", paced(delay)).await;
+    permit.follow("a.example").await;
+    assert!(before.elapsed() >= delay, "at the same host");
+    permit.follow("A.example.").await;
+    assert!(before.elapsed() >= 2 * delay, "and again");
+    // At another host it waits for the account's last request there.
+    let there = Instant::now();
+    drop(politeness.permit_with("b.example", paced(delay)).await);
+    permit.follow("b.example").await;
+    assert!(there.elapsed() >= delay);
+    // The first host is free for the account's next page, after the delay.
+    let next = politeness.permit_with("a.example", paced(delay));
+    assert!(timeout(Duration::from_secs(5), next).await.is_ok());
+    assert!(permit.waited() >= 2 * delay, "{:?}", permit.waited());
+    drop(permit);
+}
+
+#[tokio::test]
+async fn pages_that_redirect_to_each_others_hosts_do_not_wait_for_ever() {
+    let politeness = politeness(64);
+    let delay = Duration::from_millis(20);
+    let page = async |from: &str, to: &str| {
+        let permit = politeness.permit_with(from, paced(delay)).await;
+        tokio::time::sleep(SOON).await;
+        for _ in 0..3 {
+            permit.follow(to).await;
+            permit.follow(from).await;
+        }
+    };
+    let both = async {
+        tokio::join!(
+            page("a.example", "b.example"),
+            page("b.example", "a.example")
+        )
+    };
+    assert!(timeout(Duration::from_secs(10), both).await.is_ok());
+}
+
+#[tokio::test]
+async fn waits_between_hops_extend_a_time_up_to_the_patience() {
+    let politeness = politeness(64);
+    let delay = Duration::from_millis(200);
+    let permit = politeness.permit_with("a.example", paced(delay)).await;
+    let (short, long) = (Duration::from_millis(40), Duration::from_secs(5));
+    let waits = permit
+        .in_time(short, long, permit.follow("a.example"))
+        .await;
+    assert!(waits.is_some(), "the wait does not count");
+    let waits = permit
+        .in_time(short, short, permit.follow("a.example"))
+        .await;
+    assert!(waits.is_none(), "beyond the patience it does");
+    let hangs = permit
+        .in_time(short, long, std::future::pending::<()>())
+        .await;
+    assert!(hangs.is_none(), "what is no wait counts");
+}
+
+#[tokio::test]
+async fn a_delay_holds_after_robots_txt() {
+    let politeness = politeness(64);
+    let delay = Duration::from_millis(60);
+    let before = Instant::now();
+    politeness.note("a.example", Owner::of("one"));
+    // It has its own delay, and one that others share.
+    let own = politeness.permit_with("a.example", paced(delay));
+    assert!(timeout(SOON, own).await.is_err());
+    let shared = politeness.permit_with("a.example", under_crawl_delay("other", delay));
+    drop(shared.await);
+    assert!(before.elapsed() >= delay);
+    let unpaced = politeness.permit_with("a.example", of("one"));
+    assert!(timeout(SOON, unpaced).await.is_ok());
 }

@@ -3,6 +3,7 @@
 //! The group is chosen by the server's own product token, never by a caller's `User-Agent`.
 
 mod rules;
+mod tag;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +15,8 @@ use url::{Position, Url};
 
 pub use rules::{CRAWL_DELAY_MAX, ROBOTS_BYTES_MAX, Rules, SITEMAPS_MAX};
 
-use trawl_model::{Cause, PageFailure};
+use trawl_model::{Cause, PageFailure, urls};
+use trawl_plan::Pool;
 
 use crate::fetch::{BodyEnd, FetchError, Get, GetLimits, GetResponse};
 
@@ -28,6 +30,10 @@ pub const MISSING_AGE_MAX: Duration = Duration::from_secs(60 * 60);
 pub const UNREACHABLE_AGE_MAX: Duration = Duration::from_secs(5 * 60);
 /// Time limit of fetching one. Some sites generate theirs.
 const TIME_MAX: Duration = Duration::from_secs(20);
+/// Longest pause that the pages of a site wait for when it is asked for its robots.txt: they have
+/// little time of their own, and a site that needs longer is unreachable (RFC 9309 section
+/// 2.3.1.4).
+const PAUSE_TIME_MAX: Duration = Duration::from_secs(5);
 /// Steps of matching that are taken where other tasks wait: under a millisecond. No site but a
 /// hostile one has so many rules with wildcards.
 const STEPS_AT_ONCE_MAX: usize = 500_000;
@@ -102,7 +108,13 @@ impl Robots {
     /// The verdict of robots.txt on this URL. An unknown robots.txt is fetched first; concurrent
     /// calls wait for the same fetch.
     pub async fn verdict(&self, url: &Url) -> Verdict {
-        let entry = self.entry(url).await;
+        self.verdict_through(url, Pool::Standard).await
+    }
+
+    /// [`Self::verdict`] for a page that is fetched through this proxy pool: its robots.txt is
+    /// fetched likewise, since a site may refuse one pool and not the other.
+    pub async fn verdict_through(&self, url: &Url, pool: Pool) -> Verdict {
+        let entry = self.entry(url, pool).await;
         let path = &url[Position::BeforePath..Position::AfterQuery];
         let is_reachable = entry.unreachable.is_none();
         Verdict {
@@ -112,11 +124,19 @@ impl Robots {
         }
     }
 
-    /// The sitemaps that the robots.txt of this URL's site names, whatever host they are on.
-    pub async fn sitemaps(&self, url: &Url) -> Vec<Url> {
-        let entry = self.entry(url).await;
+    /// The sitemaps that the robots.txt of this URL's site names, whatever host they are on. It is
+    /// fetched through this proxy pool.
+    pub async fn sitemaps_through(&self, url: &Url, pool: Pool) -> Vec<Url> {
+        let entry = self.entry(url, pool).await;
         let named = entry.rules.sitemaps.iter();
-        named.filter_map(|sitemap| url.join(sitemap).ok()).collect()
+        named
+            .filter_map(|sitemap| urls::join(url, sitemap).ok())
+            .collect()
+    }
+
+    /// Whether these `X-Robots-Tag` headers of a page forbid this crawler to follow its links.
+    pub fn forbids_following(&self, headers: &[String]) -> bool {
+        tag::forbids_following(headers, &self.token)
     }
 
     /// Number of cached origins.
@@ -124,11 +144,14 @@ impl Robots {
         self.locked().by_name.len()
     }
 
-    async fn entry(&self, url: &Url) -> Entry {
-        let name = url.origin().ascii_serialization();
+    async fn entry(&self, url: &Url, pool: Pool) -> Entry {
+        let mut name = url.origin().ascii_serialization();
+        if pool != Pool::Standard {
+            name = format!("{name} {}", pool.name());
+        }
         let (cell, before) = self.cell(&name);
         // If the call that fetches is cancelled, a waiting one takes over.
-        let fill = || self.fill(url, &name, &cell, before);
+        let fill = || self.fill(url, pool, &name, &cell, before);
         cell.get_or_init(fill).await.clone()
     }
 
@@ -136,11 +159,12 @@ impl Robots {
     async fn fill(
         &self,
         url: &Url,
+        pool: Pool,
         name: &str,
         cell: &Arc<OnceCell<Entry>>,
         before: Option<Entry>,
     ) -> Entry {
-        let entry = self.read(url, before).await;
+        let entry = self.read(url, pool, before).await;
         self.locked().filled(name, cell, entry.bytes);
         entry
     }
@@ -169,10 +193,13 @@ impl Robots {
         (entry, before)
     }
 
-    async fn read(&self, url: &Url, before: Option<Entry>) -> Entry {
+    async fn read(&self, url: &Url, pool: Pool, before: Option<Entry>) -> Entry {
         let limits = GetLimits {
-            bytes_max: ROBOTS_BYTES_MAX,
+            // One more shows whether the last line is a whole one.
+            bytes_max: ROBOTS_BYTES_MAX + 1,
             time_max: TIME_MAX,
+            pause_max: PAUSE_TIME_MAX,
+            pool,
             pace: None,
         };
         let file = url.join("/robots.txt").unwrap_or_else(|_| url.clone());
@@ -186,6 +213,10 @@ impl Robots {
         };
         let found = match response {
             Ok(response) => self.rules_of(response).await,
+            Err(error @ FetchError::Paused(_)) => Err(PageFailure::new(
+                Cause::RobotsUnavailable,
+                error.to_string(),
+            )),
             Err(error) => Err(error.failure()),
         };
         let found = found.map_err(|failure| {

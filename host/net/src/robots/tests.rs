@@ -38,7 +38,7 @@ impl Get for Site {
             self.requests.fetch_add(1, Ordering::SeqCst);
             tokio::time::sleep(Duration::from_millis(5)).await;
             assert_eq!(url.path(), "/robots.txt");
-            assert_eq!(limits.bytes_max, ROBOTS_BYTES_MAX);
+            assert_eq!(limits.bytes_max, ROBOTS_BYTES_MAX + 1);
             match self.status {
                 0 => return Err(FetchError::TimedOut(limits.time_max)),
                 1 => return Err(MemoryError::Waited(limits.time_max).into()),
@@ -82,7 +82,10 @@ async fn robots_txt_is_fetched_once_for_all_urls_of_a_site() {
     let (first, second) = tokio::join!(robots.verdict(&a), robots.verdict(&b));
     assert!(!first.is_allowed && second.is_allowed);
     assert_eq!(first.crawl_delay, Some(Duration::from_secs(2)));
-    assert_eq!(robots.sitemaps(&a).await, [url("http://a.example/s.xml")]);
+    assert_eq!(
+        robots.sitemaps_through(&a, Pool::Standard).await,
+        [url("http://a.example/s.xml")]
+    );
     assert_eq!(site.requests.load(Ordering::SeqCst), 1);
     let refusal = first.refusal(&a).expect("a refusal");
     assert_eq!(refusal.cause, Cause::Robots);
@@ -276,4 +279,38 @@ async fn many_wildcards_are_matched_on_another_thread() {
     assert!(plain.verdict(&allowed).await.is_allowed);
     assert!(plain.verdict(&allowed).now_or_never().is_some());
     assert!(!plain.verdict(&url("http://a.example/77/")).await.is_allowed);
+}
+
+/// A site that refuses data centres, and a pause that it asked for.
+struct Picky;
+
+impl Get for Picky {
+    fn get<'a>(
+        &'a self,
+        url: &'a Url,
+        limits: GetLimits,
+    ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
+        Box::pin(async move {
+            if limits.pool == Pool::Standard {
+                return Err(FetchError::Paused(Duration::from_secs(300)));
+            }
+            Ok(GetResponse {
+                status: 404,
+                final_url: url.clone(),
+                body: Bytes::new(),
+                end: BodyEnd::Complete,
+            })
+        })
+    }
+}
+
+#[tokio::test]
+async fn robots_txt_is_fetched_through_the_pool_of_the_pages() {
+    let robots = Robots::new(Arc::new(Picky), TOKEN_DEFAULT);
+    let page = url("http://a.example/");
+    let refused = robots.verdict(&page).await.refusal(&page);
+    assert_eq!(refused.expect("paused").cause, Cause::RobotsUnavailable);
+    let verdict = robots.verdict_through(&page, Pool::Residential).await;
+    assert!(verdict.is_allowed);
+    assert!(!robots.verdict(&page).await.is_allowed);
 }

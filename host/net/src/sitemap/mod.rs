@@ -14,6 +14,8 @@ use tokio::task::spawn_blocking;
 use url::Url;
 
 use trawl_model::memory::MemoryShare;
+use trawl_model::urls;
+use trawl_plan::Pool;
 
 pub use file::{FILE_BYTES_MAX, URL_BYTES_MAX};
 
@@ -36,9 +38,11 @@ const FILE_TIME_MAX: Duration = Duration::from_secs(60);
 const FAULTS_MAX: usize = 100;
 
 /// Reads sitemaps. One for the whole server.
+#[derive(Clone)]
 pub struct Sitemaps {
     get: Arc<dyn Get>,
     robots: Arc<Robots>,
+    pool: Pool,
 }
 
 /// The result of reading sitemaps.
@@ -63,12 +67,25 @@ struct Queued {
 impl Sitemaps {
     /// Fetches files through `get`; `robots` knows where a site's sitemaps are.
     pub fn new(get: Arc<dyn Get>, robots: Arc<Robots>) -> Self {
-        Self { get, robots }
+        Self {
+            get,
+            robots,
+            pool: Pool::Standard,
+        }
+    }
+
+    /// The same for pages that are fetched through this proxy pool: so are their sitemaps.
+    #[must_use]
+    pub fn through(&self, pool: Pool) -> Self {
+        Self {
+            pool,
+            ..self.clone()
+        }
     }
 
     /// The sitemaps of this URL's site: those that its robots.txt names, or else `/sitemap.xml`.
     pub async fn starts(&self, site: &Url) -> Vec<Url> {
-        let named = self.robots.sitemaps(site).await;
+        let named = self.robots.sitemaps_through(site, self.pool).await;
         if named.is_empty() {
             site.join("/sitemap.xml").into_iter().collect()
         } else {
@@ -99,6 +116,8 @@ impl Sitemaps {
         let limits = GetLimits {
             bytes_max: FILE_BYTES_MAX as usize,
             time_max: FILE_TIME_MAX,
+            pause_max: FILE_TIME_MAX,
+            pool: self.pool,
             pace: Some(pace),
         };
         while let Some(Queued { url, depth }) = queue.pop_front() {
@@ -206,7 +225,7 @@ fn enqueue(
 /// A URL as written in a file. The protocol requires absolute URLs; relative ones are resolved
 /// against the file.
 fn absolute(file: &Url, written: &str) -> Option<Url> {
-    let url = file.join(written).ok()?;
+    let url = urls::join(file, written).ok()?;
     matches!(url.scheme(), "http" | "https").then_some(url)
 }
 

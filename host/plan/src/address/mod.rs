@@ -12,7 +12,7 @@ use http::HeaderValue;
 use url::Url;
 
 use trawl_model::redact::{shown_url, without_userinfo};
-use trawl_model::{Cause, PageFailure};
+use trawl_model::{Cause, PageFailure, urls};
 
 use super::PAGES_MAX;
 
@@ -81,30 +81,31 @@ impl fmt::Debug for Receiver {
     }
 }
 
-/// The URLs of one `url` parameter: split at commas, trimmed, empty ones left out.
+/// The URLs of one `url` parameter: split at commas, trimmed (as [`urls::trim`] does), empty ones
+/// left out.
 ///
 /// A comma separates only where a scheme or a host name follows; a comma inside a path or query
 /// stays. Decision D24: a trailing comma is taken as a slip and dropped. Stops a little above
 /// [`PAGES_MAX`], which is refused anyway.
 pub fn split(text: &str) -> Vec<&str> {
-    let mut urls = Vec::new();
+    let mut found = Vec::new();
     let mut start = 0;
     for (comma, _) in text.match_indices(',') {
-        let rest = beginning(text[comma + 1..].trim_start());
+        let rest = beginning(text[comma + 1..].trim_start_matches(urls::is_blank));
         if rest.is_empty() || rest.starts_with(',') || begins_a_url(rest) {
-            urls.push(&text[start..comma]);
+            found.push(&text[start..comma]);
             start = comma + 1;
         }
-        if urls.len() > PAGES_MAX {
+        if found.len() > PAGES_MAX {
             break;
         }
     }
-    urls.push(&text[start..]);
-    urls.retain_mut(|address| {
-        *address = address.trim();
+    found.push(&text[start..]);
+    found.retain_mut(|address| {
+        *address = urls::trim(address);
         !address.is_empty()
     });
-    urls
+    found
 }
 
 /// Parses the URL to fetch. A missing scheme is `https`.
@@ -255,8 +256,8 @@ fn parse_written(text: &str) -> Result<Url, PageFailure> {
         )));
     }
     let url = match scheme(text) {
-        Some(_) => Url::parse(text),
-        None => Url::parse(&format!("https://{}", text.trim_start_matches('/'))),
+        Some(_) => urls::parse(text),
+        None => urls::parse(&format!("https://{}", text.trim_start_matches('/'))),
     }
     .map_err(|error| refuse(format!("not a valid URL: {error}")))?;
     match url.scheme() {

@@ -9,6 +9,18 @@ fn a_word_is_no_receiver() {
     }
 }
 
+/// As the URL standard reads it, which trims controls and spaces alone.
+#[test]
+fn a_no_break_space_and_a_circumflex_are_part_of_a_path() {
+    let url = |text: &str| {
+        let urls = split(text);
+        assert_eq!(urls.len(), 1, "{text:?}");
+        parse(urls[0]).expect("a URL").url.to_string()
+    };
+    assert_eq!(url(" \t\n http://a.com/\u{a0} "), "http://a.com/%C2%A0");
+    assert_eq!(url("a.com/x^2?^"), "https://a.com/x%5E2?^");
+}
+
 #[test]
 fn a_comma_separates_only_before_a_url() {
     let check = |text: &str, expected: &[&str]| assert_eq!(split(text), expected, "{text}");

@@ -61,12 +61,12 @@ pub const CAUSES: &[CauseRow] = &[
     ),
     row(
         Cause::Incomplete,
-        "The body is shorter than announced.",
+        "The body is shorter than announced, or its end is missing.",
         "Try again.",
     ),
     row(
         Cause::BadEncoding,
-        "The body has an unknown content coding, or does not decode.",
+        "The body does not decode: it is not what its content coding says.",
         "Tell the site's owner; try `\"request\": \"browser\"`.",
     ),
     row(

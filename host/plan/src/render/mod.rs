@@ -84,9 +84,23 @@ impl<T> ByPath<T> {
 
     /// The keys that fit none of these paths: what they stand for is not used. Decision D259.
     pub fn unused(&self, paths: &[&str]) -> Vec<&str> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        let mut paths = paths.to_vec();
+        paths.sort_unstable();
+        // The first path that does not sort before a key begins with it if any does.
+        let fits_one = |key: &str| {
+            let at = paths.partition_point(|path| *path < key);
+            let first = if key == "*" {
+                paths.first()
+            } else {
+                paths.get(at)
+            };
+            first.is_some_and(|path| fits(key, path))
+        };
         let keys = self.0.iter().map(|(key, _)| key.as_str());
-        let fits_none = |key: &&str| !paths.iter().any(|path| fits(key, path));
-        keys.filter(fits_none).collect()
+        keys.filter(|key| !fits_one(key)).collect()
     }
 
     /// The keys that fit no path at all: every path begins with a slash. Decision D259.

@@ -16,7 +16,7 @@ use std::hash::{BuildHasher, RandomState};
 use rustc_hash::FxHashSet;
 use url::Url;
 
-use trawl_model::Discovered;
+use trawl_model::{Discovered, urls};
 
 /// Most URLs of one text: each is a row in the store before the first page is fetched, and a
 /// request that costs nothing yet must not occupy the store for long.
@@ -101,7 +101,7 @@ impl Found {
 
 /// A URL as a crawl knows it; `None` if it is none.
 fn normal(candidate: &str) -> Option<Cow<'static, str>> {
-    let url = Url::parse(candidate).ok()?;
+    let url = urls::parse(candidate).ok()?;
     url.host_str().filter(|host| !host.is_empty())?;
     Some(without_fragment(url).into())
 }

@@ -9,6 +9,7 @@ use anyhow::Context;
 use trawl_engine::ai::Ai;
 use trawl_engine::cache::PageCache;
 use trawl_engine::extract::Workers;
+use trawl_engine::in_flight::PagesInFlight;
 use trawl_engine::page::PageEngine;
 use trawl_engine::providers::Providers;
 use trawl_engine::routing::Routing;
@@ -77,6 +78,7 @@ impl Engine {
             workers: Workers::new().with_output_cache(output_cache_bytes),
             ai,
             memory,
+            in_flight: PagesInFlight::default(),
         });
         Ok(Self {
             plugins,
@@ -121,7 +123,7 @@ pub fn report_compiling(compiling: Compiling<'_>) {
     if tracing::dispatcher::has_been_set() {
         tracing::info!("{text}");
     } else {
-        eprintln!("{text}");
+        trawl_telemetry::say(text);
     }
 }
 

@@ -54,6 +54,8 @@ impl App {
         let has_ledger = !self.billing.is_failing();
         let is_healthy = http["ok"] == true && has_ledger;
         let memory = self.page_engine.memory.in_use();
+        let connections = self.egress.connections();
+        let pages = self.page_engine.in_flight.usage();
         let space = self.storage.disk().space();
         let report = json!({
             "status": if is_healthy { "ok" } else { "failing" },
@@ -63,6 +65,16 @@ impl App {
                 "bytes": memory.used,
                 "bytes_max": memory.capacity,
                 "waiting": memory.n_waiting,
+            },
+            "connections": {
+                "open": connections.n_used,
+                "max": connections.n_permits,
+                "waiting": connections.n_waiting,
+            },
+            "pages": {
+                "in_flight": pages.n_used,
+                "max": pages.n_permits,
+                "waiting": pages.n_waiting,
             },
             "disk": { "ok": !space.is_low, "free_bytes": space.free, "floor_bytes": space.floor },
             "plugins": {

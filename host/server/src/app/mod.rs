@@ -31,6 +31,7 @@ use trawl_model::clock::Clock;
 use trawl_model::secret::Secret;
 use trawl_net::egress::Egress;
 use trawl_plan::ConfiguredPool;
+use trawl_plan::router::RouterDefaults;
 use trawl_plugins::Plugins;
 use trawl_render::Renderer;
 use trawl_store::{Storage, Store};
@@ -42,7 +43,7 @@ use admin_key::AdminKey;
 use foundation::Foundation;
 
 pub use engine::{Engine, report_compiling};
-pub use settings::{pooled_keys, pools, prices, router_default, seat_prices};
+pub use settings::{pooled_keys, pools, prices, router_defaults, seat_prices};
 
 /// Files and directories of the server.
 #[derive(Clone, Debug)]
@@ -58,6 +59,7 @@ pub struct App {
     config: Config,
     listener_limits: ListenerLimits,
     pools: Vec<ConfiguredPool>,
+    router: RouterDefaults,
     prices: Prices,
     plugins: Arc<Plugins>,
     page_engine: Arc<PageEngine>,
@@ -126,6 +128,7 @@ impl App {
         );
         let last_call = CancellationToken::new();
         let pools = settings::pools(&config)?;
+        let router = settings::router_defaults(&config)?;
         let pipelines = Pipelines::new(Arc::clone(&engine.pages), store.clone(), Clock::wall());
         let plugins = Arc::clone(&engine.plugins);
         let crawls = Crawls::new(CrawlsParts {
@@ -143,7 +146,7 @@ impl App {
             snapshot: Arc::new(move || plugins.snapshot()),
             defaults: ConfiguredDefaults {
                 pools: pools.clone(),
-                router: settings::router_default(&config),
+                router,
                 model: known_model(&engine.pages).map(Into::into),
             },
             pipelines: pipelines.clone(),
@@ -153,6 +156,7 @@ impl App {
         });
         Ok(Arc::new(Self {
             pools,
+            router,
             config,
             listener_limits,
             crawls,

@@ -8,15 +8,16 @@ use tokio_util::task::TaskTracker;
 use url::Url;
 
 use trawl_api::{Health, Run, Service};
-use trawl_billing::{Account, AccountId, Billing, Tariff};
+use trawl_billing::{Account, AccountId, Billing, Payment, Tariff};
 use trawl_crawl::Crawls;
 use trawl_crawl::pipeline::Pipelines;
 use trawl_engine::page::{Payer, RunContext};
 use trawl_engine::scrape;
 use trawl_model::Terms;
 use trawl_model::memory::MemoryBudget;
+use trawl_plan::ConfiguredPool;
 use trawl_plan::address::Receiver;
-use trawl_plan::{ConfiguredPool, RouterMode};
+use trawl_plan::router::RouterDefaults;
 use trawl_store::{Storage, Store};
 use trawl_wire::KnownModel;
 
@@ -75,7 +76,13 @@ impl Service for App {
         &self.in_flight
     }
 
-    fn begin_run(&self, account: &Arc<Account>, request_id: &str, terms: Terms) -> Arc<dyn Run> {
+    fn begin_run(
+        &self,
+        account: &Arc<Account>,
+        request_id: &str,
+        terms: Terms,
+        payment: Option<&Payment>,
+    ) -> Arc<dyn Run> {
         let tariff = match terms {
             Terms::PayAsYouGo => Tariff::PayAsYouGo(self.prices),
             Terms::Unlimited => Tariff::FlatRate,
@@ -91,6 +98,7 @@ impl Service for App {
         Arc::new(AppRun(Arc::new(scrape::Run {
             context,
             payer,
+            payment: payment.cloned(),
             in_flight,
         })))
     }
@@ -115,6 +123,10 @@ impl Service for App {
         known_model(&self.page_engine)
     }
 
+    fn plugins_generation(&self) -> u64 {
+        self.plugins.snapshot().generation()
+    }
+
     fn plugins(&self) -> Value {
         plugins_status(&self.plugins)
     }
@@ -135,8 +147,8 @@ impl Service for App {
         json!({ "providers": offered.unwrap_or_default() })
     }
 
-    fn router_default(&self) -> RouterMode {
-        settings::router_default(&self.config)
+    fn router_defaults(&self) -> RouterDefaults {
+        self.router
     }
 
     fn health(&self) -> BoxFuture<'_, Health> {

@@ -63,11 +63,9 @@ pub fn main() -> ExitCode {
     match run(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
-            error
-                .chain()
-                .skip(1)
-                .for_each(|cause| eprintln!("  because: {cause}"));
+            trawl_telemetry::say(format_args!("error: {error}"));
+            let causes = error.chain().skip(1);
+            causes.for_each(|cause| trawl_telemetry::say(format_args!("  because: {cause}")));
             ExitCode::FAILURE
         }
     }

@@ -53,7 +53,7 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
         catalog: &*registry,
         defaults: RequestDefaults {
             pools: &pools,
-            router: app::router_default(&config),
+            router: app::router_defaults(&config)?,
             terms: Terms::PayAsYouGo,
             model: None,
         },

@@ -1,5 +1,6 @@
 //! `trawl serve`: runs the server.
 
+use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use clap::Args;
 use rustix::fs::Mode;
 use rustix::process::{Resource, Rlimit};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use trawl_model::Nanodollars;
 use trawl_model::secret::Secret;
@@ -48,6 +49,8 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     trawl_telemetry::log_panics();
     trawl_telemetry::start_metrics()?;
     keep_private();
+    // From now on, so that it does not end a server that starts.
+    let hangup = signal(SignalKind::hangup())?;
     let (mut config, plugins) = args.engine.load()?;
     if let Some(setting) = args.access_log {
         config.http.access_log = setting;
@@ -67,11 +70,11 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
     let app = App::build(config, &paths).await?;
     greet(&app, address, &paths.data).await?;
     let stopping = Arc::clone(&app);
+    let mut stop_signals = StopSignals::listen(hangup)?;
     let signals = tokio::spawn(async move {
-        if stop_signal().await.is_ok() {
-            tracing::info!("shutting down: new requests are refused, requests in flight finish");
-            stopping.stop();
-        }
+        stop_signals.received().await;
+        tracing::info!("shutting down: new requests are refused, requests in flight finish");
+        stopping.stop();
     });
     let served = app.serve(listener).await;
     signals.abort();
@@ -108,14 +111,23 @@ async fn greet(app: &App, address: SocketAddr, data: &Path) -> anyhow::Result<()
     };
     let program = std::env::args_os().next();
     let program = program.map(|program| program.to_string_lossy().into_owned());
-    super::print(&greeting(&Greeting {
+    let admin_key = app.unused_admin_key();
+    let printed = super::print(&greeting(&Greeting {
         address,
         program: program.as_deref().unwrap_or("trawl"),
         data,
         account: &account,
         key: key.as_ref(),
-        admin_key: app.unused_admin_key(),
-    }))
+        admin_key,
+    }));
+    // Nobody would ever see the keys otherwise.
+    if key.is_some() || admin_key.is_some() {
+        return printed.context("cannot print the new keys to standard output");
+    }
+    if let Err(error) = printed {
+        tracing::warn!(error = %error, "standard output cannot be written");
+    }
+    Ok(())
 }
 
 /// What the greeting says.
@@ -187,15 +199,39 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// Waits for SIGTERM or SIGINT.
-async fn stop_signal() -> std::io::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+/// The signals that stop the server: SIGTERM, SIGINT, and SIGHUP on a terminal, which is being
+/// closed. Elsewhere it comes from tools that rotate logs, and means nothing. Decision D301.
+struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+    is_on_terminal: bool,
+}
+
+impl StopSignals {
+    fn listen(hangup: Signal) -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup,
+            is_on_terminal: std::io::stderr().is_terminal(),
+        })
     }
-    Ok(())
+
+    /// Waits for one of them.
+    async fn received(&mut self) {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return,
+                _ = self.interrupt.recv() => return,
+                hung_up = self.hangup.recv() => match hung_up {
+                    Some(()) if self.is_on_terminal => return,
+                    Some(()) => tracing::info!("SIGHUP is ignored: there is nothing to reopen or reload"),
+                    None => return,
+                },
+            }
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The access log: a line for each request when it has ended. Decision D193.
 
 use std::io::Write;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -59,7 +59,7 @@ struct LoggedRequest {
 /// The fields of a line.
 struct Line {
     time: Timestamp,
-    client: IpAddr,
+    client: Option<IpAddr>,
     method: Option<Method>,
     path: String,
     version: Option<Version>,
@@ -204,7 +204,7 @@ impl Line {
     fn of(client: IpAddr) -> Self {
         Self {
             time: Clock::wall().now(),
-            client: client.to_canonical(),
+            client: Some(client.to_canonical()),
             method: None,
             path: String::new(),
             version: None,
@@ -220,7 +220,7 @@ impl Line {
     fn json(&self) -> String {
         json!({
             "time": self.time.to_string(),
-            "client": self.client.to_string(),
+            "client": self.client.map(|client| client.to_string()),
             "method": self.method.as_ref().map(Method::as_str),
             "path": self.path,
             "version": self.version.map(|version| format!("{version:?}")),
@@ -247,7 +247,10 @@ impl Line {
             .status
             .map_or_else(|| "-".to_owned(), |status| status.to_string());
         let account = self.served.account.as_deref().unwrap_or("-");
-        let (client, time, n_bytes) = (self.client, common_time(self.time), self.n_bytes);
+        let client = self
+            .client
+            .map_or_else(|| "-".to_owned(), |client| client.to_string());
+        let (time, n_bytes) = (common_time(self.time), self.n_bytes);
         format!("{client} - {account} [{time}] \"{request}\" {status} {n_bytes}")
     }
 }
@@ -271,15 +274,30 @@ fn common_time(time: Timestamp) -> String {
 }
 
 /// The client: the peer, or the last address that a trusted proxy has added to `X-Forwarded-For`.
-fn client(peer: IpAddr, headers: &HeaderMap, trusted_proxies: &[IpNet]) -> IpAddr {
+/// `None` if that is not an IP address: the request is then not the proxy's own, and what stands
+/// before it was written by the client.
+fn client(peer: IpAddr, headers: &HeaderMap, trusted_proxies: &[IpNet]) -> Option<IpAddr> {
     let peer = peer.to_canonical();
     if !is_within(trusted_proxies, peer) {
-        return peer;
+        return Some(peer);
     }
     let forwarded = headers.get_all("x-forwarded-for").iter().next_back();
     let last = forwarded.and_then(|value| value.to_str().ok()?.rsplit(',').next());
-    let last = last.and_then(|text| text.trim().parse().ok());
-    last.unwrap_or(peer)
+    match last {
+        Some(text) => forwarded_ip(text.trim()),
+        None => Some(peer),
+    }
+}
+
+/// An IP address as proxies write it: some add the port, and brackets around IPv6.
+fn forwarded_ip(text: &str) -> Option<IpAddr> {
+    let of_socket = || Some(text.parse::<SocketAddr>().ok()?.ip());
+    let in_brackets = || {
+        let inside = text.strip_prefix('[')?.strip_suffix(']')?;
+        Some(inside.parse::<Ipv6Addr>().ok()?.into())
+    };
+    let ip = text.parse().ok().or_else(of_socket).or_else(in_brackets);
+    ip.map(|ip: IpAddr| ip.to_canonical())
 }
 
 fn shortened(text: &str) -> String {
@@ -384,10 +402,40 @@ pub(super) mod tests {
             http::HeaderValue::from_static("8.8.8.8"),
         )]);
         let trusted: [IpNet; 1] = ["10.0.0.0/8".parse().expect("a range")];
-        let of = |ip: &str| client(ip.parse().expect("an address"), &headers, &trusted).to_string();
+        let of = |ip: &str| {
+            let client = client(ip.parse().expect("an address"), &headers, &trusted);
+            client.expect("a client").to_string()
+        };
         assert_eq!(of("11.0.0.1"), "11.0.0.1");
         assert_eq!(of("10.0.0.1"), "8.8.8.8");
         assert_eq!(of("::ffff:11.0.0.1"), "11.0.0.1");
+    }
+
+    #[test]
+    fn a_proxy_is_never_taken_for_its_client() {
+        let trusted: [IpNet; 1] = ["10.0.0.0/8".parse().expect("a range")];
+        let of = |forwarded: &'static str| {
+            let headers = HeaderMap::from_iter([(
+                header::HeaderName::from_static("x-forwarded-for"),
+                http::HeaderValue::from_static(forwarded),
+            )]);
+            let proxy = "10.0.0.1".parse().expect("an address");
+            client(proxy, &headers, &trusted).map(|client| client.to_string())
+        };
+        for (forwarded, expected) in [
+            ("9.9.9.9, 8.8.8.8:1234", "8.8.8.8"),
+            ("[2001:db8::1]:443", "2001:db8::1"),
+            ("[2001:db8::1]", "2001:db8::1"),
+            ("::ffff:8.8.8.8", "8.8.8.8"),
+        ] {
+            assert_eq!(of(forwarded).as_deref(), Some(expected), "{forwarded}");
+        }
+        for forwarded in ["9.9.9.9, unknown", "9.9.9.9,", "_hidden", "8.8.8.8.8", ""] {
+            assert_eq!(of(forwarded), None, "{forwarded}");
+        }
+        // Its own requests, such as checks of its health.
+        let proxy: IpAddr = "10.0.0.1".parse().expect("an address");
+        assert_eq!(client(proxy, &HeaderMap::new(), &trusted), Some(proxy));
     }
 
     #[test]

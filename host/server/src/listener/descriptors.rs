@@ -1,10 +1,35 @@
-//! The limit of open file descriptors.
+//! The limit of open file descriptors, and who gets how many.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// The highest limit that is set. Systems without one report a billion, and programs that walk
 /// through all possible descriptors would never end.
 const DESCRIPTORS_MAX: u64 = 1 << 20;
+
+/// Descriptors that the process itself has open: standard streams, the event loop, the control
+/// socket, locks, libraries. A server without work has some 30 together with those of the store.
+const OWN: u64 = 48;
+/// Those of SQLite: database, log and index for the connection that writes, database and log for
+/// each that reads, and as many again while the first is opened anew.
+const STORE: u64 = 24;
+/// Page logs: one for each crawl that runs, 64 of them in the background, and for each reader.
+const PAGE_LOGS: u64 = 96;
+/// Files of the page cache, plugins and credentials that are read at the same time.
+const FILES: u64 = 24;
+/// Those of one browser tab: the listener of its proxy, the browser's connections to it, pipes.
+const TAB: u64 = 12;
+/// Connections to sites get at least this share of all descriptors, as a divisor, whatever the
+/// others are configured to have.
+const SITES_SHARE_MIN: u64 = 8;
+
+/// How many of `limit` descriptors connections to sites may have, when callers may have `callers`
+/// and the browser `tabs`. The rest is for what the server must always be able to open: a charge
+/// must not fail because sites are slow.
+pub(crate) fn for_sites(limit: u64, callers: u64, tabs: u64) -> u64 {
+    let kept = OWN + STORE + PAGE_LOGS + FILES + tabs.saturating_mul(TAB);
+    let left = limit.saturating_sub(callers).saturating_sub(kept);
+    left.max(limit / SITES_SHARE_MIN).max(1)
+}
 
 /// Raises the limit to the hard limit, and returns it.
 pub(crate) fn raise() -> u64 {
@@ -40,5 +65,13 @@ mod tests {
         let hard = getrlimit(Resource::Nofile).maximum;
         let hard = hard.unwrap_or(DESCRIPTORS_MAX).min(DESCRIPTORS_MAX);
         assert_eq!((raise(), current()), (hard, hard));
+    }
+
+    #[test]
+    fn sites_get_what_callers_and_files_leave() {
+        assert_eq!(for_sites(1_024, 512, 8), 224);
+        assert_eq!(for_sites(65_536, 8_192, 8), 57_056);
+        assert_eq!(for_sites(256, 128, 8), 32);
+        assert_eq!(for_sites(1_024, 4_096, 8), 128, "misconfigured");
     }
 }

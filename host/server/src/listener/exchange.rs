@@ -18,6 +18,8 @@ use tokio::time::Sleep;
 
 use super::access_log::{AccessLog, Entry};
 use super::connection::{Connection, Exchange, InFlight, Unsent};
+use super::keyless::{Keyless, is_keyless};
+use super::limits::ListenerLimits;
 
 /// HTTP/2: largest part of a response that is handed over at once. The HTTP/2 library takes a whole
 /// part, whatever the peer's window, and keeps it in memory. A reader must take one part within the
@@ -30,6 +32,8 @@ pub(super) struct Requests {
     connection: Arc<Connection>,
     log: AccessLog,
     body_time: Duration,
+    /// Counts requests without a key, unless the peer is a proxy, with many clients behind it.
+    keyless: Option<Arc<Keyless>>,
 }
 
 impl Requests {
@@ -37,13 +41,16 @@ impl Requests {
         router: Router,
         connection: Arc<Connection>,
         log: AccessLog,
-        body_time: Duration,
+        limits: &ListenerLimits,
+        keyless: Arc<Keyless>,
     ) -> Self {
+        let is_proxy = limits.is_trusted(connection.peer.ip());
         Self {
             router: TowerToHyperService::new(router),
             connection,
             log,
-            body_time,
+            body_time: limits.body_time,
+            keyless: Some(keyless).filter(|_| !is_proxy),
         }
     }
 }
@@ -57,6 +64,16 @@ impl Service<Request<Incoming>> for Requests {
         let in_flight = self.connection.begin();
         let is_http2 = request.version() == Version::HTTP_2;
         let mut entry = self.log.begin(self.connection.peer, &request);
+        let keyless = self.keyless.as_ref();
+        let keyless = keyless.filter(|_| is_keyless(request.headers()));
+        let counted = keyless.map(|keyless| keyless.enter(self.connection.peer.ip()));
+        if let (Some(keyless), Some(None)) = (keyless, &counted) {
+            let refusal = keyless.refusal();
+            return Box::pin(async move {
+                entry.answered(&refusal);
+                Ok(refusal.map(|body| ResponseBody::new(body, in_flight, is_http2, entry)))
+            });
+        }
         let mut request = request.map(|incoming| RequestBody {
             incoming,
             connection: Arc::clone(&in_flight.connection),
@@ -69,6 +86,7 @@ impl Service<Request<Incoming>> for Requests {
         let answering = self.router.call(request);
         Box::pin(async move {
             let mut response = answering.await?;
+            drop(counted);
             entry.answered(&response);
             if response.status() == StatusCode::REQUEST_TIMEOUT && !is_http2 {
                 // The rest of the body may still arrive; it is not a request.

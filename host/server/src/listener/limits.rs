@@ -40,6 +40,8 @@ pub(crate) struct ListenerLimits {
     pub(crate) connections: usize,
     /// Open connections of one peer: an IPv4 address, or a /64 network of IPv6 addresses.
     pub(crate) connections_per_peer: usize,
+    /// Requests of one peer without a key that are being answered at a time.
+    pub(crate) keyless_per_peer: usize,
     /// Networks of reverse proxies, whose connections are those of many clients: only
     /// `connections` bounds them.
     pub(crate) trusted_proxies: Vec<IpNet>,

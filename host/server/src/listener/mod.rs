@@ -9,6 +9,7 @@ mod connection;
 pub(crate) mod descriptors;
 mod exchange;
 mod io;
+mod keyless;
 mod limits;
 mod protocol;
 mod refusal;
@@ -29,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub(crate) use access_log::{AccessLog, LineFormat};
+use keyless::Keyless;
 pub(crate) use limits::ListenerLimits;
 use protocol::Serving;
 use table::{Admitted, Connections, Refused};
@@ -72,6 +74,7 @@ pub(crate) async fn serve(
         tasks: tasks.clone(),
         serving: Serving {
             router,
+            keyless: Keyless::new(limits.keyless_per_peer),
             limits,
             log,
             drained,

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::access_log::AccessLog;
 use super::exchange::Requests;
 use super::io::Io;
+use super::keyless::Keyless;
 use super::limits::{
     ERROR_RESETS_MAX, HEAD_BYTES_MAX, ListenerLimits, PENDING_RESETS_MAX, PING_INTERVAL,
     PING_TIME_MAX, SEND_BUFFER_BYTES, WINDOW_BYTES,
@@ -22,6 +23,7 @@ use super::table::Admitted;
 #[derive(Clone)]
 pub(super) struct Serving {
     pub(super) router: Router,
+    pub(super) keyless: Arc<Keyless>,
     pub(super) limits: Arc<ListenerLimits>,
     pub(super) log: AccessLog,
     /// Cancelled when connections must end after the requests in flight.
@@ -50,6 +52,7 @@ async fn run(stream: TcpStream, admitted: &Admitted, serving: Serving) -> &'stat
         limits,
         log,
         drained,
+        keyless,
     } = serving;
     let mut io = Io::new(stream, Arc::clone(connection), log.clone());
     let is_http2 = tokio::select! {
@@ -59,7 +62,7 @@ async fn run(stream: TcpStream, admitted: &Admitted, serving: Serving) -> &'stat
             Err(_) => return "closed",
         },
     };
-    let requests = Requests::new(router, Arc::clone(connection), log, limits.body_time);
+    let requests = Requests::new(router, Arc::clone(connection), log, &limits, keyless);
     let (io, retire) = (TokioIo::new(io), &connection.retire);
     let stop = async {
         tokio::select! {

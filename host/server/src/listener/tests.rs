@@ -72,6 +72,7 @@ pub(super) fn limits() -> ListenerLimits {
     ListenerLimits {
         connections: 100,
         connections_per_peer: 100,
+        keyless_per_peer: 1_000,
         trusted_proxies: Vec::new(),
         head_time: long,
         idle_time: long,
@@ -233,6 +234,42 @@ async fn requests_have_their_peer() {
         .await;
     let own = socket.local_addr().expect("an address").to_string();
     assert!(receive_all(&mut socket).await.ends_with(&own));
+}
+
+#[tokio::test]
+async fn a_peer_has_few_requests_without_a_key_in_progress() {
+    const WAIT: &[u8] = b"GET /wait HTTP/1.1\r\nHost: a\r\n\r\n";
+    let limits = || ListenerLimits {
+        keyless_per_peer: 2,
+        ..limits()
+    };
+    let served = Served::start(limits()).await;
+    let (_first, second) = (served.send(WAIT).await, served.send(WAIT).await);
+    served.until_waiting(2).await;
+    let mut refused = served.send(GET).await;
+    let answer = receive(&mut refused, "fewer\"}").await;
+    assert!(answer.starts_with("HTTP/1.1 429 "), "{answer}");
+    assert!(answer.contains("\r\nretry-after: 1\r\n"), "{answer}");
+    // Not one with a key, whatever key it is, and not one of another peer.
+    let keyed = b"GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer tr_one\r\n\r\n";
+    receive(&mut served.send(keyed).await, "fine").await;
+    let mut other = served.connect_from("127.0.0.2").await;
+    other.write_all(GET).await.expect("sent");
+    receive(&mut other, "fine").await;
+    // One that hangs up is not counted any more, and neither is one that was answered.
+    drop(second);
+    served.until_waiting(1).await;
+    assert!(served.is_fine().await && served.is_fine().await);
+    // Behind a proxy all clients have its IP address.
+    let proxy = "127.0.0.0/8".parse().expect("a network");
+    let served = Served::start(ListenerLimits {
+        trusted_proxies: vec![proxy],
+        ..limits()
+    })
+    .await;
+    let _waiting = [served.send(WAIT).await, served.send(WAIT).await];
+    served.until_waiting(2).await;
+    assert!(served.is_fine().await);
 }
 
 #[tokio::test]

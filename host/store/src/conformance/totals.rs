@@ -44,6 +44,7 @@ fn progress() -> Progress {
 fn answer(len: usize, at: i64) -> StoredAnswer {
     StoredAnswer {
         body_hash: [1; 32],
+        has_ended: true,
         answer: Some(Answer {
             status: 200,
             content_type: "application/json".to_owned(),

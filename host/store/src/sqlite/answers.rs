@@ -11,6 +11,9 @@ use crate::{Answer, AnswerKey, StoreError, StoredAnswer};
 /// Deletes expired answers, a few with each new one: more than one, so that they do not accumulate.
 const DELETE_EXPIRED: &str = "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM answers WHERE at < ? ORDER BY at LIMIT 16)";
 
+/// The `status` of a request that has not ended.
+const BEGUN: i64 = 0;
+
 pub(super) async fn find(
     readers: &SqlitePool,
     key: &AnswerKey,
@@ -38,20 +41,21 @@ pub(super) async fn store(
     let mut transaction = begin(connection, "store an answer").await?;
     expire(&mut transaction, expired).await?;
     // Not `INSERT OR REPLACE`, which would not fire the trigger that counts deleted answers.
-    sqlx::query("DELETE FROM answers WHERE account = ? AND key = ?")
-        .bind(key.account.as_str())
-        .bind(key.key.as_str())
-        .execute(&mut *transaction)
-        .await
-        .map_err(&failed)?;
+    forget(&mut transaction, key).await?;
     let answer = stored.answer.as_ref();
+    let status = answer.map(|answer| i64::from(answer.status));
+    let status = if stored.has_ended {
+        status
+    } else {
+        Some(BEGUN)
+    };
     sqlx::query(
         "INSERT INTO answers (account, key, body_hash, status, content_type, headers, body, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(key.account.as_str())
     .bind(key.key.as_str())
     .bind(&stored.body_hash[..])
-    .bind(answer.map(|answer| i64::from(answer.status)))
+    .bind(status)
     .bind(answer.map(|answer| answer.content_type.as_str()))
     .bind(answer.and_then(written_headers))
     .bind(answer.map(|answer| &answer.body[..]))
@@ -60,6 +64,20 @@ pub(super) async fn store(
     .await
     .map_err(&failed)?;
     transaction.commit().await.map_err(&failed)
+}
+
+/// Deletes one answer.
+pub(super) async fn forget(
+    connection: &mut SqliteConnection,
+    key: &AnswerKey,
+) -> Result<(), StoreError> {
+    sqlx::query("DELETE FROM answers WHERE account = ? AND key = ?")
+        .bind(key.account.as_str())
+        .bind(key.key.as_str())
+        .execute(connection)
+        .await
+        .map_err(failed_to("delete an answer"))
+        .map(drop)
 }
 
 /// Deletes a few answers from before a time. Returns how many.
@@ -93,7 +111,7 @@ fn read_headers(row: &SqliteRow) -> Result<Vec<(String, String)>, StoreError> {
 fn stored_answer(row: &SqliteRow) -> Result<StoredAnswer, StoreError> {
     let status: Option<i64> = column(row, "status")?;
     let answer = match status {
-        None => None,
+        None | Some(BEGUN) => None,
         Some(status) => Some(Answer {
             status: u16::try_from(status).map_err(|_| StoreError::Unreadable { what: "status" })?,
             content_type: column(row, "content_type")?,
@@ -103,6 +121,7 @@ fn stored_answer(row: &SqliteRow) -> Result<StoredAnswer, StoreError> {
     };
     Ok(StoredAnswer {
         body_hash: bytes_column(row, "body_hash")?,
+        has_ended: status != Some(BEGUN),
         answer,
         at: Timestamp(column(row, "at")?),
     })

@@ -65,6 +65,13 @@ impl CrawlStore for SqliteStore {
         })
     }
 
+    fn park_crawl<'a>(&'a self, id: &'a str, reason: Option<StopReason>) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            park(writer.connection(), id, reason).await
+        })
+    }
+
     fn unpark_crawl<'a>(&'a self, id: &'a str) -> StoreFuture<'a, bool> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
@@ -271,12 +278,28 @@ async fn set_left_out(
     .map(drop)
 }
 
-async fn unpark(connection: &mut SqliteConnection, id: &str) -> Result<bool, StoreError> {
-    let done = sqlx::query("UPDATE crawls SET state = 'queued' WHERE id = ? AND state = 'parked'")
+async fn park(
+    connection: &mut SqliteConnection,
+    id: &str,
+    reason: Option<StopReason>,
+) -> Result<(), StoreError> {
+    sqlx::query("UPDATE crawls SET state = 'parked', stop = ? WHERE id = ? AND state <> 'ended'")
+        .bind(reason.map(StopReason::name))
         .bind(id)
         .execute(connection)
         .await
-        .map_err(failed_to(WRITING))?;
+        .map_err(failed_to(WRITING))
+        .map(drop)
+}
+
+async fn unpark(connection: &mut SqliteConnection, id: &str) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "UPDATE crawls SET state = 'queued', stop = NULL WHERE id = ? AND state = 'parked'",
+    )
+    .bind(id)
+    .execute(connection)
+    .await
+    .map_err(failed_to(WRITING))?;
     Ok(done.rows_affected() > 0)
 }
 

@@ -103,6 +103,10 @@ impl LedgerStore for SqliteStore {
         Box::pin(usage::run_spent(&self.readers, run))
     }
 
+    fn has_run_posts<'a>(&'a self, run: &'a str) -> StoreFuture<'a, bool> {
+        Box::pin(usage::has_run_posts(&self.readers, run))
+    }
+
     fn run_charge<'a>(&'a self, run: &'a str) -> StoreFuture<'a, Charge> {
         Box::pin(usage::run_charge(&self.readers, run))
     }
@@ -155,6 +159,13 @@ impl LedgerStore for SqliteStore {
         Box::pin(async move {
             let mut writer = self.writer().await?;
             answers::store(writer.connection(), key, answer, expired).await
+        })
+    }
+
+    fn forget_answer<'a>(&'a self, key: &'a AnswerKey) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            answers::forget(writer.connection(), key).await
         })
     }
 

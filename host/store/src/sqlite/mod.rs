@@ -77,6 +77,8 @@ impl SqliteStore {
             .filename(data.database()?)
             .foreign_keys(true)
             .busy_timeout(BUSY_TIMEOUT)
+            // Large sorts and statements would otherwise open temporary files.
+            .pragma("temp_store", "MEMORY")
             .disable_statement_logging();
         let mut unchecked = options
             .connect()
@@ -100,13 +102,14 @@ impl SqliteStore {
             .map_err(failed_to("open the database"))?;
         schema::migrate(&mut writer).await?;
         let options = options.read_only(true);
-        let pool = |n_connections| SqlitePoolOptions::new().max_connections(n_connections);
-        let lists = pool(LISTS_MAX).acquire_timeout(LIST_WAIT_MAX);
+        let lists = held_open(LISTS_MAX).acquire_timeout(LIST_WAIT_MAX);
+        let readers = held_open(READERS_MAX).connect_with(options.clone()).await;
+        let lists = lists.connect_with(options).await;
         Ok(Self {
             writer: Mutex::new(Some(writer)),
             write_options,
-            readers: pool(READERS_MAX).connect_lazy_with(options.clone()),
-            lists: lists.connect_lazy_with(options),
+            readers: readers.map_err(failed_to("open the database"))?,
+            lists: lists.map_err(failed_to("open the database"))?,
             _data: data,
         })
     }
@@ -140,6 +143,16 @@ impl SqliteStore {
         }
         Ok(Writer(guard))
     }
+}
+
+/// A pool that opens all its connections at once and never closes one: opening another takes file
+/// descriptors, of which there may be none when a charge needs it.
+fn held_open(n_connections: u32) -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .max_connections(n_connections)
+        .min_connections(n_connections)
+        .idle_timeout(None)
+        .max_lifetime(None)
 }
 
 /// Exclusive access to the write connection of an open store.

@@ -40,6 +40,16 @@ pub(super) async fn run_charge(readers: &SqlitePool, run: &str) -> Result<Charge
     })
 }
 
+pub(super) async fn has_run_posts(readers: &SqlitePool, run: &str) -> Result<bool, StoreError> {
+    sqlx::query_scalar(
+        "SELECT EXISTS (SELECT 1 FROM entries WHERE id >= 'c:' || ?1 || ':' AND id < 'c:' || ?1 || ';')",
+    )
+    .bind(run)
+    .fetch_one(readers)
+    .await
+    .map_err(failed_to("look for charges of a run"))
+}
+
 pub(super) async fn run_spent(readers: &SqlitePool, run: &str) -> Result<Nanodollars, StoreError> {
     let spent: i64 = sqlx::query_scalar(
         "SELECT COALESCE(-SUM(amount), 0) FROM entries WHERE id >= 'c:' || ?1 || ':' AND id < 'c:' || ?1 || ';'",

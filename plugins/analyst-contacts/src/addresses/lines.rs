@@ -244,9 +244,11 @@ fn parts_of(text: &str) -> Vec<String> {
     {
         let is_number = part.starts_with(|c: char| c.is_ascii_digit())
             && !part.chars().any(char::is_alphabetic);
+        // `14, MG Road`: the house number may come first.
+        let is_after_number = parts.len() == 1 && parts[0].bytes().all(|b| b.is_ascii_digit());
         match parts.last_mut() {
-            Some(last) if is_number => *last = format!("{last}, {part}"),
             _ if part.is_empty() => {}
+            Some(last) if is_number || is_after_number => *last = format!("{last}, {part}"),
             _ => parts.push(part.to_owned()),
         }
     }
@@ -311,7 +313,9 @@ fn street_after(text: &str) -> Option<String> {
 
 /// The town at the start of a text.
 fn town_of(text: &str) -> Option<String> {
-    let text = text.strip_prefix("г. ").unwrap_or(text);
+    let marks = ["г. ", "м. "];
+    let bare = marks.iter().find_map(|mark| text.strip_prefix(mark));
+    let text = bare.unwrap_or(text);
     let end = text
         .find([',', '.', ';', '|', '·', '(', '\t', '–', '/', ':', '<'])
         .unwrap_or(text.len());

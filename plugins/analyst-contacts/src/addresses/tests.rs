@@ -113,6 +113,48 @@ fn lines_with_postal_codes_are_addresses() {
             "|H91 E2X4|Galway|",
         ),
         (
+            "GB",
+            "",
+            "10 High Street, London SW1A 1AA",
+            "10 High Street|SW1A 1AA|London|",
+        ),
+        (
+            "GB",
+            "",
+            "12, Baker Street, London W1U 2NS",
+            "12, Baker Street|W1U 2NS|London|",
+        ),
+        (
+            "GB",
+            "",
+            "86 Leonard Street, London, EC2A 4BX",
+            "86 Leonard Street|EC2A 4BX|London|",
+        ),
+        (
+            "AR",
+            "",
+            "San Martín 1250, M5500 Mendoza",
+            "San Martín 1250|M5500|Mendoza|",
+        ),
+        (
+            "AR",
+            "",
+            "Av. Corrientes 1234, 1043 Buenos Aires",
+            "Av. Corrientes 1234|1043|Buenos Aires|",
+        ),
+        (
+            "UA",
+            "",
+            "01001, м. Київ, вул. Хрещатик, 22",
+            "вул. Хрещатик, 22|01001|Київ|",
+        ),
+        (
+            "IN",
+            "",
+            "14, MG Road, Fort, Mumbai - 400001, Maharashtra",
+            "14, MG Road, Fort|400001|Mumbai|",
+        ),
+        (
             "JP",
             "",
             "所在地\t〒150-0002 東京都渋谷区渋谷2-21-1",

@@ -55,6 +55,10 @@ fn label_at_end(line: &str, is_international: bool) -> Option<Label> {
             continue;
         }
         match label_of(word) {
+            // In French an abbreviation of `portable`; elsewhere a number that is no phone's.
+            Some(Label::Other) if *word == "port" && is_abbreviated(line) => {
+                return Some(Label::Phone(Some("mobile")));
+            }
             _ if NUMBER_WORDS.has(word) => is_numbered = true,
             Some(Label::Phone(Some("fax"))) if at > 0 && is_phone(words[at - 1]) => {
                 // `Tel./Fax`
@@ -65,6 +69,11 @@ fn label_at_end(line: &str, is_international: bool) -> Option<Label> {
         }
     }
     is_numbered.then_some(Label::Other)
+}
+
+/// Whether the last word of a label is an abbreviation: `Port. :`.
+fn is_abbreviated(line: &str) -> bool {
+    line.trim_end_matches([':', ' ', '\u{a0}']).ends_with('.')
 }
 
 /// Minimum digits of a separate number.

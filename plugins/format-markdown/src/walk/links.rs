@@ -1,6 +1,7 @@
 //! Links: their content decides how they are written.
 
-use trawl_sdk::{Element, Namespace, Node, Tag};
+use trawl_sdk::view::Edges;
+use trawl_sdk::{Element, Kind, Namespace, Node, Step, Tag};
 
 use super::{After, Renderer};
 use crate::inline::Mark;
@@ -8,11 +9,11 @@ use crate::options::Links;
 use crate::url::is_followable;
 use crate::visible::is_left_out;
 
-/// Maximum number of texts in a link over several lines, and their size in bytes.
+/// Maximum number of texts in a link over several lines, and their size in bytes without blanks.
 const JOINED_TEXTS_MAX: usize = 5;
 const JOINED_BYTES_MAX: usize = 300;
-/// Maximum number of nodes of a link that is examined for its parts.
-const CARD_NODES_MAX: usize = 500;
+/// Maximum number of texts of a link that is examined for its parts.
+const CARD_TEXTS_MAX: usize = 150;
 
 /// A link around blocks, which Markdown does not have: it is written once, on its most informative
 /// part.
@@ -38,7 +39,7 @@ impl<'a> Renderer<'a> {
         let Some(href) = link.attr("href") else {
             return Some(After::Nothing);
         };
-        if is_permalink(link, href) {
+        if link.is_permalink() {
             return None;
         }
         let is_written = self.writer.is_in_code() && self.writer.is_in_link();
@@ -95,15 +96,28 @@ impl<'a> Renderer<'a> {
 
 fn shape(link: Element<'_>, with_hidden: bool) -> Shape<'_> {
     let mut parts = Parts::default();
-    let mut inside = link.descendants();
-    for _ in 0..CARD_NODES_MAX {
-        let Some(node) = inside.next() else { break };
-        parts.add(node);
-        if node
-            .as_element()
-            .is_some_and(|element| cannot_be_linked(element, with_hidden))
-        {
-            inside.skip_inside(node);
+    let mut walk = link.walk();
+    while let Some(step) = walk.next()
+        && parts.n_texts < CARD_TEXTS_MAX
+    {
+        match step {
+            Step::Enter(node) if node == link.node() => {}
+            Step::Enter(node) => match node.kind() {
+                Kind::Text(text) => parts.add_text(node, text),
+                Kind::TemplateContents => walk.skip_tree(),
+                Kind::Element(inner) => {
+                    parts.add_element(inner);
+                    if cannot_be_linked(inner, with_hidden) {
+                        walk.skip_tree();
+                    }
+                }
+                _ => {}
+            },
+            Step::Leave(node) => {
+                node.as_element()
+                    .into_iter()
+                    .for_each(|inner| parts.edges.pass(inner));
+            }
         }
     }
     let is_short = parts.n_texts <= JOINED_TEXTS_MAX && parts.n_bytes <= JOINED_BYTES_MAX;
@@ -125,9 +139,11 @@ struct Parts<'a> {
     has_block: bool,
     /// Whether a block is more than lines of text.
     has_structure: bool,
-    /// Number of non-blank texts, and their bytes.
+    /// Number of texts that are kept apart, and their bytes without white space.
     n_texts: usize,
     n_bytes: usize,
+    /// What was passed since the last text.
+    edges: Edges,
     /// The first heading, the first element with a title class, and the first element with text of
     /// its own.
     heading: Option<Element<'a>>,
@@ -136,24 +152,31 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn add(&mut self, node: Node<'a>) {
-        if let Some(element) = node.as_element() {
-            let tag = element.tag();
-            self.has_block |= tag.is_block();
-            self.has_structure |= is_structure(tag);
-            if self.heading.is_none() && tag.heading_level().is_some() && has_text(element) {
-                self.heading = Some(element);
-            }
-        } else if node
-            .as_text()
-            .is_some_and(|text| !text.trim_ascii().is_empty())
-        {
-            self.n_texts += 1;
-            self.n_bytes += node.as_text().map_or(0, str::len);
-            let parent = node.parent_element();
-            self.first = self.first.or(parent);
-            self.title = self.title.or(parent.filter(|parent| is_title(*parent)));
+    fn add_element(&mut self, element: Element<'a>) {
+        let tag = element.tag();
+        if !element.is_unseen() {
+            self.edges.pass(element);
         }
+        self.has_block |= tag.is_block();
+        self.has_structure |= is_structure(tag);
+        if self.heading.is_none() && tag.heading_level().is_some() && element.has_shown_text() {
+            self.heading = Some(element);
+        }
+    }
+
+    fn add_text(&mut self, node: Node<'a>, text: &str) {
+        if text.trim_ascii().is_empty() {
+            return;
+        }
+        if self.n_texts == 0 || self.edges.are_apart() {
+            self.n_texts += 1;
+        }
+        self.edges = Edges::default();
+        self.n_bytes += text.split_ascii_whitespace().map(str::len).sum::<usize>();
+        let mut around = node.ancestors();
+        let parent = around.find(|outer| !outer.is_neutral());
+        self.first = self.first.or(parent);
+        self.title = self.title.or(parent.filter(|parent| is_title(*parent)));
     }
 }
 
@@ -177,15 +200,6 @@ fn is_title(element: Element<'_>) -> bool {
         })
 }
 
-fn has_text(element: Element<'_>) -> bool {
-    const NODES_MAX: usize = 20;
-    let mut texts = element
-        .descendants()
-        .take(NODES_MAX)
-        .filter_map(Node::as_text);
-    texts.any(|text| !text.trim_ascii().is_empty())
-}
-
 /// Whether a block is more than lines of text.
 fn is_structure(tag: Tag) -> bool {
     matches!(
@@ -196,30 +210,5 @@ fn is_structure(tag: Tag) -> bool {
 
 /// Whether a link has no text, only images perhaps.
 pub(super) fn is_bare(link: Element<'_>) -> bool {
-    const NODES_MAX: usize = 20;
-    let mut inside = link.descendants().take(NODES_MAX);
-    inside.all(|node| {
-        node.as_text()
-            .is_none_or(|text| text.trim_ascii().is_empty())
-    })
-}
-
-/// Whether a link is only a permalink to its own heading.
-fn is_permalink(link: Element<'_>, href: &str) -> bool {
-    const NODES_MAX: usize = 3;
-    if !href.contains('#') {
-        return false;
-    }
-    let mut text = "";
-    for (n, node) in link.descendants().enumerate() {
-        let own = node.as_text().unwrap_or_default().trim();
-        let has_image = node
-            .as_element()
-            .is_some_and(|element| element.tag() == Tag::Img);
-        if n >= NODES_MAX || has_image || !own.is_empty() && !text.is_empty() {
-            return false;
-        }
-        text = if own.is_empty() { text } else { own };
-    }
-    matches!(text, "" | "#" | "§" | "¶" | "🔗" | "⚓" | "⚓︎")
+    !link.has_shown_text()
 }

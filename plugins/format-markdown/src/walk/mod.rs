@@ -68,6 +68,35 @@ enum Place {
     Item,
 }
 
+/// A run of text: text nodes with nothing but comments, scripts and neutral elements between them.
+/// What its characters mean for Markdown depends on their neighbours, so it is written as a whole.
+#[derive(Default)]
+enum Run<'a> {
+    #[default]
+    Empty,
+    One(&'a str),
+    Joined(String),
+}
+
+impl<'a> Run<'a> {
+    fn add(&mut self, part: &'a str) {
+        match self {
+            Self::Empty => *self = Self::One(part),
+            Self::One(text) => *self = Self::Joined([*text, part].concat()),
+            Self::Joined(text) => text.push_str(part),
+        }
+    }
+}
+
+/// Whether an element neither writes anything nor separates the text around it.
+fn is_passed_over(element: Element<'_>) -> bool {
+    match element.tag() {
+        Tag::Script => math::of_script(element).is_none(),
+        Tag::Style | Tag::Template => true,
+        _ => element.is_neutral(),
+    }
+}
+
 /// Renders the page as Markdown; empty, or ending with one line feed.
 pub(crate) fn render(document: &Document<'_>, options: Options, show_noscript: bool) -> String {
     let mut renderer = Renderer {
@@ -82,35 +111,7 @@ pub(crate) fn render(document: &Document<'_>, options: Options, show_noscript: b
         marks_in_code: false,
         link: None,
     };
-    let mut ends: Vec<After> = Vec::new();
-    let mut walk = document.root().walk();
-    while let Some(step) = walk.next() {
-        match step {
-            Step::Enter(node) => match node.kind() {
-                Kind::Text(text) => renderer.text(text),
-                Kind::Element(element) => match renderer.enter(element) {
-                    Some(after) => {
-                        renderer.enter_card(element);
-                        ends.push(after);
-                    }
-                    None => {
-                        walk.skip_children();
-                        ends.push(After::Nothing);
-                    }
-                },
-                Kind::TemplateContents => {
-                    walk.skip_children();
-                    ends.push(After::Nothing);
-                }
-                Kind::Document => ends.push(After::Boundary),
-                _ => {}
-            },
-            Step::Leave(node) => {
-                renderer.leave_card(node);
-                renderer.leave(ends.pop().unwrap_or(After::Nothing));
-            }
-        }
-    }
+    renderer.walk(document);
     let mut out = renderer.writer.lines.out;
     if !out.is_empty() {
         out.push('\n');
@@ -119,6 +120,60 @@ pub(crate) fn render(document: &Document<'_>, options: Options, show_noscript: b
 }
 
 impl<'a> Renderer<'a> {
+    fn walk(&mut self, document: &'a Document<'a>) {
+        let mut ends: Vec<After> = Vec::new();
+        let mut text = Run::default();
+        let mut walk = document.root().walk();
+        while let Some(step) = walk.next() {
+            match step {
+                Step::Enter(node) => match node.kind() {
+                    Kind::Text(part) => text.add(part),
+                    Kind::Element(element) if is_passed_over(element) => {
+                        if element.is_unseen() {
+                            walk.skip_children();
+                        }
+                        ends.push(After::Nothing);
+                    }
+                    Kind::Element(element) => {
+                        self.run(&mut text);
+                        ends.push(match self.enter(element) {
+                            Some(after) => {
+                                self.enter_card(element);
+                                after
+                            }
+                            None => {
+                                walk.skip_children();
+                                After::Nothing
+                            }
+                        });
+                    }
+                    Kind::TemplateContents => {
+                        walk.skip_children();
+                        ends.push(After::Nothing);
+                    }
+                    Kind::Document => ends.push(After::Boundary),
+                    _ => {}
+                },
+                Step::Leave(node) => {
+                    if !node.as_element().is_some_and(is_passed_over) {
+                        self.run(&mut text);
+                    }
+                    self.leave_card(node);
+                    self.leave(ends.pop().unwrap_or(After::Nothing));
+                }
+            }
+        }
+    }
+
+    /// Writes a run of text and empties it.
+    fn run(&mut self, text: &mut Run<'a>) {
+        match std::mem::take(text) {
+            Run::Empty => {}
+            Run::One(text) => self.text(text),
+            Run::Joined(text) => self.text(&text),
+        }
+    }
+
     fn text(&mut self, text: &str) {
         let is_between_cells = self.table.as_ref().is_some_and(|grid| grid.in_row)
             && !matches!(self.writer.mode, Mode::Cell(_));

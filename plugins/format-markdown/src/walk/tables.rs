@@ -21,6 +21,11 @@ impl<'a> Renderer<'a> {
 
     pub(super) fn enter_table_part(&mut self, part: Element<'a>) -> After {
         let Some(grid) = self.table.as_mut().filter(|_| !self.writer.is_one_line()) else {
+            // A table within a cell: its rows are lines there.
+            if part.tag() != Tag::Tr && self.table.is_some() {
+                self.writer.space();
+                return After::Space;
+            }
             self.writer.boundary();
             return After::Boundary;
         };

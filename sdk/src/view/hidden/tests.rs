@@ -228,3 +228,33 @@ fn icon_names_are_not_text() {
     let text = page.document().text();
     assert_eq!(text, "a");
 }
+
+#[test]
+fn comments_and_blanks_do_not_hide_that_there_is_text() {
+    let comments = "<!-- x --> ".repeat(60);
+    for inside in ["text", "<p>text</p>", "<script>x</script><b>text</b>"] {
+        let html = format!("<div id=x class=modal aria-hidden=true>{comments}{inside}");
+        check(&html, "aria_hidden");
+    }
+    let html = format!("<div id=x class=modal aria-hidden=true>{comments}<script>x</script>");
+    check(&html, "");
+    for name in [
+        "close",
+        "<!-- -->close",
+        "<!-- -->cl<!-- -->ose ",
+        "<span>close</span>",
+    ] {
+        check(
+            &format!("<span id=x class=icon aria-hidden=true>{name}</span>"),
+            "aria_hidden",
+        );
+    }
+    check(
+        "<span id=x class=icon aria-hidden=true><b>close</b></span>",
+        "",
+    );
+    check(
+        "<span id=x class=icon aria-hidden=true>5 <!-- -->EUR</span>",
+        "",
+    );
+}

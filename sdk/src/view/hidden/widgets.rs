@@ -7,8 +7,6 @@ use crate::view::{Element, Node, Tag};
 const WRAPPER_NODES_MIN: u32 = 200;
 /// Maximum number of a wrapper's nodes to search for the page's title or main part.
 const WRAPPER_LOOK_MAX: usize = 4000;
-/// Maximum number of an element's nodes to search for text.
-const TEXT_LOOK_MAX: usize = 50;
 
 /// Maximum number of bytes of a `class` or `id` to examine.
 const NAME_BYTES_MAX: usize = 500;
@@ -37,19 +35,18 @@ pub(super) fn is_closed(element: Element<'_>) -> bool {
             .is_some_and(|role| ROLES.contains(&role))
         || is_named(element, names)
         || is_named(element, &["icon"]) && is_icon_name(element);
-    is_closed && has_text(element)
+    // Without text it is irrelevant whether it is hidden.
+    is_closed && element.has_shown_text()
 }
 
-/// Whether the element's text reads as the name of an icon, which its font shows as a picture.
+/// Whether the element's text, and there is nothing else in it, reads as the name of an icon, which
+/// its font shows as a picture.
 fn is_icon_name(element: Element<'_>) -> bool {
-    let mut inside = element.descendants();
-    let first = inside
-        .next()
-        .and_then(Node::as_text)
-        .unwrap_or_default()
-        .trim_ascii();
+    let is_plain = |inner: Element<'_>| inner.is_neutral() || inner.is_unseen();
+    let mut inside = element.descendants().filter_map(Node::as_element);
     let is_name = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
-    !first.is_empty() && first.bytes().all(is_name) && inside.next().is_none()
+    let mut texts = element.shown_texts();
+    inside.all(is_plain) && texts.all(|text| text.trim_ascii().bytes().all(is_name))
 }
 
 /// Parts of the names of elements that are closed, or never shown to readers.
@@ -79,15 +76,6 @@ const CLOSED: &[&str] = &[
     "sr-only",
     "tooltip",
 ];
-
-/// Whether the element has any text: without, it is irrelevant whether it is hidden.
-fn has_text(element: Element<'_>) -> bool {
-    let mut text = element
-        .descendants()
-        .take(TEXT_LOOK_MAX)
-        .filter_map(Node::as_text);
-    text.any(|text| !text.trim_ascii().is_empty())
-}
 
 /// Whether the element is the panel of a tab or an accordion, judging by its role or its name.
 /// Menus collapse too, but are not content.

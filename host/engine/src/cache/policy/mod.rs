@@ -8,10 +8,11 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 use http::header::{
-    ACCEPT_LANGUAGE, CACHE_CONTROL, IF_MODIFIED_SINCE, IF_NONE_MATCH, SET_COOKIE, USER_AGENT, VARY,
+    ACCEPT_LANGUAGE, CACHE_CONTROL, ETAG, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED,
+    SET_COOKIE, USER_AGENT, VARY,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
-use http_cache_semantics::{AfterResponse, BeforeRequest, CacheOptions, CachePolicy};
+use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -97,11 +98,7 @@ pub fn is_storable(page: &FetchedPage, request: &HeaderMap, now: Timestamp) -> b
     page.status == StatusCode::OK.as_u16()
         && !is_set(&SET_COOKIE)
         && policy(request, &page.headers, StatusCode::OK, now).is_storable()
-        && page
-            .headers
-            .iter()
-            .filter(|(name, _)| name == VARY.as_str())
-            .all(|(_, value)| value.split(',').all(|part| part.trim() != "*"))
+        && !varies_by_everything(&page.headers)
 }
 
 /// Whether a redirect may be cached: it is permanent and follows the rules for pages. RFC 9110
@@ -115,6 +112,14 @@ pub fn is_permanent(status: StatusCode, headers: &HeaderMap, now: Timestamp) -> 
     is_permanent
         && !headers.contains_key(SET_COOKIE)
         && policy(&HeaderMap::new(), &pairs, status, now).is_storable()
+        && !varies_by_everything(&pairs)
+}
+
+/// Whether no other request can be known to get the same answer. RFC 9111 section 4.1.
+fn varies_by_everything(answer: &[(String, String)]) -> bool {
+    let lists = answer.iter().filter(|(name, _)| name == VARY.as_str());
+    let mut names = lists.flat_map(|(_, list)| list.split(','));
+    names.any(|name| name.trim() == "*")
 }
 
 impl StoredPage {
@@ -275,22 +280,32 @@ impl StoredPage {
         request: &HeaderMap,
         now: Timestamp,
     ) -> Option<Self> {
-        let mut response = Response::new(());
-        *response.status_mut() = StatusCode::NOT_MODIFIED;
-        *response.headers_mut() = readable(answer);
-        let revalidation = request_with(request.clone());
-        match self
-            .policy()
-            .after_response(&revalidation, &response, system_time(now))
-        {
-            AfterResponse::Modified(..) => None,
-            AfterResponse::NotModified(..) => {
-                let mut page = self.clone();
-                page.meta.headers = updated(&self.meta.headers, answer);
-                page.meta.varied = varied(&page.meta.headers, request);
-                page.meta.validated_at = now.0;
-                Some(page)
-            }
+        if !self.is_meant_by(answer) {
+            return None;
+        }
+        let mut page = self.clone();
+        page.meta.headers = updated(&self.meta.headers, answer);
+        page.meta.varied = varied(&page.meta.headers, request);
+        page.meta.validated_at = now.0;
+        Some(page)
+    }
+
+    /// Whether a 304 may be about this page: no validator of it differs from the page's own. It
+    /// need not repeat the one that was asked for (RFC 9110 section 15.4.5), and may add another.
+    fn is_meant_by(&self, answer: &[(String, String)]) -> bool {
+        let both = |wanted: &HeaderName| {
+            let of = |headers: &[(String, String)]| {
+                let found = headers.iter().find(|(name, _)| name == wanted.as_str());
+                found.map(|(_, value)| value.trim().to_owned())
+            };
+            of(&self.meta.headers).zip(of(answer))
+        };
+        // Whether a tag is weak does not matter here: RFC 9110 section 13.1.2.
+        let opaque = |tag: &str| tag.strip_prefix("W/").unwrap_or(tag).to_owned();
+        match (both(&ETAG), both(&LAST_MODIFIED)) {
+            (Some((own, other)), _) => opaque(&own) == opaque(&other),
+            (None, Some((own, other))) => own == other,
+            (None, None) => true,
         }
     }
 
@@ -340,13 +355,21 @@ fn no_cache(request: &HeaderMap) -> Request<()> {
 }
 
 /// Headers of an answer as the crate reads them: it compares directives by case, and skips a value
-/// that is not ASCII, in which a `no-store` would be overlooked.
+/// that is not ASCII, in which a `no-store` would be overlooked. One behind a wrong separator, such
+/// as `no-cache; no-store`, is meant all the same. Decision D315.
 fn readable(answer: &[(String, String)]) -> HeaderMap {
     let control = |value: &str| -> String {
         let lower = value.chars().map(|char| char.to_ascii_lowercase());
-        lower
+        let mut value: String = lower
             .map(|char| if char.is_ascii() { char } else { '?' })
-            .collect()
+            .collect();
+        let is_word = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_');
+        let mut words = value.split(|char| !is_word(char));
+        if words.any(|word| matches!(word, "no-store" | "private")) {
+            // In front of a quotation mark that is never closed.
+            value.insert_str(0, "no-store, ");
+        }
+        value
     };
     let mut map = HeaderMap::with_capacity(answer.len());
     for (name, value) in answer {

@@ -58,6 +58,21 @@ fn only_what_everyone_may_have_is_storable() {
     );
     check(&[("cache-control", "private=\"x-a\", max-age=600")], false);
     check(&[("cache-control", "no-store, ext=\"ü\"")], false);
+    for value in [
+        "private; max-age=0",
+        "no-cache; no-store",
+        "no-cache no-store",
+        "no-store;",
+        "\"no-store\"",
+        "max-age=\"0, private",
+        "max-age=600;PRIVATE",
+    ] {
+        check(&[("cache-control", value)], false);
+    }
+    check(
+        &[("cache-control", "x-private, no-store-x=1, max-age=600")],
+        true,
+    );
     check(&[("set-cookie", "a=1")], false);
     check(&[("vary", "accept, *")], false);
 }
@@ -87,6 +102,8 @@ fn permanent_redirects_without_private_headers_are_storable() {
     }
     check(301, &[("cache-control", "no-store")], false);
     check(301, &[("set-cookie", "a=1")], false);
+    check(301, &[("vary", "accept")], true);
+    check(308, &[("vary", "accept, *")], false);
 }
 
 #[test]
@@ -222,6 +239,20 @@ fn an_answer_about_another_version_is_no_answer() {
     assert!(valid(&[("etag", "W/\"1\"")]).is_some());
 }
 
+/// It need not repeat a validator, and may add one.
+#[test]
+fn an_answer_without_the_same_validator_is_one() {
+    const DAY: &str = "Tue, 01 Jan 2019 00:00:00 GMT";
+    let stored = stored(&[("last-modified", DAY)]);
+    let valid = |answer: &[(&str, &str)]| stored.validated(&pairs(answer), &request(&[]), LATER);
+    assert!(valid(&[]).is_some());
+    assert!(valid(&[("last-modified", DAY)]).is_some());
+    let tagged = valid(&[("etag", "\"1\"")]).expect("valid");
+    let headers = pairs(&[("last-modified", DAY), ("etag", "\"1\"")]);
+    assert_eq!(tagged.meta.headers, headers);
+    assert!(valid(&[("last-modified", "Wed, 02 Jan 2019 00:00:00 GMT")]).is_none());
+}
+
 #[test]
 fn a_stored_page_is_the_page_that_was_fetched() {
     let way = [url("http://b/#part"), url("http://b/y#own")];
@@ -239,7 +270,7 @@ fn a_stored_page_is_the_page_that_was_fetched() {
     assert_eq!(again.final_url, url("http://b/y#own"));
     assert_eq!((again.status, &*again.body), (200, &b"text"[..]));
     assert_eq!(again.headers, fetched.headers);
-    assert_eq!(again.content_type, "text/plain");
+    assert_eq!(again.content_type, "text/html");
     assert_eq!(
         stored.redirects(&requested),
         [url("http://b/#there"), url("http://b/y#own")]

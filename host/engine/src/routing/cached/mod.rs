@@ -191,6 +191,18 @@ impl OwnStack {
         Ok(lookup.served(stored, status, reason))
     }
 
+    /// Whether the cache has a page that this request would be answered with, if it is valid.
+    pub(super) fn is_cached(&self, plan: &PagePlan, client: &Client<'_>) -> bool {
+        let (url, plan) = (&plan.url, &plan.fetch);
+        let cache = self.cache.as_ref().filter(|_| plan.cache.enabled);
+        let headers = self.fetcher.impersonal(url, plan, client.jar);
+        let found = cache.zip(headers);
+        found.is_some_and(|(cache, headers)| {
+            let key = key(url, &headers, plan);
+            cache.body_bytes(&key).is_some()
+        })
+    }
+
     /// `None` if this request may neither be answered from the cache nor written to it.
     fn lookup<'a>(&'a self, request: HttpRequest<'a>) -> Option<CacheLookup<'a>> {
         let (plan, url) = (request.plan, request.url);
@@ -228,6 +240,7 @@ impl CacheLookup<'_> {
             redirects: Vec::new(),
             request: Some(self.request.clone()),
             waited: Duration::ZERO,
+            fault: None,
         };
         CachedFetch {
             fetched,
@@ -337,16 +350,32 @@ fn are_permanent(redirects: &[Redirect], now: Timestamp) -> bool {
         .all(|redirect| cache::is_permanent(redirect.status, &redirect.headers, now))
 }
 
+/// Grain of the times in `metadata.cache`: they tell how old a page is, and not when another account
+/// fetched it. Decision D303.
+const HOUR_MS: i64 = 60 * 60 * 1000;
+
+/// The hour that a moment is in, by its beginning. Hours of the clock, not of the page's age: by
+/// asking again and again, one would see such an hour end.
+const fn hour_of(moment: Timestamp) -> Timestamp {
+    Timestamp(moment.0 - moment.0.rem_euclid(HOUR_MS))
+}
+
 /// `metadata.cache`. `age_ms` is the time since the site last confirmed the page, `stored_at` when
-/// its content was fetched.
+/// its content was fetched, both to the hour: the page is not older than it says.
 fn metadata(
     stored: &StoredPage,
     status: &'static str,
     reason: Option<String>,
     now: Timestamp,
 ) -> Value {
-    let age_ms = u64::try_from(stored.age(now).as_millis()).unwrap_or(u64::MAX);
-    let stored_at = stored.fetched_at().to_string();
+    let age = stored.age(now);
+    let confirmed = hour_of(now.before(age));
+    let age_ms = match age {
+        // It was confirmed for this request.
+        Duration::ZERO => 0,
+        _ => now.0.saturating_sub(confirmed.0),
+    };
+    let stored_at = hour_of(stored.fetched_at()).to_string();
     let mut metadata = json!({"status": status, "age_ms": age_ms, "stored_at": stored_at});
     if let Some(reason) = reason {
         metadata["reason"] = reason.into();

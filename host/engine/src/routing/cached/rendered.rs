@@ -2,7 +2,8 @@
 //!
 //! Such a page is stored when nothing of its caller shaped it but what its key holds: URL, window,
 //! waits, what is blocked, user agent, language, pool and country. Pages with scripts or steps are
-//! not stored: they sign people in.
+//! not stored: they sign people in. Nor are pages of which a part failed, is private or sets a
+//! cookie, or that were read before they were ready: [`trawl_render::Unstorable`].
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use crate::purse::Loader;
 use crate::routing::admission::Admission;
 use crate::routing::own_browser;
 use crate::routing::own_stack::OwnStack;
+use crate::routing::smart::{self, Clues};
 use crate::routing::{CacheOutcome, Client, Served, Visit};
 
 /// A page that may be answered from the cache, or written to it once it was made.
@@ -56,7 +58,9 @@ impl<'a> RenderedLookup<'a> {
             count("bypass");
             return None;
         };
-        let route = format!("{route} {render:?}");
+        // The fragment is input of the page's scripts: hash routes, keys of shared documents.
+        let fragment = url.fragment().unwrap_or_default();
+        let route = format!("{route} {render:?} #{fragment}");
         let country = fetch.country_code.as_deref();
         let key = cache::key(url, &request, fetch.pool.name(), country, &route);
         Some(Self {
@@ -136,6 +140,17 @@ impl<'a> RenderedLookup<'a> {
     }
 }
 
+/// Whether an answer is a bot wall's challenge.
+fn is_challenge(status: u16, headers: &[(String, String)], html: &[u8]) -> bool {
+    let clues = Clues {
+        status,
+        headers,
+        content_type: "text/html",
+        body: html,
+    };
+    smart::wall(&clues).is_some()
+}
+
 impl OwnStack {
     /// Gets a page from the cache, or renders it.
     pub(in crate::routing) async fn cached_or_rendered(
@@ -147,6 +162,7 @@ impl OwnStack {
             owner: visit.client.owner,
             bytes_max: LOADED_BYTES_MAX,
             deadline: visit.deadline,
+            is_challenge,
         };
         let pool_price = self.pool_price(visit.plan);
         let (memory, purse) = (visit.client.memory, visit.client.purse);
@@ -162,7 +178,9 @@ impl OwnStack {
         let fetched = fetched.await?;
         let rendered = fetched.rendered;
         let cache = match &lookup {
-            Some(lookup) if rendered.metadata.is_empty() => lookup.write(&rendered.page),
+            Some(lookup) if rendered.metadata.is_empty() && rendered.unstorable.is_none() => {
+                lookup.write(&rendered.page)
+            }
             _ => CacheOutcome::Private,
         };
         Ok(Served {

@@ -6,7 +6,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 use url::Url;
 
 use futures_util::future::BoxFuture;
@@ -89,7 +89,7 @@ impl OwnHttp {
         request: HttpRequest<'_>,
         time: &mut TimeBudget,
     ) -> Result<Fetched, FetchError> {
-        let host = request.url.host_str().unwrap_or_default();
+        let (host, owner) = (request.url.host_str().unwrap_or_default(), request.owner);
         let (mut retries, mut reconnects) = (0, 0);
         let mut last: Option<Fetched> = None;
         loop {
@@ -98,7 +98,8 @@ impl OwnHttp {
                 (Ok(fetched), _) if is_rate_limit(&fetched) => {
                     let final_url = &fetched.page.final_url;
                     let answered = final_url.host_str().unwrap_or_default().to_owned();
-                    let pause = self.politeness.backoff(&answered, retry_after(&fetched));
+                    let asked = retry_after(&fetched);
+                    let pause = self.politeness.backoff(&answered, owner, asked);
                     if retries == RETRIES_MAX || pause >= time.left_for_waiting() {
                         return Ok(time.with_wait(fetched));
                     }
@@ -113,17 +114,15 @@ impl OwnHttp {
                     }
                 }
                 (Ok(fetched), _) => {
-                    self.politeness.succeeded(host);
+                    self.politeness.succeeded(host, owner);
                     if let Some(answered) = fetched.page.final_url.host_str() {
-                        self.politeness.succeeded(answered);
+                        self.politeness.succeeded(answered, owner);
                     }
                     return Ok(time.with_wait(fetched));
                 }
                 // A failed retry does not take away the answer before it.
                 (Err(_), Some(before)) => return Ok(time.with_wait(before)),
-                (Err(error), None)
-                    if reconnects < RECONNECTS_MAX && error.is_refused_or_reset() =>
-                {
+                (Err(error), None) if reconnects < RECONNECTS_MAX && error.is_of_restart() => {
                     reconnects += 1;
                     sleep(RECONNECT_PAUSE).await;
                 }
@@ -148,7 +147,7 @@ impl OwnHttp {
             condition,
         } = request;
         let host = url.host_str().unwrap_or_default();
-        let pause = self.politeness.pause(host);
+        let pause = self.politeness.pause(host, owner);
         if pause >= time.left_for_waiting() {
             return Err(FetchError::Paused(pause));
         }
@@ -171,8 +170,11 @@ impl OwnHttp {
         let meter = PurseMeter { purse, pool_price };
         let fetcher = &self.fetcher;
         let fetched = fetcher.fetch_if(&permit, url, plan, caller, condition, Some(&meter));
+        let patience = time.patience_left();
+        let fetched = permit.in_time(left, patience, fetched).await;
+        time.add_wait(permit.waited());
         let timed_out = Err(FetchError::TimedOut(plan.timeout));
-        match timeout(left, fetched).await.unwrap_or(timed_out) {
+        match fetched.unwrap_or(timed_out) {
             Err(FetchError::TimedOut(time)) => Err(match purse.unmet_wait().await {
                 Some(failure) => FetchError::Refused(failure),
                 None => FetchError::TimedOut(time),
@@ -213,8 +215,17 @@ impl TimeBudget {
     }
 
     /// Adds a wait. What exceeds the patience counts towards the page's own timeout.
+    fn add_wait(&mut self, wait: Duration) {
+        self.waited = (self.waited + wait).min(self.patience);
+    }
+
     fn add_wait_since(&mut self, since: Instant) {
-        self.waited = (self.waited + since.elapsed()).min(self.patience);
+        self.add_wait(since.elapsed());
+    }
+
+    /// What the page may still wait.
+    fn patience_left(&self) -> Duration {
+        self.patience - self.waited
     }
 
     /// The page with the time it waited.
@@ -231,7 +242,7 @@ impl TimeBudget {
     }
 
     fn left_for_waiting(&self) -> Duration {
-        self.left() + (self.patience - self.waited)
+        self.left() + self.patience_left()
     }
 }
 

@@ -181,26 +181,38 @@ async fn a_rate_limit_delays_its_host_only() {
 }
 
 #[tokio::test]
-async fn a_reset_connection_is_tried_once_more() {
+async fn a_connection_without_an_answer_is_tried_once_more() {
     let site = LoopbackSite::start(&[
         ("/once", vec![Answer::Reset, page(200, "", "good")]),
         ("/always", vec![Answer::Reset]),
+        (
+            "/empty",
+            vec![Answer::Raw(String::new()), page(200, "", "good")],
+        ),
+        (
+            "/half",
+            vec![Answer::Raw(
+                "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf".to_owned(),
+            )],
+        ),
     ])
     .await;
     let route = route();
-    let (fetched, _) = fetch(&route, &plan(TEN), &site.url("/once"))
-        .await
-        .expect("a page");
-    assert_eq!(&fetched.page.body[..], b"good");
+    for path in ["/once", "/empty"] {
+        let fetched = fetch(&route, &plan(TEN), &site.url(path)).await;
+        let (fetched, _) = fetched.expect("a page");
+        assert_eq!(&fetched.page.body[..], b"good", "{path}");
+    }
     fetch(&route, &plan(TEN), &site.url("/always"))
         .await
         .expect_err("a reset");
-    let n_always = site
-        .asked()
-        .iter()
-        .filter(|path| *path == "/always")
-        .count();
-    assert_eq!(n_always, 1 + RECONNECTS_MAX);
+    // What breaks off after its beginning may have been acted on.
+    let half = fetch(&route, &plan(TEN), &site.url("/half")).await;
+    assert_eq!(half.expect_err("half a page").cause, Cause::Incomplete);
+    let asked = site.asked();
+    let n_asked = |path: &str| asked.iter().filter(|asked| **asked == path).count();
+    assert_eq!(n_asked("/always"), 1 + RECONNECTS_MAX);
+    assert_eq!((n_asked("/empty"), n_asked("/half")), (2, 1));
 }
 
 #[tokio::test]
@@ -355,4 +367,72 @@ async fn a_body_whose_wait_for_money_takes_too_long_fails_for_the_money() {
     let failure = fetch_paid(&route, &fetch_plan, &url, &purse, "one").await;
     let failure = failure.expect_err("the other page has the money");
     assert!(failure.message.contains("the balance is 4"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_delay_holds_between_hops_and_after_robots_txt_and_uses_up_no_timeout() {
+    const DELAY: Duration = Duration::from_millis(250);
+    let site = LoopbackSite::start(&[
+        ("/robots.txt", vec![page(200, "", "User-agent: *\n")]),
+        ("/r", vec![page(302, "location: /t\r\n", "")]),
+        ("/t", vec![page(200, "", "there")]),
+    ])
+    .await;
+    for (respect_robots, n_requests) in [(false, 2), (true, 3)] {
+        let plan = FetchPlan {
+            pace: Pace {
+                delay: DELAY,
+                patience: TEN,
+                ..Pace::default()
+            },
+            respect_robots,
+            // Less than one wait.
+            ..plan(DELAY - Duration::from_millis(50))
+        };
+        let begun = Instant::now();
+        let purse = Purse::unbilled(Nanodollars::MAX);
+        let page = fetch_paid(&route(), &plan, &site.url("/r"), &purse, "one");
+        let page = trawl_net::egress::on_behalf_of("one", page).await;
+        let (fetched, waited) = page.expect("a page");
+        assert_eq!(&fetched.page.body[..], b"there");
+        let waits = DELAY * (n_requests - 1);
+        assert!(begun.elapsed() >= waits, "{:?}", begun.elapsed());
+        assert!(waited >= waits - Duration::from_millis(50), "{waited:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_pause_asked_of_one_account_holds_no_other() {
+    let refusal = page(429, "retry-after: 300\r\n", "");
+    let site = LoopbackSite::start(&[
+        ("/", vec![refusal]),
+        ("/other", vec![page(200, "", "fine")]),
+    ])
+    .await;
+    let route = route();
+    let purse = Purse::unbilled(Nanodollars::MAX);
+    let refused = fetch_paid(&route, &plan(TEN), &site.url("/"), &purse, "one").await;
+    assert_eq!(refused.expect("a page").0.page.status, 429);
+    let other = fetch_paid(&route, &plan(TEN), &site.url("/other"), &purse, "other").await;
+    assert_eq!(other.expect("a page").0.page.status, 200);
+    let own = fetch_paid(&route, &plan(TEN), &site.url("/other"), &purse, "one").await;
+    assert_eq!(own.expect_err("a pause").cause, Cause::RateLimited);
+}
+
+#[tokio::test]
+async fn a_robots_txt_whose_site_asks_for_a_long_pause_is_not_waited_for() {
+    let later = page(503, "retry-after: 3600\r\n", "");
+    let site = LoopbackSite::start(&[("/robots.txt", vec![later])]).await;
+    let plan = FetchPlan {
+        respect_robots: true,
+        ..plan(TEN)
+    };
+    let begun = Instant::now();
+    let failure = fetch(&route(), &plan, &site.url("/")).await;
+    assert_eq!(
+        failure.expect_err("refused").cause,
+        Cause::RobotsUnavailable
+    );
+    assert!(begun.elapsed() < TEN / 2, "{:?}", begun.elapsed());
+    assert_eq!(site.asked(), ["/robots.txt"]);
 }

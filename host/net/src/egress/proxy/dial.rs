@@ -20,12 +20,16 @@ use tower::Service;
 use tower::util::ServiceFn;
 use url::Url;
 
+use crate::egress::connections::Counted;
 use crate::egress::{
     Checked, Egress, EgressError, EgressFault, Resolve, Route, Trust, UpstreamProxy,
 };
 
 /// Stands for the host of a connection: it resolves to the checked IP addresses only.
 const CHECKED_HOST: &str = "checked.invalid";
+
+/// Time without a packet after which the system looks whether the other side is still there.
+const KEEPALIVE: Duration = Duration::from_secs(15);
 
 type Cause = Box<dyn StdError + Send + Sync>;
 
@@ -43,7 +47,8 @@ pub(super) fn supports(egress: &Egress, route: &Route) -> io::Result<()> {
     }
 }
 
-/// Opens a connection to the host and port of `url`, which are checked like those of a request.
+/// Opens a connection to the host and port of `url`, which are checked like those of a request. It
+/// counts as one of the account of `route`, and waits until that may have another one.
 ///
 /// # Errors
 /// As [`Egress::send`].
@@ -51,17 +56,26 @@ pub(super) async fn dial(
     egress: &Egress,
     url: &Url,
     route: &Route,
-) -> Result<TcpStream, EgressError> {
-    let target = egress.checked(url, Trust::Caller).await?;
+) -> Result<TokioIo<Counted<TokioIo<TcpStream>>>, EgressError> {
+    let target = egress.checked(url, Trust::Caller, &route.account).await?;
     let time_max = egress.connect_time_max;
-    let Some(proxy) = egress.pools.proxy(route) else {
-        let opening = direct(target, time_max);
-        return in_time(opening, time_max, false).await;
+    let stream = match egress.pools.proxy(route) {
+        None => {
+            let permit = egress.connections.permit(&route.account).await;
+            let opening = direct(target, time_max);
+            (in_time(opening, time_max, false).await?, permit)
+        }
+        Some(proxy) => {
+            let upstream = &proxy.upstream;
+            let via = egress.checked(&upstream.url, Trust::Operator, &route.account);
+            let via = via.await?;
+            let permit = egress.connections.permit(&route.account).await;
+            let opening = through(upstream, via, target, time_max);
+            (in_time(opening, time_max, true).await?, permit)
+        }
     };
-    let upstream = &proxy.upstream;
-    let via = egress.checked(&upstream.url, Trust::Operator).await?;
-    let opening = through(upstream, via, target, time_max);
-    in_time(opening, time_max, true).await
+    let (stream, permit) = stream;
+    Ok(TokioIo::new(Counted::new(TokioIo::new(stream), permit)))
 }
 
 async fn in_time(
@@ -70,15 +84,7 @@ async fn in_time(
     through_proxy: bool,
 ) -> Result<TcpStream, EgressError> {
     match tokio::time::timeout(time_max, opening).await {
-        Ok(opened) => {
-            let stream = opened.map_err(|cause| EgressError::from_dial(cause, through_proxy))?;
-            // Small packets of a handshake or a WebSocket must not wait for one another (Nagle's
-            // algorithm).
-            if let Err(error) = stream.set_nodelay(true) {
-                tracing::debug!(%error, "TCP_NODELAY could not be set on a tunnel's connection");
-            }
-            Ok(stream)
-        }
+        Ok(opened) => opened.map_err(|cause| EgressError::from_dial(cause, through_proxy)),
         Err(elapsed) => Err(EgressError::Broken {
             fault: EgressFault::TimedOut,
             cause: Box::new(elapsed),
@@ -86,7 +92,8 @@ async fn in_time(
     }
 }
 
-async fn direct(target: Checked, time_max: Duration) -> Result<TcpStream, Cause> {
+/// Opens a direct connection to one of the checked IP addresses.
+pub(crate) async fn direct(target: Checked, time_max: Duration) -> Result<TcpStream, Cause> {
     let uri = checked_uri(target.port);
     let stream = connector(&target, time_max).call(uri).await?;
     Ok(stream.into_inner())
@@ -182,6 +189,9 @@ fn connector(
         tower::service_fn(move |_: Name| ready(Ok(socket_addresses.clone().into_iter())));
     let mut connector = HttpConnector::new_with_resolver(resolver);
     connector.set_connect_timeout(Some(time_max));
+    // Small packets of a handshake or a WebSocket must not wait for one another (Nagle's algorithm).
+    connector.set_nodelay(true);
+    connector.set_keepalive(Some(KEEPALIVE));
     connector
 }
 

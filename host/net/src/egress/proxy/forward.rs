@@ -8,8 +8,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream;
 use http::header::{
-    CONNECTION, EXPECT, HOST, HeaderName, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER,
-    TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION,
+    TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, StreamBody};
@@ -182,6 +182,10 @@ fn head<B>(reply: &Reply, body: B) -> Response<B> {
 
 /// Removes hop-by-hop headers.
 fn strip(headers: &mut HeaderMap) {
+    // A length beside a transfer coding is not that of the body. RFC 9112 section 6.3.
+    if headers.contains_key(TRANSFER_ENCODING) {
+        headers.remove(CONTENT_LENGTH);
+    }
     let named: Vec<HeaderName> = connection_options(headers).collect();
     for name in named.iter().chain(&HOP_BY_HOP) {
         headers.remove(name);

@@ -56,6 +56,7 @@ impl Denial {
             EgressError::Scheme(_)
             | EgressError::NoHost
             | EgressError::NotPublic(_)
+            | EgressError::BadPort(_)
             | EgressError::OwnListener(_)
             | EgressError::NotGranted(_) => StatusCode::FORBIDDEN,
             EgressError::ResolveTimedOut(_)

@@ -34,7 +34,7 @@ use trawl_model::secret::Secret;
 use super::{Egress, Route};
 use meter::Meter;
 
-pub(super) use dial::through;
+pub(super) use dial::{direct, through};
 pub use meter::Refusal;
 
 /// Bytes of one request's line and headers: browsers store up to 180 cookies of 4 KiB for a site,

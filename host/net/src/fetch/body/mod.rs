@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::HeaderMap;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use rustix::time::{ClockId, clock_gettime};
 
 use trawl_model::memory::{MemoryLease, PageMemory};
@@ -36,6 +36,8 @@ pub(super) struct Received {
     pub(super) wire_bytes: u64,
     /// CPU time of decoding.
     pub(super) decode_time: Duration,
+    /// What is wrong with a body that is whole: its checksum.
+    pub(super) fault: Option<CodingError>,
     /// Why there is no more of it; `Ok` if it is complete.
     pub(super) end: Result<(), FetchError>,
 }
@@ -55,12 +57,13 @@ struct Decoding {
     decoder: Decoder,
     time: Duration,
     time_since_yield: Duration,
+    fault: Option<CodingError>,
 }
 
 /// Reads a body until it ends, fails or meets a limit. What the meter does not cover is not read.
 ///
 /// # Errors
-/// [`FetchError::Coding`] if its codings are not supported. What happens later is in
+/// [`FetchError::Coding`] if it has too many codings. What happens later is in
 /// [`Received::end`].
 pub(super) async fn receive(
     mut reply: Reply,
@@ -72,6 +75,7 @@ pub(super) async fn receive(
         decoder: Decoder::new(reply.headers(), limits.body_bytes_max)?,
         time: Duration::ZERO,
         time_since_yield: Duration::ZERO,
+        fault: None,
     };
     let mut body = Growing {
         bytes: Vec::new(),
@@ -85,6 +89,7 @@ pub(super) async fn receive(
         body: body.finish(),
         wire_bytes: reply.body_bytes(),
         decode_time: decoding.time,
+        fault: decoding.fault,
         end,
     })
 }
@@ -106,8 +111,17 @@ async fn read(
             Err(error) => {
                 // What has arrived is still decoded.
                 decoding.decoder.end();
-                let _truncated = decoding.run(body).await;
-                return Err(error);
+                let decoded = decoding.run(body).await;
+                let is_coded = !decoding.decoder.is_identity() && reply.body_bytes() > 0;
+                if is_coded && decoded.is_ok() {
+                    // Its coding says that it is whole: the length was that of the text, or the
+                    // end of the last chunk is missing. Decision D312.
+                    return Ok(());
+                }
+                return Err(match error {
+                    FetchError::Egress(error) if error.is_early_end() => early_end(reply.headers()),
+                    error => error,
+                });
             }
         };
         if decoding.decoder.is_identity() {
@@ -121,7 +135,13 @@ async fn read(
         }
     }
     decoding.decoder.end();
-    decoding.run(body).await
+    match decoding.run(body).await {
+        Err(FetchError::Coding(fault @ CodingError::Unverified(_))) => {
+            decoding.fault = Some(fault);
+            Ok(())
+        }
+        end => end,
+    }
 }
 
 async fn next_chunk(
@@ -204,6 +224,16 @@ impl Growing<'_> {
         self.bytes.shrink_to_fit();
         self.lease.shrink_to(self.bytes.capacity());
         self.lease.attach(self.bytes)
+    }
+}
+
+/// The error of a body whose connection ended too early.
+fn early_end(headers: &HeaderMap) -> FetchError {
+    let has_end = headers.contains_key(CONTENT_LENGTH) || headers.contains_key(TRANSFER_ENCODING);
+    if has_end {
+        FetchError::Incomplete
+    } else {
+        FetchError::Unclosed
     }
 }
 

@@ -112,6 +112,8 @@ async fn a_body_that_stalls_ends_and_a_slow_one_does_not() {
     let limits = GetLimits {
         bytes_max: 10_000,
         time_max: Duration::from_secs(20),
+        pause_max: Duration::from_secs(5),
+        pool: trawl_plan::Pool::Standard,
         pace: None,
     };
     let response = get
@@ -203,6 +205,7 @@ async fn a_bomb_without_output_yields() {
         decoder: Decoder::new(&headers, 64 * MIB).expect("two codings"),
         time: Duration::ZERO,
         time_since_yield: Duration::ZERO,
+        fault: None,
     };
     let mut body = Growing {
         bytes: Vec::new(),

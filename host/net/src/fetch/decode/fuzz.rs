@@ -31,7 +31,6 @@ fn content_encoding() {
         let headers = HeaderMap::from_iter([(CONTENT_ENCODING, value)]);
         match Decoder::new(&headers, 100) {
             Ok(_) | Err(CodingError::TooMany) => {}
-            Err(CodingError::Unknown(name)) => assert!(!name.is_empty() && name.len() <= 400),
             Err(other) => panic!("{other:?} of a header alone"),
         }
     });

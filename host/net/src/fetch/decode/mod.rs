@@ -1,14 +1,15 @@
 //! Decodes content codings as the bytes arrive, in steps of bounded work. The limit on the body
 //! holds for every coding and during decoding, so a decompression bomb ends at it.
 
+mod inflate;
+
 use brotli::{BrotliDecompressStream, BrotliResult, BrotliState, HeapAlloc, HuffmanCode};
 use bytes::{Buf, Bytes};
-use flate2::write::GzDecoder;
-use flate2::{Decompress, FlushDecompress, Status};
 use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
-use std::io::Write;
 use zstd::stream::raw::{DParameter, Decoder as ZstdDecoder, Operation};
+
+use inflate::Inflater;
 
 /// Stacked codings that are decoded. Two happen by accident (a server and its proxy); more is an
 /// attack.
@@ -26,18 +27,18 @@ const MEMBERS_MAX: usize = 65_536;
 /// Why a body could not be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CodingError {
-    /// The coding is not supported.
-    #[error("content encoding `{0}` is not supported")]
-    Unknown(String),
     /// More codings than [`CODINGS_MAX`].
     #[error("the body has more than {CODINGS_MAX} content encodings")]
     TooMany,
     /// The bytes are not what the header says.
     #[error("the body is not valid {0}")]
     Corrupt(&'static str),
-    /// The body ends early, or its checksum is wrong.
-    #[error("the {0} body is truncated or corrupt")]
+    /// The body ends early.
+    #[error("the {0} body is truncated")]
     Truncated(&'static str),
+    /// The body is whole, but its checksum is missing or wrong.
+    #[error("the {0} body has no valid checksum at its end")]
+    Unverified(&'static str),
     /// More than [`MEMBERS_MAX`] gzip members.
     #[error("the gzip body has more than {MEMBERS_MAX} members")]
     TooManyMembers,
@@ -95,16 +96,7 @@ struct Progress {
 type Brotli = BrotliState<HeapAlloc<u8>, HeapAlloc<u32>, HeapAlloc<HuffmanCode>>;
 
 enum Coding {
-    Gzip {
-        member: Box<GzDecoder<Vec<u8>>>,
-        n_members: usize,
-        state: State,
-    },
-    Deflate {
-        stream: Option<Decompress>,
-        head: Vec<u8>,
-        state: State,
-    },
+    Inflate(Inflater),
     Brotli {
         stream: Box<Brotli>,
         state: State,
@@ -123,16 +115,17 @@ enum State {
     Inside,
     /// At a point where the body may end.
     Complete,
-    /// Behind the end, where everything is dropped.
-    Padding,
 }
 
 impl Decoder {
     /// Builds a decoder for a body with these headers. No coding emits more than `bytes_max` bytes,
     /// also those whose output is another coding's input.
     ///
+    /// Names that are no codings, such as `UTF-8` or `aws-chunked`, are passed over, as in browsers:
+    /// servers write them at bodies that they send as they are.
+    ///
     /// # Errors
-    /// [`CodingError::Unknown`] and [`CodingError::TooMany`].
+    /// [`CodingError::TooMany`].
     pub(super) fn new(headers: &HeaderMap, bytes_max: usize) -> Result<Self, CodingError> {
         let mut stages = Vec::new();
         for value in headers.get_all(CONTENT_ENCODING) {
@@ -174,7 +167,8 @@ impl Decoder {
     ///
     /// # Errors
     /// [`CodingError::Corrupt`], [`CodingError::TooLarge`] and [`CodingError::TooManyMembers`];
-    /// after the end also [`CodingError::Truncated`], once everything is emitted.
+    /// after the end also [`CodingError::Truncated`] and [`CodingError::Unverified`], once everything
+    /// is emitted.
     pub(super) fn step(&mut self) -> Result<Step<'_>, CodingError> {
         let n_stages = self.stages.len();
         let busy = (0..n_stages).rev().find(|stage| {
@@ -230,8 +224,12 @@ impl Decoder {
         let stage = &mut self.stages[stage];
         stage.output.clear();
         (stage.taken, stage.is_finished) = (0, true);
-        if let Err(fault) = stage.coding.finish(&mut stage.output) {
-            self.fault.get_or_insert(fault);
+        if let Err(fault) = stage.coding.finish() {
+            // A body that is not whole is worse than one that is not verified.
+            match &self.fault {
+                None | Some(CodingError::Unverified(_)) => self.fault = Some(fault),
+                Some(_) => {}
+            }
         }
     }
 }
@@ -260,29 +258,26 @@ impl Stage {
 impl Progress {
     /// All of the input was used up, and there is no more output.
     fn all(input: &[u8]) -> Self {
+        Self::of(input.len())
+    }
+
+    /// So many bytes of input were used up, and there is no more output.
+    fn of(read: usize) -> Self {
         Self {
-            read: input.len(),
+            read,
             has_more: false,
         }
     }
 }
 
 impl Coding {
-    /// The coding of this name; `None` for the names of "no coding".
+    /// The coding of this name; `None` for the names of "no coding", and for those that are no
+    /// coding.
     fn named(name: &str) -> Result<Option<Self>, CodingError> {
         let state = State::Empty;
         Ok(Some(match name {
-            "" | "identity" | "none" => return Ok(None),
-            "gzip" | "x-gzip" => Self::Gzip {
-                member: new_member(),
-                n_members: 1,
-                state,
-            },
-            "deflate" => Self::Deflate {
-                stream: None,
-                head: Vec::new(),
-                state,
-            },
+            "gzip" | "x-gzip" => Self::Inflate(Inflater::gzip()),
+            "deflate" => Self::Inflate(Inflater::deflate()),
             "br" => Self::Brotli {
                 stream: new_brotli(),
                 state,
@@ -291,144 +286,30 @@ impl Coding {
                 stream: new_zstd()?,
                 state,
             },
-            _ => return Err(CodingError::Unknown(name.escape_debug().take(40).collect())),
+            _ => return Ok(None),
         }))
     }
 
     /// Decodes some of the input, at most about [`STEP_BYTES`] of output.
     fn decode(&mut self, input: &[u8], output: &mut Vec<u8>) -> Result<Progress, CodingError> {
         match self {
-            Self::Gzip {
-                member,
-                n_members,
-                state,
-            } => decode_gzip(member, n_members, state, input, output),
-            Self::Deflate {
-                stream: Some(stream),
-                state,
-                ..
-            } => decode_deflate(stream, state, input, output),
-            Self::Deflate {
-                stream,
-                head,
-                state,
-            } => {
-                // The first two bytes distinguish the zlib format that the standard requires from
-                // the raw stream that some servers send.
-                let read = input.len().min(2 - head.len());
-                head.extend_from_slice(&input[..read]);
-                *state = State::Inside;
-                if head.len() == 2 {
-                    let stream = stream.insert(Decompress::new(is_zlib(head)));
-                    decode_deflate(stream, state, head, output)?;
-                }
-                let has_more = false;
-                Ok(Progress { read, has_more })
-            }
+            Self::Inflate(inflater) => inflater.decode(input, output),
             Self::Brotli { stream, state } => decode_brotli(stream, state, input, output),
             Self::Zstd { stream, state } => decode_zstd(stream, state, input, output),
         }
     }
 
-    fn finish(&mut self, output: &mut Vec<u8>) -> Result<(), CodingError> {
+    fn finish(&self) -> Result<(), CodingError> {
         let (name, state) = match self {
-            Self::Gzip { member, state, .. } => {
-                if *state == State::Inside {
-                    end_member(member, output)?;
-                    *state = State::Complete;
-                }
-                ("gzip", *state)
-            }
-            Self::Deflate { state, .. } => ("deflate", *state),
+            Self::Inflate(inflater) => return inflater.finish(),
             Self::Brotli { state, .. } => ("br", *state),
             Self::Zstd { state, .. } => ("zstd", *state),
         };
         match state {
             State::Inside => Err(CodingError::Truncated(name)),
-            State::Empty | State::Complete | State::Padding => Ok(()),
+            State::Empty | State::Complete => Ok(()),
         }
     }
-}
-
-fn new_member() -> Box<GzDecoder<Vec<u8>>> {
-    Box::new(GzDecoder::new(Vec::new()))
-}
-
-fn decode_gzip(
-    member: &mut Box<GzDecoder<Vec<u8>>>,
-    n_members: &mut usize,
-    state: &mut State,
-    input: &[u8],
-    output: &mut Vec<u8>,
-) -> Result<Progress, CodingError> {
-    if *state == State::Complete {
-        // Another member may follow; anything else after the end is padding, which browsers
-        // ignore.
-        if input.first() != Some(&0x1f) {
-            *state = State::Padding;
-        } else if *n_members == MEMBERS_MAX {
-            return Err(CodingError::TooManyMembers);
-        }
-        *n_members += 1;
-        *member = new_member();
-    }
-    // Padding goes on to the end, whatever is in it and whatever pieces it comes in.
-    if *state == State::Padding {
-        return Ok(Progress::all(input));
-    }
-    *state = State::Inside;
-    let read = member
-        .write(input)
-        .map_err(|_| CodingError::Corrupt("gzip"))?;
-    output.append(member.get_mut());
-    if read == 0 {
-        end_member(member, output)?;
-        *state = State::Complete;
-    }
-    let has_more = false;
-    Ok(Progress { read, has_more })
-}
-
-/// Checks length and checksum of a gzip member, and emits the rest of it.
-fn end_member(member: &mut GzDecoder<Vec<u8>>, output: &mut Vec<u8>) -> Result<(), CodingError> {
-    let ended = member.try_finish();
-    output.append(member.get_mut());
-    ended.map_err(|_| CodingError::Truncated("gzip"))
-}
-
-/// RFC 1950 section 2.2: method 8, and a header that is a multiple of 31.
-fn is_zlib(head: &[u8]) -> bool {
-    head[0] & 0x0f == 8 && u16::from_be_bytes([head[0], head[1]]).is_multiple_of(31)
-}
-
-fn decode_deflate(
-    stream: &mut Decompress,
-    state: &mut State,
-    input: &[u8],
-    output: &mut Vec<u8>,
-) -> Result<Progress, CodingError> {
-    if *state == State::Complete {
-        return Ok(Progress::all(input));
-    }
-    *state = State::Inside;
-    let (read, written) = (stream.total_in(), output.len());
-    output.reserve(STEP_BYTES);
-    let status = stream
-        .decompress_vec(input, output, FlushDecompress::None)
-        .map_err(|_| CodingError::Corrupt("deflate"))?;
-    let read = (stream.total_in() - read) as usize;
-    let has_written = output.len() > written;
-    if status == Status::StreamEnd {
-        *state = State::Complete;
-        return Ok(Progress::all(input));
-    }
-    if read == 0 && !has_written {
-        return Ok(Progress::all(input));
-    }
-    // A call may flush its window and leave the input for the next one, so only a call without any
-    // progress is the last.
-    let has_more = has_written;
-    Ok(Progress { read, has_more })
 }
 
 /// A decoder without the large windows (up to 1 GiB of memory) of RFC 9841, which no browser

@@ -18,7 +18,7 @@ use super::body::{BodyLimits, receive};
 use super::decode::CodingError;
 use super::{ACCEPTED_ENCODING, FetchError, Fetcher, hop};
 use crate::egress::Route;
-use crate::politeness::{Permit, Politeness, RequestPace};
+use crate::politeness::{Owner, Permit, Politeness, RequestPace};
 
 /// Redirects that are followed: RFC 9309 section 2.3.1.2 requires at least five.
 pub const GET_REDIRECTS_MAX: usize = 5;
@@ -65,6 +65,10 @@ pub struct GetLimits {
     pub bytes_max: usize,
     /// Time limit without the wait for a permit.
     pub time_max: Duration,
+    /// Longest pause that is waited for when the host asks for one: others wait for the file.
+    pub pause_max: Duration,
+    /// The proxy pool that the request goes through.
+    pub pool: Pool,
     /// The request's pace; see [`RequestPace`].
     /// `None` takes no permit and waits only for a pause that the host requested: for a fetch on
     /// behalf of a page that may hold the permit itself.
@@ -116,30 +120,35 @@ impl PoliteGet {
         limits: GetLimits,
         memory: PageMemory,
     ) -> Result<GetResponse, FetchError> {
-        let route = self.fetcher.egress.route(Pool::Standard.name(), None);
+        let route = self.fetcher.egress.route(limits.pool.name(), None);
         let mut url = without_userinfo(url.clone());
         let (mut redirects, mut retries) = (0, 0);
         let mut time_left = limits.time_max;
+        let owner = limits.pace.unwrap_or_default().owner;
         loop {
             let host = url.host_str().unwrap_or_default();
-            let _permit = self.permit(host, limits.pace).await?;
+            let _permit = self.permit(host, owner, limits).await?;
             let started = Instant::now();
             let request = self.request(&url, &route, limits.bytes_max, &memory);
             let result = timeout(time_left, request).await;
             let (headers, response) =
                 result.map_err(|_| FetchError::TimedOut(limits.time_max))??;
             time_left = time_left.saturating_sub(started.elapsed());
+            if limits.pace.is_none() {
+                let account = Owner::of(route.account());
+                self.politeness.note(host, account);
+            }
             if matches!(response.status, 429 | 503) {
                 let retry_after = headers
                     .get(RETRY_AFTER)
                     .and_then(|value| value.to_str().ok());
-                self.politeness.backoff(host, retry_after);
-                if retries < RETRIES_MAX {
+                let pause = self.politeness.backoff(host, owner, retry_after);
+                if retries < RETRIES_MAX && pause <= limits.pause_max {
                     retries += 1;
                     continue;
                 }
             } else {
-                self.politeness.succeeded(host);
+                self.politeness.succeeded(host, owner);
             }
             let status = http::StatusCode::from_u16(response.status).unwrap_or_default();
             match hop::redirect(status, &headers, &url)? {
@@ -153,16 +162,24 @@ impl PoliteGet {
     }
 
     /// Waits for a permit, or without a delay for the end of a pause.
+    ///
+    /// # Errors
+    /// [`FetchError::Paused`] at once for a pause that is too long.
     async fn permit(
         &self,
         host: &str,
-        pace: Option<RequestPace>,
+        owner: Owner,
+        limits: GetLimits,
     ) -> Result<Option<Permit>, FetchError> {
+        let pause = self.politeness.pause(host, owner);
+        if pause > limits.pause_max {
+            return Err(FetchError::Paused(pause));
+        }
         let permit = async {
-            match pace {
+            match limits.pace {
                 Some(pace) => Some(self.politeness.permit_with(host, pace).await),
                 None => {
-                    self.politeness.wait_out_pause(host).await;
+                    self.politeness.wait_out_pause(host, owner).await;
                     None
                 }
             }

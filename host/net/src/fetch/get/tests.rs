@@ -5,6 +5,8 @@ use crate::politeness::PolitenessConfig;
 const LIMITS: GetLimits = GetLimits {
     bytes_max: 1_000,
     time_max: Duration::from_secs(5),
+    pause_max: Duration::from_secs(2),
+    pool: Pool::Standard,
     pace: Some(RequestPace::NONE),
 };
 
@@ -138,4 +140,21 @@ async fn a_fetch_without_a_delay_does_not_wait_for_the_pages_permit() {
     };
     let response = timeout(LIMITS.time_max, get.get(&site.url("/"), limits)).await;
     assert!(response.expect("no waiting").is_ok());
+}
+
+#[tokio::test]
+async fn a_pause_that_is_too_long_is_not_waited_for() {
+    let long = page(503, "retry-after: 3600\r\n", "later");
+    let site = LoopbackSite::start(&[("/", vec![long])]).await;
+    let get = get();
+    for pace in [Some(RequestPace::NONE), None] {
+        let limits = GetLimits { pace, ..LIMITS };
+        let url = site.url("/");
+        let first = timeout(LIMITS.time_max, get.get(&url, limits)).await;
+        match first.expect("at once") {
+            Ok(response) => assert_eq!(response.status, 503),
+            Err(error) => assert!(matches!(error, FetchError::Paused(_)), "{error}"),
+        }
+    }
+    assert_eq!(site.asked().len(), 1, "the site asked not to be contacted");
 }

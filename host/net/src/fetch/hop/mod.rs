@@ -4,16 +4,22 @@ use http::header::{
     ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, AUTHORIZATION, COOKIE, LOCATION, USER_AGENT,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use memchr::memchr;
 use url::Url;
 
 use trawl_model::redact::without_userinfo;
+use trawl_model::urls;
 use trawl_plan::FetchPlan;
 use trawl_plan::address::{basic_authorization, is_same_origin_or_upgrade};
 
 use super::FetchError;
+use super::cookies::{CookieChange, SentCookie};
 
 const ACCEPTED: HeaderValue =
     HeaderValue::from_static("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
+/// Cookies that sites set or delete on the way to one page, as far as they are remembered: more than
+/// a jar holds of one site.
+const CHANGES_MAX: usize = 1000;
 const ACCEPTED_LANGUAGE: &str = "en-US,en;q=0.9";
 /// The content codings that are decoded here.
 pub const ACCEPTED_ENCODING: HeaderValue = HeaderValue::from_static("gzip, deflate, br, zstd");
@@ -30,6 +36,8 @@ pub(super) struct Hop {
     is_original_origin: bool,
     /// `Authorization` from the user information of the requested URL.
     password: Option<HeaderValue>,
+    /// Cookies that the site has set or deleted on the way.
+    changes: Vec<CookieChange>,
 }
 
 impl Hop {
@@ -40,6 +48,7 @@ impl Hop {
             redirects: 0,
             is_original_origin: true,
             password: basic_authorization(url),
+            changes: Vec::new(),
         }
     }
 
@@ -51,6 +60,7 @@ impl Hop {
             url,
             redirects: self.redirects + 1,
             password: self.password,
+            changes: self.changes,
         }
     }
 
@@ -74,7 +84,7 @@ impl Hop {
         &self,
         plan: &FetchPlan,
         own_user_agent: &str,
-        jar: Vec<(String, String)>,
+        jar: &[SentCookie],
     ) -> Result<HeaderMap, FetchError> {
         let mut headers = HeaderMap::with_capacity(8);
         let user_agent = plan.user_agent.as_deref().unwrap_or(own_user_agent);
@@ -95,53 +105,80 @@ impl Hop {
         Ok(headers)
     }
 
+    /// Remembers which cookies the answer to this request set or deleted: of these, the caller's
+    /// are not sent any more. Decision D311.
+    pub(super) fn note(&mut self, changes: &[CookieChange]) {
+        let room = CHANGES_MAX.saturating_sub(self.changes.len());
+        self.changes.extend(changes.iter().take(room).cloned());
+    }
+
     /// The `Cookie` header: the jar's cookies, then those of the caller that the site has not set
-    /// itself meanwhile.
+    /// or deleted itself meanwhile.
     fn cookie(
         &self,
         plan: &FetchPlan,
-        jar: Vec<(String, String)>,
+        jar: &[SentCookie],
         header: Option<HeaderValue>,
     ) -> Result<Option<HeaderValue>, FetchError> {
-        let callers: &[(String, String)] = if self.is_original_origin {
-            &plan.cookies
-        } else {
-            &[]
+        let is_kept = |name: &[u8]| {
+            let is_changed = |change: &CookieChange| change.concerns(name, &self.url);
+            jar.iter().all(|known| known.name != name) && !self.changes.iter().any(is_changed)
         };
-        let callers = callers
-            .iter()
-            .filter(|(name, _)| jar.iter().all(|(known, _)| known != name));
-        let mut pairs: Vec<String> = jar
-            .iter()
-            .chain(callers)
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
+        let mut pairs: Vec<Vec<u8>> = jar.iter().map(SentCookie::pair).collect();
+        if self.is_original_origin {
+            let callers = plan.cookies.iter();
+            let callers = callers.filter(|(name, _)| is_kept(name.as_bytes()));
+            pairs.extend(callers.map(|(name, value)| format!("{name}={value}").into_bytes()));
+        }
         if let Some(header) = header {
-            pairs.push(String::from_utf8_lossy(header.as_bytes()).into_owned());
+            let is_kept = |pair: &&[u8]| cookie_name(pair).is_none_or(is_kept);
+            let written = header.as_bytes().split(|byte| *byte == b';');
+            if written.clone().all(|pair| is_kept(&pair)) {
+                pairs.push(header.as_bytes().to_vec());
+            } else {
+                let kept = written.filter(is_kept).map(<[u8]>::trim_ascii);
+                pairs.extend(kept.filter(|pair| !pair.is_empty()).map(<[u8]>::to_vec));
+            }
         }
         if pairs.is_empty() {
-            Ok(None)
-        } else {
-            sendable(&pairs.join("; "), "cookie").map(Some)
+            return Ok(None);
         }
+        let value = HeaderValue::from_bytes(&pairs.join(&b"; "[..]));
+        value
+            .map(Some)
+            .map_err(|_| FetchError::Unsendable("cookie"))
     }
 }
 
-/// Where a response redirects to; `None` when it is the page.
+/// The name in a pair of a `Cookie` header, if it has one.
+fn cookie_name(pair: &[u8]) -> Option<&[u8]> {
+    let equals = memchr(b'=', pair)?;
+    Some(pair[..equals].trim_ascii())
+}
+
+/// Where a response redirects to; `None` when it is the page: an empty `Location` is none, as in
+/// browsers.
 ///
 /// # Errors
-/// [`FetchError::BadRedirect`] when its `Location` is not a URL.
+/// [`FetchError::BadRedirect`] when its `Location` is not a URL, [`FetchError::TwoRedirects`] when
+/// there are different ones: another one may have been smuggled in.
 pub(super) fn redirect(
     status: StatusCode,
     headers: &HeaderMap,
     from: &Url,
 ) -> Result<Option<Url>, FetchError> {
-    let Some(location) = headers.get(LOCATION).filter(|_| is_redirect(status)) else {
+    let mut locations = headers.get_all(LOCATION).into_iter();
+    let Some(location) = locations.next().filter(|_| is_redirect(status)) else {
         return Ok(None);
     };
-    let location = text(location);
-    let mut url = from
-        .join(&location)
+    if locations.any(|other| other != location) {
+        return Err(FetchError::TwoRedirects);
+    }
+    if location.is_empty() {
+        return Ok(None);
+    }
+    let location = urls::text_of(location.as_bytes());
+    let mut url = urls::join(from, &location)
         .map_err(|_| FetchError::BadRedirect(location.chars().take(200).collect()))?;
     // RFC 9110 section 10.2.2: a target without a fragment inherits that of the requested URL.
     if url.fragment().is_none() {
@@ -152,9 +189,14 @@ pub(super) fn redirect(
 
 /// A header value as text: UTF-8 if it is valid, otherwise Latin-1.
 pub(super) fn text(value: &HeaderValue) -> String {
-    match std::str::from_utf8(value.as_bytes()) {
+    text_of(value.as_bytes())
+}
+
+/// Octets of a header as text: UTF-8 if they are valid, otherwise Latin-1.
+pub(super) fn text_of(octets: &[u8]) -> String {
+    match std::str::from_utf8(octets) {
         Ok(text) => text.to_owned(),
-        Err(_) => value.as_bytes().iter().copied().map(char::from).collect(),
+        Err(_) => octets.iter().copied().map(char::from).collect(),
     }
 }
 

@@ -25,20 +25,22 @@ fn url(text: &str) -> Url {
 }
 
 fn sent(hop: &Hop) -> HeaderMap {
-    hop.headers(&plan(), "Own/1", Vec::new())
+    hop.headers(&plan(), "Own/1", &[])
         .expect("sendable headers")
 }
 
-fn location(from: &str, to: &str) -> Option<String> {
+/// Where an answer with these `Location` lines leads.
+fn redirected(from: &str, to: &[&[u8]]) -> Result<Option<String>, FetchError> {
     let mut headers = HeaderMap::new();
-    headers.insert(
-        LOCATION,
-        HeaderValue::from_bytes(to.as_bytes()).expect("a header value"),
-    );
-    redirect(StatusCode::FOUND, &headers, &url(from))
-        .ok()
-        .flatten()
-        .map(Into::into)
+    for to in to {
+        let value = HeaderValue::from_bytes(to).expect("a header value");
+        headers.append(LOCATION, value);
+    }
+    redirect(StatusCode::FOUND, &headers, &url(from)).map(|to| to.map(Into::into))
+}
+
+fn location(from: &str, to: &str) -> Option<String> {
+    redirected(from, &[to.as_bytes()]).ok().flatten()
 }
 
 #[test]
@@ -75,12 +77,12 @@ fn a_change_of_host_port_or_to_plain_http_is_another_origin() {
 #[test]
 fn the_sites_own_cookies_win_over_the_callers() {
     let hop = Hop::first(&url("http://a.example/"));
-    let jar = vec![
-        ("sid".to_owned(), "2".to_owned()),
-        ("b".to_owned(), "3".to_owned()),
-    ];
+    let jar = [("sid", "2"), ("b", "3")].map(|(name, value)| SentCookie {
+        name: name.into(),
+        value: value.into(),
+    });
     let headers = hop
-        .headers(&plan(), "Own/1", jar)
+        .headers(&plan(), "Own/1", &jar)
         .expect("sendable headers");
     assert_eq!(headers["cookie"], "sid=2; b=3");
     assert_eq!(headers["user-agent"], "Own/1");
@@ -92,9 +94,7 @@ fn a_password_in_the_url_becomes_basic_authorization() {
     plan.headers.clear();
     let hop = Hop::first(&url("http://us%40er:p%3Ass@a.example/"));
     assert_eq!(hop.url.as_str(), "http://a.example/");
-    let headers = hop
-        .headers(&plan, "Own/1", Vec::new())
-        .expect("sendable headers");
+    let headers = hop.headers(&plan, "Own/1", &[]).expect("sendable headers");
     assert_eq!(
         headers["authorization"],
         format!("Basic {}", BASE64_STANDARD.encode("us@er:p:ss"))
@@ -106,7 +106,7 @@ fn values_that_break_a_header_are_refused() {
     let mut plan = plan();
     plan.user_agent = Some("a\r\nX-Evil: 1".to_owned());
     let hop = Hop::first(&url("http://a.example/"));
-    let refused = hop.headers(&plan, "Own/1", Vec::new());
+    let refused = hop.headers(&plan, "Own/1", &[]);
     assert!(matches!(refused, Err(FetchError::Unsendable("user-agent"))));
 }
 
@@ -139,9 +139,64 @@ fn redirects_are_read_as_browsers_read_them() {
             Some("http://a.example/caf%C3%A9"),
         ),
         ("http://a.example/", "http://[::1", None),
+        ("http://a.example/", "", None),
+        (
+            "https://a.example/",
+            "///b.example/x^",
+            Some("https://b.example/x%5E"),
+        ),
     ] {
         assert_eq!(location(from, to).as_deref(), expected, "{from} {to}");
     }
     let none = redirect(StatusCode::OK, &HeaderMap::new(), &url("http://a.example/"));
     assert!(matches!(none, Ok(None)));
+}
+
+#[test]
+fn octets_of_a_redirect_are_kept() {
+    let to = redirected("http://a.example/", &[b"/jos\xe9-rizal?\xe9"]);
+    let to = to.expect("a URL");
+    assert_eq!(to.as_deref(), Some("http://a.example/jos%E9-rizal?%E9"));
+}
+
+#[test]
+fn two_targets_are_refused_unless_they_are_the_same() {
+    let two = redirected("http://a.example/", &[b"/x", b"/y"]);
+    assert!(matches!(two, Err(FetchError::TwoRedirects)));
+    let same = redirected("http://a.example/", &[b"/x", b"/x"]).expect("a URL");
+    assert_eq!(same.as_deref(), Some("http://a.example/x"));
+    let empty = redirected("http://a.example/", &[b""]).expect("no error");
+    assert_eq!(empty, None);
+}
+
+/// What the site sets or deletes on the way is the site's from then on, wherever the caller wrote
+/// it.
+#[test]
+fn cookies_that_the_site_deletes_are_not_sent_again() {
+    let mut plan = plan();
+    plan.cookies.push(("kept".to_owned(), "1".to_owned()));
+    plan.headers
+        .push((COOKIE, HeaderValue::from_static("h=1;sid=3; h2=2")));
+    let cookie = |hop: &Hop| {
+        let headers = hop.headers(&plan, "Own/1", &[]).expect("sendable headers");
+        let cookie = headers.get(COOKIE).map(HeaderValue::as_bytes);
+        String::from_utf8_lossy(cookie.unwrap_or_default()).into_owned()
+    };
+    let from = url("http://a.example/x/y");
+    let mut hop = Hop::first(&from);
+    assert_eq!(cookie(&hop), "sid=1; kept=1; h=1;sid=3; h2=2");
+    let mut answer = HeaderMap::new();
+    for line in [
+        "sid=; Max-Age=0; Path=/",
+        "h2=; Max-Age=0",
+        "kept=; Max-Age=0; Path=/z",
+    ] {
+        answer.append(http::header::SET_COOKIE, HeaderValue::from_static(line));
+    }
+    let changes = crate::fetch::CookieJar::new().store(&answer, &from);
+    assert_eq!(changes.len(), 3);
+    hop.note(&changes);
+    assert_eq!(cookie(&hop), "kept=1; h=1");
+    let elsewhere = hop.follow(url("http://a.example/z"));
+    assert_eq!(cookie(&elsewhere), "h=1; h2=2");
 }

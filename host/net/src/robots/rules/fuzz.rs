@@ -33,8 +33,9 @@ fn check_bounds(rules: &Rules, text_bytes: usize) {
     assert!(rules.allows("/robots.txt"));
     assert!(rules.sitemaps.len() <= SITEMAPS_MAX);
     for sitemap in &rules.sitemaps {
-        assert!(!sitemap.is_empty() && sitemap.len() <= LINE_BYTES_MAX);
-        assert_eq!(sitemap, sitemap.trim_matches(is_blank));
+        // An octet that is no text is three bytes once it is escaped.
+        assert!(!sitemap.is_empty() && sitemap.len() <= 3 * LINE_BYTES_MAX);
+        assert_eq!(sitemap.as_bytes(), trimmed(sitemap.as_bytes()));
     }
     assert!(rules.crawl_delay <= Some(CRAWL_DELAY_MAX));
     assert!(rules.bytes() <= 1024 + GROWTH_MAX * text_bytes);
@@ -58,13 +59,11 @@ fn check_spellings(rules: &Rules, text: &[u8]) {
 
 /// The paths of the rules themselves, and ones beyond them.
 fn paths(text: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(without_mark(text)).into_owned();
-    let written = text
-        .split(['\n', '\r'])
-        .filter_map(|text| match line(text) {
-            Some(Line::Rule(_, pattern)) => Some(pattern.replace(['*', '$'], "x")),
-            _ => None,
-        });
+    let lines = without_mark(text).split(|byte| is_line_end(*byte));
+    let written = lines.filter_map(|text| match line(text) {
+        Some(Line::Rule(_, pattern)) => Some(urls::text_of(pattern).replace(['*', '$'], "x")),
+        _ => None,
+    });
     let written: Vec<String> = written.take(8).collect();
     let beyond = written.iter().map(|path| format!("{path}/y.html?z"));
     let beyond: Vec<String> = beyond.collect();
@@ -78,7 +77,7 @@ fn is_allowed(text: &[u8], path: &str) -> bool {
     if path == "/robots.txt" {
         return true;
     }
-    let path = normalize(path, Text::Path);
+    let path = normalize(path.as_bytes(), Text::Path);
     let matching = group(text).into_iter().filter(|rule| {
         let mut pattern = rule.pattern.as_bytes().to_vec();
         if !rule.is_whole {
@@ -92,17 +91,18 @@ fn is_allowed(text: &[u8], path: &str) -> bool {
 
 /// The rules of the crawler's own group, or else of the group for all.
 fn group(text: &[u8]) -> Vec<Rule> {
-    let text = String::from_utf8_lossy(without_mark(text));
+    let lines = without_mark(text).split(|byte| is_line_end(*byte));
     let (mut own, mut default) = (None::<Vec<Rule>>, Vec::new());
     let (mut names, mut is_naming) = (Vec::new(), false);
-    for line in text.split(['\n', '\r']).filter_map(line) {
+    for line in lines.filter_map(line) {
         match line {
             Line::UserAgent(name) => {
                 if !std::mem::replace(&mut is_naming, true) {
                     names.clear();
                 }
                 names.push(name);
-                if !is_wildcard(name) && product_token(name).eq_ignore_ascii_case(TOKEN) {
+                if !is_wildcard(name) && product_token(name).eq_ignore_ascii_case(TOKEN.as_bytes())
+                {
                     own.get_or_insert_default();
                 }
             }
@@ -116,7 +116,8 @@ fn group(text: &[u8]) -> Vec<Rule> {
                 if names.iter().any(|name| is_wildcard(name)) {
                     default.extend(one.rules.iter().cloned());
                 }
-                let is_own = |name: &&str| product_token(name).eq_ignore_ascii_case(TOKEN);
+                let token = TOKEN.as_bytes();
+                let is_own = |name: &&[u8]| product_token(name).eq_ignore_ascii_case(token);
                 if names.iter().any(is_own) {
                     own.get_or_insert_default().extend(one.rules);
                 }

@@ -10,7 +10,9 @@ mod plain;
 
 use std::time::Duration;
 
-use memchr::memmem;
+use memchr::{memchr, memmem, memrchr};
+
+use trawl_model::urls;
 
 use plain::Plain;
 
@@ -22,6 +24,15 @@ const LINE_BYTES_MAX: usize = 8 * 2083 - 1;
 /// Longest `Crawl-delay` that is obeyed. A longer one would keep a crawl from ever finishing, and
 /// is usually a typing error.
 pub const CRAWL_DELAY_MAX: Duration = Duration::from_secs(30);
+/// Spellings of `Disallow`.
+const DISALLOW: [&str; 6] = [
+    "disallow",
+    "dissallow",
+    "dissalow",
+    "disalow",
+    "diasllow",
+    "disallaw",
+];
 /// `Sitemap` lines that are read: large sites have a few dozen.
 pub const SITEMAPS_MAX: usize = 500;
 
@@ -61,10 +72,10 @@ struct Weight {
 
 /// A recognised line.
 enum Line<'a> {
-    UserAgent(&'a str),
-    Rule(bool, &'a str),
-    CrawlDelay(&'a str),
-    Sitemap(&'a str),
+    UserAgent(&'a [u8]),
+    Rule(bool, &'a [u8]),
+    CrawlDelay(&'a [u8]),
+    Sitemap(&'a [u8]),
 }
 
 /// The lines of one group: that of the crawler's token, or the one for `*`.
@@ -79,15 +90,15 @@ struct Group {
 }
 
 impl Rules {
-    /// Parses the first [`ROBOTS_BYTES_MAX`] bytes of a robots.txt for the crawler with this
-    /// product token. Parsing never fails.
+    /// Parses the lines within the first [`ROBOTS_BYTES_MAX`] bytes of a robots.txt for the crawler
+    /// with this product token. Parsing never fails. The text is octets, whatever their encoding:
+    /// RFC 9309 section 2.2.2 compares octets.
     pub fn read(text: &[u8], token: &str) -> Self {
-        let text = &text[..text.len().min(ROBOTS_BYTES_MAX)];
-        let text = String::from_utf8_lossy(without_mark(text));
         let (mut own, mut default) = (Group::default(), Group::default());
         let mut is_naming = false;
         let mut sitemaps = Vec::new();
-        for line in text.split(['\n', '\r']).filter_map(line) {
+        let lines = without_mark(whole_lines(text)).split(|byte| is_line_end(*byte));
+        for line in lines.filter_map(line) {
             match line {
                 Line::UserAgent(name) => {
                     if !is_naming {
@@ -95,7 +106,7 @@ impl Rules {
                     }
                     if is_wildcard(name) {
                         default.is_open = true;
-                    } else if product_token(name).eq_ignore_ascii_case(token) {
+                    } else if product_token(name).eq_ignore_ascii_case(token.as_bytes()) {
                         (own.is_open, own.is_present) = (true, true);
                     }
                 }
@@ -110,7 +121,7 @@ impl Rules {
                     default.delay(value);
                 }
                 Line::Sitemap(url) if sitemaps.len() < SITEMAPS_MAX => {
-                    sitemaps.push(url.to_owned());
+                    sitemaps.push(urls::text_of(url).into_owned());
                 }
                 Line::Sitemap(_) => {}
             }
@@ -140,7 +151,7 @@ impl Rules {
         if path_and_query == "/robots.txt" || self.is_empty() {
             return true;
         }
-        let path = normalize(path_and_query, Text::Path);
+        let path = normalize(path_and_query.as_bytes(), Text::Path);
         let plain = self.plain.find(&path);
         let mut stronger = self.wildcards.iter();
         let decisive = stronger
@@ -173,24 +184,24 @@ impl Rules {
 
 impl Group {
     /// Adds a rule if the group is open.
-    fn add(&mut self, is_allow: bool, pattern: &str) {
+    fn add(&mut self, is_allow: bool, pattern: &[u8]) {
         // An empty pattern matches no path.
         if !self.is_open || pattern.is_empty() {
             return;
         }
         self.rules.push(Rule::new(is_allow, pattern));
         // As in Google's parser: allowing the index page of a folder allows the folder.
-        let folder = pattern.rfind('/').map(|slash| pattern.split_at(slash + 1));
+        let folder = memrchr(b'/', pattern).map(|slash| pattern.split_at(slash + 1));
         if let Some((folder, file)) = folder
             && is_allow
-            && (file == "index.html" || file == "index.htm")
+            && file.starts_with(b"index.htm")
         {
-            self.rules.push(Rule::new(true, &format!("{folder}$")));
+            self.rules.push(Rule::new(true, &[folder, b"$"].concat()));
         }
     }
 
     /// Takes the first delay of the group.
-    fn delay(&mut self, value: &str) {
+    fn delay(&mut self, value: &[u8]) {
         if self.is_open && self.crawl_delay.is_none() {
             self.crawl_delay = crawl_delay(value);
         }
@@ -198,8 +209,8 @@ impl Group {
 }
 
 impl Rule {
-    fn new(is_allow: bool, pattern: &str) -> Self {
-        let (pattern, is_whole) = match pattern.strip_suffix('$') {
+    fn new(is_allow: bool, pattern: &[u8]) -> Self {
+        let (pattern, is_whole) = match pattern.strip_suffix(b"$") {
             Some(pattern) => (pattern, true),
             None => (pattern, false),
         };
@@ -267,66 +278,86 @@ fn without_mark(text: &[u8]) -> &[u8] {
     &text[len.count()..]
 }
 
-fn line(text: &str) -> Option<Line<'_>> {
-    let mut end = text.len().min(LINE_BYTES_MAX);
-    while !text.is_char_boundary(end) {
-        end -= 1;
+/// The lines within the first [`ROBOTS_BYTES_MAX`] bytes. One that goes on behind them does not
+/// count: its beginning is another rule. Decision D154.
+fn whole_lines(text: &[u8]) -> &[u8] {
+    if text.len() <= ROBOTS_BYTES_MAX {
+        return text;
     }
-    let text = text[..end].split('#').next().unwrap_or_default();
-    let text = text.trim_matches(is_blank);
-    let (name, value) = match text.split_once(':') {
-        Some((name, value)) => (name.trim_matches(is_blank), value.trim_matches(is_blank)),
+    let mut read = text[..=ROBOTS_BYTES_MAX].iter();
+    let end = read.rposition(|byte| is_line_end(*byte));
+    &text[..end.unwrap_or(0)]
+}
+
+fn line(text: &[u8]) -> Option<Line<'_>> {
+    let text = &text[..text.len().min(LINE_BYTES_MAX)];
+    let text = text.split(|byte| *byte == b'#').next().unwrap_or_default();
+    let text = trimmed(text);
+    let (name, value) = match memchr(b':', text) {
+        Some(colon) => (trimmed(&text[..colon]), trimmed(&text[colon + 1..])),
         // `Disallow /a`: a missing colon, accepted when there are exactly two words.
         None => {
-            let (name, value) = text.split_once(is_blank)?;
-            let value = value.trim_matches(is_blank);
-            (!value.contains(is_blank)).then_some((name, value))?
+            let (name, value) = text.split_at(text.iter().position(|byte| is_blank(*byte))?);
+            let value = trimmed(value);
+            (!value.iter().any(|byte| is_blank(*byte))).then_some((name, value))?
         }
     };
-    let is_one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
-    // The misspellings are those that Google's parser accepts.
-    if is_one_of(&["user-agent", "useragent", "user agent"]) {
+    let begins = |known: &&str| {
+        let start = name.get(..known.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(known.as_bytes()))
+    };
+    let is = |known: &&str| name.eq_ignore_ascii_case(known.as_bytes());
+    // The misspellings are those that Google's parser accepts, which compares only the beginning
+    // of a name.
+    if ["user-agent", "useragent", "user agent"].iter().any(begins) {
         Some(Line::UserAgent(value))
-    } else if is_one_of(&["allow"]) {
+    } else if ["allow"].iter().any(begins) {
         Some(Line::Rule(true, value))
-    } else if is_one_of(&[
-        "disallow",
-        "dissallow",
-        "dissalow",
-        "disalow",
-        "diasllow",
-        "disallaw",
-    ]) {
+    } else if DISALLOW.iter().any(begins) {
         Some(Line::Rule(false, value))
-    } else if is_one_of(&["sitemap", "site-map"]) {
+    } else if ["sitemap", "site-map"].iter().any(begins) {
         Some(Line::Sitemap(value)).filter(|_| !value.is_empty())
-    } else if is_one_of(&["crawl-delay", "crawldelay", "crawl delay"]) {
+    } else if ["crawl-delay", "crawldelay", "crawl delay"].iter().any(is) {
         Some(Line::CrawlDelay(value))
     } else {
         None
     }
 }
 
-fn is_blank(character: char) -> bool {
-    character.is_ascii_whitespace() || character == '\0'
+fn is_line_end(byte: u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+/// White space as Google's parser strips it, with the vertical tab.
+fn is_blank(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || matches!(byte, b'\0' | 0x0b)
+}
+
+fn trimmed(text: &[u8]) -> &[u8] {
+    let is_word = |byte: &u8| !is_blank(*byte);
+    let start = text.iter().position(is_word).unwrap_or(text.len());
+    let end = text
+        .iter()
+        .rposition(is_word)
+        .map_or(start, |last| last + 1);
+    &text[start..end]
 }
 
 /// Whether a name is `*`, also with words after it.
-fn is_wildcard(name: &str) -> bool {
-    let rest = name.strip_prefix('*');
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(is_blank))
+fn is_wildcard(name: &[u8]) -> bool {
+    let rest = name.strip_prefix(b"*");
+    rest.is_some_and(|rest| rest.first().is_none_or(|byte| is_blank(*byte)))
 }
 
 /// The product token at the start of a name: `Trawl` in `Trawl/1.0`. RFC 9309 section 2.2.1.
-fn product_token(name: &str) -> &str {
-    let is_part =
-        |character: char| character.is_ascii_alphabetic() || character == '-' || character == '_';
-    let end = name.find(|character| !is_part(character));
+fn product_token(name: &[u8]) -> &[u8] {
+    let is_part = |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_');
+    let end = name.iter().position(|byte| !is_part(byte));
     &name[..end.unwrap_or(name.len())]
 }
 
-fn crawl_delay(value: &str) -> Option<Duration> {
-    let seconds: f64 = value.parse().ok()?;
+fn crawl_delay(value: &[u8]) -> Option<Duration> {
+    let seconds: f64 = std::str::from_utf8(value).ok()?.parse().ok()?;
     if !seconds.is_finite() || seconds < 0.0 {
         return None;
     }
@@ -346,7 +377,7 @@ enum Text {
 
 /// Normalizes patterns and paths for comparison, RFC 9309 section 2.2.2: octets that never need an
 /// escape are unescaped, all others that may need one are escaped with upper case digits.
-fn normalize(text: &str, kind: Text) -> String {
+fn normalize(text: &[u8], kind: Text) -> String {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut normalized = String::with_capacity(text.len() + 8);
     let escape = |normalized: &mut String, byte: u8| {
@@ -354,7 +385,7 @@ fn normalize(text: &str, kind: Text) -> String {
         normalized.push(char::from(HEX[usize::from(byte >> 4)]));
         normalized.push(char::from(HEX[usize::from(byte & 15)]));
     };
-    let mut rest = text.as_bytes();
+    let mut rest = text;
     while let [byte, tail @ ..] = rest {
         rest = tail;
         match (*byte, tail) {

@@ -439,6 +439,77 @@ fn lines_beyond_the_size_limit_are_ignored() {
 }
 
 #[test]
+fn a_line_that_the_size_limit_cuts_does_not_count() {
+    let allows = |end: &[u8], path: &str| {
+        let mut robots = b"User-agent: *\nDisallow: /b\n#".to_vec();
+        robots.resize(ROBOTS_BYTES_MAX - b"\nDisallow: /".len(), b'x');
+        robots.extend(b"\nDisallow: /");
+        assert_eq!(robots.len(), ROBOTS_BYTES_MAX);
+        robots.extend(end);
+        Rules::read(&robots, "FooBot").allows(path)
+    };
+    assert!(allows(b"private/\n", "/x"));
+    assert!(!allows(b"private/\n", "/b"));
+    // A whole line that ends at the limit, or with the file.
+    assert!(!allows(b"\nAllow: /x", "/x"));
+    assert!(!allows(b"", "/x"));
+}
+
+#[test]
+fn patterns_are_compared_as_octets() {
+    let rules = Rules::read(
+        b"User-agent: *\nDisallow: /caf\xe9/\nDisallow: /\xc3\xa9$\nSitemap: http://a/\xe9.xml\n",
+        "FooBot",
+    );
+    assert!(!rules.allows("/caf%E9/x") && !rules.allows("/caf%e9/"));
+    assert!(rules.allows("/caf%EF%BF%BD/") && rules.allows("/caf%C3%A9/"));
+    assert!(!rules.allows("/%C3%A9"));
+    assert_eq!(rules.sitemaps, ["http://a/%E9.xml"]);
+}
+
+/// As in Google's parser: what begins with a known name is that name.
+#[test]
+fn longer_names_of_lines_count() {
+    check(
+        "User-agents: FooBot\nDisallows: /no\nDisallow-x: /nor\nAllowed: /no/but\n",
+        &["/", "/no/but"],
+        &["/no", "/no/x", "/nor"],
+    );
+    check(
+        "User-agent: FooBot\nDisallo: /\nNo-disallow: /\n",
+        &["/"],
+        &[],
+    );
+    check(
+        "User-agent: FooBot\nDisallow:\x0b/no\x0b\n",
+        &["/"],
+        &["/no"],
+    );
+}
+
+#[test]
+fn any_index_page_that_is_allowed_allows_its_folder() {
+    for file in [
+        "index.html",
+        "index.htm",
+        "index.html?x",
+        "index.html$",
+        "index.htmx",
+    ] {
+        check(
+            &format!("User-agent: FooBot\nDisallow: /\nAllow: /a/{file}\n"),
+            &["/a/"],
+            &["/a", "/a/b"],
+        );
+    }
+    check(
+        "User-agent: FooBot\nDisallow: /\nAllow: /a/index.ht\n",
+        &[],
+        &["/a/"],
+    );
+}
+
+#[test]
 fn the_robots_txt_itself_is_always_allowed() {
     check(
         "User-agent: *\nDisallow: /\n",
@@ -498,7 +569,7 @@ proptest! {
         });
         let robots = format!("User-agent: FooBot\n{}", lines.collect::<String>());
         let written = rules.iter().filter(|(_, pattern)| !pattern.is_empty());
-        let all = written.map(|(is_allow, pattern)| Rule::new(*is_allow, pattern));
+        let all = written.map(|(is_allow, pattern)| Rule::new(*is_allow, pattern.as_bytes()));
         let matching = all.filter(|rule| rule.matches(&path)).map(|rule| rule.weight());
         prop_assert_eq!(
             Rules::read(robots.as_bytes(), "FooBot").allows(&path),

@@ -140,8 +140,10 @@ pub(super) const ROWS: &[Parameter] = &[
         time::PAGE,
         PAGES,
         NOTHING,
-        "Timeout for the whole page, redirects included. Values out of range are set to the \
-         nearest bound; a number above 255 is in milliseconds.",
+        "Timeout for the whole page, redirects and providers included. Values out of range are \
+         set to the nearest bound; a number above 255 is in milliseconds. Without it, providers \
+         have time of their own after or before the 30 s: 240 s in all, unless the operator sets \
+         another.",
     )
     .default("30 s")
     .mistaken(&["timeout", "page_timeout"])

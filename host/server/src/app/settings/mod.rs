@@ -19,11 +19,14 @@ use trawl_engine::providers::PooledKeys;
 use trawl_model::{ModelSize, Nanodollars};
 use trawl_net::egress::{AllowList, EgressConfig, PoolConfig, Resolve, UpstreamProxy};
 use trawl_net::robots;
+use trawl_plan::router::RouterDefaults;
 use trawl_plan::{ConfiguredPool, Pool, RouterMode};
 use trawl_render::RenderConfig;
 use trawl_store::Floor;
 
-use crate::config::{AccessLogSetting, Config, ProxySettings, ResolveSetting, RouterDefault};
+use crate::config::{
+    AccessLogSetting, Config, ProviderSettings, ProxySettings, ResolveSetting, RouterDefault,
+};
 use crate::listener::{AccessLog, LineFormat, ListenerLimits, descriptors};
 
 /// Share of the descriptors that callers' connections may have, as a divisor. The others are for
@@ -31,6 +34,11 @@ use crate::listener::{AccessLog, LineFormat, ListenerLimits, descriptors};
 const DESCRIPTORS_SHARE: u64 = 2;
 /// Most connections unless the configuration says otherwise: each holds some 20 KiB.
 const CONNECTIONS_DEFAULT_MAX: u64 = 8_192;
+/// Range of `providers.timeout`.
+const PROVIDER_SECONDS: (u64, u64) = (5, 600);
+/// Requests without a key that are answered at a time for one IP address: far more than the health
+/// checks and dashboards of an office.
+const KEYLESS_PER_PEER: usize = 64;
 
 /// Proxies and the private networks that may be reached.
 pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
@@ -71,12 +79,42 @@ pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
         .iter()
         .filter_map(|proxy| Url::parse(&proxy.url).ok())
         .collect();
+    let own_addresses = config.egress.own_addresses.iter().map(|text| {
+        text.parse().map_err(|_| {
+            anyhow::anyhow!(
+                "egress.own_addresses has `{text}`; write an IP address such as \"203.0.113.7\", or one with a port"
+            )
+        })
+    });
+    let own_addresses = own_addresses.collect::<anyhow::Result<_>>()?;
     let allow_private = AllowList::new(config.egress.allow_private.clone());
     Ok(EgressConfig {
         allow_private,
         pools,
         grants,
+        own_addresses,
+        connections_max: connections_to_sites(config)?,
         ..EgressConfig::default()
+    })
+}
+
+/// Connections to sites at once.
+fn connections_to_sites(config: &Config) -> anyhow::Result<usize> {
+    if let Some(connections) = config.egress.connections {
+        anyhow::ensure!(connections > 0, "egress.connections must be at least 1");
+        return Ok(connections);
+    }
+    let (callers, tabs) = (callers(config)? as u64, config.browser.tabs as u64);
+    let sites = descriptors::for_sites(descriptors::current(), callers, tabs);
+    Ok(usize::try_from(sites)?)
+}
+
+/// Connections of callers at once.
+fn callers(config: &Config) -> anyhow::Result<usize> {
+    let default = (descriptors::current() / DESCRIPTORS_SHARE).clamp(1, CONNECTIONS_DEFAULT_MAX);
+    Ok(match config.http.connections {
+        Some(connections) => connections,
+        None => usize::try_from(default)?,
     })
 }
 
@@ -86,11 +124,7 @@ pub(super) fn egress(config: &Config) -> anyhow::Result<EgressConfig> {
 /// One of them is 0.
 pub(super) fn listener(config: &Config) -> anyhow::Result<ListenerLimits> {
     let http = &config.http;
-    let default = (descriptors::current() / DESCRIPTORS_SHARE).clamp(1, CONNECTIONS_DEFAULT_MAX);
-    let connections = match http.connections {
-        Some(connections) => connections,
-        None => usize::try_from(default)?,
-    };
+    let connections = callers(config)?;
     let per_peer = http.connections_per_peer.unwrap_or(connections.div_ceil(2));
     for (name, number) in [
         ("connections", connections as u64),
@@ -107,6 +141,7 @@ pub(super) fn listener(config: &Config) -> anyhow::Result<ListenerLimits> {
     Ok(ListenerLimits {
         connections,
         connections_per_peer: per_peer,
+        keyless_per_peer: KEYLESS_PER_PEER,
         trusted_proxies: http.trusted_proxies.clone(),
         head_time: Duration::from_secs(http.header_seconds),
         idle_time: Duration::from_secs(http.idle_seconds),
@@ -199,12 +234,34 @@ pub(super) fn ai(config: &Config) -> anyhow::Result<Option<AiConfig>> {
     }))
 }
 
-/// Router mode of a request without a `router` object.
-pub fn router_default(config: &Config) -> RouterMode {
-    match config.providers.default_mode {
+/// Router mode of a request without a `router` object, and the time of providers.
+///
+/// # Errors
+/// The time is out of range.
+pub fn router_defaults(config: &Config) -> anyhow::Result<RouterDefaults> {
+    let ProviderSettings {
+        default_mode,
+        timeout,
+        ..
+    } = &config.providers;
+    let mode = match default_mode {
         RouterDefault::Off => RouterMode::Off,
         RouterDefault::Fallback => RouterMode::Fallback,
-    }
+    };
+    let defaults = RouterDefaults {
+        mode,
+        ..RouterDefaults::default()
+    };
+    let Some(seconds) = *timeout else {
+        return Ok(defaults);
+    };
+    let (least, most) = PROVIDER_SECONDS;
+    anyhow::ensure!(
+        (least..=most).contains(&seconds),
+        "providers.timeout is {seconds}, give seconds from {least} to {most}"
+    );
+    let time = Duration::from_secs(seconds);
+    Ok(RouterDefaults { time, ..defaults })
 }
 
 /// The browser; `None` if it is disabled.

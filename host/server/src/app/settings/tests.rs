@@ -81,6 +81,25 @@ fn an_incomplete_model_is_refused() {
 }
 
 #[test]
+fn providers_have_a_time_of_their_own() {
+    let of = |text: &str| router_defaults(&read(text));
+    assert_eq!(of("").expect("defaults"), RouterDefaults::default());
+    let set = "[providers]\ndefault_mode = \"fallback\"\ntimeout = 90";
+    let expected = RouterDefaults {
+        mode: RouterMode::Fallback,
+        time: Duration::from_secs(90),
+    };
+    assert_eq!(of(set).expect("defaults"), expected);
+    for wrong in [4, 601] {
+        let refusal = of(&format!("[providers]\ntimeout = {wrong}")).expect_err("refused");
+        assert_eq!(
+            refusal.to_string(),
+            format!("providers.timeout is {wrong}, give seconds from 5 to 600")
+        );
+    }
+}
+
+#[test]
 fn seat_prices_have_defaults_and_can_be_set() {
     let default = seat_prices(&Config::default()).expect("prices");
     assert_eq!(default, SeatPrices::default());
@@ -114,6 +133,19 @@ fn connections_are_bounded_by_descriptors_and_settings() {
     let own = listener(&read(own)).expect("limits");
     assert_eq!((own.connections, own.connections_per_peer), (7, 4));
     assert_eq!(own.write_time, Duration::from_secs(3));
+    let sites = egress(&Config::default())
+        .expect("settings")
+        .connections_max;
+    assert!(sites as u64 + default.connections as u64 <= n_descriptors);
+    let own = egress(&read("[egress]\nconnections = 9")).expect("settings");
+    assert_eq!(own.connections_max, 9);
+    assert!(egress(&read("[egress]\nconnections = 0")).is_err());
+    let own = "[egress]\nown_addresses = [\"203.0.113.7\", \"[2001:db8::7]:443\"]";
+    let own = egress(&read(own)).expect("settings").own_addresses;
+    assert_eq!((own[0].port, own[1].port), (None, Some(443)));
+    let refusal = egress(&read("[egress]\nown_addresses = [\"trawl.example\"]"));
+    let refusal = refusal.err().expect("refused").to_string();
+    assert!(refusal.contains("own_addresses"), "{refusal}");
     let refusal = listener(&read("[http]\nidle_seconds = 0")).expect_err("refused");
     assert!(
         refusal.to_string().contains("http.idle_seconds"),

@@ -218,8 +218,8 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
             output::check_unused(args.output.as_deref(), args.dir.as_deref(), was_interrupted)?;
         }
         if was_interrupted {
-            eprintln!(
-                "the interrupted crawl of this URL starts over; `--resume` would continue it"
+            trawl_telemetry::say(
+                "the interrupted crawl of this URL starts over; `--resume` would continue it",
             );
         }
     }
@@ -246,7 +246,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     if view.progress.state == CrawlState::Ended || written == Written::PipeClosed {
         state.remove();
     } else {
-        eprintln!("stopped; run the command again with `--resume` to continue");
+        trawl_telemetry::say("stopped; run the command again with `--resume` to continue");
     }
     let tally = &view.progress;
     if tally.n_pages > 0 && tally.n_pages == tally.n_failed && written == Written::Complete {
@@ -326,12 +326,12 @@ async fn start_and_follow(
 async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::Result<String> {
     let (account, _key) = app.billing().create_account(ACCOUNT, BALANCE).await?;
     let terms = Terms::PayAsYouGo;
-    let registry = app.begin_run(&account, ACCOUNT, terms).registry();
+    let registry = app.begin_run(&account, ACCOUNT, terms, None).registry();
     let context = PlanContext {
         catalog: &*registry,
         defaults: RequestDefaults {
             pools: app.pools(),
-            router: app.router_default(),
+            router: app.router_defaults(),
             terms,
             model: app.model(),
         },
@@ -356,6 +356,7 @@ async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::R
         verb: "crawl",
         terms,
         slot: None,
+        payment: None,
         registry,
     };
     Ok(app.crawls().begin(crawl).await?.id)

@@ -85,7 +85,7 @@ impl Progress {
     /// Prints that the crawl is stopping.
     pub(super) fn print_stopping(&self) {
         let text = "stopping when the pages in flight finish; press Ctrl-C again to abort";
-        self.bar.suspend(|| eprintln!("{text}"));
+        self.bar.suspend(|| trawl_telemetry::say(text));
     }
 
     /// Removes the line and prints a summary.
@@ -95,9 +95,9 @@ impl Progress {
         let seconds = self.started.elapsed().as_secs_f64();
         let n_here = self.n_here(progress);
         if let Some(line) = skipped_line(summary.skipped) {
-            eprintln!("{line}");
+            trawl_telemetry::say(line);
         }
-        eprintln!(
+        trawl_telemetry::say(format_args!(
             "{} {} ({} failed), {}, {} at the configured prices, {seconds:.1} s, {:.1} pages/s: {}",
             progress.n_pages,
             if progress.n_pages == 1 {
@@ -110,7 +110,7 @@ impl Progress {
             progress.spent,
             n_here as f64 / seconds.max(0.001),
             reason(summary),
-        );
+        ));
     }
 
     /// Pages since this process started or resumed the crawl.
@@ -185,6 +185,7 @@ fn reason(summary: &Summary<'_>) -> Cow<'static, str> {
         StopReason::Storage => {
             "it has stored as much as `limits.stored_mib_per_account` of the configuration or the disk allows"
         }
+        StopReason::PlanEnded => "the Unlimited plan has ended",
         StopReason::Failed => "it failed, see the log with RUST_LOG=error",
     };
     text.into()

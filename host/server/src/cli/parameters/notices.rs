@@ -13,7 +13,7 @@ use super::row_at;
 /// Prints sentences to standard error, one a line.
 pub(in crate::cli) fn print(sentences: impl IntoIterator<Item = String>) {
     for sentence in sentences {
-        eprintln!("{sentence}");
+        trawl_telemetry::say(sentence);
     }
 }
 

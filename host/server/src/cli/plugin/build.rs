@@ -20,7 +20,7 @@ pub(super) fn run(
         packages: Vec::new(),
         way: None,
     };
-    for component in trawl_guest_build::build(&request, &mut |line| eprintln!("{line}"))? {
+    for component in trawl_guest_build::build(&request, &mut |line| trawl_telemetry::say(line))? {
         let has_more_keys = component
             .exports
             .iter()

@@ -7,7 +7,7 @@ use anyhow::Context;
 
 pub(super) fn run(manifest: &Path, output: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     let program = std::env::current_exe().context("the running program has no path")?;
-    let progress = |line: &str| eprintln!("embed: {line}");
+    let progress = |line: &str| trawl_telemetry::say(format_args!("embed: {line}"));
     let embedded = trawl_plugins::embed(&program, manifest, output, &progress)?;
     writeln!(
         out,

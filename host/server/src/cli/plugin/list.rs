@@ -32,7 +32,9 @@ pub(super) fn run(source: Source, json: bool, out: &mut dyn Write) -> anyhow::Re
         None => manifest_status(source)?,
     };
     if let Some(reason) = status["last_error"]["reason"].as_str() {
-        eprintln!("the last reload failed, the previous plugins stay active: {reason}");
+        trawl_telemetry::say(format_args!(
+            "the last reload failed, the previous plugins stay active: {reason}"
+        ));
     }
     if json {
         writeln!(out, "{}", serde_json::to_string_pretty(&status["plugins"])?)?;

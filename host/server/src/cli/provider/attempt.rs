@@ -1,6 +1,7 @@
 //! `trawl provider try`: fetches one page through a provider.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
@@ -19,6 +20,9 @@ use crate::cli::engine_args::EngineArgs;
 use crate::cli::output_args::FORMAT_DEFAULT;
 use crate::cli::parameters::{count, help};
 
+/// Time of the page beside the conversation with the provider.
+const TIME_SPARE: Duration = Duration::from_secs(1);
+
 /// Options of `trawl provider try`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct TryArgs {
@@ -28,11 +32,10 @@ pub(in crate::cli) struct TryArgs {
     format: String,
     #[arg(
         long,
-        help = help("request_timeout").default("").named(),
-        value_parser = count("request_timeout"),
-        default_value_t = 120
+        help = help("request_timeout").default("as the adapter describes").named(),
+        value_parser = count("request_timeout")
     )]
-    timeout: u64,
+    timeout: Option<u64>,
     #[command(flatten)]
     engine: EngineArgs,
 }
@@ -63,6 +66,10 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
             .map(|(name, value)| (name, value.into()))
             .collect(),
         is_pinned: true,
+        time: match args.timeout {
+            Some(_) => Duration::ZERO,
+            None => plugin.grant().time_max + TIME_SPARE,
+        },
         ..RouterPlan::default()
     });
     let tariff = Tariff::PayAsYouGo(app::prices(&config)?);

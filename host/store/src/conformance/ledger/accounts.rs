@@ -63,6 +63,7 @@ pub(crate) async fn answers_are_stored_until_they_expire(store: &dyn LedgerStore
     };
     let stored = |at: i64| StoredAnswer {
         body_hash: [7; 32],
+        has_ended: true,
         answer: Some(Answer {
             status: 200,
             content_type: "application/json".to_owned(),
@@ -96,6 +97,20 @@ pub(crate) async fn answers_are_stored_until_they_expire(store: &dyn LedgerStore
     assert_eq!(find("a", 0).await, Some(too_large));
     store_answer("b", stored(300), 250).await;
     assert_eq!(find("a", 0).await, None, "it was deleted");
+    let begun = StoredAnswer {
+        has_ended: false,
+        answer: None,
+        ..stored(400)
+    };
+    store_answer("c", begun.clone(), 0).await;
+    assert_eq!(find("c", 400).await, Some(begun));
+    store_answer("c", stored(500), 0).await;
+    assert_eq!(find("c", 0).await, Some(stored(500)));
+    for _ in 0..2 {
+        store.forget_answer(&key("c")).await.expect("deleted");
+        assert_eq!(find("c", 0).await, None);
+    }
+    assert_eq!(find("b", 0).await, Some(stored(300)));
 }
 
 pub(crate) async fn a_subscription_and_its_charge_are_written_together(store: &dyn LedgerStore) {

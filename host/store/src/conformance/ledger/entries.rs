@@ -99,6 +99,10 @@ pub(crate) async fn the_outstanding_allotment_of_a_run_is_open(store: &dyn Ledge
     assert_eq!(sums(store).await, (910, 310));
     let spent = |run: &'static str| async move { store.run_spent(run).await.expect("a sum").0 };
     assert_eq!((spent("run").await, spent("ru").await), (90, 0));
+    for (run, is_charged) in [("run", true), ("ru", false), ("run:", false)] {
+        let found = store.has_run_posts(run).await.expect("a search");
+        assert_eq!(found, is_charged, "{run}");
+    }
     let charge = store.run_charge("run").await.expect("sums");
     let bytes = Charge {
         bytes_transferred: Nanodollars(90),

@@ -24,6 +24,25 @@ async fn a_page_is_fetched_once_and_served_unchanged() {
 }
 
 #[tokio::test]
+async fn the_times_of_a_cached_page_do_not_tell_when_it_was_fetched() {
+    const MINUTE: Duration = Duration::from_secs(60);
+    let world = World::start(|_| ok("", "text")).await;
+    world
+        .clock
+        .advance(37 * MINUTE + Duration::from_millis(123));
+    world.get("/page").await.expect("fetched");
+    // Asked again and again, the age shows no other moment than the hour of the clock.
+    for minutes in [1, 22, 1, 40] {
+        world.clock.advance(minutes * MINUTE);
+        let again = world.get("/page").await.expect("cached");
+        let cache = &again.metadata["cache"];
+        assert_eq!(cache["stored_at"], "2027-01-15T08:00:00.000Z");
+        let start = Timestamp::parse("2027-01-15T08:00:00Z").expect("a time");
+        assert_eq!(cache["age_ms"], world.clock.now().0 - start.0);
+    }
+}
+
+#[tokio::test]
 async fn a_page_serves_for_its_time_whatever_its_cache_control_says() {
     let world = World::start(|head| {
         let path = head.split(' ').nth(1).unwrap_or_default();

@@ -207,3 +207,38 @@ async fn the_sample_site_is_served_without_network() {
     assert!(head.starts_with("HTTP/1.1 403"), "{head}");
     assert_eq!(channel.refused()[0].destination, "sample.trawl.test:443");
 }
+
+/// A page that offers to authenticate the connection to those who did not.
+fn page_of_an_intranet(head: &str) -> Vec<u8> {
+    if head.to_ascii_lowercase().contains("\nauthorization: ") {
+        return page(head);
+    }
+    b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: NTLM\r\nContent-Length: 0\r\n\r\n".to_vec()
+}
+
+#[tokio::test]
+async fn a_connection_that_may_be_authenticated_is_used_once() {
+    let site = Site::start(page_of_an_intranet).await;
+    let egress = Egress::new(loopback()).expect("egress");
+    let (one, other) = (
+        open_at(&egress, ProxyLimits::default()).await,
+        open_at(&egress, ProxyLimits::default()).await,
+    );
+    let line = format!("GET {}", site.url("/"));
+    for (channel, header, status, connections) in [
+        (&one, "Authorization: Negotiate YII=\r\n", "200", 1),
+        // Nobody else gets it, nor the next request of the same page.
+        (&other, "", "401", 2),
+        // Nor one on which authentication was offered.
+        (&one, "Authorization: Basic YTpi\r\n", "200", 3),
+        // Others are used again, but not by a request that authenticates its own.
+        (&other, "Authorization: Basic YTpi\r\n", "200", 3),
+        (&one, "Authorization: ntlm TlRM\r\n", "200", 4),
+        (&other, "Authorization: Basic YTpi\r\n", "200", 4),
+    ] {
+        let response = exchange(channel, &line, header).await;
+        let expected = format!("HTTP/1.1 {status} ");
+        assert!(response.starts_with(&expected), "{header}{response}");
+        assert_eq!(site.connections(), connections, "{header}");
+    }
+}

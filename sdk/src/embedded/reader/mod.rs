@@ -1,5 +1,7 @@
 //! The lenient parser: a single pass without recursion.
 
+mod scalars;
+
 use serde_json::{Map, Value};
 
 use super::budget::{Budget, key_bytes, scalar_bytes};
@@ -28,7 +30,9 @@ pub struct Prefix {
 }
 
 /// Parses the JavaScript value (object, array, string, …) at the start of a text, after white
-/// space and comments. Code inside it becomes null. Ignores what follows the value. `None` if
+/// space and comments. What code computes becomes null: identifiers, calls, templates with
+/// substitutions, and a value that an expression goes on from (`'x' + y`, `[1].length`), inside it
+/// and as a whole. A hole of an array is null. Ignores what follows the value. `None` if
 /// no value starts there or it does not fit the budget.
 pub fn prefix(text: &str, budget: &mut Budget) -> Option<Prefix> {
     prefix_with(text, &[], budget)
@@ -75,6 +79,11 @@ pub(super) struct Reader<'a> {
     is_after_value: bool,
     n_values: usize,
     n_opaque: usize,
+    /// Whether the last string or key had no closing quote.
+    is_unclosed: bool,
+    /// End of the last number or word.
+    scalar_end: usize,
+    cut_depth: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -95,7 +104,16 @@ impl<'a> Reader<'a> {
             is_after_value: false,
             n_values: 0,
             n_opaque: 0,
+            is_unclosed: false,
+            scalar_end: usize::MAX,
+            cut_depth: 0,
         }
+    }
+
+    /// Number of containers that were open where the text was cut off, in the middle of a value or
+    /// before one; 0 if it was not. Missing brackets at the end alone are no cut.
+    pub(super) fn cut_depth(&self) -> usize {
+        self.cut_depth
     }
 
     /// Parses the next object or array, skipping anything before it. `None` if there is none or it
@@ -120,7 +138,47 @@ impl<'a> Reader<'a> {
             root = self.step();
         }
         self.open.clear();
+        if self.syntax == Syntax::Code && root.as_ref().is_some_and(|root| self.goes_on(root)) {
+            self.n_opaque += 1;
+            root = Some(Value::Null);
+        }
         root.filter(|_| !self.is_over_budget)
+    }
+
+    /// Whether the expression that this outermost value begins goes on after it.
+    fn goes_on(&mut self, value: &Value) -> bool {
+        let end = self.at;
+        self.skip_blanks();
+        let is_same_line = !self.text[end..self.at].contains('\n');
+        let rest = self.rest().as_bytes();
+        self.at = end;
+        match rest {
+            [b'+', b'+', ..] | [b'-', b'-', ..] => is_same_line,
+            [b'<', b'/', ..] => false,
+            [b'|', b'|', ..] | [b'?', b'?', ..] => !is_truthy(value),
+            [b'(' | b'[' | b'`', ..] => is_same_line,
+            [first, ..] => b".?+-*/%&|^<>=".contains(first),
+            [] => false,
+        }
+    }
+
+    /// The value inside a container if it is all of its expression; otherwise null, and the rest
+    /// of the expression is skipped.
+    fn settled(&mut self, value: Value) -> Value {
+        if self.syntax != Syntax::Code {
+            return value;
+        }
+        self.skip_blanks();
+        if matches!(self.peek(), None | Some(b',' | b'}' | b']' | b')')) {
+            return value;
+        }
+        let is_alternative = self.rest().starts_with("||") || self.rest().starts_with("??");
+        self.skip_expression();
+        if is_alternative && is_truthy(&value) {
+            return value;
+        }
+        self.n_opaque += 1;
+        Value::Null
     }
 
     fn peek(&self) -> Option<u8> {
@@ -135,11 +193,19 @@ impl<'a> Reader<'a> {
     fn step(&mut self) -> Option<Value> {
         self.skip_blanks();
         let Some(byte) = self.peek() else {
+            let is_cut =
+                !self.is_after_value || self.is_unclosed || self.scalar_end == self.text.len();
+            self.cut_depth = if is_cut { self.open.len() } else { 0 };
             return self.close_all();
         };
         match byte {
             b',' | b':' => {
                 self.at += 1;
+                let is_hole = !self.is_after_value && self.syntax == Syntax::Code;
+                if is_hole && byte == b',' && matches!(self.open.last(), Some(Open::Array(_))) {
+                    self.n_values += 1;
+                    self.put(Value::Null);
+                }
                 self.is_after_value = false;
                 if byte == b','
                     && let Some(Open::Object(_, key)) = self.open.last_mut()
@@ -159,8 +225,9 @@ impl<'a> Reader<'a> {
                 None
             }
             _ => {
-                let value = self.begin();
-                value.and_then(|value| self.put(value))
+                let value = self.begin()?;
+                let value = self.settled(value);
+                self.put(value)
             }
         }
     }
@@ -197,7 +264,8 @@ impl<'a> Reader<'a> {
         let key = match byte {
             b'"' | b'\'' | b'`' => {
                 let (key, end) = quoted(self.text, start, Ending::First);
-                self.at = end;
+                self.at = end.unwrap_or(self.text.len());
+                self.is_unclosed = end.is_none();
                 key
             }
             _ if is_word_byte(byte) || byte == b'-' => {
@@ -247,6 +315,7 @@ impl<'a> Reader<'a> {
                 self.is_after_value = false;
                 return None;
             }
+            b'`' if self.syntax == Syntax::Code => self.template(),
             b'"' | b'\'' | b'`' => self.string(),
             b'0'..=b'9' | b'-' | b'+' | b'.' => {
                 self.at = self.after_number();
@@ -260,6 +329,9 @@ impl<'a> Reader<'a> {
             _ if is_word_byte(byte) => self.word(),
             _ => self.opaque(),
         };
+        if !value.is_string() || !matches!(byte, b'"' | b'\'') {
+            self.scalar_end = self.at;
+        }
         Some(value)
     }
 
@@ -285,108 +357,6 @@ impl<'a> Reader<'a> {
             end += 1;
         }
         end
-    }
-
-    /// Parses a string, or several strings joined by `+`.
-    fn string(&mut self) -> Value {
-        let mut value = String::new();
-        loop {
-            let ending = match (self.syntax, self.open.last()) {
-                (Syntax::Code, _) | (_, None) => Ending::First,
-                (_, Some(Open::Object(..))) => Ending::InObject,
-                (_, Some(Open::Array(_))) => Ending::InArray,
-            };
-            let (part, end) = quoted(self.text, self.at, ending);
-            value.push_str(&part);
-            self.at = end;
-            match self.after_plus() {
-                Some(next) if self.syntax == Syntax::Code => self.at = next,
-                _ => return Value::String(value),
-            }
-        }
-    }
-
-    /// Position of the string that is appended with `+` here, if any.
-    fn after_plus(&self) -> Option<usize> {
-        let next = self.rest().trim_ascii_start().strip_prefix('+')?;
-        let next = next.trim_ascii_start();
-        next.starts_with(['"', '\''])
-            .then(|| self.text.len() - next.len())
-    }
-
-    /// Parses `!0` and `!1`, which minifiers write for `true` and `false`.
-    fn negation(&mut self) -> Value {
-        let value = match self.text.as_bytes().get(self.at + 1) {
-            Some(b'0') => Value::Bool(true),
-            Some(b'1') => Value::Bool(false),
-            _ => return self.opaque(),
-        };
-        self.at += 2;
-        value
-    }
-
-    /// Parses a keyword, an identifier with a known value, or code.
-    fn word(&mut self) -> Value {
-        let start = self.at;
-        let end = self.after_word(is_word_byte);
-        let word = &self.text[start..end];
-        self.at = end;
-        match word {
-            "true" | "True" => Value::Bool(true),
-            "false" | "False" => Value::Bool(false),
-            "null" | "None" | "undefined" | "NaN" | "Infinity" => Value::Null,
-            "void" => {
-                self.skip_expression();
-                Value::Null
-            }
-            "new" if self.syntax == Syntax::Code => self.constructor_call(),
-            _ => match self.names.binary_search_by_key(&word, |(name, _)| name) {
-                Ok(found) => self.named(found),
-                Err(_) if self.syntax == Syntax::Json => self.unquoted(start),
-                Err(_) => self.opaque(),
-            },
-        }
-    }
-
-    /// Value of an identifier, if it fits the budget and the depth.
-    fn named(&mut self, place: usize) -> Value {
-        let names = self.names;
-        let value = &names[place].1;
-        let (depth, bytes) = measure(value);
-        self.charge(bytes);
-        if self.is_over_budget || self.open.len() + depth > DEPTH_MAX {
-            Value::Null
-        } else {
-            value.clone()
-        }
-    }
-
-    /// Parses a constructor call: `new Date("…")` becomes its argument. Any argument
-    /// other than a string or a timestamp is opaque.
-    fn constructor_call(&mut self) -> Value {
-        self.skip_blanks();
-        self.at = self.after_word(is_word_byte);
-        let argument = self.rest().strip_prefix('(').map(str::trim_ascii_start);
-        let Some(argument) = argument.filter(|text| text.starts_with(['"', '\'', '1'])) else {
-            return self.opaque();
-        };
-        let start = self.text.len() - argument.len();
-        let end = self.at;
-        self.at = start;
-        let value = match argument.as_bytes()[0] {
-            b'1' => number(&self.text[start..self.after_number()]),
-            _ => self.string(),
-        };
-        self.at = end;
-        self.skip_group();
-        value
-    }
-
-    /// Parses an unquoted value in JSON: text up to the next comma, closing bracket or line end.
-    fn unquoted(&mut self, start: usize) -> Value {
-        self.at = self.after_word(|byte| !matches!(byte, b',' | b'}' | b']' | b'\n' | b':' | b'"'));
-        self.n_opaque += 1;
-        Value::String(self.text[start..self.at].trim_ascii_end().to_owned())
     }
 
     fn opaque(&mut self) -> Value {
@@ -440,6 +410,11 @@ impl<'a> Reader<'a> {
                 Open::Array(values) => Value::Array(values),
                 Open::Object(map, _) => Value::Object(map),
             };
+            let value = if self.open.is_empty() {
+                value
+            } else {
+                self.settled(value)
+            };
             root = self.put(value);
         }
         root
@@ -477,6 +452,17 @@ impl<'a> Reader<'a> {
 
     fn skip_token(&mut self) {
         self.at = after_token(self.text, self.at).unwrap_or(self.at + 1);
+    }
+}
+
+/// Whether JavaScript takes the value for true, so that the other side of `||` does not count.
+fn is_truthy(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(is_true) => *is_true,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(_) | Value::Object(_) => true,
     }
 }
 

@@ -1,0 +1,151 @@
+//! Pages in flight: how many there are at once, shared fairly among accounts. A page is admitted
+//! before it reserves money, waits for its host, dials or takes a tab, and counts until its charge
+//! is durable, so none of these is ever full because of one account. Decision D294.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use trawl_model::fair::{FairPermit, FairSemaphore, PermitUse};
+use trawl_model::{Cause, PageFailure};
+
+/// Pages in flight at once: a quarter of the reservations that may be open, some of which are only
+/// waiting for the ledger. A page that waits for its site holds some 50 KiB.
+pub const PAGES_IN_FLIGHT_MAX: usize = 4_096;
+
+/// Pages of an account in flight from which on it gives way to others while the machine is busy:
+/// more than one crawl has.
+const CROWD: usize = 16;
+/// How long a task may wait for its turn on an event loop that is not busy. An answer takes some
+/// ten turns.
+const TURN_TIME_MAX: Duration = Duration::from_millis(20);
+/// How long a page gives way at most, once it is the next one.
+const GIVE_WAY_MAX: Duration = Duration::from_secs(1);
+
+/// The pages in flight. One for the whole server.
+#[derive(Clone, Debug)]
+pub struct PagesInFlight {
+    pages: Arc<FairSemaphore>,
+    /// Accounts with a crowd of pages enter one by one.
+    entry: Arc<FairSemaphore>,
+}
+
+/// A page in flight; it ends with the last clone.
+#[derive(Clone, Debug)]
+pub struct InFlight {
+    _permit: Arc<FairPermit>,
+}
+
+impl Default for PagesInFlight {
+    fn default() -> Self {
+        Self::new(PAGES_IN_FLIGHT_MAX)
+    }
+}
+
+impl PagesInFlight {
+    /// At most so many; at least one.
+    pub fn new(pages_max: usize) -> Self {
+        Self {
+            pages: FairSemaphore::sharing(pages_max.max(1)),
+            entry: FairSemaphore::new(1, 1),
+        }
+    }
+
+    /// Admits a page of this account; waits at most this long.
+    ///
+    /// # Errors
+    /// The page's failure: its account has as many pages in flight as it may have.
+    pub async fn admit(&self, account: &str, wait_max: Duration) -> Result<InFlight, PageFailure> {
+        let admitted = async {
+            if self.pages.in_use(account) >= CROWD {
+                let _entry = self.entry.acquire(account).await;
+                give_way().await;
+            }
+            self.pages.acquire(account).await
+        };
+        match tokio::time::timeout(wait_max, admitted).await {
+            Ok(permit) => Ok(InFlight {
+                _permit: Arc::new(permit),
+            }),
+            Err(_elapsed) => Err(PageFailure::new(
+                Cause::Timeout,
+                format!(
+                    "the page waited {} s to be fetched: the account has too many pages in flight; ask for fewer at once",
+                    wait_max.as_secs_f64()
+                ),
+            )),
+        }
+    }
+
+    /// How many pages are in flight, and how many wait.
+    pub fn usage(&self) -> PermitUse {
+        self.pages.usage()
+    }
+}
+
+/// Waits while the event loops are behind with their tasks, so that those of other accounts do not
+/// queue behind a crowd of one account's.
+async fn give_way() {
+    let begun = Instant::now();
+    loop {
+        let asked = Instant::now();
+        // Behind all tasks that are ready now.
+        tokio::task::yield_now().await;
+        let waited = asked.elapsed();
+        if waited <= TURN_TIME_MAX || begun.elapsed() >= GIVE_WAY_MAX {
+            return;
+        }
+        tokio::time::sleep(waited.min(GIVE_WAY_MAX)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(200);
+
+    #[tokio::test]
+    async fn a_crowd_gives_way_while_the_loop_is_busy_and_a_few_pages_do_not() {
+        let pages = PagesInFlight::default();
+        let busy = tokio::spawn(async {
+            for _ in 0..40 {
+                std::thread::sleep(2 * TURN_TIME_MAX);
+                tokio::task::yield_now().await;
+            }
+        });
+        let mut admitted = Vec::new();
+        for _ in 0..CROWD {
+            let page = pages.admit("greedy", GIVE_WAY_MAX).now_or_never();
+            admitted.push(page.expect("at once").expect("admitted"));
+        }
+        let begun = Instant::now();
+        let one_more = pages.admit("greedy", 2 * GIVE_WAY_MAX).await;
+        assert!(begun.elapsed() > 2 * TURN_TIME_MAX, "{:?}", begun.elapsed());
+        one_more.expect("admitted in the end");
+        let other = pages.admit("other", GIVE_WAY_MAX).now_or_never();
+        other.expect("at once").expect("admitted");
+        busy.abort();
+    }
+
+    #[tokio::test]
+    async fn an_account_with_all_its_pages_in_flight_keeps_no_other_waiting() {
+        let pages = PagesInFlight::default();
+        let mut hanging = Vec::new();
+        while let Ok(page) = pages.admit("greedy", SOON).await {
+            hanging.push(page);
+        }
+        assert!(hanging.len() > PAGES_IN_FLIGHT_MAX / 2);
+        let failure = pages.admit("greedy", SOON).await.expect_err("none is left");
+        assert_eq!(failure.cause, Cause::Timeout);
+        assert!(failure.message.contains("too many pages"), "{failure}");
+        for _ in 0..100 {
+            let page = pages.admit("other", SOON).await;
+            hanging.push(page.expect("admitted"));
+        }
+        assert_eq!(pages.usage().n_used, hanging.len());
+        drop(hanging);
+        assert_eq!(pages.usage().n_used, 0);
+    }
+}

@@ -1,0 +1,153 @@
+//! Frames that the page itself cannot look into: those of other origins and sandboxed ones. Each is
+//! read in an isolated world of its own, and put where its element is.
+
+use std::collections::HashSet;
+
+use chromiumoxide::cdp::browser_protocol::dom::{GetFrameOwnerParams, ResolveNodeParams};
+use chromiumoxide::cdp::browser_protocol::page::{FrameId, FrameTree, GetFrameTreeParams};
+use chromiumoxide::cdp::js_protocol::runtime::{
+    CallArgument, CallFunctionOnParams, ExecutionContextId,
+};
+use serde_json::Value;
+
+use super::cdp::CallError;
+use super::tab::{Tab, WORLD};
+use super::{HTML_BYTES_MAX, RenderError};
+
+/// Encloses the name of a frame where its content belongs. No text of a page has this character:
+/// `serialise` leaves it out.
+const MARK: char = '\0';
+/// Notes the name of a frame at its element, for `serialise`.
+const NAME_FRAME: &str =
+    "function(name) { (globalThis.trawlFrames ??= new Map()).set(this, name); }";
+
+/// A frame that is read on its own, and the one that has its element.
+struct Foreign {
+    frame: FrameId,
+    parent: FrameId,
+}
+
+impl Tab<'_> {
+    /// Names the frames that their page cannot look into, for `serialise`. A frame that goes away
+    /// meanwhile has no name.
+    pub(super) async fn name_foreign_frames(&self) -> Result<usize, RenderError> {
+        let tree = self.call(GetFrameTreeParams::default()).await?.frame_tree;
+        let mut foreign = Vec::new();
+        collect(&tree, &mut foreign);
+        let mut n_named = 0;
+        for Foreign { frame, parent } in foreign {
+            // The element is where a reader of the main document finds it, or one of the frame
+            // that it is in, which is read on its own, too.
+            for reader in [self.watch.frame(), parent.inner()] {
+                if self.name_frame(&frame, reader).await? {
+                    n_named += 1;
+                    break;
+                }
+            }
+        }
+        Ok(n_named)
+    }
+
+    async fn name_frame(&self, frame: &FrameId, reader: &str) -> Result<bool, RenderError> {
+        let world = self.world_of(reader, WORLD).await?;
+        let owner = self
+            .attempt(GetFrameOwnerParams::new(frame.clone()))
+            .await?;
+        let (Ok(world), Some(owner)) = (world, owner) else {
+            return Ok(false);
+        };
+        let resolve = ResolveNodeParams {
+            backend_node_id: Some(owner.backend_node_id),
+            execution_context_id: Some(ExecutionContextId::new(*world.inner())),
+            ..ResolveNodeParams::default()
+        };
+        let object = self.attempt(resolve).await?;
+        let Some(object) = object.and_then(|found| found.object.object_id) else {
+            return Ok(false);
+        };
+        let mut name = CallFunctionOnParams::new(NAME_FRAME);
+        name.object_id = Some(object);
+        name.arguments = Some(vec![CallArgument {
+            value: Some(Value::from(frame.inner().as_str())),
+            ..CallArgument::default()
+        }]);
+        let named = self.attempt(name).await?;
+        Ok(named.is_some_and(|named| named.exception_details.is_none()))
+    }
+
+    /// The document with the content of the named frames in their places.
+    pub(super) async fn with_foreign_frames(&self, html: String) -> Result<String, RenderError> {
+        let mut read = HashSet::new();
+        let mut out = String::with_capacity(html.len());
+        // What is still to be written, the next part last: text, or the name of a frame.
+        let mut parts = parts(&html);
+        while let Some((is_frame, part)) = parts.pop() {
+            if out.len() + part.len() > HTML_BYTES_MAX {
+                return Err(RenderError::DocumentTooLarge(HTML_BYTES_MAX));
+            }
+            if !is_frame {
+                out.push_str(&part);
+                continue;
+            }
+            // Each once: names are the browser's.
+            if read.contains(&part) {
+                continue;
+            }
+            let inner = self.frame_html(&part, HTML_BYTES_MAX - out.len()).await?;
+            parts.extend(self::parts(&inner));
+            read.insert(part);
+        }
+        Ok(out)
+    }
+
+    /// A command that may be refused because what it names has gone: `None` then.
+    async fn attempt<T: chromiumoxide::types::Command>(
+        &self,
+        params: T,
+    ) -> Result<Option<T::Response>, RenderError> {
+        match self.try_call(params).await {
+            Ok(response) => Ok(Some(response)),
+            Err(CallError::Refused(_)) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The frames below this one that are of another origin than their parent: in a sandbox, origins
+/// are equal to none.
+fn collect(tree: &FrameTree, foreign: &mut Vec<Foreign>) {
+    for child in tree.child_frames.iter().flatten() {
+        let (own, parent) = (&child.frame.security_origin, &tree.frame.security_origin);
+        let is_opaque = own == "://" || own == "null" || own.is_empty();
+        if own != parent || is_opaque {
+            foreign.push(Foreign {
+                frame: child.frame.id.clone(),
+                parent: tree.frame.id.clone(),
+            });
+        }
+        collect(child, foreign);
+    }
+}
+
+/// The text and the names of frames in a document, the first part last.
+fn parts(html: &str) -> Vec<(bool, String)> {
+    let parts = html.split(MARK).enumerate();
+    let parts = parts.map(|(number, part)| (number % 2 == 1, part.to_owned()));
+    let mut parts: Vec<_> = parts.collect();
+    parts.reverse();
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_frames_stand_between_marks() {
+        let found = parts("a\0frame\0b");
+        let expected = [(false, "b"), (true, "frame"), (false, "a")];
+        let expected = expected.map(|(is_frame, part)| (is_frame, part.to_owned()));
+        assert_eq!(found, expected);
+        assert_eq!(parts("plain"), [(false, "plain".to_owned())]);
+    }
+}

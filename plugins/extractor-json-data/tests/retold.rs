@@ -1,0 +1,27 @@
+//! Structured data of pages with other source.
+
+use std::fs;
+use std::path::Path;
+
+use extractor_json_data::JsonData;
+use serde_json::json;
+use trawl_sdk::testkit::{self, Retelling};
+
+#[test]
+fn only_what_a_reader_sees_counts() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+    for name in [
+        "pages/article.html",
+        "xpath/pages/guide.html",
+        "xpath/pages/manual.html",
+        "xpath/pages/shop.html",
+        "xpath/pages/tables.html",
+    ] {
+        let html = fs::read_to_string(folder.join(name)).expect("a fixture");
+        Retelling::check_all(name, &html, |html| {
+            let page = testkit::page(html).url("https://example.com/a/");
+            let found = page.extract::<JsonData>(json!({})).expect("an object");
+            serde_json::to_string_pretty(&found).expect("JSON")
+        });
+    }
+}

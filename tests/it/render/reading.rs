@@ -1,0 +1,217 @@
+//! What is read of a page: the whole screen.
+
+use serde_json::json;
+use trawl_tests::FakeSite;
+
+use super::{Stage, content};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_slot_that_is_handed_on_shows_its_text() {
+    let stage = Stage::new().await;
+    let url = stage.page(
+        "/",
+        "<x-outer><p>handed on</p></x-outer><x-outer></x-outer><script>\
+         const define = (name, html) => customElements.define(name, class extends HTMLElement { \
+           connectedCallback() { this.attachShadow({mode: 'open'}).innerHTML = html; } });\
+         define('x-inner', '<section>[<slot></slot>]</section>');\
+         define('x-outer', '<x-inner><slot>fallback</slot></x-inner>');</script>",
+    );
+    let entry = stage.rendered(&url, json!({})).await;
+    let text = content(&entry);
+    assert!(
+        text.contains("handed on") && text.contains("fallback"),
+        "{text}"
+    );
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn urls_of_a_frame_are_relative_to_the_frame() {
+    let stage = Stage::new().await;
+    stage.page(
+        "/docs/v1/menu.html",
+        "<a href=intro.html>Intro</a><img src=a.png srcset='b.png 1x, c.png 2x'>",
+    );
+    stage.page(
+        "/based.html",
+        "<base href=/other/><a href=there.html>There</a>",
+    );
+    let url = stage.page(
+        "/",
+        "<a href=own.html>Own</a><iframe src=/docs/v1/menu.html></iframe><iframe src=/based.html></iframe>",
+    );
+    let entry = stage
+        .rendered(
+            &url,
+            json!({"return_page_links": true, "return_format": "raw"}),
+        )
+        .await;
+    let links: Vec<_> = ["/own.html", "/docs/v1/intro.html", "/other/there.html"]
+        .iter()
+        .map(|path| stage.site.url(path))
+        .collect();
+    assert_eq!(entry["links"], json!(links), "{entry}");
+    let html = content(&entry);
+    for path in ["/docs/v1/a.png", "/docs/v1/b.png 1x", "/docs/v1/c.png 2x"] {
+        assert!(html.contains(&stage.site.url(path)), "{path}: {html}");
+    }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn framesets_and_any_number_of_frames_are_read() {
+    let stage = Stage::new().await;
+    stage.page("/nav", "<a href=/x>Navigation</a>");
+    stage.page("/main", "<p>Main text</p>");
+    let url = stage.page(
+        "/set",
+        "<html><head><title>t</title></head><frameset cols='20%,80%'><frame src=/nav><frameset><frame src=/main></frameset></frameset></html>",
+    );
+    let entry = stage
+        .rendered(&url, json!({"return_page_links": true}))
+        .await;
+    assert!(content(&entry).contains("Main text"), "{entry}");
+    assert_eq!(entry["links"], json!([stage.site.url("/x")]));
+
+    for depth in 0..9 {
+        let inner = format!(
+            "<p>level {depth}</p><iframe src=/deep/{}></iframe>",
+            depth + 1
+        );
+        stage.page(&format!("/deep/{depth}"), &inner);
+    }
+    stage.page("/deep/9", "<p>level 9</p>");
+    let many: String = (0..60)
+        .map(|number| format!("<iframe srcdoc='<p>frame {number}.'></iframe>"))
+        .collect();
+    let url = stage.page("/many", &format!("{many}<iframe src=/deep/0></iframe>"));
+    let entry = stage.rendered(&url, json!({})).await;
+    let text = content(&entry);
+    for number in 0..60 {
+        assert!(text.contains(&format!("frame {number}.")), "{number}");
+    }
+    assert!(text.contains("level 9"), "{text}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn names_of_fields_do_not_hide_the_page() {
+    let stage = Stage::new().await;
+    let names = [
+        "prefix",
+        "attributes",
+        "childNodes",
+        "nodeType",
+        "shadowRoot",
+        "localName",
+        "parentNode",
+        "outerHTML",
+    ];
+    let fields: String = names
+        .iter()
+        .map(|name| format!("<input name={name}>"))
+        .collect();
+    let html = format!(
+        "<img name=querySelectorAll><form>{fields}<p>inside</p><noscript>x</noscript></form><p>after</p>"
+    );
+    let url = stage.page("/", &html);
+    let entry = stage.rendered(&url, json!({"return_format": "raw"})).await;
+    let html = content(&entry);
+    assert!(
+        html.contains("<form>") && html.contains("inside") && html.contains("after"),
+        "{html}"
+    );
+    assert!(!html.contains("[object"), "{html}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn xhtml_and_the_mode_of_a_document_are_kept() {
+    let stage = Stage::new().await;
+    let xhtml = "<html xmlns='http://www.w3.org/1999/xhtml'><body><p><![CDATA[a <b> & c]]></p></body></html>";
+    let url = stage.site.put("/x", "application/xhtml+xml", xhtml);
+    let entry = stage.rendered(&url, json!({})).await;
+    assert!(content(&entry).contains("a <b> & c"), "{entry}");
+    let url = stage.page(
+        "/old",
+        "<!DOCTYPE HTML PUBLIC \"-//W3C//DTD HTML 4.01 Transitional//EN\"><p id=x>a<table class=Foo><tr><td>b</table>c",
+    );
+    let map = json!({"css_extraction_map": {"x": "#x", "foo": ".foo"}});
+    let entry = stage.rendered(&url, map).await;
+    assert_eq!(entry["css_extracted"]["foo"], "b", "{entry}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn the_browser_tells_one_story() {
+    let stage = Stage::new().await;
+    let url = stage.page(
+        "/",
+        "<p id=p></p><script>p.textContent = JSON.stringify([screen.width >= innerWidth, outerWidth >= innerWidth, \
+         matchMedia('(hover: hover) and (pointer: fine)').matches, navigator.languages, navigator.platform, \
+         (1234.5).toLocaleString(), screen.orientation.type])</script>",
+    );
+    let said = async |more: serde_json::Value| {
+        let entry = stage.rendered(&url, more).await;
+        serde_json::from_str::<serde_json::Value>(content(&entry).trim()).expect("JSON")
+    };
+    let plain = said(json!({})).await;
+    assert_eq!(plain[0], true, "the screen holds the window: {plain}");
+    assert_eq!(plain[1], true, "and the outer window the inner: {plain}");
+    assert_eq!(plain[2], true, "a mouse: {plain}");
+    assert_eq!(plain[3], json!(["en-US", "en"]), "{plain}");
+    let german = said(json!({"locale": "de-DE"})).await;
+    assert_eq!(german[3], json!(["de-DE"]), "{german}");
+    assert_eq!(german[5], "1.234,5", "numbers, too: {german}");
+    let windows =
+        said(json!({"user_agent": "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/140"}));
+    assert_eq!(windows.await[4], "Win32");
+    let phone = json!({"viewport": {"width": 390, "height": 844, "emulating_mobile": true, "has_touch": true}});
+    assert_eq!(said(phone).await[6], "portrait-primary");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn frames_of_other_origins_and_sandboxed_ones_are_read() {
+    let stage = Stage::new().await;
+    let other = FakeSite::start().await;
+    other.put("/deep", "text/html", "<p>third level</p>");
+    let list = other.put(
+        "/list",
+        "text/html",
+        "<h2>Listings</h2><a href=first.html>First</a><iframe sandbox=allow-same-origin src=/deep></iframe>",
+    );
+    let html = format!(
+        "<p>before</p><iframe src='{list}'></iframe><p>between</p>\
+         <iframe sandbox srcdoc='<p>boxed</p>'></iframe><div><iframe srcdoc=\"<iframe src='{list}?again'></iframe>\"></iframe></div><p>after</p>"
+    );
+    other.put("/list?again", "text/html", "<p>inside the same origin</p>");
+    let url = stage.page("/", &html);
+    let entry = stage
+        .rendered(&url, json!({"return_page_links": true}))
+        .await;
+    let text = content(&entry);
+    let mut at = 0;
+    for part in [
+        "before",
+        "Listings",
+        "third level",
+        "between",
+        "boxed",
+        "inside the same origin",
+        "after",
+    ] {
+        let found = text[at..].find(part);
+        at += found.unwrap_or_else(|| panic!("no {part}: {text}"));
+    }
+    let links = entry["links"].to_string();
+    assert!(links.contains(&other.url("/first.html")), "{links}");
+    stage.close().await;
+}

@@ -1,0 +1,162 @@
+//! When a page is read: with what is on its way, without what never ends.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{Stage, content};
+
+/// Less than any limit that such a page could run into; a page takes a second.
+const AT_ONCE: Duration = Duration::from_secs(8);
+
+/// The start of a page that shows its text when `later(text)` is called.
+const LATER: &str = "<p id=p>Loading</p><script>const later = (text) => { p.textContent = text; };";
+/// Text of a page that needs nothing else.
+const WHOLE: &str =
+    "<h1>Harbour</h1><p>The ferry to the islands leaves at noon from the northern pier.</p>";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_page_that_is_whole_does_not_wait_for_what_never_ends() {
+    let stage = Stage::new().await;
+    for rest in [
+        "<script>fetch('/page')</script>",
+        "<img src=/silent>",
+        "<script>for (let n = 0; n < 5; n++) fetch('/silent?' + n)</script>",
+        "<script>new Worker('/worker.js')</script>",
+        "<script>const again = () => fetch('/page').then(() => setTimeout(again, 50)); again()</script>",
+    ] {
+        stage.page("/worker.js", "postMessage(1)");
+        let url = stage.page("/", &format!("{WHOLE}{rest}"));
+        let begun = Instant::now();
+        let entry = stage.rendered(&url, json!({})).await;
+        assert!(begun.elapsed() < AT_ONCE, "{rest}: {:?}", begun.elapsed());
+        assert!(content(&entry).contains("at noon"), "{rest}: {entry}");
+        assert_eq!(entry["metadata"].get("incomplete"), None, "{rest}: {entry}");
+    }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn content_that_is_on_its_way_is_waited_for() {
+    let stage = Stage::new().await;
+    for script in [
+        "fetch('/slow/2000').then(() => later('there'))",
+        "fetch('/slow/3500').then(() => later('there'))",
+        "(async () => { for (let n = 0; n < 3; n++) await fetch('/slow/700?' + n); later('there') })()",
+        "setTimeout(() => fetch('/slow/1500').then(() => later('there')), 100)",
+    ] {
+        let url = stage.page("/", &format!("{LATER}{script}</script>"));
+        let entry = stage.rendered(&url, json!({})).await;
+        assert!(content(&entry).contains("there"), "{script}: {entry}");
+        assert_eq!(entry["metadata"].get("incomplete"), None, "{entry}");
+    }
+    let html = format!(
+        "{LATER}</script>{WHOLE}<button onclick=\"p.textContent = 'Loading'; \
+         fetch('/slow/1500').then(() => later('after the click'))\">More</button>"
+    );
+    let url = stage.page("/click", &html.replace("Loading</p>", "</p>"));
+    let steps = json!({"automation_scripts": {"*": [{"Click": "button"}]}});
+    let entry = stage.rendered(&url, steps).await;
+    assert!(content(&entry).contains("after the click"), "{entry}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_page_that_was_not_ready_says_so_and_is_not_stored() {
+    let stage = Stage::with(|world| world.keeps_pages = true).await;
+    let url = stage.page(
+        "/",
+        &format!("{LATER}fetch('/silent?key=secret').then(later)</script>"),
+    );
+    for _ in 0..2 {
+        let entry = stage.rendered(&url, json!({})).await;
+        let pending = &entry["metadata"]["incomplete"]["pending"];
+        let silent = json!([stage.site.url("/silent")]);
+        assert_eq!(pending, &silent, "without its query: {entry}");
+        assert_eq!(entry["metadata"].get("cache"), None, "{entry}");
+    }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn steps_and_waits_do_not_wait_for_pictures() {
+    let stage = Stage::new().await;
+    let html = format!(
+        "{WHOLE}<img src=/silent><button onclick=\"document.body.append(' pressed')\">Press</button>"
+    );
+    let url = stage.page("/", &html);
+    let begun = Instant::now();
+    let more = json!({"wait_for": {"selector": {"selector": "button", "timeout": {"secs": 20, "nanos": 0}}},
+        "automation_scripts": {"*": [{"Click": "button"}]}});
+    let entry = stage.rendered(&url, more).await;
+    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+    assert!(content(&entry).contains("pressed"), "{entry}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_challenge_gets_the_time_that_it_needs() {
+    let stage = Stage::new().await;
+    // Works for a while, then the site lets the browser in.
+    let challenge = "<p>Just a moment...</p><script>setTimeout(() => { location.href = '/behind'; }, 3000)</script>";
+    let url = stage
+        .site
+        .put("/", "text/html\r\nCF-Mitigated: challenge", challenge);
+    stage.page("/behind", WHOLE);
+    let entry = stage.rendered(&url, json!({})).await;
+    assert!(content(&entry).contains("at noon"), "{entry}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn waits_that_are_longer_than_the_page_may_take_say_so() {
+    let stage = Stage::new().await;
+    let url = stage.page("/", WHOLE);
+    for more in [
+        json!({"wait_for": {"delay": {"timeout": {"secs": 20, "nanos": 0}}}, "request_timeout": 5}),
+        json!({"scroll": 20_000, "request_timeout": 5}),
+        json!({"automation_scripts": {"*": [{"Wait": 20_000}]}, "request_timeout": 5}),
+    ] {
+        let entry = stage.rendered(&url, more.clone()).await;
+        let said = entry["metadata"]["automation_data"].to_string();
+        assert!(said.contains("request_timeout"), "{more}: {entry}");
+        assert!(content(&entry).contains("at noon"), "{entry}");
+    }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_download_that_a_page_starts_leaves_the_page() {
+    let stage = Stage::new().await;
+    stage
+        .site
+        .put("/file.zip", "application/zip", b"PK\x03\x04".as_slice());
+    stage.site.put("/nothing", "text/html", "");
+    let moves =
+        format!("{WHOLE}<script>setTimeout(() => location.href = '/file.zip', 50)</script>");
+    let url = stage.page("/", &moves);
+    let entry = stage.rendered(&url, json!({})).await;
+    assert!(content(&entry).contains("at noon"), "{entry}");
+    assert_eq!(entry["status"], 200);
+    let url = stage.page(
+        "/link",
+        &format!("{WHOLE}<a id=a href=/file.zip>Download</a>"),
+    );
+    let steps = json!([{"Click": "#a"}, {"Evaluate": "document.body.append(' stayed')"}]);
+    let entry = stage
+        .rendered(&url, json!({"automation_scripts": {"*": steps}}))
+        .await;
+    assert!(content(&entry).contains("stayed"), "{entry}");
+    // An answer without content is what it says.
+    let url = stage.site.url("/status/204 No Content");
+    let entry = stage.app.page(super::request(&url, json!({}))).await;
+    assert_eq!(entry["status"], 204, "{entry}");
+    stage.close().await;
+}

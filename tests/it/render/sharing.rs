@@ -1,0 +1,102 @@
+//! Which rendered pages other callers may get.
+
+use serde_json::{Value, json};
+use trawl_model::Nanodollars;
+
+use super::{Stage, content, request};
+
+const DOLLAR: Nanodollars = Nanodollars(1_000_000_000);
+const TEXT: &str = "<p>The ferry to the islands leaves at noon from the northern pier.</p>";
+
+fn is_hit(entry: &Value) -> bool {
+    entry["metadata"]["cache"]["status"] == "hit"
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_fragment_makes_another_page() {
+    let stage = Stage::with(|world| world.keeps_pages = true).await;
+    let (_, other) = stage.app.another("other", DOLLAR).await;
+    let url = stage.page(
+        "/",
+        "<p id=p></p><script>p.textContent = 'The page shows ' + location.hash + ' and nothing else at all.'</script>",
+    );
+    for fragment in ["#/a", "#/b", ""] {
+        let url = format!("{url}{fragment}");
+        let entry = other.fine(request(&url, json!({}))).await;
+        assert!(
+            content(&entry).contains(&format!("shows {fragment} and")),
+            "{entry}"
+        );
+        assert!(!is_hit(&entry), "{fragment}: {entry}");
+        let again = stage.rendered(&url, json!({})).await;
+        assert!(is_hit(&again), "{fragment}: {again}");
+        assert_eq!(content(&again), content(&entry));
+    }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_page_is_shared_only_with_parts_that_may_be() {
+    let stage = Stage::with(|world| world.keeps_pages = true).await;
+    let (_, other) = stage.app.another("other", DOLLAR).await;
+    let json = "application/json";
+    let put = |path: &str, kind: &str| stage.site.put(path, kind, "{}");
+    put("/public", json);
+    put(
+        "/private",
+        &format!("{json}\r\nCache-Control: private; max-age=0"),
+    );
+    put("/cookie", &format!("{json}\r\nSet-Cookie: t=1"));
+    stage.site.put(
+        "/secret-frame",
+        "text/html\r\nCache-Control: no-store",
+        "<p>framed",
+    );
+    let parts = [
+        ("<script>fetch('/public')</script>", true),
+        ("<img src=/missing>", true),
+        ("<script>fetch('/private')</script>", false),
+        ("<script>fetch('/cookie')</script>", false),
+        ("<script>fetch('/status/503 Busy')</script>", false),
+        ("<script src=/missing.js></script>", false),
+        ("<iframe src=/secret-frame></iframe>", false),
+        ("<script src=/truncated></script>", false),
+    ];
+    for (number, (part, is_shared)) in parts.into_iter().enumerate() {
+        let url = stage.page("/", &format!("{TEXT}{part}"));
+        // Each a page of its own for the cache.
+        let url = format!("{url}#{number}");
+        stage.rendered(&url, json!({})).await;
+        let entry = other.fine(request(&url, json!({}))).await;
+        assert!(content(&entry).contains("at noon"), "{part}: {entry}");
+        assert_eq!(is_hit(&entry), is_shared, "{part}: {entry}");
+    }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn half_a_document_is_a_failure() {
+    let stage = Stage::with(|world| world.keeps_pages = true).await;
+    for path in ["/truncated", "/truncated-chunks"] {
+        let url = stage.site.url(path);
+        let (status, error) = stage.app.failure(request(&url, json!({}))).await;
+        assert_eq!(status, 522, "{path}: {error}");
+        assert!(error.contains("complete"), "{path}: {error}");
+    }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_length_beside_a_transfer_coding_is_not_that_of_the_body() {
+    let stage = Stage::new().await;
+    let chunks = format!("{:x}\r\n{TEXT}\r\n7\r\n<p>end.\r\n0\r\n\r\n", TEXT.len());
+    let kind = "text/html\r\nTransfer-Encoding: chunked";
+    let url = stage.site.put("/both", kind, chunks);
+    let entry = stage.rendered(&url, json!({})).await;
+    assert!(content(&entry).contains("end."), "{entry}");
+    stage.close().await;
+}
