@@ -99,16 +99,13 @@ impl<'a> Reader<'a> {
         if element.tag().heading_level().is_some() {
             self.heading = flat_text(element, false);
         }
-        if matches!(element.tag(), Tag::A | Tag::Area) {
-            self.link(element);
+        if let Some(href) = element.link() {
+            self.link(element, href);
         }
     }
 
-    fn link(&mut self, element: Element<'a>) {
-        let Some(url) = element
-            .attr("href")
-            .and_then(|href| target(self.document, href))
-        else {
+    fn link(&mut self, element: Element<'a>, href: &str) {
+        let Some(url) = self.document.resolve_page(href) else {
             return;
         };
         let region = self
@@ -240,16 +237,4 @@ fn context(link: Element<'_>) -> String {
         }
     }
     text.chars().take(CONTEXT_CHARS).collect()
-}
-
-/// Absolute target of an `href` without fragment; `None` unless it is another web page.
-fn target(document: &Document<'_>, href: &str) -> Option<String> {
-    let href = href.trim_ascii();
-    if href.is_empty() || href.starts_with('#') {
-        return None;
-    }
-    let page = href.split_once('#').map_or(href, |(page, _)| page);
-    let url = document.resolve(page)?;
-    let is_web = url.starts_with("https://") || url.starts_with("http://");
-    is_web.then_some(url)
 }

@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 
-use trawl_sdk::{Document, Extractor, Failure, Info, Kind, Source, Tag};
+use trawl_sdk::{Document, Extractor, Failure, Info, Kind, Source};
 
-/// Lists the absolute `http` and `https` URLs of `<a href>` and `<area href>` in page order,
-/// without duplicates.
+/// Lists the absolute `http` and `https` URLs of `<a href>` (of SVG, too) and `<area href>` in page
+/// order, without duplicates.
 ///
 /// Fragments are removed, since they refer to a place on a page, and so are user names and
-/// passwords. A link with only a fragment is skipped.
+/// passwords. A link to a place on the page itself is skipped, and so are the routes that a script
+/// reads from a fragment (`#/about`): no server knows them.
 pub struct Links;
 
 trawl_sdk::export!(extractor: Links);
@@ -39,13 +40,10 @@ impl Extractor for Links {
                 }
                 _ => continue,
             };
-            if !matches!(element.tag(), Tag::A | Tag::Area) {
-                continue;
-            }
             // Most duplicates have the same spelling and need no parsing.
-            if let Some(href) = element.attr("href")
+            if let Some(href) = element.link()
                 && seen_hrefs.insert(href)
-                && let Some(link) = target(document, href)
+                && let Some(link) = document.resolve_page(href)
                 && seen.insert(link.clone())
             {
                 links.push(link);
@@ -53,30 +51,6 @@ impl Extractor for Links {
         }
         Ok(links)
     }
-}
-
-/// Absolute target of an `href`; `None` unless it is another page.
-fn target(document: &Document, href: &str) -> Option<String> {
-    let href = href.trim_ascii();
-    if href.is_empty() || href.starts_with('#') {
-        return None;
-    }
-    let page = href.split_once('#').map_or(href, |(page, _)| page);
-    let mut link = document.resolve(page)?;
-    link.truncate(link.find('#').unwrap_or(link.len()));
-    let is_web = link.starts_with("https://") || link.starts_with("http://");
-    is_web.then(|| without_userinfo(link))
-}
-
-/// An absolute URL without user name and password.
-fn without_userinfo(mut link: String) -> String {
-    let start = link.find("://").map_or(0, |at| at + "://".len());
-    let authority = link[start..].find(['/', '?']);
-    let authority = authority.map_or(link.len(), |length| start + length);
-    if let Some(at) = link[start..authority].rfind('@') {
-        link.drain(start..=start + at);
-    }
-    link
 }
 
 #[cfg(test)]
@@ -134,10 +108,38 @@ mod tests {
     }
 
     #[test]
+    fn links_in_drawings_count() {
+        check(
+            "<svg><a href=x></a><a xlink:href=y></a><use href=no /></svg><a xlink:href=no></a>",
+            &["https://example.com/a/x", "https://example.com/a/y"],
+        );
+    }
+
+    #[test]
+    fn links_are_resolved_by_the_standard() {
+        check(
+            "<a href='/a?b #x'>1</a><a href='///h.example/x'>2</a><a href='/a^b'>3</a><a href='#/about'>4</a>",
+            &[
+                "https://example.com/a?b%20",
+                "https://h.example/x",
+                "https://example.com/a%5Eb",
+            ],
+        );
+    }
+
+    #[test]
     fn the_base_of_the_page_counts() {
         check(
             "<base href=/docs/><a href=x>x</a>",
             &["https://example.com/docs/x"],
+        );
+        check(
+            "<base href=/docs/><a href='#x'>x</a><a href=''>y</a>",
+            &["https://example.com/docs/"],
+        );
+        check(
+            "<base href='/a/b?q'><a href='#x'>x</a><a href=''>y</a>",
+            &[],
         );
     }
 }

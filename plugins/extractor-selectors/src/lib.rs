@@ -49,7 +49,7 @@ const OPTIONS_SCHEMA: &str = r#"{
     "type": "object",
     "properties": {
         "map": {
-            "description": "Which fields to read. Selectors that begin with `/`, `./` or `(/`, or with a call of an XPath function, are XPath 1.0, others CSS; `@name` at the end gives an attribute. Either an object from field name to selector, which gives the first match of each or null; or an object from URL path to list of fields, which gives all matches of each. `/` is the root path; the exact path counts first, then the longest beginning, then `*`.",
+            "description": "Which fields to read. Selectors that begin with `/`, `./`, `..` or `(`, or with a call of an XPath function, are XPath 1.0, others CSS; `@name` at the end gives an attribute. Either an object from field name to selector, which gives the first match of each or null; or an object from URL path to list of fields, which gives all matches of each. `/` is the root path; the exact path counts first, then the longest beginning, then `*`.",
             "type": "object",
             "additionalProperties": {
                 "description": "A selector (in a map by field), or the fields of a URL path (in a map by path); a map cannot mix the two.",

@@ -25,7 +25,7 @@ pub(crate) enum Query {
 impl FieldSelector {
     /// Parses a selector.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let text = text.trim();
+        let text = text.trim_ascii();
         if is_xpath(text) {
             Self::parse_xpath(text)
         } else {
@@ -40,7 +40,7 @@ impl FieldSelector {
         let (css, attribute) = split_attribute(text);
         let selector = Selector::parse(css).map_err(|error| {
             if css.contains("//") {
-                format!("{error} (an XPath expression begins with `/`, `./` or `(/`)")
+                format!("{error} (an XPath expression begins with `/`, `.` or `(`)")
             } else {
                 error.to_string()
             }
@@ -76,17 +76,19 @@ impl FieldSelector {
     }
 }
 
-/// Whether a selector is XPath, judged by its start. No CSS selector starts with a function name.
+/// Whether a selector is XPath, judged by its start. No CSS selector starts with a function name or
+/// a parenthesis.
 fn is_xpath(text: &str) -> bool {
     let calls_function = || {
         let (name, _) = text.split_once('(').unwrap_or_default();
         xpath::is_function(name.trim_end())
     };
-    text.starts_with('/') || text.starts_with("./") || text.starts_with("(/") || calls_function()
+    let starts = ["/", "./", "..", "("];
+    starts.iter().any(|start| text.starts_with(start)) || calls_function()
 }
 
 /// Splits off `@name` at the end. An at sign in a string, in brackets or after a backslash belongs
-/// to the selector.
+/// to the selector, and one before what is no name makes it invalid.
 fn split_attribute(text: &str) -> (&str, Option<&str>) {
     let (mut quote, mut depth, mut is_escaped, mut at_sign) = (None, 0_usize, false, None);
     for (at, character) in text.char_indices() {
@@ -105,14 +107,21 @@ fn split_attribute(text: &str) -> (&str, Option<&str>) {
     let Some(at) = at_sign else {
         return (text, None);
     };
-    let name = text[at + 1..].trim();
-    let is_name = !name.is_empty()
-        && !name.contains(|c: char| c.is_whitespace() || "\"'>/=@()[]".contains(c));
-    if is_name {
+    let name = text[at + 1..].trim_ascii();
+    if is_attribute_name(name) {
         (text[..at].trim_end(), Some(name))
     } else {
         (text, None)
     }
+}
+
+/// Whether an attribute may have this name: words, also with a prefix or of the kind that templates
+/// use (`v-on:click.prevent`).
+fn is_attribute_name(name: &str) -> bool {
+    let is_part = |c: char| {
+        c.is_ascii_alphanumeric() || "-_.:".contains(c) || (!c.is_ascii() && !c.is_whitespace())
+    };
+    !name.is_empty() && !name.contains("::") && name.chars().all(is_part)
 }
 
 #[cfg(test)]
@@ -128,13 +137,16 @@ mod tests {
             ".//p",
             "(//p)[1]",
             "(/html)",
+            "(.//p)[1]",
+            "( //p)",
+            "../p",
             "count(//p)",
             "normalize-space (//p)",
         ] {
             assert!(is_xpath(text), "{text}");
         }
         for text in [
-            "h1", ".price", "*", "#id", ":is(a)", "a:not(/)", "( //p)", "", "count", "a(b)", "[a]",
+            "h1", ".price", "*", "#id", ":is(a)", "a:not(/)", "", "count", "a(b)", "[a]",
         ] {
             assert!(!is_xpath(text), "{text}");
         }
@@ -152,12 +164,24 @@ mod tests {
             (r".\@md@xlink:href", (r".\@md", Some("xlink:href"))),
             (":has(a@href)", (":has(a@href)", None)),
             ("a@b c", ("a@b c", None)),
+            ("a@*", ("a@*", None)),
+            ("a@{", ("a@{", None)),
+            ("a@href::text", ("a@href::text", None)),
+            ("a@v-on:click.prevent", ("a", Some("v-on:click.prevent"))),
             ("a@", ("a@", None)),
             ("@href", ("", Some("href"))),
             ("//a/@href", ("//a/", Some("href"))),
         ] {
             assert_eq!(split_attribute(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_neither_selector_nor_attribute_is_refused() {
+        for text in ["a@*", "a@{", "a@href::text", "a@", "(.//p"] {
+            assert!(FieldSelector::parse(text).is_err(), "{text:?}");
+        }
+        assert!(FieldSelector::parse("(.//p)[1]").is_ok());
     }
 
     #[test]

@@ -9,19 +9,14 @@ use trawl_sdk::scan::ByteSet;
 /// treats in a special way.
 const WILD: ByteSet = {
     let mut has = IS_WATCHED;
-    let mut others: &[u8] = b"():";
+    let mut others: &[u8] = b"():\"'^`{}";
     while let [byte, rest @ ..] = others {
         has[*byte as usize] = true;
         others = rest;
     }
-    ByteSet::of_table(has)
-};
-/// Bytes that a URL parser removes or encodes, besides blanks.
-const ODD: ByteSet = {
-    let mut has = [false; 256];
-    let mut byte = 0_u8;
-    while byte.is_ascii() {
-        has[byte as usize] = byte.is_ascii_control() || matches!(byte, b'\\' | b'<' | b'>' | b'"');
+    let mut byte = 0x80;
+    while byte < has.len() {
+        has[byte] = true;
         byte += 1;
     }
     ByteSet::of_table(has)
@@ -68,23 +63,23 @@ impl<'a> Base<'a> {
         }
     }
 
-    /// Makes a URL absolute. An absolute URL is returned unchanged, and so is one that cannot be
-    /// resolved. Characters stay as the page spells them.
+    /// Makes a URL absolute, as `links` lists it. One that is not for the web is returned
+    /// unchanged, and so is one that cannot be resolved. The fragment stays as the page spells it:
+    /// its encoding only matters to the target page.
     pub(crate) fn absolute<'h>(&self, href: &'h str) -> Cow<'h, str> {
         let href = href.trim_ascii();
-        let is_odd = ODD.find(href.as_bytes(), 0).is_some();
-        if scheme(href).is_some() && !(is_odd && href.contains(['\t', '\n', '\r'])) {
+        if !is_for_the_web(href) && !href.contains(['\t', '\n', '\r']) {
             return Cow::Borrowed(href);
         }
-        if !is_odd && let Some(url) = self.join(href) {
-            return Cow::Owned(url);
+        let Some(mut url) = self.document.resolve(href) else {
+            return Cow::Borrowed(href);
+        };
+        if let Some((_, fragment)) = href.split_once('#') {
+            url.truncate(url.find('#').unwrap_or(url.len()));
+            url.push('#');
+            url.push_str(fragment);
         }
-        // The fragment is copied unchanged: its encoding only matters to the target page.
-        let (page, fragment) = href.split_at(href.find('#').unwrap_or(href.len()));
-        match self.document.resolve(page) {
-            Some(url) => Cow::Owned(url + fragment),
-            None => Cow::Borrowed(href),
-        }
+        Cow::Owned(url)
     }
 
     /// The two halves of the absolute URL of a relative reference that needs no change but the
@@ -113,46 +108,6 @@ impl<'a> Base<'a> {
         let is_plain = WILD.find(rest.as_bytes(), 0).is_none() && !has_dot_segment(rest);
         is_plain.then_some((start, rest))
     }
-
-    /// Resolves a relative reference (RFC 3986, section 5.2).
-    fn join(&self, href: &str) -> Option<String> {
-        let (scheme, root) = self.lengths?;
-        let folder = self.path.rfind('/')? + 1;
-        let start = match href.as_bytes() {
-            [b'#', ..] => return Some([self.page, href].concat()),
-            [b'?', ..] => return Some([self.path, href].concat()),
-            [b'/', b'/', ..] => return Some([&self.path[..scheme], href].concat()),
-            [b'/', ..] => &self.path[..root],
-            _ => &self.path[..folder],
-        };
-        let joined = [start, href].concat();
-        let end = joined[root..]
-            .find(['?', '#'])
-            .map_or(joined.len(), |end| root + end);
-        if !has_dot_segment(&joined[root..end]) {
-            return Some(joined);
-        }
-        let mut url = joined[..root].to_owned();
-        let mut segments = joined[root + 1..end].split('/').peekable();
-        while let Some(segment) = segments.next() {
-            match segment {
-                "." | ".." => {
-                    if segment == ".." {
-                        url.truncate(url[root..].rfind('/').map_or(root, |slash| root + slash));
-                    }
-                    if segments.peek().is_none() {
-                        url.push('/');
-                    }
-                }
-                _ => {
-                    url.push('/');
-                    url.push_str(segment);
-                }
-            }
-        }
-        url.push_str(&joined[end..]);
-        Some(url)
-    }
 }
 
 /// Whether a path may have a segment that starts with a dot.
@@ -179,6 +134,15 @@ pub(crate) fn scheme(href: &str) -> Option<&str> {
         .iter()
         .any(|web| scheme.eq_ignore_ascii_case(web));
     (is_word && (!is_web || rest.starts_with("//"))).then_some(scheme)
+}
+
+/// Whether a URL is relative or has a scheme of the web.
+fn is_for_the_web(href: &str) -> bool {
+    scheme(href).is_none_or(|scheme| {
+        ["http", "https"]
+            .iter()
+            .any(|web| scheme.eq_ignore_ascii_case(web))
+    })
 }
 
 /// Whether a URL is one that a reader can follow.

@@ -163,7 +163,7 @@ impl Layout {
                 Some(prefix) => format!("{prefix}:{}", attribute.name.local),
                 None => attribute.name.local.to_string(),
             };
-            let name = self.name(name, 0);
+            let name = self.name(name, space(&attribute.name));
             self.attribute_names.push(name);
             self.attribute_starts.push(self.text.len() as u32);
             self.attribute_lengths.push(attribute.value.len() as u32);

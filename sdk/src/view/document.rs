@@ -29,6 +29,7 @@ pub struct Document<'a> {
     pub(super) names: Names,
     previous: OnceCell<Box<[u32]>>,
     base: OnceCell<Option<Base>>,
+    language: OnceCell<Box<str>>,
     shown_texts: OnceCell<Box<[u32]>>,
 }
 
@@ -41,6 +42,7 @@ impl<'a> Document<'a> {
             arrays,
             previous: OnceCell::new(),
             base: OnceCell::new(),
+            language: OnceCell::new(),
             shown_texts: OnceCell::new(),
         }
     }
@@ -154,6 +156,9 @@ impl<'a> Document<'a> {
 
     /// Resolves a relative URL against the page's base URL, after trimming ASCII white space.
     /// `None` if the result is not a valid URL.
+    ///
+    /// On pages that are not in UTF-8, the queries of URLs in attributes are already encoded as
+    /// their site expects them (`?q=%EB%EE%E4%EA%E0`), so resolving them like any other is right.
     pub fn resolve(&self, href: &str) -> Option<String> {
         let href = href.trim_ascii();
         let quick = self.base().and_then(|base| base.join_plain(href));
@@ -164,14 +169,53 @@ impl<'a> Document<'a> {
     pub fn resolve_url(&self, href: &str) -> Option<Url> {
         let href = href.trim_ascii();
         match self.base() {
-            Some(base) => base.url.join(href).ok(),
+            Some(base) => base.join(href),
             None => Url::parse(href).ok(),
         }
+    }
+
+    /// The absolute URL of the web page that a link leads to: `http` or `https`, without user name
+    /// and password, and without fragment, since that refers to a place on a page. `None` if it
+    /// leads anywhere else, or to a place on this page.
+    pub fn resolve_page(&self, href: &str) -> Option<String> {
+        let href = href.trim_ascii();
+        if (href.is_empty() || href.starts_with('#')) && self.is_own_base() {
+            return None;
+        }
+        let mut link = self.resolve(href)?;
+        link.truncate(link.find('#').unwrap_or(link.len()));
+        let is_web = link.starts_with("https://") || link.starts_with("http://");
+        is_web.then(|| without_userinfo(link))
+    }
+
+    /// Whether a reference without path and query is the page itself.
+    fn is_own_base(&self) -> bool {
+        let page = |url: &'a str| url.split('#').next();
+        page(self.arrays.base) == page(self.arrays.url)
     }
 
     fn base(&self) -> Option<&Base> {
         let parse = || Url::parse(self.arrays.base).ok().map(Base::of);
         self.base.get_or_init(parse).as_ref()
+    }
+
+    /// The language that a `meta` declares for the whole page; empty if none does. Source: WHATWG
+    /// HTML, "Content language state".
+    pub(super) fn default_language(&self) -> &str {
+        self.language.get_or_init(|| {
+            let metas = self.elements().filter(|element| {
+                let event = element.attr("http-equiv").unwrap_or_default();
+                element.tag() == Tag::Meta && event.eq_ignore_ascii_case("content-language")
+            });
+            let declared = metas.filter_map(|meta| {
+                let content = meta.attr("content")?;
+                content
+                    .split_ascii_whitespace()
+                    .next()
+                    .filter(|_| !content.contains(','))
+            });
+            declared.last().unwrap_or_default().into()
+        })
     }
 
     /// The text nodes with text for a reader, in page order.
@@ -195,6 +239,17 @@ impl fmt::Debug for Document<'_> {
             .field("nodes", &self.arrays.kinds.len())
             .finish_non_exhaustive()
     }
+}
+
+/// An absolute web URL without user name and password.
+fn without_userinfo(mut url: String) -> String {
+    let start = url.find("://").map_or(0, |at| at + "://".len());
+    let authority = url[start..].find(['/', '?']);
+    let authority = authority.map_or(url.len(), |length| start + length);
+    if let Some(at) = url[start..authority].rfind('@') {
+        url.drain(start..=start + at);
+    }
+    url
 }
 
 /// Collapses every run of ASCII white space to one space and trims both ends.

@@ -95,6 +95,18 @@ impl<'a> Element<'a> {
         self.attr(name).is_some()
     }
 
+    /// The URL that the element links to, as written: the `href` of an `a` or `area`, and in SVG
+    /// the `href` or `xlink:href` of an `a`.
+    pub fn link(self) -> Option<&'a str> {
+        match self.tag() {
+            Tag::A | Tag::Area => self.attr("href"),
+            Tag::Other if self.namespace() == Namespace::Svg && self.name() == "a" => {
+                self.attr("href").or_else(|| self.attr("xlink:href"))
+            }
+            _ => None,
+        }
+    }
+
     /// Attributes of the element, name and value, in source order.
     #[inline]
     pub fn attrs(self) -> Attributes<'a> {
@@ -179,6 +191,17 @@ pub struct Attributes<'a> {
     document: &'a Document<'a>,
     next: u32,
     end: u32,
+}
+
+impl Attributes<'_> {
+    /// Whether the next attribute is in a namespace; `None` if there is no more.
+    pub(super) fn next_has_namespace(&self) -> Option<bool> {
+        let arrays = &self.document.arrays;
+        (self.next < self.end).then(|| {
+            let entry = arrays.attribute_names[self.next as usize];
+            arrays.name_spaces[entry as usize] != 0
+        })
+    }
 }
 
 impl<'a> Iterator for Attributes<'a> {

@@ -9,7 +9,7 @@ use selectors::context::{
 use selectors::matching::{ElementSelectorFlags, SelectorCaches, matches_selector};
 
 use super::selector::{Css, PseudoClass, PseudoElement, Word};
-use super::{Element, Namespace, Node, Selector, Steps, Tag};
+use super::{Element, Namespace, Node, Selector, Steps, states};
 
 impl Selector {
     /// Whether an element matches.
@@ -173,14 +173,24 @@ impl selectors::Element for Matched<'_> {
         operation: &AttrSelectorOperation<&Word>,
     ) -> bool {
         let any_namespace = matches!(namespace, NamespaceConstraint::Any);
-        self.attrs().any(|(own, value)| {
-            let same = own == &*name.0
-                || (any_namespace
-                    && own
-                        .split_once(':')
-                        .is_some_and(|(_, local)| local == &*name.0));
-            self.steps.spend(1) && same && self.may_read(value) && operation.eval_str(value)
-        })
+        let mut attributes = self.attrs();
+        while let Some(has_namespace) = attributes.next_has_namespace() {
+            let Some((own, value)) = attributes.next() else {
+                break;
+            };
+            // Names of attributes in a namespace are written with a prefix.
+            let same = match own.split_once(':').filter(|_| has_namespace) {
+                Some((_, local)) => any_namespace && local == &*name.0,
+                None => own == &*name.0,
+            };
+            if !self.steps.spend(1) {
+                return false;
+            }
+            if same && self.may_read(value) && operation.eval_str(value) {
+                return true;
+            }
+        }
+        false
     }
 
     fn match_non_ts_pseudo_class(
@@ -190,16 +200,37 @@ impl selectors::Element for Matched<'_> {
     ) -> bool {
         match class {
             PseudoClass::Link => is_link(self.element),
-            PseudoClass::Checked => is_checked(self.element),
+            PseudoClass::Checked => states::is_checked(self.element, self.steps),
             PseudoClass::Disabled => {
-                can_be_disabled(self.element) && is_disabled(self.element, self.steps)
+                states::can_be_disabled(self.element)
+                    && states::is_disabled(self.element, self.steps)
             }
             PseudoClass::Enabled => {
-                can_be_disabled(self.element) && !is_disabled(self.element, self.steps)
+                states::can_be_disabled(self.element)
+                    && !states::is_disabled(self.element, self.steps)
             }
-            PseudoClass::Required => can_be_required(self.element) && self.has_attr("required"),
-            PseudoClass::Optional => can_be_required(self.element) && !self.has_attr("required"),
-            PseudoClass::Lang(language) => is_in_language(self.element, language),
+            PseudoClass::Required => {
+                states::can_be_required(self.element) && self.has_attr("required")
+            }
+            PseudoClass::Optional => {
+                states::can_be_required(self.element) && !self.has_attr("required")
+            }
+            PseudoClass::ReadWrite => states::is_editable(self.element, self.steps),
+            PseudoClass::ReadOnly => !states::is_editable(self.element, self.steps),
+            PseudoClass::Default => states::is_default(self.element, self.steps),
+            PseudoClass::Indeterminate => states::is_indeterminate(self.element, self.steps),
+            PseudoClass::PlaceholderShown => states::shows_placeholder(self.element),
+            PseudoClass::InRange => states::is_in_range(self.element, self.steps) == Some(true),
+            PseudoClass::OutOfRange => states::is_in_range(self.element, self.steps) == Some(false),
+            PseudoClass::Open => states::is_open(self.element),
+            PseudoClass::Defined => states::is_defined(self.element),
+            PseudoClass::Dir { is_right_to_left } => {
+                states::is_right_to_left(self.element, self.steps) == *is_right_to_left
+            }
+            PseudoClass::Lang(ranges) => {
+                let language = states::language(self.element, self.steps);
+                states::matches_language(language, ranges)
+            }
             PseudoClass::Never(_) => false,
         }
     }
@@ -264,82 +295,7 @@ impl selectors::Element for Matched<'_> {
 }
 
 fn is_link(element: Element<'_>) -> bool {
-    matches!(element.tag(), Tag::A | Tag::Area) && element.has_attr("href")
-}
-
-fn is_checked(element: Element<'_>) -> bool {
-    match element.tag() {
-        Tag::Option => element.has_attr("selected"),
-        Tag::Input => {
-            let kind = element.attr("type").unwrap_or_default();
-            element.has_attr("checked")
-                && (kind.eq_ignore_ascii_case("checkbox") || kind.eq_ignore_ascii_case("radio"))
-        }
-        _ => false,
-    }
-}
-
-fn can_be_disabled(element: Element<'_>) -> bool {
-    matches!(
-        element.tag(),
-        Tag::Button
-            | Tag::Input
-            | Tag::Select
-            | Tag::Textarea
-            | Tag::Optgroup
-            | Tag::Option
-            | Tag::Fieldset
-    )
-}
-
-fn can_be_required(element: Element<'_>) -> bool {
-    matches!(element.tag(), Tag::Input | Tag::Select | Tag::Textarea)
-}
-
-/// Whether the element is disabled as defined by HTML: by its own attribute, by a disabled
-/// `optgroup` around an option, or by a disabled `fieldset` around it, unless it is inside that
-/// fieldset's first legend.
-fn is_disabled(element: Element<'_>, steps: &Steps) -> bool {
-    if element.has_attr("disabled") {
-        return true;
-    }
-    if element.tag() == Tag::Option {
-        return element
-            .parent_element()
-            .is_some_and(|parent| parent.tag() == Tag::Optgroup && parent.has_attr("disabled"));
-    }
-    if element.tag() == Tag::Optgroup {
-        return false;
-    }
-    let mut inner = element;
-    for outer in element.ancestors() {
-        let shuts_off = outer.tag() == Tag::Fieldset && outer.has_attr("disabled");
-        let first_legend = || {
-            outer
-                .child_elements()
-                .take_while(|_| steps.spend(1))
-                .find(|child| child.tag() == Tag::Legend)
-        };
-        if shuts_off && first_legend() != Some(inner) {
-            return true;
-        }
-        inner = outer;
-    }
-    false
-}
-
-/// Whether the nearest `lang` is this language or a variant of it (`en-GB` for `en`).
-fn is_in_language(element: Element<'_>, language: &str) -> bool {
-    let own = std::iter::once(element)
-        .chain(element.ancestors())
-        .find_map(|element| element.attr("lang"));
-    own.is_some_and(|own| {
-        let own = own.to_ascii_lowercase();
-        !own.is_empty()
-            && own
-                .strip_prefix(language)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-    })
+    element.link().is_some()
 }
 
 impl<'a> Node<'a> {

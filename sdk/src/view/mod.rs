@@ -15,6 +15,7 @@ mod names;
 mod node;
 mod selector;
 mod shown;
+mod states;
 mod steps;
 mod style;
 mod tag;

@@ -14,7 +14,8 @@ use selectors::parser::{
 use super::Document;
 
 /// A parsed CSS selector or selector list: Selectors Level 4 with `:is`, `:where`, `:not`, `:has`,
-/// `:nth-child(… of …)` and so on. To use a selector repeatedly, parse it once.
+/// `:nth-child(… of …)` and so on. As there, an invalid selector inside `:is` or `:where` is
+/// ignored. To use a selector repeatedly, parse it once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selector(pub(super) SelectorList<Css>);
 
@@ -180,8 +181,21 @@ pub(super) enum PseudoClass {
     Enabled,
     Required,
     Optional,
-    /// `:lang(en)`, lower case.
-    Lang(Box<str>),
+    ReadOnly,
+    ReadWrite,
+    Default,
+    Indeterminate,
+    PlaceholderShown,
+    InRange,
+    OutOfRange,
+    Open,
+    Defined,
+    /// `:dir(ltr)`, `:dir(rtl)`.
+    Dir {
+        is_right_to_left: bool,
+    },
+    /// `:lang(en, '*-CH')`.
+    Lang(Box<[Box<str>]>),
     /// `:hover` and other pseudo-classes that need interaction; they parse but never match.
     Never(&'static str),
 }
@@ -195,7 +209,27 @@ impl ToCss for PseudoClass {
             Self::Enabled => dest.write_str(":enabled"),
             Self::Required => dest.write_str(":required"),
             Self::Optional => dest.write_str(":optional"),
-            Self::Lang(language) => write!(dest, ":lang({language})"),
+            Self::ReadOnly => dest.write_str(":read-only"),
+            Self::ReadWrite => dest.write_str(":read-write"),
+            Self::Default => dest.write_str(":default"),
+            Self::Indeterminate => dest.write_str(":indeterminate"),
+            Self::PlaceholderShown => dest.write_str(":placeholder-shown"),
+            Self::InRange => dest.write_str(":in-range"),
+            Self::OutOfRange => dest.write_str(":out-of-range"),
+            Self::Open => dest.write_str(":open"),
+            Self::Defined => dest.write_str(":defined"),
+            Self::Dir { is_right_to_left } => {
+                let direction = if *is_right_to_left { "rtl" } else { "ltr" };
+                write!(dest, ":dir({direction})")
+            }
+            Self::Lang(ranges) => {
+                dest.write_str(":lang(")?;
+                for (at, range) in ranges.iter().enumerate() {
+                    dest.write_str(if at > 0 { ", " } else { "" })?;
+                    cssparser::serialize_string(range, dest)?;
+                }
+                dest.write_char(')')
+            }
             Self::Never(name) => write!(dest, ":{name}"),
         }
     }
@@ -268,9 +302,8 @@ impl<'i> Parser<'i> for Grammar {
         name.eq_ignore_ascii_case("matches")
     }
 
-    fn allow_forgiving_selectors(&self) -> bool {
-        // Report a mistyped `:is(…)` to the caller instead of ignoring it.
-        false
+    fn parse_parent_selector(&self) -> bool {
+        true
     }
 
     fn parse_non_ts_pseudo_class(
@@ -285,6 +318,15 @@ impl<'i> Parser<'i> for Grammar {
             "enabled" => PseudoClass::Enabled,
             "required" => PseudoClass::Required,
             "optional" => PseudoClass::Optional,
+            "read-only" => PseudoClass::ReadOnly,
+            "read-write" => PseudoClass::ReadWrite,
+            "default" => PseudoClass::Default,
+            "indeterminate" => PseudoClass::Indeterminate,
+            "placeholder-shown" => PseudoClass::PlaceholderShown,
+            "in-range" => PseudoClass::InRange,
+            "out-of-range" => PseudoClass::OutOfRange,
+            "open" => PseudoClass::Open,
+            "defined" => PseudoClass::Defined,
             _ => match NEVER.iter().find(|&&never| never == lower) {
                 Some(never) => PseudoClass::Never(never),
                 None => return self.reject(format!(":{name}")),
@@ -298,11 +340,23 @@ impl<'i> Parser<'i> for Grammar {
         parser: &mut CssParser<'i>,
         _after_part: bool,
     ) -> Result<PseudoClass, ParseError<SelectorParseErrorKind>> {
+        if name.eq_ignore_ascii_case("dir") {
+            let direction = parser.expect_ident()?;
+            let is_right_to_left = direction.eq_ignore_ascii_case("rtl");
+            if !is_right_to_left && !direction.eq_ignore_ascii_case("ltr") {
+                let spelling = format!(":dir({direction})");
+                return self.reject(spelling);
+            }
+            return Ok(PseudoClass::Dir { is_right_to_left });
+        }
         if !name.eq_ignore_ascii_case("lang") {
             return self.reject(format!(":{name}()"));
         }
-        let language = parser.expect_ident_or_string()?.to_ascii_lowercase();
-        Ok(PseudoClass::Lang(language.into()))
+        let ranges = parser.parse_comma_separated::<_, _, SelectorParseErrorKind>(|range| {
+            let range = range.expect_ident_or_string()?;
+            Ok(Box::<str>::from(&**range))
+        })?;
+        Ok(PseudoClass::Lang(ranges.into()))
     }
 
     fn parse_pseudo_element(

@@ -70,6 +70,138 @@ fn forms_answer_their_pseudo_classes() {
     );
 }
 
+/// The ids of the matching elements, each with `#`, or the error.
+#[track_caller]
+fn check_ids(html: &str, cases: &[(&str, &str)]) {
+    let page = testkit::page(html);
+    let document = page.document();
+    for (css, expected) in cases {
+        let found = document.select(css).expect("a selector");
+        let ids: Vec<_> = found
+            .filter_map(|it| Some(format!("#{}", it.id()?)))
+            .collect();
+        assert_eq!(ids.join("|"), *expected, "{css}");
+    }
+}
+
+#[test]
+fn a_drop_down_shows_one_option() {
+    check(
+        "<select><option>a<option>b</select><select><option disabled>c<option>d</select>
+         <select><optgroup disabled><option>e</optgroup><option>f</select><select size=2><option>g</select>
+         <select multiple><option>h<option selected>i<option selected>j</select>
+         <select><option selected>k<option selected>l<option>m</select>",
+        &[("option:checked", "a|d|f|i|j|l")],
+    );
+}
+
+#[test]
+fn fields_are_read_or_written() {
+    check_ids(
+        "<input id=a><input id=b readonly><input id=c type=checkbox><textarea id=d disabled></textarea>
+         <p id=e contenteditable><b id=f></b><i id=g contenteditable=false></i></p><input id=h type=HIDDEN required>",
+        &[
+            ("[id]:read-write", "#a|#e|#f"),
+            ("p :read-only", "#g"),
+            ("input:required", ""),
+            ("input:optional", "#a|#b|#c"),
+        ],
+    );
+}
+
+#[test]
+fn states_are_those_before_any_script() {
+    check_ids(
+        "<form><button type=button id=a></button><input type=submit id=b><button id=c></button>
+         <input type=radio checked id=d><select><option id=e><option id=f selected></select></form><button id=g></button>",
+        &[(":default", "#b|#d|#f")],
+    );
+    check_ids(
+        "<progress id=a></progress><progress id=b value=1></progress><input type=radio name=x id=c>
+         <form><input type=radio name=x id=d><input type=radio name=x id=e checked></form><input type=radio id=f>",
+        &[(":indeterminate", "#a|#c|#f")],
+    );
+    check_ids(
+        "<input placeholder=x id=a><input placeholder=x value=y id=b><textarea placeholder id=c></textarea><input id=d>
+         <input type=date placeholder=x id=e>",
+        &[(":placeholder-shown", "#a|#c")],
+    );
+    check_ids(
+        "<input type=number min=1 max=9.5 value=9 id=a><input type=number max=9 value=10 id=b><input type=number value=1 id=c>
+         <input type=date min=2020-01-02 value=2020-01-01 id=d><input type=range id=e><input type=number min=2 id=f>
+         <input type=number min=2 value=1 disabled id=g>",
+        &[(":in-range", "#a|#e|#f"), (":out-of-range", "#b|#d")],
+    );
+    check_ids(
+        "<details open id=a></details><details id=b></details><dialog open id=c></dialog><x-y id=d></x-y><svg><a-b/></svg>",
+        &[
+            (":open", "#a|#c"),
+            ("[id]:defined", "#a|#b|#c"),
+            (":not(:defined)", "#d"),
+        ],
+    );
+}
+
+#[test]
+fn directions_are_inherited_or_found_in_the_text() {
+    check_ids(
+        "<p id=a dir=rtl><i id=b></i><bdi id=c>x</bdi></p><p id=d dir=auto>1 \u{5d0} x</p><p id=e></p>
+         <p id=f dir=auto><b dir=ltr>x</b>\u{5d0}</p>",
+        &[
+            ("[id]:dir(rtl)", "#a|#b|#d|#f"),
+            ("[id]:dir(ltr)", "#c|#e"),
+        ],
+    );
+}
+
+#[test]
+fn languages_match_by_their_parts() {
+    check_ids(
+        "<meta http-equiv=content-language content=en><p id=a></p><p id=b lang=de-CH></p><p id=c lang=de-Latn-DE></p>
+         <p id=d lang></p><p id=e lang=fr-x-CH></p>",
+        &[
+            ("p:lang(en)", "#a"),
+            ("p:lang('*-CH')", "#b"),
+            ("p:lang(\\*-ch)", "#b"),
+            ("p:lang('de-DE')", "#c"),
+            ("p:lang(en, fr)", "#a|#e"),
+            ("p:lang('')", "#d"),
+            ("p:lang(d)", ""),
+            ("p:lang('*')", "#a|#b|#c|#e"),
+        ],
+    );
+    check_ids(
+        "<meta http-equiv=content-language content='en, de'><p id=a></p>",
+        &[("p:lang(en)", ""), ("p:lang('')", "#a")],
+    );
+}
+
+#[test]
+fn links_and_attributes_have_namespaces() {
+    check_ids(
+        "<svg><a id=a xlink:href=x></a><a id=b href=x></a><a id=c></a></svg><a id=d href=x></a><a id=e xlink:href=x></a>",
+        &[
+            (":any-link", "#a|#b|#d"),
+            ("[xlink\\:href]", "#e"),
+            ("[*|href]", "#a|#b|#d"),
+            ("[href]", "#b|#d"),
+        ],
+    );
+}
+
+#[test]
+fn lists_that_forgive_ignore_what_is_invalid() {
+    check_ids(
+        "<p id=a></p>",
+        &[
+            (":is(p, :colour)", "#a"),
+            (":where(p,)", "#a"),
+            ("p:is()", ""),
+            ("p:not(:is(:colour))", "#a"),
+        ],
+    );
+}
+
 #[test]
 fn a_selector_that_does_not_parse_says_why() {
     check(

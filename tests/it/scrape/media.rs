@@ -113,10 +113,13 @@ async fn queries_of_links_are_in_the_character_set_of_their_page() {
         }))
         .await;
     assert_eq!(entry["links"], json!([link]));
+    let linked = format!("{link}#в");
     assert_eq!(
         entry["css_extracted"],
         json!({"css": format!("{link}#%D0%B2"), "xpath": format!("{link}#%D0%B2"), "image": image})
     );
+    let markdown = entry["content"]["markdown"].as_str().unwrap();
+    assert_eq!(markdown.trim(), format!("[x]({linked})![y]({image})"));
     let html = entry["content"]["html"].as_str().unwrap();
     assert!(html.contains("?q=%EB%EE%E4%EA%E0#в"), "{html}");
     // A crawl asks for what a browser asks for.

@@ -1,5 +1,7 @@
 //! Marks and links around text.
 
+use std::borrow::Cow;
+
 use super::{Mode, Writer};
 use crate::flanking::can_open;
 use crate::url;
@@ -262,7 +264,11 @@ impl<'a> Writer<'a> {
             && AUTOLINK.find(text.as_bytes(), 0).is_some()
             && NO_AUTOLINK.find(text.as_bytes(), 0).is_none()
         {
-            let destination = self.base.absolute(href);
+            let destination = if url::scheme(href).is_some() {
+                Cow::Borrowed(href.trim_ascii())
+            } else {
+                self.base.absolute(href)
+            };
             if url::is_autolink(text, &destination) {
                 let text = text.to_owned();
                 self.lines.out.truncate(at);
