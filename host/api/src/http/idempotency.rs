@@ -8,7 +8,7 @@ use futures_util::{StreamExt, stream};
 use tracing::Instrument;
 
 use trawl_billing::{ANSWER_BYTES_MAX, Account, Answer, Begun, FirstRequest};
-use trawl_model::memory::MemoryShare;
+use trawl_model::memory::{MemoryKind, MemoryShare};
 
 use super::error::ApiError;
 use super::format::ResponseFormat;
@@ -54,15 +54,15 @@ pub(crate) async fn once<F>(
 where
     F: Future<Output = Result<Response, ApiError>> + Send + 'static,
 {
-    match service
-        .billing()
-        .begin(&account.id, key, fingerprint)
+    let memory = service.memory().share(account.id.as_str());
+    let billing = service.billing();
+    match billing
+        .begin(&account.id, key, fingerprint, &memory)
         .await?
     {
         Begun::New(first) => {
             // Before anything is fetched and charged, whose answer could not be repeated.
             service.storage().admit(&account.id).await?;
-            let memory = service.memory().share(account.id.as_str());
             let stored = async move { store(first, work.await?, &memory).await };
             let task = service.tasks().spawn(stored.in_current_span());
             task.await.unwrap_or(Err(ApiError::Internal))
@@ -94,7 +94,7 @@ async fn store(
     }
     let mut chunks = body.into_data_stream();
     let mut buffer = Vec::new();
-    let mut lease = memory.page().lease();
+    let mut lease = memory.page().lease_for(MemoryKind::Answers);
     while buffer.len() <= ANSWER_BYTES_MAX {
         match chunks.next().await {
             Some(Ok(chunk)) => {

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
+use trawl_model::memory::MemoryBudget;
 use trawl_model::{Nanodollars, money::PER_CENT};
 
 use super::world::world;
@@ -89,8 +90,11 @@ async fn names_are_checked() {
 #[tokio::test]
 async fn a_repeated_request_gets_the_stored_answer() {
     let world = world(Nanodollars::ZERO).await;
+    let memory = MemoryBudget::unlimited().share("a");
     let begin = |key: &'static str, hash: u8| {
-        let begun = world.billing.begin(&world.account, key, [hash; 32]);
+        let begun = world
+            .billing
+            .begin(&world.account, key, [hash; 32], &memory);
         async move { begun.await.expect("the store works") }
     };
     let Begun::New(first) = begin("k", 1).await else {
@@ -125,7 +129,7 @@ async fn a_repeated_request_gets_the_stored_answer() {
     assert!(
         world
             .billing
-            .begin(&world.account, "", [0; 32])
+            .begin(&world.account, "", [0; 32], &memory)
             .await
             .is_err()
     );
