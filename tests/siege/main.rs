@@ -15,6 +15,7 @@ mod crawls;
 mod doors;
 mod expressions;
 mod field;
+mod held;
 mod innocent;
 mod long;
 mod trouble;

@@ -139,6 +139,12 @@ async fn serve(mut stream: TcpStream, bodies: &Bodies) {
             "robots.txt" => whole(&mut stream, "", bodies.robots.as_bytes()).await,
             "pause" => pause(&mut stream).await,
             "large" => whole(&mut stream, "", &vec![b'x'; 8 << 20]).await,
+            // A page of two megabytes that links to others.
+            "big" => {
+                let links = format!("<a href=\"{path}/1\">1</a> <a href=\"{path}/2\">2</a>");
+                let body = format!("<p>{links}</p><p>{}</p>", "words ".repeat(350_000));
+                whole(&mut stream, "", body.as_bytes()).await
+            }
             "tree" => {
                 let links = format!("<a href=\"{path}/1\">1</a> <a href=\"{path}/2\">2</a>");
                 let text = "words ".repeat(1_000);

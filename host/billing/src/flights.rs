@@ -24,6 +24,8 @@ struct Counts {
 pub(crate) struct Growing<'a> {
     flights: &'a Flights,
     is_starving: bool,
+    /// Whether it still counts as waiting.
+    is_counted: bool,
 }
 
 impl Flights {
@@ -55,6 +57,7 @@ impl Flights {
         Growing {
             flights: self,
             is_starving,
+            is_counted: true,
         }
     }
 
@@ -66,26 +69,23 @@ impl Flights {
 impl Growing<'_> {
     /// Whether the page may go on waiting: another one has a reservation and does not wait. If
     /// none has, this page stops waiting, so that the others see that it is about to end.
-    pub(crate) fn may_wait(self) -> Option<Self> {
+    pub(crate) fn may_wait(mut self) -> Option<Self> {
         // One step under the lock, so that of several pages only one is refused.
-        let is_refused = self.flights.with(|counts| {
-            let is_refused = counts.open <= counts.growing;
-            if is_refused {
+        self.flights.with(|counts| {
+            if counts.open <= counts.growing {
                 counts.end(self.is_starving);
+                self.is_counted = false;
             }
-            is_refused
         });
-        if is_refused {
-            std::mem::forget(self);
-            return None;
-        }
-        Some(self)
+        self.is_counted.then_some(self)
     }
 }
 
 impl Drop for Growing<'_> {
     fn drop(&mut self) {
-        self.flights.with(|counts| counts.end(self.is_starving));
+        if self.is_counted {
+            self.flights.with(|counts| counts.end(self.is_starving));
+        }
     }
 }
 
@@ -113,5 +113,23 @@ mod tests {
         assert!(flights.leave());
         assert!(first.may_wait().is_none(), "it is alone");
         assert!(!flights.is_starving() && !flights.leave());
+    }
+
+    /// However a wait ends, its page counts no longer.
+    #[test]
+    fn every_wait_is_counted_once_and_ends_once() {
+        let flights = Flights::default();
+        let growing = || flights.with(|counts| (counts.growing, counts.starving));
+        flights.enter();
+        flights.enter();
+        let dropped = flights.grow(true);
+        assert_eq!(growing(), (1, 1));
+        drop(dropped);
+        let kept = flights.grow(true).may_wait();
+        assert_eq!(growing(), (1, 1));
+        drop(flights.grow(true).may_wait());
+        assert_eq!(growing(), (1, 1), "the refused page counts no longer");
+        drop(kept);
+        assert_eq!(growing(), (0, 0));
     }
 }

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use trawl_model::clock::Timestamp;
+use trawl_model::memory::MemoryShare;
 use trawl_store::{ANSWER_BYTES_MAX, AccountId, Answer, AnswerKey, StoredAnswer};
 
 use crate::{Billing, BillingError};
@@ -87,7 +88,8 @@ impl InFlight {
 
 impl Billing {
     /// Registers a request with an idempotency key, or finds the answer of an earlier one.
-    /// `body_hash` is the BLAKE3 hash of its path and body.
+    /// `body_hash` is the BLAKE3 hash of its path and body; a stored answer is read under a lease of
+    /// `memory`.
     ///
     /// # Errors
     /// [`BillingError::BadIdempotencyKey`] for an empty or too long key, [`BillingError::Store`] if
@@ -97,6 +99,7 @@ impl Billing {
         account: &AccountId,
         key: &str,
         body_hash: [u8; 32],
+        memory: &MemoryShare,
     ) -> Result<Begun, BillingError> {
         let (len, max) = (key.len(), KEY_BYTES_MAX);
         if len == 0 || len > max {
@@ -112,7 +115,8 @@ impl Billing {
             Err(_) => return Ok(Begun::Mismatch),
         };
         let since = self.clock.now().before(RETENTION);
-        Ok(match self.store.answer(&first.key, since).await? {
+        let stored = self.store.answer(&first.key, since, &memory.page()).await?;
+        Ok(match stored {
             None => Begun::New(first),
             Some(stored) if stored.body_hash != body_hash => Begun::Mismatch,
             Some(stored) if !stored.has_ended => {

@@ -38,6 +38,7 @@ pub use job::CrawlProgress;
 pub use limits::{CrawlLimits, CrawlPlaces, CrawlsInUse, TooManyCrawls};
 pub use parts::CrawlsParts;
 pub use service::{CrawlError, CrawlHandle, CrawlView, Crawls, NewCrawl};
+pub use stored_pages::StoredPages;
 
 /// Locks a mutex whose value is consistent between statements, so that a panic of another holder
 /// does no harm.

@@ -19,6 +19,7 @@ use super::batch::Recorded;
 use super::frontier::Leased;
 use super::lock;
 use super::run::Run;
+use super::webhooks::Event;
 
 /// Pages in a row that could not be paid, after which the crawl ends. One alone may be larger than
 /// the others, which can still be paid.
@@ -249,11 +250,11 @@ fn out_of_funds(run: &Run, error: &FundsError) {
 }
 
 /// The entry of a page with the memory that its outcome held: it gives it back when it is recorded
-/// and sent.
-fn held(memory: Option<Arc<MemoryLease>>, entry: Vec<u8>) -> Bytes {
+/// and sent. Its events, which have so many bytes, are stored at the same time.
+fn held(memory: Option<Arc<MemoryLease>>, entry: Vec<u8>, event_bytes: usize) -> Bytes {
     match memory.and_then(Arc::into_inner) {
         Some(mut lease) => {
-            lease.record(entry.capacity());
+            lease.record(entry.capacity() + event_bytes);
             lease.attach(entry)
         }
         None => entry.into(),
@@ -270,7 +271,13 @@ async fn deliver(run: &Run, n: u32, n_bytes: u64, mut outcome: PageOutcome) {
     };
     let mut entry = Vec::new();
     trawl_wire::write_entry(&outcome, &mut entry);
-    let entry = held(outcome.memory.take(), entry);
+    let events = run.events.as_ref().map(|events| {
+        let headers = headers.as_deref().unwrap_or_default();
+        events.page(n, &outcome, headers, &entry)
+    });
+    let events = events.unwrap_or_default();
+    let event_bytes = events.iter().map(Event::bytes).sum();
+    let entry = held(outcome.memory.take(), entry, event_bytes);
     let is_failed = outcome.error.is_some();
     let charge = if is_failed {
         Nanodollars::ZERO
@@ -283,10 +290,6 @@ async fn deliver(run: &Run, n: u32, n_bytes: u64, mut outcome: PageOutcome) {
         progress.n_bytes += n_bytes;
         progress.spent += charge;
     });
-    let events = run
-        .events
-        .as_ref()
-        .map(|events| events.page(n, &outcome, headers.as_deref().unwrap_or_default(), &entry));
     let recorded = Recorded {
         n,
         status: outcome.status,
@@ -300,7 +303,7 @@ async fn deliver(run: &Run, n: u32, n_bytes: u64, mut outcome: PageOutcome) {
             .as_ref()
             .map(|failure| truncated(&failure.message)),
         entry: entry.clone(),
-        events: events.unwrap_or_default(),
+        events,
     };
     // Only the entry waits for the recorder and for the caller.
     drop(outcome);

@@ -224,8 +224,8 @@ mod tests {
     use trawl_plan::address;
     use trawl_store::sqlite::SqliteStore;
     use trawl_store::{
-        AccountId, AccountRecord, Busy, Channel, CrawlRecord, CrawlState, CrawlStore, DataDir,
-        Disk, Floor, KeyRecord, LedgerStore, Notice, OutboxStore, PageLog, Store,
+        AccountId, AccountRecord, Channel, CrawlRecord, CrawlState, CrawlStore, DataDir, Disk,
+        Floor, KeyRecord, LedgerStore, Notice, OutboxStore, PageLog, PageRange, Store,
     };
 
     use super::*;
@@ -336,8 +336,8 @@ mod tests {
         assert!(sent.is_ok());
         let started = Instant::now();
         let event = loop {
-            let due = store.outbox_due(Timestamp::MAX, &Busy::default(), 9).await;
-            if let Some(event) = due.expect("events").pop() {
+            let events = store.outbox_rows(&record.account, PageRange::offset(9, 0));
+            if let Some(event) = events.await.expect("events").rows.pop() {
                 break event;
             }
             assert!(started.elapsed() < PATIENCE, "no event is stored");
@@ -345,7 +345,7 @@ mod tests {
         };
         // It is delivered between two tries.
         let channel = Channel {
-            account: event.account,
+            account: record.account.clone(),
             destination: event.destination,
         };
         let done = store.outbox_done(&channel, &[event.id], Timestamp(2)).await;

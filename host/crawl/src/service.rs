@@ -20,7 +20,7 @@ use super::limits::{CrawlLimits, CrawlPlaces, CrawlsInUse, Places, TooManyCrawls
 use super::parts::CrawlsParts;
 use super::pipeline::FinishedCrawl;
 use super::start::{self, CrawlTask};
-use super::stored_pages;
+use super::stored_pages::{self, StoredPages};
 use super::webhooks::{WebhookLimits, WebhooksFull};
 
 /// Background crawls that run at once; more are queued. Each has up to 10 pages in flight.
@@ -421,8 +421,7 @@ impl Crawls {
         }
     }
 
-    /// Stored entries by number, from 1 in the order of finishing: those after `after`, at most
-    /// `count_max`.
+    /// The stored entries of a crawl after number `after`, one after the other.
     ///
     /// # Errors
     /// [`CrawlError::Unknown`], or the store failed.
@@ -431,11 +430,12 @@ impl Crawls {
         account: &AccountId,
         id: &str,
         after: u64,
-        count_max: u32,
-    ) -> Result<Vec<(u64, Bytes)>, CrawlError> {
-        self.record(account, id).await?;
+    ) -> Result<StoredPages, CrawlError> {
+        let has_ended = self.record(account, id).await?.state == CrawlState::Ended;
         let parts = &self.parts;
-        Ok(stored_pages::read(&*parts.store, &parts.data, id, after, count_max).await?)
+        let share = parts.engine.memory.share(account.as_str());
+        let pages = StoredPages::new(Arc::clone(&parts.store), &parts.data, id, share, after);
+        Ok(pages.of_ended(has_ended))
     }
 
     /// Waits until a crawl has stored pages after `after`; `false` when it has ended without more.
@@ -535,7 +535,7 @@ impl Crawls {
             let (pipelines, data) = (&parts.pipelines, &parts.data);
             let storage = &parts.storage;
             pipelines
-                .at_end(&*parts.store, data, storage, finished)
+                .at_end(&parts.store, data, storage, finished)
                 .await;
             job.update(|progress| {
                 progress.state = CrawlState::Ended;

@@ -97,7 +97,7 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
         &'a self,
         account: &'a AccountId,
         range: PageRange,
-    ) -> StoreFuture<'a, Rows<CrawlRecord>>;
+    ) -> StoreFuture<'a, Rows<CrawlSummary>>;
 
     /// Pages of an account's crawls, newest crawl and page first; with `in_background` those of
     /// background crawls only.
@@ -171,6 +171,27 @@ pub struct CrawlRecord {
     pub counts: CrawlCounts,
     /// What it left out because of a limit, as a JSON object; `None` if nothing. Decision D222.
     pub left_out: Option<String>,
+}
+
+/// A crawl in a list: its record without the request, which may have megabytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrawlSummary {
+    /// Its id.
+    pub id: String,
+    /// `crawl`, `links` or the name of a pipeline.
+    pub verb: String,
+    /// Whether it runs in the background.
+    pub in_background: bool,
+    /// Its state.
+    pub state: CrawlState,
+    /// Why it ended.
+    pub stop: Option<StopReason>,
+    /// When it was requested.
+    pub created: Timestamp,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// Totals over its pages.
+    pub counts: CrawlCounts,
 }
 
 /// Totals over the pages of a crawl.

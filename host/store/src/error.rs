@@ -1,5 +1,7 @@
 //! Why an operation on the store failed.
 
+use trawl_model::memory::MemoryError;
+
 use crate::data_dir::DataDirError;
 
 /// Why the store could not carry out an operation.
@@ -38,6 +40,9 @@ pub enum StoreError {
     /// A list took too long to read.
     #[error("the query took longer than {} s and was stopped", .0.as_secs())]
     TooSlow(std::time::Duration),
+    /// There was no memory for what would be read.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
     /// I/O on the page log of a crawl failed.
     #[error("the page log of a crawl failed to {doing}")]
     PageLog {

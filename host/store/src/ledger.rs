@@ -3,6 +3,7 @@
 use std::fmt;
 
 use trawl_model::clock::Timestamp;
+use trawl_model::memory::PageMemory;
 use trawl_model::{Charge, Nanodollars};
 
 use crate::account::{AccountId, AccountRecord, KeyRecord, KeyUse, Notice, NoticeState, Threshold};
@@ -113,11 +114,14 @@ pub trait LedgerStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
         charge: Option<&'a Entry>,
     ) -> StoreFuture<'a, Written>;
 
-    /// The answer that was stored under this key at or after `since`.
+    /// The answer that was stored under this key at or after `since`. Memory for its body is taken
+    /// before it is read; [`StoreError::Memory`](crate::StoreError::Memory) if there is none in
+    /// time.
     fn answer<'a>(
         &'a self,
         key: &'a AnswerKey,
         since: Timestamp,
+        memory: &'a PageMemory,
     ) -> StoreFuture<'a, Option<StoredAnswer>>;
 
     /// Stores an answer, replacing an older one with the same key, and deletes some answers from

@@ -33,15 +33,18 @@ pub use account::{AccountId, AccountRecord, KeyRecord, KeyUse, Notice, NoticeSta
 pub use answer::{ANSWER_BYTES_MAX, Answer, AnswerKey, StoredAnswer};
 pub use contacts::{CONTACT_PAGES_MAX, Contact, ContactStore};
 pub use crawls::{
-    CrawlCounts, CrawlRecord, CrawlState, CrawlStore, CrawledPage, LogPosition, PageRow, Progress,
+    CrawlCounts, CrawlRecord, CrawlState, CrawlStore, CrawlSummary, CrawledPage, LogPosition,
+    PageRow, Progress,
 };
 pub use data_dir::{DataDir, DataDirError};
 pub use entry::{Consumed, Entry, EntryKind, OpenReserve, Posted, WAITS_FOR_HOST, Written};
 pub use error::StoreError;
 pub use future::StoreFuture;
 pub use ledger::{LedgerStore, PricesRow};
-pub use outbox::{Busy, Channel, DeliveryFailure, OutboxRow, OutboxStore, WebhookSecrets};
-pub use page_log::PageLog;
+pub use outbox::{
+    BatchSize, Busy, Channel, DeliveryFailure, EventSummary, OutboxRow, OutboxStore, WebhookSecrets,
+};
+pub use page_log::{PageLog, ReadEntry};
 pub use paging::{NotARowKey, PageRange, PageStart, RowKey, Rows};
 pub use statement::{AccountUsage, Audit, Disagreement, KindSum, StatementPage, Window};
 pub use storage::{Disk, Floor, FreeSpace, Storage, StorageRefusal};

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use trawl_model::clock::Timestamp;
+use trawl_model::memory::{Held, PageMemory};
 use trawl_model::redact::shown_url;
 use trawl_model::secret::Secret;
 
@@ -21,13 +22,18 @@ pub trait OutboxStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
     /// Adds events; those whose id exists are skipped. Returns the number of new ones.
     fn outbox_push<'a>(&'a self, rows: &'a [OutboxRow]) -> StoreFuture<'a, u64>;
 
-    /// The oldest events of the channel that is due first and not busy, in order of arrival.
-    fn outbox_due<'a>(
+    /// The channel that is due first and not busy.
+    fn outbox_due<'a>(&'a self, now: Timestamp, busy: &'a Busy)
+    -> StoreFuture<'a, Option<Channel>>;
+
+    /// The oldest events of a channel, in order of arrival. Memory for them is taken before they
+    /// are read; [`StoreError::Memory`](crate::StoreError::Memory) if there is none in time.
+    fn outbox_batch<'a>(
         &'a self,
-        now: Timestamp,
-        busy: &'a Busy,
-        count_max: u32,
-    ) -> StoreFuture<'a, Vec<OutboxRow>>;
+        channel: &'a Channel,
+        size: BatchSize,
+        memory: &'a PageMemory,
+    ) -> StoreFuture<'a, Held<Vec<OutboxRow>>>;
 
     /// When the next channel that is not busy is due.
     fn outbox_next<'a>(&'a self, busy: &'a Busy) -> StoreFuture<'a, Option<Timestamp>>;
@@ -61,7 +67,16 @@ pub trait OutboxStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
         &'a self,
         account: &'a AccountId,
         range: PageRange,
-    ) -> StoreFuture<'a, Rows<OutboxRow>>;
+    ) -> StoreFuture<'a, Rows<EventSummary>>;
+}
+
+/// How large a batch of events is: as many as fit, and one at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchSize {
+    /// Number of events.
+    pub events: u32,
+    /// Bytes of their bodies together.
+    pub bytes: u64,
 }
 
 /// The secrets that sign webhook events. Billing shows and renews them, webhooks sign with them.
@@ -122,6 +137,38 @@ pub struct OutboxRow {
     pub n_attempts: u32,
     /// The last failure of its channel.
     pub last_failure: Option<DeliveryFailure>,
+}
+
+/// An undelivered event in a list: without its body, which may have a megabyte.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EventSummary {
+    /// Unique id of the event.
+    pub id: String,
+    /// URL of the receiver.
+    pub destination: String,
+    /// Type of the event.
+    pub event: String,
+    /// When the event happened.
+    pub created: Timestamp,
+    /// When the next attempt of its channel is due.
+    pub due: Timestamp,
+    /// Failed delivery attempts.
+    pub n_attempts: u32,
+    /// The last failure of its channel.
+    pub last_failure: Option<DeliveryFailure>,
+}
+
+impl fmt::Debug for EventSummary {
+    /// Without the receiver's secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventSummary")
+            .field("id", &self.id)
+            .field("destination", &shown_url(&self.destination))
+            .field("event", &self.event)
+            .field("due", &self.due)
+            .field("n_attempts", &self.n_attempts)
+            .finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for OutboxRow {

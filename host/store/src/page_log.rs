@@ -6,6 +6,10 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use bytes::Bytes;
+use trawl_model::memory::{Held, MemoryLease};
+use zstd::zstd_safe::get_frame_content_size;
+
 use crate::crawls::LogPosition;
 use crate::error::StoreError;
 
@@ -27,6 +31,15 @@ const COMPRESSED: u8 = 2;
 pub struct PageLog {
     file: File,
     end: u64,
+}
+
+/// What came of reading an entry.
+#[derive(Debug)]
+pub enum ReadEntry {
+    /// The entry.
+    Entry(Held<Bytes>),
+    /// The lease does not cover the entry: it needs this many bytes, also for reading it.
+    Needs(usize, MemoryLease),
 }
 
 impl PageLog {
@@ -70,8 +83,7 @@ impl PageLog {
                 bytes.extend_from_slice(entry);
             } else {
                 bytes.push(COMPRESSED);
-                zstd::stream::copy_encode(*entry, &mut bytes, LEVEL)
-                    .map_err(failed_to("compress"))?;
+                compress(entry, &mut bytes).map_err(failed_to("compress"))?;
             }
             let length = u32::try_from(bytes.len() - start)
                 .map_err(|_| failed_to("write")(io::ErrorKind::FileTooLarge.into()))?;
@@ -103,25 +115,45 @@ impl PageLog {
         Ok(positions)
     }
 
-    /// The entry at a position.
+    /// The entry at a position, if this lease covers it and its stored form.
     ///
     /// # Errors
     /// [`StoreError::PageLog`], also if there is no entry at this position.
-    pub fn read(&self, position: &LogPosition) -> Result<Vec<u8>, StoreError> {
+    pub fn read(
+        &self,
+        position: &LogPosition,
+        lease: MemoryLease,
+    ) -> Result<ReadEntry, StoreError> {
+        let length = position.length as usize;
         if position.offset + u64::from(position.length) > self.end {
             return Err(failed_to("read")(io::ErrorKind::UnexpectedEof.into()));
         }
-        let mut record = vec![0; position.length as usize];
+        if lease.bytes() < length as u64 {
+            return Ok(ReadEntry::Needs(length, lease));
+        }
+        let mut record = vec![0; length];
         self.file
             .read_exact_at(&mut record, position.offset)
             .map_err(failed_to("read"))?;
-        match record.split_first() {
-            Some((&PLAIN, entry)) => Ok(entry.to_vec()),
+        let needed = match record.split_first() {
+            Some((&PLAIN, _)) => length,
             Some((&COMPRESSED, compressed)) => {
-                decompress(compressed).map_err(failed_to("decompress"))
+                length + content_size(compressed).map_err(failed_to("decompress"))?
             }
-            _ => Err(failed_to("read")(io::ErrorKind::InvalidData.into())),
+            _ => return Err(failed_to("read")(io::ErrorKind::InvalidData.into())),
+        };
+        if lease.bytes() < needed as u64 {
+            return Ok(ReadEntry::Needs(needed, lease));
         }
+        let entry = if record[0] == PLAIN {
+            Bytes::from(record).slice(1..)
+        } else {
+            let entry = decompress(&record[1..], needed - length);
+            Bytes::from(entry.map_err(failed_to("decompress"))?)
+        };
+        let mut lease = lease;
+        lease.shrink_to(entry.len());
+        Ok(ReadEntry::Entry(lease.hold(entry)))
     }
 
     /// Removes the log of a crawl. A missing log is not an error.
@@ -138,12 +170,41 @@ impl PageLog {
     }
 }
 
-fn decompress(compressed: &[u8]) -> io::Result<Vec<u8>> {
-    let mut entry = Vec::new();
+/// Appends an entry as a frame that says how long the entry is, so that its reader knows before.
+fn compress(entry: &[u8], bytes: &mut Vec<u8>) -> io::Result<()> {
+    let mut encoder = zstd::stream::Encoder::new(bytes, LEVEL)?;
+    encoder.set_pledged_src_size(Some(entry.len() as u64))?;
+    encoder.write_all(entry)?;
+    encoder.finish().map(drop)
+}
+
+/// Length of an entry: as its frame says, or by decompressing it, for frames of earlier versions.
+fn content_size(compressed: &[u8]) -> io::Result<usize> {
+    let size = match get_frame_content_size(compressed) {
+        Ok(Some(size)) => size,
+        Ok(None) => {
+            let decoder = zstd::stream::Decoder::new(compressed)?;
+            let mut bounded = io::Read::take(decoder, ENTRY_BYTES_MAX as u64);
+            io::copy(&mut bounded, &mut io::sink())?
+        }
+        Err(_) => return Err(io::ErrorKind::InvalidData.into()),
+    };
+    match usize::try_from(size) {
+        Ok(size) if size <= ENTRY_BYTES_MAX => Ok(size),
+        _ => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+/// Decompresses an entry of this length.
+fn decompress(compressed: &[u8], length: usize) -> io::Result<Vec<u8>> {
+    let mut entry = Vec::with_capacity(length);
     let decoder = zstd::stream::Decoder::new(compressed)?;
-    let mut bounded = io::Read::take(decoder, ENTRY_BYTES_MAX as u64);
+    let mut bounded = io::Read::take(decoder, length as u64 + 1);
     io::Read::read_to_end(&mut bounded, &mut entry)?;
-    Ok(entry)
+    match entry.len() == length {
+        true => Ok(entry),
+        false => Err(io::ErrorKind::InvalidData.into()),
+    }
 }
 
 fn file(data: &Path, id: &str) -> io::Result<File> {
@@ -189,7 +250,57 @@ fn failed_to(doing: &'static str) -> impl Fn(io::Error) -> StoreError {
 
 #[cfg(test)]
 mod tests {
+    use trawl_model::memory::{MemoryBudget, MemoryKind};
+
     use super::*;
+
+    fn lease(budget: &std::sync::Arc<MemoryBudget>, bytes: usize) -> MemoryLease {
+        let mut lease = budget.share("a").page().lease_for(MemoryKind::Stored);
+        lease.record(bytes);
+        lease
+    }
+
+    fn read(log: &PageLog, position: &LogPosition) -> Result<Bytes, StoreError> {
+        match log.read(position, lease(&MemoryBudget::unlimited(), 1 << 20))? {
+            ReadEntry::Entry(entry) => Ok(entry.into_bytes()),
+            ReadEntry::Needs(bytes, _) => panic!("{bytes} bytes"),
+        }
+    }
+
+    /// An entry is in memory only under a lease that covers it, also one whose frame does not say
+    /// how long it is, as earlier versions wrote them.
+    #[test]
+    fn an_entry_is_read_only_if_the_lease_covers_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let large = vec![b'x'; 3 << 20];
+        let mut log = PageLog::continue_after(folder.path(), "ab", None).expect("a log");
+        let said = log.append(&[&large]).expect("appended").remove(0);
+        let mut unsaid = vec![COMPRESSED];
+        zstd::stream::copy_encode(&large[..], &mut unsaid, LEVEL).expect("compressed");
+        let frame = get_frame_content_size(&unsaid[1..]);
+        assert!(frame.is_ok_and(|size| size.is_none()));
+        let unsaid_at = LogPosition {
+            offset: log.end,
+            length: unsaid.len() as u32,
+        };
+        log.file.write_all_at(&unsaid, log.end).expect("written");
+        let log = PageLog::open(folder.path(), "ab").expect("the log");
+        let budget = MemoryBudget::new(64 << 20);
+        for position in [said, unsaid_at] {
+            let small = log.read(&position, lease(&budget, 1 << 20));
+            let Ok(ReadEntry::Needs(bytes, mut lease)) = small else {
+                panic!("{small:?}");
+            };
+            assert_eq!(bytes, large.len() + position.length as usize);
+            lease.record(bytes);
+            let Ok(ReadEntry::Entry(entry)) = log.read(&position, lease) else {
+                panic!("the lease covers it");
+            };
+            assert_eq!((entry.len(), budget.in_use().used), (3 << 20, 3 << 20));
+            drop(entry);
+            assert_eq!(budget.in_use().used, 0);
+        }
+    }
 
     #[test]
     fn entries_are_read_back_and_uncommitted_ones_are_truncated() {
@@ -201,10 +312,10 @@ mod tests {
         let positions = log.append_durably(&entries).expect("appended");
         assert!(positions[1].length < 1_000, "compressed");
         for (entry, position) in entries.iter().zip(&positions) {
-            assert_eq!(log.read(position).expect("an entry"), *entry);
+            assert_eq!(read(&log, position).expect("an entry"), *entry);
         }
         let mut log = PageLog::continue_after(data, "ab12", Some(&positions[0])).expect("the log");
-        assert!(log.read(&positions[1]).is_err());
+        assert!(read(&log, &positions[1]).is_err());
         let replaced = log.append(&[b"[]"]).expect("appended");
         assert_eq!(replaced[0].offset, positions[1].offset);
         let mode = std::fs::metadata(data.join("crawls/ab12.pages")).expect("a file");
@@ -218,9 +329,12 @@ mod tests {
         };
         let log_of_zeros =
             PageLog::continue_after(data, "cd34", Some(&lost)).expect("a log that lost its bytes");
-        assert!(log_of_zeros.read(&lost).is_err(), "zeros are not an entry");
+        assert!(
+            read(&log_of_zeros, &lost).is_err(),
+            "zeros are not an entry"
+        );
         let log = PageLog::open(data, "ab12").expect("the log");
-        assert_eq!(log.read(&replaced[0]).expect("an entry"), b"[]");
+        assert_eq!(read(&log, &replaced[0]).expect("an entry"), &b"[]"[..]);
         PageLog::remove(data, "ab12").expect("removed");
         PageLog::remove(data, "ab12").expect("removed already");
     }

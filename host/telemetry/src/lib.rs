@@ -190,6 +190,10 @@ pub fn start_metrics() -> Result<(), TelemetryError> {
         "trawl_memory_bytes",
         "Bytes of the memory budget that pages and answers in flight hold"
     );
+    metrics::describe_gauge!(
+        "trawl_memory_held_bytes",
+        "Bytes of the memory budget in use, by kind"
+    );
     metrics::describe_gauge!("trawl_memory_bytes_max", "Bytes of the memory budget");
     metrics::describe_gauge!("trawl_memory_waiting", "Pages that wait for memory");
     metrics::describe_counter!("trawl_page_bytes_total", "Decoded bytes of page bodies");

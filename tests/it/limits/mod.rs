@@ -4,4 +4,5 @@
 mod addresses;
 mod bombs;
 mod expressions;
+mod held;
 mod memory;

@@ -13,7 +13,7 @@ use utoipa::IntoParams;
 use trawl_billing::{Account, AccountId};
 use trawl_model::clock::{NotATime, Timestamp};
 
-use super::statement_body::{self, StatementFormat};
+use super::statement_body::{self, Source, StatementFormat};
 use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
@@ -73,8 +73,14 @@ pub(crate) async fn respond(
     let to = parse_time("to", query.to.as_deref())?.unwrap_or(Timestamp::MAX);
     let format = format(query.format.as_deref(), headers)?;
     let billing = api.service.billing().clone();
-    let chunks =
-        statement_body::chunks(billing, account.clone(), from..to, format, queries).await?;
+    // What the operator reads takes from the server's own share.
+    let owner = queries.as_ref().map_or("", |_| account.as_str());
+    let source = Source {
+        billing,
+        queries,
+        memory: api.service.memory().share(owner),
+    };
+    let chunks = statement_body::chunks(source, account.clone(), from..to, format).await?;
     let mut response = Response::new(Body::from_stream(chunks));
     let media_type = HeaderValue::from_static(format.media_type());
     response

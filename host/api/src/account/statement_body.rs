@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use trawl_billing::{AccountId, Billing, LedgerEntryKind, Posted, Window};
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
+use trawl_model::memory::{MemoryKind, MemoryShare};
 use trawl_wire::{Costs, dollars};
 
 use crate::http::error::ApiError;
@@ -20,6 +21,8 @@ use crate::http::queries::Queries;
 
 /// Entries that are read from the ledger at a time.
 const ENTRIES_AT_ONCE: u32 = 1_000;
+/// Bytes of a chunk, before they are known.
+const CHUNK_BYTES_LIKELY: usize = 512 * 1024;
 
 /// Format of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,30 +103,38 @@ impl From<Posted> for StatementEntry {
     }
 }
 
+/// Where a statement is read from.
+pub(super) struct Source {
+    /// The ledger.
+    pub(super) billing: Billing,
+    /// The queries of the account; `None` for the operator, who waits for no turn.
+    pub(super) queries: Option<Arc<Queries>>,
+    /// The share that each chunk takes its memory from until it is sent.
+    pub(super) memory: MemoryShare,
+}
+
 /// The statement in chunks. The account waits for its turn before each, unless the operator asks.
 ///
 /// # Errors
 /// The store failed, or the account's earlier queries take too long.
 pub(super) async fn chunks(
-    billing: Billing,
+    source: Source,
     account: AccountId,
     time: Range<Timestamp>,
     format: StatementFormat,
-    queries: Option<Arc<Queries>>,
 ) -> Result<impl Stream<Item = io::Result<Bytes>> + Send + 'static, ApiError> {
-    let permit = match &queries {
+    let permit = match &source.queries {
         Some(queries) => Some(queries.take(&account).await?),
         None => None,
     };
-    let opening = balance_before(&billing, &account, time.start).await?;
+    let opening = balance_before(&source.billing, &account, time.start).await?;
     drop(permit);
     let head = format.head(&account, opening);
     let reader = Reader {
-        billing,
+        source,
         account,
         time,
         format,
-        queries,
         after: Window::WITHOUT_SUMS,
         balance: opening,
         is_done: false,
@@ -149,11 +160,10 @@ async fn balance_before(
 }
 
 struct Reader {
-    billing: Billing,
+    source: Source,
     account: AccountId,
     time: Range<Timestamp>,
     format: StatementFormat,
-    queries: Option<Arc<Queries>>,
     after: i64,
     /// Balance after the last entry that was read.
     balance: Nanodollars,
@@ -172,11 +182,14 @@ impl Reader {
             after: self.after,
             limit: ENTRIES_AT_ONCE,
         };
-        let permit = match &self.queries {
+        let mut lease = self.source.memory.page().lease_for(MemoryKind::Stored);
+        let granted = lease.grow_to(CHUNK_BYTES_LIKELY).await;
+        granted.map_err(io::Error::other)?;
+        let permit = match &self.source.queries {
             Some(queries) => Some(queries.next(&self.account).await),
             None => None,
         };
-        let page = self.billing.statement(&self.account, window).await;
+        let page = self.source.billing.statement(&self.account, window).await;
         drop(permit);
         let entries = page.map_err(io::Error::other)?.entries;
         self.is_done = entries.is_empty();
@@ -190,7 +203,8 @@ impl Reader {
         if self.is_done {
             text = self.format.end(self.balance).into_bytes();
         }
-        Ok(Some((text.into(), self)))
+        lease.record(text.capacity());
+        Ok(Some((lease.attach(text), self)))
     }
 }
 

@@ -13,12 +13,14 @@ use utoipa::{IntoParams, ToSchema};
 
 use trawl_billing::Account;
 use trawl_model::UrlState;
+use trawl_model::memory::MemoryShare;
 
 use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::headers::set_next_cursor;
 use crate::http::params::{Path, Query, Whole, checked_limit};
+use crate::http::queries::{URL_BYTES_LIKELY, memory_for};
 use crate::http::stream as responses;
 
 /// URLs per response when the request sets no limit.
@@ -66,6 +68,7 @@ pub(crate) struct Skipped {
 pub(crate) async fn skipped(
     State(api): State<Api>,
     Extension(account): Extension<Arc<Account>>,
+    Extension(memory): Extension<MemoryShare>,
     Path(id): Path<String>,
     Query(query): Query<SkippedQuery>,
     headers: HeaderMap,
@@ -74,6 +77,7 @@ pub(crate) async fn skipped(
     let count_max = count_max.transpose()?.unwrap_or(SKIPPED_DEFAULT);
     let cursor = query.cursor.map(Whole::saturated);
     let _permit = api.queries.take(&account.id).await?;
+    let mut lease = memory_for(&memory, count_max, URL_BYTES_LIKELY).await?;
     let rows = api
         .service
         .crawls()
@@ -92,8 +96,11 @@ pub(crate) async fn skipped(
         serde_json::to_vec(&skipped).ok().map(Bytes::from)
     });
     let format = ResponseFormat::of(&headers);
-    let entries = stream::iter(skipped.collect::<Vec<_>>());
+    let skipped: Vec<Bytes> = skipped.collect();
+    lease.record(skipped.iter().map(Bytes::len).sum());
+    let entries = stream::iter(skipped).map(Ok);
     let mut response = responses::entries(format, entries.boxed());
+    response = responses::holding(response, lease);
     if let Some(next) = next {
         set_next_cursor(&mut response, next);
     }

@@ -1,5 +1,6 @@
 //! Starts the crawls of a request and answers with their pages or their ids.
 
+use std::io;
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -158,9 +159,11 @@ fn respond(
     Ok(response)
 }
 
-fn receiver_stream(entries: Receiver<Bytes>) -> impl Stream<Item = Bytes> + Send + Unpin {
+fn receiver_stream(
+    entries: Receiver<Bytes>,
+) -> impl Stream<Item = io::Result<Bytes>> + Send + Unpin {
     stream::unfold(entries, |mut entries| async move {
-        entries.recv().await.map(|entry| (entry, entries))
+        entries.recv().await.map(|entry| (Ok(entry), entries))
     })
     .boxed()
 }

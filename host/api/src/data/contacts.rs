@@ -12,6 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use trawl_billing::Account;
 use trawl_crawl::pipeline::domain_of;
+use trawl_model::memory::MemoryShare;
 use trawl_store::Contact;
 
 use crate::Api;
@@ -19,6 +20,7 @@ use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::paging::{LongPaging, Page};
 use crate::http::params::Query;
+use crate::http::queries::{CONTACT_BYTES_LIKELY, memory_for};
 
 /// Which contacts to return.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -90,6 +92,7 @@ impl From<Contact> for ContactView {
 pub(crate) async fn contacts(
     State(api): State<Api>,
     Extension(account): Extension<Arc<Account>>,
+    Extension(memory): Extension<MemoryShare>,
     Query(query): Query<ContactsQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -103,12 +106,14 @@ pub(crate) async fn contacts(
     let domain = domain.transpose()?;
     let pipelines = api.service.pipelines();
     let _permit = api.queries.take(&account.id).await?;
+    let lease = memory_for(&memory, range.limit, CONTACT_BYTES_LIKELY).await?;
     let found = pipelines
         .contacts(&account.id, domain.as_deref(), range)
         .await?;
-    ResponseFormat::of(&headers).object(&Page {
+    let page = Page {
         data: found.rows.into_iter().map(ContactView::from).collect(),
         count: found.count,
         next_cursor: found.next.map(|key| key.to_string()),
-    })
+    };
+    ResponseFormat::of(&headers).held_object(&page, lease)
 }

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use trawl_model::StopReason;
 use trawl_model::redact::shown_url;
-use trawl_store::{CrawlRecord, CrawledPage, OutboxRow};
+use trawl_store::{CrawlSummary, CrawledPage, EventSummary};
 use trawl_wire::dollars;
 
 use crate::account::views::KeyView;
@@ -123,8 +123,8 @@ pub(crate) struct CrawlStateRow {
     ended: Option<String>,
 }
 
-impl From<CrawlRecord> for CrawlStateRow {
-    fn from(crawl: CrawlRecord) -> Self {
+impl From<CrawlSummary> for CrawlStateRow {
+    fn from(crawl: CrawlSummary) -> Self {
         Self {
             crawl_id: crawl.id,
             verb: crawl.verb,
@@ -162,8 +162,8 @@ pub(crate) struct WaitingEvent {
     last_failed: Option<String>,
 }
 
-impl From<OutboxRow> for WaitingEvent {
-    fn from(row: OutboxRow) -> Self {
+impl From<EventSummary> for WaitingEvent {
+    fn from(row: EventSummary) -> Self {
         let failure = row.last_failure;
         Self {
             id: row.id,

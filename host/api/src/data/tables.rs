@@ -9,6 +9,7 @@ use axum::response::Response;
 
 use trawl_billing::{Account, AccountId};
 use trawl_control::Reply;
+use trawl_model::memory::MemoryShare;
 use trawl_store::{PageRange, Rows};
 
 use super::rows::Row;
@@ -17,6 +18,7 @@ use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::paging::{LongPaging, Page, Slice};
 use crate::http::params::{Path, Query};
+use crate::http::queries::{ROW_BYTES_LIKELY, memory_for};
 
 /// All tables; `contacts` has a route of its own.
 const TABLES: [&str; 6] = [
@@ -51,19 +53,20 @@ const TABLES: [&str; 6] = [
 pub(crate) async fn table(
     State(api): State<Api>,
     Extension(account): Extension<Arc<Account>>,
+    Extension(memory): Extension<MemoryShare>,
     Path(table): Path<String>,
     Query(paging): Query<LongPaging>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let page = match &*table {
-        "api_keys" => keys(&api, &account.id, paging.slice()?).await?,
-        table => {
-            let range = paging.range()?;
-            let _permit = api.queries.take(&account.id).await?;
-            read(&api, &account.id, table, range).await?
-        }
-    };
-    ResponseFormat::of(&headers).object(&page)
+    let format = ResponseFormat::of(&headers);
+    if table == "api_keys" {
+        return format.object(&keys(&api, &account.id, paging.slice()?).await?);
+    }
+    let range = paging.range()?;
+    let _permit = api.queries.take(&account.id).await?;
+    let lease = memory_for(&memory, range.limit, ROW_BYTES_LIKELY).await?;
+    let page = read(&api, &account.id, &table, range).await?;
+    format.held_object(&page, lease)
 }
 
 async fn read(

@@ -15,8 +15,8 @@ use super::observe::Served;
 use super::rate::RateLimit;
 use crate::Api;
 
-/// Authenticates a request and applies the rate limit of its account. Passes the account on as a
-/// request extension.
+/// Authenticates a request and applies the rate limit of its account. Passes the account and its
+/// share of the memory on as request extensions.
 pub(crate) async fn require_key(
     State(api): State<Api>,
     mut request: Request,
@@ -32,6 +32,8 @@ pub(crate) async fn require_key(
         account: Some(id.into()),
     };
     let mut response = if limit.is_granted {
+        let share = api.service.memory().share(id);
+        request.extensions_mut().insert(share);
         request.extensions_mut().insert(account);
         next.run(request).await
     } else {
@@ -73,13 +75,15 @@ pub(crate) fn is_admin(api: &Api, headers: &HeaderMap) -> bool {
     key(headers).is_some_and(|key| api.service.is_admin(key))
 }
 
-/// Requires the admin key.
+/// Requires the admin key. What the operator sends takes from the server's own share of the memory.
 pub(crate) async fn require_admin(
     State(api): State<Api>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     if is_admin(&api, request.headers()) {
+        let share = api.service.memory().share("");
+        request.extensions_mut().insert(share);
         next.run(request).await
     } else {
         refused(&api, request.headers(), Opens::Operator).into_response()

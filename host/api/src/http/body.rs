@@ -1,14 +1,16 @@
-//! Reading request bodies, with limits on size and time.
+//! Reading request bodies, with limits on size and time, and only as far as their account has
+//! memory for them.
 
 use std::error::Error;
 use std::io;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use axum::body::{Body, Bytes, HttpBody as _};
+use axum::body::{BodyDataStream, Bytes, HttpBody as _};
 use axum::extract::Request;
 use axum::http::{HeaderMap, header};
 use futures_util::StreamExt;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+
+use trawl_model::memory::{Held, HeldBuffer, MemoryKind, MemoryShare};
 
 use super::error::ApiError;
 use super::media_type::essence;
@@ -16,8 +18,12 @@ use super::media_type::essence;
 /// Maximum size of the body of a page or crawl request. Decision D75.
 pub(crate) const BODY_BYTES_MAX: usize = 10_000_000;
 
-/// How long a body may take to arrive.
+/// How long a body may take to arrive, beside what it waits for memory.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a body may wait for memory in all. It is not read on meanwhile, so its sender waits too.
+const MEMORY_WAIT_MAX: Duration = Duration::from_secs(60);
+/// Room that is made before more of a body is read: most parts that arrive are no longer.
+const ROOM_BYTES: usize = 64 * 1024;
 /// How much of an oversized body is read and discarded, and for how long.
 const DISCARDED_BYTES_MAX: usize = 64_000_000;
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -26,7 +32,7 @@ const DISCARD_TIMEOUT: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// The `Content-Type` is not JSON, or the body is too large or takes too long.
-pub(crate) async fn read_json(request: Request, bytes_max: usize) -> Result<Bytes, ApiError> {
+pub(crate) async fn read_json(request: Request, bytes_max: usize) -> Result<Held<Bytes>, ApiError> {
     require_json(request.headers())?;
     read(request, bytes_max).await
 }
@@ -48,23 +54,106 @@ pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
     }
 }
 
-/// Reads the whole body of a request.
+/// Reads the whole body of a request, under a lease of the share that its authentication left in
+/// the extensions. While the share is used up nothing is read, so that the sender waits.
 ///
 /// # Errors
-/// The body is too large, takes too long, or ends early.
-pub(crate) async fn read(request: Request, bytes_max: usize) -> Result<Bytes, ApiError> {
-    let mut body = request.into_body();
-    let read = Limited::new(&mut body, bytes_max).collect();
-    match tokio::time::timeout(BODY_TIMEOUT, read).await {
-        Err(_) => Err(ApiError::SlowBody),
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            discard(body).await;
-            Err(ApiError::TooLarge(bytes_max))
-        }
-        Ok(Err(error)) if is_slow(&*error) => Err(ApiError::SlowBody),
-        Ok(Err(_)) => Err(ApiError::Invalid("the request body ended early".to_owned())),
+/// The body is too large, takes too long, ends early, or there was no memory for it in time.
+pub(crate) async fn read(request: Request, bytes_max: usize) -> Result<Held<Bytes>, ApiError> {
+    let Some(share) = request.extensions().get::<MemoryShare>().cloned() else {
+        tracing::error!("a request body without a memory share");
+        return Err(ApiError::Internal);
+    };
+    let (memory, kind) = (share.page(), MemoryKind::RequestBodies);
+    if request.body().is_end_stream() {
+        return Ok(HeldBuffer::new(&memory, kind, 0).finish());
     }
+    let declared = declared_length(request.headers());
+    let mut chunks = request.into_body().into_data_stream();
+    if declared.is_some_and(|length| length > bytes_max) {
+        return Err(too_large(chunks, bytes_max).await);
+    }
+    let mut body = HeldBuffer::new(&memory, kind, declared.unwrap_or(bytes_max));
+    let mut patience = Patience::default();
+    loop {
+        // Before it arrives: what waits for memory is not in memory.
+        patience.room(&mut body, ROOM_BYTES).await?;
+        let Some(chunk) = patience.chunk(&mut chunks).await? else {
+            return Ok(body.finish());
+        };
+        patience.room(&mut body, chunk.len()).await?;
+        let appended = body.extend(&chunk).await;
+        if appended.map_err(|_error| no_memory())? < chunk.len() {
+            return Err(too_large(chunks, bytes_max).await);
+        }
+    }
+}
+
+/// What is left of the times that a body may take.
+#[derive(Debug)]
+struct Patience {
+    arrival: Duration,
+    memory: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            arrival: BODY_TIMEOUT,
+            memory: MEMORY_WAIT_MAX,
+        }
+    }
+}
+
+impl Patience {
+    /// The next part of a body; `None` at its end.
+    async fn chunk(&mut self, chunks: &mut BodyDataStream) -> Result<Option<Bytes>, ApiError> {
+        let begun = Instant::now();
+        let chunk = tokio::time::timeout(self.arrival, chunks.next()).await;
+        self.arrival = self.arrival.saturating_sub(begun.elapsed());
+        match chunk {
+            Err(_) => Err(ApiError::SlowBody),
+            Ok(chunk) => chunk.transpose().map_err(|error| match is_slow(&error) {
+                true => ApiError::SlowBody,
+                false => ApiError::Invalid("the request body ended early".to_owned()),
+            }),
+        }
+    }
+
+    /// Waits for room for so many more bytes.
+    async fn room(&mut self, body: &mut HeldBuffer, more: usize) -> Result<(), ApiError> {
+        loop {
+            let begun = Instant::now();
+            if body.reserve(more).await.is_ok() {
+                return Ok(());
+            }
+            self.memory = self.memory.saturating_sub(begun.elapsed());
+            if self.memory.is_zero() {
+                return Err(no_memory());
+            }
+        }
+    }
+}
+
+/// The refusal of a request whose account has held its share of the memory for too long.
+pub(crate) fn no_memory() -> ApiError {
+    let reason = "memory: the account holds its share of the server's memory: read its answers, wait for the ends of its requests, or send fewer large ones at once";
+    ApiError::AtLimit(reason.to_owned(), 1)
+}
+
+/// The length of a body by its header.
+fn declared_length(headers: &HeaderMap) -> Option<usize> {
+    headers
+        .get(header::CONTENT_LENGTH)?
+        .to_str()
+        .ok()?
+        .parse()
+        .ok()
+}
+
+async fn too_large(rest: BodyDataStream, bytes_max: usize) -> ApiError {
+    discard(rest).await;
+    ApiError::TooLarge(bytes_max)
 }
 
 /// Whether the listener gave up on a body that made no progress.
@@ -76,8 +165,7 @@ fn is_slow(error: &(dyn Error + 'static)) -> bool {
 
 /// Reads on for a while: a client that is still sending when the connection closes never sees the
 /// response.
-async fn discard(body: Body) {
-    let mut chunks = body.into_data_stream();
+async fn discard(mut chunks: BodyDataStream) {
     let mut left = DISCARDED_BYTES_MAX;
     let read = async {
         while let Some(Ok(chunk)) = chunks.next().await

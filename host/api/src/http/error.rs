@@ -254,6 +254,7 @@ impl From<BillingError> for ApiError {
             | BillingError::IdTaken { .. }
             | BillingError::NoSubscription { .. } => Self::Taken(error.to_string()),
             BillingError::NotCovered { .. } => Self::Funds(error.to_string()),
+            BillingError::Store(StoreError::Memory(_)) => super::body::no_memory(),
             BillingError::OutgrewCeiling { .. }
             | BillingError::Unavailable
             | BillingError::Store(_)
@@ -322,6 +323,9 @@ impl From<StoreError> for ApiError {
             return Self::Busy(
                 "the list took too long to read: send a smaller `limit`, and `cursor` in place of `page`",
             );
+        }
+        if let StoreError::Memory(_) = error {
+            return super::body::no_memory();
         }
         tracing::error!(error = %error, "the store failed");
         if error.is_full() {

@@ -5,6 +5,8 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::Response;
 use serde::Serialize;
 
+use trawl_model::memory::MemoryLease;
+
 use super::error::ApiError;
 use super::media_type::essence;
 
@@ -55,6 +57,22 @@ impl ResponseFormat {
 
     /// A response whose body is a single object.
     pub(crate) fn object(self, object: &impl Serialize) -> Result<Response, ApiError> {
+        Ok(self.response(self.written(object)?))
+    }
+
+    /// The same with a body that holds its memory until it is sent. The lease is changed to what
+    /// the body needs.
+    pub(crate) fn held_object(
+        self,
+        object: &impl Serialize,
+        mut lease: MemoryLease,
+    ) -> Result<Response, ApiError> {
+        let body = self.written(object)?;
+        lease.record(body.len());
+        Ok(self.response(lease.attach(body)))
+    }
+
+    fn written(self, object: &impl Serialize) -> Result<Vec<u8>, ApiError> {
         let mut body = serde_json::to_vec(object).map_err(|error| {
             tracing::error!(error = %error, "cannot serialize a response");
             ApiError::Internal
@@ -62,6 +80,6 @@ impl ResponseFormat {
         if self == Self::JsonLines {
             body.push(b'\n');
         }
-        Ok(self.response(body))
+        Ok(body)
     }
 }

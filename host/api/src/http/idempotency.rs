@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
 use trawl_billing::{ANSWER_BYTES_MAX, Account, Answer, Begun, FirstRequest, Payment};
-use trawl_model::memory::{MemoryLease, MemoryShare};
+use trawl_model::memory::{MemoryKind, MemoryLease, MemoryShare};
 
 use super::error::ApiError;
 use super::format::ResponseFormat;
@@ -59,15 +59,15 @@ where
     W: FnOnce(Payment) -> F + Send + 'static,
     F: Future<Output = Result<Response, ApiError>> + Send + 'static,
 {
-    match service
-        .billing()
-        .begin(&account.id, key, fingerprint)
+    let memory = service.memory().share(account.id.as_str());
+    let billing = service.billing();
+    match billing
+        .begin(&account.id, key, fingerprint, &memory)
         .await?
     {
         Begun::New(first) => {
             // Before anything is fetched and charged, whose answer could not be repeated.
             service.storage().admit(&account.id).await?;
-            let memory = service.memory().share(account.id.as_str());
             let tasks = service.tasks().clone();
             let served = serve(first, work, memory, tasks);
             let task = service.tasks().spawn(served.in_current_span());
@@ -117,7 +117,7 @@ where
     let storing = Storing {
         first,
         answer,
-        lease: memory.page().lease(),
+        lease: memory.page().lease_for(MemoryKind::Answers),
         buffer: Vec::new(),
     };
     let body = if answer_is_lines(&parts.headers) {

@@ -6,11 +6,35 @@ use std::time::Duration;
 
 use trawl_billing::AccountId;
 use trawl_model::fair::{FairPermit, FairSemaphore};
+use trawl_model::memory::{MemoryKind, MemoryLease, MemoryShare};
 
+use super::body::no_memory;
 use super::error::ApiError;
 
 /// How long a query waits for the earlier ones of its account.
 const WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// Bytes of a row of a list, as it is read and written: more than most have.
+pub(crate) const ROW_BYTES_LIKELY: usize = 2 * 1024;
+/// Bytes of a URL with what is said about it.
+pub(crate) const URL_BYTES_LIKELY: usize = 128;
+/// Bytes of a contact, with the pages that it was found on.
+pub(crate) const CONTACT_BYTES_LIKELY: usize = 16 * 1024;
+
+/// Memory for this number of rows, before they are read. What they need in the end is recorded.
+///
+/// # Errors
+/// [`ApiError::AtLimit`] if the account holds its share of the memory for too long.
+pub(crate) async fn memory_for(
+    share: &MemoryShare,
+    n_rows: u32,
+    row_bytes: usize,
+) -> Result<MemoryLease, ApiError> {
+    let mut lease = share.page().lease_for(MemoryKind::Stored);
+    let granted = lease.grow_to(n_rows as usize * row_bytes).await;
+    granted.map_err(|_error| no_memory())?;
+    Ok(lease)
+}
 
 /// The queries of all accounts.
 #[derive(Debug)]
@@ -43,6 +67,11 @@ impl Queries {
             );
             ApiError::AtLimit(reason, 1)
         })
+    }
+
+    /// The turns themselves, for a reader that takes one for each part of what it reads.
+    pub(crate) fn turns(&self) -> Arc<FairSemaphore> {
+        Arc::clone(&self.permits)
     }
 
     /// Waits for the right to the next part of a query that was admitted before.

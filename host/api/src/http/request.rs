@@ -9,6 +9,7 @@ use axum::response::Response;
 
 use trawl_billing::{Account, Payment};
 use trawl_model::Terms;
+use trawl_model::memory::Held;
 use trawl_wire::RequestDefaults;
 
 use super::error::ApiError;
@@ -24,8 +25,8 @@ pub(crate) struct ApiRequest {
     pub(crate) service: Arc<dyn Service>,
     /// The account of the key.
     pub(crate) account: Arc<Account>,
-    /// The complete body.
-    pub(crate) body: Bytes,
+    /// The complete body, with its memory until the request is served.
+    pub(crate) body: Held<Bytes>,
     /// Serialization of the response.
     pub(crate) format: ResponseFormat,
     /// The terms it is billed on.

@@ -1,6 +1,7 @@
 //! Responses that are streamed while pages finish: a JSON array, or one line per page.
 
 use std::convert::Infallible;
+use std::io;
 use std::panic::AssertUnwindSafe;
 
 use axum::body::{Body, Bytes};
@@ -16,6 +17,9 @@ use trawl_plan::Ignored;
 use super::format::ResponseFormat;
 use super::headers;
 use crate::service::{Order, Outcomes};
+
+/// Longest entry that is copied beside its separator, which saves a part of the response.
+const COPIED_BYTES_MAX: usize = 16 * 1024;
 
 impl ResponseFormat {
     /// The order in which pages are sent. Decision D11.
@@ -94,27 +98,49 @@ pub(crate) fn holding(response: Response, guard: impl Send + Sync + 'static) -> 
     })
 }
 
-/// The response to entries that are serialized already.
+/// The response to entries that are serialized already. An error breaks it off: its reader sees
+/// that it is not complete.
 pub(crate) fn entries(
     format: ResponseFormat,
-    entries: impl Stream<Item = Bytes> + Send + 'static,
+    entries: impl Stream<Item = io::Result<Bytes>> + Send + 'static,
 ) -> Response {
     let (open, close) = format.brackets();
-    let bracket =
-        |text: &'static [u8]| stream::iter((!text.is_empty()).then_some(Bytes::from_static(text)));
-    let chunks = entries.enumerate().map(move |(index, entry)| {
-        let mut chunk = Vec::with_capacity(entry.len() + 1);
-        if format == ResponseFormat::Json && index > 0 {
-            chunk.push(b',');
-        }
-        chunk.extend_from_slice(&entry);
-        if format == ResponseFormat::JsonLines {
-            chunk.push(b'\n');
-        }
-        Bytes::from(chunk)
+    let bracket = |text: &'static [u8]| {
+        stream::iter((!text.is_empty()).then_some(Ok(Bytes::from_static(text))))
+    };
+    let chunks = entries.enumerate().flat_map(move |(index, entry)| {
+        let parts = entry.map(|entry| parts(format, index, entry));
+        let (parts, error) = match parts {
+            Ok(parts) => (Some(parts), None),
+            Err(error) => (None, Some(Err(error))),
+        };
+        stream::iter(parts.into_iter().flatten().map(Ok).chain(error))
     });
     let chunks = bracket(open).chain(chunks).chain(bracket(close));
-    format.response(Body::from_stream(chunks.map(Ok::<_, Infallible>)))
+    format.response(Body::from_stream(chunks))
+}
+
+/// An entry with what separates it from the others. A long entry is not copied: it holds its
+/// memory until it is sent.
+fn parts(format: ResponseFormat, index: usize, entry: Bytes) -> impl Iterator<Item = Bytes> {
+    let before: &'static [u8] = match format {
+        ResponseFormat::Json if index > 0 => b",",
+        ResponseFormat::Json | ResponseFormat::JsonLines => b"",
+    };
+    let after: &'static [u8] = match format {
+        ResponseFormat::Json => b"",
+        ResponseFormat::JsonLines => b"\n",
+    };
+    let parts = if entry.len() <= COPIED_BYTES_MAX {
+        [
+            Bytes::from([before, &entry[..], after].concat()),
+            Bytes::new(),
+            Bytes::new(),
+        ]
+    } else {
+        [Bytes::from_static(before), entry, Bytes::from_static(after)]
+    };
+    parts.into_iter().filter(|part| !part.is_empty())
 }
 
 fn write(format: ResponseFormat, index: usize, outcome: &PageOutcome, buffer: &mut Vec<u8>) {

@@ -83,7 +83,7 @@ pub(crate) async fn fetch(
     let mut received = receive(&api, account, request, BODY_BYTES_MAX, terms).await?;
     let written = Written::new(&received.request.body, &url, form, headers)?;
     // All that the request says is in its body now, also for the `Idempotency-Key`.
-    received.request.body = written.body.into();
+    received.request.body = received.request.body.replace(written.body.into());
     let work = move |request| run(request, form, written.ignored);
     received.serve(work).await
 }

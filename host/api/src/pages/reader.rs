@@ -7,7 +7,7 @@ use axum::response::Response;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 
-use trawl_model::memory::MemoryShare;
+use trawl_model::memory::{MemoryKind, MemoryShare};
 
 use crate::http::error::ApiError;
 use crate::http::media_type::essence;
@@ -80,7 +80,7 @@ impl ContentForm {
     ) -> Result<Response, ApiError> {
         let (mut parts, body) = entries.into_parts();
         let mut chunks = body.into_data_stream();
-        let mut lease = memory.page().lease();
+        let mut lease = memory.page().lease_for(MemoryKind::Answers);
         let mut buffer = Vec::new();
         while let Some(chunk) = chunks.next().await {
             buffer.extend_from_slice(&chunk.map_err(|_| ApiError::Internal)?);

@@ -13,7 +13,8 @@ use utoipa::ToSchema;
 #[schema(example = json!({
     "status": "ok",
     "engines": {"http": {"ok": true, "milliseconds": 2, "error": null}, "browser": {"ok": false, "error": "no browser is installed"}},
-    "ledger": {"ok": true}, "memory": {"bytes": 1048576, "bytes_max": 1073741824, "waiting": 0},
+    "ledger": {"ok": true}, "memory": {"bytes": 1048576, "bytes_max": 1073741824, "waiting": 0, "held": {"request_bodies": 65536,
+        "page_bodies": 786432, "outputs": 196608, "answers": 0, "stored": 0, "webhooks": 0}},
     "connections": {"open": 12, "max": 57056, "waiting": 0},
     "pages": {"in_flight": 3, "max": 4096, "waiting": 0},
     "disk": {"ok": true, "free_bytes": 52110233600_u64, "floor_bytes": 1073741824},
@@ -26,7 +27,7 @@ pub(super) struct Health {
     engines: EnginesHealth,
     /// Whether charges are booked.
     ledger: PartHealth,
-    /// Memory of pages and answers in flight.
+    /// The memory budget: bodies, pages, answers and all that is read back from the store.
     memory: MemoryHealth,
     /// The disk of the data directory.
     disk: DiskHealth,
@@ -67,15 +68,35 @@ struct PartHealth {
     ok: bool,
 }
 
-/// Memory of pages and answers in flight.
+/// The memory budget.
 #[derive(Serialize, ToSchema)]
 struct MemoryHealth {
     /// Bytes in use.
     bytes: u64,
     /// Most bytes.
     bytes_max: u64,
-    /// Pages that wait for memory.
+    /// Pages, request bodies and readers that wait for memory.
     waiting: u64,
+    /// `bytes` by what they are for.
+    held: HeldMemory,
+}
+
+/// Bytes of the memory budget in use, by what they are for. Their sum is `bytes`.
+#[derive(Serialize, ToSchema)]
+struct HeldMemory {
+    /// Bodies of requests, until they are planned and served.
+    request_bodies: u64,
+    /// Bodies of pages, robots.txt files, sitemaps and replies of providers, and screenshots.
+    page_bodies: u64,
+    /// Documents, outputs, and page entries until they are recorded and sent.
+    outputs: u64,
+    /// Responses that are collected before they are sent: with an `Idempotency-Key`, content of
+    /// `/fetch`.
+    answers: u64,
+    /// What is read back from the store: entries of crawls, lists, statements.
+    stored: u64,
+    /// Webhook events that are being delivered.
+    webhooks: u64,
 }
 
 /// The disk of the data directory.

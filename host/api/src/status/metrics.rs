@@ -57,6 +57,9 @@ fn record_memory(budget: &MemoryBudget) {
     metrics::gauge!("trawl_memory_bytes").set(memory.used as f64);
     metrics::gauge!("trawl_memory_bytes_max").set(memory.capacity as f64);
     metrics::gauge!("trawl_memory_waiting").set(memory.n_waiting as f64);
+    for (kind, bytes) in memory.held() {
+        metrics::gauge!("trawl_memory_held_bytes", "kind" => kind.name()).set(bytes as f64);
+    }
 }
 
 fn is_local(request: &Request) -> bool {

@@ -221,7 +221,7 @@ async fn every_time_is_rfc_3339_beside_the_seconds_that_clients_read() {
     }
 }
 
-fn test_account(server: &TestServer) -> trawl_billing::AccountId {
+pub(super) fn test_account(server: &TestServer) -> trawl_billing::AccountId {
     let account = server.service.billing().find("test");
     account.expect("the account").id.clone()
 }

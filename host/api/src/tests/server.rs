@@ -8,6 +8,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::{HeaderMap, Request, StatusCode};
+use axum::response::Response;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt, stream};
 use http_body_util::BodyExt;
@@ -51,7 +52,7 @@ pub(super) struct TestServer {
     router: Router,
     pub(super) key: String,
     pub(super) service: Arc<FakeService>,
-    _directory: tempfile::TempDir,
+    pub(super) directory: tempfile::TempDir,
 }
 
 pub(super) struct FakeService {
@@ -62,6 +63,7 @@ pub(super) struct FakeService {
     tasks: TaskTracker,
     in_flight: TaskTracker,
     per_minute: u32,
+    memory: Arc<MemoryBudget>,
     storage: Storage,
     pub(super) is_draining: AtomicBool,
     pub(super) metrics_without_key: AtomicBool,
@@ -118,6 +120,22 @@ impl TestServer {
         floor: Floor,
         stored_bytes: u64,
     ) -> Self {
+        let memory = MemoryBudget::unlimited();
+        Self::build(dollars, per_minute, floor, stored_bytes, memory).await
+    }
+
+    /// A server with this memory budget.
+    pub(super) async fn with_memory(memory: Arc<MemoryBudget>) -> Self {
+        Self::build("10", 10_000, Floor::Bytes(0), 0, memory).await
+    }
+
+    async fn build(
+        dollars: &str,
+        per_minute: u32,
+        floor: Floor,
+        stored_bytes: u64,
+        memory: Arc<MemoryBudget>,
+    ) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let data = DataDir::open(directory.path()).expect("a free directory");
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await.expect("a store"));
@@ -132,7 +150,7 @@ impl TestServer {
             .expect("an account");
         let disk = Disk::open(directory.path(), floor).expect("a disk");
         let storage = Storage::new(store.clone(), Arc::new(disk), stored_bytes);
-        let (page_engine, robots, get) = page_engine();
+        let (page_engine, robots, get) = page_engine(&memory);
         let pipelines = Pipelines::new(Arc::clone(&page_engine), store.clone(), Clock::wall());
         let crawls = crawls(
             (page_engine, robots, get),
@@ -150,6 +168,7 @@ impl TestServer {
             tasks,
             in_flight: TaskTracker::new(),
             per_minute,
+            memory,
             storage,
             is_draining: AtomicBool::new(false),
             metrics_without_key: AtomicBool::new(false),
@@ -162,18 +181,19 @@ impl TestServer {
             router: router(Arc::clone(&service) as Arc<dyn Service>),
             key: key.expose().to_owned(),
             service,
-            _directory: directory,
+            directory,
         }
+    }
+
+    /// Sends a request unchanged, and reads no more than the head of its response.
+    pub(super) async fn open(&self, request: Request<Body>) -> Response {
+        let served = self.router.clone().oneshot(request).await;
+        served.expect("never fails")
     }
 
     /// Sends a request unchanged.
     pub(super) async fn send(&self, request: Request<Body>) -> TestResponse {
-        let response = self
-            .router
-            .clone()
-            .oneshot(request)
-            .await
-            .expect("never fails");
+        let response = self.open(request).await;
         let (parts, body) = response.into_parts();
         let body = body.collect().await.expect("a body").to_bytes();
         TestResponse {
@@ -242,7 +262,7 @@ impl TestServer {
 }
 
 /// A page engine without network access, with its robots.txt client.
-fn page_engine() -> (Arc<PageEngine>, Arc<Robots>, Arc<dyn Get>) {
+fn page_engine(memory: &Arc<MemoryBudget>) -> (Arc<PageEngine>, Arc<Robots>, Arc<dyn Get>) {
     let egress = Egress::new(EgressConfig::default()).expect("egress");
     let fetcher = Fetcher::new(egress, FetchConfig::default());
     let politeness = Politeness::new(&PolitenessConfig::default());
@@ -253,7 +273,7 @@ fn page_engine() -> (Arc<PageEngine>, Arc<Robots>, Arc<dyn Get>) {
         routing: Routing::new(fetcher, politeness, Arc::clone(&robots)),
         workers: Workers::new(),
         ai: None,
-        memory: MemoryBudget::unlimited(),
+        memory: Arc::clone(memory),
         in_flight: PagesInFlight::default(),
     };
     (Arc::new(page_engine), robots, get)
@@ -328,7 +348,7 @@ impl Service for FakeService {
     }
 
     fn memory(&self) -> Arc<MemoryBudget> {
-        MemoryBudget::unlimited()
+        Arc::clone(&self.memory)
     }
 
     fn queries_per_account(&self) -> usize {

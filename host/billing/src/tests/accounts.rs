@@ -3,11 +3,17 @@
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
+use trawl_model::memory::{MemoryBudget, MemoryShare};
 use trawl_model::money::PER_CENT;
 use trawl_model::{Charge, Nanodollars};
 
 use super::world::world;
 use crate::{ANSWER_BYTES_MAX, Answer, Begun, Billing, BillingError, Payment};
+
+/// Memory for stored answers.
+fn memory() -> MemoryShare {
+    MemoryBudget::unlimited().share("a")
+}
 
 #[tokio::test]
 async fn a_repeated_top_up_is_paid_in_once() {
@@ -104,7 +110,7 @@ async fn an_interrupted_request_goes_on_and_pays_a_page_once() {
         posted.expect("posted")
     };
     let open = async |billing: &Billing, hash: u8| {
-        let begun = billing.begin(&account, "k", [hash; 32]).await;
+        let begun = billing.begin(&account, "k", [hash; 32], &memory()).await;
         let Ok(Begun::New(mut first)) = begun else {
             panic!("{begun:?}")
         };
@@ -118,7 +124,7 @@ async fn an_interrupted_request_goes_on_and_pays_a_page_once() {
     drop(first);
     let world = world.restarted().await;
     let balance = world.billing.funds(&account).balance;
-    let other = world.billing.begin(&account, "k", [2; 32]).await;
+    let other = world.billing.begin(&account, "k", [2; 32], &memory()).await;
     assert!(matches!(other, Ok(Begun::Mismatch)), "{other:?}");
     let (first, again) = open(&world.billing, 1).await;
     assert!(again.is_repeated);
@@ -131,7 +137,7 @@ async fn an_interrupted_request_goes_on_and_pays_a_page_once() {
     assert_eq!(pay(&world.billing, &again, "1", 50).await, charge(50));
     // A request that fails after charges may only be repeated as it was.
     first.release(&again).await.expect("the store works");
-    let other = world.billing.begin(&account, "k", [2; 32]).await;
+    let other = world.billing.begin(&account, "k", [2; 32], &memory()).await;
     assert!(matches!(other, Ok(Begun::Mismatch)), "{other:?}");
     // A day later it is another request.
     world.clock.advance(Duration::from_secs(24 * 60 * 60 + 1));
@@ -147,7 +153,8 @@ async fn an_interrupted_request_goes_on_and_pays_a_page_once() {
 async fn a_server_that_closes_stores_no_answer() {
     let world = world(Nanodollars::ZERO).await;
     let account = world.account.clone();
-    let Ok(Begun::New(mut first)) = world.billing.begin(&account, "k", [1; 32]).await else {
+    let Ok(Begun::New(mut first)) = world.billing.begin(&account, "k", [1; 32], &memory()).await
+    else {
         panic!("the first of its key")
     };
     first.open().await.expect("stored");
@@ -164,7 +171,7 @@ async fn a_server_that_closes_stores_no_answer() {
         "{refused:?}"
     );
     let world = world.restarted().await;
-    let begun = world.billing.begin(&account, "k", [1; 32]).await;
+    let begun = world.billing.begin(&account, "k", [1; 32], &memory()).await;
     assert!(matches!(begun, Ok(Begun::New(_))), "{begun:?}");
 }
 
@@ -172,7 +179,10 @@ async fn a_server_that_closes_stores_no_answer() {
 async fn a_key_whose_request_charged_nothing_is_free_again() {
     let world = world(Nanodollars::ZERO).await;
     for hash in [1, 2, 3] {
-        let begun = world.billing.begin(&world.account, "k", [hash; 32]).await;
+        let begun = world
+            .billing
+            .begin(&world.account, "k", [hash; 32], &memory())
+            .await;
         let Ok(Begun::New(mut first)) = begun else {
             panic!("{begun:?}")
         };
@@ -185,8 +195,11 @@ async fn a_key_whose_request_charged_nothing_is_free_again() {
 #[tokio::test]
 async fn a_repeated_request_gets_the_stored_answer() {
     let world = world(Nanodollars::ZERO).await;
+    let memory = memory();
     let begin = |key: &'static str, hash: u8| {
-        let begun = world.billing.begin(&world.account, key, [hash; 32]);
+        let begun = world
+            .billing
+            .begin(&world.account, key, [hash; 32], &memory);
         async move { begun.await.expect("the store works") }
     };
     let Begun::New(first) = begin("k", 1).await else {
@@ -221,7 +234,7 @@ async fn a_repeated_request_gets_the_stored_answer() {
     assert!(
         world
             .billing
-            .begin(&world.account, "", [0; 32])
+            .begin(&world.account, "", [0; 32], &memory)
             .await
             .is_err()
     );

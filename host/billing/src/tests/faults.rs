@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use trawl_model::clock::{Clock, Timestamp};
+use trawl_model::memory::PageMemory;
 use trawl_model::secret::Secret;
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::sqlite::SqliteStore;
@@ -200,8 +201,9 @@ impl LedgerStore for FaultyStore {
         &'a self,
         key: &'a AnswerKey,
         since: Timestamp,
+        memory: &'a PageMemory,
     ) -> StoreFuture<'a, Option<StoredAnswer>> {
-        self.store.answer(key, since)
+        self.store.answer(key, since, memory)
     }
 
     fn store_answer<'a>(

@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
 use trawl_model::clock::{Clock, Timestamp};
+use trawl_model::memory::MemoryBudget;
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, LedgerStore};
@@ -135,7 +136,12 @@ async fn scrape(
     (n_pages, looks_up): (u64, bool),
 ) -> Result<(), String> {
     let told = |error: BillingError| error.to_string();
-    match billing.begin(account, key, [9; 32]).await.map_err(told)? {
+    let memory = MemoryBudget::unlimited().share(account.as_str());
+    match billing
+        .begin(account, key, [9; 32], &memory)
+        .await
+        .map_err(told)?
+    {
         Begun::New(mut first) => {
             let payment = first.open().await.map_err(told)?;
             let pages = Pages {

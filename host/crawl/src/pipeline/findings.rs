@@ -2,24 +2,21 @@
 //! limit.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use trawl_plugins::Finding;
-use trawl_store::{CrawlStore, StoreError};
+use trawl_store::StoreError;
 use trawl_wire::Entry;
 
-use crate::stored_pages;
+use crate::stored_pages::StoredPages;
 
 /// Most bytes of the findings of one crawl: they are joined in memory, and need several times as
 /// much of the analyst's memory, which is limited.
 pub const FINDINGS_BYTES_MAX: usize = 8 << 20;
 /// Bytes of findings that are joined at once where a crawl can be joined in parts.
 const PART_BYTES: usize = 1 << 20;
-/// Entries that are read from the page log at once; each may have 10 MB of content.
-const ENTRIES_AT_ONCE: u32 = 8;
 
 /// The findings of one crawl.
 #[derive(Debug, Default)]
@@ -69,23 +66,12 @@ impl Gathered {
     ///
     /// # Errors
     /// The store failed.
-    pub(super) async fn of_crawl(
-        store: &dyn CrawlStore,
-        data: &Path,
-        crawl_id: &str,
-    ) -> Result<Self, StoreError> {
+    pub(super) async fn of_crawl(mut pages: StoredPages) -> Result<Self, StoreError> {
         let mut gathered = Self::default();
-        let mut after = 0;
-        loop {
-            let pages = stored_pages::read(store, data, crawl_id, after, ENTRIES_AT_ONCE).await?;
-            let Some((last, _)) = pages.last() else {
-                return Ok(gathered);
-            };
-            after = *last;
-            for (_, entry) in &pages {
-                gathered.add(entry);
-            }
+        while let Some((_, entry)) = pages.next().await? {
+            gathered.add(&entry);
         }
+        Ok(gathered)
     }
 
     /// Adds the finding of one page's entry.

@@ -25,6 +25,8 @@ use trawl_store::{
 };
 use trawl_wire::LeftOut;
 
+use crate::stored_pages::StoredPages;
+
 pub use contacts::domain_of;
 pub use findings::{FINDINGS_BYTES_MAX, FirstFailure, Gathered, ModelUse};
 
@@ -125,7 +127,7 @@ impl Pipelines {
     /// contacts.
     pub(crate) async fn at_end(
         &self,
-        pages: &dyn CrawlStore,
+        pages: &Arc<dyn CrawlStore>,
         data: &Path,
         storage: &Storage,
         crawl: FinishedCrawl,
@@ -159,14 +161,16 @@ impl Pipelines {
     /// Stores the contacts of a crawl, and returns what is not stored.
     async fn store_contacts(
         &self,
-        pages: &dyn CrawlStore,
+        pages: &Arc<dyn CrawlStore>,
         data: &Path,
         storage: &Storage,
         crawl: &FinishedCrawl,
         choice: &AnalystChoice,
     ) -> LeftOut {
         let mut left_out = LeftOut::default();
-        let mut gathered = match Gathered::of_crawl(pages, data, &crawl.id).await {
+        let share = self.engine.memory.share(crawl.account.as_str());
+        let pages = StoredPages::new(Arc::clone(pages), data, &crawl.id, share, 0);
+        let mut gathered = match Gathered::of_crawl(pages).await {
             Ok(gathered) => gathered,
             Err(error) => {
                 tracing::error!(crawl = crawl.id, error = %error, "could not read the pages of a crawl");

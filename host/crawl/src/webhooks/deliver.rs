@@ -14,11 +14,12 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use trawl_model::clock::Timestamp;
+use trawl_model::memory::{Held, MemoryBudget, MemoryShare};
 use trawl_model::redact::without_userinfo;
 use trawl_model::secret::Secret;
 use trawl_net::egress::{Egress, Route};
 use trawl_plan::address::basic_authorization;
-use trawl_store::{AccountId, Busy, Channel, DeliveryFailure, OutboxRow, StoreError};
+use trawl_store::{AccountId, BatchSize, Busy, Channel, DeliveryFailure, OutboxRow, StoreError};
 
 use super::outbox::{AGE_MAX, Webhooks, log_dropped};
 use super::sign::signature;
@@ -34,8 +35,12 @@ const ACCOUNT_CHANNELS_MAX: usize = 8;
 /// How long a batch may send before it ends: a destination that answers slowly has a slot for this
 /// time at most, and that of one answer. Then its channel goes behind all others that are due.
 const BATCH_TIME_MAX: Duration = Duration::from_secs(15);
-/// Events of one destination in one batch.
-const BATCH_EVENTS: u32 = 64;
+/// Events of one destination in one batch. By bytes, because an event may have a megabyte, and an
+/// account eight batches.
+const BATCH: BatchSize = BatchSize {
+    events: 64,
+    bytes: 1 << 20,
+};
 /// Requests to one destination at once.
 const REQUESTS_MAX: usize = 4;
 /// Most bytes of a response that are read before the connection is closed.
@@ -58,16 +63,22 @@ const SIGNATURE: HeaderName = HeaderName::from_static("x-trawl-signature");
 impl Webhooks {
     /// Delivers events until `stop`. Events in flight at that time are sent again after the next
     /// start.
-    pub async fn run(self: Arc<Self>, egress: Arc<Egress>, stop: CancellationToken) {
+    /// Events take from their accounts' shares of `memory` before they are read.
+    pub async fn run(
+        self: Arc<Self>,
+        egress: Arc<Egress>,
+        memory: Arc<MemoryBudget>,
+        stop: CancellationToken,
+    ) {
         match self.store.outbox_count().await {
             Ok(count) => self.waiting.store(count, Relaxed),
             Err(error) => tracing::error!(error = %error, "could not count webhook events"),
         }
-        let delivering = Arc::clone(&self).deliver(egress);
+        let delivering = Arc::clone(&self).deliver(egress, memory);
         stop.run_until_cancelled(delivering).await;
     }
 
-    async fn deliver(self: Arc<Self>, egress: Arc<Egress>) {
+    async fn deliver(self: Arc<Self>, egress: Arc<Egress>, memory: Arc<MemoryBudget>) {
         // A batch is a task of its own, so that it makes progress while this loop waits for the
         // store.
         let mut batches = JoinSet::new();
@@ -75,17 +86,18 @@ impl Webhooks {
         loop {
             let mut idle = SLEEP_MAX;
             while busy.len() < CHANNELS_MAX {
-                match self.next_batch(busy.values()).await {
-                    Ok(rows) if rows.is_empty() => {
+                match self.next_channel(busy.values()).await {
+                    Ok(None) => {
                         let busy = busy_with(busy.values(), ACCOUNT_CHANNELS_MAX);
                         idle = self.until_next(&busy).await;
                         break;
                     }
-                    Ok(rows) => {
-                        let channel = channel(&rows[0]);
+                    Ok(Some(channel)) => {
                         let (hooks, egress) = (Arc::clone(&self), Arc::clone(&egress));
-                        let batch =
-                            batches.spawn(async move { hooks.send_batch(&egress, rows).await });
+                        let share = memory.share(channel.account.as_str());
+                        let of_batch = channel.clone();
+                        let batch = batches
+                            .spawn(async move { hooks.batch(&egress, &of_batch, &share).await });
                         busy.insert(batch.id(), channel);
                     }
                     Err(error) => {
@@ -112,20 +124,19 @@ impl Webhooks {
         }
     }
 
-    /// The next events to send: those of an account with nothing in flight before those of others.
-    async fn next_batch<'a>(
+    /// The next channel to serve: one of an account with nothing in flight before those of others.
+    async fn next_channel<'a>(
         &self,
         busy: impl Iterator<Item = &'a Channel> + Clone,
-    ) -> Result<Vec<OutboxRow>, StoreError> {
+    ) -> Result<Option<Channel>, StoreError> {
         let now = self.clock.now();
         let idle_accounts = busy_with(busy.clone(), 1);
-        let rows = self.store.outbox_due(now, &idle_accounts, BATCH_EVENTS);
-        let rows = rows.await?;
-        if !rows.is_empty() || idle_accounts.accounts.is_empty() {
-            return Ok(rows);
+        let channel = self.store.outbox_due(now, &idle_accounts).await?;
+        if channel.is_some() || idle_accounts.accounts.is_empty() {
+            return Ok(channel);
         }
         let busy = busy_with(busy, ACCOUNT_CHANNELS_MAX);
-        self.store.outbox_due(now, &busy, BATCH_EVENTS).await
+        self.store.outbox_due(now, &busy).await
     }
 
     /// How long until the next event is due.
@@ -140,9 +151,29 @@ impl Webhooks {
         }
     }
 
+    /// Reads the oldest events of a channel, once there is memory for them, and sends them.
+    async fn batch(&self, egress: &Egress, channel: &Channel, share: &MemoryShare) {
+        let memory = share.page();
+        match self.store.outbox_batch(channel, BATCH, &memory).await {
+            Ok(batch) if !batch.is_empty() => self.send_batch(egress, channel, batch).await,
+            Ok(_none) => sleep(STORE_RETRY_DELAY).await,
+            Err(StoreError::Memory(error)) => {
+                tracing::debug!(account = %channel.account, error = %error, "webhook events wait");
+                let behind = self.store.outbox_done(channel, &[], self.clock.now()).await;
+                if let Err(error) = behind {
+                    tracing::error!(error = %error, "could not move a channel of webhook events");
+                }
+            }
+            Err(error) => {
+                tracing::error!(error = %error, "could not read webhook events");
+                sleep(STORE_RETRY_DELAY).await;
+            }
+        }
+    }
+
     /// Sends events of one destination until one fails.
-    async fn send_batch(&self, egress: &Egress, rows: Vec<OutboxRow>) {
-        let channel = channel(&rows[0]);
+    async fn send_batch(&self, egress: &Egress, channel: &Channel, batch: Held<Vec<OutboxRow>>) {
+        let (rows, _lease) = batch.into_parts();
         let ends = Instant::now() + BATCH_TIME_MAX;
         let (mut delivered, mut failed) = (Vec::new(), Vec::new());
         let (mut attempts, mut failure) = (0, None);
@@ -170,7 +201,7 @@ impl Webhooks {
                 }
             }
         }
-        let stored = self.store_outcome(&channel, &delivered, &failed, attempts, failure);
+        let stored = self.store_outcome(channel, &delivered, &failed, attempts, failure);
         if let Err(error) = stored.await {
             // Delivered events will be sent again, which at-least-once delivery allows.
             tracing::error!(error = %error, "could not store the outcome of webhook events");
@@ -221,25 +252,17 @@ impl Webhooks {
         let _ = self.waiting.fetch_update(Relaxed, Relaxed, less);
     }
 
-    async fn send(&self, egress: &Egress, row: OutboxRow) -> (OutboxRow, Result<(), String>) {
+    async fn send(&self, egress: &Egress, mut row: OutboxRow) -> (OutboxRow, Result<(), String>) {
         let sent = async {
             let secret = self
                 .secret(&row.account)
                 .await
                 .map_err(|error| error.to_string())?;
-            post(egress, &row, &secret, self.clock.now()).await
+            post(egress, &mut row, &secret, self.clock.now()).await
         };
         let sent = timeout(ANSWER_TIME_MAX, sent).await;
         let sent = sent.unwrap_or_else(|_| Err("timed out".to_owned()));
         (row, sent)
-    }
-}
-
-/// The channel of an event.
-fn channel(row: &OutboxRow) -> Channel {
-    Channel {
-        account: row.account.clone(),
-        destination: row.destination.clone(),
     }
 }
 
@@ -255,10 +278,10 @@ fn busy_with<'a>(channels: impl Iterator<Item = &'a Channel>, n_channels: usize)
     Busy { channels, accounts }
 }
 
-/// Sends one event. Redirects are not followed and count as failures.
+/// Sends one event, whose body it takes. Redirects are not followed and count as failures.
 async fn post(
     egress: &Egress,
-    row: &OutboxRow,
+    row: &mut OutboxRow,
     secret: &Secret,
     at: Timestamp,
 ) -> Result<(), String> {
@@ -274,7 +297,7 @@ async fn post(
     headers.insert(EVENT_ID, header(&row.id)?);
     headers.insert(SIGNATURE, header(&signature)?);
     headers.extend(authorization.map(|value| (AUTHORIZATION, value)));
-    *request.body_mut() = Some(row.body.clone().into());
+    *request.body_mut() = Some(std::mem::take(&mut row.body).into());
     let reply = egress.send(request, &Route::default()).await;
     let mut reply = reply.map_err(|error| error.to_string())?;
     // A small response is read to its end, so that the connection can be reused.

@@ -184,6 +184,11 @@ impl Event {
         }
     }
 
+    /// Bytes of its texts.
+    pub(crate) fn bytes(&self) -> usize {
+        text_bytes(&self.body)
+    }
+
     pub(super) fn into_row(mut self, now: Timestamp) -> OutboxRow {
         if let Value::Object(body) = &mut self.body {
             body.insert("event".to_owned(), self.kind.name().into());
@@ -199,6 +204,19 @@ impl Event {
             n_attempts: 0,
             last_failure: None,
         }
+    }
+}
+
+/// Bytes of the texts in a value.
+fn text_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(text_bytes).sum(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| name.len() + text_bytes(value))
+            .sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     }
 }
 

@@ -15,5 +15,5 @@ mod tests;
 
 pub use deliver::ANSWER_TIME_MAX;
 pub use event::{CONTENT_BYTES_MAX, Event, EventKind, FoundPage};
-pub use outbox::{AGE_MAX, WAITING_MAX, WebhookLimits, Webhooks, WebhooksFull};
+pub use outbox::{AGE_MAX, WAITING_FLOOR, WAITING_MAX, WebhookLimits, Webhooks, WebhooksFull};
 pub use sign::signature;

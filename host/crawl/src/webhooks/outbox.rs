@@ -1,7 +1,8 @@
 //! The outbox: events that wait in the store for delivery.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use tokio::sync::Notify;
@@ -12,8 +13,10 @@ use trawl_store::{AccountId, OutboxRow, Store, StoreError};
 
 use super::event::Event;
 
-/// Most events that wait, over all accounts, so that an unreachable receiver cannot fill the disk.
+/// Most events that wait, over all accounts, so that unreachable receivers cannot fill the disk.
 pub const WAITING_MAX: u64 = 1_000_000;
+/// Events of an account that may wait whatever others have waiting.
+pub const WAITING_FLOOR: u64 = 1_000;
 /// How long delivery of an event is retried; then it is dropped.
 pub const AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -24,16 +27,19 @@ pub struct WebhookLimits {
     pub events: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Events of all accounts. One account may have as many as are still free, [`WAITING_FLOOR`]
+    /// at least: accounts at their limits leave room for others.
+    pub all: u64,
 }
 
 impl Default for WebhookLimits {
     fn default() -> Self {
         Self {
-            // A crawl of a hundred thousand pages whose receiver is down; ten such accounts reach
-            // the maximum of the server.
+            // A crawl of a hundred thousand pages whose receiver is down.
             events: 100_000,
             // As many events of ten kilobytes, which most pages have as markdown.
             bytes: 1 << 30,
+            all: WAITING_MAX,
         }
     }
 }
@@ -76,8 +82,7 @@ impl Webhooks {
     }
 
     /// Stores events for delivery; they are durable when this returns. An event whose id is stored
-    /// already is ignored. Beyond [`WAITING_MAX`] and the limits of the account events are dropped
-    /// and logged.
+    /// already is ignored. At a limit of the account events are dropped and logged.
     ///
     /// # Errors
     /// [`StoreError`] when the store fails; then none is stored.
@@ -86,10 +91,6 @@ impl Webhooks {
             return Ok(());
         };
         let count = events.len() as u64;
-        if self.waiting.load(Ordering::Relaxed) + count > WAITING_MAX {
-            log_dropped(count, "too many events are waiting");
-            return Ok(());
-        }
         if let Some(full) = self.full(account).await? {
             log_dropped(count, full.name);
             return Ok(());
@@ -100,7 +101,7 @@ impl Webhooks {
             .map(|event| event.into_row(now))
             .collect();
         let n_stored = self.store.outbox_push(&rows).await?;
-        self.waiting.fetch_add(n_stored, Ordering::Relaxed);
+        self.waiting.fetch_add(n_stored, Relaxed);
         self.wake.notify_one();
         Ok(())
     }
@@ -116,8 +117,10 @@ impl Webhooks {
     /// [`StoreError`] when the store fails.
     pub async fn full(&self, account: &AccountId) -> Result<Option<WebhooksFull>, StoreError> {
         let totals = self.store.totals(account).await?;
+        let free = self.limits.all.saturating_sub(self.waiting.load(Relaxed));
+        let events = self.limits.events.min(free.max(WAITING_FLOOR));
         let limits = [
-            ("webhook_events", totals.n_events, self.limits.events),
+            ("webhook_events", totals.n_events, events),
             ("webhook_bytes", totals.event_bytes, self.limits.bytes),
         ];
         let reached = limits.into_iter().find(|(_, used, limit)| used >= limit);

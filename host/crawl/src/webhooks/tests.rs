@@ -13,12 +13,15 @@ use tokio_util::sync::CancellationToken;
 
 use trawl_model::Nanodollars;
 use trawl_model::clock::{Clock, Timestamp};
+use trawl_model::memory::MemoryBudget;
 use trawl_net::egress::{AllowList, Egress, EgressConfig};
 use trawl_plan::address;
 use trawl_store::sqlite::SqliteStore;
-use trawl_store::{AccountId, AccountRecord, Busy, DataDir, KeyRecord, Notice, PageRange, Store};
+use trawl_store::{
+    AccountId, AccountRecord, DataDir, EventSummary, KeyRecord, Notice, PageRange, Store,
+};
 
-use super::{AGE_MAX, Event, FoundPage, WebhookLimits, Webhooks, signature};
+use super::{AGE_MAX, Event, FoundPage, WAITING_FLOOR, WebhookLimits, Webhooks, signature};
 
 /// One request that a receiver got.
 #[derive(Clone, Debug)]
@@ -122,6 +125,14 @@ fn other_account() -> AccountId {
 }
 
 async fn world(directory: &Path) -> World {
+    let limits = WebhookLimits {
+        events: 1_000,
+        ..WebhookLimits::default()
+    };
+    world_with(directory, limits).await
+}
+
+async fn world_with(directory: &Path, limits: WebhookLimits) -> World {
     let data = DataDir::create(directory).expect("a data directory");
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(data).await.expect("a store"));
     let record = AccountRecord {
@@ -156,10 +167,6 @@ async fn world(directory: &Path) -> World {
     let _ = store.create_account(&record, &key, &[]).await;
     let _ = store.create_account(&other, &other_key, &[]).await;
     let clock = Clock::fake(Timestamp(1_700_000_000_000));
-    let limits = WebhookLimits {
-        events: 1_000,
-        ..WebhookLimits::default()
-    };
     let hooks = Webhooks::new(store.clone(), clock.clone(), limits);
     let loopback = "127.0.0.0/8".parse().expect("a range");
     let egress = Egress::new(EgressConfig {
@@ -167,7 +174,8 @@ async fn world(directory: &Path) -> World {
         ..EgressConfig::default()
     });
     let stop = CancellationToken::new();
-    let running = Arc::clone(&hooks).run(egress.expect("egress"), stop.clone());
+    let budget = MemoryBudget::unlimited();
+    let running = Arc::clone(&hooks).run(egress.expect("egress"), budget, stop.clone());
     World {
         running: tokio::spawn(running),
         store,
@@ -197,17 +205,19 @@ impl World {
     /// Waits until this many attempts at the oldest event are stored.
     async fn until_tried(&self, count: u32) {
         for _ in 0..3_000 {
-            let due = self
-                .store
-                .outbox_due(Timestamp::MAX, &Busy::default(), 10)
-                .await
-                .expect("a store");
-            if due.first().is_some_and(|row| row.n_attempts >= count) {
+            let waiting = self.waiting().await;
+            if waiting.first().is_some_and(|row| row.n_attempts >= count) {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
         panic!("fewer than {count} attempts are stored");
+    }
+
+    async fn waiting(&self) -> Vec<EventSummary> {
+        let account = account();
+        let rows = self.store.outbox_rows(&account, PageRange::offset(10, 0));
+        rows.await.expect("a store").rows
     }
 
     async fn end(self) {
@@ -399,11 +409,7 @@ async fn private_ip_addresses_get_no_events() {
         .await
         .expect("stored");
     world.until_tried(1).await;
-    let waiting = world
-        .store
-        .outbox_due(Timestamp::MAX, &Busy::default(), 10)
-        .await
-        .expect("a store");
+    let waiting = world.waiting().await;
     assert_eq!(waiting.len(), 1);
     assert_eq!(waiting[0].n_attempts, 1);
     world.end().await;
@@ -483,6 +489,36 @@ async fn an_account_that_reached_its_limit_stores_no_more_events() {
     let theirs = vec![found_by(&other_account(), 2_000, &good.url())];
     world.hooks.push(theirs).await.expect("stored");
     good.has(1).await;
+    world.end().await;
+}
+
+/// Accounts with many events leave room for those of others.
+#[tokio::test]
+async fn an_account_cannot_take_all_the_room_for_events() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let limits = WebhookLimits {
+        events: 10_000,
+        all: 4_000,
+        ..WebhookLimits::default()
+    };
+    let world = world_with(directory.path(), limits).await;
+    let bad = Receiver::start(&[500]).await;
+    let push = async |account: &AccountId, from: u64| {
+        for n in 0..50 {
+            let events = (0..100).map(|m| found_by(account, from + n * 100 + m, &bad.url()));
+            world.hooks.push(events.collect()).await.expect("stored");
+        }
+        let rows = world.store.outbox_rows(account, PageRange::offset(1, 0));
+        rows.await.expect("a store").count
+    };
+    assert_eq!(push(&account(), 0).await, 2_000, "half of the room");
+    let full = world.hooks.full(&account()).await.expect("a store");
+    let full = full.expect("its part is used up").to_string();
+    assert!(
+        full.starts_with("webhook_events: the account has 2000 of 2000"),
+        "{full}"
+    );
+    assert_eq!(push(&other_account(), 10_000).await, WAITING_FLOOR);
     world.end().await;
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use trawl_billing::Tariff;
-use trawl_model::memory::PageMemory;
+use trawl_model::memory::{MemoryKind, PageMemory};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, Nanodollars, PageFailure, Usage};
 use trawl_net::egress::on_behalf_of;
@@ -127,7 +127,7 @@ async fn produce_for_owner(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>)
     };
     let screenshot = served.screenshot.take();
     let deadline = started + served.waited + plan.time_max();
-    let mut lease = memory.lease();
+    let mut lease = memory.lease_for(MemoryKind::Outputs);
     let mut made = match lease.grow_to(served.page.body.len()).await {
         Ok(()) => {
             let (page, cache) = (&served.page, &served.cache);
@@ -246,7 +246,7 @@ pub async fn transform(
         return failed(url.clone(), failure);
     }
     let memory = run.memory.page();
-    let mut lease = memory.lease();
+    let mut lease = memory.lease_for(MemoryKind::Outputs);
     let (outputs, cpu) = match lease.grow_to(input.body.len()).await {
         Ok(()) => {
             let (registry, workers) = (Arc::clone(&run.registry), &run.engine.workers);

@@ -1,5 +1,7 @@
-//! The memory budget of the server: what bodies, documents, outputs and answers in flight may
-//! hold together, shared fairly among accounts.
+//! The memory budget of the server: what request bodies, page bodies, documents, outputs, answers
+//! and all that is read back from the store may hold together, shared fairly among accounts.
+//!
+//! Whatever comes from outside or from the store is held as [`Held`], which only a lease makes.
 //!
 //! Code that is about to hold bytes takes them from the budget first, in steps of [`STEP_BYTES`],
 //! and gives them back by dropping a [`MemoryLease`]. The budget has three parts:
@@ -14,7 +16,8 @@
 //!   one.
 //!
 //! The pages of an account at its share wait, oldest first; other accounts do not. Bytes that are
-//! given back go to the waiting account that holds least.
+//! given back go to the waiting account that holds least. A request body that is read, an entry
+//! that is read back and a batch of webhook events wait like a page, each with a claim of its own.
 //!
 //! No deadlock: pages that hold bytes and wait for more could block each other for ever. So the
 //! oldest waiting page of an account becomes an *elder*. It draws from the reserve, which regular
@@ -33,6 +36,8 @@
 //! *recorded*: they count, so that the account waits before it produces more, but recording them
 //! never waits. Their number is bounded by the number of threads and tabs that produce them.
 
+mod held;
+mod kind;
 mod state;
 
 #[cfg(test)]
@@ -44,10 +49,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use crate::{Cause, PageFailure};
+pub use held::{Held, HeldBuffer};
+pub use kind::MemoryKind;
 use state::{Grant, Parts, Place, State};
 
 /// Bytes in which leases grow, so that a small page takes from the budget once.
@@ -62,9 +68,16 @@ pub const WAIT_MAX: Duration = Duration::from_secs(15);
 pub struct MemoryBudget {
     capacity: u64,
     wait_max: Duration,
-    state: Mutex<State<Waiter>>,
+    books: Mutex<Books>,
     accounts: Mutex<HashMap<String, Weak<Account>>>,
     n_pages: AtomicU64,
+}
+
+/// Who holds how much, and what for.
+struct Books {
+    state: State<Waiter>,
+    /// Bytes in use by kind, in the order of [`MemoryKind::ALL`].
+    held: [u64; MemoryKind::ALL.len()],
 }
 
 /// The share of one account in the budget.
@@ -94,6 +107,7 @@ struct Page {
 /// Bytes taken from the budget; given back on drop.
 pub struct MemoryLease {
     memory: Page,
+    kind: MemoryKind,
     grant: Grant,
 }
 
@@ -106,6 +120,8 @@ pub struct MemoryUse {
     pub used: u64,
     /// Pages that wait.
     pub n_waiting: usize,
+    /// [`Self::used`] by kind, in the order of [`MemoryKind::ALL`].
+    held: [u64; MemoryKind::ALL.len()],
 }
 
 /// Why a page got no memory.
@@ -119,9 +135,10 @@ pub enum MemoryError {
     Waited(Duration),
 }
 
-/// A call that waits for bytes: for which page, and where its lease is sent.
+/// A call that waits for bytes: for which page, what for, and where its lease is sent.
 struct Waiter {
     memory: Page,
+    kind: MemoryKind,
     sender: oneshot::Sender<MemoryLease>,
 }
 
@@ -132,10 +149,11 @@ struct Waiting<'a> {
     granted: oneshot::Receiver<MemoryLease>,
 }
 
-/// Bytes together with their lease.
-struct Leased<B> {
-    bytes: B,
-    _lease: MemoryLease,
+impl MemoryUse {
+    /// Bytes in use by kind; their sum is [`Self::used`].
+    pub fn held(&self) -> impl Iterator<Item = (MemoryKind, u64)> {
+        MemoryKind::ALL.into_iter().zip(self.held)
+    }
 }
 
 impl MemoryError {
@@ -156,7 +174,10 @@ impl MemoryBudget {
         Arc::new(Self {
             capacity,
             wait_max,
-            state: Mutex::new(State::new(Parts::of(capacity, PAGE_BYTES_MAX))),
+            books: Mutex::new(Books {
+                state: State::new(Parts::of(capacity, PAGE_BYTES_MAX)),
+                held: Default::default(),
+            }),
             accounts: Mutex::default(),
             n_pages: AtomicU64::new(0),
         })
@@ -176,7 +197,7 @@ impl MemoryBudget {
         let new = Arc::new(Account {
             budget: Arc::clone(self),
             name: account.to_owned(),
-            slot: self.state().open(),
+            slot: self.books().state.open(),
         });
         accounts.insert(account.to_owned(), Arc::downgrade(&new));
         MemoryShare(new)
@@ -184,11 +205,12 @@ impl MemoryBudget {
 
     /// How much is in use.
     pub fn in_use(&self) -> MemoryUse {
-        let state = self.state();
+        let Books { state, held } = &*self.books();
         MemoryUse {
             capacity: self.capacity,
             used: state.used(),
             n_waiting: state.n_waiting(),
+            held: *held,
         }
     }
 
@@ -196,21 +218,55 @@ impl MemoryBudget {
     /// sent: one whose receiver is gone is given back when it is dropped.
     fn serve_waiting(&self) {
         loop {
-            let Some((waiter, grant)) = self.state().next() else {
+            let Some((waiter, grant)) = self.books().next() else {
                 return;
             };
-            let Waiter { memory, sender } = waiter;
-            let _cancelled = sender.send(MemoryLease { memory, grant });
+            let Waiter {
+                memory,
+                kind,
+                sender,
+            } = waiter;
+            let _cancelled = sender.send(MemoryLease {
+                memory,
+                kind,
+                grant,
+            });
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<Waiter>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn books(&self) -> MutexGuard<'_, Books> {
+        self.books.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Books {
+    /// Notes a grant.
+    fn granted(&mut self, kind: MemoryKind, grant: Grant) {
+        self.held[kind as usize] += grant.bytes();
+    }
+
+    /// The next waiter that can be served, with its grant.
+    fn next(&mut self) -> Option<(Waiter, Grant)> {
+        let (waiter, grant) = self.state.next()?;
+        self.granted(waiter.kind, grant);
+        Some((waiter, grant))
+    }
+}
+
+impl Grant {
+    fn bytes(self) -> u64 {
+        self.regular + self.drawn
     }
 }
 
 impl MemoryShare {
-    /// The claim of a page that begins.
+    /// Name of the account; empty for the server's own share.
+    pub fn account(&self) -> &str {
+        &self.0.name
+    }
+
+    /// The claim of a page that begins, or of a request body, an entry or a batch that is read:
+    /// whatever is held and may wait for more on its own.
     pub fn page(&self) -> PageMemory {
         PageMemory(Arc::new(Claim(Page {
             share: self.clone(),
@@ -233,15 +289,26 @@ impl Drop for Account {
         {
             accounts.remove(&self.name);
         }
-        self.budget.state().close(self.slot);
+        self.budget.books().state.close(self.slot);
     }
 }
 
 impl PageMemory {
-    /// An empty lease.
+    /// Name of the account; empty for the server's own share.
+    pub fn account(&self) -> &str {
+        self.0.0.share.account()
+    }
+
+    /// An empty lease for a body of this page.
     pub fn lease(&self) -> MemoryLease {
+        self.lease_for(MemoryKind::PageBodies)
+    }
+
+    /// An empty lease for something else.
+    pub fn lease_for(&self, kind: MemoryKind) -> MemoryLease {
         MemoryLease {
             memory: self.0.0.clone(),
+            kind,
             grant: Grant::default(),
         }
     }
@@ -250,7 +317,8 @@ impl PageMemory {
 impl Drop for Claim {
     fn drop(&mut self) {
         let budget = self.0.budget();
-        if budget.state().finish(self.0.page) {
+        let resigned = budget.books().state.finish(self.0.page);
+        if resigned {
             budget.serve_waiting();
         }
     }
@@ -269,7 +337,7 @@ impl Page {
 impl MemoryLease {
     /// Bytes that the lease covers.
     pub fn bytes(&self) -> u64 {
-        self.grant.regular + self.grant.drawn
+        self.grant.bytes()
     }
 
     /// Takes more bytes until the lease covers this many; waits while the account is at its share.
@@ -304,8 +372,15 @@ impl MemoryLease {
         if more == 0 {
             return self.shrink_to(bytes);
         }
-        self.memory.budget().state().force(self.memory.slot(), more);
-        self.grant.regular += more;
+        let grant = Grant {
+            regular: more,
+            drawn: 0,
+        };
+        let mut books = self.memory.budget().books();
+        books.state.force(self.memory.slot(), more);
+        books.granted(self.kind, grant);
+        drop(books);
+        self.absorb(grant);
     }
 
     /// Gives back what exceeds this many bytes.
@@ -322,39 +397,38 @@ impl MemoryLease {
         self.grant.regular -= back.regular;
         self.grant.drawn -= back.drawn;
         let budget = self.memory.budget();
-        let mut state = budget.state();
-        state.release(self.memory.slot(), self.memory.page, back);
-        let has_waiting = state.n_waiting() > 0;
-        drop(state);
+        let mut books = budget.books();
+        let (slot, page) = (self.memory.slot(), self.memory.page);
+        books.state.release(slot, page, back);
+        books.held[self.kind as usize] -= back.bytes();
+        let has_waiting = books.state.n_waiting() > 0;
+        drop(books);
         if has_waiting {
             budget.serve_waiting();
         }
     }
 
-    /// These bytes, which hold the lease until the last clone of them is dropped.
-    pub fn attach(self, bytes: impl AsRef<[u8]> + Send + 'static) -> Bytes {
-        Bytes::from_owner(Leased {
-            bytes,
-            _lease: self,
-        })
-    }
-
     /// Takes the bytes now, or queues for them.
     fn ask(&mut self, more: u64) -> Option<Waiting<'_>> {
         let (slot, page) = (self.memory.slot(), self.memory.page);
-        let mut state = self.memory.budget().state();
-        let place = match state.ask(slot, page, more) {
+        let mut books = self.memory.budget().books();
+        let place = match books.state.ask(slot, page, more) {
             Ok(grant) => {
-                drop(state);
+                books.granted(self.kind, grant);
+                drop(books);
                 self.absorb(grant);
                 return None;
             }
             Err(place) => place,
         };
         let (sender, granted) = oneshot::channel();
-        let memory = self.memory.clone();
-        state.wait(slot, place, more, Waiter { memory, sender });
-        drop(state);
+        let waiter = Waiter {
+            memory: self.memory.clone(),
+            kind: self.kind,
+            sender,
+        };
+        books.state.wait(slot, place, more, waiter);
+        drop(books);
         Some(Waiting {
             memory: &self.memory,
             place,
@@ -377,17 +451,11 @@ impl Drop for MemoryLease {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         let (budget, slot) = (self.memory.budget(), self.memory.slot());
-        let left = budget.state().leave(slot, self.place);
+        let left = budget.books().state.leave(slot, self.place);
         if left.is_some() {
             // Calls behind it in the queue may be served now.
             budget.serve_waiting();
         }
-    }
-}
-
-impl<B: AsRef<[u8]>> AsRef<[u8]> for Leased<B> {
-    fn as_ref(&self) -> &[u8] {
-        self.bytes.as_ref()
     }
 }
 

@@ -228,6 +228,88 @@ async fn an_account_that_holds_nothing_is_forgotten() {
     assert_eq!(budget.share("b").0.slot, 0);
 }
 
+/// What is held by kind adds up to what is in use, whichever part of the budget it came from and
+/// whoever waited for it.
+#[tokio::test]
+async fn kinds_add_up_to_what_is_in_use() {
+    let budget = MemoryBudget::new(64 * MIB);
+    let check = |expected: &[(MemoryKind, u64)]| {
+        let now = budget.in_use();
+        let sum: u64 = now.held().map(|(_, bytes)| bytes).sum();
+        assert_eq!(sum, now.used);
+        for (kind, mib) in expected {
+            assert!(now.held().any(|held| held == (*kind, mib * MIB)), "{now:?}");
+        }
+    };
+    let share = budget.share("a");
+    let (first, second) = (share.page(), share.page());
+    let held = take(&first, 20 * MIB).await;
+    let mut drawn = first.lease_for(MemoryKind::Outputs);
+    drawn.grow_to(10 << 20).await.expect("the oldest page");
+    check(&[(MemoryKind::PageBodies, 20), (MemoryKind::Outputs, 10)]);
+    let mut waiting = second.lease_for(MemoryKind::RequestBodies);
+    {
+        let mut waiting = Box::pin(waiting.grow_to(12 << 20));
+        assert!(futures_poll(&mut waiting).await.is_none());
+        check(&[(MemoryKind::RequestBodies, 0)]);
+        drop(held);
+        assert!(futures_poll(&mut waiting).await.is_some());
+    }
+    check(&[(MemoryKind::PageBodies, 0), (MemoryKind::RequestBodies, 12)]);
+    let mut recorded = second.lease_for(MemoryKind::Webhooks);
+    recorded.record(3 << 20);
+    drawn.shrink_to(4 << 20);
+    check(&[(MemoryKind::Webhooks, 3), (MemoryKind::Outputs, 4)]);
+    // A cancelled wait whose bytes were granted meanwhile gives them back.
+    let mut late = share.page().lease_for(MemoryKind::Stored);
+    let mut late_wait = Box::pin(late.grow_to(15 << 20));
+    assert!(futures_poll(&mut late_wait).await.is_none());
+    drop((waiting, recorded, drawn));
+    drop(late_wait);
+    check(&[(MemoryKind::Stored, 0)]);
+    drop(late);
+    assert_eq!(budget.in_use().used, 0);
+}
+
+#[tokio::test]
+async fn held_bytes_are_covered_by_their_lease() {
+    let budget = MemoryBudget::new(64 * MIB);
+    let page = budget.share("a").page();
+    let held = page.lease_for(MemoryKind::Stored).hold(vec![7; 3 * STEP]);
+    assert_eq!(
+        (held.len(), budget.in_use().used),
+        (3 * STEP, 3 * STEP_BYTES)
+    );
+    let held = held.replace(vec![8; STEP / 2]);
+    assert_eq!((held[0], budget.in_use().used), (8, STEP_BYTES));
+    let bytes = held.into_bytes();
+    let part = bytes.slice(..1);
+    drop(bytes);
+    assert_eq!(budget.in_use().used, STEP_BYTES);
+    drop(part);
+    assert_eq!(budget.in_use().used, 0);
+}
+
+#[tokio::test]
+async fn a_buffer_grows_as_far_as_there_is_memory() {
+    let budget = MemoryBudget::with_wait_max(64 * MIB, Duration::from_millis(10));
+    let share = budget.share("a");
+    let (page, piece) = (share.page(), vec![1; 1 << 20]);
+    let mut buffer = HeldBuffer::new(&page, MemoryKind::RequestBodies, 60 << 20);
+    let mut n_appended = 0;
+    while buffer.extend(&piece).await.is_ok() {
+        n_appended += piece.len();
+        assert_eq!(buffer.len(), n_appended);
+        assert!(budget.in_use().used >= n_appended as u64);
+    }
+    assert!((20 << 20..40 << 20).contains(&n_appended), "{n_appended}");
+    assert_eq!(buffer.finish().len(), n_appended);
+    assert_eq!(budget.in_use().used, 0);
+    let mut small = HeldBuffer::new(&page, MemoryKind::RequestBodies, 10);
+    assert_eq!(small.extend(&piece).await, Ok(10), "as many as may be");
+    assert_eq!((small.room(), budget.in_use().used), (0, STEP_BYTES));
+}
+
 /// Polls once.
 async fn futures_poll<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
     std::future::poll_fn(|context| {

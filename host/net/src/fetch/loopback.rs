@@ -28,6 +28,9 @@ pub enum Answer {
     Raw(String),
     /// A body that comes byte by byte, with this pause before each.
     Dripping(Vec<u8>, Duration),
+    /// A body whose first bytes come at once and then one after each pause, for as long as the
+    /// client waits.
+    Ebbing(Vec<u8>, Duration),
     /// Header lines and a body that stalls before its last byte, for as long as the client waits.
     Stalled(String, Vec<u8>),
 }
@@ -132,6 +135,16 @@ async fn serve(
             for byte in body.chunks(1) {
                 tokio::time::sleep(*pause).await;
                 let _ = socket.write_all(byte).await;
+            }
+        }
+        Answer::Ebbing(body, pause) => {
+            let _ = socket.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;
+            let _ = socket.write_all(body).await;
+            for _ in 0..10_000 {
+                tokio::time::sleep(*pause).await;
+                if socket.write_all(b"x").await.is_err() {
+                    return;
+                }
             }
         }
         Answer::Stalled(headers, body) => {

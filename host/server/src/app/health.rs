@@ -9,6 +9,7 @@ use url::Url;
 use trawl_api::Health;
 use trawl_billing::Tariff;
 use trawl_engine::page::{self, Purse, RunContext};
+use trawl_model::memory::MemoryUse;
 use trawl_model::{Content, Nanodollars};
 use trawl_net::egress::SAMPLE_HOST;
 use trawl_plan::{Engine, FetchPlan, Format, FormatChoice, OutputPlan, PagePlan, Undecided};
@@ -65,6 +66,7 @@ impl App {
                 "bytes": memory.used,
                 "bytes_max": memory.capacity,
                 "waiting": memory.n_waiting,
+                "held": held_by_kind(memory),
             },
             "connections": {
                 "open": connections.n_used,
@@ -127,6 +129,13 @@ impl App {
         let milliseconds = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         json!({ "ok": error.is_none(), "milliseconds": milliseconds, "error": error })
     }
+}
+
+/// Bytes in use by what they are for.
+fn held_by_kind(memory: MemoryUse) -> Value {
+    let held = memory.held().map(|(kind, bytes)| (kind.name(), bytes));
+    held.map(|(name, bytes)| (name.to_owned(), Value::from(bytes)))
+        .collect()
 }
 
 fn sample_plan(engine: Engine) -> PagePlan {

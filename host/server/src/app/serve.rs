@@ -22,9 +22,10 @@ impl App {
         self.spawn_until_stop(Arc::clone(self.storage.disk()).watch());
         self.tasks
             .spawn(Arc::clone(&self.plugins).watch(self.stop.clone()));
-        let webhooks = Arc::clone(&self.webhooks);
+        let (webhooks, egress) = (Arc::clone(&self.webhooks), Arc::clone(&self.egress));
+        let memory = Arc::clone(&self.page_engine.memory);
         self.tasks
-            .spawn(webhooks.run(Arc::clone(&self.egress), self.stop.clone()));
+            .spawn(webhooks.run(egress, memory, self.stop.clone()));
         self.start_billing_tasks().await;
         self.crawls
             .recover()

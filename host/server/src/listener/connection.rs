@@ -10,7 +10,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::limits::{
-    CONTROL_BYTES_MAX, CONTROL_PERIOD, ListenerLimits, STALLED_TIME_MIN, peer_group,
+    CONTROL_BYTES_MAX, CONTROL_PERIOD, ListenerLimits, READ_BYTES_PER_SECOND_MIN, STALLED_TIME_MIN,
+    peer_group,
 };
 
 /// Why the server ended a connection.
@@ -81,10 +82,19 @@ struct State {
     idle_since: Instant,
     /// Since when the socket takes no byte that waits to be sent.
     blocked_since: Option<Instant>,
+    /// How slowly the reader of responses takes them.
+    pace: ReaderPace,
     /// HTTP/2: bytes that no request has used, and the start of the period that they count in.
     control_bytes: usize,
     control_since: Instant,
     ended: Option<EndReason>,
+}
+
+/// What a socket has taken, and for how long it took nothing meanwhile.
+#[derive(Clone, Copy, Debug, Default)]
+struct ReaderPace {
+    blocked: Duration,
+    bytes: u64,
 }
 
 impl Connection {
@@ -104,6 +114,7 @@ impl Connection {
                 head_since: Some(now),
                 idle_since: now,
                 blocked_since: None,
+                pace: ReaderPace::default(),
                 control_bytes: 0,
                 control_since: now,
                 ended: None,
@@ -157,9 +168,13 @@ impl Connection {
         self.state().control_bytes = 0;
     }
 
-    /// The socket has taken bytes, or there are none to send.
-    pub(super) fn written(&self) {
-        self.state().blocked_since = None;
+    /// The socket has taken this many bytes, or there are none to send.
+    pub(super) fn written(&self, n_bytes: usize) {
+        let mut state = self.state();
+        if let Some(since) = state.blocked_since.take() {
+            state.pace.blocked += since.elapsed();
+        }
+        state.pace.bytes += n_bytes as u64;
     }
 
     /// The socket takes no bytes at the moment.
@@ -223,7 +238,7 @@ impl Connection {
     /// returns why the connection must end, if it must.
     pub(super) fn check(&self, now: Instant, limits: &ListenerLimits) -> Option<EndReason> {
         let over = |since: Instant, time: Duration| now.duration_since(since) >= time;
-        let state = self.state();
+        let mut state = self.state();
         if state
             .head_since
             .is_some_and(|since| over(since, limits.head_time))
@@ -234,6 +249,9 @@ impl Connection {
             .blocked_since
             .is_some_and(|since| over(since, limits.write_time))
         {
+            return Some(EndReason::WriteTimeout);
+        }
+        if state.is_too_slow(now, limits.write_time) {
             return Some(EndReason::WriteTimeout);
         }
         if state.exchanges.is_empty() {
@@ -262,6 +280,21 @@ impl Connection {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Whether the reader took too little in the time that it let the server wait. Quiet times,
+    /// when there was nothing to send, do not count.
+    fn is_too_slow(&mut self, now: Instant, write_time: Duration) -> bool {
+        let waits = self.blocked_since.map(|since| now.duration_since(since));
+        if self.pace.blocked + waits.unwrap_or_default() < write_time {
+            return false;
+        }
+        let least = write_time.as_secs_f64() * READ_BYTES_PER_SECOND_MIN as f64;
+        let is_slow = waits.is_some() && (self.pace.bytes as f64) < least;
+        self.pace = ReaderPace::default();
+        is_slow
     }
 }
 

@@ -87,9 +87,9 @@ impl Io {
 
     /// Reports a write, and passes its result on.
     fn report(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        match written {
+        match &written {
             Poll::Pending => self.connection.blocked(),
-            Poll::Ready(_) => self.connection.written(),
+            Poll::Ready(taken) => self.connection.written(*taken.as_ref().unwrap_or(&0)),
         }
         written
     }

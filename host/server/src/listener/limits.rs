@@ -27,6 +27,9 @@ pub(super) const PING_TIME_MAX: Duration = Duration::from_secs(20);
 pub(super) const CONTROL_BYTES_MAX: usize = 4 << 20;
 /// The period of [`CONTROL_BYTES_MAX`].
 pub(super) const CONTROL_PERIOD: Duration = Duration::from_secs(10);
+/// Bytes that the reader of a response takes at least for each second that it lets the server wait:
+/// a slower one would hold the response, its memory and its seat for as long as it likes.
+pub(super) const READ_BYTES_PER_SECOND_MIN: u64 = 1 << 10;
 /// How long a request must have waited for its peer before its connection makes room for another.
 pub(super) const STALLED_TIME_MIN: Duration = Duration::from_secs(2);
 /// Share of the connections that make room at once when all are taken, as a divisor: looking for
@@ -51,7 +54,8 @@ pub(crate) struct ListenerLimits {
     pub(crate) idle_time: Duration,
     /// How long a request body may make no progress.
     pub(crate) body_time: Duration,
-    /// How long a response may make no progress because its reader does not read.
+    /// How long a response may make no progress because its reader does not read, or less than
+    /// [`READ_BYTES_PER_SECOND_MIN`].
     pub(crate) write_time: Duration,
     /// Requests of one connection, after which it is closed.
     pub(crate) requests_per_connection: u64,

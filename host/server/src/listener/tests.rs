@@ -491,6 +491,39 @@ async fn a_response_that_nobody_reads_ends() {
     served.until_streams(0).await;
 }
 
+/// Every read is progress, but so little that the response would be held for days.
+#[tokio::test]
+async fn a_response_that_is_read_a_few_bytes_at_a_time_ends() {
+    let served = Served::start(ListenerLimits {
+        write_time: 3 * SECOND,
+        ..limits()
+    })
+    .await;
+    let socket = TcpSocket::new_v4().expect("a socket");
+    // The smallest that the system allows, which tells the server of room every other second.
+    socket.set_recv_buffer_size(1).expect("a size");
+    let mut reader = socket.connect(served.address).await.expect("connected");
+    let request = b"GET /stream HTTP/1.1\r\nHost: a\r\n\r\n";
+    reader.write_all(request).await.expect("sent");
+    served.until_streams(1).await;
+    let mut n_bytes = 0;
+    let reading = async {
+        let mut chunk = [0; 64];
+        while let Ok(n @ 1..) = reader.read(&mut chunk).await {
+            n_bytes += n;
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    let ended = async {
+        tokio::select! {
+            () = reading => {}
+            () = served.until_streams(0) => {}
+        }
+    };
+    let ended = tokio::time::timeout(20 * SECOND, ended).await;
+    assert!(ended.is_ok(), "after {n_bytes} bytes");
+}
+
 #[tokio::test]
 async fn broken_requests_are_explained() {
     let served = Served::start(limits()).await;

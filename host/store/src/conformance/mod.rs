@@ -56,6 +56,7 @@ macro_rules! conformance {
                 events_are_stored_until_they_are_delivered,
                 accounts_have_channels_of_their_own,
                 a_channel_that_was_served_goes_behind_the_others,
+                a_batch_is_a_window_of_bytes,
                 lists_are_paged,
                 a_secret_is_generated_once_and_renewed,
             }

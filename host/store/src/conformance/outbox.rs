@@ -1,9 +1,13 @@
 //! The suite of [`OutboxStore`], on a store with the accounts `acc_1` and `acc_2`.
 
 use trawl_model::clock::Timestamp;
+use trawl_model::memory::{MemoryBudget, MemoryKind};
 
 use super::fixtures::account;
-use crate::{AccountId, Busy, Channel, DeliveryFailure, OutboxRow, OutboxStore, PageRange};
+use crate::{
+    AccountId, BatchSize, Busy, Channel, DeliveryFailure, EventSummary, OutboxRow, OutboxStore,
+    PageRange, StoreError,
+};
 
 pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn OutboxStore) {
     let row = |id: &str, destination: &str, due: i64| OutboxRow {
@@ -25,21 +29,17 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
     ];
     assert_eq!(store.outbox_push(&rows).await.expect("stored"), 4);
     assert_eq!(store.outbox_push(&rows[..2]).await.expect("stored"), 0);
-    let due = async |now, busy: &[&str]| {
+    let due_ids = async |now, busy: &[&str]| {
         let busy = Busy {
             channels: busy.iter().map(|&name| channel(1, name)).collect(),
             accounts: Vec::new(),
         };
-        let rows = store
-            .outbox_due(Timestamp(now), &busy, 10)
-            .await
-            .expect("read");
-        rows.into_iter().map(|row| row.id).collect::<Vec<_>>()
+        ids(&due(store, now, &busy).await)
     };
-    assert!(due(9, &[]).await.is_empty());
-    assert_eq!(due(12, &[]).await, ["1", "3", "4"]);
-    assert_eq!(due(12, &["a"]).await, ["2"]);
-    assert!(due(12, &["a", "b"]).await.is_empty());
+    assert!(due_ids(9, &[]).await.is_empty());
+    assert_eq!(due_ids(12, &[]).await, ["1", "3", "4"]);
+    assert_eq!(due_ids(12, &["a"]).await, ["2"]);
+    assert!(due_ids(12, &["a", "b"]).await.is_empty());
     let busy = Busy {
         channels: vec![channel(1, "a")],
         accounts: Vec::new(),
@@ -56,11 +56,8 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
     let failure = failure();
     let postponed = store.outbox_postpone(&a, &tried, &failure, Timestamp(50), Timestamp(10));
     assert_eq!(postponed.await.expect("written"), 1);
-    assert!(due(49, &[]).await.is_empty());
-    let rows = store
-        .outbox_due(Timestamp(50), &Busy::default(), 10)
-        .await
-        .expect("read");
+    assert!(due_ids(49, &[]).await.is_empty());
+    let rows = due(store, 50, &Busy::default()).await;
     let rows: Vec<_> = rows
         .iter()
         .map(|row| (row.id.as_str(), row.due.0, row.n_attempts))
@@ -71,15 +68,93 @@ pub(crate) async fn events_are_stored_until_they_are_delivered(store: &dyn Outbo
     let unknown = channel(1, "unknown");
     let postponed = store.outbox_postpone(&unknown, &[], &failure, Timestamp(50), Timestamp(0));
     assert_eq!(postponed.await.expect("written"), 0);
-    let due = store.outbox_due(Timestamp(50), &Busy::default(), 10).await;
-    let due = due.expect("read");
+    let rows = due(store, 50, &Busy::default()).await;
     assert!(
-        due.iter()
+        rows.iter()
             .all(|row| row.last_failure.as_ref() == Some(&failure))
     );
     let owner = account(1);
     let listed = store.outbox_rows(&owner.id, PageRange::offset(9, 0));
-    assert_eq!(listed.await.expect("read").rows, due);
+    let expected: Vec<_> = rows.iter().map(summary).collect();
+    assert_eq!(listed.await.expect("read").rows, expected);
+}
+
+/// The oldest events of the channel that is due first, at most ten.
+async fn due(store: &dyn OutboxStore, now: i64, busy: &Busy) -> Vec<OutboxRow> {
+    let channel = store.outbox_due(Timestamp(now), busy).await.expect("read");
+    match channel {
+        Some(channel) => batch(store, &channel, 10, u64::MAX).await,
+        None => Vec::new(),
+    }
+}
+
+async fn batch(
+    store: &dyn OutboxStore,
+    channel: &Channel,
+    events: u32,
+    bytes: u64,
+) -> Vec<OutboxRow> {
+    let memory = MemoryBudget::unlimited().share("a").page();
+    let size = BatchSize { events, bytes };
+    let batch = store.outbox_batch(channel, size, &memory).await;
+    batch.expect("read").into_parts().0
+}
+
+fn ids(rows: &[OutboxRow]) -> Vec<String> {
+    rows.iter().map(|row| row.id.clone()).collect()
+}
+
+fn summary(row: &OutboxRow) -> EventSummary {
+    EventSummary {
+        id: row.id.clone(),
+        destination: row.destination.clone(),
+        event: row.event.clone(),
+        created: row.created,
+        due: row.due,
+        n_attempts: row.n_attempts,
+        last_failure: row.last_failure.clone(),
+    }
+}
+
+/// A batch ends before its bodies have more bytes than asked for, has one event at least, and takes
+/// its memory before it is read.
+pub(crate) async fn a_batch_is_a_window_of_bytes(store: &dyn OutboxStore) {
+    let a = channel(1, "a");
+    let row = |n: i64, length: usize| OutboxRow {
+        // Two bytes a character: lengths are those of bytes.
+        body: "\u{e9}".repeat(length / 2),
+        ..event(n.to_string(), &a, n)
+    };
+    let rows = [row(1, 1_000), row(2, 400_000), row(3, 300_000), row(4, 10)];
+    assert_eq!(store.outbox_push(&rows).await.expect("stored"), 4);
+    for (events, bytes, expected) in [
+        (10, 1, "1"),
+        (10, 400_000, "1"),
+        (10, 401_000, "1 2"),
+        (2, u64::MAX, "1 2"),
+        (10, u64::MAX, "1 2 3 4"),
+    ] {
+        let found = ids(&batch(store, &a, events, bytes).await).join(" ");
+        assert_eq!(found, expected, "{events} events, {bytes} bytes");
+    }
+    let budget = MemoryBudget::with_wait_max(64 << 20, std::time::Duration::from_millis(10));
+    let share = budget.share("a");
+    let size = BatchSize {
+        events: 10,
+        bytes: u64::MAX,
+    };
+    let held = store.outbox_batch(&a, size, &share.page()).await;
+    let used = budget.in_use().used;
+    assert!((701_010..800_000).contains(&used), "{used}");
+    drop(held);
+    assert_eq!(budget.in_use().used, 0);
+    // All that the account may hold, and all that its oldest page may.
+    let page = share.page();
+    let [mut rest, mut oldest] = [(); 2].map(|()| page.lease_for(MemoryKind::Outputs));
+    rest.record(40 << 20);
+    oldest.grow_to(16 << 20).await.expect("the oldest page");
+    let none = store.outbox_batch(&a, size, &share.page()).await;
+    assert!(matches!(none, Err(StoreError::Memory(_))), "{none:?}");
 }
 
 /// An event of this channel that happened at this time, and is due then.
@@ -124,11 +199,7 @@ pub(crate) async fn accounts_have_channels_of_their_own(store: &dyn OutboxStore)
         row(1, "a", 4),
     ];
     assert_eq!(store.outbox_push(&rows).await.expect("stored"), 4);
-    let due = async |busy: Busy| {
-        let found = store.outbox_due(Timestamp(9), &busy, 10).await;
-        let ids = found.expect("read").into_iter().map(|row| row.id);
-        ids.collect::<Vec<_>>().join(" ")
-    };
+    let due = async |busy: Busy| ids(&due(store, 9, &busy).await).join(" ");
     let busy = |n_accounts: &[u8], channels: &[Channel]| Busy {
         channels: channels.to_vec(),
         accounts: n_accounts.iter().map(|&n| account(n).id).collect(),
@@ -162,9 +233,9 @@ pub(crate) async fn a_channel_that_was_served_goes_behind_the_others(store: &dyn
     let rows = [row("a", 1), row("a", 2), row("a", 3), row("b", 4)];
     assert_eq!(store.outbox_push(&rows).await.expect("stored"), 4);
     let due = async |now| {
-        let found = store.outbox_due(Timestamp(now), &Busy::default(), 1).await;
-        let ids = found.expect("read").into_iter().map(|row| row.id);
-        ids.collect::<Vec<_>>()
+        let mut found = due(store, now, &Busy::default()).await;
+        found.truncate(1);
+        ids(&found)
     };
     let done = async |destination, id: &str, now| {
         let (channel, ids) = (channel(1, destination), [id.to_owned()]);
@@ -205,10 +276,10 @@ pub(crate) async fn lists_are_paged(store: &dyn OutboxStore) {
         .await
         .expect("stored");
     let events = store.outbox_rows(&id, range(1, 1)).await.expect("events");
-    assert_eq!((events.rows, events.count), (vec![event(2)], 3));
+    assert_eq!((events.rows, events.count), (vec![summary(&event(2))], 3));
     let next = PageRange::after(1, events.next.expect("there are more"));
     let events = store.outbox_rows(&id, next).await.expect("events");
-    assert_eq!((events.rows, events.next), (vec![event(3)], None));
+    assert_eq!((events.rows, events.next), (vec![summary(&event(3))], None));
     let none = store.outbox_rows(&other, range(9, 0)).await;
     assert_eq!(none.expect("none").rows, []);
 }

@@ -4,31 +4,68 @@ use bytes::Bytes;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
 use trawl_model::clock::Timestamp;
+use trawl_model::memory::{MemoryKind, PageMemory};
 
 use super::row::{begin, bytes_column, column, failed_to};
 use crate::{Answer, AnswerKey, StoreError, StoredAnswer};
 
+const READING: &str = "read an answer";
 /// Deletes expired answers, a few with each new one: more than one, so that they do not accumulate.
 const DELETE_EXPIRED: &str = "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM answers WHERE at < ? ORDER BY at LIMIT 16)";
 
 /// The `status` of a request that has not ended.
 const BEGUN: i64 = 0;
 
+/// The stored answer. Memory for its body is taken before the body is read.
 pub(super) async fn find(
     readers: &SqlitePool,
     key: &AnswerKey,
     since: Timestamp,
+    memory: &PageMemory,
 ) -> Result<Option<StoredAnswer>, StoreError> {
     let row = sqlx::query(
-        "SELECT body_hash, status, content_type, headers, body, at FROM answers WHERE account = ? AND key = ? AND at >= ?",
+        "SELECT body_hash, status, content_type, headers, octet_length(body) AS n_bytes, at FROM answers
+         WHERE account = ? AND key = ? AND at >= ?",
     )
     .bind(key.account.as_str())
     .bind(key.key.as_str())
     .bind(since.0)
     .fetch_optional(readers)
     .await
-    .map_err(failed_to("read an answer"))?;
-    row.as_ref().map(stored_answer).transpose()
+    .map_err(failed_to(READING))?;
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    let at = Timestamp(column(&row, "at")?);
+    let n_bytes = column::<Option<i64>>(&row, "n_bytes")?.unwrap_or(0);
+    let body = match usize::try_from(n_bytes) {
+        Ok(n_bytes @ 1..) => body(readers, key, at, n_bytes, memory).await?,
+        _ => Some(Bytes::new()),
+    };
+    // Without a body it was replaced or has expired since.
+    body.map(|body| stored_answer(&row, body)).transpose()
+}
+
+async fn body(
+    readers: &SqlitePool,
+    key: &AnswerKey,
+    at: Timestamp,
+    n_bytes: usize,
+    memory: &PageMemory,
+) -> Result<Option<Bytes>, StoreError> {
+    let mut lease = memory.lease_for(MemoryKind::Answers);
+    // Twice: it is copied out of its row.
+    lease.grow_to(2 * n_bytes).await?;
+    let body: Option<Vec<u8>> =
+        sqlx::query_scalar("SELECT body FROM answers WHERE account = ? AND key = ? AND at = ?")
+            .bind(key.account.as_str())
+            .bind(key.key.as_str())
+            .bind(at.0)
+            .fetch_optional(readers)
+            .await
+            .map_err(failed_to(READING))?;
+    lease.shrink_to(n_bytes);
+    Ok(body.map(|body| lease.attach(body)))
 }
 
 pub(super) async fn store(
@@ -108,7 +145,7 @@ fn read_headers(row: &SqliteRow) -> Result<Vec<(String, String)>, StoreError> {
     }
 }
 
-fn stored_answer(row: &SqliteRow) -> Result<StoredAnswer, StoreError> {
+fn stored_answer(row: &SqliteRow, body: Bytes) -> Result<StoredAnswer, StoreError> {
     let status: Option<i64> = column(row, "status")?;
     let answer = match status {
         None | Some(BEGUN) => None,
@@ -116,7 +153,7 @@ fn stored_answer(row: &SqliteRow) -> Result<StoredAnswer, StoreError> {
             status: u16::try_from(status).map_err(|_| StoreError::Unreadable { what: "status" })?,
             content_type: column(row, "content_type")?,
             headers: read_headers(row)?,
-            body: Bytes::from(column::<Vec<u8>>(row, "body")?),
+            body,
         }),
     };
     Ok(StoredAnswer {

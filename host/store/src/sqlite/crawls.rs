@@ -9,8 +9,8 @@ use super::records::record;
 use super::row::{begin, failed_to, signed};
 use super::{SqliteStore, crawl_progress, lists};
 use crate::{
-    AccountId, CrawlRecord, CrawlState, CrawlStore, CrawledPage, PageRange, PageRow, Progress,
-    Rows, StoreError, StoreFuture,
+    AccountId, CrawlRecord, CrawlState, CrawlStore, CrawlSummary, CrawledPage, PageRange, PageRow,
+    Progress, Rows, StoreError, StoreFuture,
 };
 
 const WRITING: &str = "write a crawl";
@@ -164,7 +164,7 @@ impl CrawlStore for SqliteStore {
         &'a self,
         account: &'a AccountId,
         range: PageRange,
-    ) -> StoreFuture<'a, Rows<CrawlRecord>> {
+    ) -> StoreFuture<'a, Rows<CrawlSummary>> {
         Box::pin(lists::crawls(self, account, range))
     }
 

@@ -1,6 +1,7 @@
 //! Accounts, keys, ledger entries, subscriptions, answers and prices.
 
 use trawl_model::clock::Timestamp;
+use trawl_model::memory::PageMemory;
 use trawl_model::{Charge, Nanodollars};
 
 use super::{SqliteStore, accounts, answers, entries, prices, subscriptions, usage};
@@ -146,8 +147,9 @@ impl LedgerStore for SqliteStore {
         &'a self,
         key: &'a AnswerKey,
         since: Timestamp,
+        memory: &'a PageMemory,
     ) -> StoreFuture<'a, Option<StoredAnswer>> {
-        Box::pin(answers::find(&self.readers, key, since))
+        Box::pin(answers::find(&self.readers, key, since, memory))
     }
 
     fn store_answer<'a>(

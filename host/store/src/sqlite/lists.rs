@@ -1,5 +1,6 @@
 //! Lists of an account's records, in pages. A page starts after a key, so that it costs the same
-//! anywhere in the list, and the number of all rows is a stored total.
+//! anywhere in the list, and the number of all rows is a stored total. Only the columns that are
+//! shown are read: a crawl's request and an event's body may have megabytes.
 
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{Sqlite, SqliteRow};
@@ -10,8 +11,8 @@ use trawl_model::clock::Timestamp;
 use super::row::{column, count_column, failed_to, signed};
 use super::{SqliteStore, records, totals};
 use crate::{
-    AccountId, AccountTotals, Contact, CrawlRecord, CrawledPage, OutboxRow, PageRange, PageStart,
-    RowKey, Rows, StoreError,
+    AccountId, AccountTotals, Contact, CrawlSummary, CrawledPage, EventSummary, PageRange,
+    PageStart, RowKey, Rows, StoreError,
 };
 
 const READING: &str = "read a list";
@@ -83,10 +84,12 @@ pub(super) async fn crawls(
     store: &SqliteStore,
     account: &AccountId,
     range: PageRange,
-) -> Result<Rows<CrawlRecord>, StoreError> {
+) -> Result<Rows<CrawlSummary>, StoreError> {
     let mut list = List::open(store, account, range, FIRST_DESCENDING).await?;
     let rows = sqlx::query(
-        "SELECT * FROM crawls WHERE account = ? AND (created, number) < (?, ?)
+        "SELECT id, number, verb, in_background, state, stop, created, ended, n_pages, n_failed,
+             n_bytes, spent
+         FROM crawls WHERE account = ? AND (created, number) < (?, ?)
          ORDER BY created DESC, number DESC LIMIT ? OFFSET ?",
     )
     .bind(account.as_str())
@@ -98,7 +101,7 @@ pub(super) async fn crawls(
     .await
     .map_err(failed_to(READING))?;
     let key = |row: &SqliteRow| Ok(RowKey([column(row, "created")?, column(row, "number")?, 0]));
-    list.page(&rows, list.totals.n_crawls, key, records::record)
+    list.page(&rows, list.totals.n_crawls, key, records::summary)
 }
 
 /// Pages of crawls, newest crawl and page first: the rest of the crawl where the last page of the
@@ -162,10 +165,11 @@ pub(super) async fn events(
     store: &SqliteStore,
     account: &AccountId,
     range: PageRange,
-) -> Result<Rows<OutboxRow>, StoreError> {
+) -> Result<Rows<EventSummary>, StoreError> {
     let mut list = List::open(store, account, range, FIRST_ASCENDING).await?;
     let rows = sqlx::query(
-        "SELECT outbox.*, channel.due AS channel_due, channel.last_error, channel.last_failed
+        "SELECT seq, id, destination, event, created, n_attempts, channel.due AS channel_due,
+             channel.last_error, channel.last_failed
          FROM outbox JOIN outbox_channels AS channel USING (account, destination)
          WHERE account = ? AND seq > ? ORDER BY seq LIMIT ? OFFSET ?",
     )
@@ -177,7 +181,7 @@ pub(super) async fn events(
     .await
     .map_err(failed_to(READING))?;
     let key = |row: &SqliteRow| Ok(RowKey([column(row, "seq")?, 0, 0]));
-    list.page(&rows, list.totals.n_events, key, records::event)
+    list.page(&rows, list.totals.n_events, key, records::event_summary)
 }
 
 /// Contacts of an account, of one domain if given, most recently seen first.

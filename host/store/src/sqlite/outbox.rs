@@ -4,6 +4,7 @@ use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqlitePool};
 
 use trawl_model::clock::Timestamp;
+use trawl_model::memory::{Held, MemoryKind, PageMemory};
 use trawl_model::secret::Secret;
 
 use super::records::event;
@@ -11,8 +12,8 @@ use super::row::{begin, column, failed_to};
 use super::{SqliteStore, lists};
 use crate::outbox::new_webhook_secret;
 use crate::{
-    AccountId, Busy, Channel, DeliveryFailure, OutboxRow, OutboxStore, PageRange, Rows, StoreError,
-    StoreFuture, WebhookSecrets,
+    AccountId, BatchSize, Busy, Channel, DeliveryFailure, EventSummary, OutboxRow, OutboxStore,
+    PageRange, Rows, StoreError, StoreFuture, WebhookSecrets,
 };
 
 const WRITING: &str = "write webhook events";
@@ -34,9 +35,17 @@ impl OutboxStore for SqliteStore {
         &'a self,
         now: Timestamp,
         busy: &'a Busy,
-        count_max: u32,
-    ) -> StoreFuture<'a, Vec<OutboxRow>> {
-        Box::pin(due(&self.readers, now, busy, count_max))
+    ) -> StoreFuture<'a, Option<Channel>> {
+        Box::pin(due(&self.readers, now, busy))
+    }
+
+    fn outbox_batch<'a>(
+        &'a self,
+        channel: &'a Channel,
+        size: BatchSize,
+        memory: &'a PageMemory,
+    ) -> StoreFuture<'a, Held<Vec<OutboxRow>>> {
+        Box::pin(batch(&self.readers, channel, size, memory))
     }
 
     fn outbox_next<'a>(&'a self, busy: &'a Busy) -> StoreFuture<'a, Option<Timestamp>> {
@@ -77,7 +86,7 @@ impl OutboxStore for SqliteStore {
         &'a self,
         account: &'a AccountId,
         range: PageRange,
-    ) -> StoreFuture<'a, Rows<OutboxRow>> {
+    ) -> StoreFuture<'a, Rows<EventSummary>> {
         Box::pin(lists::events(self, account, range))
     }
 }
@@ -131,8 +140,7 @@ async fn due(
     readers: &SqlitePool,
     now: Timestamp,
     busy: &Busy,
-    count_max: u32,
-) -> Result<Vec<OutboxRow>, StoreError> {
+) -> Result<Option<Channel>, StoreError> {
     // Channels and not events are searched: one that is postponed may have very many.
     let channel: Option<(String, String)> = sqlx::query_as(
         "SELECT account, destination FROM outbox_channels
@@ -146,21 +154,67 @@ async fn due(
     .fetch_optional(readers)
     .await
     .map_err(failed_to(READING))?;
-    let Some((account, destination)) = channel else {
-        return Ok(Vec::new());
+    Ok(channel.map(|(account, destination)| Channel {
+        account: AccountId::new(account),
+        destination,
+    }))
+}
+
+async fn batch(
+    readers: &SqlitePool,
+    channel: &Channel,
+    size: BatchSize,
+    memory: &PageMemory,
+) -> Result<Held<Vec<OutboxRow>>, StoreError> {
+    let failed = failed_to(READING);
+    // Lengths are in the heads of the rows: the bodies are not read for them.
+    let lengths: Vec<(i64, i64)> = sqlx::query_as(
+        "SELECT seq, octet_length(body) FROM outbox WHERE account = ? AND destination = ?
+         ORDER BY seq LIMIT ?",
+    )
+    .bind(channel.account.as_str())
+    .bind(channel.destination.as_str())
+    .bind(size.events)
+    .fetch_all(readers)
+    .await
+    .map_err(&failed)?;
+    let mut lease = memory.lease_for(MemoryKind::Webhooks);
+    let Some((last, bytes)) = window(&lengths, size.bytes) else {
+        return Ok(lease.hold_value(Vec::new()));
     };
+    // Twice: bodies are copied out of their rows.
+    lease.grow_to(2 * bytes).await?;
     let rows = sqlx::query(
         "SELECT outbox.*, channel.due AS channel_due, channel.last_error, channel.last_failed
          FROM outbox JOIN outbox_channels AS channel USING (account, destination)
-         WHERE account = ? AND destination = ? ORDER BY seq LIMIT ?",
+         WHERE account = ? AND destination = ? AND seq <= ? ORDER BY seq",
     )
-    .bind(account)
-    .bind(destination)
-    .bind(count_max)
+    .bind(channel.account.as_str())
+    .bind(channel.destination.as_str())
+    .bind(last)
     .fetch_all(readers)
     .await
-    .map_err(failed_to(READING))?;
-    rows.iter().map(event).collect()
+    .map_err(&failed)?;
+    let events = rows.iter().map(event).collect::<Result<_, _>>()?;
+    drop(rows);
+    lease.shrink_to(bytes);
+    Ok(lease.hold_value(events))
+}
+
+/// The last of the events that fit into so many bytes, one at least, and the bytes of their bodies.
+/// `None` if there are none.
+fn window(lengths: &[(i64, i64)], bytes_max: u64) -> Option<(i64, usize)> {
+    let mut sum = 0;
+    let mut last = None;
+    for (seq, length) in lengths {
+        sum += length.unsigned_abs();
+        if last.is_some() && sum > bytes_max {
+            sum -= length.unsigned_abs();
+            break;
+        }
+        last = Some(*seq);
+    }
+    Some((last?, usize::try_from(sum).ok()?))
 }
 
 async fn next(readers: &SqlitePool, busy: &Busy) -> Result<Option<Timestamp>, StoreError> {

@@ -7,22 +7,38 @@ use trawl_model::{Nanodollars, StopReason, Terms};
 
 use super::row::{column, count_column};
 use crate::{
-    AccountId, Contact, CrawlCounts, CrawlRecord, CrawlState, DeliveryFailure, OutboxRow,
-    StoreError,
+    AccountId, Contact, CrawlCounts, CrawlRecord, CrawlState, CrawlSummary, DeliveryFailure,
+    EventSummary, OutboxRow, StoreError,
 };
 
 /// A crawl.
 pub(super) fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
-    let state: &str = column(row, "state")?;
-    let stop: Option<&str> = column(row, "stop")?;
+    let summary = summary(row)?;
     let terms: &str = column(row, "terms")?;
     Ok(CrawlRecord {
-        id: column(row, "id")?,
+        id: summary.id,
         account: AccountId::new(column::<&str>(row, "account")?),
         request: column(row, "request")?,
-        verb: column(row, "verb")?,
+        verb: summary.verb,
         terms: Terms::named(terms).ok_or(StoreError::Unreadable { what: "terms" })?,
         needs_secrets: column(row, "needs_secrets")?,
+        in_background: summary.in_background,
+        state: summary.state,
+        stop: summary.stop,
+        created: summary.created,
+        ended: summary.ended,
+        counts: summary.counts,
+        left_out: column(row, "left_out")?,
+    })
+}
+
+/// A crawl in a list.
+pub(super) fn summary(row: &SqliteRow) -> Result<CrawlSummary, StoreError> {
+    let state: &str = column(row, "state")?;
+    let stop: Option<&str> = column(row, "stop")?;
+    Ok(CrawlSummary {
+        id: column(row, "id")?,
+        verb: column(row, "verb")?,
         in_background: column(row, "in_background")?,
         state: CrawlState::named(state).ok_or(StoreError::Unreadable { what: "state" })?,
         stop: stop
@@ -36,7 +52,19 @@ pub(super) fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
             n_bytes: count_column(row, "n_bytes")?,
             spent: Nanodollars(column(row, "spent")?),
         },
-        left_out: column(row, "left_out")?,
+    })
+}
+
+/// An event in a list, with the time of its channel.
+pub(super) fn event_summary(row: &SqliteRow) -> Result<EventSummary, StoreError> {
+    Ok(EventSummary {
+        id: column(row, "id")?,
+        destination: column(row, "destination")?,
+        event: column(row, "event")?,
+        created: Timestamp(column(row, "created")?),
+        due: Timestamp(column(row, "channel_due")?),
+        n_attempts: column(row, "n_attempts")?,
+        last_failure: last_failure(row)?,
     })
 }
 

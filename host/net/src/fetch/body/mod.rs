@@ -1,21 +1,29 @@
-//! Reads bodies: as they arrive, decoded in short steps, within their limits, and only as far as
-//! the memory budget has room for them.
+//! Reads bodies: as they arrive, decoded in short turns that accounts take fairly, within their
+//! limits, and only as far as the memory budget has room for them.
 
-use std::time::Duration;
+mod turns;
+
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
 use rustix::time::{ClockId, clock_gettime};
 
-use trawl_model::memory::{MemoryLease, PageMemory};
+use trawl_model::memory::{HeldBuffer, MemoryKind, PageMemory};
 
+use self::turns::{Turn, Turns};
 use super::decode::{CodingError, Decoder, Step};
 use super::{BodyMeter, FetchError};
 use crate::egress::Reply;
 
-/// CPU time of decoding after which the task yields, whatever has come out meanwhile.
+/// CPU time of decoding after which the turn passes to another account, whatever has come out
+/// meanwhile.
 const DECODE_YIELD_TIME: Duration = Duration::from_millis(2);
+/// Bytes from which on a body must move: it holds them from others.
+const MOVING_FROM_BYTES: usize = 1 << 20;
+/// Bytes over the wire that such a body gets at least in its idle time; fewer are a stall.
+const MOVED_BYTES_MIN: u64 = 4 * 1024;
 
 /// Limits of one body.
 #[derive(Clone, Copy, Debug)]
@@ -44,9 +52,8 @@ pub(super) struct Received {
 
 /// A body that grows.
 struct Growing<'a> {
-    bytes: Vec<u8>,
+    buffer: HeldBuffer,
     bytes_max: usize,
-    lease: MemoryLease,
     meter: Option<&'a dyn BodyMeter>,
     /// Bytes that the meter covers.
     covered: u64,
@@ -55,9 +62,19 @@ struct Growing<'a> {
 /// Decodes and keeps time.
 struct Decoding {
     decoder: Decoder,
+    turns: Turns,
+    /// The account that takes the turns.
+    owner: String,
     time: Duration,
     time_since_yield: Duration,
     fault: Option<CodingError>,
+}
+
+/// How slowly a body arrives: what came, and how long it was waited for.
+#[derive(Debug, Default)]
+struct Arrival {
+    bytes: u64,
+    waited: Duration,
 }
 
 /// Reads a body until it ends, fails or meets a limit. What the meter does not cover is not read.
@@ -73,14 +90,15 @@ pub(super) async fn receive(
 ) -> Result<Received, FetchError> {
     let mut decoding = Decoding {
         decoder: Decoder::new(reply.headers(), limits.body_bytes_max)?,
+        turns: Turns::of_process(),
+        owner: memory.account().to_owned(),
         time: Duration::ZERO,
         time_since_yield: Duration::ZERO,
         fault: None,
     };
     let mut body = Growing {
-        bytes: Vec::new(),
+        buffer: HeldBuffer::new(memory, MemoryKind::PageBodies, limits.body_bytes_max),
         bytes_max: limits.body_bytes_max,
-        lease: memory.lease(),
         meter,
         covered: 0,
     };
@@ -104,8 +122,9 @@ async fn read(
         // What can never be paid is not downloaded.
         body.cover(length.min(limits.wire_bytes_max)).await?;
     }
+    let mut arrival = Arrival::default();
     loop {
-        let chunk = match next_chunk(reply, limits.idle_max).await {
+        let chunk = match arrival.next_chunk(reply, limits.idle_max).await {
             Ok(Some(chunk)) => chunk,
             Ok(None) => break,
             Err(error) => {
@@ -124,6 +143,9 @@ async fn read(
                 });
             }
         };
+        if arrival.bytes >= MOVED_BYTES_MIN || body.buffer.len() < MOVING_FROM_BYTES {
+            arrival = Arrival::default();
+        }
         if decoding.decoder.is_identity() {
             body.extend(&chunk).await?;
         } else {
@@ -144,35 +166,53 @@ async fn read(
     }
 }
 
-async fn next_chunk(
-    reply: &mut Reply,
-    idle_max: Option<Duration>,
-) -> Result<Option<Bytes>, FetchError> {
-    let Some(idle_max) = idle_max else {
-        return Ok(reply.chunk().await?);
-    };
-    match tokio::time::timeout(idle_max, reply.chunk()).await {
-        Ok(chunk) => Ok(chunk?),
-        Err(_) => Err(FetchError::Stalled(idle_max)),
+impl Arrival {
+    /// The next bytes; `None` at the end of the body.
+    async fn next_chunk(
+        &mut self,
+        reply: &mut Reply,
+        idle_max: Option<Duration>,
+    ) -> Result<Option<Bytes>, FetchError> {
+        let Some(idle_max) = idle_max else {
+            return Ok(reply.chunk().await?);
+        };
+        let begun = Instant::now();
+        let patience = idle_max.saturating_sub(self.waited);
+        let chunk = tokio::time::timeout(patience, reply.chunk()).await;
+        let chunk = chunk.map_err(|_elapsed| FetchError::Stalled(idle_max))??;
+        self.waited += begun.elapsed();
+        self.bytes += chunk.as_ref().map_or(0, Bytes::len) as u64;
+        Ok(chunk)
     }
 }
 
 impl Decoding {
     /// Decodes all that has arrived.
     async fn run(&mut self, body: &mut Growing<'_>) -> Result<(), FetchError> {
+        let mut turn: Option<Turn> = None;
         loop {
+            if turn.is_none() {
+                turn = Some(self.turns.take(&self.owner).await);
+            }
             let before = cpu_time();
             let step = self.decoder.step();
             let took = cpu_time().saturating_sub(before);
             self.time += took;
             self.time_since_yield += took;
             match step? {
-                Step::Emitted(bytes) => body.extend(bytes).await?,
+                Step::Emitted(bytes) => {
+                    if body.may_wait_for(bytes.len()) {
+                        // What waits for money or memory takes nobody's turn.
+                        turn = None;
+                    }
+                    body.extend(bytes).await?;
+                }
                 Step::Working => {}
                 Step::Idle => return Ok(()),
             }
             if self.time_since_yield >= DECODE_YIELD_TIME {
                 self.time_since_yield = Duration::ZERO;
+                turn = None;
                 tokio::task::yield_now().await;
             }
         }
@@ -182,20 +222,19 @@ impl Decoding {
 impl Growing<'_> {
     /// Appends bytes, up to the limit, once there are money and memory for them.
     async fn extend(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
-        let room = self.bytes_max - self.bytes.len();
-        let fitting = &bytes[..bytes.len().min(room)];
-        let needed = self.bytes.len() + fitting.len();
+        let needed = (self.buffer.len() + bytes.len()).min(self.bytes_max);
         self.cover(needed as u64).await?;
-        if needed > self.bytes.capacity() {
-            let capacity = self.grown(needed);
-            self.lease.grow_to(capacity).await?;
-            self.bytes.reserve_exact(capacity - self.bytes.len());
-        }
-        self.bytes.extend_from_slice(fitting);
-        if fitting.len() < bytes.len() {
+        let n_appended = self.buffer.extend(bytes).await?;
+        if n_appended < bytes.len() {
             return Err(CodingError::TooLarge(self.bytes_max).into());
         }
         Ok(())
+    }
+
+    /// Whether so many more bytes need money or memory that they may have to wait for.
+    fn may_wait_for(&self, more: usize) -> bool {
+        let is_covered = self.meter.is_none() || (self.buffer.len() + more) as u64 <= self.covered;
+        more > self.buffer.room() || !is_covered
     }
 
     /// Has the meter cover this many bytes.
@@ -209,21 +248,11 @@ impl Growing<'_> {
         Ok(())
     }
 
-    /// The capacity for so many bytes: by half more than before, so that a long body is moved a
-    /// few times only.
-    fn grown(&self, needed: usize) -> usize {
-        let capacity = self.bytes.capacity();
-        let amortized = (capacity + capacity / 2).min(self.bytes_max);
-        needed.max(amortized)
-    }
-
-    fn finish(mut self) -> Bytes {
-        if self.bytes.is_empty() {
+    fn finish(self) -> Bytes {
+        if self.buffer.is_empty() {
             return Bytes::new();
         }
-        self.bytes.shrink_to_fit();
-        self.lease.shrink_to(self.bytes.capacity());
-        self.lease.attach(self.bytes)
+        self.buffer.finish().into_bytes()
     }
 }
 

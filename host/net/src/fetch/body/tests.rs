@@ -6,6 +6,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use http::header::CONTENT_ENCODING;
 use http::{HeaderMap, HeaderValue};
 use tokio::time::Instant;
@@ -132,6 +133,68 @@ async fn a_body_that_stalls_ends_and_a_slow_one_does_not() {
     assert!(begun.elapsed() > Duration::from_secs(2));
 }
 
+/// A large body that gets a byte now and then holds its memory from others: it stalls.
+#[tokio::test]
+async fn a_large_body_that_hardly_moves_is_stalled() {
+    let (large, small) = (vec![b'x'; 2 * MIB], vec![b'x'; 1_000]);
+    let pause = Duration::from_millis(100);
+    let site = LoopbackSite::start(&[
+        ("/large", vec![Answer::Ebbing(large, pause)]),
+        ("/small", vec![Answer::Ebbing(small, pause)]),
+    ])
+    .await;
+    let budget = MemoryBudget::new(64 << 20);
+    let share = budget.share("a");
+    let begun = Instant::now();
+    let error = fetch(&hasty(), &site.url("/large"), &share.page()).await;
+    let error = error.expect_err("it hardly moves");
+    assert!(
+        matches!(error, FetchError::Stalled(time) if time == IDLE_MAX),
+        "{error}"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    assert_eq!(budget.in_use().used, 0);
+    // A small one may be the slow page that somebody wants.
+    let page = share.page();
+    let (fetcher, url) = (hasty(), site.url("/small"));
+    let slow = fetch(&fetcher, &url, &page);
+    let slow = tokio::time::timeout(IDLE_MAX * 5, slow).await;
+    assert!(slow.is_err(), "it is still read");
+}
+
+/// However many bodies of one account are decoded, another account's is decoded in its turn.
+#[tokio::test]
+async fn accounts_take_turns_to_decode() {
+    let bomb = bomb_without_output();
+    let turns = Turns::new(1);
+    let budget = MemoryBudget::unlimited();
+    let decode = |owner: &str| {
+        let mut decoding = decoding(&turns, owner);
+        decoding.decoder.push(bomb.clone().into());
+        decoding.decoder.end();
+        let memory = budget.share(owner).page();
+        async move {
+            let mut body = growing(&memory);
+            decoding.run(&mut body).await.expect("decoded");
+            decoding.time
+        }
+    };
+    let mut greedy: FuturesUnordered<_> = (0..40).map(|_| decode("greedy")).collect();
+    // They have begun.
+    assert!(greedy.next().now_or_never().is_none());
+    let before = cpu_time();
+    let mut innocent = std::pin::pin!(decode("innocent"));
+    let time = loop {
+        tokio::select! {
+            biased;
+            time = &mut innocent => break time,
+            _ended = greedy.next() => {}
+        }
+    };
+    let all = cpu_time().saturating_sub(before);
+    assert!(all < time * 8, "{all:?} until its {time:?} were over");
+}
+
 /// Many pages of one account whose bodies stall when they are large: together they never hold more
 /// than the budget, and a small page of another account comes at once all the while.
 #[tokio::test]
@@ -193,28 +256,41 @@ async fn stalled_bodies_stay_within_the_budget_and_the_innocent_does_not_wait() 
     assert_eq!((budget.in_use().used, budget.in_use().n_waiting), (0, 0));
 }
 
-/// Deflate blocks without content decode to nothing, however many there are: others must get their
-/// turn on the thread meanwhile.
-#[tokio::test]
-async fn a_bomb_without_output_yields() {
+/// Deflate blocks without content decode to nothing, however many there are.
+fn bomb_without_output() -> Vec<u8> {
     let mut blocks = [0, 0, 0, 0xff, 0xff].repeat(4 * MIB);
     blocks.extend([1, 0, 0, 0xff, 0xff]);
+    gzip(&blocks)
+}
+
+fn decoding(turns: &Turns, owner: &str) -> Decoding {
     let mut headers = HeaderMap::new();
     headers.insert(CONTENT_ENCODING, HeaderValue::from_static("deflate, gzip"));
-    let mut decoding = Decoding {
+    Decoding {
         decoder: Decoder::new(&headers, 64 * MIB).expect("two codings"),
+        turns: turns.clone(),
+        owner: owner.to_owned(),
         time: Duration::ZERO,
         time_since_yield: Duration::ZERO,
         fault: None,
-    };
-    let mut body = Growing {
-        bytes: Vec::new(),
+    }
+}
+
+fn growing(memory: &PageMemory) -> Growing<'static> {
+    Growing {
+        buffer: HeldBuffer::new(memory, MemoryKind::PageBodies, 64 * MIB),
         bytes_max: 64 * MIB,
-        lease: MemoryBudget::unlimited().share("a").page().lease(),
         meter: None,
         covered: 0,
-    };
-    decoding.decoder.push(gzip(&blocks).into());
+    }
+}
+
+/// Others must get their turn on the thread meanwhile.
+#[tokio::test]
+async fn a_bomb_without_output_yields() {
+    let mut decoding = decoding(&Turns::new(1), "a");
+    let mut body = growing(&MemoryBudget::unlimited().share("a").page());
+    decoding.decoder.push(bomb_without_output().into());
     decoding.decoder.end();
     let mut n_yields = 0;
     {
@@ -224,5 +300,5 @@ async fn a_bomb_without_output_yields() {
         }
     }
     assert!(n_yields >= 5, "{n_yields} yields in {:?}", decoding.time);
-    assert!(body.bytes.is_empty());
+    assert!(body.buffer.is_empty());
 }

@@ -306,6 +306,7 @@ pub(super) fn webhook_limits(config: &Config) -> WebhookLimits {
     WebhookLimits {
         events: config.limits.webhook_events_per_account,
         bytes: mebibytes(config.limits.webhook_mib_per_account),
+        ..WebhookLimits::default()
     }
 }
 

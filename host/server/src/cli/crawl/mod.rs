@@ -46,7 +46,7 @@ const ACCOUNT: &str = "command line";
 /// Its balance: more than any crawl costs.
 const BALANCE: Nanodollars = Nanodollars(1_000_000 * trawl_model::money::PER_DOLLAR);
 /// Pages that are read at a time.
-const PAGES_AT_ONCE: u32 = 64;
+const PAGES_AT_ONCE: usize = 64;
 /// Skipped URLs that are read at a time.
 const SKIPPED_AT_ONCE: u32 = 10_000;
 /// How often the progress line is updated.
@@ -469,26 +469,31 @@ impl Follower<'_> {
     /// Writes the pages that are ready, and stores a checkpoint.
     async fn write_pages(&mut self, written: &mut Written) -> anyhow::Result<usize> {
         let (id, last) = (&self.checkpoint.id, self.checkpoint.cursor);
-        let pages = self.crawls.pages(&self.account, id, last, PAGES_AT_ONCE);
-        let pages = pages.await?;
-        for (number, entry) in &pages {
+        let mut pages = self.crawls.pages(&self.account, id, last).await?;
+        let mut n_pages = 0;
+        while n_pages < PAGES_AT_ONCE
+            && let Some((number, entry)) = pages.next().await?
+        {
+            n_pages += 1;
             let progress = &self.progress;
-            *written = self.output.write(entry, |line| progress.print_line(line))?;
+            *written = self
+                .output
+                .write(&entry, |line| progress.print_line(line))?;
             if *written == Written::PipeClosed {
                 return Ok(0);
             }
-            self.notices.add_entry(entry);
+            self.notices.add_entry(&entry);
             if self.checkpoint.cursor == 0 {
-                self.first_error = error_of(entry);
+                self.first_error = error_of(&entry);
             }
-            self.checkpoint.cursor = *number;
+            self.checkpoint.cursor = number;
         }
-        if !pages.is_empty() {
+        if n_pages > 0 {
             self.checkpoint.bytes = self.output.flush().context("cannot write the output")?;
             self.state.set_checkpoint(&self.checkpoint)?;
             self.progress.show(&self.view().await?.progress);
         }
-        Ok(pages.len())
+        Ok(n_pages)
     }
 
     /// How many URLs of an ended crawl were not fetched, by reason.

@@ -2,6 +2,7 @@
 
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
+use trawl_model::memory::MemoryBudget;
 
 use super::super::fixtures::{account, key};
 use super::{entry, sums, top_up, with_account};
@@ -82,7 +83,8 @@ pub(crate) async fn answers_are_stored_until_they_expire(store: &dyn LedgerStore
         done.expect("stored");
     };
     let find = |name: &'static str, since: i64| async move {
-        let answer = store.answer(&key(name), Timestamp(since)).await;
+        let memory = MemoryBudget::unlimited().share("a").page();
+        let answer = store.answer(&key(name), Timestamp(since), &memory).await;
         answer.expect("the store works")
     };
     store_answer("a", stored(100), 0).await;

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use trawl_model::memory::MemoryBudget;
+
 use super::*;
 use crate::sqlite::SqliteStore;
 use crate::{
@@ -255,7 +257,9 @@ async fn what_crawls_of_version_8_left_out_moves_into_its_column() {
         let totals = store.totals(&account).await.expect("totals");
         assert_eq!(totals.crawl_bytes, bytes.iter().sum::<usize>() as u64);
         assert_eq!((totals.n_answers, totals.answer_bytes), (1, 956));
-        let answer = store.answer(&key, trawl_model::clock::Timestamp(0)).await;
+        let memory = MemoryBudget::unlimited().share("a").page();
+        let since = trawl_model::clock::Timestamp(0);
+        let answer = store.answer(&key, since, &memory).await;
         let answer = answer.expect("a search").and_then(|stored| stored.answer);
         assert_eq!(answer.map(|answer| answer.headers), Some(Vec::new()));
         store.close().await;
