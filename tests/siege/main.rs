@@ -14,6 +14,7 @@ mod connections;
 mod crawls;
 mod expressions;
 mod field;
+mod hang_ups;
 mod innocent;
 mod long;
 mod trouble;

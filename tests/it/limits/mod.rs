@@ -5,3 +5,4 @@ mod addresses;
 mod bombs;
 mod expressions;
 mod memory;
+mod queued;

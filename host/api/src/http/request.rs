@@ -14,7 +14,7 @@ use trawl_wire::RequestDefaults;
 use super::error::ApiError;
 use super::format::ResponseFormat;
 use super::observe::RequestId;
-use super::planning::Planning;
+use super::planning::{Planning, Wanted, WhileWanted};
 use super::{body, idempotency};
 use crate::{Api, Run, Service};
 
@@ -32,17 +32,22 @@ pub(crate) struct ApiRequest {
     pub(crate) terms: Terms,
     request_id: RequestId,
     planning: Arc<Planning>,
+    /// Whether its plan is still waited for.
+    wanted: Wanted,
 }
 
 impl ApiRequest {
     /// Plans this request with `plan`, where that holds up nobody else.
     pub(crate) async fn planned<T: Send + 'static>(
-        self,
+        mut self,
         plan: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<(T, Self), ApiError> {
         let (planning, n_bytes) = (Arc::clone(&self.planning), self.body.len());
         let account = Arc::clone(&self.account);
-        let plan = move || Ok((plan(&self)?, self));
+        let plan = move |wanted: &Wanted| {
+            self.wanted = wanted.clone();
+            Ok((plan(&self)?, self))
+        };
         planning.plan(&account.id, n_bytes, plan).await
     }
 
@@ -50,6 +55,11 @@ impl ApiRequest {
     pub(crate) fn begin_run(&self) -> Arc<dyn Run> {
         self.service
             .begin_run(&self.account, &self.request_id.0, self.terms)
+    }
+
+    /// These plugins, as long as somebody waits for the plan of this request.
+    pub(crate) fn asking<'a>(&'a self, run: &'a dyn Run) -> WhileWanted<'a> {
+        self.wanted.limit(run.catalog())
     }
 
     /// What applies where the request sets nothing: proxy pools, providers, the model.
@@ -123,6 +133,7 @@ pub(crate) async fn receive(
         terms,
         request_id,
         planning: Arc::clone(&api.planning),
+        wanted: Wanted::default(),
     };
     Ok(Received {
         request,

@@ -51,7 +51,7 @@ pub(super) struct TestServer {
     router: Router,
     pub(super) key: String,
     pub(super) service: Arc<FakeService>,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 pub(super) struct FakeService {
@@ -157,8 +157,13 @@ impl TestServer {
             router: router(Arc::clone(&service) as Arc<dyn Service>),
             key: key.expose().to_owned(),
             service,
-            _directory: directory,
+            directory,
         }
+    }
+
+    /// The data directory.
+    pub(super) fn directory(&self) -> &std::path::Path {
+        self.directory.path()
     }
 
     /// Sends a request unchanged.
