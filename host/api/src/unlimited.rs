@@ -158,8 +158,10 @@ async fn try_serve(
         Terms::Unlimited,
     )
     .await?;
-    refuse_ai(&received.request.body)?;
-    let plan = move |request: &ApiRequest| endpoint.plan(request);
+    let plan = move |request: &ApiRequest| {
+        refuse_ai(&request.body)?;
+        endpoint.plan(request)
+    };
     let (planned, request) = received.request.planned(plan).await?;
     received.request = request;
     let slot = Arc::new(take_slot(api, &account).await?);

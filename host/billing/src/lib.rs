@@ -38,6 +38,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
+use tracing::Instrument as _;
 
 use trawl_model::clock::Clock;
 use trawl_model::{Charge, Nanodollars, Terms};
@@ -86,6 +87,8 @@ pub struct Billing {
     writer: Arc<Mutex<Option<JoinHandle<()>>>>,
     /// Serialises changes of notices.
     notices_lock: Arc<Mutex<()>>,
+    /// Owner of changes that go on without their callers.
+    tasks: TaskTracker,
 }
 
 impl Billing {
@@ -114,7 +117,19 @@ impl Billing {
             seat_prices: Arc::default(),
             writer: Arc::new(Mutex::new(Some(writer))),
             notices_lock: Arc::default(),
+            tasks: tasks.clone(),
         })
+    }
+
+    /// Runs a change of the store and of what belongs to it in memory to its end, in a task of its
+    /// own: a caller who hangs up in between does not stop it. Decision D283.
+    pub async fn to_its_end<T: Send + 'static>(
+        &self,
+        change: impl Future<Output = T> + Send + 'static,
+    ) -> T {
+        let task = self.tasks.spawn(change.in_current_span());
+        task.await
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     }
 
     /// The account of an API key. New and revoked keys take effect immediately.

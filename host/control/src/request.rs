@@ -110,3 +110,29 @@ pub enum Request {
     /// List the loaded plugins. Needs a running server.
     Plugins {},
 }
+
+impl Request {
+    /// Whether carrying it out changes nothing. A secret is created when it is first asked for.
+    pub(crate) fn only_reads(&self) -> bool {
+        match self {
+            Self::Accounts {}
+            | Self::Account { .. }
+            | Self::Keys { .. }
+            | Self::Statement { .. }
+            | Self::Prices {}
+            | Self::PriceHistory {}
+            | Self::Usage { .. }
+            | Self::Verify {}
+            | Self::Plugins {} => true,
+            Self::CreateAccount { .. }
+            | Self::TopUp { .. }
+            | Self::CreateKey { .. }
+            | Self::RevokeKey { .. }
+            | Self::WebhookSecret { .. }
+            | Self::SetNotices { .. }
+            | Self::SetSeats { .. }
+            | Self::SuspendSeats { .. }
+            | Self::ResumeSeats { .. } => false,
+        }
+    }
+}

@@ -2,10 +2,11 @@
 //! as they go.
 //!
 //! [`Crawls`] starts, shows, cancels and resumes crawls, and continues those that a stopped server
-//! interrupted. A crawl is one task: `turn` waits until it may run, `start` assembles its `run`,
-//! `drive` leases URLs from the `frontier` and spawns a task for each, `page` takes one URL from
-//! the robots.txt check to the delivered entry, `gate` decides on redirects, and `recorder` stores
-//! pages and URLs, each `batch` with its retries.
+//! interrupted (`recover`). A crawl is one task: `turn` waits until it may run, `planning` makes its
+//! plan from the stored request, `start` assembles its `run`, `drive` leases URLs from the
+//! `frontier` and spawns a task for each, `page` takes one URL from the robots.txt check to the
+//! delivered entry, `gate` decides on redirects, and `recorder` stores pages and URLs, each `batch`
+//! with its retries.
 //!
 //! [`pipeline`] has what the deprecated pipelines do on top of a crawl, [`webhooks`] the delivery
 //! of events.
@@ -21,7 +22,12 @@ mod limits;
 mod page;
 mod parts;
 pub mod pipeline;
+mod planning;
+mod queued;
+mod reading;
 mod recorder;
+mod recover;
+mod recovery;
 mod restore;
 mod run;
 mod screen;
@@ -35,9 +41,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use frontier::Counts;
 pub use job::CrawlProgress;
-pub use limits::{CrawlLimits, CrawlPlaces, CrawlsInUse, TooManyCrawls};
+pub use limits::{CrawlLimits, CrawlsInUse, TooManyCrawls};
 pub use parts::CrawlsParts;
-pub use service::{CrawlError, CrawlHandle, CrawlView, Crawls, NewCrawl};
+pub use queued::TooManyBytes;
+pub use recover::LastCrawls;
+pub use service::{AdmittedCrawl, CrawlError, CrawlHandle, CrawlView, Crawls, NewCrawl};
 pub use stored_pages::StoredPages;
 
 /// Locks a mutex whose value is consistent between statements, so that a panic of another holder

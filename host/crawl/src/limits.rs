@@ -66,7 +66,7 @@ pub(super) struct Places {
 
 /// Places for crawls of one account, given back on drop.
 #[derive(Debug)]
-pub struct CrawlPlaces {
+pub(super) struct CrawlPlaces {
     places: Arc<Places>,
     account: AccountId,
     in_background: bool,

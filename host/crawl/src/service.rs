@@ -1,4 +1,4 @@
-//! Starting, showing, cancelling, resuming and recovering crawls.
+//! Starting, showing, cancelling and resuming crawls.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,11 +7,12 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use trawl_billing::{AccountId, FundsError, Payment, Slot, SubscriptionError};
-use trawl_model::{StopReason, Terms, UrlRow};
+use trawl_model::secret::Secret;
+use trawl_model::{StopReason, Terms};
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
 use trawl_store::{CrawlCounts, CrawlRecord, CrawlState, StorageRefusal, StoreError};
-use trawl_wire::LeftOut;
+use trawl_wire::{LeftOut, PlannedCrawl};
 
 use super::drive::Ended;
 use super::job::{CrawlProgress, Job};
@@ -19,8 +20,10 @@ use super::jobs::{Jobs, Membership};
 use super::limits::{CrawlLimits, CrawlPlaces, CrawlsInUse, Places, TooManyCrawls, Turns};
 use super::parts::CrawlsParts;
 use super::pipeline::FinishedCrawl;
+use super::planning::{Planner, Ready, Source, Stored};
+use super::queued::{Queued, QueuedBytes, TooManyBytes};
+use super::recovery::Recovery;
 use super::start::{self, CrawlTask};
-use super::stored_pages::{self, StoredPages};
 use super::webhooks::{WebhookLimits, WebhooksFull};
 
 /// Background crawls that run at once; more are queued. Each has up to 10 pages in flight.
@@ -29,10 +32,6 @@ const RUNNING_MAX: usize = 64;
 const BUFFERED_ENTRIES_MAX: usize = 16;
 /// How long a cancellation waits for the pages in flight before it responds.
 const CANCEL_TIME_MAX: Duration = Duration::from_millis(900);
-/// How long an ended crawl is stored. Decision D50.
-const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// How often expired crawls are deleted.
-const EXPIRY_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// Why a crawl cannot be started, shown or changed.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +45,9 @@ pub enum CrawlError {
     /// The account has too many crawls at once.
     #[error(transparent)]
     TooMany(#[from] TooManyCrawls),
+    /// The requests of the account's queued crawls are too large together.
+    #[error(transparent)]
+    TooManyBytes(#[from] TooManyBytes),
     /// The account has too many undelivered webhook events for another crawl with a webhook.
     #[error(transparent)]
     WebhooksFull(#[from] WebhooksFull),
@@ -72,10 +74,13 @@ pub enum CrawlError {
 /// All crawls of the server. Clones share them.
 #[derive(Clone)]
 pub struct Crawls {
-    parts: Arc<CrawlsParts>,
-    jobs: Jobs,
-    places: Arc<Places>,
+    pub(super) parts: Arc<CrawlsParts>,
+    pub(super) jobs: Jobs,
+    pub(super) places: Arc<Places>,
+    pub(super) queued: Arc<Queued>,
+    pub(super) recovery: Arc<Recovery>,
     turns: Arc<Turns>,
+    planner: Arc<Planner>,
 }
 
 /// A crawl to start.
@@ -88,19 +93,31 @@ pub struct NewCrawl {
     pub request: String,
     /// Whether the request needs the caller's secrets.
     pub needs_secrets: bool,
+    /// Those of a background crawl, which wait with it in memory.
+    pub secrets: Option<Secret>,
     /// `crawl`, `links` or the name of a pipeline.
     pub verb: &'static str,
     /// What its pages cost and what they may use.
     pub terms: Terms,
     /// The slot under the Unlimited plan. A background crawl holds it until it ends.
     pub slot: Option<Arc<Slot>>,
-    /// The plugins that the plan was made with.
+    /// The plugins that the plan was made with. A background crawl is planned again at its turn,
+    /// with those in effect then.
     pub registry: Arc<Registry>,
-    /// Its place among the crawls of the account, from [`Crawls::admit`].
-    pub places: CrawlPlaces,
+    /// What it takes of the limits of the account, from [`Crawls::admit`].
+    pub admitted: AdmittedCrawl,
     /// Under which name its pages are charged, for a request that may be repeated; by default its
     /// id. A background crawl has it as its id, so that a repetition finds it.
     pub payment: Option<Payment>,
+}
+
+/// What a crawl that may start takes of the limits of its account; given back on drop.
+#[derive(Debug)]
+pub struct AdmittedCrawl {
+    /// Its place among the crawls of the account.
+    places: CrawlPlaces,
+    /// The bytes of a background crawl's request.
+    queued: Option<QueuedBytes>,
 }
 
 /// A crawl that was started.
@@ -123,29 +140,34 @@ pub struct CrawlView {
 }
 
 impl Crawls {
-    /// A service without crawls. [`Self::recover`] continues those of the last process.
+    /// A service without crawls. [`Self::interrupt`] and [`Self::recover`] continue those of the
+    /// last process.
     pub fn new(parts: CrawlsParts) -> Self {
         let running_max = parts.limits.background_running;
         Self {
             parts: Arc::new(parts),
             jobs: Jobs::default(),
             places: Arc::default(),
+            queued: Arc::default(),
+            recovery: Arc::default(),
             turns: Arc::new(Turns::new(RUNNING_MAX, running_max)),
+            planner: Arc::default(),
         }
     }
 
     /// Checks that a request may start these crawls, all of them or none, and takes their places,
-    /// in the order of the plans.
+    /// in the order of the crawls.
     ///
     /// # Errors
-    /// [`CrawlError::TooMany`], [`CrawlError::Storage`] or [`CrawlError::WebhooksFull`] name the
-    /// limit that is reached; or the store failed.
+    /// [`CrawlError::TooMany`], [`CrawlError::TooManyBytes`], [`CrawlError::Storage`] or
+    /// [`CrawlError::WebhooksFull`] name the limit that is reached; or the store failed.
     pub async fn admit(
         &self,
         account: &AccountId,
-        plans: &[&CrawlPlan],
-    ) -> Result<Vec<CrawlPlaces>, CrawlError> {
+        crawls: &[PlannedCrawl],
+    ) -> Result<Vec<AdmittedCrawl>, CrawlError> {
         self.parts.storage.admit(account).await?;
+        let plans: Vec<&CrawlPlan> = crawls.iter().map(|crawl| &crawl.plan).collect();
         if plans.iter().any(|plan| plan.webhook.is_some()) {
             let full = self.parts.webhooks.full(account).await?;
             full.map_or(Ok(()), Err)?;
@@ -159,16 +181,34 @@ impl Crawls {
                 .take(account, in_background, of_kind.count(), limits)
         };
         let (mut streaming, mut background) = (take(false)?, take(true)?);
-        let places = plans.iter().map(|plan| match plan.in_background {
-            true => background.split(),
-            false => streaming.split(),
+        let admitted = crawls.iter().map(|crawl| {
+            if !crawl.plan.in_background {
+                return Ok::<_, CrawlError>(AdmittedCrawl {
+                    places: streaming.split(),
+                    queued: None,
+                });
+            }
+            let secrets = crawl
+                .secrets
+                .as_ref()
+                .map_or(0, |secrets| secrets.expose().len());
+            let queued = self.queued.take(account, crawl.request.len(), secrets)?;
+            Ok(AdmittedCrawl {
+                places: background.split(),
+                queued: Some(queued),
+            })
         });
-        Ok(places.collect())
+        admitted.collect()
     }
 
     /// The limits of every account.
     pub fn limits(&self) -> CrawlLimits {
         self.parts.limits
+    }
+
+    /// Bytes of the requests of an account's queued crawls, and how many it may have.
+    pub fn queued_bytes(&self, account: &AccountId) -> (u64, u64) {
+        self.queued.used(account)
     }
 
     /// Webhook events of every account that may wait.
@@ -181,26 +221,44 @@ impl Crawls {
         self.places.in_use(account)
     }
 
-    /// Starts a crawl.
+    /// Starts a crawl. A caller who hangs up leaves no crawl behind that is stored and does not
+    /// run.
     ///
     /// # Errors
     /// [`CrawlError::Funds`] when the account cannot pay, or the store failed.
     pub async fn begin(&self, new: NewCrawl) -> Result<CrawlHandle, CrawlError> {
+        if let Some(known) = self.repeated(&new).await {
+            return Ok(known);
+        }
+        self.parts.billing.admit(&new.account, new.terms)?;
+        let crawls = self.clone();
+        let creating = async move { crawls.create(new).await };
+        self.parts.billing.to_its_end(creating).await
+    }
+
+    /// The background crawl that an earlier try of the same request has started.
+    async fn repeated(&self, new: &NewCrawl) -> Option<CrawlHandle> {
+        let payment = new.payment.as_ref()?;
+        if !new.plan.in_background || !payment.is_repeated {
+            return None;
+        }
+        let id = payment.name.to_string();
+        self.record(&new.account, &id).await.ok()?;
+        Some(CrawlHandle {
+            paid_as: id.clone(),
+            id,
+            entries: None,
+        })
+    }
+
+    /// Stores a crawl and runs it.
+    async fn create(&self, new: NewCrawl) -> Result<CrawlHandle, CrawlError> {
         let in_background = new.plan.in_background;
         let payment = new.payment;
         let id = match &payment {
             Some(payment) if in_background => payment.name.to_string(),
             _ => new_id()?,
         };
-        let is_repeated = payment.as_ref().is_some_and(|payment| payment.is_repeated);
-        if in_background && is_repeated && self.record(&new.account, &id).await.is_ok() {
-            return Ok(CrawlHandle {
-                paid_as: id.clone(),
-                id,
-                entries: None,
-            });
-        }
-        self.parts.billing.admit(&new.account, new.terms)?;
         let named = new.plan.named.as_ref();
         let left_out = LeftOut::of_urls(named.map_or(0, |found| found.n_dropped.into()));
         let record = CrawlRecord {
@@ -218,7 +276,24 @@ impl Crawls {
             counts: CrawlCounts::default(),
             left_out: left_out.written(),
         };
-        self.parts.store.create_crawl(&record).await?;
+        let AdmittedCrawl { places, queued } = new.admitted;
+        let source = |job: &Job| match queued {
+            // Only the row is left of its request.
+            Some(queued) => Source::Stored(Stored {
+                queued,
+                secrets: new.secrets,
+            }),
+            None => {
+                let n_bytes = record.request.len();
+                Source::Planned(Ready::new(
+                    &self.parts,
+                    job,
+                    new.plan,
+                    new.registry,
+                    n_bytes,
+                ))
+            }
+        };
         let (listener, entries) = if in_background {
             (None, None)
         } else {
@@ -227,12 +302,15 @@ impl Crawls {
         };
         // A streaming crawl's slot is part of its response body.
         let slot = new.slot.filter(|_| in_background);
+        self.parts.store.create_crawl(&record).await?;
         let name = payment.as_ref().map(|payment| payment.name.to_string());
         let task = CrawlTask {
             payment,
-            ..task(&record, new.plan, new.registry, listener, slot)
+            ..task_from(&record, source, listener, slot)
         };
-        self.start(task, &record.verb, new.places);
+        if let Some(membership) = self.jobs.enter(&task.job, places) {
+            self.spawn(task, membership);
+        }
         Ok(CrawlHandle {
             paid_as: name.unwrap_or_else(|| record.id.clone()),
             id: record.id,
@@ -261,6 +339,13 @@ impl Crawls {
     /// # Errors
     /// [`CrawlError::Unknown`], or the store failed.
     pub async fn cancel(&self, account: &AccountId, id: &str) -> Result<CrawlView, CrawlError> {
+        let (crawls, account, id) = (self.clone(), account.clone(), id.to_owned());
+        let ending = async move { crawls.end(&account, &id).await };
+        self.parts.billing.to_its_end(ending).await
+    }
+
+    /// Ends a crawl because its owner wants it.
+    async fn end(&self, account: &AccountId, id: &str) -> Result<CrawlView, CrawlError> {
         let record = self.record(account, id).await?;
         if record.state != CrawlState::Ended && self.jobs.find(account, id).is_none() {
             self.store_end(id, StopReason::Cancelled).await?;
@@ -303,13 +388,24 @@ impl Crawls {
             self.parts.billing.unlimited(account).await?;
         }
         let places = self.places.take(account, true, 1, &self.parts.limits)?;
+        let secrets = trawl_wire::kept_secrets(request);
+        let n_bytes = record.request.len();
+        let queued = self.queued.take(account, n_bytes, secrets.expose().len())?;
+        let source = Source::Stored(Stored {
+            queued,
+            secrets: Some(secrets),
+        });
+        let task = task(&record, source, None, None);
+        // So that wrong secrets are refused now, and not at the crawl's turn.
         let registry = (self.parts.snapshot)();
-        let plan = self.replan(request, &record, &registry).await;
-        let plan = plan.map_err(CrawlError::Plan)?;
-        let task = task(&record, plan, registry, None, None);
+        let request = (request.to_owned(), None);
+        let planned = self
+            .planner
+            .replan(&self.parts, &task.job, &record.verb, request, &registry);
+        drop(planned.await.map_err(CrawlError::Plan)?);
         // It may have been resumed or cancelled since it was looked up.
         let is_parked = match self.jobs.enter(&task.job, places) {
-            Some(membership) => self.unpark(task, record.verb, membership).await?,
+            Some(membership) => self.unpark(task, membership).await?,
             None => false,
         };
         let view = self.show(account, id).await?;
@@ -319,96 +415,17 @@ impl Crawls {
         }
     }
 
-    /// Queues a parked crawl and runs it; `false` if it is not parked. In a task, so that a caller
-    /// who hangs up leaves no queued crawl that does not run.
-    async fn unpark(
-        &self,
-        task: CrawlTask,
-        verb: String,
-        membership: Membership,
-    ) -> Result<bool, StoreError> {
+    /// Queues a parked crawl and runs it; `false` if it is not parked.
+    async fn unpark(&self, task: CrawlTask, membership: Membership) -> Result<bool, StoreError> {
         let crawls = self.clone();
-        let unparking = self.parts.tasks.spawn(async move {
+        let unparking = async move {
             let is_parked = crawls.parts.store.unpark_crawl(&task.job.id).await?;
             if is_parked {
-                crawls.spawn(task, verb, membership);
+                crawls.spawn(task, membership);
             }
             Ok::<_, StoreError>(is_parked)
-        });
-        unparking
-            .await
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
-    }
-
-    /// Recovers the unfinished crawls of the last process. Background crawls continue, or are
-    /// parked when they need secrets, which are never stored. Streaming crawls end, because their
-    /// connections are gone. Crawls that ended longer than the retention period ago are deleted.
-    ///
-    /// # Errors
-    /// The store failed.
-    pub async fn recover(&self) -> Result<(), CrawlError> {
-        self.expire().await?;
-        let parts = &self.parts;
-        for record in parts.store.unfinished_crawls().await? {
-            if !record.in_background {
-                self.store_end(&record.id, StopReason::ServerStopped)
-                    .await?;
-            } else if record.state == CrawlState::Parked && record.stop.is_some() {
-                // It waits for its account, not for the server.
-            } else if record.needs_secrets {
-                parts.store.park_crawl(&record.id, None).await?;
-            } else if record.terms == Terms::Unlimited
-                && !parts.billing.has_plan(&record.account).await
-            {
-                let reason = Some(StopReason::PlanEnded);
-                parts.store.park_crawl(&record.id, reason).await?;
-            } else {
-                self.recover_one(&record).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Deletes expired crawls every hour. Never returns.
-    pub async fn expire_periodically(&self) {
-        loop {
-            tokio::time::sleep(EXPIRY_INTERVAL).await;
-            if let Err(error) = self.expire().await {
-                tracing::error!(error = %error, "could not delete expired crawls");
-            }
-        }
-    }
-
-    /// Deletes crawls that ended longer than the retention period ago.
-    async fn expire(&self) -> Result<(), StoreError> {
-        let parts = &self.parts;
-        let before = parts.clock.now().before(RETENTION);
-        let expired = parts.store.expire_crawls(before).await?;
-        stored_pages::remove(&parts.data, &expired);
-        Ok(())
-    }
-
-    async fn recover_one(&self, record: &CrawlRecord) -> Result<(), StoreError> {
-        let registry = (self.parts.snapshot)();
-        match self.replan(&record.request, record, &registry).await {
-            Ok(plan) => {
-                tracing::info!(crawl = record.id, "a crawl of the last process continues");
-                // Taken before the first request is served. Decision D98: several crawls of one
-                // request continue with a slot each; one that finds none free waits for it.
-                let slot = match record.terms {
-                    Terms::PayAsYouGo => None,
-                    Terms::Unlimited => self.parts.billing.take_slot(&record.account).ok(),
-                };
-                let places = self.places.take_anyway(&record.account, true, 1);
-                let task = task(record, plan, registry, None, slot.map(Arc::new));
-                self.start(task, &record.verb, places);
-                Ok(())
-            }
-            Err(reason) => {
-                tracing::error!(crawl = record.id, reason, "a crawl cannot continue");
-                self.store_end(&record.id, StopReason::Failed).await
-            }
-        }
+        };
+        self.parts.billing.to_its_end(unparking).await
     }
 
     /// Waits until no crawl runs, at most `time_max`: after the server was stopped, before its
@@ -421,105 +438,40 @@ impl Crawls {
         }
     }
 
-    /// The stored entries of a crawl after number `after`, one after the other.
-    ///
-    /// # Errors
-    /// [`CrawlError::Unknown`], or the store failed.
-    pub async fn pages(
+    /// The record of an account's crawl.
+    pub(super) async fn record(
         &self,
         account: &AccountId,
         id: &str,
-        after: u64,
-    ) -> Result<StoredPages, CrawlError> {
-        let has_ended = self.record(account, id).await?.state == CrawlState::Ended;
-        let parts = &self.parts;
-        let share = parts.engine.memory.share(account.as_str());
-        let pages = StoredPages::new(Arc::clone(&parts.store), &parts.data, id, share, after);
-        Ok(pages.of_ended(has_ended))
-    }
-
-    /// Waits until a crawl has stored pages after `after`; `false` when it has ended without more.
-    pub async fn wait_for_pages(&self, account: &AccountId, id: &str, after: u64) -> bool {
-        let Some(job) = self.jobs.find(account, id) else {
-            return false;
-        };
-        let mut recorded = job.recorded.subscribe();
-        tokio::select! {
-            grown = recorded.wait_for(|last| *last > after) => grown.is_ok(),
-            () = job.ended.cancelled() => *job.recorded.borrow() > after,
+    ) -> Result<CrawlRecord, CrawlError> {
+        // Asked before the record is read.
+        let is_recovered = self.recovery.is_done();
+        let record = self.parts.store.crawl(account, id).await?;
+        let mut record = record.ok_or(CrawlError::Unknown)?;
+        if !is_recovered
+            && record.state == CrawlState::Running
+            && self.jobs.find(account, id).is_none()
+        {
+            // The last process ran it; in this one it waits.
+            record.state = CrawlState::Queued;
         }
+        Ok(record)
     }
 
-    /// Skipped URLs with their reasons: those after number `after`, at most `count_max`.
-    ///
-    /// # Errors
-    /// [`CrawlError::Unknown`], or the store failed.
-    pub async fn skipped(
-        &self,
-        account: &AccountId,
-        id: &str,
-        after: Option<u32>,
-        count_max: u32,
-    ) -> Result<Vec<UrlRow>, CrawlError> {
-        self.record(account, id).await?;
-        Ok(self.parts.store.crawl_skipped(id, after, count_max).await?)
-    }
-
-    async fn record(&self, account: &AccountId, id: &str) -> Result<CrawlRecord, CrawlError> {
-        self.parts
-            .store
-            .crawl(account, id)
-            .await?
-            .ok_or(CrawlError::Unknown)
-    }
-
-    /// Plans a stored request again, with the configuration and the plugins of this process, on a
-    /// thread that may block.
-    async fn replan(
-        &self,
-        request: &str,
-        record: &CrawlRecord,
-        registry: &Arc<Registry>,
-    ) -> Result<CrawlPlan, String> {
-        let (crawls, registry) = (self.clone(), Arc::clone(registry));
-        let (request, verb, terms) = (request.to_owned(), record.verb.clone(), record.terms);
-        let planning = tokio::task::spawn_blocking(move || {
-            let defaults = crawls.parts.defaults.with_terms(terms);
-            trawl_wire::crawl_plan(&request, &verb, &*registry, defaults)
-        });
-        planning.await.unwrap_or_else(|_| {
-            // The log of the panic itself says where. Its message may contain the request's values.
-            tracing::error!("planning a stored crawl panicked");
-            Err("the stored request cannot be planned".to_owned())
-        })
-    }
-
-    /// Runs a crawl, unless it runs already.
-    fn start(&self, task: CrawlTask, verb: &str, places: CrawlPlaces) {
-        if let Some(membership) = self.jobs.enter(&task.job, places) {
-            self.spawn(task, verb.to_owned(), membership);
-        }
-    }
-
-    fn spawn(&self, task: CrawlTask, verb: String, membership: Membership) {
-        let run = self.clone().run(task, verb, membership);
+    pub(super) fn spawn(&self, task: CrawlTask, membership: Membership) {
+        let run = self.clone().run(task, membership);
         self.parts.tasks.spawn(run);
     }
 
     /// Runs a crawl and stores its end. It is a member until then.
-    async fn run(self, task: CrawlTask, verb: String, membership: Membership) {
+    async fn run(self, task: CrawlTask, membership: Membership) {
         let job = Arc::clone(&task.job);
+        let verb = task.verb.clone();
         // The response ends after the crawl's end is stored, so a caller who has read all of it can
         // see how the crawl ended.
         let _open_response = task.listener.clone();
-        let finished = FinishedCrawl {
-            id: job.id.clone(),
-            account: job.account.clone(),
-            verb,
-            plan: Arc::clone(&task.plan),
-            registry: Arc::clone(&task.registry),
-        };
-        let ended = match start::run(&self.parts, &self.turns, task).await {
+        let (ended, ready) = start::run(&self.parts, &self.turns, &self.planner, task).await;
+        let ended = match ended {
             // A cancelled crawl does not go on after a restart.
             Ended::Paused | Ended::Parked(_) if job.cancel.is_cancelled() => {
                 Ended::Stopped(StopReason::Cancelled)
@@ -531,12 +483,9 @@ impl Crawls {
         }
         if let Ended::Stopped(stop) = ended {
             // Before the end is stored: after a crash in between it is repeated.
-            let parts = &self.parts;
-            let (pipelines, data) = (&parts.pipelines, &parts.data);
-            let storage = &parts.storage;
-            pipelines
-                .at_end(&parts.store, data, storage, finished)
-                .await;
+            if let Some(ready) = &ready {
+                self.finish_pipeline(&job, verb, ready).await;
+            }
             job.update(|progress| {
                 progress.state = CrawlState::Ended;
                 progress.stop = Some(stop);
@@ -560,6 +509,21 @@ impl Crawls {
         }
     }
 
+    async fn finish_pipeline(&self, job: &Job, verb: String, ready: &Ready) {
+        let finished = FinishedCrawl {
+            id: job.id.clone(),
+            account: job.account.clone(),
+            verb,
+            plan: Arc::clone(&ready.plan),
+            registry: Arc::clone(&ready.registry),
+        };
+        let parts = &self.parts;
+        let (pipelines, data, storage) = (&parts.pipelines, &parts.data, &parts.storage);
+        pipelines
+            .at_end(&parts.store, data, storage, finished)
+            .await;
+    }
+
     async fn store_end(&self, id: &str, stop: StopReason) -> Result<(), StoreError> {
         let now = self.parts.clock.now();
         self.parts.store.end_crawl(id, stop, now).await
@@ -567,10 +531,19 @@ impl Crawls {
 }
 
 /// A crawl to run, from its record.
-fn task(
+pub(super) fn task(
     record: &CrawlRecord,
-    plan: CrawlPlan,
-    registry: Arc<Registry>,
+    source: Source,
+    listener: Option<mpsc::Sender<Bytes>>,
+    slot: Option<Arc<Slot>>,
+) -> CrawlTask {
+    task_from(record, |_| source, listener, slot)
+}
+
+/// The same with a source that needs the job.
+fn task_from(
+    record: &CrawlRecord,
+    source: impl FnOnce(&Job) -> Source,
     listener: Option<mpsc::Sender<Bytes>>,
     slot: Option<Arc<Slot>>,
 ) -> CrawlTask {
@@ -579,10 +552,11 @@ fn task(
         stop: None,
         ..CrawlProgress::stored(record)
     };
+    let job = Arc::new(Job::new(record, progress));
     CrawlTask {
-        job: Arc::new(Job::new(record, progress)),
-        plan: Arc::new(plan),
-        registry,
+        source: source(&job),
+        job,
+        verb: record.verb.clone(),
         listener,
         slot,
         payment: None,

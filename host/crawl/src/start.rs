@@ -10,7 +10,6 @@ use trawl_billing::{Payment, Slot, Tariff};
 use trawl_engine::page::{Payer, RunContext};
 use trawl_model::{StopReason, Terms};
 use trawl_plan::crawl::CrawlPlan;
-use trawl_plugins::Registry;
 use trawl_store::{CrawlState, StoreError};
 
 use super::batch::Sinks;
@@ -21,6 +20,7 @@ use super::gate::Gate;
 use super::job::Job;
 use super::limits::Turns;
 use super::parts::CrawlsParts;
+use super::planning::{Planner, Ready, Source, Unplanned};
 use super::recorder::{Recorder, Target};
 use super::restore;
 use super::run::{self, Run};
@@ -30,8 +30,9 @@ use super::turn::{self, Turn};
 /// A crawl to run.
 pub(super) struct CrawlTask {
     pub(super) job: Arc<Job>,
-    pub(super) plan: Arc<CrawlPlan>,
-    pub(super) registry: Arc<Registry>,
+    /// `crawl`, `links` or the name of a pipeline.
+    pub(super) verb: String,
+    pub(super) source: Source,
     pub(super) listener: Option<mpsc::Sender<Bytes>>,
     /// The slot of a background crawl under the Unlimited plan, if it has one already.
     pub(super) slot: Option<Arc<Slot>>,
@@ -40,31 +41,79 @@ pub(super) struct CrawlTask {
 }
 
 /// Runs a crawl to its end, or until the server stops. Failures are logged and become the stop
-/// reason.
-pub(super) async fn run(parts: &CrawlsParts, turns: &Turns, mut task: CrawlTask) -> Ended {
+/// reason. Returns its plan, too, if it was planned.
+pub(super) async fn run(
+    parts: &Arc<CrawlsParts>,
+    turns: &Turns,
+    planner: &Planner,
+    mut task: CrawlTask,
+) -> (Ended, Option<Ready>) {
     let job = Arc::clone(&task.job);
     let slot = task.slot.take();
-    match turn::wait(parts, turns, &job, slot).await {
-        Turn::Granted(_permit) => crawl(parts, task).await.unwrap_or_else(|error| {
-            tracing::error!(crawl = job.id, error = %error, "a crawl failed");
-            Ended::Stopped(StopReason::Failed)
-        }),
-        Turn::Cancelled => Ended::Stopped(StopReason::Cancelled),
-        Turn::PlanEnded => Ended::Parked(StopReason::PlanEnded),
-        Turn::ServerStops => Ended::Paused,
+    let cancelled = Ended::Stopped(StopReason::Cancelled);
+    let _permit = match turn::wait(parts, turns, &job, slot).await {
+        Turn::Granted(permit) => permit,
+        Turn::ServerStops => return (Ended::Paused, None),
+        Turn::PlanEnded => return (Ended::Parked(StopReason::PlanEnded), None),
+        // Its plan says what to do with the pages that it has from before a restart.
+        Turn::Cancelled if job.progress().n_pages > 0 => {
+            let plan = ready(parts, planner, &job, &task.verb, task.source);
+            let planned = parts.stop.run_until_cancelled(plan).await;
+            return (cancelled, planned.and_then(Result::ok));
+        }
+        Turn::Cancelled => return (cancelled, None),
+    };
+    let planned = ready(parts, planner, &job, &task.verb, task.source);
+    let ready = tokio::select! {
+        biased;
+        () = job.cancel.cancelled(), if job.progress().n_pages == 0 => return (cancelled, None),
+        () = parts.stop.cancelled(), if job.in_background => return (Ended::Paused, None),
+        planned = planned => match planned {
+            Ok(ready) => ready,
+            Err(error) => {
+                tracing::error!(crawl = job.id, error = %error, "a crawl cannot be planned");
+                return (Ended::Stopped(StopReason::Failed), None);
+            }
+        },
+    };
+    let payment = task.payment.as_ref();
+    let ended = crawl(parts, &job, task.listener, payment, &ready).await;
+    let ended = ended.unwrap_or_else(|error| {
+        tracing::error!(crawl = job.id, error = %error, "a crawl failed");
+        Ended::Stopped(StopReason::Failed)
+    });
+    (ended, Some(ready))
+}
+
+async fn ready(
+    parts: &Arc<CrawlsParts>,
+    planner: &Planner,
+    job: &Job,
+    verb: &str,
+    source: Source,
+) -> Result<Ready, Unplanned> {
+    match source {
+        Source::Planned(ready) => Ok(ready),
+        Source::Stored(stored) => planner.plan(parts, job, verb, stored).await,
     }
 }
 
-async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError> {
-    let (job, plan) = (Arc::clone(&task.job), Arc::clone(&task.plan));
-    parts
-        .store
-        .set_crawl_state(&job.id, CrawlState::Running)
-        .await?;
+async fn crawl(
+    parts: &CrawlsParts,
+    job: &Arc<Job>,
+    listener: Option<mpsc::Sender<Bytes>>,
+    payment: Option<&Payment>,
+    ready: &Ready,
+) -> Result<Ended, StoreError> {
+    let (job, plan) = (Arc::clone(job), Arc::clone(&ready.plan));
+    let goes_on = parts.store.set_crawl_state(&job.id, CrawlState::Running);
+    if !goes_on.await? {
+        // Its end was stored before this process knew it.
+        return Ok(Ended::Stopped(StopReason::Cancelled));
+    }
     job.update(|progress| progress.state = CrawlState::Running);
     // From the ledger: it includes pages that were charged and not stored, so a restart cannot
     // exceed the ceiling.
-    let payment = task.payment.as_ref();
     let paid_as = payment.map_or_else(|| Arc::from(&*job.id), |payment| Arc::clone(&payment.name));
     let is_repeated = payment.is_some_and(|payment| payment.is_repeated);
     let spent = parts.billing.spent_by_run(&paid_as).await?;
@@ -102,7 +151,7 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
         page,
         context: RunContext::new(
             Arc::clone(&parts.engine),
-            task.registry,
+            Arc::clone(&ready.registry),
             job.account.to_string(),
             tariff,
         ),
@@ -119,7 +168,7 @@ async fn crawl(parts: &CrawlsParts, task: CrawlTask) -> Result<Ended, StoreError
         gate,
         screen,
         recorder: recorder.sender(),
-        listener: task.listener,
+        listener,
         events: events.clone(),
         clock: parts.clock.clone(),
         refused_in_a_row: AtomicU32::new(0),

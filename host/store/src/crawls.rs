@@ -30,12 +30,22 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
         count_max: u32,
     ) -> StoreFuture<'a, Vec<CrawlRecord>>;
 
-    /// Every crawl that has not ended, oldest first.
-    fn unfinished_crawls(&self) -> StoreFuture<'_, Vec<CrawlRecord>>;
+    /// For the start of a process: ends the streaming crawls that the last one left, at this time
+    /// and because the server stopped, and parks those that need secrets, in one transaction.
+    /// Answers with what is left to continue. Does not read requests, which may be large.
+    fn interrupt_crawls(&self, at: Timestamp) -> StoreFuture<'_, Interrupted>;
 
-    /// Sets the state of a crawl that goes on; one that has ended stays ended. To end one, use
-    /// [`Self::end_crawl`].
-    fn set_crawl_state<'a>(&'a self, id: &'a str, state: CrawlState) -> StoreFuture<'a, ()>;
+    /// Background crawls that are queued or running, by number: those after `after`, up to `last`.
+    /// Does not read their requests.
+    fn crawls_left(&self, after: i64, last: i64, count_max: u32)
+    -> StoreFuture<'_, Vec<CrawlLeft>>;
+
+    /// The state of a crawl; `None` if there is none with this id.
+    fn crawl_state<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<CrawlState>>;
+
+    /// Sets the state of a crawl that goes on; one that has ended stays ended, and the answer is
+    /// `false`. To end one, use [`Self::end_crawl`].
+    fn set_crawl_state<'a>(&'a self, id: &'a str, state: CrawlState) -> StoreFuture<'a, bool>;
 
     /// Sets what a crawl left out, as JSON, in place of what is stored.
     fn set_crawl_left_out<'a>(&'a self, id: &'a str, left_out: &'a str) -> StoreFuture<'a, ()>;
@@ -140,6 +150,39 @@ impl CrawlState {
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
     }
+}
+
+/// The background crawls that the last process left and that can be continued.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Interrupted {
+    /// Those of each account.
+    pub accounts: Vec<CrawlsLeft>,
+    /// The number of the last crawl of that process; those of this one have higher numbers.
+    pub last: i64,
+}
+
+/// The background crawls of an account that the last process left and that can be continued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrawlsLeft {
+    /// The account.
+    pub account: AccountId,
+    /// How many they are.
+    pub n_crawls: u64,
+    /// How many of them are under the Unlimited plan.
+    pub n_unlimited: u64,
+    /// Bytes of their requests.
+    pub request_bytes: u64,
+}
+
+/// A background crawl that the last process left, without its request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrawlLeft {
+    /// Its number: crawls are continued in this order.
+    pub number: i64,
+    /// Bytes of the stored request.
+    pub request_bytes: u64,
+    /// The record, of which `request` is empty.
+    pub record: CrawlRecord,
 }
 
 /// One crawl.

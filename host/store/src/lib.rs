@@ -33,8 +33,8 @@ pub use account::{AccountId, AccountRecord, KeyRecord, KeyUse, Notice, NoticeSta
 pub use answer::{ANSWER_BYTES_MAX, Answer, AnswerKey, StoredAnswer};
 pub use contacts::{CONTACT_PAGES_MAX, Contact, ContactStore};
 pub use crawls::{
-    CrawlCounts, CrawlRecord, CrawlState, CrawlStore, CrawlSummary, CrawledPage, LogPosition,
-    PageRow, Progress,
+    CrawlCounts, CrawlLeft, CrawlRecord, CrawlState, CrawlStore, CrawlSummary, CrawledPage,
+    CrawlsLeft, Interrupted, LogPosition, PageRow, Progress,
 };
 pub use data_dir::{DataDir, DataDirError};
 pub use entry::{Consumed, Entry, EntryKind, OpenReserve, Posted, WAITS_FOR_HOST, Written};

@@ -6,3 +6,4 @@ mod bombs;
 mod expressions;
 mod held;
 mod memory;
+mod queued;

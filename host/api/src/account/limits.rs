@@ -32,6 +32,7 @@ pub(crate) async fn limits(
     let totals = service.store().totals(account).await?;
     let crawls = service.crawls();
     let (crawl_limits, in_use) = (crawls.limits(), crawls.in_use(account));
+    let (n_queued_bytes, queued_bytes_max) = crawls.queued_bytes(account);
     let webhooks = crawls.webhook_limits();
     let (requests, n_requests) = api.rate_limits.used(account, Instant::now());
     let (tabs, n_tabs) = service.tabs(account);
@@ -52,6 +53,10 @@ pub(crate) async fn limits(
         (
             "background_crawls",
             number(crawl_limits.background, in_use.background),
+        ),
+        (
+            "queued_crawl_bytes",
+            limit(Some(queued_bytes_max), n_queued_bytes),
         ),
         ("browser_tabs", number(tabs, n_tabs)),
         (

@@ -41,7 +41,8 @@ pub(crate) struct AccountView {
     /// Webhook for a low balance; null if none is set.
     notices: Option<NoticesView>,
     /// Its limits by name: `requests_per_minute`; crawls at once, `streaming_crawls` and
-    /// `background_crawls` (queued ones included); `browser_tabs`; lists and statements at once,
+    /// `background_crawls` (queued ones included); `queued_crawl_bytes` of the requests of queued
+    /// crawls; `browser_tabs`; lists and statements at once,
     /// `queries`; `stored_bytes` of crawls, stored answers, contacts and webhook events;
     /// undelivered `webhook_events` and `webhook_bytes`. Absent in lists of accounts.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -8,6 +8,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 
 use trawl_billing::Account;
+use trawl_crawl::CrawlView;
 use trawl_store::CrawlState;
 use trawl_wire::Verb;
 
@@ -113,24 +114,31 @@ pub(crate) async fn resume(
     request: Request,
 ) -> Result<Response, ApiError> {
     let work = |request: ApiRequest| async move {
+        let shown = request.service.crawls().show(&request.account.id, &id);
+        let shown = shown.await?;
+        let complete = |request: &ApiRequest| with_secrets(shown, &request.body);
+        let (complete, request) = request.planned(complete).await?;
         let crawls = request.service.crawls();
-        let shown = crawls.show(&request.account.id, &id).await?;
-        // Decision D261.
-        let sent: &[u8] = match request.body.trim_ascii() {
-            b"" => b"{}",
-            sent => sent,
-        };
-        let complete = match trawl_wire::with_secrets(&shown.record.request, sent) {
-            // A crawl that does not wait cannot be resumed, whatever secrets were sent.
-            Err(_) if shown.progress.state != CrawlState::Parked && is_object(sent) => {
-                shown.record.request
-            }
-            complete => complete?,
-        };
         let view = crawls.resume(&request.account.id, &id, &complete).await?;
         request.format.object(&CrawlStatus::from(view))
     };
     serve(&api, account, request, BODY_BYTES_MAX, work).await
+}
+
+/// The stored request of a crawl with the secrets of a body.
+fn with_secrets(shown: CrawlView, body: &[u8]) -> Result<String, ApiError> {
+    // Decision D261.
+    let sent: &[u8] = match body.trim_ascii() {
+        b"" => b"{}",
+        sent => sent,
+    };
+    match trawl_wire::with_secrets(&shown.record.request, sent) {
+        // A crawl that does not wait cannot be resumed, whatever secrets were sent.
+        Err(_) if shown.progress.state != CrawlState::Parked && is_object(sent) => {
+            Ok(shown.record.request)
+        }
+        complete => Ok(complete?),
+    }
 }
 
 fn is_object(body: &[u8]) -> bool {

@@ -33,8 +33,9 @@ pub(crate) async fn pages(request: ApiRequest, verb: Verb) -> Result<Response, A
 /// Plans the crawls of a request.
 pub(crate) fn plan(request: &ApiRequest, verb: Verb) -> Result<PlannedCrawls, ApiError> {
     let run = request.begin_run();
+    let catalog = request.asking(&*run);
     let context = PlanContext {
-        catalog: run.catalog(),
+        catalog: &catalog,
         defaults: request.defaults(),
     };
     let crawls = crawl_request(&request.body, verb, context)?;
@@ -86,20 +87,21 @@ impl PlannedCrawls {
         let plans: Vec<&CrawlPlan> = crawls.iter().map(|crawl| &crawl.plan).collect();
         let service = &request.service;
         check_receivers(&**service, &plans).await?;
-        let places = service.crawls().admit(&request.account.id, &plans).await?;
+        let admitted = service.crawls().admit(&request.account.id, &crawls).await?;
         let mut started = Vec::with_capacity(crawls.len());
         let payment = request.payment.as_ref();
-        for (n, (crawl, places)) in crawls.into_iter().zip(places).enumerate() {
+        for (n, (crawl, admitted)) in crawls.into_iter().zip(admitted).enumerate() {
             let new = NewCrawl {
                 account: request.account.id.clone(),
                 plan: crawl.plan,
                 request: crawl.request,
                 needs_secrets: crawl.needs_secrets,
+                secrets: crawl.secrets,
                 verb: self.verb.name(),
                 terms: request.terms,
                 slot: slot.clone(),
                 registry: self.run.registry(),
-                places,
+                admitted,
                 payment: payment.map(|payment| payment.part(n)),
             };
             started.push(request.service.crawls().begin(new).await?);

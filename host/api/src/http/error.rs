@@ -289,6 +289,7 @@ impl From<CrawlError> for ApiError {
         match error {
             CrawlError::Unknown => Self::NoCrawl,
             CrawlError::Funds(error) => error.into(),
+            CrawlError::TooManyBytes(full) => Self::AtLimit(full.to_string(), 60),
             CrawlError::TooMany(full) => Self::AtLimit(full.to_string(), 60),
             CrawlError::WebhooksFull(full) => Self::AtLimit(full.to_string(), 60),
             CrawlError::Storage(refusal) => refusal.into(),

@@ -15,7 +15,7 @@ use trawl_wire::RequestDefaults;
 use super::error::ApiError;
 use super::format::ResponseFormat;
 use super::observe::RequestId;
-use super::planning::Planning;
+use super::planning::{Planning, Wanted, WhileWanted};
 use super::{body, idempotency};
 use crate::{Api, Run, Service};
 
@@ -35,17 +35,22 @@ pub(crate) struct ApiRequest {
     pub(crate) payment: Option<Payment>,
     request_id: RequestId,
     planning: Arc<Planning>,
+    /// Whether its plan is still waited for.
+    wanted: Wanted,
 }
 
 impl ApiRequest {
     /// Plans this request with `plan`, where that holds up nobody else.
     pub(crate) async fn planned<T: Send + 'static>(
-        self,
+        mut self,
         plan: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<(T, Self), ApiError> {
         let (planning, n_bytes) = (Arc::clone(&self.planning), self.body.len());
         let account = Arc::clone(&self.account);
-        let plan = move || Ok((plan(&self)?, self));
+        let plan = move |wanted: &Wanted| {
+            self.wanted = wanted.clone();
+            Ok((plan(&self)?, self))
+        };
         planning.plan(&account.id, n_bytes, plan).await
     }
 
@@ -54,6 +59,11 @@ impl ApiRequest {
         let (terms, payment) = (self.terms, self.payment.as_ref());
         self.service
             .begin_run(&self.account, &self.request_id.0, terms, payment)
+    }
+
+    /// These plugins, as long as somebody waits for the plan of this request.
+    pub(crate) fn asking<'a>(&'a self, run: &'a dyn Run) -> WhileWanted<'a> {
+        self.wanted.limit(run.catalog())
     }
 
     /// What applies where the request sets nothing: proxy pools, providers, the model.
@@ -128,6 +138,7 @@ pub(crate) async fn receive(
         payment: None,
         request_id,
         planning: Arc::clone(&api.planning),
+        wanted: Wanted::default(),
     };
     Ok(Received {
         request,

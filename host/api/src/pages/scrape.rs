@@ -64,8 +64,9 @@ pub(crate) struct PlannedPages {
 /// Plans the pages of a request.
 pub(crate) fn plan(request: &ApiRequest, verb: Verb) -> Result<PlannedPages, ApiError> {
     let run = request.begin_run();
+    let catalog = request.asking(&*run);
     let context = PlanContext {
-        catalog: run.catalog(),
+        catalog: &catalog,
         defaults: request.defaults(),
     };
     let plan = scrape_plan(&request.body, verb, context)?;

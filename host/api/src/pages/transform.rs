@@ -89,7 +89,7 @@ pub(crate) async fn transform(
 async fn transform_pages(request: ApiRequest) -> Result<Response, ApiError> {
     let plan = |request: &ApiRequest| {
         let run = request.begin_run();
-        let plan = transform_plan(&request.body, run.catalog())?;
+        let plan = transform_plan(&request.body, &request.asking(&*run))?;
         Ok::<_, ApiError>((run, plan))
     };
     let ((run, mut plan), request) = request.planned(plan).await?;

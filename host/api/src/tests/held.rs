@@ -133,7 +133,7 @@ async fn stored_crawl(server: &TestServer, n_pages: u32, content: usize) {
         left_out: None,
     };
     store.create_crawl(&record).await.expect("a crawl");
-    let data = server.directory.path();
+    let data = server.directory();
     let mut log = PageLog::continue_after(data, ID, None).expect("a log");
     let content = "x".repeat(content);
     let entries: Vec<Vec<u8>> = (1..=n_pages)
@@ -215,8 +215,7 @@ async fn stored_pages_that_cannot_be_read_break_the_answer_off() {
             let server = TestServer::new().await;
             stored_crawl(&server, 3, 100_000).await;
             let log = server
-                .directory
-                .path()
+                .directory()
                 .join("crawls")
                 .join(format!("{ID}.pages"));
             let length = std::fs::metadata(&log).expect("a log").len();

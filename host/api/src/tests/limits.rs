@@ -38,6 +38,7 @@ async fn an_account_sees_its_limits_and_what_is_used_of_them() {
         "background_crawls",
         "browser_tabs",
         "queries",
+        "queued_crawl_bytes",
         "requests_per_minute",
         "stored_bytes",
         "streaming_crawls",

@@ -4,6 +4,7 @@ mod admin;
 mod admin_refusals;
 mod data;
 mod errors;
+mod hang_ups;
 mod held;
 mod limits;
 mod open_routes;

@@ -52,7 +52,7 @@ pub(super) struct TestServer {
     router: Router,
     pub(super) key: String,
     pub(super) service: Arc<FakeService>,
-    pub(super) directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 pub(super) struct FakeService {
@@ -189,6 +189,11 @@ impl TestServer {
     pub(super) async fn open(&self, request: Request<Body>) -> Response {
         let served = self.router.clone().oneshot(request).await;
         served.expect("never fails")
+    }
+
+    /// The data directory.
+    pub(super) fn directory(&self) -> &std::path::Path {
+        self.directory.path()
     }
 
     /// Sends a request unchanged.

@@ -43,8 +43,12 @@ impl Billing {
             .subscription(account)
             .ok_or(SubscriptionError::Required)?;
         if self.is_due(&row) {
-            let _guard = self.seats.changing.lock().await;
-            self.renew(account).await?;
+            let (billing, account) = (self.clone(), account.clone());
+            let renewal = async move {
+                let _guard = billing.seats.changing.lock().await;
+                billing.renew(&account).await
+            };
+            self.to_its_end(renewal).await?;
         }
         match self.subscription(account) {
             None => Err(SubscriptionError::Required),

@@ -20,12 +20,22 @@ pub(crate) async fn perform_to_reply(billing: &Billing, request: Request) -> Rep
     }
 }
 
-/// Carries out a request.
+/// Carries out a request. One that changes something is carried out to its end, even if nobody
+/// waits for the reply any more.
 ///
 /// # Errors
 /// [`ControlError::Billing`] for what billing refuses, [`ControlError::Field`] for an invalid
 /// value, [`ControlError::Refused`] for requests that need a running server.
 pub async fn perform(billing: &Billing, request: Request) -> Result<Reply, ControlError> {
+    if request.only_reads() {
+        return carry_out(billing, request).await;
+    }
+    let own = billing.clone();
+    let change = async move { carry_out(&own, request).await };
+    billing.to_its_end(change).await
+}
+
+async fn carry_out(billing: &Billing, request: Request) -> Result<Reply, ControlError> {
     match request {
         Request::CreateAccount { name, top_up } => accounts::create(billing, &name, top_up).await,
         Request::Accounts {} => Ok(accounts::list(billing)),

@@ -27,11 +27,11 @@ impl App {
         self.tasks
             .spawn(webhooks.run(egress, memory, self.stop.clone()));
         self.start_billing_tasks().await;
-        self.crawls
-            .recover()
-            .await
-            .context("cannot resume the crawls of the last run of the server")?;
+        let last = self.crawls.interrupt().await;
+        let last = last.context("cannot read the crawls of the last run of the server")?;
         self.spawn_until_stop(trawl_telemetry::run_upkeep());
+        let crawls = self.crawls.clone();
+        self.tasks.spawn(async move { crawls.recover(last).await });
         let crawls = self.crawls.clone();
         self.spawn_until_stop(async move { crawls.expire_periodically().await });
         self.serve_http(listener).await;

@@ -5,8 +5,8 @@ use trawl_model::{Nanodollars, SkipReason, StopReason, Terms, UrlRow, UrlState};
 
 use super::fixtures::account;
 use crate::{
-    AccountId, CrawlCounts, CrawlRecord, CrawlState, CrawlStore, CrawledPage, LogPosition,
-    PageRange, PageRow, Progress,
+    AccountId, CrawlCounts, CrawlRecord, CrawlState, CrawlStore, CrawledPage, CrawlsLeft,
+    LogPosition, PageRange, PageRow, Progress,
 };
 
 fn crawl(id: &str, created: i64) -> CrawlRecord {
@@ -89,12 +89,15 @@ pub(crate) async fn a_crawl_is_read_back_in_every_state(store: &dyn CrawlStore) 
     parked.expect("parked");
     let ended = store.end_crawl("b", StopReason::Spend, Timestamp(30)).await;
     ended.expect("ended");
-    let unfinished = store.unfinished_crawls().await.expect("crawls");
     let parked = CrawlRecord {
         state: CrawlState::Parked,
         ..first
     };
-    assert_eq!(unfinished, [parked]);
+    assert_eq!(found(store, "a").await, Some(parked));
+    let state = async |id| store.crawl_state(id).await.expect("the store works");
+    assert_eq!(state("a").await, Some(CrawlState::Parked));
+    assert_eq!(state("b").await, Some(CrawlState::Ended));
+    assert_eq!(state("c").await, None);
     let ended = CrawlRecord {
         state: CrawlState::Ended,
         stop: Some(StopReason::Spend),
@@ -108,7 +111,7 @@ pub(crate) async fn only_a_parked_crawl_is_queued_again(store: &dyn CrawlStore) 
     with_crawls(store, &[crawl("a", 10)]).await;
     let set = async |state| {
         let set = store.set_crawl_state("a", state).await;
-        set.expect("the store works");
+        assert!(set.expect("the store works"));
     };
     let unpark = async |id| store.unpark_crawl(id).await.expect("the store works");
     let state = async || found(store, "a").await.map(|crawl| crawl.state);
@@ -127,6 +130,8 @@ pub(crate) async fn only_a_parked_crawl_is_queued_again(store: &dyn CrawlStore) 
     ended.expect("ended");
     assert!(!unpark("a").await);
     assert!(!unpark("none").await);
+    let set = store.set_crawl_state("a", CrawlState::Running).await;
+    assert!(!set.expect("the store works"), "an ended crawl stays ended");
     assert_eq!(state().await, Some(CrawlState::Ended));
 }
 
@@ -364,4 +369,96 @@ pub(crate) async fn lists_are_paged(store: &dyn CrawlStore) {
     assert_eq!(none.expect("none").count, 0);
     let none = store.crawl_rows(&other, range(9, 0)).await;
     assert_eq!(none.expect("none").rows, []);
+}
+
+pub(crate) async fn the_crawls_of_the_last_process_are_ended_parked_or_left(
+    store: &dyn CrawlStore,
+) {
+    let of = |id: &str, in_background, needs_secrets, state| CrawlRecord {
+        in_background,
+        needs_secrets,
+        state,
+        terms: Terms::PayAsYouGo,
+        ..crawl(id, 10)
+    };
+    let unlimited = |record: CrawlRecord| CrawlRecord {
+        terms: Terms::Unlimited,
+        ..record
+    };
+    let other = |record: CrawlRecord| CrawlRecord {
+        account: account(2).id,
+        request: "12".to_owned(),
+        ..record
+    };
+    let crawls = [
+        of("stream", false, true, CrawlState::Running),
+        of("secret", true, true, CrawlState::Running),
+        of("parked", true, true, CrawlState::Parked),
+        unlimited(of("a", true, false, CrawlState::Running)),
+        of("b", true, false, CrawlState::Queued),
+        other(of("c", true, false, CrawlState::Queued)),
+    ];
+    with_crawls(store, &crawls).await;
+    let ended = store
+        .end_crawl("b", StopReason::Cancelled, Timestamp(5))
+        .await;
+    ended.expect("ended");
+    store
+        .create_crawl(&of("d", true, false, CrawlState::Queued))
+        .await
+        .expect("new");
+
+    let interrupted = store.interrupt_crawls(Timestamp(30)).await;
+    let interrupted = interrupted.expect("the store works");
+    let (mut left, last) = (interrupted.accounts, interrupted.last);
+    left.sort_by_key(|left| left.account.to_string());
+    let request = crawls[0].request.len() as u64;
+    let expected = |n, n_crawls, n_unlimited, request_bytes| CrawlsLeft {
+        account: account(n).id,
+        n_crawls,
+        n_unlimited,
+        request_bytes,
+    };
+    assert_eq!(left, [expected(1, 2, 1, 2 * request), expected(2, 1, 0, 2)]);
+    let stream = found(store, "stream").await.expect("stored");
+    assert_eq!(
+        (stream.state, stream.stop, stream.ended),
+        (
+            CrawlState::Ended,
+            Some(StopReason::ServerStopped),
+            Some(Timestamp(30))
+        )
+    );
+    for id in ["secret", "parked"] {
+        let state = store.crawl_state(id).await.expect("the store works");
+        assert_eq!(state, Some(CrawlState::Parked), "{id}");
+    }
+    let new = of("new", true, false, CrawlState::Queued);
+    store
+        .create_crawl(&new)
+        .await
+        .expect("a crawl of this process");
+    let mut after = 0;
+    let mut seen = Vec::new();
+    loop {
+        let next = store.crawls_left(after, last, 2).await.expect("crawls");
+        let Some(last) = next.last() else { break };
+        after = last.number;
+        seen.extend(next);
+    }
+    let ids: Vec<&str> = seen.iter().map(|left| left.record.id.as_str()).collect();
+    assert_eq!(ids, ["a", "c", "d"]);
+    assert_eq!(
+        seen[0].record,
+        CrawlRecord {
+            request: String::new(),
+            ..crawls[3].clone()
+        }
+    );
+    assert_eq!(seen[1].request_bytes, 2);
+    let again = store.interrupt_crawls(Timestamp(40)).await.expect("left");
+    assert_eq!(again.accounts[0].n_crawls, 3, "they are continued later");
+    assert!(again.last > last);
+    let stream = found(store, "stream").await.expect("stored");
+    assert_eq!(stream.ended, Some(Timestamp(30)), "ended once");
 }

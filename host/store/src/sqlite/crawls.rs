@@ -7,10 +7,10 @@ use trawl_model::{StopReason, UrlRow};
 
 use super::records::record;
 use super::row::{begin, failed_to, signed};
-use super::{SqliteStore, crawl_progress, lists};
+use super::{SqliteStore, crawl_progress, interrupted, lists};
 use crate::{
-    AccountId, CrawlRecord, CrawlState, CrawlStore, CrawlSummary, CrawledPage, PageRange, PageRow,
-    Progress, Rows, StoreError, StoreFuture,
+    AccountId, CrawlLeft, CrawlRecord, CrawlState, CrawlStore, CrawlSummary, CrawledPage,
+    Interrupted, PageRange, PageRow, Progress, Rows, StoreError, StoreFuture,
 };
 
 const WRITING: &str = "write a crawl";
@@ -47,11 +47,27 @@ impl CrawlStore for SqliteStore {
         Box::pin(of_account(&self.readers, account, before, count_max))
     }
 
-    fn unfinished_crawls(&self) -> StoreFuture<'_, Vec<CrawlRecord>> {
-        Box::pin(unfinished(&self.readers))
+    fn interrupt_crawls(&self, at: Timestamp) -> StoreFuture<'_, Interrupted> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            interrupted::interrupt(writer.connection(), at).await
+        })
     }
 
-    fn set_crawl_state<'a>(&'a self, id: &'a str, state: CrawlState) -> StoreFuture<'a, ()> {
+    fn crawls_left(
+        &self,
+        after: i64,
+        last: i64,
+        count_max: u32,
+    ) -> StoreFuture<'_, Vec<CrawlLeft>> {
+        Box::pin(interrupted::left(&self.readers, after..=last, count_max))
+    }
+
+    fn crawl_state<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<CrawlState>> {
+        Box::pin(interrupted::state(&self.readers, id))
+    }
+
+    fn set_crawl_state<'a>(&'a self, id: &'a str, state: CrawlState) -> StoreFuture<'a, bool> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
             set_state(writer.connection(), id, state).await
@@ -239,26 +255,18 @@ async fn of_account(
     rows.iter().map(record).collect()
 }
 
-async fn unfinished(readers: &SqlitePool) -> Result<Vec<CrawlRecord>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM crawls WHERE state <> 'ended' ORDER BY number")
-        .fetch_all(readers)
-        .await
-        .map_err(failed_to(READING))?;
-    rows.iter().map(record).collect()
-}
-
 async fn set_state(
     connection: &mut SqliteConnection,
     id: &str,
     state: CrawlState,
-) -> Result<(), StoreError> {
-    sqlx::query("UPDATE crawls SET state = ? WHERE id = ? AND state <> 'ended'")
+) -> Result<bool, StoreError> {
+    let done = sqlx::query("UPDATE crawls SET state = ? WHERE id = ? AND state <> 'ended'")
         .bind(state.name())
         .bind(id)
         .execute(connection)
         .await
-        .map_err(failed_to(WRITING))
-        .map(drop)
+        .map_err(failed_to(WRITING))?;
+    Ok(done.rows_affected() > 0)
 }
 
 async fn set_left_out(

@@ -7,6 +7,7 @@ mod contacts;
 mod crawl_progress;
 mod crawls;
 mod entries;
+mod interrupted;
 mod ledger;
 mod lists;
 mod outbox;

@@ -279,7 +279,8 @@ async fn start_and_follow(
     state: &State,
 ) -> anyhow::Result<Followed> {
     let checkpoint = if args.resume {
-        app.crawls().recover().await?;
+        let last = app.crawls().interrupt().await?;
+        app.crawls().recover(last).await;
         state.checkpoint()?
     } else {
         let checkpoint = Checkpoint {
@@ -341,18 +342,17 @@ async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::R
     parameters::print(parameters::ignored(&planned.ignored, Route::Crawl));
     // The body is one object, so there is one crawl.
     let planned = planned.crawls.pop().context("give a URL")?;
-    let plans = [&planned.plan];
-    let admitted = app.crawls().admit(&account.id, &plans).await?;
-    let places = admitted
-        .into_iter()
-        .next()
-        .context("the crawl has no place")?;
+    let planned = [planned];
+    let admitted = app.crawls().admit(&account.id, &planned).await?;
+    let admitted = admitted.into_iter().zip(planned).next();
+    let (admitted, planned) = admitted.context("the crawl has no place")?;
     let crawl = NewCrawl {
-        places,
+        admitted,
         account: account.id.clone(),
         plan: planned.plan,
         request: planned.request,
         needs_secrets: planned.needs_secrets,
+        secrets: planned.secrets,
         verb: "crawl",
         terms,
         slot: None,

@@ -1,0 +1,110 @@
+//! Crawls that the last process left unfinished. No statement here reads a request: an account may
+//! have a thousand of ten megabytes.
+
+use std::ops::RangeInclusive;
+
+use sqlx::Row;
+use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+
+use trawl_model::StopReason;
+use trawl_model::clock::Timestamp;
+
+use super::records::record;
+use super::row::{begin, column, count_column, failed_to};
+use crate::{AccountId, CrawlLeft, CrawlState, CrawlsLeft, Interrupted, StoreError};
+
+const INTERRUPTING: &str = "end or park the crawls of the last process";
+const READING: &str = "read the crawls of the last process";
+
+pub(super) async fn interrupt(
+    connection: &mut SqliteConnection,
+    at: Timestamp,
+) -> Result<Interrupted, StoreError> {
+    let failed = failed_to(INTERRUPTING);
+    let mut transaction = begin(connection, INTERRUPTING).await?;
+    sqlx::query(
+        "UPDATE crawls SET state = 'ended', stop = ?, ended = ?
+         WHERE state <> 'ended' AND in_background = 0",
+    )
+    .bind(StopReason::ServerStopped.name())
+    .bind(at.0)
+    .execute(&mut *transaction)
+    .await
+    .map_err(&failed)?;
+    sqlx::query(
+        "UPDATE crawls SET state = 'parked' WHERE state <> 'ended' AND state <> 'parked' AND needs_secrets",
+    )
+    .execute(&mut *transaction)
+    .await
+    .map_err(&failed)?;
+    // The length of a text is in the head of its row.
+    let left = sqlx::query(
+        "SELECT account, COUNT(*) AS n_crawls, SUM(terms = 'unlimited') AS n_unlimited,
+         SUM(octet_length(request)) AS request_bytes
+         FROM crawls WHERE state <> 'ended' AND state <> 'parked' GROUP BY account",
+    )
+    .fetch_all(&mut *transaction)
+    .await
+    .map_err(&failed)?;
+    let last: Option<i64> = sqlx::query_scalar("SELECT MAX(number) FROM crawls")
+        .fetch_one(&mut *transaction)
+        .await
+        .map_err(&failed)?;
+    transaction.commit().await.map_err(&failed)?;
+    Ok(Interrupted {
+        accounts: left.iter().map(of_account).collect::<Result<_, _>>()?,
+        last: last.unwrap_or_default(),
+    })
+}
+
+fn of_account(row: &SqliteRow) -> Result<CrawlsLeft, StoreError> {
+    Ok(CrawlsLeft {
+        account: AccountId::new(column::<&str>(row, "account")?),
+        n_crawls: count_column(row, "n_crawls")?,
+        n_unlimited: count_column(row, "n_unlimited")?,
+        request_bytes: count_column(row, "request_bytes")?,
+    })
+}
+
+pub(super) async fn left(
+    readers: &SqlitePool,
+    numbers: RangeInclusive<i64>,
+    count_max: u32,
+) -> Result<Vec<CrawlLeft>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT number, id, account, '' AS request, verb, terms, needs_secrets, in_background, state, stop, created, ended,
+         n_pages, n_failed, n_bytes, spent, left_out, octet_length(request) AS request_bytes
+         FROM crawls WHERE state <> 'ended' AND state <> 'parked' AND in_background AND number > ? AND number <= ?
+         ORDER BY number LIMIT ?",
+    )
+    .bind(numbers.start())
+    .bind(numbers.end())
+    .bind(count_max)
+    .fetch_all(readers)
+    .await
+    .map_err(failed_to(READING))?;
+    let crawl = |row: &SqliteRow| {
+        Ok(CrawlLeft {
+            number: column(row, "number")?,
+            request_bytes: count_column(row, "request_bytes")?,
+            record: record(row)?,
+        })
+    };
+    rows.iter().map(crawl).collect()
+}
+
+pub(super) async fn state(
+    readers: &SqlitePool,
+    id: &str,
+) -> Result<Option<CrawlState>, StoreError> {
+    let row = sqlx::query("SELECT state FROM crawls WHERE id = ?")
+        .bind(id)
+        .fetch_optional(readers)
+        .await
+        .map_err(failed_to(READING))?;
+    let named = |row: SqliteRow| {
+        let state: &str = row.try_get("state").map_err(failed_to(READING))?;
+        CrawlState::named(state).ok_or(StoreError::Unreadable { what: "state" })
+    };
+    row.map(named).transpose()
+}
