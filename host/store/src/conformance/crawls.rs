@@ -397,6 +397,10 @@ pub(crate) async fn the_crawls_of_the_last_process_are_ended_parked_or_left(
         unlimited(of("a", true, false, CrawlState::Running)),
         of("b", true, false, CrawlState::Queued),
         other(of("c", true, false, CrawlState::Queued)),
+        CrawlRecord {
+            stop: Some(StopReason::PlanEnded),
+            ..unlimited(of("no plan", true, true, CrawlState::Parked))
+        },
     ];
     with_crawls(store, &crawls).await;
     let ended = store
@@ -433,6 +437,8 @@ pub(crate) async fn the_crawls_of_the_last_process_are_ended_parked_or_left(
         let state = store.crawl_state(id).await.expect("the store works");
         assert_eq!(state, Some(CrawlState::Parked), "{id}");
     }
+    let waits = found(store, "no plan").await;
+    assert_eq!(waits.as_ref(), crawls.last(), "it waits for its account");
     let new = of("new", true, false, CrawlState::Queued);
     store
         .create_crawl(&new)
