@@ -88,8 +88,8 @@ impl InFlight {
 
 impl Billing {
     /// Registers a request with an idempotency key, or finds the answer of an earlier one.
-    /// `body_hash` is the BLAKE3 hash of its path and body; a stored answer is read under a lease of
-    /// `memory`.
+    /// `body_hash` is the BLAKE3 hash of its path and body; a stored answer is read under a lease
+    /// of `memory`.
     ///
     /// # Errors
     /// [`BillingError::BadIdempotencyKey`] for an empty or too long key, [`BillingError::Store`] if

@@ -2,8 +2,8 @@
 //! as they go.
 //!
 //! [`Crawls`] starts, shows, cancels and resumes crawls, and continues those that a stopped server
-//! interrupted (`recover`). A crawl is one task: `turn` waits until it may run, `planning` makes its
-//! plan from the stored request, `start` assembles its `run`, `drive` leases URLs from the
+//! interrupted (`recover`). A crawl is one task: `turn` waits until it may run, `planning` makes
+//! its plan from the stored request, `start` assembles its `run`, `drive` leases URLs from the
 //! `frontier` and spawns a task for each, `page` takes one URL from the robots.txt check to the
 //! delivered entry, `gate` decides on redirects, and `recorder` stores pages and URLs, each `batch`
 //! with its retries.

@@ -56,8 +56,8 @@ impl Crawls {
         self.recovery.hold(left.account, held);
     }
 
-    /// Queues the background crawls of the last process again, or parks them if the plan that they run
-    /// on has ended. Ends when that is done or the server stops.
+    /// Queues the background crawls of the last process again, or parks them if the plan that they
+    /// run on has ended. Ends when that is done or the server stops.
     pub async fn recover(&self, last: LastCrawls) {
         let mut after = 0;
         while !self.parts.stop.is_cancelled() {

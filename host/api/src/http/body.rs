@@ -20,7 +20,8 @@ pub(crate) const BODY_BYTES_MAX: usize = 10_000_000;
 
 /// How long a body may take to arrive, beside what it waits for memory.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long a body may wait for memory in all. It is not read on meanwhile, so its sender waits too.
+/// How long a body may wait for memory in all. It is not read on meanwhile, so its sender waits
+/// too.
 const MEMORY_WAIT_MAX: Duration = Duration::from_secs(60);
 /// Room that is made before more of a body is read: most parts that arrive are no longer.
 const ROOM_BYTES: usize = 64 * 1024;
@@ -83,7 +84,7 @@ pub(crate) async fn read(request: Request, bytes_max: usize) -> Result<Held<Byte
         };
         patience.room(&mut body, chunk.len()).await?;
         let appended = body.extend(&chunk).await;
-        if appended.map_err(|_error| no_memory())? < chunk.len() {
+        if appended.map_err(|_error| ApiError::no_memory())? < chunk.len() {
             return Err(too_large(chunks, bytes_max).await);
         }
     }
@@ -129,16 +130,10 @@ impl Patience {
             }
             self.memory = self.memory.saturating_sub(begun.elapsed());
             if self.memory.is_zero() {
-                return Err(no_memory());
+                return Err(ApiError::no_memory());
             }
         }
     }
-}
-
-/// The refusal of a request whose account has held its share of the memory for too long.
-pub(crate) fn no_memory() -> ApiError {
-    let reason = "memory: the account holds its share of the server's memory: read its answers, wait for the ends of its requests, or send fewer large ones at once";
-    ApiError::AtLimit(reason.to_owned(), 1)
 }
 
 /// The length of a body by its header.

@@ -99,6 +99,12 @@ impl KeyRefusal {
 }
 
 impl ApiError {
+    /// The refusal of a request whose account has held its share of the memory for too long.
+    pub(crate) fn no_memory() -> Self {
+        let reason = "memory: the account holds its share of the server's memory: read its answers, wait for the ends of its requests, or send fewer large ones at once";
+        Self::AtLimit(reason.to_owned(), 1)
+    }
+
     fn status(&self) -> StatusCode {
         match self {
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
@@ -254,7 +260,7 @@ impl From<BillingError> for ApiError {
             | BillingError::IdTaken { .. }
             | BillingError::NoSubscription { .. } => Self::Taken(error.to_string()),
             BillingError::NotCovered { .. } => Self::Funds(error.to_string()),
-            BillingError::Store(StoreError::Memory(_)) => super::body::no_memory(),
+            BillingError::Store(StoreError::Memory(_)) => Self::no_memory(),
             BillingError::OutgrewCeiling { .. }
             | BillingError::Unavailable
             | BillingError::Store(_)
@@ -326,7 +332,7 @@ impl From<StoreError> for ApiError {
             );
         }
         if let StoreError::Memory(_) = error {
-            return super::body::no_memory();
+            return Self::no_memory();
         }
         tracing::error!(error = %error, "the store failed");
         if error.is_full() {

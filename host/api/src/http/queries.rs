@@ -8,7 +8,6 @@ use trawl_billing::AccountId;
 use trawl_model::fair::{FairPermit, FairSemaphore};
 use trawl_model::memory::{MemoryKind, MemoryLease, MemoryShare};
 
-use super::body::no_memory;
 use super::error::ApiError;
 
 /// How long a query waits for the earlier ones of its account.
@@ -32,7 +31,7 @@ pub(crate) async fn memory_for(
 ) -> Result<MemoryLease, ApiError> {
     let mut lease = share.page().lease_for(MemoryKind::Stored);
     let granted = lease.grow_to(n_rows as usize * row_bytes).await;
-    granted.map_err(|_error| no_memory())?;
+    granted.map_err(|_error| ApiError::no_memory())?;
     Ok(lease)
 }
 
