@@ -171,7 +171,9 @@ async fn stored_crawl(server: &TestServer, n_pages: u32, content: usize) {
         .save_crawl_progress(ID, &progress)
         .await
         .expect("saved");
-    let ended = store.end_crawl(ID, StopReason::Done, Timestamp(2)).await;
+    let ended = store
+        .end_crawl(ID, StopReason::Completed, Timestamp(2))
+        .await;
     ended.expect("ended");
 }
 

@@ -7,7 +7,8 @@ use trawl_model::memory::MemoryBudget;
 use super::*;
 use crate::sqlite::SqliteStore;
 use crate::{
-    CrawlRecord, DataDir, LedgerStore as _, OutboxStore as _, Store as _, TotalsStore as _,
+    CrawlRecord, CrawlStore as _, DataDir, LedgerStore as _, OutboxStore as _, Store as _,
+    TotalsStore as _,
 };
 
 async fn open(directory: &Path) -> Result<SqliteStore, StoreError> {
