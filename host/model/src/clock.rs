@@ -70,6 +70,12 @@ impl Timestamp {
         Self(self.0.saturating_sub(whole_millis(by)))
     }
 
+    /// This much later; saturates.
+    #[must_use]
+    pub fn after(self, by: Duration) -> Self {
+        Self(self.0.saturating_add(whole_millis(by)))
+    }
+
     /// The same time of day this many calendar months later, or on the month's last day if it has
     /// no such day.
     #[must_use]
@@ -99,21 +105,27 @@ impl Timestamp {
             None => (text, "00:00:00"),
         };
         let (time, fraction) = time.split_once('.').unwrap_or((time, "0"));
-        let [year, month, day] = numbers(date, '-')?;
-        let [hour, minute, second] = numbers(time, ':')?;
+        let moment = Self::of_date(numbers(date, '-')?, numbers(time, ':')?)?;
         let is_fraction =
             (1..=9).contains(&fraction.len()) && fraction.bytes().all(|byte| byte.is_ascii_digit());
         let millis = format!("{fraction:0<3.3}").parse::<i64>().ok()?;
-        let is_valid = is_fraction
+        let is_valid = is_fraction && moment >= Self::default();
+        is_valid.then_some(Self(moment.0 + millis))
+    }
+
+    /// The moment of a date (year, month, day) and a time of day (hour, minute, second) in UTC;
+    /// `None` if there is no such date or time, or the year has more than four digits.
+    pub fn of_date([year, month, day]: [i64; 3], [hour, minute, second]: [i64; 3]) -> Option<Self> {
+        let is_valid = (0..=9999).contains(&year)
             && (1..=12).contains(&month)
             && (1..=days_in_month(year, month)).contains(&day)
-            && hour < 24
-            && minute < 60
-            && second < 60
-            && (1970..=9999).contains(&year);
-        let seconds =
-            days_from_civil(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
-        is_valid.then_some(Self(seconds * 1000 + millis))
+            && (0..24).contains(&hour)
+            && (0..60).contains(&minute)
+            && (0..60).contains(&second);
+        is_valid.then(|| {
+            let seconds = hour * 3600 + minute * 60 + second;
+            Self(days_from_civil(year, month, day) * DAY_MS + seconds * 1000)
+        })
     }
 }
 
@@ -232,6 +244,10 @@ mod tests {
             "",
             "2100-02-29",
             "2026-13-01",
+            "1969-12-31",
+            "10000-01-01",
+            "99999999999999999-01-01",
+            "9223372036854775807-12-31",
             "2026-1",
             "x-1-1",
             "2026-01-01T25:00:00Z",

@@ -6,8 +6,8 @@ use trawl_model::clock::Timestamp;
 const MONTHS: [&[u8]; 12] = [
     b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec",
 ];
-/// Milliseconds of a day.
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+/// The first year that browsers take.
+const YEAR_MIN: i64 = 1601;
 
 /// The moment that a text names; `None` if it is no date.
 pub(super) fn parse(text: &[u8]) -> Option<Timestamp> {
@@ -35,19 +35,13 @@ pub(super) fn parse(text: &[u8]) -> Option<Timestamp> {
             year = Some(found);
         }
     }
-    let (hour, minute, second) = time?;
-    let (day, month) = (day?, month?);
     let year = match year? {
         year @ 70..=99 => year + 1900,
         year @ 0..=69 => year + 2000,
         year => year,
     };
-    let is_date = year >= 1601 && (1..=days_of(year, month)).contains(&day);
-    let is_time = hour <= 23 && minute <= 59 && second <= 59;
-    (is_date && is_time).then(|| {
-        let seconds = (hour * 60 + minute) * 60 + second;
-        Timestamp(days_since_1970(year, month, day) * DAY_MS + seconds * 1000)
-    })
+    let moment = Timestamp::of_date([year, month?, day?], time?);
+    moment.filter(|_| year >= YEAR_MIN)
 }
 
 fn is_delimiter(byte: u8) -> bool {
@@ -71,11 +65,11 @@ fn number(token: &[u8], digits_min: usize, digits_max: usize) -> Option<(i64, &[
 }
 
 /// `hours:minutes:seconds` at the beginning of a token.
-fn time_of(token: &[u8]) -> Option<(i64, i64, i64)> {
+fn time_of(token: &[u8]) -> Option<[i64; 3]> {
     let (hour, rest) = number(token, 1, 2)?;
     let (minute, rest) = number(rest.strip_prefix(b":")?, 1, 2)?;
     let (second, _) = number(rest.strip_prefix(b":")?, 1, 2)?;
-    Some((hour, minute, second))
+    Some([hour, minute, second])
 }
 
 /// The number of a month, from 1, by its first three letters.
@@ -84,27 +78,6 @@ fn month_of(token: &[u8]) -> Option<i64> {
     let is_it = |name: &&[u8]| start.eq_ignore_ascii_case(name);
     let place = MONTHS.iter().position(is_it)?;
     i64::try_from(place + 1).ok()
-}
-
-fn days_of(year: i64, month: i64) -> i64 {
-    match month {
-        2 if is_leap(year) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-fn is_leap(year: i64) -> bool {
-    year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-}
-
-/// Days from 1970-01-01 to a date of the Gregorian calendar.
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let before = year - 1;
-    let leaps = |year: i64| year / 4 - year / 100 + year / 400;
-    let months: i64 = (1..month).map(|month| days_of(year, month)).sum();
-    (year - 1970) * 365 + leaps(before) - leaps(1969) + months + day - 1
 }
 
 #[cfg(test)]

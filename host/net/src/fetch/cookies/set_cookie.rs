@@ -62,7 +62,7 @@ impl SetCookie {
                 _ => {}
             }
         }
-        let latest = Timestamp(now.0.saturating_add(millis(AGE_MAX)));
+        let latest = now.after(AGE_MAX);
         cookie.expires = max_age.or(expires).map(|expires| expires.min(latest));
         Some(cookie)
     }
@@ -83,12 +83,7 @@ fn age(value: &[u8], now: Timestamp) -> Option<Timestamp> {
         .ok()?
         .parse()
         .unwrap_or(u64::MAX);
-    let age = Duration::from_secs(seconds).min(AGE_MAX);
-    Some(Timestamp(now.0.saturating_add(millis(age))))
-}
-
-fn millis(time: Duration) -> i64 {
-    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+    Some(now.after(Duration::from_secs(seconds).min(AGE_MAX)))
 }
 
 /// Name and value around the first `=`.
