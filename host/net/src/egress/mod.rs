@@ -13,6 +13,7 @@ mod ip_filter;
 mod pool;
 mod ports;
 mod proxy;
+mod reply;
 mod resolve;
 mod sample;
 mod tunnels;
@@ -24,9 +25,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, Method, StatusCode};
+use http::{Method, StatusCode};
 use reqwest::{Request, Response};
 use url::{Host, Url};
 
@@ -36,11 +35,12 @@ pub use error::{EgressError, EgressFault};
 pub use ip_filter::AllowList;
 pub use pool::{PoolConfig, PoolUse, Resolve, Route, UpstreamProxy};
 pub use proxy::{ProxyChannel, ProxyLimits, Refusal};
+pub use reply::Reply;
 pub use sample::SAMPLE_HOST;
 
 use client::{Connector, HttpClient, Sender};
 use connect::Dial;
-use connections::{ConnectionPermit, Connections, current_account};
+use connections::{Connections, current_account};
 use direct::{Direct, DirectClient};
 use pool::{Pools, Proxy};
 use resolve::Resolver;
@@ -83,19 +83,6 @@ struct Checked {
     ip_addresses: Vec<IpAddr>,
     /// Whether the host is a name rather than an IP address.
     is_name: bool,
-}
-
-/// A response whose body is still arriving.
-#[derive(Debug)]
-pub struct Reply {
-    response: Response,
-    through_proxy: bool,
-    /// Where the body ends although the connection stays open.
-    length: Option<u64>,
-    body_bytes: u64,
-    received: Arc<AtomicU64>,
-    /// The place of a connection that a client opens which does not count them.
-    _permit: Option<ConnectionPermit>,
 }
 
 impl Egress {
@@ -229,10 +216,7 @@ impl Egress {
         let permit = self.connections.permit(dial.account()).await;
         let response = repeated(client, request, dial).await;
         let response = response.map_err(|error| EgressError::from_client(error, true))?;
-        Ok(Reply {
-            _permit: Some(permit),
-            ..self.reply(response, true)
-        })
+        Ok(self.reply(response, true).holding(permit))
     }
 
     /// Sends a request on the operator's behalf to a URL that the configuration grants. Never pass
@@ -421,68 +405,8 @@ impl Egress {
     }
 
     fn reply(&self, response: Response, through_proxy: bool) -> Reply {
-        Reply {
-            length: identity_length(response.headers()),
-            response,
-            through_proxy,
-            body_bytes: 0,
-            received: Arc::clone(&self.received),
-            _permit: None,
-        }
+        Reply::new(response, through_proxy, Arc::clone(&self.received))
     }
-}
-
-impl Reply {
-    /// HTTP status.
-    pub fn status(&self) -> StatusCode {
-        self.response.status()
-    }
-
-    /// Headers in the order received, with repeats.
-    pub fn headers(&self) -> &HeaderMap {
-        self.response.headers()
-    }
-
-    /// Body bytes received so far, as they came over the wire.
-    pub fn body_bytes(&self) -> u64 {
-        self.body_bytes
-    }
-
-    /// The next piece of the body as it came over the wire; `None` at its end.
-    ///
-    /// # Errors
-    /// [`EgressError::Broken`] when the connection breaks or the body ends before its announced
-    /// end.
-    pub async fn chunk(&mut self) -> Result<Option<Bytes>, EgressError> {
-        let left = self.length.map(|length| length - self.body_bytes);
-        if left == Some(0) {
-            return Ok(None);
-        }
-        let chunk = self.response.chunk().await;
-        let chunk = chunk.map_err(|error| EgressError::from_client(error, self.through_proxy))?;
-        let chunk = match (chunk, left) {
-            (Some(mut chunk), Some(left)) => {
-                chunk.truncate(usize::try_from(left).unwrap_or(usize::MAX));
-                Some(chunk)
-            }
-            (None, Some(_)) => return Err(EgressError::early_end()),
-            (chunk, None) => chunk,
-        };
-        let bytes = chunk.as_ref().map_or(0, |chunk| chunk.len() as u64);
-        self.body_bytes += bytes;
-        self.received.fetch_add(bytes, Ordering::Relaxed);
-        Ok(chunk)
-    }
-}
-
-/// The length of a body with `Transfer-Encoding: identity`, which RFC 2616 had servers send along
-/// with `Content-Length`. The client reads such a body up to the end of the connection.
-fn identity_length(headers: &HeaderMap) -> Option<u64> {
-    let mut codings = headers.get_all(TRANSFER_ENCODING).into_iter().peekable();
-    codings.peek()?;
-    let is_identity = codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity"));
-    let length = headers.get(CONTENT_LENGTH).filter(|_| is_identity)?;
-    length.to_str().ok()?.parse().ok()
 }
 
 /// Sends a request, and sends it again when the pooled connection it used had been closed by the
