@@ -229,10 +229,7 @@ impl Egress {
         if !self.grants.contains(&target) {
             return Err(EgressError::NotGranted(target.0));
         }
-        let account = current_account();
-        let names = self.check(request.url(), Trust::Operator, &account).await?;
-        let dial = Dial::new(names, account);
-        self.dispatch(&self.granted, request, &dial, false).await
+        self.send_as_operator(request).await
     }
 
     /// Sends a request on the operator's behalf to a service that the operator allows: `may`
@@ -249,6 +246,11 @@ impl Egress {
             let host = request.url().host_str().unwrap_or_default();
             return Err(EgressError::NotGranted(host.to_owned()));
         }
+        self.send_as_operator(request).await
+    }
+
+    /// Sends a request to a URL that the operator has allowed.
+    async fn send_as_operator(&self, request: Request) -> Result<Reply, EgressError> {
         let account = current_account();
         let names = self.check(request.url(), Trust::Operator, &account).await?;
         let dial = Dial::new(names, account);
