@@ -366,14 +366,7 @@ impl OutputPlan {
     /// links for a crawl come from its source.
     pub fn needs_document(&self) -> bool {
         let is_made = |choice: &FormatChoice| matches!(choice.format, Format::Plugin(_));
-        self.links
-            || self.metadata
-            || self.json_data
-            || self.css_fields.is_some()
-            || self.hidden_text
-            || !self.extractors.is_empty()
-            || self.analyst.is_some()
-            || self.formats.iter().any(is_made)
+        self.reads_document() || self.formats.iter().any(is_made)
     }
 
     /// Whether anything but the original of a document is wanted, so that one that is not HTML has
@@ -383,15 +376,18 @@ impl OutputPlan {
             Format::Plugin(name) => name != BYTES && !choice.is_raw(),
             Format::Empty | Format::Screenshot | Format::ScreenshotBytes => false,
         };
-        self.discover
-            || self.links
+        self.discover || self.reads_document() || self.formats.iter().any(is_made)
+    }
+
+    /// Whether an output other than a format reads the parsed document.
+    fn reads_document(&self) -> bool {
+        self.links
             || self.metadata
             || self.json_data
             || self.css_fields.is_some()
             || self.hidden_text
             || !self.extractors.is_empty()
             || self.analyst.is_some()
-            || self.formats.iter().any(is_made)
     }
 
     /// Whether one of the formats is `raw`.
