@@ -77,7 +77,7 @@ impl Gate {
         }
         match &self.robots {
             Some(robots) => {
-                let verdict = robots.verdict_through(to, self.pool).await;
+                let verdict = robots.verdict(to, self.pool).await;
                 verdict.is_allowed.then_some(()).ok_or(SkipReason::Robots)
             }
             None => Ok(()),

@@ -97,7 +97,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     };
     if let Some(robots) = &run.robots {
         let pool = plan.fetch.pool;
-        let verdict = robots.verdict_through(&leased.url, pool).await;
+        let verdict = robots.verdict(&leased.url, pool).await;
         if let Some(failure) = verdict.refusal(&leased.url) {
             return refused(lease, &leased, SkipReason::Robots, failure).await;
         }

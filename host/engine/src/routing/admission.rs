@@ -59,7 +59,7 @@ impl Admission {
         if !plan.respect_robots {
             return Ok(None);
         }
-        let verdict = self.robots.verdict_through(url, plan.pool).await;
+        let verdict = self.robots.verdict(url, plan.pool).await;
         match verdict.refusal(url) {
             Some(refusal) => Err(refusal),
             None => Ok(verdict.crawl_delay),
@@ -117,7 +117,7 @@ impl RedirectGate for RobotsGate {
             {
                 return false;
             }
-            let verdict = self.robots.verdict_through(to, self.pool).await;
+            let verdict = self.robots.verdict(to, self.pool).await;
             verdict.is_allowed
         })
     }

@@ -105,15 +105,10 @@ impl Robots {
         }
     }
 
-    /// The verdict of robots.txt on this URL. An unknown robots.txt is fetched first; concurrent
-    /// calls wait for the same fetch.
-    pub async fn verdict(&self, url: &Url) -> Verdict {
-        self.verdict_through(url, Pool::Standard).await
-    }
-
-    /// [`Self::verdict`] for a page that is fetched through this proxy pool: its robots.txt is
-    /// fetched likewise, since a site may refuse one pool and not the other.
-    pub async fn verdict_through(&self, url: &Url, pool: Pool) -> Verdict {
+    /// The verdict of robots.txt on this URL, for a page that is fetched through this proxy pool:
+    /// its robots.txt is fetched likewise, since a site may refuse one pool and not the other. An
+    /// unknown robots.txt is fetched first; concurrent calls wait for the same fetch.
+    pub async fn verdict(&self, url: &Url, pool: Pool) -> Verdict {
         let entry = self.entry(url, pool).await;
         let path = &url[Position::BeforePath..Position::AfterQuery];
         let is_reachable = entry.unreachable.is_none();
@@ -126,7 +121,7 @@ impl Robots {
 
     /// The sitemaps that the robots.txt of this URL's site names, whatever host they are on. It is
     /// fetched through this proxy pool.
-    pub async fn sitemaps_through(&self, url: &Url, pool: Pool) -> Vec<Url> {
+    pub async fn sitemaps(&self, url: &Url, pool: Pool) -> Vec<Url> {
         let entry = self.entry(url, pool).await;
         let named = entry.rules.sitemaps.iter();
         named

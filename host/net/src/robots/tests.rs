@@ -79,11 +79,14 @@ async fn robots_txt_is_fetched_once_for_all_urls_of_a_site() {
     );
     let robots = robots(&site);
     let (a, b) = (url("http://a.example/a?b#c"), url("http://a.example/b"));
-    let (first, second) = tokio::join!(robots.verdict(&a), robots.verdict(&b));
+    let (first, second) = tokio::join!(
+        robots.verdict(&a, Pool::Standard),
+        robots.verdict(&b, Pool::Standard)
+    );
     assert!(!first.is_allowed && second.is_allowed);
     assert_eq!(first.crawl_delay, Some(Duration::from_secs(2)));
     assert_eq!(
-        robots.sitemaps_through(&a, Pool::Standard).await,
+        robots.sitemaps(&a, Pool::Standard).await,
         [url("http://a.example/s.xml")]
     );
     assert_eq!(site.requests.load(Ordering::SeqCst), 1);
@@ -106,7 +109,7 @@ async fn scheme_and_port_make_another_site() {
         "http://a.example:81/",
         "http://u:p@a.example:80/",
     ] {
-        robots.verdict(&url(page)).await;
+        robots.verdict(&url(page), Pool::Standard).await;
     }
     assert_eq!(site.requests.load(Ordering::SeqCst), 3);
 }
@@ -128,7 +131,7 @@ async fn without_rules_the_status_decides() {
         (0, false),
     ] {
         let verdict = robots(&Site::new(status, "User-agent: *\nDisallow: /\n"))
-            .verdict(&url("http://a.example/x"))
+            .verdict(&url("http://a.example/x"), Pool::Standard)
             .await;
         assert_eq!(verdict.is_allowed, is_allowed, "{status}");
         let is_unreachable = status == 0 || status >= 429;
@@ -140,7 +143,7 @@ async fn without_rules_the_status_decides() {
 async fn the_reason_of_a_failed_fetch_is_reported() {
     let page = url("http://a.example/x");
     let refusal = robots(&Site::new(503, ""))
-        .verdict(&page)
+        .verdict(&page, Pool::Standard)
         .await
         .refusal(&page);
     let refusal = refusal.expect("a refusal");
@@ -150,7 +153,7 @@ async fn the_reason_of_a_failed_fetch_is_reported() {
     );
     assert_eq!(refusal.cause, Cause::RobotsUnavailable);
     let refusal = robots(&Site::new(0, ""))
-        .verdict(&page)
+        .verdict(&page, Pool::Standard)
         .await
         .refusal(&page);
     assert_eq!(refusal.expect("a refusal").cause, Cause::Timeout);
@@ -161,7 +164,9 @@ async fn an_incomplete_file_allows_nothing_and_a_truncated_one_applies() {
     for (end, is_allowed) in [(BodyEnd::Broken, false), (BodyEnd::Truncated, true)] {
         let mut site = Site::new(200, "User-agent: *\nDisallow: /a\n");
         Arc::get_mut(&mut site).expect("the only reference").end = end;
-        let verdict = robots(&site).verdict(&url("http://a.example/x")).await;
+        let verdict = robots(&site)
+            .verdict(&url("http://a.example/x"), Pool::Standard)
+            .await;
         assert_eq!(verdict.is_allowed, is_allowed, "{end:?}");
     }
 }
@@ -171,7 +176,9 @@ async fn an_expired_robots_txt_is_fetched_again() {
     let site = Site::new(200, "");
     let robots = robots(&site);
     for _ in 0..3 {
-        robots.verdict(&url("http://a.example/")).await;
+        robots
+            .verdict(&url("http://a.example/"), Pool::Standard)
+            .await;
         expire(&robots);
     }
     assert_eq!(site.requests.load(Ordering::SeqCst), 3);
@@ -182,12 +189,21 @@ async fn an_expired_robots_txt_is_fetched_again() {
 async fn cached_rules_apply_while_the_file_is_unreachable() {
     let good = Site::new(200, "User-agent: *\nDisallow: /a\n");
     let mut robots = robots(&good);
-    robots.verdict(&url("http://a.example/")).await;
+    robots
+        .verdict(&url("http://a.example/"), Pool::Standard)
+        .await;
     expire(&robots);
     robots.get = Site::new(503, "");
-    let verdict = robots.verdict(&url("http://a.example/b")).await;
+    let verdict = robots
+        .verdict(&url("http://a.example/b"), Pool::Standard)
+        .await;
     assert!(verdict.is_allowed && verdict.unreachable.is_none());
-    assert!(!robots.verdict(&url("http://a.example/a")).await.is_allowed);
+    assert!(
+        !robots
+            .verdict(&url("http://a.example/a"), Pool::Standard)
+            .await
+            .is_allowed
+    );
 }
 
 #[tokio::test]
@@ -196,17 +212,17 @@ async fn a_lack_of_memory_is_not_cached() {
     let none = Site::new(1, "");
     let mut robots = robots(&none);
     for _ in 0..2 {
-        assert!(!robots.verdict(&page).await.is_allowed);
+        assert!(!robots.verdict(&page, Pool::Standard).await.is_allowed);
     }
     assert_eq!(none.requests.load(Ordering::SeqCst), 2);
     let site = Site::new(200, "");
     robots.get = site;
-    assert!(robots.verdict(&page).await.is_allowed);
+    assert!(robots.verdict(&page, Pool::Standard).await.is_allowed);
     // A time-out is.
     let late = Site::new(0, "");
     let robots = self::robots(&late);
     for _ in 0..2 {
-        assert!(!robots.verdict(&page).await.is_allowed);
+        assert!(!robots.verdict(&page, Pool::Standard).await.is_allowed);
     }
     assert_eq!(late.requests.load(Ordering::SeqCst), 1);
 }
@@ -216,9 +232,9 @@ async fn the_next_call_takes_over_a_cancelled_fetch() {
     let site = Site::new(200, "");
     let robots = robots(&site);
     let page = url("http://a.example/");
-    let cancelled = robots.verdict(&page).now_or_never();
+    let cancelled = robots.verdict(&page, Pool::Standard).now_or_never();
     assert!(cancelled.is_none(), "the fetch takes a while");
-    assert!(robots.verdict(&page).await.is_allowed);
+    assert!(robots.verdict(&page, Pool::Standard).await.is_allowed);
     assert_eq!(site.requests.load(Ordering::SeqCst), 2);
 }
 
@@ -247,7 +263,7 @@ async fn the_memory_of_cached_rules_is_bounded() {
     robots.locked().filled(small, &cell, 100);
     for number in 0..2 * n_kept {
         let page = url(&format!("http://h{number}.example/"));
-        assert!(robots.verdict(&page).await.is_allowed);
+        assert!(robots.verdict(&page, Pool::Standard).await.is_allowed);
         assert!(robots.locked().bytes < RULES_BYTES_MAX, "{number}");
     }
     let origins = robots.locked();
@@ -270,15 +286,30 @@ async fn many_wildcards_are_matched_on_another_thread() {
     let hostile = site(|n| format!("Disallow: /*{n}x\n"));
     assert!(steps(&hostile) > STEPS_AT_ONCE_MAX);
     let hostile = robots(&hostile);
-    assert!(hostile.verdict(&allowed).await.is_allowed);
+    assert!(hostile.verdict(&allowed, Pool::Standard).await.is_allowed);
     let disallowed = url("http://a.example/77x");
-    assert!(!hostile.verdict(&disallowed).await.is_allowed);
+    assert!(
+        !hostile
+            .verdict(&disallowed, Pool::Standard)
+            .await
+            .is_allowed
+    );
     let plain = site(|n| format!("Disallow: /{n}/\n"));
     assert!(steps(&plain) <= STEPS_AT_ONCE_MAX);
     let plain = robots(&plain);
-    assert!(plain.verdict(&allowed).await.is_allowed);
-    assert!(plain.verdict(&allowed).now_or_never().is_some());
-    assert!(!plain.verdict(&url("http://a.example/77/")).await.is_allowed);
+    assert!(plain.verdict(&allowed, Pool::Standard).await.is_allowed);
+    assert!(
+        plain
+            .verdict(&allowed, Pool::Standard)
+            .now_or_never()
+            .is_some()
+    );
+    assert!(
+        !plain
+            .verdict(&url("http://a.example/77/"), Pool::Standard)
+            .await
+            .is_allowed
+    );
 }
 
 /// A site that refuses data centres, and a pause that it asked for.
@@ -308,9 +339,9 @@ impl Get for Picky {
 async fn robots_txt_is_fetched_through_the_pool_of_the_pages() {
     let robots = Robots::new(Arc::new(Picky), TOKEN_DEFAULT);
     let page = url("http://a.example/");
-    let refused = robots.verdict(&page).await.refusal(&page);
+    let refused = robots.verdict(&page, Pool::Standard).await.refusal(&page);
     assert_eq!(refused.expect("paused").cause, Cause::RobotsUnavailable);
-    let verdict = robots.verdict_through(&page, Pool::Residential).await;
+    let verdict = robots.verdict(&page, Pool::Residential).await;
     assert!(verdict.is_allowed);
-    assert!(!robots.verdict(&page).await.is_allowed);
+    assert!(!robots.verdict(&page, Pool::Standard).await.is_allowed);
 }

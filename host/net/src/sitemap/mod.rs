@@ -85,7 +85,7 @@ impl Sitemaps {
 
     /// The sitemaps of this URL's site: those that its robots.txt names, or else `/sitemap.xml`.
     pub async fn starts(&self, site: &Url) -> Vec<Url> {
-        let named = self.robots.sitemaps_through(site, self.pool).await;
+        let named = self.robots.sitemaps(site, self.pool).await;
         if named.is_empty() {
             site.join("/sitemap.xml").into_iter().collect()
         } else {
