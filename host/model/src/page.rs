@@ -18,8 +18,15 @@ pub struct FetchedPage {
     pub cookies: Vec<(String, String)>,
     /// Body of the final answer, content-encoding removed, character set untouched.
     pub body: Bytes,
-    /// The `Content-Type` header as received; empty if there is none.
+    /// The `Content-Type` header as received, as a list if it is repeated; empty if there is none.
     pub content_type: String,
+}
+
+/// A header as one list: its values, joined with `, `; empty if there is none. RFC 9110 section 5.2.
+pub fn header_list(headers: &[(String, String)], name: &str) -> String {
+    let own = headers.iter().filter(|(known, _)| known == name);
+    let values: Vec<&str> = own.map(|(_, value)| value.as_str()).collect();
+    values.join(", ")
 }
 
 /// What a page's media type means for parsing and formats.

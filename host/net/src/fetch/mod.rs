@@ -28,6 +28,7 @@ pub use get::{
 pub use hop::ACCEPTED_ENCODING;
 
 use trawl_model::memory::{MemoryBudget, MemoryShare, PageMemory};
+use trawl_model::page::header_list;
 use trawl_model::redact::without_userinfo;
 use trawl_model::{FetchedPage, Nanodollars, PageFailure};
 use trawl_plan::FetchPlan;
@@ -270,8 +271,7 @@ impl Fetcher {
             }
             let (status, response_headers) = (reply.status().as_u16(), listed(reply.headers()));
             // A repeated header is one list. Source: Fetch, "get, decode, and split".
-            let content_types = reply.headers().get_all(CONTENT_TYPE).iter();
-            let content_type = content_types.map(hop::text).collect::<Vec<_>>().join(", ");
+            let content_type = header_list(&response_headers, CONTENT_TYPE.as_str());
             // A page that its site refuses costs nothing.
             let meter = meter.filter(|_| status < 400);
             let received = receive(reply, self.body_limits(), caller.memory, meter).await?;

@@ -18,6 +18,7 @@ use url::Url;
 
 use trawl_model::FetchedPage;
 use trawl_model::clock::Timestamp;
+use trawl_model::page::header_list;
 use trawl_plan::address::without_fragment;
 
 use super::{BodyHash, Key};
@@ -179,12 +180,6 @@ impl StoredPage {
 
     /// The page as if it had just been fetched from this URL.
     pub fn page(&self, url: &Url) -> FetchedPage {
-        let content_type = self.meta.headers.iter();
-        let content_type = content_type
-            .filter(|(name, _)| name == "content-type")
-            .map(|(_, value)| value.as_str())
-            .collect::<Vec<_>>()
-            .join(", ");
         FetchedPage {
             requested_url: url.clone(),
             final_url: self.final_url(url),
@@ -192,7 +187,7 @@ impl StoredPage {
             headers: self.meta.headers.clone(),
             cookies: Vec::new(),
             body: self.body.clone(),
-            content_type,
+            content_type: header_list(&self.meta.headers, "content-type"),
         }
     }
 
