@@ -90,7 +90,7 @@ pub async fn settle(purse: Purse<'_>, tariff: &Tariff, produced: Produced) -> Pa
             },
             &usage,
         );
-        return PageOutcome { charge, ..outcome };
+        return charged(outcome, charge);
     }
     let reservation = purse.into_reservation().map(|reservation| {
         reservation.with_consumed(Consumed {
@@ -114,15 +114,7 @@ pub async fn settle(purse: Purse<'_>, tariff: &Tariff, produced: Produced) -> Pa
     match posted {
         Ok(charge) => {
             on_paid.run(&charge);
-            let vendor = outcome.vendor.map(|part| VendorPart {
-                billed_cost: charge.vendor_billed,
-                ..part
-            });
-            PageOutcome {
-                charge,
-                vendor,
-                ..outcome
-            }
+            charged(outcome, charge)
         }
         Err(error) => PageOutcome {
             url: outcome.url,
@@ -134,8 +126,59 @@ pub async fn settle(purse: Purse<'_>, tariff: &Tariff, produced: Produced) -> Pa
     }
 }
 
+/// The outcome with this charge.
+fn charged(outcome: PageOutcome, charge: Charge) -> PageOutcome {
+    let vendor = outcome.vendor.map(|part| VendorPart {
+        billed_cost: charge.vendor_billed,
+        ..part
+    });
+    PageOutcome {
+        charge,
+        vendor,
+        ..outcome
+    }
+}
+
 /// Counts a page and the bytes of its decoded body.
 pub(super) fn count(outcome: &'static str, usage: &Usage) {
     metrics::counter!("trawl_pages_total", "outcome" => outcome).increment(1);
     metrics::counter!("trawl_page_bytes_total").increment(usage.content_bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::purse::PaidBy;
+
+    #[tokio::test]
+    async fn a_repeated_request_shows_what_its_provider_was_billed() {
+        let charge = Charge {
+            vendor_billed: Nanodollars(7),
+            ..Charge::default()
+        };
+        let part = VendorPart {
+            provider: "provider_2".to_owned(),
+            route: "provider_2.js".to_owned(),
+            vendor_cost: Nanodollars(5),
+            billed_cost: Nanodollars::ZERO,
+            byok: false,
+            attempts: 1,
+        };
+        let outcome = PageOutcome {
+            vendor: Some(part.clone()),
+            ..PageOutcome::default()
+        };
+        let tariff = Tariff::default();
+        let purse = Purse::without_page(PaidBy::Before(charge), tariff, "", Instant::now());
+        let produced = Produced::new(outcome, Usage::default(), OnPaid::default());
+        let settled = settle(purse, &tariff, produced).await;
+        assert_eq!(settled.charge, charge);
+        let expected = VendorPart {
+            billed_cost: charge.vendor_billed,
+            ..part
+        };
+        assert_eq!(settled.vendor, Some(expected));
+    }
 }
