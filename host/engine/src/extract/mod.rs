@@ -92,12 +92,11 @@ fn make(
     let screenshot = input.screenshot.as_ref();
     let original = decoding.original.as_ref().filter(|_| plan.has_raw());
     let original = original.map(|original| source.original(input, original));
-    let raw = original.as_ref().map(|original| original.view(input));
-    let raw = raw.as_ref().zip(decoding.original.as_ref());
+    let raw = original.as_ref().map(|page| (page.view(input), page.kind));
     let page = outputs::Page {
         view: &view,
         kind: source.kind,
-        raw: raw.map(|(view, original)| (view, original.kind)),
+        raw: raw.as_ref().map(|(view, kind)| (view, *kind)),
         screenshot,
     };
     let (mut outputs, begun) = outputs::make(registry, &page, plan);
@@ -128,6 +127,7 @@ struct OriginalPage<'a> {
     document: Document,
     text: Cow<'a, str>,
     charset: &'static str,
+    kind: MediaKind,
 }
 
 impl OriginalPage<'_> {
@@ -171,6 +171,7 @@ impl<'a> Source<'a> {
             document,
             text,
             charset,
+            kind: original.kind,
         }
     }
 
