@@ -23,7 +23,8 @@ use super::connection_auth;
 use super::connections::{Connections, Counted};
 use super::error::{EgressError, EgressFault, fault_among, wants_http1};
 
-type Cause = Box<dyn std::error::Error + Send + Sync>;
+/// Why a connection could not be opened.
+pub(super) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// Sends requests over the connections of a connector.
 pub(super) struct HttpClient<C> {
@@ -90,9 +91,7 @@ impl<C: Connector> HttpClient<C> {
             connections: connections.clone(),
         }
     }
-}
 
-impl<C: Connector> HttpClient<C> {
     /// Sends one request over HTTP/1.1, on a connection that is opened for it and closed
     /// afterwards. Runs inside the scope of the IP addresses that were checked for it.
     pub(super) async fn send_afresh(&self, request: Request) -> Result<Response, ClientError> {

@@ -13,6 +13,7 @@ use super::{AllowList, CONNECTIONS_MAX, PoolConfig};
 pub const CONNECT_TIME_MAX: Duration = Duration::from_secs(10);
 /// Time in which one name must be resolved, unless configured otherwise.
 pub const LOOKUP_TIME_MAX: Duration = Duration::from_secs(5);
+
 /// Settings of [`Egress`]. No `Debug`: URLs of the operator may have passwords.
 #[derive(Clone)]
 pub struct EgressConfig {

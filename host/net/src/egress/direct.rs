@@ -9,7 +9,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tower::Service;
 
-use super::client::{Connector, HttpClient, Opening};
+use super::client::{Cause, Connector, HttpClient, Opening};
 use super::connect::checked_for_request;
 use super::proxy::direct;
 
@@ -27,10 +27,10 @@ impl Connector for Direct {}
 
 impl Service<Uri> for Direct {
     type Response = TokioIo<TcpStream>;
-    type Error = Box<dyn std::error::Error + Send + Sync>;
+    type Error = Cause;
     type Future = Opening;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Cause>> {
         Poll::Ready(Ok(()))
     }
 

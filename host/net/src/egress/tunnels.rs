@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tower::Service;
 
 use super::UpstreamProxy;
-use super::client::{Connector, HttpClient, Opening};
+use super::client::{Cause, Connector, HttpClient, Opening};
 use super::connect::{checked_for_request, checked_url_for_request};
 use super::proxy::through;
 
@@ -31,10 +31,10 @@ impl Connector for Tunnels {}
 
 impl Service<Uri> for Tunnels {
     type Response = TokioIo<TcpStream>;
-    type Error = Box<dyn std::error::Error + Send + Sync>;
+    type Error = Cause;
     type Future = Opening;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Cause>> {
         Poll::Ready(Ok(()))
     }
 
