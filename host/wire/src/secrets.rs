@@ -64,7 +64,7 @@ pub(crate) fn without_secrets(object: &RawValue) -> Map<String, Value> {
     for field in PATTERNS {
         clean(&mut request, field, address::pattern);
     }
-    clean(&mut request, DOMAINS, domain);
+    clean(&mut request, DOMAINS, address::domain);
     request
 }
 
@@ -76,15 +76,6 @@ fn clean(request: &mut Map<String, Value>, field: &str, clean: fn(&str) -> Cow<'
                 *text = clean;
             }
         });
-    }
-}
-
-/// A host, or a regular expression of hosts. Callers also write hosts as URLs.
-fn domain(text: &str) -> Cow<'_, str> {
-    if text.contains("://") {
-        address::pattern(text)
-    } else {
-        address::shown(text)
     }
 }
 
