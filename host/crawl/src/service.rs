@@ -497,12 +497,9 @@ impl Crawls {
         drop(membership);
     }
 
-    /// Parks a crawl that ran or waited to run.
+    /// Parks a crawl that ran or waited to run. It is shown as parked once it is stored and no member
+    /// any more: who sees that may resume it.
     async fn park(&self, job: &Job, reason: StopReason) {
-        job.update(|progress| {
-            progress.state = CrawlState::Parked;
-            progress.stop = Some(reason);
-        });
         let parked = self.parts.store.park_crawl(&job.id, Some(reason)).await;
         if let Err(error) = parked {
             tracing::error!(crawl = job.id, error = %error, "could not park a crawl");

@@ -84,7 +84,8 @@ impl Hosts {
     }
 
     /// The entries of `external_domains`: a host, an anchored regular expression if it has special
-    /// characters, or `*`.
+    /// characters, or `*`. No host has an `@`, so an entry that has one is a host behind a user name
+    /// and password, which are left out as in the stored request ([`address::domain`]).
     ///
     /// # Errors
     /// An entry is neither, or the expressions exceed what one request may have.
@@ -96,15 +97,17 @@ impl Hosts {
             let entry = entry.trim();
             if entry == "*" {
                 hosts.any = true;
-            } else if entry.contains(REGEX_IN_HOST) {
+            } else if entry.contains(REGEX_IN_HOST) && !entry.contains('@') {
                 expressions.push(Expression {
                     index,
                     source: format!("^(?i:{entry})$"),
                     written: entry,
                 });
             } else {
-                let name = host_name(entry).ok_or_else(|| {
-                    let shown = shown(&address::shown(entry));
+                let clean = address::domain(entry);
+                let name = host_name(&clean).filter(|_| !clean.contains(REGEX_IN_HOST));
+                let name = name.ok_or_else(|| {
+                    let shown = shown(&clean);
                     let reason = "is neither a host nor a regular expression";
                     PlanError::new(FIELD, format!("`{shown}` (item {index}) {reason}"))
                 })?;
@@ -232,6 +235,20 @@ mod tests {
         check("https://B.Example/x", "a.b.example", false);
         check(".*\\.b\\.example", "A.b.example", true);
         check(".*\\.b\\.example", "a.b.example.evil.test", false);
+        check("u:p@b.example", "b.example", true);
+        check("u*:p@b.example", "b.example", true);
+        check("https://u*:p@b.example/x", "b.example", true);
+        for entry in [
+            "u*@b<",
+            "u:p@*",
+            "u:p@.*\\.b\\.example",
+            "https://u:p@(a|b).example",
+            "[^@]+",
+        ] {
+            let error = hosts(&[entry]).expect_err(entry);
+            assert!(error.contains("is neither"), "{error}");
+            assert!(!error.contains("u:p"), "{error}");
+        }
         let error = hosts(&["a.test", "b c"]).expect_err("no host");
         assert!(
             error.starts_with("external_domains: `b c` (item 1) is neither"),

@@ -104,7 +104,7 @@ fn unlimited() {
 fn resume() {
     const STORED: &str = r#"{"url":"a.example","limit":3,"headers":{"Accept":"x"},"router":{}}"#;
     trawl_fuzz::fuzz!("resume", |body| {
-        let merged = match with_secrets(STORED, body) {
+        let merged = match with_secrets(STORED, true, body) {
             Ok(merged) => merged,
             Err(error) => return assert!(!error.to_string().is_empty()),
         };

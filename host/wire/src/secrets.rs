@@ -64,7 +64,7 @@ pub(crate) fn without_secrets(object: &RawValue) -> Map<String, Value> {
     for field in PATTERNS {
         clean(&mut request, field, address::pattern);
     }
-    clean(&mut request, DOMAINS, domain);
+    clean(&mut request, DOMAINS, address::domain);
     request
 }
 
@@ -76,15 +76,6 @@ fn clean(request: &mut Map<String, Value>, field: &str, clean: fn(&str) -> Cow<'
                 *text = clean;
             }
         });
-    }
-}
-
-/// A host, or a regular expression of hosts. Callers also write hosts as URLs.
-fn domain(text: &str) -> Cow<'_, str> {
-    if text.contains("://") {
-        address::pattern(text)
-    } else {
-        address::shown(text)
     }
 }
 
@@ -196,11 +187,15 @@ fn add_nulls(parts: &Map<String, Value>, prefix: &str, paths: &mut Vec<String>) 
 }
 
 /// The stored request object with the secrets of the body `sent`. Objects are merged key by key;
-/// any other value replaces the stored one.
+/// any other value replaces the stored one. `needs_secrets`: whether it was stored without some.
 ///
 /// # Errors
 /// `sent` is not a JSON object, or lacks a secret that the request was stored without.
-pub fn with_secrets(stored: &str, sent: &[u8]) -> Result<String, RequestError> {
+pub fn with_secrets(
+    stored: &str,
+    needs_secrets: bool,
+    sent: &[u8],
+) -> Result<String, RequestError> {
     let sent: Value = serde_json::from_slice(sent)
         .map_err(|_| WireError::body("the body is not JSON, send an object with the secrets"))?;
     let Value::Object(mut sent) = sent else {
@@ -223,7 +218,7 @@ pub fn with_secrets(stored: &str, sent: &[u8]) -> Result<String, RequestError> {
         }
     }
     // A request of an earlier version has no marks: it waits for at least one secret.
-    let lacks_all = !waited && n_sent == 0;
+    let lacks_all = needs_secrets && !waited && n_sent == 0;
     let missing = missing(&request);
     if let Some(field) = FIELDS.into_iter().find(|field| {
         let first = missing.first();
@@ -346,7 +341,7 @@ mod tests {
     }
 
     fn merged(stored: &Value, sent: &Value) -> Result<Value, String> {
-        let merged = with_secrets(&stored.to_string(), sent.to_string().as_bytes());
+        let merged = with_secrets(&stored.to_string(), true, sent.to_string().as_bytes());
         let merged = merged.map_err(|refusal| refusal.to_string())?;
         Ok(serde_json::from_str(&merged).expect("JSON"))
     }
@@ -410,8 +405,16 @@ mod tests {
             }))
         );
         let stored = stored.to_string();
-        assert!(with_secrets(&stored, b"[]").is_err());
-        assert!(with_secrets(&stored, b"").is_err());
+        assert!(with_secrets(&stored, true, b"[]").is_err());
+        assert!(with_secrets(&stored, true, b"").is_err());
+    }
+
+    #[test]
+    fn a_request_without_secrets_waits_for_none() {
+        let stored = json!({"url": "a.example", "headers": {"Accept": "x"}}).to_string();
+        let whole = with_secrets(&stored, false, b"{}").expect("nothing is missing");
+        assert_eq!(whole, stored);
+        assert!(with_secrets(&stored, false, b"[]").is_err());
     }
 
     #[test]

@@ -491,6 +491,28 @@ fn a_crawl_is_stored_without_its_secrets() {
 }
 
 #[test]
+fn hosts_with_passwords_are_planned_as_they_are_stored() {
+    let of = |domains: Value| {
+        let fields = json!({"url": "a.example", "external_domains": domains});
+        crawl(&fields)
+    };
+    let domains = json!(["u*:canary@b.example", "https://u:canary@c.example"]);
+    let planned = of(domains).expect("two hosts");
+    assert!(!planned.request.contains("canary"), "{}", planned.request);
+    let defaults = RequestDefaults::default();
+    let again = crawl_plan(&planned.request, "crawl", &FakeCatalog, defaults);
+    let again = again.expect("a stored request");
+    for plan in [&planned.plan, &again] {
+        let external = &plan.scope.external;
+        let allowed = ["b.example", "c.example", "d.example"].map(|host| external.allow(host));
+        assert_eq!(allowed, [true, true, false]);
+    }
+    // It was a regular expression because of its user name alone, and would be none once stored.
+    let refusal = of(json!(["canary*@h<"])).expect_err("no host");
+    assert!(refusal.starts_with("external_domains: `h<` "), "{refusal}");
+}
+
+#[test]
 fn a_seed_that_can_never_be_fetched_refuses_the_crawl_by_its_name() {
     let crawl = |body: Value, verb| {
         let context = PlanContext {

@@ -132,10 +132,11 @@ fn with_secrets(shown: CrawlView, body: &[u8]) -> Result<String, ApiError> {
         b"" => b"{}",
         sent => sent,
     };
-    match trawl_wire::with_secrets(&shown.record.request, sent) {
+    let record = shown.record;
+    match trawl_wire::with_secrets(&record.request, record.needs_secrets, sent) {
         // A crawl that does not wait cannot be resumed, whatever secrets were sent.
         Err(_) if shown.progress.state != CrawlState::Parked && is_object(sent) => {
-            Ok(shown.record.request)
+            Ok(record.request)
         }
         complete => Ok(complete?),
     }

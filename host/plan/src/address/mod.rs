@@ -189,6 +189,21 @@ pub fn pattern(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// An entry of `external_domains` without user name and password: a host, also one that is written
+/// as a URL, or a regular expression of hosts. Nothing more changes when it is cleaned again, so
+/// what is stored is planned as it was before.
+pub fn domain(text: &str) -> Cow<'_, str> {
+    let cleaned = match pattern(text.trim()) {
+        Cow::Borrowed(text) => shown(text),
+        cleaned @ Cow::Owned(_) => cleaned,
+    };
+    match cleaned {
+        // Behind one password there may be a URL with another.
+        Cow::Owned(cleaned) => Cow::Owned(domain(&cleaned).into_owned()),
+        Cow::Borrowed(text) => Cow::Borrowed(text),
+    }
+}
+
 /// A URL without its fragment: as servers receive it.
 pub fn without_fragment(url: &Url) -> Url {
     let mut url = url.clone();

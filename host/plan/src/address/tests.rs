@@ -107,6 +107,23 @@ fn a_password_leaves_the_url_and_becomes_a_header() {
 }
 
 #[test]
+fn a_domain_that_is_cleaned_again_stays_as_it_is() {
+    for (text, expected) in [
+        ("u:p@b.example", "b.example"),
+        (" u*:p@b.example", "b.example"),
+        ("https://u:p@c.example", "https://c.example"),
+        ("https://u:p@_c.example", "https://_c.example/"),
+        ("u@http:/u:p@c.example", "http://c.example/"),
+        ("u:p@", "@"),
+        ("b.example/x@y", "b.example/x@y"),
+        (".*[.]d[.]example", ".*[.]d[.]example"),
+    ] {
+        assert_eq!(domain(text), expected, "{text}");
+        assert_eq!(domain(expected), expected, "{text}");
+    }
+}
+
+#[test]
 fn a_refused_url_is_shown_without_its_password() {
     let check = |text: &str, expected: &str| assert_eq!(shown(text), expected, "{text}");
     check("ftp://u:p@a.com/x", "ftp://a.com/x");

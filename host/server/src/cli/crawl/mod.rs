@@ -371,7 +371,8 @@ async fn unlock(
     request: &Request,
 ) -> anyhow::Result<()> {
     let sent = Value::Object(secrets(request)?).to_string();
-    let request = with_secrets(&view.record.request, sent.as_bytes())?;
+    let record = &view.record;
+    let request = with_secrets(&record.request, record.needs_secrets, sent.as_bytes())?;
     app.crawls().resume(account, id, &request).await?;
     Ok(())
 }
