@@ -62,9 +62,7 @@ impl Trouble {
         let (high, low) = (1 + host / 200, 2 + host % 200);
         format!("http://127.0.{high}.{low}:{}{path}", self.port)
     }
-}
 
-impl Trouble {
     /// The URL of a path on the host of the innocent account's site, at another port.
     pub(crate) fn url_of_innocent_host(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)

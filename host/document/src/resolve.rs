@@ -1,41 +1,19 @@
-//! Resolves URLs of a page by the URL standard, where the `url` crate and the page's character set
-//! differ from UTF-8 pages. Source: WHATWG URL; WHATWG HTML, "encoding-parse a URL".
+//! Resolves URLs of a page by the URL standard, which encodes their queries in the page's character
+//! set. Source: WHATWG URL; WHATWG HTML, "encoding-parse a URL".
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use encoding_rs::{EncoderResult, Encoding, UTF_8};
+use trawl_model::urls;
 use url::Url;
 
 /// Bytes that are encoded at a time.
 const CHUNK: usize = 512;
-/// Slashes that precede a host; more are the same. Source: WHATWG URL, "special authority ignore
-/// slashes state".
-const SLASHES: usize = 2;
 
-/// Resolves a reference; `None` when the result is not a valid URL. Differs from [`Url::join`]
-/// where that crate differs from the standard: more than two slashes precede a host like two, and
-/// `^` in a path is encoded.
+/// Resolves a reference by the URL standard; `None` when the result is not a valid URL.
 pub(super) fn join(base: &Url, href: &str) -> Option<Url> {
-    let mut url = base.join(&with_two_slashes(base, href)).ok()?;
-    if url.has_host() && url.path().contains('^') {
-        let path = url.path().replace('^', "%5E");
-        url.set_path(&path);
-    }
-    Some(url)
-}
-
-/// The reference with two slashes in place of more at its start.
-fn with_two_slashes<'h>(base: &Url, href: &'h str) -> Cow<'h, str> {
-    let is_slash = |character| matches!(character, '/' | '\\');
-    let start = href.trim_start_matches(|character| character <= ' ');
-    let rest = start.trim_start_matches(|character| is_slash(character) || is_break(character));
-    let slashes = start[..start.len() - rest.len()].matches(is_slash).count();
-    if slashes > SLASHES && matches!(base.scheme(), "http" | "https" | "ftp") {
-        Cow::Owned(["//", rest].concat())
-    } else {
-        Cow::Borrowed(href)
-    }
+    urls::join(base, href).ok()
 }
 
 /// What the URL parser removes wherever it is.

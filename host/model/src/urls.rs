@@ -63,7 +63,7 @@ pub fn is_blank(character: char) -> bool {
 
 /// The reference behind more than two slashes that begin it, if these begin a host.
 fn behind_slashes<'a>(base: &Url, reference: &'a str) -> Option<&'a str> {
-    if !matches!(base.scheme(), "http" | "https") {
+    if !matches!(base.scheme(), "http" | "https" | "ftp") {
         return None;
     }
     let reference = trim(reference);
@@ -125,6 +125,7 @@ mod tests {
                 "http:///b.example/",
                 Some("http://b.example/"),
             ),
+            ("ftp://a.example/", "///b/", Some("ftp://b/")),
             ("file:///a/b", "///c", Some("file:///c")),
         ] {
             assert_eq!(

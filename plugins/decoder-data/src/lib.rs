@@ -38,7 +38,7 @@ impl Decoder for DataFiles {
     fn decode(file: &File<'_>, (): ()) -> Result<Decoded, Failure> {
         let language = language::of(&file.media_type)
             .ok_or_else(|| Failure::Unsupported(format!("`{}` is no data", file.media_type)))?;
-        let title = name(&file.url);
+        let title = file.name().unwrap_or(&file.url);
         let (data, fault) = match read(&file.text, language) {
             Ok(data) => (data, None),
             Err(fault) => (None, Some(fault)),
@@ -83,13 +83,6 @@ fn read(text: &str, language: Language) -> Result<Option<Data>, String> {
         },
         Language::Code(_) => Ok(None),
     }
-}
-
-/// The file name in a URL; the URL itself if it has none.
-fn name(url: &str) -> &str {
-    let path = url.split(['?', '#']).next().unwrap_or(url);
-    let name = path.rsplit('/').next().unwrap_or_default();
-    if name.is_empty() { url } else { name }
 }
 
 #[cfg(test)]

@@ -111,14 +111,7 @@ impl<'a> Records<'a> {
             html.open("tr");
             for value in row {
                 let shown = value.map(Data::shown).unwrap_or_default();
-                let is_url = shown.starts_with("http://") || shown.starts_with("https://");
-                html.open("td");
-                if is_url && !shown.contains(char::is_whitespace) {
-                    html.link(Some(&shown), &shown);
-                } else {
-                    html.text(&shown);
-                }
-                html.close();
+                html.cell("td", &shown);
             }
             html.close();
         }

@@ -73,22 +73,23 @@ impl NumberFormat {
     }
 
     fn show_date(self, number: f64) -> String {
-        let seconds = (number.fract() * 86_400.0).round() as u32;
+        // Rounded with its day: the last moment of a day is the first second of the next one.
+        let seconds = (number * 86_400.0).round() as i64;
+        let (day, of_day) = (seconds / 86_400, seconds % 86_400);
         let time = format!(
             "{:02}:{:02}:{:02}",
-            seconds / 3600,
-            seconds / 60 % 60,
-            seconds % 60
+            of_day / 3600,
+            of_day / 60 % 60,
+            of_day % 60
         );
         let time = time.strip_suffix(":00").map_or(time.clone(), str::to_owned);
         if !self.date {
             return time;
         }
-        let date = date_of(number as i64);
         if self.time {
-            format!("{date} {time}")
+            format!("{} {time}", date_of(day))
         } else {
-            date
+            date_of(number as i64)
         }
     }
 }
@@ -195,6 +196,9 @@ mod tests {
         check("dd/mm/yyyy hh:mm", 45_292.5, "2024-01-01 12:00");
         check("[h]:mm:ss", 0.25, "06:00");
         check("mmm yy", 36_526.0, "2000-01-01");
+        check("yyyy-mm-dd hh:mm:ss", 45_292.999_999_9, "2024-01-02 00:00");
+        check("hh:mm", 0.999_999_9, "00:00");
+        check("yyyy-mm-dd", 45_292.999_999_9, "2024-01-01");
         check("yyyy", 59.0, "1900-02-28");
         check("yyyy", 61.0, "1900-03-01");
     }

@@ -84,10 +84,10 @@ impl Decoder for Pdf {
         let looks = Looks::of(&pages, outline);
         let info = metadata::of(&document);
         let title = match info.title() {
-            Some(title) => title.to_owned(),
-            None => name(&file.url),
+            Some(title) => title,
+            None => file.name().unwrap_or_default(),
         };
-        let mut html = Html::new(&title, info.language());
+        let mut html = Html::new(title, info.language());
         let (page_count, n_read) = (ids.len(), pages.len());
         write_pages(&mut html, &pages, &looks);
         let mut decoded = Decoded::new(html.finish());
@@ -211,12 +211,6 @@ fn write_pages(html: &mut Html, pages: &[PageLines], looks: &Looks) {
 
 fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
-}
-
-/// The last part of a URL's path.
-fn name(url: &str) -> String {
-    let path = url.split(['?', '#']).next().unwrap_or_default();
-    path.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ impl Decoder for Tables {
             n_columns = n_columns.max(row.len());
             rows.push(row);
         }
-        let title = name(&file.url);
+        let title = file.name().unwrap_or(&file.url);
         let header = match sniff::header_parameter(&file.content_type) {
             Some(has_header) => has_header,
             None => sniff::has_header(&rows),
@@ -104,14 +104,7 @@ impl Decoder for Tables {
 fn write_row(html: &mut Html, row: &StringRecord, n_columns: usize, name: &'static str) {
     html.open("tr");
     for cell in row.iter().map(str::trim) {
-        html.open(name);
-        let is_url = cell.starts_with("http://") || cell.starts_with("https://");
-        if is_url && !cell.contains(char::is_whitespace) {
-            html.link(Some(cell), cell);
-        } else {
-            html.text(cell);
-        }
-        html.close();
+        html.cell(name, cell);
     }
     let n_missing = n_columns.saturating_sub(row.len());
     if n_missing > 0 {
@@ -119,13 +112,6 @@ fn write_row(html: &mut Html, row: &StringRecord, n_columns: usize, name: &'stat
         html.open_with(name, &[("colspan", &span)]).close();
     }
     html.close();
-}
-
-/// The file name in a URL; the URL itself if it has none.
-fn name(url: &str) -> &str {
-    let path = url.split(['?', '#']).next().unwrap_or(url);
-    let name = path.rsplit('/').next().unwrap_or_default();
-    if name.is_empty() { url } else { name }
 }
 
 #[cfg(test)]

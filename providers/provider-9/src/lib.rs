@@ -23,6 +23,7 @@ const GRACE_MS: u32 = 5_000;
 const FINAL_URL_CHARS_MAX: usize = 1_000;
 /// Value of `strategy` when no browser was used.
 const NO_BROWSER: &str = "http-fetch";
+
 trawl_sdk::export!(provider: Browserless);
 
 impl Provider for Browserless {

@@ -85,6 +85,14 @@ impl Html {
         }
     }
 
+    /// Writes a cell of a table, `td` or `th`; one that is a URL is a link.
+    pub fn cell(&mut self, name: &'static str, text: &str) -> &mut Self {
+        let is_url = text.starts_with("http://") || text.starts_with("https://");
+        let has_space = text.contains(char::is_whitespace);
+        let url = (is_url && !has_space).then_some(text);
+        self.open(name).link(url, text).close()
+    }
+
     /// Writes text that keeps its line breaks, as code of this language if there is one.
     pub fn code(&mut self, text: &str, language: Option<&str>) -> &mut Self {
         self.open("pre");

@@ -102,6 +102,13 @@ impl File<'_> {
         let has = |range: &PageRange| (range.first..=range.last).contains(&number);
         self.pages.is_empty() || self.pages.iter().any(has)
     }
+
+    /// The last part of the URL's path, for documents without a title; `None` if it is empty.
+    pub fn name(&self) -> Option<&str> {
+        let path = self.url.split(['?', '#']).next().unwrap_or_default();
+        let name = path.rsplit('/').next().unwrap_or_default();
+        (!name.is_empty()).then_some(name)
+    }
 }
 
 /// A decoded document.

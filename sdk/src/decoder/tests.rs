@@ -37,6 +37,18 @@ fn a_link_without_a_url_is_text() {
 }
 
 #[test]
+fn a_cell_that_is_a_url_is_a_link() {
+    let mut html = Html::new("", None);
+    html.cell("td", "https://a.example/")
+        .cell("td", "https://a.example/ b")
+        .cell("th", "<c>");
+    assert!(html.finish().ends_with(
+        "<body><td><a href=\"https://a.example/\">https://a.example/</a></td>\
+         <td>https://a.example/ b</td><th>&lt;c&gt;</th></body></html>"
+    ));
+}
+
+#[test]
 fn fragments_end_what_they_begin() {
     let check = |html: &str, expected: &str| assert_eq!(fragment(html), expected, "{html}");
     check("a <b>c", "a <b>c</b>");
@@ -77,6 +89,21 @@ fn pages_are_those_of_the_ranges() {
     let wanted: Vec<u32> = (0..8).filter(|page| file.wants_page(*page)).collect();
     assert_eq!(wanted, [1, 2, 5]);
     assert!(File::default().wants_page(7));
+}
+
+#[test]
+fn a_document_has_the_name_of_its_file() {
+    for (url, expected) in [
+        ("https://a.example/b/c.csv?d/e#f/g", Some("c.csv")),
+        ("https://a.example/b/", None),
+        ("", None),
+    ] {
+        let file = File {
+            url: Cow::Borrowed(url),
+            ..File::default()
+        };
+        assert_eq!(file.name(), expected, "{url}");
+    }
 }
 
 #[test]

@@ -21,8 +21,8 @@ mod chunker;
 mod conversation;
 mod document;
 mod layout;
-mod retold;
 mod tree;
+mod variants;
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -35,7 +35,7 @@ pub use chunker::{check_any_text, check_size, chunk, pieces};
 pub use conversation::{Conversation, converse, pair, reply};
 pub use document::{Document as SampleDocument, document};
 use layout::Layout;
-pub use retold::Retelling;
+pub use variants::SourceVariant;
 
 /// A page to run plugins on.
 #[derive(Debug)]

@@ -17,7 +17,6 @@ const FILTER: &str = include_str!("../../../wit/filter/1/filter.wit");
 const EXTRACTOR: &str = include_str!("../../../wit/extractor/1/extractor.wit");
 const CHUNKER: &str = include_str!("../../../wit/chunker/1/chunker.wit");
 const ANALYST: &str = include_str!("../../../wit/analyst/1/analyst.wit");
-
 const DECODER: &str = include_str!("../../../wit/decoder/1/decoder.wit");
 
 /// Address of the four text fields of `describe`, one after another.

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use trawl::config::Config;
+use trawl_model::PluginKind;
 use trawl_plan::parameters::{self, Route};
 use trawl_tests::vendors::GOOD_KEY;
 use trawl_tests::{Answer, FakeSite, ServerProcess, VendorServer, WatchedBrowser, World, program};
@@ -17,16 +18,6 @@ use super::{outputs, rust};
 
 /// Long enough for a slow machine.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Kinds of plugins, as in a manifest.
-const KINDS: [&str; 7] = [
-    "format",
-    "filter",
-    "extractor",
-    "chunker",
-    "analyst",
-    "decoder",
-    "provider",
-];
 
 /// Files in the folder of the reader.
 const FILES: [(&str, &str); 3] = [
@@ -291,7 +282,10 @@ impl Stage {
             fs::create_dir_all(package.join("src")).unwrap();
             fs::write(package.join("Cargo.toml"), text).unwrap();
             self.package = Some(package);
-        } else if KINDS.iter().any(|kind| has(&format!("[[{kind}]]"))) {
+        } else if PluginKind::ALL
+            .iter()
+            .any(|kind| has(&format!("[[{kind}]]")))
+        {
             let manifest = fs::read_to_string(world.plugins()).unwrap();
             world.write("plugins.toml", format!("{manifest}\n{text}").as_bytes());
             self.loads(place, &name()).await;

@@ -23,6 +23,8 @@ pub(super) fn write(dir: &Path) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use trawl_model::PluginKind;
+
     use super::FILES;
 
     #[test]
@@ -30,17 +32,8 @@ mod tests {
         let has = |wanted: &str| FILES.iter().any(|(name, _)| *name == wanted);
         assert!(has("sdk/Cargo.toml"));
         assert!(has("sdk/src/lib.rs"));
-        for kind in [
-            "types",
-            "document",
-            "format",
-            "filter",
-            "extractor",
-            "chunker",
-            "analyst",
-            "decoder",
-            "provider",
-        ] {
+        let kinds = PluginKind::ALL.map(PluginKind::name);
+        for kind in kinds.into_iter().chain(["types", "document"]) {
             assert!(has(&format!("wit/{kind}/1/{kind}.wit")), "{kind}");
         }
         assert!(has("docs/providers.md"));

@@ -1,7 +1,9 @@
 //! Runs the content of a page (ISO 32000-2, 8 and 9) and keeps what is of interest: glyphs with
 //! their places, the lines that rule tables, links, and the values of form fields.
 
-use std::collections::{HashMap, HashSet};
+mod run;
+
+use std::collections::HashMap;
 
 use lopdf::{Dictionary, Document, Object, ObjectId, decode_text_string};
 use trawl_sdk::decoder::Failure;
@@ -9,6 +11,7 @@ use trawl_sdk::decoder::Failure;
 use crate::content::{Operand, Operators};
 use crate::fonts::Font;
 use crate::geometry::{Area, Matrix};
+use run::{Mark, Run};
 
 /// Most bytes of a page's content, decompressed.
 const CONTENT_BYTES_MAX: usize = 64 << 20;
@@ -16,15 +19,11 @@ const CONTENT_BYTES_MAX: usize = 64 << 20;
 const GLYPHS_MAX: usize = 200_000;
 /// Most operators of a document.
 const OPERATORS_MAX: u64 = 40_000_000;
-/// Most rules of a page. A page with more is a drawing.
-const RULES_MAX: usize = 20_000;
 /// Deepest nesting of forms and of saved graphics states.
 const FORMS_MAX: usize = 12;
 const STATES_MAX: usize = 256;
 /// Most links of a page.
 const LINKS_MAX: usize = 5_000;
-/// A filled box as thin as this is a line.
-const LINE_WIDTH_MAX: f32 = 3.0;
 
 /// How a text looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -85,45 +84,6 @@ pub(crate) struct Pages<'a> {
     fonts: HashMap<usize, usize>,
     all_fonts: Vec<Font>,
     n_operators: u64,
-}
-
-/// The graphics state, as far as texts and lines need it.
-#[derive(Clone, Debug)]
-struct State {
-    matrix: Matrix,
-    font: Option<usize>,
-    size: f32,
-    character_space: f32,
-    word_space: f32,
-    scale: f32,
-    leading: f32,
-    rise: f32,
-}
-
-/// A marked part of the content.
-#[derive(Debug)]
-enum Mark {
-    None,
-    /// Not part of the text: a running header, a page number.
-    Artifact,
-    /// Stands for another text; whether that is written already.
-    Actual(String, bool),
-}
-
-/// The page that is being run.
-#[derive(Debug)]
-struct Run {
-    page: Page,
-    state: State,
-    saved: Vec<State>,
-    text_matrix: Matrix,
-    line_matrix: Matrix,
-    marks: Vec<Mark>,
-    path: Vec<Area>,
-    at: (f32, f32),
-    start: (f32, f32),
-    areas: Vec<Area>,
-    seen: HashSet<(u32, i32, i32)>,
 }
 
 impl<'a> Pages<'a> {
@@ -410,266 +370,4 @@ fn named_in<'a>(
         .and_then(Object::as_dict)
         .ok()?;
     kind.get_deref(name, document).ok()
-}
-
-impl Run {
-    fn new(matrix: Matrix) -> Self {
-        Self {
-            page: Page::default(),
-            state: State {
-                matrix,
-                font: None,
-                size: 0.0,
-                character_space: 0.0,
-                word_space: 0.0,
-                scale: 1.0,
-                leading: 0.0,
-                rise: 0.0,
-            },
-            saved: Vec::new(),
-            text_matrix: Matrix::IDENTITY,
-            line_matrix: Matrix::IDENTITY,
-            marks: Vec::new(),
-            path: Vec::new(),
-            at: (0.0, 0.0),
-            start: (0.0, 0.0),
-            areas: Vec::new(),
-            seen: HashSet::new(),
-        }
-    }
-
-    /// Operators that need nothing but numbers.
-    fn operator(&mut self, operator: &[u8], number: &dyn Fn(usize) -> f32) {
-        match operator {
-            b"q" if self.saved.len() < STATES_MAX => self.saved.push(self.state.clone()),
-            b"Q" => {
-                if let Some(state) = self.saved.pop() {
-                    self.state = state;
-                }
-            }
-            b"cm" => {
-                let matrix = Matrix([0, 1, 2, 3, 4, 5].map(number));
-                self.state.matrix = matrix.then(self.state.matrix);
-            }
-            b"BT" => {
-                self.text_matrix = Matrix::IDENTITY;
-                self.line_matrix = Matrix::IDENTITY;
-            }
-            b"Tc" => self.state.character_space = number(0),
-            b"Tw" => self.state.word_space = number(0),
-            b"Tz" => self.state.scale = number(0) / 100.0,
-            b"TL" => self.state.leading = number(0),
-            b"Ts" => self.state.rise = number(0),
-            b"Td" => self.next_line(number(0), number(1)),
-            b"TD" => {
-                self.state.leading = -number(1);
-                self.next_line(number(0), number(1));
-            }
-            b"Tm" => {
-                self.line_matrix = Matrix([0, 1, 2, 3, 4, 5].map(number));
-                self.text_matrix = self.line_matrix;
-            }
-            b"T*" => self.next_line(0.0, -self.state.leading),
-            b"m" => {
-                self.at = self.state.matrix.apply(number(0), number(1));
-                self.start = self.at;
-            }
-            b"l" => self.line_to(self.state.matrix.apply(number(0), number(1))),
-            b"c" => self.at = self.state.matrix.apply(number(4), number(5)),
-            b"v" | b"y" => self.at = self.state.matrix.apply(number(2), number(3)),
-            b"h" => self.line_to(self.start),
-            b"re" => {
-                let (x, y, width, height) = (number(0), number(1), number(2), number(3));
-                let corner = |x, y| self.state.matrix.apply(x, y);
-                let corners = [
-                    corner(x, y),
-                    corner(x + width, y),
-                    corner(x + width, y + height),
-                    corner(x, y + height),
-                ];
-                (self.at, self.start) = (corners[0], corners[0]);
-                for to in [corners[1], corners[2], corners[3], corners[0]] {
-                    self.line_to(to);
-                }
-            }
-            b"s" | b"b" | b"b*" => {
-                self.line_to(self.start);
-                self.stroke();
-            }
-            b"S" | b"B" | b"B*" => self.stroke(),
-            b"f" | b"F" | b"f*" => self.fill(),
-            b"n" => self.path.clear(),
-            _ => {}
-        }
-    }
-
-    fn line_to(&mut self, to: (f32, f32)) {
-        if self.path.len() < RULES_MAX {
-            self.path.push(Area {
-                x0: self.at.0,
-                y0: self.at.1,
-                x1: to.0,
-                y1: to.1,
-            });
-        }
-        self.at = to;
-    }
-
-    /// Keeps the horizontal and vertical lines of the path.
-    fn stroke(&mut self) {
-        for line in std::mem::take(&mut self.path) {
-            self.rule(Area::of(line.x0, line.y0, line.x1, line.y1));
-        }
-    }
-
-    /// Keeps the path if it is a thin box: many programs draw lines so.
-    fn fill(&mut self) {
-        let path = std::mem::take(&mut self.path);
-        for lines in path.chunks(4) {
-            let mut area = Area::of(lines[0].x0, lines[0].y0, lines[0].x1, lines[0].y1);
-            for line in lines {
-                area.x0 = area.x0.min(line.x0).min(line.x1);
-                area.x1 = area.x1.max(line.x0).max(line.x1);
-                area.y0 = area.y0.min(line.y0).min(line.y1);
-                area.y1 = area.y1.max(line.y0).max(line.y1);
-            }
-            self.rule(area);
-        }
-    }
-
-    fn rule(&mut self, mut area: Area) {
-        let (width, height) = (area.width(), area.height());
-        if width.max(height) < 2.0 * LINE_WIDTH_MAX
-            || width.min(height) > LINE_WIDTH_MAX
-            || self.page.rules.len() >= RULES_MAX
-        {
-            return;
-        }
-        if width > height {
-            let y = f32::midpoint(area.y0, area.y1);
-            (area.y0, area.y1) = (y, y);
-        } else {
-            let x = f32::midpoint(area.x0, area.x1);
-            (area.x0, area.x1) = (x, x);
-        }
-        self.page.rules.push(area);
-    }
-
-    fn next_line(&mut self, x: f32, y: f32) {
-        self.line_matrix = Matrix::translation(x, y).then(self.line_matrix);
-        self.text_matrix = self.line_matrix;
-    }
-
-    /// Moves on by a distance in the text's own units.
-    fn advance(&mut self, distance: f32) {
-        self.text_matrix =
-            Matrix::translation(distance * self.state.scale, 0.0).then(self.text_matrix);
-    }
-
-    /// Shows a string.
-    fn show(&mut self, string: &[u8], font: &mut Font) {
-        let style = Style {
-            is_bold: font.is_bold,
-            is_italic: font.is_italic,
-            is_mono: font.is_mono,
-        };
-        let em = font.em();
-        font.characters(string, |character| {
-            let (size, scale) = (self.state.size, self.state.scale);
-            let matrix = self.text_matrix.then(self.state.matrix);
-            let [a, b, c, d, ..] = matrix.0;
-            let direction = match (a.abs() >= b.abs(), a >= 0.0, b >= 0.0) {
-                (true, true, _) => 0,
-                (false, _, true) => 1,
-                (true, false, _) => 2,
-                (false, _, false) => 3,
-            };
-            let turned = |(x, y): (f32, f32)| match direction {
-                0 => (x, y),
-                1 => (y, -x),
-                2 => (-x, -y),
-                _ => (-y, x),
-            };
-            let (u0, v) = turned(matrix.apply(0.0, self.state.rise));
-            let (u1, _) = turned(matrix.apply(character.width * size * scale, self.state.rise));
-            let shown = (size * c.hypot(d) * em).abs();
-            let space = if character.is_space {
-                self.state.word_space
-            } else {
-                0.0
-            };
-            self.advance(character.width * size + self.state.character_space + space);
-            match character.text {
-                _ if !shown.is_finite() || !u0.is_finite() || !v.is_finite() || shown < 0.5 => {}
-                Some(text) => self.glyph(text, (u0, u1, v), shown, style, direction),
-                None => self.page.n_unknown += 1,
-            }
-        });
-    }
-
-    /// Adds a glyph, unless it is marked as no part of the text or is drawn twice for emphasis.
-    fn glyph(
-        &mut self,
-        text: &str,
-        (u0, u1, v): (f32, f32, f32),
-        size: f32,
-        style: Style,
-        direction: u8,
-    ) {
-        if self.marks.iter().any(|mark| matches!(mark, Mark::Artifact))
-            || self.page.glyphs.len() >= GLYPHS_MAX
-        {
-            return;
-        }
-        let mut text = text;
-        if let Some(Mark::Actual(actual, is_written)) = self
-            .marks
-            .iter_mut()
-            .rev()
-            .find(|mark| matches!(mark, Mark::Actual(..)))
-        {
-            if *is_written {
-                if let Some(last) = self
-                    .page
-                    .glyphs
-                    .last_mut()
-                    .filter(|last| (last.v - v).abs() < size)
-                {
-                    last.u1 = last.u1.max(u1);
-                }
-                return;
-            }
-            *is_written = true;
-            text = actual;
-        }
-        let text = text.replace(['\u{AD}'], "-");
-        if let Some(first) = text.chars().next().filter(|first| !first.is_whitespace()) {
-            let place = (u32::from(first), (u0 * 1.5) as i32, (v * 1.5) as i32);
-            if !self.seen.insert(place) {
-                return;
-            }
-        }
-        let from = self.page.text.len() as u32;
-        self.page.text.push_str(&text);
-        let link = match direction {
-            0 => {
-                let (x, y) = (f32::midpoint(u0, u1), v - size * 0.3);
-                let at = self.areas.iter().position(|area| area.has(x, y));
-                at.map_or(0, |at| at as u16 + 1)
-            }
-            _ => 0,
-        };
-        let (u0, u1) = (u0.min(u1), u0.max(u1));
-        let text = (from, self.page.text.len() as u32);
-        self.page.glyphs.push(Glyph {
-            u0,
-            u1,
-            v,
-            size,
-            text,
-            style,
-            link,
-            direction,
-        });
-    }
 }

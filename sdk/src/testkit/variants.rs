@@ -1,5 +1,19 @@
 //! The same page in other source: for tests that nothing but the page's text counts.
 
+use std::fs;
+use std::path::Path;
+
+use super::{Page, page};
+
+/// Pages of the repository, in `tests/fixtures`.
+const FIXTURES: [&str; 5] = [
+    "pages/article.html",
+    "xpath/pages/guide.html",
+    "xpath/pages/manual.html",
+    "xpath/pages/shop.html",
+    "xpath/pages/tables.html",
+];
+
 /// Elements whose source is left alone: their white space or their markup is content.
 const KEPT: [&str; 16] = [
     "code",
@@ -70,7 +84,7 @@ const ENDS: [&str; 14] = [
 
 /// A way to write a page differently without a difference for its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Retelling {
+pub enum SourceVariant {
     /// A comment in the middle of each text.
     CommentsInTexts,
     /// A comment after each tag.
@@ -83,7 +97,7 @@ pub enum Retelling {
     Scripts,
 }
 
-impl Retelling {
+impl SourceVariant {
     /// All of them.
     pub const ALL: [Self; 5] = [
         Self::CommentsInTexts,
@@ -93,27 +107,41 @@ impl Retelling {
         Self::Scripts,
     ];
 
-    /// Checks that a plugin's output of a page is the same, however its source tells it.
+    /// Checks that the output of a plugin of this repository is the same for every variant of each
+    /// page in `tests/fixtures`.
+    ///
+    /// # Panics
+    /// The outputs differ.
+    #[doc(hidden)]
+    #[track_caller]
+    pub fn check_fixtures(output: impl Fn(&Page) -> String) {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures");
+        for name in FIXTURES {
+            let html = fs::read_to_string(folder.join(name)).expect("a fixture");
+            Self::check_all(name, &html, |html| {
+                output(&page(html).url("https://example.com/a/"))
+            });
+        }
+    }
+
+    /// Checks that a plugin's output is the same for every variant of a page.
     ///
     /// # Panics
     /// The outputs differ.
     #[track_caller]
     pub fn check_all(name: &str, html: &str, output: impl Fn(&str) -> String) {
         let expected = output(html);
-        for retelling in Self::ALL {
-            let found = output(&retelling.of(html));
+        for variant in Self::ALL {
+            let found = output(&variant.of(html));
             let mut lines = expected.lines().zip(found.lines());
             let different = lines.find(|(expected, found)| expected != found);
-            assert!(
-                found == expected,
-                "{name} told with {retelling:?}: {different:#?}"
-            );
+            assert!(found == expected, "{name} with {variant:?}: {different:#?}");
         }
     }
 
-    /// The page told this way. `html` is written with quoted attributes and without `>` in them.
+    /// This variant of a page. `html` is written with quoted attributes and without `>` in them.
     pub fn of(self, html: &str) -> String {
-        let mut told = String::with_capacity(html.len() * 2);
+        let mut out = String::with_capacity(html.len() * 2);
         let mut kept: Option<(&str, usize)> = None;
         let mut rest = html;
         while !rest.is_empty() {
@@ -124,44 +152,44 @@ impl Retelling {
                 (Some((name, depth)), Some(tag)) if tag.name == name => {
                     let depth = if tag.is_end { depth - 1 } else { depth + 1 };
                     kept = (depth > 0).then_some((name, depth));
-                    told.push_str(part);
+                    out.push_str(part);
                 }
-                (Some(_), _) => told.push_str(part),
+                (Some(_), _) => out.push_str(part),
                 (None, Some(tag)) if !tag.is_end && KEPT.contains(&tag.name) => {
                     kept = Some((tag.name, 1));
-                    told.push_str(part);
+                    out.push_str(part);
                 }
-                (None, Some(tag)) => self.tell_tag(&mut told, part, tag),
-                (None, None) if part.starts_with("<!") => told.push_str(part),
-                (None, None) => self.tell_text(&mut told, part),
+                (None, Some(tag)) => self.write_tag(&mut out, part, tag),
+                (None, None) if part.starts_with("<!") => out.push_str(part),
+                (None, None) => self.write_text(&mut out, part),
             }
         }
-        told
+        out
     }
 
-    fn tell_tag(self, told: &mut String, part: &str, tag: Tag<'_>) {
+    fn write_tag(self, out: &mut String, part: &str, tag: Tag<'_>) {
         let is_block = BLOCKS.contains(&tag.name);
         let blank = if self == Self::Blanks && is_block {
             "\n            "
         } else {
             ""
         };
-        told.push_str(blank);
-        told.push_str(part);
-        told.push_str(blank);
+        out.push_str(blank);
+        out.push_str(part);
+        out.push_str(blank);
         if self == Self::CommentsAfterTags && tag.name != "html" {
-            told.push_str("<!-- x -->");
+            out.push_str("<!-- x -->");
         }
         if self == Self::Scripts && tag.is_end && ENDS.contains(&tag.name) {
-            told.push_str("<script>void 0;</script><style>.x { color: red }</style>");
+            out.push_str("<script>void 0;</script><style>.x { color: red }</style>");
         }
     }
 
-    fn tell_text(self, told: &mut String, text: &str) {
+    fn write_text(self, out: &mut String, text: &str) {
         let words = text.trim_ascii();
         let n_chars = words.chars().count();
         if n_chars < 3 || words.contains('&') {
-            return told.push_str(text);
+            return out.push_str(text);
         }
         let start = text.len() - text.trim_ascii_start().len();
         let at = |n: usize| {
@@ -172,16 +200,16 @@ impl Retelling {
         match self {
             Self::CommentsInTexts => {
                 let (head, tail) = text.split_at(second);
-                told.extend([head, "<!-- x -->", tail]);
+                out.extend([head, "<!-- x -->", tail]);
             }
             Self::Spans => {
                 let (head, middle, tail) = (&text[..first], &text[first..second], &text[second..]);
                 if middle.trim_ascii().is_empty() {
-                    return told.push_str(text);
+                    return out.push_str(text);
                 }
-                told.extend([head, "<span>", middle, "</span>", tail]);
+                out.extend([head, "<span>", middle, "</span>", tail]);
             }
-            _ => told.push_str(text),
+            _ => out.push_str(text),
         }
     }
 }
@@ -223,35 +251,35 @@ fn split_part(html: &str) -> (&str, &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::Retelling;
+    use super::SourceVariant;
 
     #[test]
     fn only_the_source_changes() {
         let html = "<title>abc</title><div class=\"x\">one <b>two</b></div><pre>a b c</pre>";
-        for (retelling, expected) in [
+        for (variant, expected) in [
             (
-                Retelling::CommentsInTexts,
+                SourceVariant::CommentsInTexts,
                 "<div class=\"x\">on<!-- x -->e <b>tw<!-- x -->o</b></div>",
             ),
             (
-                Retelling::CommentsAfterTags,
+                SourceVariant::CommentsAfterTags,
                 "<div class=\"x\"><!-- x -->one <b><!-- x -->two</b><!-- x --></div><!-- x -->",
             ),
             (
-                Retelling::Spans,
+                SourceVariant::Spans,
                 "<div class=\"x\">o<span>n</span>e <b>t<span>w</span>o</b></div>",
             ),
             (
-                Retelling::Blanks,
+                SourceVariant::Blanks,
                 "\n            <div class=\"x\">\n            one <b>two</b>\n            </div>\n            ",
             ),
             (
-                Retelling::Scripts,
+                SourceVariant::Scripts,
                 "<div class=\"x\">one <b>two</b></div><script>void 0;</script><style>.x { color: red }</style>",
             ),
         ] {
             let expected = format!("<title>abc</title>{expected}<pre>a b c</pre>");
-            assert_eq!(retelling.of(html), expected);
+            assert_eq!(variant.of(html), expected);
         }
     }
 }
