@@ -230,11 +230,14 @@ where
         Box::pin(async move {
             let dial = dial.ok_or("the host was not checked before it was dialled")?;
             let permit = connections.permit(dial.account()).await;
+            // A client may keep a connection as soon as it has read a short response, before the
+            // request's own task sees that response.
+            let are_scarce = connections.are_scarce();
             dial.open();
             let opening = dial.scope(async move { connector.call(uri).await });
             let opened = tokio::time::timeout(time_max, opening).await;
             let stream = opened.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
-            Ok(Counted::new(stream, permit))
+            Ok(Counted::new(stream, permit).for_one_response(are_scarce))
         })
     }
 }

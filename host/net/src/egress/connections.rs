@@ -83,6 +83,7 @@ impl Connections {
 pub(super) struct Counted<T> {
     stream: T,
     _permit: ConnectionPermit,
+    is_for_one_response: bool,
 }
 
 impl<T> Counted<T> {
@@ -90,13 +91,27 @@ impl<T> Counted<T> {
         Self {
             stream,
             _permit: permit,
+            is_for_one_response: false,
+        }
+    }
+
+    /// Has a client close the connection after its first response, if that is true. An HTTP/2
+    /// connection has several at once and is kept.
+    pub(super) fn for_one_response(self, is_for_one_response: bool) -> Self {
+        Self {
+            is_for_one_response,
+            ..self
         }
     }
 }
 
 impl<T: Connection> Connection for Counted<T> {
     fn connected(&self) -> Connected {
-        self.stream.connected()
+        let connected = self.stream.connected();
+        if self.is_for_one_response && !connected.is_negotiated_h2() {
+            connected.poison();
+        }
+        connected
     }
 }
 
