@@ -256,11 +256,15 @@ impl Fetcher {
                 if hop.redirects == REDIRECTS_MAX {
                     return Err(FetchError::TooManyRedirects);
                 }
+                let (status, headers) = (reply.status(), reply.headers().clone());
+                // Its connection is not held while the page waits: for robots.txt, which may need
+                // one, and for its next turn.
+                drop(reply);
                 check_redirect(plan, url, &next).await?;
                 redirects.push(Redirect {
                     to: next.clone(),
-                    status: reply.status(),
-                    headers: reply.headers().clone(),
+                    status,
+                    headers,
                 });
                 hop = hop.follow(next);
                 permit.follow(hop.url.host_str().unwrap_or_default()).await;

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -11,7 +12,7 @@ use trawl_plan::testing::page_plan;
 
 use super::loopback::fetcher;
 use super::*;
-use crate::politeness::{Politeness, PolitenessConfig};
+use crate::politeness::{Politeness, PolitenessConfig, RequestPace};
 
 /// What a site does after a request.
 enum Act {
@@ -205,6 +206,41 @@ async fn twenty_redirects_are_followed() {
     .await;
     assert_eq!(site.failure().await, Cause::TooManyRedirects);
     assert_eq!(site.n_requests(), 21);
+}
+
+#[tokio::test]
+async fn a_redirected_page_holds_no_connection_while_it_waits() {
+    const DELAY: Duration = Duration::from_secs(2);
+    let site = Site::start(|_, number| match number {
+        // Its body never comes.
+        0 => Act::Hold(
+            b"HTTP/1.1 302 Found\r\nlocation: /next\r\ncontent-length: 9\r\n\r\n".to_vec(),
+        ),
+        _ => Act::Close(ok("", b"there")),
+    })
+    .await;
+    let politeness = Politeness::new(&PolitenessConfig::default());
+    let pace = RequestPace {
+        delay: DELAY,
+        ..RequestPace::NONE
+    };
+    let permit = politeness.permit_with("127.0.0.1", pace).await;
+    let caller = Caller {
+        cookies: &CookieJar::new(),
+        memory: &MemoryBudget::unlimited().share("a").page(),
+    };
+    let (fetcher, url, plan) = (fetcher(), site.url("/"), plan());
+    let begun = Instant::now();
+    let fetching = fetcher.fetch(&permit, &url, &plan, caller);
+    let closing = async {
+        while site.n_requests() == 0 || fetcher.egress.connections().n_used > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        begun.elapsed()
+    };
+    let (fetched, closed) = tokio::join!(fetching, closing);
+    assert_eq!(&fetched.expect("a page").page.body[..], b"there");
+    assert!(closed < DELAY / 2, "{closed:?}");
 }
 
 #[tokio::test]
