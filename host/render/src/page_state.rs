@@ -61,7 +61,7 @@ pub(super) struct PageState {
     /// Bytes of the main document's body so far.
     pub(super) document_bytes: u64,
     pub(super) counts: Counts,
-    /// Number of requests so far.
+    /// Number of requests so far that may fill the page.
     pub(super) n_requests: u64,
     pub(super) loaded_bytes: u64,
     /// Number of main documents so far.

@@ -29,6 +29,10 @@ pub(super) struct Health {
     ledger: PartHealth,
     /// The memory budget: bodies, pages, answers and all that is read back from the store.
     memory: MemoryHealth,
+    /// Connections to sites.
+    connections: ConnectionsHealth,
+    /// Pages of all accounts.
+    pages: PagesHealth,
     /// The disk of the data directory.
     disk: DiskHealth,
     /// The plugins.
@@ -79,6 +83,28 @@ struct MemoryHealth {
     waiting: u64,
     /// `bytes` by what they are for.
     held: HeldMemory,
+}
+
+/// Connections to sites, those kept open for later requests among them.
+#[derive(Serialize, ToSchema)]
+struct ConnectionsHealth {
+    /// Connections that are open.
+    open: u64,
+    /// Most connections.
+    max: u64,
+    /// Requests that wait for one.
+    waiting: u64,
+}
+
+/// Pages of all accounts.
+#[derive(Serialize, ToSchema)]
+struct PagesHealth {
+    /// Pages that are being made.
+    in_flight: u64,
+    /// Most pages at once.
+    max: u64,
+    /// Pages that wait for their turn.
+    waiting: u64,
 }
 
 /// Bytes of the memory budget in use, by what they are for. Their sum is `bytes`.

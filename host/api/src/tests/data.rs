@@ -24,7 +24,10 @@ async fn tables_have_only_rows_of_their_account() {
     }
     // Egress refuses loopback, so both pages fail.
     for background in [false, true] {
-        let body = json!({"url": "http://127.0.0.1:1/", "run_in_background": background, "respect_robots": false});
+        let body = json!({
+            "url": "http://127.0.0.1:1/", "return_format": "empty", "respect_robots": false,
+            "run_in_background": background,
+        });
         let response = server.post("/crawl", body.to_string()).await;
         assert_eq!(response.status, 200, "{}", response.body);
     }
@@ -167,8 +170,10 @@ fn checked_times(path: &str, answer: &Value) -> usize {
 #[tokio::test]
 async fn every_time_is_rfc_3339_beside_the_seconds_that_clients_read() {
     let server = TestServer::new().await;
-    let body =
-        json!({"url": "http://127.0.0.1:1/", "run_in_background": true, "respect_robots": false});
+    let body = json!({
+        "url": "http://127.0.0.1:1/", "return_format": "empty", "respect_robots": false,
+        "run_in_background": true,
+    });
     let started = server.post("/crawl", body.to_string()).await.json();
     let crawl = format!("/crawl/{}", started["id"].as_str().unwrap_or_default());
     for _ in 0..3_000 {

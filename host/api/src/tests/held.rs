@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::{Body, Bytes};
 use axum::response::Response;
 use futures_util::{StreamExt, stream};
 use http_body_util::BodyExt;
@@ -257,7 +257,7 @@ async fn the_last_page_of_an_ended_crawl_has_no_next_cursor() {
         let n_entries = entries.as_array().map_or(0, Vec::len);
         (
             n_entries,
-            next.map(|next| next.to_str().unwrap().to_owned()),
+            next.map(|next| next.to_str().expect("text").to_owned()),
         )
     };
     assert_eq!(page("limit=2").await, (2, Some("2".to_owned())));
@@ -281,7 +281,7 @@ async fn a_repeated_answer_holds_its_memory_until_it_is_read() {
         server.open(request.expect("a request"))
     };
     let first = send().await.into_body().collect().await;
-    let first = first.expect("a body").to_bytes();
+    let first = first.expect("a body").to_bytes().to_vec();
     until("nothing is held", || budget.in_use().used == 0).await;
     let again = send().await;
     assert_eq!(again.headers()["idempotency-replayed"], "true");
@@ -334,13 +334,12 @@ async fn a_list_holds_its_memory_until_it_is_read() {
         let mut body = response.into_body();
         let mut most = 0;
         while let Some(frame) = body.frame().await {
-            frame.expect("no error");
+            let part = frame.expect("no error");
             most = most.max(held(&budget, MemoryKind::Stored));
+            drop(part);
         }
-        // The response of a list has one part.
-        let exact = body.size_hint().exact();
         drop(body);
-        assert!(most > 0 || exact.is_some(), "{path}");
+        assert!(most > 0, "{path}");
         until("nothing is held", || budget.in_use().used == 0).await;
     }
 }

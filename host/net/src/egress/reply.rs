@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use http::{HeaderMap, StatusCode};
-use reqwest::Response;
+use reqwest::{Response, Upgraded};
 
 use super::EgressError;
 use super::connections::ConnectionPermit;
@@ -55,6 +55,15 @@ impl Reply {
     /// Headers in the order received, with repeats.
     pub fn headers(&self) -> &HeaderMap {
         self.response.headers()
+    }
+
+    /// The connection below, after a status of 101.
+    ///
+    /// # Errors
+    /// The site did not switch protocols.
+    pub(super) async fn upgrade(self) -> Result<Upgraded, EgressError> {
+        let upgraded = self.response.upgrade().await;
+        upgraded.map_err(|error| EgressError::from_client(error, self.through_proxy))
     }
 
     /// Body bytes received so far, as they came over the wire.

@@ -59,10 +59,8 @@ pub(super) async fn forward(
             let headers = response.headers_mut();
             headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
             headers.insert(UPGRADE, WEBSOCKET);
-            let far = reply.response.upgrade().await;
-            let far = far.map_err(|error| {
-                Denial::by_egress(&url, &EgressError::from_client(error, reply.through_proxy))
-            })?;
+            let far = reply.upgrade().await;
+            let far = far.map_err(|error| Denial::by_egress(&url, &error))?;
             switch_to(slot, near, Box::new(far));
             Ok(response)
         }

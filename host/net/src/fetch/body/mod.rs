@@ -202,7 +202,7 @@ impl Decoding {
             match step? {
                 Step::Emitted(bytes) => {
                     if body.may_wait_for(bytes.len()) {
-                        // What waits for money or memory takes nobody's turn.
+                        // A body that waits for money or memory gives its turn back.
                         turn = None;
                     }
                     body.extend(bytes).await?;
@@ -212,8 +212,12 @@ impl Decoding {
             }
             if self.time_since_yield >= DECODE_YIELD_TIME {
                 self.time_since_yield = Duration::ZERO;
-                turn = None;
-                tokio::task::yield_now().await;
+                drop(turn.take());
+                // It is back in line before others run: all bodies of another account could have
+                // their turns while it yields.
+                let next = self.turns.take(&self.owner);
+                let (next, ()) = tokio::join!(next, tokio::task::yield_now());
+                turn = Some(next);
             }
         }
     }
