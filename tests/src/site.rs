@@ -184,7 +184,9 @@ impl Visit {
                     .await
             }
             "status" => {
-                self.whole(rest, "Content-Type: text/html\r\n", PAGE.as_bytes())
+                let has_body = !matches!(rest, "204" | "304");
+                let body = if has_body { PAGE } else { "" };
+                self.whole(rest, "Content-Type: text/html\r\n", body.as_bytes())
                     .await
             }
             "redirect" => match rest.parse::<usize>() {

@@ -238,6 +238,15 @@ impl PageState {
         self.give_up(true);
     }
 
+    /// The page is read although its scripts have more to do: incomplete without the requests that
+    /// they wait for, if there are some.
+    pub(super) fn cut_scripts(&mut self) {
+        self.give_up(true);
+        if self.pending.is_empty() {
+            self.unfinished = Some("the page's scripts");
+        }
+    }
+
     /// What the page was not complete without when it was read: URLs without their queries, which
     /// may have secrets.
     pub(super) fn incomplete(&self) -> Vec<String> {

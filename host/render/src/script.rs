@@ -49,8 +49,22 @@ impl Tab<'_> {
 fn wrapped(script: &str) -> String {
     // A JSON string is a JavaScript string (ECMA-262, JSON superset). The indirect call of `eval`
     // makes it a script of the page rather than of the wrapper, and gives its last value.
-    let script = Value::from(script);
+    let script = match is_function(script) {
+        // Without a name it is no statement.
+        true => Value::from(format!("({}\n)", script.trim_end().trim_end_matches(';'))),
+        false => Value::from(script),
+    };
     format!("({RUN})(() => (0, eval)({script}), {RESULT_CHARS_MAX})")
+}
+
+/// Whether a script is a function without a name, which is meant to be called.
+fn is_function(script: &str) -> bool {
+    let script = script.trim_start();
+    let script = script.strip_prefix("async").map_or(script, str::trim_start);
+    let Some(rest) = script.strip_prefix("function") else {
+        return false;
+    };
+    rest.trim_start().starts_with('(')
 }
 
 fn ran(value: Value) -> Ran {
@@ -80,6 +94,9 @@ mod tests {
 
     #[test]
     fn scripts_are_quoted_whole() {
+        let called = wrapped("async function () { return 1 };");
+        assert!(called.contains(r#"(0, eval)("(async function () { return 1 }\n)")"#));
+        assert!(!wrapped("function named() {}").contains("(\"("));
         let expression = wrapped("'\"\\\n`${1}`' // \u{2028}");
         assert!(
             expression.contains(r#"(0, eval)("'\"\\\n`${1}`' // "#),

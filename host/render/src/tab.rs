@@ -147,14 +147,6 @@ impl Tab<'_> {
         {
             report.push(json!({"evaluate_on_new_document": reason}));
         }
-        let refused = |url: &Url| {
-            let refused_redirect = self.watch.state().refused_redirect.clone();
-            let refused_redirect = refused_redirect.map(|to| {
-                let reason = format!("the page redirects to `{to}`, which this run may not fetch");
-                RenderError::Load(Cause::RedirectRefused, reason)
-            });
-            refused_redirect.or_else(|| refusal(&channel.refused(), url))
-        };
         if plan.before_load.is_some() {
             self.acts();
         }
@@ -163,7 +155,8 @@ impl Tab<'_> {
             if let Some(rendered) = self.without_content(url, cpu_before).await? {
                 return Ok(rendered);
             }
-            return Err(match refused(url) {
+            let refused = self.refused_redirect();
+            return Err(match refused.or_else(|| refusal(&channel.refused(), url)) {
                 Some(refused) => refused,
                 None => load_error(&error, self.has_response().await, plan.screenshot.is_some()),
             });
@@ -189,7 +182,7 @@ impl Tab<'_> {
             self.wait_for_load().await;
         }
         self.automate(plan, url.path(), &mut report).await?;
-        let document = self.document(&refused)?;
+        let document = self.document(channel)?;
         if let Some(reason) = self.watch.state().broken() {
             let text = format!("the page's document ended before it was complete: {reason}");
             return Err(RenderError::Load(Cause::Incomplete, text));
@@ -445,10 +438,7 @@ impl Tab<'_> {
     }
 
     /// The main document's response, if it may be returned.
-    fn document(
-        &self,
-        refused: &impl Fn(&Url) -> Option<RenderError>,
-    ) -> Result<(Document, Url), RenderError> {
+    fn document(&self, channel: &ProxyChannel) -> Result<(Document, Url), RenderError> {
         let document = self.watch.state().document();
         let document = document.ok_or_else(|| {
             RenderError::Load(
@@ -466,10 +456,22 @@ impl Tab<'_> {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(not_a_web_page());
         }
-        match refused(&url) {
+        // The document may be what the proxy says of it. Parts of the page that were not reached
+        // leave the page as it is.
+        let is_refusal = ProxyChannel::is_refusal(&document.headers);
+        let refused = self.refused_redirect();
+        let refused = refused.or_else(|| is_refusal.then(|| refusal(&channel.refused(), &url))?);
+        match refused {
             Some(refused) => Err(refused),
             None => Ok((document, url)),
         }
+    }
+
+    /// Says that the page wanted to leave for a URL that its run may not fetch.
+    fn refused_redirect(&self) -> Option<RenderError> {
+        let to = self.watch.state().refused_redirect.clone()?;
+        let reason = format!("the page redirects to `{to}`, which this run may not fetch");
+        Some(RenderError::Load(Cause::RedirectRefused, reason))
     }
 
     /// The CPU time of the page's own process, and its share of the shared processes.

@@ -60,7 +60,7 @@ impl Tab<'_> {
                 let mut state = self.watch.state();
                 let is_same = state.navigations == before && state.parsed;
                 if is_same && settled.is_err() {
-                    state.cut("the page's scripts");
+                    state.cut_scripts();
                 }
                 is_same
             };
@@ -71,11 +71,12 @@ impl Tab<'_> {
     }
 
     /// Waits until the network is idle and the page's scripts have nothing left to do: on a busy
-    /// machine they may send their first request long after the page has loaded.
+    /// machine they may send their first request long after the page has loaded. Scripts that never
+    /// stop to send requests are waited for until the page looks finished.
     async fn settle(&self, end: Instant) {
         loop {
             let before = self.watch.state().n_requests;
-            self.wait_for_content(end).await;
+            let looks_finished = self.wait_for_content(end).await;
             if !self.watch.state().loaded {
                 self.wait_for_pictures(end).await;
             }
@@ -83,20 +84,21 @@ impl Tab<'_> {
             // The call fails if the page navigated meanwhile.
             let is_free = self.call_function::<bool>("idle", limits).await;
             let is_busy = matches!(is_free, Ok(Ok(false)));
-            if self.watch.state().n_requests == before && !is_busy {
+            let is_over = looks_finished || self.watch.state().n_requests == before;
+            if is_over && !is_busy {
                 return;
             }
         }
     }
 
     /// Waits until nothing that may fill the page is in flight, or the page looks finished with
-    /// what is. Requests that are then left never hold the page up again.
-    async fn wait_for_content(&self, end: Instant) {
+    /// what is: then returns true. Requests that are then left never hold the page up again.
+    async fn wait_for_content(&self, end: Instant) -> bool {
         let mut still_since = Instant::now();
         loop {
             let quiet = self.watch.quiet(IDLE_WINDOW);
             if tokio::time::timeout(LOOK_INTERVAL, quiet).await.is_ok() {
-                return;
+                return false;
             }
             let Some((has_grown, is_unfinished)) = self.look().await else {
                 continue;
@@ -107,7 +109,7 @@ impl Tab<'_> {
             }
             if now >= end || (!is_unfinished && now - still_since >= STILL_WINDOW) {
                 self.watch.state().give_up(is_unfinished);
-                return;
+                return !is_unfinished;
             }
         }
     }

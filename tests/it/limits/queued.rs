@@ -95,7 +95,7 @@ async fn a_queued_crawl_runs_with_the_secrets_of_its_request() {
         let ended = server.crawl_ended(id, PATIENCE).await;
         assert_eq!(
             (&ended["stop_reason"], &ended["failed"]),
-            (&json!("completed"), &json!(0))
+            (&json!("limit"), &json!(0))
         );
     }
     let heads = site.requests();
@@ -174,7 +174,7 @@ async fn queued_crawls_continue_after_a_restart_and_count_from_the_first_answer_
     assert_eq!(cancelled["stop_reason"], "cancelled");
     for id in running.iter().chain(&queued[1..]) {
         let ended = server.crawl_ended(id, PATIENCE).await;
-        assert_eq!(ended["stop_reason"], "completed", "{ended}");
+        assert_eq!(ended["stop_reason"], "limit", "{ended}");
     }
     assert!(
         !site

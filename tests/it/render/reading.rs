@@ -153,7 +153,7 @@ async fn the_browser_tells_one_story() {
     let stage = Stage::new().await;
     let url = stage.page(
         "/",
-        "<p id=p></p><script>p.textContent = JSON.stringify([screen.width >= innerWidth, outerWidth >= innerWidth, \
+        "<p id=p></p><script>onload = () => p.textContent = JSON.stringify([screen.width >= innerWidth, outerWidth >= innerWidth, \
          matchMedia('(hover: hover) and (pointer: fine)').matches, navigator.languages, navigator.platform, \
          (1234.5).toLocaleString(), screen.orientation.type])</script>",
     );

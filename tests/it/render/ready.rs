@@ -155,7 +155,7 @@ async fn a_download_that_a_page_starts_leaves_the_page() {
         .await;
     assert!(content(&entry).contains("stayed"), "{entry}");
     // An answer without content is what it says.
-    let url = stage.site.url("/status/204 No Content");
+    let url = stage.site.url("/status/204");
     let entry = stage.app.page(super::request(&url, json!({}))).await;
     assert_eq!(entry["status"], 204, "{entry}");
     stage.close().await;

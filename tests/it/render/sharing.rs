@@ -19,13 +19,13 @@ async fn a_fragment_makes_another_page() {
     let (_, other) = stage.app.another("other", DOLLAR).await;
     let url = stage.page(
         "/",
-        "<p id=p></p><script>p.textContent = 'The page shows ' + location.hash + ' and nothing else at all.'</script>",
+        "<p id=p></p><script>p.textContent = 'The page shows [' + location.hash + '] and nothing else at all.'</script>",
     );
     for fragment in ["#/a", "#/b", ""] {
         let url = format!("{url}{fragment}");
         let entry = other.fine(request(&url, json!({}))).await;
         assert!(
-            content(&entry).contains(&format!("shows {fragment} and")),
+            content(&entry).contains(&format!("shows [{fragment}] and")),
             "{entry}"
         );
         assert!(!is_hit(&entry), "{fragment}: {entry}");
@@ -59,7 +59,9 @@ async fn a_page_is_shared_only_with_parts_that_may_be() {
         ("<img src=/missing>", true),
         ("<script>fetch('/private')</script>", false),
         ("<script>fetch('/cookie')</script>", false),
-        ("<script>fetch('/status/503 Busy')</script>", false),
+        ("<script>fetch('/status/503')</script>", false),
+        // Its status line is no HTTP: the page is whole without it.
+        ("<script>fetch('/status/busy')</script>", false),
         ("<script src=/missing.js></script>", false),
         ("<iframe src=/secret-frame></iframe>", false),
         ("<script src=/truncated></script>", false),

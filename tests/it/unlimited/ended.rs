@@ -21,7 +21,7 @@ fn chain(site: &FakeSite, pages: usize) -> String {
 /// A crawl of it that takes its time.
 fn slowly(seed: &str, in_background: bool) -> Value {
     json!({
-        "url": seed, "request": "http", "return_format": "text", "cache": false, "delay": 200,
+        "url": seed, "request": "http", "return_format": "text", "cache": false, "delay": 200, "depth": 1_000,
         "run_in_background": in_background,
     })
 }

@@ -279,7 +279,8 @@ fn idempotency(described: &mut Value) {
 /// Documents the other formats of a response: JSON lines of lists (Decision D2), and the formats of
 /// a statement.
 fn add_formats(response: &mut Value) {
-    let Some(content) = response["content"].as_object_mut() else {
+    let content = response.get_mut("content").and_then(Value::as_object_mut);
+    let Some(content) = content else {
         return;
     };
     let is_list = |json: &Value| {

@@ -16,7 +16,7 @@ use trawl_model::Cause;
 use trawl_model::secret::Secret;
 
 use super::meter::Denial;
-use super::response::{ProxyBody, ProxyError, TunnelSlot, empty, switch_to, text};
+use super::response::{ProxyBody, ProxyError, TunnelSlot, empty, refusal, switch_to, text};
 use super::{Channel, dial, forward, tunnel};
 use crate::egress::sample;
 
@@ -87,7 +87,7 @@ async fn respond(
         }
         ProxyError::Denied(denial) => {
             channel.meter.refuse(&denial.refusal);
-            text(denial.status, denial.refusal.reason)
+            refusal(denial)
         }
     })
 }

@@ -176,6 +176,12 @@ impl ProxyChannel {
         self.meter.refused()
     }
 
+    /// Whether a response with these headers, names in lower case, is what the browser gets for a
+    /// destination that was not reached.
+    pub fn is_refusal(headers: &[(String, String)]) -> bool {
+        response::is_refusal(headers)
+    }
+
     /// Closes it and waits until every connection is closed.
     pub async fn close(self) {
         self.closing.cancel();

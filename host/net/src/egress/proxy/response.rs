@@ -5,13 +5,24 @@ use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderName, HeaderValue, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::upgrade::OnUpgrade;
 
 use super::meter::Denial;
 use super::tunnel::Stream;
+
+/// Which proxy made a response, and why. RFC 9209.
+const PROXY_STATUS: HeaderName = HeaderName::from_static("proxy-status");
+/// Its value where the destination was not reached.
+const NOT_REACHED: &str = "trawl; error=destination_unavailable";
+
+/// Whether these headers, with names in lower case, are those of [`refusal`].
+pub(super) fn is_refusal(headers: &[(String, String)]) -> bool {
+    let mut status = headers.iter().filter(|(name, _)| *name == PROXY_STATUS);
+    status.any(|(_, value)| value == NOT_REACHED)
+}
 
 /// A response body for the browser.
 pub(super) type ProxyBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
@@ -44,6 +55,14 @@ impl From<Denial> for ProxyError {
 /// Stores a tunnel for the connection to continue with.
 pub(super) fn switch_to(slot: &TunnelSlot, near: OnUpgrade, far: Box<dyn Stream>) {
     *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(Tunnel { near, far });
+}
+
+/// What the browser gets for a destination that was not reached.
+pub(super) fn refusal(denial: Denial) -> Response<ProxyBody> {
+    let mut response = text(denial.status, denial.refusal.reason);
+    let headers = response.headers_mut();
+    headers.insert(PROXY_STATUS, HeaderValue::from_static(NOT_REACHED));
+    response
 }
 
 /// A short response of the proxy itself.
