@@ -20,7 +20,9 @@ const NOT_REACHED: &str = "trawl; error=destination_unavailable";
 
 /// Whether these headers, with names in lower case, are those of [`refusal`].
 pub(super) fn is_refusal(headers: &[(String, String)]) -> bool {
-    let mut status = headers.iter().filter(|(name, _)| *name == PROXY_STATUS);
+    let mut status = headers
+        .iter()
+        .filter(|(name, _)| PROXY_STATUS == name.as_str());
     status.any(|(_, value)| value == NOT_REACHED)
 }
 
