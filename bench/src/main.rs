@@ -17,6 +17,7 @@ mod parse;
 mod pipelines;
 mod providers;
 mod quality;
+mod ready;
 mod render;
 mod scrape;
 mod servers;
@@ -51,7 +52,7 @@ struct Options {
 /// A benchmark: its name on the command line and its entry point.
 type Bench = (&'static str, fn(&Options) -> anyhow::Result<()>);
 
-const BENCHES: [Bench; 13] = [
+const BENCHES: [Bench; 14] = [
     ("parse", |_| parse::run()),
     ("engine", |_| engine::run()),
     ("guests", |_| guests::run()),
@@ -60,6 +61,7 @@ const BENCHES: [Bench; 13] = [
     ("api", |_| api::run()),
     ("crawl", |options| crawl::run(&options.crawl)),
     ("render", |_| render::run()),
+    ("ready", |_| ready::run()),
     ("providers", |_| providers::run()),
     ("unlimited", |_| unlimited::run()),
     ("pipelines", |_| pipelines::run()),

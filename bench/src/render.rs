@@ -32,9 +32,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target");
     let pages = target.join("apps").canonicalize();
     let pages = pages.context("the test pages are not built: cargo xtask apps")?;
-    let browsers = BROWSERS.map(PathBuf::from).into_iter();
-    let browser = browsers.into_iter().find(|path| path.is_file());
-    let browser = browser.context("no browser: apt-get install chromium-headless-shell")?;
+    let browser = browser()?;
     let folder = tempfile::tempdir()?;
     let nginx = Nginx::start(folder.path(), &pages)?;
     let trawl = Trawl::start(folder.path())?;
@@ -55,6 +53,16 @@ pub(crate) fn run() -> anyhow::Result<()> {
     error_rates(&trawl, &nginx)?;
     drop((trawl, nginx));
     smart_cost()
+}
+
+/// The browser that the server finds.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn browser() -> anyhow::Result<PathBuf> {
+    let mut browsers = BROWSERS.map(PathBuf::from).into_iter();
+    let browser = browsers.find(|path| path.is_file());
+    browser.context("no browser: apt-get install chromium-headless-shell")
 }
 
 /// Prints pages/s and latencies of both, measured alternately: the rounds with the median rate.
@@ -279,7 +287,7 @@ fn render_once(trawl: &Trawl, url: &str) -> anyhow::Result<()> {
 }
 
 /// Requests one page from `/scrape` over a new connection and returns its entry.
-fn scrape(trawl: &Trawl, body: &Value) -> anyhow::Result<Value> {
+pub(crate) fn scrape(trawl: &Trawl, body: &Value) -> anyhow::Result<Value> {
     let body = body.to_string();
     let host = trawl.base.trim_start_matches("http://");
     let mut stream = TcpStream::connect(host)?;

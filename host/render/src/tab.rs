@@ -191,6 +191,8 @@ impl Tab<'_> {
             Some(plan) => Some(self.screenshot(plan).await?),
             None => None,
         };
+        // Reading the page ends what is in flight.
+        let pending = self.watch.state().incomplete();
         let page = self.page(url, document).await?;
         let cpu = self.cpu(cpu_before).await?;
         let mut metadata = Map::new();
@@ -198,7 +200,6 @@ impl Tab<'_> {
             metadata.insert("automation_data".to_owned(), report.into());
         }
         let state = self.watch.state();
-        let pending = state.incomplete();
         let mut unstorable = state.exchanges.unstorable();
         if !pending.is_empty() {
             metadata.insert("incomplete".to_owned(), json!({"pending": pending}));

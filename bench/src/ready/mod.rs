@@ -1,0 +1,161 @@
+//! When rendered pages are returned: pages whose text is complete at a known moment, and some that
+//! never stop to send requests. Trawl beside playwright-core, which waits for `load` or
+//! `networkidle`, on the same browser.
+
+mod cases;
+mod site;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Context;
+use serde_json::{Value, json};
+use trawl_model::clock::Clock;
+
+use self::cases::{Case, MARK};
+use self::site::Site;
+use crate::render::{browser, scrape};
+use crate::servers::Trawl;
+
+/// What playwright-core waits for.
+const PEERS: [&str; 2] = ["load", "networkidle"];
+/// Goals for the time between the moment when a text is complete and its return.
+const MEDIAN_MAX: Duration = Duration::from_millis(300);
+const P95_MAX: Duration = Duration::from_secs(1);
+
+/// How a page was returned.
+struct Returned {
+    /// Milliseconds since the epoch.
+    at_ms: f64,
+    text: String,
+}
+
+/// The results of one tool.
+#[derive(Default)]
+struct Score {
+    /// Times between the moment when the text was complete and its return.
+    late_ms: Vec<f64>,
+    /// Names of the pages that were returned before.
+    incomplete: Vec<&'static str>,
+}
+
+impl Score {
+    fn add(&mut self, case: &Case, returned: &Returned) {
+        let complete_ms = returned
+            .text
+            .contains(case.text)
+            .then(|| marked(&returned.text))
+            .flatten();
+        match complete_ms {
+            Some(complete_ms) => self.late_ms.push(returned.at_ms - complete_ms),
+            None => self.incomplete.push(case.name),
+        }
+    }
+
+    /// The time that this share of the complete pages was late at most.
+    fn late_ms(&self, share: f64) -> f64 {
+        let mut late = self.late_ms.clone();
+        late.sort_by(f64::total_cmp);
+        let at = (late.len() as f64 * share).ceil() as usize;
+        late.get(at.saturating_sub(1)).copied().unwrap_or(f64::NAN)
+    }
+}
+
+/// Prints for each tool how many pages were complete, and how late they were returned.
+pub(crate) fn run() -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let site = Site::start(cases::all())?;
+    let trawl = Trawl::start(folder.path())?;
+    let mut ours = Score::default();
+    // The browser starts with the first page.
+    trawl_page(&trawl, &site.url(&site.cases()[0]))?;
+    let mut slow = Vec::new();
+    for case in site.cases() {
+        let returned = trawl_page(&trawl, &site.url(case))?;
+        let n_before = ours.late_ms.len();
+        ours.add(case, &returned);
+        if let Some(late) = ours.late_ms.get(n_before) {
+            slow.push((*late, case.name));
+        }
+    }
+    println!(
+        "{:<28} {:>9} {:>10} {:>8} {:>8}",
+        "", "complete", "median ms", "p95 ms", "max ms"
+    );
+    let n_cases = site.cases().len();
+    print_row("Trawl", &ours, n_cases);
+    for wait in PEERS {
+        print_row(
+            &format!("playwright-core, {wait}"),
+            &peer(&site, wait)?,
+            n_cases,
+        );
+    }
+    let is_met = ours.incomplete.is_empty()
+        && ours.late_ms(0.5) <= MEDIAN_MAX.as_secs_f64() * 1e3
+        && ours.late_ms(0.95) <= P95_MAX.as_secs_f64() * 1e3;
+    println!("goals: {}", if is_met { "reached" } else { "missed" });
+    if !ours.incomplete.is_empty() {
+        println!("incomplete: {}", ours.incomplete.join(", "));
+    }
+    slow.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let slowest = slow
+        .iter()
+        .take(5)
+        .map(|(late, name)| format!("{name} {late:.0}"));
+    println!("latest: {}", slowest.collect::<Vec<_>>().join(", "));
+    Ok(())
+}
+
+fn print_row(name: &str, score: &Score, n_cases: usize) {
+    println!(
+        "{name:<28} {:>9} {:>10.0} {:>8.0} {:>8.0}",
+        format!("{}/{n_cases}", n_cases - score.incomplete.len()),
+        score.late_ms(0.5),
+        score.late_ms(0.95),
+        score.late_ms(1.0)
+    );
+}
+
+/// When the text was complete, as the page notes beside it.
+fn marked(text: &str) -> Option<f64> {
+    let (_, rest) = text.split_once(MARK)?;
+    let end = rest
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(rest.len());
+    rest[..end].parse().ok()
+}
+
+fn trawl_page(trawl: &Trawl, url: &str) -> anyhow::Result<Returned> {
+    let body = json!({
+        "url": url, "request": "browser", "return_format": "text", "cache": false,
+    });
+    let entry = scrape(trawl, &body)?;
+    let at_ms = Clock::wall().now().0 as f64;
+    let text = entry["content"].as_str().unwrap_or_default().to_owned();
+    Ok(Returned { at_ms, text })
+}
+
+/// The same pages with playwright-core, which waits for `wait`.
+fn peer(site: &Site, wait: &str) -> anyhow::Result<Score> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/apps-build/peer-ready.mjs");
+    let urls: Vec<String> = site.cases().iter().map(|case| site.url(case)).collect();
+    let output = Command::new("node")
+        .arg(script)
+        .arg(browser()?)
+        .args([wait, &json!(urls).to_string()])
+        .output()
+        .context("cannot run `node`: apt-get install nodejs npm; cargo xtask apps")?;
+    let returned: Vec<Value> = serde_json::from_slice(&output.stdout).with_context(|| {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        format!("the playwright script failed: {stderr}")
+    })?;
+    let mut score = Score::default();
+    for (case, page) in site.cases().iter().zip(returned) {
+        let text = page["text"].as_str().context("no `text`")?.to_owned();
+        let at_ms = page["at_ms"].as_f64().context("no `at_ms`")?;
+        score.add(case, &Returned { at_ms, text });
+    }
+    Ok(score)
+}
