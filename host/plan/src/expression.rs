@@ -57,7 +57,7 @@ pub struct Allowance {
     n_expressions: usize,
     source_bytes: usize,
     n_states: usize,
-    pub(super) made: Made,
+    made: Made,
     sets: HashMap<Vec<String>, Expressions>,
     single: HashMap<String, bytes::Regex>,
 }
@@ -81,6 +81,44 @@ impl Expressions {
 }
 
 impl Allowance {
+    /// Counts URLs that are made of each of `n_of` entries of a parameter and each of the
+    /// `n_seeds` URLs of a request object. To be asked before they are made.
+    ///
+    /// # Errors
+    /// They are more than the request may still make.
+    pub fn make_urls(
+        &mut self,
+        field: &'static str,
+        n_of: usize,
+        n_seeds: usize,
+    ) -> Result<(), PlanError> {
+        self.made.make_urls(field, n_of, n_seeds)
+    }
+
+    /// Counts bytes that are made of lists of the request.
+    ///
+    /// # Errors
+    /// They are more than the request may still make. `what` says of what they are made.
+    pub fn make_bytes(
+        &mut self,
+        field: &'static str,
+        n_bytes: usize,
+        what: &str,
+    ) -> Result<(), PlanError> {
+        self.made.make_bytes(field, n_bytes, what)
+    }
+
+    /// Counts steps of planning, each of a bounded time: an item that is read, a URL that is parsed
+    /// or made. Tests ask for them, because times differ between machines.
+    pub fn count_steps(&mut self, n_steps: usize) {
+        self.made.count_steps(n_steps);
+    }
+
+    /// The steps so far.
+    pub fn steps(&self) -> u64 {
+        self.made.steps()
+    }
+
     /// Compiles the expressions of a list into one automaton; `None` if there are none.
     ///
     /// # Errors

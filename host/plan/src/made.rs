@@ -2,7 +2,6 @@
 //! other.
 
 use super::PlanError;
-use super::expression::Allowance;
 
 /// Most URLs that the lists of one request become together: as many as any list has items.
 pub const MADE_URLS_MAX: usize = 10_000;
@@ -17,21 +16,21 @@ pub(super) struct Made {
     n_steps: u64,
 }
 
-impl Allowance {
+impl Made {
     /// Counts URLs that are made of each of `n_of` entries of a parameter and each of the
     /// `n_seeds` URLs of a request object. To be asked before they are made.
     ///
     /// # Errors
     /// They are more than the request may still make.
-    pub fn make_urls(
+    pub(super) fn make_urls(
         &mut self,
         field: &'static str,
         n_of: usize,
         n_seeds: usize,
     ) -> Result<(), PlanError> {
         let n_urls = n_of.saturating_mul(n_seeds);
-        self.made.n_urls = self.made.n_urls.saturating_add(n_urls);
-        if self.made.n_urls <= MADE_URLS_MAX {
+        self.n_urls = self.n_urls.saturating_add(n_urls);
+        if self.n_urls <= MADE_URLS_MAX {
             return Ok(());
         }
         let reason = format!(
@@ -46,14 +45,14 @@ impl Allowance {
     ///
     /// # Errors
     /// They are more than the request may still make. `what` says of what they are made.
-    pub fn make_bytes(
+    pub(super) fn make_bytes(
         &mut self,
         field: &'static str,
         n_bytes: usize,
         what: &str,
     ) -> Result<(), PlanError> {
-        self.made.n_bytes = self.made.n_bytes.saturating_add(n_bytes);
-        if self.made.n_bytes <= MADE_BYTES_MAX {
+        self.n_bytes = self.n_bytes.saturating_add(n_bytes);
+        if self.n_bytes <= MADE_BYTES_MAX {
             return Ok(());
         }
         let reason = format!("{what} have more than {MADE_BYTES_MAX} bytes, split the request");
@@ -62,13 +61,13 @@ impl Allowance {
 
     /// Counts steps of planning, each of a bounded time: an item that is read, a URL that is parsed
     /// or made. Tests ask for them, because times differ between machines.
-    pub fn count_steps(&mut self, n_steps: usize) {
-        self.made.n_steps += n_steps as u64;
+    pub(super) fn count_steps(&mut self, n_steps: usize) {
+        self.n_steps += n_steps as u64;
     }
 
     /// The steps so far.
-    pub fn steps(&self) -> u64 {
-        self.made.n_steps
+    pub(super) fn steps(&self) -> u64 {
+        self.n_steps
     }
 }
 
@@ -78,9 +77,9 @@ mod tests {
 
     #[test]
     fn what_lists_become_is_bounded_for_the_whole_request() {
-        let mut allowance = Allowance::default();
-        assert_eq!(allowance.make_urls("sitemaps", 100, 60), Ok(()));
-        let error = allowance
+        let mut made = Made::default();
+        assert_eq!(made.make_urls("sitemaps", 100, 60), Ok(()));
+        let error = made
             .make_urls("sitemaps", 50, 100)
             .expect_err("11,000 URLs");
         let text = error.to_string();
@@ -88,12 +87,12 @@ mod tests {
             text.starts_with("sitemaps: 50 paths for each of 100 seeds are 5000 URLs"),
             "{text}"
         );
-        let mut allowance = Allowance::default();
-        assert_eq!(allowance.make_bytes("url", MADE_BYTES_MAX, "they"), Ok(()));
-        let error = allowance.make_bytes("url", 1, "they").expect_err("more");
+        let mut made = Made::default();
+        assert_eq!(made.make_bytes("url", MADE_BYTES_MAX, "they"), Ok(()));
+        let error = made.make_bytes("url", 1, "they").expect_err("more");
         assert!(error.to_string().starts_with("url: they have more than"));
         assert!(
-            Allowance::default()
+            Made::default()
                 .make_urls("sitemaps", usize::MAX, 2)
                 .is_err()
         );
