@@ -497,8 +497,8 @@ impl Crawls {
         drop(membership);
     }
 
-    /// Parks a crawl that ran or waited to run. It is shown as parked once it is stored and no member
-    /// any more: who sees that may resume it.
+    /// Parks a crawl that ran or waited to run. It is shown as parked once it is stored and no
+    /// member any more: who sees that may resume it.
     async fn park(&self, job: &Job, reason: StopReason) {
         let parked = self.parts.store.park_crawl(&job.id, Some(reason)).await;
         if let Err(error) = parked {

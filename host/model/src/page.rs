@@ -22,7 +22,8 @@ pub struct FetchedPage {
     pub content_type: String,
 }
 
-/// A header as one list: its values, joined with `, `; empty if there is none. RFC 9110 section 5.2.
+/// A header as one list: its values, joined with `, `; empty if there is none. RFC 9110 section
+/// 5.2.
 pub fn header_list(headers: &[(String, String)], name: &str) -> String {
     let own = headers.iter().filter(|(known, _)| known == name);
     let values: Vec<&str> = own.map(|(_, value)| value.as_str()).collect();

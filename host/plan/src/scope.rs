@@ -84,8 +84,8 @@ impl Hosts {
     }
 
     /// The entries of `external_domains`: a host, an anchored regular expression if it has special
-    /// characters, or `*`. No host has an `@`, so an entry that has one is a host behind a user name
-    /// and password, which are left out as in the stored request ([`address::domain`]).
+    /// characters, or `*`. No host has an `@`, so an entry that has one is a host behind a user
+    /// name and password, which are left out as in the stored request ([`address::domain`]).
     ///
     /// # Errors
     /// An entry is neither, or the expressions exceed what one request may have.
