@@ -35,6 +35,10 @@ async fn open_endpoints_again_and_again() {
                         let sent = stranger.send(Method::GET, "/openapi.json", &headers, body);
                         n_answers += u32::from(sent.await.is_some_and(|one| one.status == 200));
                     }
+                    // It closes its connection, which is then not left over.
+                    let last = [("connection", "close")];
+                    let sent = stranger.send(Method::GET, "/health", &last, String::new());
+                    drop(sent.await);
                     n_answers
                 });
             }

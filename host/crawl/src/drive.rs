@@ -1,20 +1,22 @@
 //! The loop of one crawl: leases URLs until a limit, the caller, the server or an empty frontier
 //! ends it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use url::Url;
 
 use trawl_model::StopReason;
+use trawl_net::Turns;
 use trawl_net::egress::on_behalf_of;
 use trawl_net::politeness::{Owner, RequestPace};
 use trawl_net::sitemap::Sitemaps;
 
-use super::frontier::{Lease, Screened};
+use super::frontier::{Frontier, Lease, Screened, normal};
 use super::lock;
 use super::page;
 use super::run::{self, Run};
@@ -25,6 +27,8 @@ use super::turn;
 const DELIVERING_MAX: usize = 64;
 /// Batches of sitemap URLs that wait for the frontier.
 const BATCHES_MAX: usize = 4;
+/// URLs that are added while the frontier is locked.
+const ADDED_AT_ONCE: usize = 100;
 /// Longest time between two looks at the frontier, in case a notification is missed.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -46,8 +50,8 @@ pub(super) async fn drive(
     server_stops: &CancellationToken,
 ) -> Ended {
     let mut pages = JoinSet::new();
-    let mut batches = sitemaps.map(|sitemaps| read_sitemaps(run, sitemaps));
-    lock(&run.frontier).set_sitemaps_pending(batches.is_some());
+    let mut reading = sitemaps.map(|sitemaps| read_sitemaps(run, sitemaps));
+    lock(&run.frontier).set_sitemaps_pending(reading.is_some());
     let deadline = run.plan.timeout.map(|time| Instant::now() + time);
     let is_streaming = run.listener.is_some();
     let mut is_stopped = false;
@@ -60,7 +64,7 @@ pub(super) async fn drive(
             run.stop(StopReason::Cancelled);
         }
         if is_stopped {
-            batches = None;
+            reading = None;
             lock(&run.frontier).set_sitemaps_pending(false);
         }
         let stop = if let Some(paused) = pause.filter(|_| !is_stopped) {
@@ -87,17 +91,10 @@ pub(super) async fn drive(
                 }
             }
             () = run.frontier_changed.notified() => {}
-            batch = next_batch(&mut batches) => match batch {
-                Some((batch, screened)) => {
-                    let mut frontier = lock(&run.frontier);
-                    frontier.set_screened(screened);
-                    frontier.add_sitemap(batch.iter().map(String::as_str));
-                }
-                None => {
-                    batches = None;
-                    lock(&run.frontier).end_sitemaps();
-                }
-            },
+            () = all_read(&mut reading) => {
+                reading = None;
+                lock(&run.frontier).end_sitemaps();
+            }
             () = run.job.cancel.cancelled(), if !is_stopped => {}
             () = hung_up(run), if is_streaming && !is_stopped => {
                 is_stopped = true;
@@ -152,15 +149,12 @@ fn fill(run: &Arc<Run>, pages: &mut JoinSet<()>) -> Option<StopReason> {
     None
 }
 
-/// URLs of a sitemap, and what the plan's expressions say about them.
-type Batch = (Vec<String>, Screened);
-
-/// Reads the sitemaps in a task, which ends when the receiver is dropped. The channel closes after
-/// the last file.
-fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> mpsc::Receiver<Batch> {
-    let (sender, mut unscreened) = mpsc::channel::<Vec<String>>(BATCHES_MAX);
-    let (screened, batches) = mpsc::channel(1);
+/// Reads the sitemaps into the frontier, in a task that ends when it is dropped: however slow the
+/// site is, its URLs are not needed any more.
+fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> JoinSet<()> {
+    let (sender, mut batches) = mpsc::channel::<Vec<String>>(BATCHES_MAX);
     let screen = Arc::clone(&run.screen);
+    let (frontier, changed) = (Arc::clone(&run.frontier), Arc::clone(&run.frontier_changed));
     let named = run.plan.sitemap.addresses.clone();
     let plan = Arc::clone(&run.plan);
     let account = run.context.memory.clone();
@@ -180,29 +174,43 @@ fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> mpsc::Receiver<Batch> {
         }
         let _summary = sitemaps.read(starts, pace, &account, sender).await;
     };
-    tokio::spawn(async move {
-        let screening = async {
-            while let Some(urls) = unscreened.recv().await {
-                let found = screen.sitemap(&urls).await;
-                if screened.send((urls, found)).await.is_err() {
-                    return;
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move {
+        let turns = Turns::of_process();
+        let adding = async {
+            while let Some(urls) = batches.recv().await {
+                let screened = screen.sitemap(&urls).await;
+                let turn = turns.take(&owner).await;
+                let frontier = Arc::clone(&frontier);
+                let added = tokio::task::spawn_blocking(move || {
+                    let _turn = turn;
+                    add(&frontier, &urls, screened);
+                });
+                if added.await.is_err() {
+                    // The log of the panic itself says where.
+                    tracing::error!("URLs of a sitemap could not be added");
                 }
+                changed.notify_one();
             }
         };
-        let reading = on_behalf_of(&owner, reading);
-        let all = async { tokio::join!(reading, screening) };
-        tokio::select! {
-            _ = all => {}
-            // However slow the site is: its URLs are not needed any more.
-            () = screened.closed() => {}
-        }
+        tokio::join!(on_behalf_of(&owner, reading), adding);
     });
-    batches
+    tasks
 }
 
-async fn next_batch(batches: &mut Option<mpsc::Receiver<Batch>>) -> Option<Batch> {
-    match batches {
-        Some(batches) => batches.recv().await,
+/// Adds URLs of a sitemap, some at a time: pages need the frontier, too.
+fn add(frontier: &Mutex<Frontier>, urls: &[String], mut screened: Screened) {
+    let to_normal = |url: &String| Url::parse(url).map_or_else(|_| url.clone(), |url| normal(&url));
+    for some in urls.chunks(ADDED_AT_ONCE) {
+        let some: Vec<String> = some.iter().map(to_normal).collect();
+        screened = lock(frontier).add_sitemap(some.iter().map(String::as_str), screened);
+    }
+}
+
+/// Waits until all sitemaps are read.
+async fn all_read(reading: &mut Option<JoinSet<()>>) {
+    match reading {
+        Some(tasks) => drop(tasks.join_next().await),
         None => std::future::pending().await,
     }
 }

@@ -6,3 +6,6 @@ pub mod fetch;
 pub mod politeness;
 pub mod robots;
 pub mod sitemap;
+mod turns;
+
+pub use turns::{Turn, Turns};

@@ -58,15 +58,17 @@ impl Frontier {
     }
 
     /// Adds URLs of sitemaps, at depth 1, or at depth 0 when the crawl is of sitemaps only.
-    pub(crate) fn add_sitemap<'a>(&mut self, urls: impl Iterator<Item = &'a str>) {
+    pub(crate) fn add_sitemap<'a>(
+        &mut self,
+        urls: impl Iterator<Item = &'a str>,
+        screened: Screened,
+    ) -> Screened {
+        self.set_screened(screened);
         let depth = u16::from(!self.plan.sitemap.only);
         for url in urls {
-            match Url::parse(url) {
-                Ok(url) => self.find(&normal(&url), depth, false),
-                Err(_) => self.find(url, depth, false),
-            }
+            self.find(url, depth, false);
         }
-        self.set_screened(Screened::default());
+        std::mem::take(&mut self.scope.screened)
     }
 
     /// Sets whether sitemaps are still being read: then an empty frontier waits.

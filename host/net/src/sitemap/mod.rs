@@ -22,6 +22,7 @@ pub use file::{FILE_BYTES_MAX, URL_BYTES_MAX};
 use crate::fetch::{Get, GetLimits};
 use crate::politeness::RequestPace;
 use crate::robots::Robots;
+use crate::turns::Turns;
 use file::{Entry, File};
 
 /// Maximum number of URLs of one run.
@@ -108,6 +109,7 @@ impl Sitemaps {
     ) -> Summary {
         let mut summary = Summary::default();
         let hosts: HashSet<String> = starts.iter().filter_map(host).collect();
+        let turns = Turns::of_process();
         let mut seen = HashSet::new();
         let mut queue = VecDeque::new();
         for url in starts {
@@ -132,24 +134,19 @@ impl Sitemaps {
             let mut file = Some(File::new(body));
             while let Some(current) = file.take() {
                 // Parsing blocks its thread; waiting for room in the channel does not.
-                let step = spawn_blocking(move || step(current)).await;
-                let Ok(Some((next, entries))) = step else {
+                let turn = turns.take(account.account()).await;
+                let base = url.clone();
+                let step = spawn_blocking(move || {
+                    let _turn = turn;
+                    step(current, &base)
+                });
+                let Ok(Some((next, mut batch, children))) = step.await else {
                     break;
                 };
                 file = Some(next);
-                let mut batch = Vec::with_capacity(entries.len());
-                for entry in entries {
-                    match entry {
-                        Entry::Page(page) => batch.extend(absolute(&url, &page).map(String::from)),
-                        Entry::Sitemap(child) => {
-                            let child = absolute(&url, &child);
-                            let child = child.filter(|child| {
-                                host(child).is_some_and(|host| hosts.contains(&host))
-                            });
-                            if let Some(child) = child {
-                                enqueue(&mut queue, &mut seen, child, depth + 1, &mut summary);
-                            }
-                        }
+                for child in children {
+                    if host(&child).is_some_and(|host| hosts.contains(&host)) {
+                        enqueue(&mut queue, &mut seen, child, depth + 1, &mut summary);
                     }
                 }
                 summary.count(&mut batch);
@@ -197,9 +194,17 @@ impl Summary {
     }
 }
 
-fn step(mut file: File) -> Option<(File, Vec<Entry>)> {
+/// The next pages and sitemaps that a file names, as absolute URLs, and the rest of the file.
+fn step(mut file: File, base: &Url) -> Option<(File, Vec<String>, Vec<Url>)> {
     let entries = file.step(BATCH_ENTRIES)?;
-    Some((file, entries))
+    let (mut pages, mut sitemaps) = (Vec::with_capacity(entries.len()), Vec::new());
+    for entry in entries {
+        match entry {
+            Entry::Page(page) => pages.extend(absolute(base, &page).map(String::from)),
+            Entry::Sitemap(child) => sitemaps.extend(absolute(base, &child)),
+        }
+    }
+    Some((file, pages, sitemaps))
 }
 
 /// Queues a file once, unless it is nested too deeply or there are too many.

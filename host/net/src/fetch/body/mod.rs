@@ -1,8 +1,6 @@
 //! Reads bodies: as they arrive, decoded in short turns that accounts take fairly, within their
 //! limits, and only as far as the memory budget has room for them.
 
-mod turns;
-
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -12,10 +10,10 @@ use rustix::time::{ClockId, clock_gettime};
 
 use trawl_model::memory::{HeldBuffer, MemoryKind, PageMemory};
 
-use self::turns::{Turn, Turns};
 use super::decode::{CodingError, Decoder, Step};
 use super::{BodyMeter, FetchError};
 use crate::egress::Reply;
+use crate::turns::{Turn, Turns};
 
 /// CPU time of decoding after which the turn passes to another account, whatever has come out
 /// meanwhile.

@@ -1,11 +1,11 @@
-//! Turns to decode: CPU time that accounts share fairly.
+//! Turns to decode and to parse: CPU time that accounts share fairly.
 
 use std::sync::{Arc, LazyLock};
 
 use trawl_model::fair::{FairPermit, FairSemaphore};
 
-/// The turns of this process. Half of the cores decode at a time, which leaves the rest to all
-/// other work.
+/// The turns of this process. Half of the cores decode or parse at a time, which leaves the rest to
+/// all other work.
 static TURNS: LazyLock<Turns> = LazyLock::new(|| {
     let n_cores = std::thread::available_parallelism().map_or(1, usize::from);
     Turns::new((n_cores / 2).max(1))
@@ -14,33 +14,33 @@ static TURNS: LazyLock<Turns> = LazyLock::new(|| {
 /// A number of turns at a time. Each account waits in its own line first and has no more calls in
 /// the common line than there are turns: so accounts take turns, however many bodies each has.
 #[derive(Clone, Debug)]
-pub(super) struct Turns {
+pub struct Turns {
     of_account: Arc<FairSemaphore>,
     of_all: Arc<FairSemaphore>,
 }
 
 /// A turn, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub struct Turn {
     _of_all: FairPermit,
     _of_account: FairPermit,
 }
 
 impl Turns {
-    pub(super) fn new(n_turns: usize) -> Self {
+    pub(crate) fn new(n_turns: usize) -> Self {
         Self {
             of_account: FairSemaphore::new(usize::MAX, n_turns),
             of_all: FairSemaphore::new(n_turns, n_turns),
         }
     }
 
-    /// The turns that all bodies take.
-    pub(super) fn of_process() -> Self {
+    /// The turns that all bodies and sitemaps take.
+    pub fn of_process() -> Self {
         TURNS.clone()
     }
 
     /// Waits for a turn of this account. Cancel-safe.
-    pub(super) async fn take(&self, account: &str) -> Turn {
+    pub async fn take(&self, account: &str) -> Turn {
         let of_account = self.of_account.acquire(account).await;
         let of_all = self.of_all.acquire(account).await;
         Turn {
