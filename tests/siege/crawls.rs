@@ -73,6 +73,7 @@ async fn readers_that_stop_reading() {
                 sockets.push(socket);
             }
             tokio::time::sleep(Duration::from_secs(9)).await;
+            field.few_pages_are_in_flight().await;
             // The sockets stay open: the server must not wait for them.
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_secs(60)).await;

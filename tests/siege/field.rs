@@ -119,6 +119,20 @@ impl Field {
         );
     }
 
+    /// Waits until the crawls of an attack have ended, for half a minute at most: but for the
+    /// innocent account's, no page is in flight.
+    pub(crate) async fn few_pages_are_in_flight(&self) {
+        let deadline = Instant::now() + CLEAN_AFTER;
+        while Instant::now() < deadline {
+            let health = self.attacker.get("/health").await.json();
+            let in_flight = health["pages"]["in_flight"].as_u64();
+            if in_flight.expect("a number") <= 2 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
     /// Posts these bodies at once, as the attacker, and waits for each as long as an attack lasts.
     ///
     /// # Panics

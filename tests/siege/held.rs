@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use http::Method;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -95,8 +96,10 @@ async fn readers_of_waiting_webhooks() {
                 for _ in 0..200 {
                     let attacker = field.attacker.clone();
                     gets.spawn(async move {
-                        let sent = attacker.get("/data/webhooks?limit=1000");
-                        if let Ok(answer) =
+                        let (path, close) =
+                            ("/data/webhooks?limit=1000", [("connection", "close")]);
+                        let sent = attacker.send(Method::GET, path, &close, String::new());
+                        if let Ok(Some(answer)) =
                             tokio::time::timeout(Duration::from_secs(10), sent).await
                         {
                             assert!([200, 429].contains(&answer.status), "{}", answer.status);
