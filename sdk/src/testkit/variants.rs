@@ -160,7 +160,10 @@ impl SourceVariant {
                     out.push_str(part);
                 }
                 (None, Some(tag)) => self.write_tag(&mut out, part, tag),
-                (None, None) if part.starts_with("<!") => out.push_str(part),
+                // Comments, the document type, and what HTML reads as a comment.
+                (None, None) if part.starts_with("<!") || part.starts_with("<?") => {
+                    out.push_str(part)
+                }
                 (None, None) => self.write_text(&mut out, part),
             }
         }
@@ -232,11 +235,11 @@ impl<'a> Tag<'a> {
     }
 }
 
-/// The first comment, tag or text, and what follows it.
+/// The first comment, tag, declaration or text, and what follows it.
 fn split_part(html: &str) -> (&str, &str) {
     let is_tag = |at: usize| {
         let next = html.as_bytes().get(at + 1);
-        next.is_some_and(|&next| next.is_ascii_alphabetic() || matches!(next, b'/' | b'!'))
+        next.is_some_and(|&next| next.is_ascii_alphabetic() || matches!(next, b'/' | b'!' | b'?'))
     };
     let end = if html.starts_with("<!--") {
         html.find("-->").map(|at| at + 3)
