@@ -152,7 +152,9 @@ impl Tab<'_> {
         }
         let navigated = self.call(NavigateParams::new(url.as_str())).await?;
         if let Some(error) = navigated.error_text {
-            if let Some(rendered) = self.without_content(url, cpu_before).await? {
+            if error.ends_with("ERR_ABORTED")
+                && let Some(rendered) = self.without_content(url, cpu_before).await?
+            {
                 return Ok(rendered);
             }
             let refused = self.refused_redirect();
@@ -221,6 +223,8 @@ impl Tab<'_> {
         url: &Url,
         cpu_before: f64,
     ) -> Result<Option<Rendered>, RenderError> {
+        let responded = self.watch.until(|state| state.response.is_some());
+        let _no_response = tokio::time::timeout(LATE_EVENTS, responded).await;
         let document = self.watch.state().without_content().cloned();
         let Some(document) = document else {
             return Ok(None);

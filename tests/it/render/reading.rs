@@ -153,11 +153,15 @@ async fn the_browser_tells_one_story() {
     let stage = Stage::new().await;
     let url = stage.page(
         "/",
-        "<p id=p></p><script>onload = () => p.textContent = JSON.stringify([screen.width >= innerWidth, outerWidth >= innerWidth, \
+        "<p id=p></p><script>const show = () => { p.textContent = JSON.stringify([screen.width >= innerWidth, outerWidth >= innerWidth, \
          matchMedia('(hover: hover) and (pointer: fine)').matches, navigator.languages, navigator.platform, \
-         (1234.5).toLocaleString(), screen.orientation.type])</script>",
+         (1234.5).toLocaleString(), screen.orientation.type]) }; \
+         /* The browser gives a new page its outer window a moment after it has begun. */ \
+         const look = () => outerWidth ? show() : setTimeout(look, 20); look()</script>",
     );
-    let said = async |more: serde_json::Value| {
+    let said = async |mut more: serde_json::Value| {
+        more["wait_for"] =
+            json!({"selector": {"selector": "p:not(:empty)", "timeout": {"secs": 10, "nanos": 0}}});
         let entry = stage.rendered(&url, more).await;
         serde_json::from_str::<serde_json::Value>(content(&entry).trim()).expect("JSON")
     };
