@@ -5,6 +5,7 @@
 mod cases;
 mod site;
 
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -38,6 +39,8 @@ struct Score {
     late_ms: Vec<f64>,
     /// Names of the pages that were returned before.
     incomplete: Vec<&'static str>,
+    /// The words of each complete page, sorted, by the page's name.
+    words: HashMap<&'static str, Vec<String>>,
 }
 
 impl Score {
@@ -48,9 +51,23 @@ impl Score {
             .then(|| marked(&returned.text))
             .flatten();
         match complete_ms {
-            Some(complete_ms) => self.late_ms.push(returned.at_ms - complete_ms),
+            Some(complete_ms) => {
+                self.late_ms.push(returned.at_ms - complete_ms);
+                self.words.insert(case.name, words(&returned.text));
+            }
             None => self.incomplete.push(case.name),
         }
+    }
+
+    /// Names of the pages that are complete in both, with other words.
+    fn different(&self, other: &Self) -> Vec<&'static str> {
+        let is_different = |name: &&str| {
+            let both = self.words.get(*name).zip(other.words.get(*name));
+            both.is_some_and(|(ours, theirs)| ours != theirs)
+        };
+        let mut names: Vec<_> = self.words.keys().copied().filter(is_different).collect();
+        names.sort_unstable();
+        names
     }
 
     /// The time that this share of the complete pages was late at most.
@@ -79,18 +96,25 @@ pub(crate) fn run() -> anyhow::Result<()> {
             slow.push((*late, case.name));
         }
     }
+    slow.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let median_max_ms = MEDIAN_MAX.as_secs_f64() * 1e3;
+    let slow: Vec<_> = slow
+        .iter()
+        .filter(|(late_ms, _)| *late_ms > median_max_ms)
+        .map(|(late_ms, name)| format!("{name} {late_ms:.0}"))
+        .collect();
+    println!("later than {median_max_ms:.0} ms: {}", slow.join(", "));
     println!(
         "{:<28} {:>9} {:>10} {:>8} {:>8}",
         "", "complete", "median ms", "p95 ms", "max ms"
     );
     let n_cases = site.cases().len();
     print_row("Trawl", &ours, n_cases);
+    let mut different = BTreeSet::new();
     for wait in PEERS {
-        print_row(
-            &format!("playwright-core, {wait}"),
-            &peer(&site, wait)?,
-            n_cases,
-        );
+        let theirs = peer(&site, wait)?;
+        print_row(&format!("playwright-core, {wait}"), &theirs, n_cases);
+        different.extend(ours.different(&theirs));
     }
     let is_met = ours.incomplete.is_empty()
         && ours.late_ms(0.5) <= MEDIAN_MAX.as_secs_f64() * 1e3
@@ -99,12 +123,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     if !ours.incomplete.is_empty() {
         println!("incomplete: {}", ours.incomplete.join(", "));
     }
-    slow.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let slowest = slow
-        .iter()
-        .take(5)
-        .map(|(late, name)| format!("{name} {late:.0}"));
-    println!("latest: {}", slowest.collect::<Vec<_>>().join(", "));
+    let different: Vec<_> = different.into_iter().collect();
+    println!("other words than `innerText`: {}", different.join(", "));
     Ok(())
 }
 
@@ -125,6 +145,18 @@ fn marked(text: &str) -> Option<f64> {
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(rest.len());
     rest[..end].parse().ok()
+}
+
+/// The words of a text in alphabetical order, with `0` for each digit: moments differ, and the text
+/// of a frame comes where the frame is or at the end.
+fn words(text: &str) -> Vec<String> {
+    let mask = |c: char| if c.is_ascii_digit() { '0' } else { c };
+    let mut words: Vec<String> = text
+        .split_whitespace()
+        .map(|word| word.chars().map(mask).collect())
+        .collect();
+    words.sort_unstable();
+    words
 }
 
 fn trawl_page(trawl: &Trawl, url: &str) -> anyhow::Result<Returned> {
