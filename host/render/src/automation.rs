@@ -67,6 +67,7 @@ impl Tab<'_> {
         let begun = Instant::now();
         let end = self.until(CHAIN_TIME_MAX);
         let mut room = Room::default();
+        let _before = self.windows().await;
         for (at, step) in steps.iter().enumerate() {
             let number = at + 1;
             let finished = tokio::time::timeout_at(end.into(), async {
@@ -85,19 +86,36 @@ impl Tab<'_> {
                 )),
             };
             let has_failed = result.is_err();
-            let (key, value): (&str, Value) = match result {
-                Ok(Done::Nothing) => continue,
-                Ok(Done::Value(value)) => ("result", value),
-                Ok(Done::Screenshot(png)) => ("result", STANDARD.encode(png).into()),
-                Ok(Done::TooLong(reason)) => ("error", reason.into()),
-                Err(reason) => ("error", cut(&reason).into()),
+            let said: Option<(&str, Value)> = match result {
+                Ok(Done::Nothing) => None,
+                Ok(Done::Value(value)) => Some(("result", value)),
+                Ok(Done::Screenshot(png)) => Some(("result", STANDARD.encode(png).into())),
+                Ok(Done::TooLong(reason)) => Some(("error", reason.into())),
+                Err(reason) => Some(("error", cut(&reason).into())),
             };
-            report.push(json!({"step": number, "type": step.name(), key: value}));
+            let windows = self.windows().await;
+            let windows = (!windows.is_empty()).then(|| ("windows", windows.into()));
+            let said: Vec<_> = said.into_iter().chain(windows).collect();
+            if !said.is_empty() {
+                let mut entry = json!({"step": number, "type": step.name()});
+                for (key, value) in said {
+                    entry[key] = value;
+                }
+                report.push(entry);
+            }
             if has_failed {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// The URLs of the windows that were opened since they were last asked for, and closed.
+    async fn windows(&self) -> Vec<String> {
+        // The event of one is before the answer to the step that opened it, and read by the same
+        // task.
+        tokio::task::yield_now().await;
+        std::mem::take(&mut self.watch.state().windows)
     }
 
     /// Runs one step and returns its result, or why it failed.

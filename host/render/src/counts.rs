@@ -51,6 +51,11 @@ impl Counts {
         self.n_frames > 0
     }
 
+    /// Whether there are workers or sockets.
+    pub(super) fn has_talkers(&self) -> bool {
+        self.n_workers > 0 || self.n_sockets > 0
+    }
+
     /// The main frame has another document: the frames and sockets of the one before went with it,
     /// without events of their own. Workers end with an event each.
     pub(super) fn navigated(&mut self) {

@@ -39,7 +39,7 @@ const ERROR_OUTPUT_BYTES_MAX: usize = 4_096;
 const EXIT_TIME_MAX: Duration = Duration::from_secs(5);
 /// JavaScript heap of one page, in megabytes: a page beyond it crashes alone. Large applications
 /// use a tenth.
-const SCRIPT_HEAP_MB: u32 = 512;
+pub(super) const SCRIPT_HEAP_MB: u32 = 512;
 
 /// Command line switches of every browser, in groups with their purpose.
 const FLAGS: &[&str] = &[

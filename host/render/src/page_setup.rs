@@ -10,8 +10,6 @@ use trawl_plan::{FetchPlan, RenderPlan};
 
 use super::FILE_BYTES_MAX;
 
-/// Languages where the caller names none: those that plain HTTP asks for.
-pub(super) const LANGUAGES: &str = "en-US,en";
 /// Pixels of the screen that a window is on, unless the window is larger.
 const SCREEN: (i64, i64) = (1920, 1080);
 
@@ -134,20 +132,6 @@ pub(super) fn metrics(plan: &RenderPlan) -> SetDeviceMetricsOverrideParams {
     };
     params.screen_orientation = Some(ScreenOrientation::new(kind, angle));
     params
-}
-
-/// `navigator.platform` of the system that a user agent names; `None` if it names none.
-pub(super) fn platform(user_agent: &str) -> Option<&'static str> {
-    let platforms = [
-        ("iPhone", "iPhone"),
-        ("iPad", "iPad"),
-        ("Android", "Linux armv81"),
-        ("Windows", "Win32"),
-        ("Macintosh", "MacIntel"),
-        ("Linux", "Linux x86_64"),
-    ];
-    let found = platforms.iter().find(|(mark, _)| user_agent.contains(mark));
-    found.map(|(_, platform)| *platform)
 }
 
 /// The caller's headers whose values are text.
