@@ -71,10 +71,15 @@ impl Tab<'_> {
         for (at, step) in steps.iter().enumerate() {
             let number = at + 1;
             let finished = tokio::time::timeout_at(end.into(), async {
-                match room.for_step(step) {
-                    Ok(()) => self.step(step).await,
-                    Err(reason) => Ok(Ok(Done::TooLong(reason))),
+                if let Err(reason) = room.for_step(step) {
+                    return Ok(Ok(Done::TooLong(reason)));
                 }
+                let done = self.step(step).await;
+                if is_click(step) {
+                    // Its answer comes behind the events that the click caused.
+                    let _moved = self.call_function::<String>("url", ()).await?;
+                }
+                done
             });
             let result = match finished.await {
                 Ok(result) => result?.map(|done| room.take(done)),
@@ -112,8 +117,7 @@ impl Tab<'_> {
 
     /// The URLs of the windows that were opened since they were last asked for, and closed.
     async fn windows(&self) -> Vec<String> {
-        // The event of one is before the answer to the step that opened it, and read by the same
-        // task.
+        // The event of one is before the last answer to the step, and read by the same task.
         tokio::task::yield_now().await;
         std::mem::take(&mut self.watch.state().windows)
     }
@@ -345,6 +349,14 @@ impl Room {
             done => done,
         }
     }
+}
+
+/// Whether a step clicks, which may open a window.
+fn is_click(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::Click(_) | Step::ClickAll(_) | Step::ClickPoint { .. } | Step::WaitForAndClick { .. }
+    )
 }
 
 fn cut(text: &str) -> String {
