@@ -25,6 +25,13 @@ pub(super) struct Event {
     _queued: Queued,
 }
 
+impl Event {
+    /// The session of this event, if it is not this one.
+    pub(super) fn of_another(&self, session: &str) -> Option<Arc<str>> {
+        (&*self.session != session).then(|| Arc::clone(&self.session))
+    }
+}
+
 /// The bytes of an event that counts among the queued ones of its session until it is dropped.
 #[derive(Debug)]
 struct Queued {

@@ -43,8 +43,8 @@ pub(super) const ADS: &[&str] = &[
 ];
 
 /// The requests that are intercepted: all of them if headers are added, otherwise documents and
-/// blocked resource types.
-pub(super) fn intercepted(fetch: &FetchPlan, plan: &RenderPlan) -> fetch::EnableParams {
+/// these resource types.
+pub(super) fn intercepted(fetch: &FetchPlan, blocked: &[&str]) -> fetch::EnableParams {
     let of = |kind: ResourceType| RequestPattern {
         url_pattern: None,
         resource_type: Some(kind),
@@ -52,7 +52,6 @@ pub(super) fn intercepted(fetch: &FetchPlan, plan: &RenderPlan) -> fetch::Enable
     };
     let patterns = if fetch.headers.is_empty() {
         // Documents are always intercepted: with the first one the proxy requests its password.
-        let blocked = blocked(plan);
         let kinds = [
             (ResourceType::Image, "Image"),
             (ResourceType::Stylesheet, "Stylesheet"),

@@ -8,6 +8,7 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 use url::Url;
 
+use super::RenderError;
 use super::counts::Counts;
 use super::exchanges::{Exchanges, fills};
 use super::navigation::{Document, Navigations};
@@ -26,8 +27,10 @@ const WINDOWS_MAX: usize = 10;
 pub(super) struct PageState {
     pub(super) navigation: Navigations,
     pub(super) in_flight: HashMap<String, InFlight>,
-    /// Streams of events that are open.
-    pub(super) streams: HashSet<String>,
+    /// Streams of events that are open, with the session of the worker that has them.
+    pub(super) streams: HashMap<String, Option<Arc<str>>>,
+    /// The sockets of workers, likewise.
+    worker_sockets: HashMap<String, Arc<str>>,
     /// Scripts of shared workers, whose ends nobody is told of.
     pub(super) unheard: HashSet<String>,
     /// Requests that were in flight when the page was read as it was, although it showed signs that
@@ -42,6 +45,14 @@ pub(super) struct PageState {
     /// Number of requests so far that may fill the page.
     pub(super) n_requests: u64,
     pub(super) loaded_bytes: u64,
+    /// Those of pictures among them.
+    pub(super) picture_bytes: u64,
+    /// Whether no more pictures are loaded, because those before were heavy.
+    pub(super) refuses_pictures: bool,
+    /// Whether the page's loading was stopped, for its pictures.
+    pub(super) is_stopped: bool,
+    /// Whether pictures were refused or stopped.
+    pub(super) lacks_pictures: bool,
     /// Number of main documents so far.
     pub(super) navigations: u32,
     /// Number of times that the page went to another document, or to another URL of its own.
@@ -71,6 +82,7 @@ pub(super) struct InFlight {
     pub(super) url: String,
     /// Whether it may fill the page, as far as that is waited for.
     pub(super) fills: bool,
+    is_picture: bool,
     /// Whether it is a picture or a frame that came into view.
     is_brought: bool,
     /// The session of the worker that it is in.
@@ -84,7 +96,8 @@ impl PageState {
         Self {
             navigation: Navigations::default(),
             in_flight: HashMap::new(),
-            streams: HashSet::new(),
+            streams: HashMap::new(),
+            worker_sockets: HashMap::new(),
             unheard: HashSet::new(),
             pending: HashMap::new(),
             unfinished: None,
@@ -93,6 +106,10 @@ impl PageState {
             counts: Counts::default(),
             n_requests: 0,
             loaded_bytes: 0,
+            picture_bytes: 0,
+            refuses_pictures: false,
+            is_stopped: false,
+            lacks_pictures: false,
             navigations: 0,
             moves: 0,
             parsed: false,
@@ -151,6 +168,7 @@ impl PageState {
         let request = InFlight {
             url,
             fills,
+            is_picture: kind == "Image",
             is_brought: is_seen && self.brings_into_view,
             worker,
         };
@@ -188,7 +206,35 @@ impl PageState {
         for id in left {
             self.end(&id);
         }
+        self.streams
+            .retain(|_, worker| worker.as_deref() != Some(session));
+        let n_sockets = self.worker_sockets.len();
+        self.worker_sockets.retain(|_, worker| **worker != *session);
+        for _ in self.worker_sockets.len()..n_sockets {
+            self.counts.closed();
+        }
         self.update_idle_windows();
+    }
+
+    /// A socket was opened or closed.
+    ///
+    /// # Errors
+    /// [`RenderError::TooMany`].
+    pub(super) fn socket(
+        &mut self,
+        method: &str,
+        id: String,
+        worker: Option<Arc<str>>,
+    ) -> Result<(), RenderError> {
+        match worker {
+            Some(worker) if method.ends_with("Created") => {
+                self.worker_sockets.insert(id, worker);
+            }
+            _ => {
+                self.worker_sockets.remove(&id);
+            }
+        }
+        self.counts.count(method)
     }
 
     /// The page opens a window, which is closed.
@@ -201,7 +247,21 @@ impl PageState {
 
     /// Whether this request is in flight, waited for or not.
     pub(super) fn is_open(&self, id: &str) -> bool {
-        self.in_flight.contains_key(id) || self.streams.contains(id)
+        self.in_flight.contains_key(id) || self.streams.contains_key(id)
+    }
+
+    /// More bytes of a body arrived.
+    pub(super) fn load(&mut self, id: &str, bytes: u64) {
+        self.loaded_bytes = self.loaded_bytes.saturating_add(bytes);
+        if self.in_flight.get(id).is_some_and(|sent| sent.is_picture) {
+            self.picture_bytes = self.picture_bytes.saturating_add(bytes);
+        }
+        self.navigation.grow(id, bytes);
+    }
+
+    /// Bytes of everything but pictures.
+    pub(super) fn other_bytes(&self) -> u64 {
+        self.loaded_bytes.saturating_sub(self.picture_bytes)
     }
 
     pub(super) fn end(&mut self, id: &str) {
@@ -304,8 +364,9 @@ impl PageState {
         urls.sort_unstable();
         urls.dedup();
         urls.truncate(PENDING_MAX);
-        let document = self.unfinished.map(str::to_owned);
-        document.into_iter().chain(urls).collect()
+        let pictures = self.lacks_pictures.then_some("the page's pictures");
+        let parts = self.unfinished.into_iter().chain(pictures);
+        parts.map(str::to_owned).chain(urls).collect()
     }
 
     pub(super) fn update_idle_windows(&mut self) {
@@ -339,86 +400,4 @@ pub(super) fn lines(headers: &Map<String, Value>) -> Vec<(String, String)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const URL: &str = "https://a.example/x?key=secret";
-
-    fn send(state: &mut PageState, id: &str, kind: &str, worker: Option<&str>) {
-        let worker = worker.map(Arc::from);
-        state.send(id.to_owned(), URL.to_owned(), kind, worker);
-    }
-
-    #[test]
-    fn the_script_of_a_worker_is_in_flight_until_it_has_arrived() {
-        let mut state = PageState::new();
-        // The page requests it under the name of the worker, which is told of its end.
-        send(&mut state, "worker", "Script", None);
-        state.worker_made("worker".to_owned(), "worker");
-        assert!(state.idle_since.is_none() && state.is_loading());
-        state.end("worker");
-        state.update_idle_windows();
-        assert!(state.idle_since.is_some() && !state.is_loading());
-        // One that ended before has no end of its own.
-        send(&mut state, "other", "Script", None);
-        state.worker_ended("other");
-        assert!(state.idle_since.is_some());
-    }
-
-    #[test]
-    fn nobody_waits_for_the_script_of_a_shared_worker() {
-        let mut state = PageState::new();
-        send(&mut state, "shared", "Script", None);
-        state.worker_made("shared".to_owned(), SHARED);
-        assert!(state.idle_since.is_some() && state.unheard.contains("shared"));
-        state.worker_ended("shared");
-        assert!(state.unheard.is_empty());
-    }
-
-    #[test]
-    fn the_requests_of_a_worker_count_until_it_leaves() {
-        let mut state = PageState::new();
-        send(&mut state, "1", "Fetch", Some("session"));
-        send(&mut state, "2", "Other", Some("session"));
-        send(&mut state, "3", "Fetch", Some("another"));
-        assert_eq!(state.n_requests, 3, "what a worker imports is a script");
-        state.worker_left("session");
-        let left: Vec<&String> = state.in_flight.keys().collect();
-        assert_eq!(left, ["3"]);
-        state.worker_left("another");
-        assert!(state.quiet_since.is_some());
-    }
-
-    #[test]
-    fn a_page_that_became_ready_is_not_incomplete() {
-        let mut state = PageState::new();
-        send(&mut state, "1", "Fetch", None);
-        state.cut("the document");
-        assert_eq!(state.incomplete(), ["the document", "https://a.example/x"]);
-        state.ready(true);
-        assert_eq!(state.incomplete(), ["https://a.example/x"]);
-        state.ready(false);
-        assert!(state.incomplete().is_empty());
-        state.cut("the document");
-        state.commit(None);
-        assert!(state.incomplete().is_empty());
-    }
-
-    #[test]
-    fn only_pictures_and_frames_are_brought_into_view() {
-        let mut state = PageState::new();
-        send(&mut state, "before", "Image", None);
-        state.bring_into_view();
-        state.update_idle_windows();
-        send(&mut state, "poll", "Fetch", None);
-        assert!(state.brought_since.is_some());
-        send(&mut state, "picture", "Image", None);
-        send(&mut state, "frame", "Document", None);
-        for id in ["picture", "frame"] {
-            assert!(state.brought_since.is_none());
-            state.end(id);
-            state.update_idle_windows();
-        }
-        assert!(state.brought_since.is_some() && state.idle_since.is_none());
-    }
-}
+mod tests;

@@ -54,6 +54,8 @@ pub(super) struct Tab<'a> {
     chain_started_at: AtomicU32,
     /// Whether a script or a step of the caller has begun.
     has_acted: &'a AtomicBool,
+    /// A page's share of the shared processes' CPU time before it was opened, in seconds.
+    cpu_before: f64,
     /// Whether the page's pictures are wanted.
     pub(super) shows_pictures: bool,
 }
@@ -81,6 +83,8 @@ pub(super) async fn render(
         url: without_fragment(url),
         blocked: blocked(plan),
         bytes_max: job.bytes_max.min(LOADED_BYTES_MAX),
+        wants_pictures: plan.screenshot.is_some(),
+        without_pictures: intercepted(fetch, &[blocked(plan).as_slice(), &["Image"]].concat()),
         agent: agent(fetch, &browser.user_agent),
     };
     let tab = Tab {
@@ -92,13 +96,14 @@ pub(super) async fn render(
         scale: plan.window.scale,
         chain_started_at: AtomicU32::new(0),
         has_acted,
+        cpu_before,
         shows_pictures: plan.screenshot.is_some(),
     };
     let reading = tab
         .watch
         .read(browser.connection(), &context.session, events);
     let rendered = tokio::select! {
-        rendered = tab.run(channel, url, fetch, plan, job, cpu_before) => rendered,
+        rendered = tab.run(channel, url, fetch, plan, job) => rendered,
         error = reading => Err(error),
     };
     match rendered {
@@ -131,7 +136,6 @@ impl Tab<'_> {
         fetch: &FetchPlan,
         plan: &RenderPlan,
         job: RenderJob<'_>,
-        cpu_before: f64,
     ) -> Result<Rendered, RenderError> {
         let mut report = Vec::new();
         self.set_up(url, fetch, plan).await?;
@@ -143,18 +147,8 @@ impl Tab<'_> {
         if plan.before_load.is_some() {
             self.acts();
         }
-        let navigated = self.call(NavigateParams::new(url.as_str())).await?;
-        if let Some(error) = navigated.error_text {
-            if error.ends_with("ERR_ABORTED")
-                && let Some(rendered) = self.without_content(url, cpu_before).await?
-            {
-                return Ok(rendered);
-            }
-            let refused = self.refused_redirect();
-            return Err(match refused.or_else(|| refusal(&channel.refused(), url)) {
-                Some(refused) => refused,
-                None => load_error(&error, self.has_response().await, plan.screenshot.is_some()),
-            });
+        if let Some(rendered) = self.navigate(channel, url).await? {
+            return Ok(rendered);
         }
         self.wait_for_load().await;
         self.wait_for_challenge(|document, html| {
@@ -177,6 +171,47 @@ impl Tab<'_> {
             self.wait_for_load().await;
         }
         self.automate(plan, url.path(), &mut report).await?;
+        let mut rendered = self.read(channel, url, plan).await?;
+        if !report.is_empty() {
+            let report = report.into();
+            rendered
+                .metadata
+                .insert("automation_data".to_owned(), report);
+        }
+        // What was stopped beyond the most that may be loaded is not the caller's.
+        rendered.loaded_bytes = rendered.loaded_bytes.min(job.bytes_max);
+        Ok(rendered)
+    }
+
+    /// Navigates to the page. One whose answer shows nothing is returned at once.
+    async fn navigate(
+        &self,
+        channel: &ProxyChannel,
+        url: &Url,
+    ) -> Result<Option<Rendered>, RenderError> {
+        let navigated = self.call(NavigateParams::new(url.as_str())).await?;
+        let Some(error) = navigated.error_text else {
+            return Ok(None);
+        };
+        if error.ends_with("ERR_ABORTED")
+            && let Some(rendered) = self.without_content(url).await?
+        {
+            return Ok(Some(rendered));
+        }
+        let refused = self.refused_redirect();
+        Err(match refused.or_else(|| refusal(&channel.refused(), url)) {
+            Some(refused) => refused,
+            None => load_error(&error, self.has_response().await, self.shows_pictures),
+        })
+    }
+
+    /// Reads the page as it is now, with its screenshot if one is wanted.
+    async fn read(
+        &self,
+        channel: &ProxyChannel,
+        url: &Url,
+        plan: &RenderPlan,
+    ) -> Result<Rendered, RenderError> {
         let document = self.document(channel)?;
         if let Some(reason) = self.watch.state().broken() {
             let text = format!("the page's document ended before it was complete: {reason}");
@@ -190,11 +225,8 @@ impl Tab<'_> {
         // Reading the page ends what is in flight.
         let pending = self.watch.state().incomplete();
         let page = self.page(url, document).await?;
-        let cpu = self.cpu(cpu_before).await?;
+        let cpu = self.cpu().await?;
         let mut metadata = Map::new();
-        if !report.is_empty() {
-            metadata.insert("automation_data".to_owned(), report.into());
-        }
         let state = self.watch.state();
         let mut unstorable = state.exchanges.unstorable();
         if !pending.is_empty() {
@@ -212,11 +244,7 @@ impl Tab<'_> {
     }
 
     /// The page of an answer that shows nothing: 204, 205 and an unasked 304.
-    async fn without_content(
-        &self,
-        url: &Url,
-        cpu_before: f64,
-    ) -> Result<Option<Rendered>, RenderError> {
+    async fn without_content(&self, url: &Url) -> Result<Option<Rendered>, RenderError> {
         let responded = self
             .watch
             .until(|state| state.navigation.not_shown().is_some());
@@ -237,7 +265,7 @@ impl Tab<'_> {
         Ok(Some(Rendered {
             page,
             loaded_bytes: 0,
-            cpu: self.cpu(cpu_before).await?,
+            cpu: self.cpu().await?,
             screenshot: None,
             metadata: Map::new(),
             unstorable: Some(Unstorable::Incomplete),
@@ -263,7 +291,7 @@ impl Tab<'_> {
                 self.call(page::EnableParams::default()),
                 self.call(network_events()),
                 self.call(performance::EnableParams::default()),
-                self.call(intercepted(fetch, plan)),
+                self.call(intercepted(fetch, &blocked(plan))),
                 self.call(agent(fetch, &self.browser.user_agent)),
                 self.call(workers::auto_attach()),
                 self.call(metrics(plan)),
@@ -364,7 +392,7 @@ impl Tab<'_> {
     }
 
     /// The CPU time of the page's own process, and its share of the shared processes.
-    async fn cpu(&self, before: f64) -> Result<Duration, RenderError> {
+    async fn cpu(&self) -> Result<Duration, RenderError> {
         let (own, shared) = tokio::join!(
             self.call(GetMetricsParams::default()),
             self.browser.shared_cpu()
@@ -376,7 +404,7 @@ impl Tab<'_> {
             .iter()
             .filter(|metric| matches!(metric.name.as_str(), "ProcessTime" | "ThreadTime"));
         let own = times.map(|metric| metric.value).fold(0.0, f64::max);
-        let seconds = own + (shared? - before).max(0.0);
+        let seconds = own + (shared? - self.cpu_before).max(0.0);
         Ok(Duration::try_from_secs_f64(seconds).unwrap_or_default())
     }
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use chromiumoxide::cdp::browser_protocol::emulation::SetUserAgentOverrideParams;
 use chromiumoxide::cdp::browser_protocol::fetch::{
     AuthChallengeResponse, AuthChallengeResponseResponse, ContinueRequestParams,
-    ContinueWithAuthParams, FailRequestParams,
+    ContinueWithAuthParams, EnableParams, FailRequestParams,
 };
 use chromiumoxide::cdp::browser_protocol::network::ErrorReason;
-use chromiumoxide::cdp::browser_protocol::page::HandleJavaScriptDialogParams;
+use chromiumoxide::cdp::browser_protocol::page::{HandleJavaScriptDialogParams, StopLoadingParams};
 use chromiumoxide::cdp::browser_protocol::storage::OverrideQuotaForOriginParams;
 use tokio::sync::Notify;
 use url::Url;
@@ -43,6 +43,10 @@ pub(super) struct PagePolicy {
     pub(super) blocked: Vec<&'static str>,
     /// Decoded bytes that it may load.
     pub(super) bytes_max: u64,
+    /// Whether its pictures are wanted; else it is read without those that are too heavy.
+    pub(super) wants_pictures: bool,
+    /// What is intercepted when it may load no more pictures.
+    pub(super) without_pictures: EnableParams,
     /// What its workers say of the browser.
     pub(super) agent: SetUserAgentOverrideParams,
 }
@@ -157,7 +161,9 @@ impl Watch {
         event: &Event,
     ) -> Result<(), RenderError> {
         match event.method.as_str() {
-            "Inspector.targetCrashed" => return Err(RenderError::PageCrashed),
+            "Inspector.targetCrashed" if &*event.session == session => {
+                return Err(RenderError::PageCrashed);
+            }
             "Network.webSocketFrameReceived" | "Network.eventSourceMessageReceived" => {
                 self.state().exchanges.message();
                 return Ok(());
@@ -182,29 +188,66 @@ impl Watch {
             "Page.windowOpen" => self.state().opens(fields.url.unwrap_or_default()),
             "Page.domContentEventFired" => self.state().parsed(),
             "Page.loadEventFired" => self.state().loaded(),
-            "Page.frameAttached"
-            | "Page.frameDetached"
-            | "Network.webSocketCreated"
-            | "Network.webSocketClosed" => self.state().counts.count(&event.method)?,
+            "Page.frameAttached" | "Page.frameDetached" => {
+                self.state().counts.count(&event.method)?;
+            }
+            method @ ("Network.webSocketCreated" | "Network.webSocketClosed") => {
+                let worker = event.of_another(session);
+                let id = fields.request_id.unwrap_or_default();
+                self.state().socket(method, id, worker)?;
+            }
             method if method.starts_with("Target.") => {
                 self.handle_worker(connection, session, method, fields)?;
             }
             "Page.frameNavigated" => {
                 if let Some(frame) = fields.frame.filter(|frame| frame.parent_id.is_none()) {
-                    let mut state = self.state();
-                    state.commit(frame.loader_id);
-                    if state.navigations > NAVIGATIONS_MAX {
-                        let text = format!(
-                            "the page navigated more than {NAVIGATIONS_MAX} times by itself"
-                        );
-                        return Err(RenderError::Load(Cause::TooManyRedirects, text));
-                    }
+                    self.navigated(frame.loader_id)?;
                 }
             }
             method => {
-                let worker = (&*event.session != session).then(|| Arc::clone(&event.session));
-                self.handle_network(method, worker, fields)?;
+                let worker = event.of_another(session);
+                self.handle_network(method, worker, fields);
+                if method == "Network.dataReceived" {
+                    self.bound_bytes(connection, session)?;
+                }
             }
+        }
+        Ok(())
+    }
+
+    /// The main frame shows another document.
+    fn navigated(&self, request: Option<String>) -> Result<(), RenderError> {
+        let mut state = self.state();
+        state.commit(request);
+        if state.navigations > NAVIGATIONS_MAX {
+            let text = format!("the page navigated more than {NAVIGATIONS_MAX} times by itself");
+            return Err(RenderError::Load(Cause::TooManyRedirects, text));
+        }
+        Ok(())
+    }
+
+    /// Ends a page that loads more than it may. Where that is the doing of its pictures, and nobody
+    /// wants to see them, it goes on without: from half of the bytes on no more are requested, and
+    /// beyond all of them those in flight are stopped.
+    fn bound_bytes(&self, connection: &Connection, session: &str) -> Result<(), RenderError> {
+        let mut state = self.state();
+        let most = self.policy.bytes_max;
+        let is_excused = !self.policy.wants_pictures
+            && state.other_bytes() <= most
+            && state.loaded_bytes <= most.saturating_mul(2);
+        if state.loaded_bytes > most && !is_excused {
+            return Err(RenderError::TooLarge(most));
+        }
+        if self.policy.wants_pictures {
+            return Ok(());
+        }
+        if state.picture_bytes > most / 2 && !state.refuses_pictures {
+            state.refuses_pictures = true;
+            connection.post(session, &self.policy.without_pictures);
+        }
+        if state.loaded_bytes > most && !state.is_stopped {
+            (state.is_stopped, state.lacks_pictures) = (true, true);
+            connection.post(session, &StopLoadingParams::default());
         }
         Ok(())
     }
@@ -267,14 +310,9 @@ impl Watch {
         Ok(())
     }
 
-    fn handle_network(
-        &self,
-        method: &str,
-        worker: Option<Arc<str>>,
-        fields: Fields,
-    ) -> Result<(), RenderError> {
+    fn handle_network(&self, method: &str, worker: Option<Arc<str>>, fields: Fields) {
         let Some(id) = fields.request_id else {
-            return Ok(());
+            return;
         };
         let mut state = self.state();
         match method {
@@ -286,7 +324,7 @@ impl Watch {
                 let is_main = self.is_main_document(&fields);
                 let is_shown = is_main && fields.loader_id.as_deref() == Some(&id);
                 let Some(response) = fields.response else {
-                    return Ok(());
+                    return;
                 };
                 let (status, headers) = (response.status, &response.headers);
                 state.exchanges.answered(&id, status, headers);
@@ -302,18 +340,13 @@ impl Watch {
             }
             "Network.responseReceivedExtraInfo" => {
                 let Some(headers) = fields.headers else {
-                    return Ok(());
+                    return;
                 };
                 state.exchanges.headers(&id, &headers);
                 state.navigation.headers(&id, || lines(&headers));
             }
             "Network.dataReceived" if state.is_open(&id) => {
-                let more = fields.data_length.unwrap_or(0);
-                state.loaded_bytes = state.loaded_bytes.saturating_add(more);
-                state.navigation.grow(&id, more);
-                if state.loaded_bytes > self.policy.bytes_max {
-                    return Err(RenderError::TooLarge(self.policy.bytes_max));
-                }
+                state.load(&id, fields.data_length.unwrap_or(0));
             }
             "Network.loadingFinished" => state.end(&id),
             "Network.loadingFailed" => {
@@ -325,10 +358,9 @@ impl Watch {
                 }
                 state.end(&id);
             }
-            _ => return Ok(()),
+            _ => return,
         }
         state.update_idle_windows();
-        Ok(())
     }
 
     /// Whether an event is about a document of the main frame.
@@ -342,7 +374,11 @@ impl Watch {
             return;
         };
         let kind = fields.resource_type.unwrap_or_default();
-        if self.policy.blocked.contains(&kind.as_str()) {
+        let is_refused = kind == "Image" && self.state().refuses_pictures;
+        if is_refused {
+            self.state().lacks_pictures = true;
+        }
+        if is_refused || self.policy.blocked.contains(&kind.as_str()) {
             connection.post(
                 session,
                 &FailRequestParams::new(id, ErrorReason::BlockedByClient),
@@ -426,7 +462,7 @@ fn sent(
     let url = url.filter(|url| url.starts_with("http") && !state.unheard.contains(&id));
     match (kind.as_str(), url) {
         ("EventSource", _) => {
-            state.streams.insert(id);
+            state.streams.insert(id, worker);
         }
         ("Ping", _) | (_, None) => {}
         (kind, Some(url)) => state.send(id, url, kind, worker),

@@ -127,6 +127,8 @@ fn policy() -> PagePolicy {
         gate: None,
         blocked: vec!["Image"],
         bytes_max: BYTES_MAX,
+        wants_pictures: true,
+        without_pictures: EnableParams::default(),
         agent: SetUserAgentOverrideParams::new("agent"),
     }
 }
