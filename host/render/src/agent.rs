@@ -59,7 +59,7 @@ fn hints(agent: &str, system: &str) -> Option<UserAgentMetadata> {
     let brands = |is_full: bool| {
         let brands = products.iter().map(|(name, version)| {
             let major = version.split('.').next().unwrap_or_default();
-            UserAgentBrandVersion::new(*name, if is_full { version } else { major })
+            UserAgentBrandVersion::new(*name, if is_full { *version } else { major })
         });
         Some(brands.collect())
     };

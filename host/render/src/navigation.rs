@@ -126,8 +126,8 @@ impl Navigations {
     }
 
     fn find(&mut self, request: &str) -> Option<&mut Navigation> {
-        let both = [&mut self.begun, &mut self.shown].into_iter().flatten();
-        both.into_iter().find(|found| found.request == request)
+        let mut both = [&mut self.begun, &mut self.shown].into_iter().flatten();
+        both.find(|found| found.request == request)
     }
 
     /// What has begun and is committed is shown.

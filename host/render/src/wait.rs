@@ -91,7 +91,12 @@ impl Tab<'_> {
     /// no sign of that any more.
     async fn note_ready(&self) {
         let is_cut = !self.watch.state().incomplete().is_empty();
-        let is_unfinished = is_cut && self.look().await.is_none_or(|look| look.is_unfinished);
+        let mut is_unfinished = false;
+        if is_cut {
+            let looked = tokio::time::timeout_at(self.soft_deadline().into(), self.look()).await;
+            let looked = looked.ok().flatten();
+            is_unfinished = looked.is_none_or(|look| look.is_unfinished);
+        }
         self.watch.state().ready(is_unfinished);
     }
 
