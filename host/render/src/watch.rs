@@ -247,6 +247,8 @@ impl Watch {
         }
         if state.loaded_bytes > most && !state.is_stopped {
             (state.is_stopped, state.lacks_pictures) = (true, true);
+            // No further event says so.
+            state.loaded();
             connection.post(session, &StopLoadingParams::default());
         }
         Ok(())
