@@ -67,13 +67,19 @@ impl Tab<'_> {
         let begun = Instant::now();
         let end = self.until(CHAIN_TIME_MAX);
         let mut room = Room::default();
+        let _before = self.windows().await;
         for (at, step) in steps.iter().enumerate() {
             let number = at + 1;
             let finished = tokio::time::timeout_at(end.into(), async {
-                match room.for_step(step) {
-                    Ok(()) => self.step(step).await,
-                    Err(reason) => Ok(Ok(Done::TooLong(reason))),
+                if let Err(reason) = room.for_step(step) {
+                    return Ok(Ok(Done::TooLong(reason)));
                 }
+                let done = self.step(step).await;
+                if is_click(step) {
+                    // Its answer comes behind the events that the click caused.
+                    let _moved = self.call_function::<String>("url", ()).await?;
+                }
+                done
             });
             let result = match finished.await {
                 Ok(result) => result?.map(|done| room.take(done)),
@@ -85,19 +91,35 @@ impl Tab<'_> {
                 )),
             };
             let has_failed = result.is_err();
-            let (key, value): (&str, Value) = match result {
-                Ok(Done::Nothing) => continue,
-                Ok(Done::Value(value)) => ("result", value),
-                Ok(Done::Screenshot(png)) => ("result", STANDARD.encode(png).into()),
-                Ok(Done::TooLong(reason)) => ("error", reason.into()),
-                Err(reason) => ("error", cut(&reason).into()),
+            let said: Option<(&str, Value)> = match result {
+                Ok(Done::Nothing) => None,
+                Ok(Done::Value(value)) => Some(("result", value)),
+                Ok(Done::Screenshot(png)) => Some(("result", STANDARD.encode(png).into())),
+                Ok(Done::TooLong(reason)) => Some(("error", reason.into())),
+                Err(reason) => Some(("error", cut(&reason).into())),
             };
-            report.push(json!({"step": number, "type": step.name(), key: value}));
+            let windows = self.windows().await;
+            let windows = (!windows.is_empty()).then(|| ("windows", windows.into()));
+            let said: Vec<_> = said.into_iter().chain(windows).collect();
+            if !said.is_empty() {
+                let mut entry = json!({"step": number, "type": step.name()});
+                for (key, value) in said {
+                    entry[key] = value;
+                }
+                report.push(entry);
+            }
             if has_failed {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// The URLs of the windows that were opened since they were last asked for, and closed.
+    async fn windows(&self) -> Vec<String> {
+        // The event of one is before the last answer to the step, and read by the same task.
+        tokio::task::yield_now().await;
+        std::mem::take(&mut self.watch.state().windows)
     }
 
     /// Runs one step and returns its result, or why it failed.
@@ -327,6 +349,14 @@ impl Room {
             done => done,
         }
     }
+}
+
+/// Whether a step clicks, which may open a window.
+fn is_click(step: &Step) -> bool {
+    matches!(
+        step,
+        Step::Click(_) | Step::ClickAll(_) | Step::ClickPoint { .. } | Step::WaitForAndClick { .. }
+    )
 }
 
 fn cut(text: &str) -> String {

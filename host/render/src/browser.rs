@@ -34,6 +34,8 @@ const KILL_NOTICE_TIME_MAX: Duration = Duration::from_secs(2);
 /// A running browser.
 pub(super) struct Browser {
     running: Mutex<Option<Running>>,
+    /// Held while it ends, so that whoever ends it as well waits until it has.
+    ending: tokio::sync::Mutex<()>,
     connection: Connection,
     /// The browser's `User-Agent`, without the mark of headless mode.
     pub(super) user_agent: String,
@@ -103,6 +105,7 @@ impl Browser {
         running.drain_stderr();
         let browser = Self {
             running: Mutex::new(Some(running)),
+            ending: tokio::sync::Mutex::default(),
             user_agent: version.user_agent.replace("HeadlessChrome", "Chrome"),
             connection,
             started: Instant::now(),
@@ -256,10 +259,11 @@ impl Browser {
         Ok(cpu.per_page)
     }
 
-    /// Kills all of its processes and waits for their end.
+    /// Kills all of its processes and waits for their end, whoever ended it first.
     pub(super) async fn end(&self) {
         self.retire();
         self.connection.gone().cancel();
+        let _turn = self.ending.lock().await;
         let running = self
             .running
             .lock()

@@ -9,7 +9,7 @@ use url::Url;
 
 use trawl_model::{FetchedPage, MediaKind};
 
-use super::page_state::Document;
+use super::navigation::Document;
 use super::tab::Tab;
 use super::{FILE_BYTES_MAX, HTML_BYTES_MAX, RenderError};
 
@@ -116,7 +116,7 @@ impl Tab<'_> {
 
     /// The body of a document that is not HTML.
     async fn file(&self, document: &Document) -> Result<Bytes, RenderError> {
-        if self.watch.state().document_bytes > FILE_BYTES_MAX {
+        if self.watch.state().navigation.document_bytes() > FILE_BYTES_MAX {
             return Err(RenderError::FileTooLarge(FILE_BYTES_MAX));
         }
         let body = GetResponseBodyParams::new(document.request.clone());

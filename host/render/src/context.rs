@@ -30,9 +30,9 @@ impl Drop for OpenContext {
         let (slot, context) = (Arc::clone(&self.slot), self.context.clone());
         let connection = slot.browser.connection();
         if !self.session.is_empty() {
-            connection.forget(&self.session);
+            connection.forget_all(&self.session);
         }
-        connection.forget(context.inner());
+        connection.forget_all(context.inner());
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 slot.browser.dispose(context).await;

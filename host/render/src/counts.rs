@@ -51,6 +51,16 @@ impl Counts {
         self.n_frames > 0
     }
 
+    /// A socket went with its worker, without an event of its own.
+    pub(super) fn closed(&mut self) {
+        self.n_sockets = self.n_sockets.saturating_sub(1);
+    }
+
+    /// Whether there are workers or sockets.
+    pub(super) fn has_talkers(&self) -> bool {
+        self.n_workers > 0 || self.n_sockets > 0
+    }
+
     /// The main frame has another document: the frames and sockets of the one before went with it,
     /// without events of their own. Workers end with an event each.
     pub(super) fn navigated(&mut self) {

@@ -18,9 +18,18 @@ pub(super) const EVENT_BYTES_MAX: usize = 2 * MESSAGE_BYTES_MAX;
 /// An event of a session.
 #[derive(Debug)]
 pub(super) struct Event {
+    /// The name under which it was delivered: that of its session, or of the page's context.
+    pub(super) session: Arc<str>,
     pub(super) method: String,
     pub(super) params: Box<RawValue>,
     _queued: Queued,
+}
+
+impl Event {
+    /// The session of this event, if it is not this one.
+    pub(super) fn of_another(&self, session: &str) -> Option<Arc<str>> {
+        (&*self.session != session).then(|| Arc::clone(&self.session))
+    }
 }
 
 /// The bytes of an event that counts among the queued ones of its session until it is dropped.
@@ -85,6 +94,7 @@ impl Events {
 /// Where the events of a session go.
 #[derive(Clone)]
 pub(super) struct Listener {
+    name: Arc<str>,
     events: mpsc::Sender<Event>,
     end: Arc<End>,
     queued: Arc<AtomicUsize>,
@@ -96,6 +106,7 @@ impl Listener {
         let (sender, events) = mpsc::channel(EVENTS_MAX);
         let end = Arc::new(End::default());
         let listener = Self {
+            name: Arc::from(""),
             events: sender,
             end: Arc::clone(&end),
             queued: Arc::default(),
@@ -103,11 +114,26 @@ impl Listener {
         (listener, Events { events, end })
     }
 
+    /// The same queue under a name, which its events then have.
+    pub(super) fn named(&self, name: &str) -> Self {
+        let name = Arc::from(name);
+        Self {
+            name,
+            ..self.clone()
+        }
+    }
+
+    /// Whether both have the same queue.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.end, &other.end)
+    }
+
     /// Queues an event. `false` when its reader does not keep up, which ends the session.
     pub(super) fn deliver(&self, method: String, params: Box<RawValue>) -> bool {
         let bytes = params.get().len();
         let before = self.queued.fetch_add(bytes, Ordering::Relaxed);
         let event = Event {
+            session: Arc::clone(&self.name),
             method,
             params,
             _queued: Queued {

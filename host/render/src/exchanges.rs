@@ -1,5 +1,6 @@
 //! What the requests of a page say about keeping it: a rendered page is what its document, scripts,
-//! frames and data were made into, so all of them decide whether another caller may get it.
+//! frames, workers and data were made into, so all of them decide whether another caller may get
+//! it.
 
 use std::collections::HashSet;
 
@@ -20,6 +21,10 @@ pub enum Unstorable {
     SetsCookie,
     /// It was read before it was complete.
     Incomplete,
+    /// It had a message by a socket or a stream of events, which says nothing of whom it is for.
+    Message,
+    /// It had a worker whose requests were not seen.
+    Unseen,
 }
 
 /// The record of all exchanges of a page.
@@ -27,19 +32,24 @@ pub enum Unstorable {
 pub(super) struct Exchanges {
     /// The requests that may fill the page.
     filling: HashSet<String>,
+    /// The workers that there are, and those whose requests are seen.
+    workers: HashSet<String>,
+    seen_workers: HashSet<String>,
     unstorable: Option<Unstorable>,
 }
 
 /// Whether what is requested may fill the page with text: the document and its frames, scripts,
-/// style sheets and data. The names are those of the protocol's `Network.ResourceType`.
-pub(super) fn fills(kind: &str) -> bool {
-    matches!(kind, "Document" | "Script" | "Stylesheet" | "XHR" | "Fetch")
+/// style sheets and data. The names are those of the protocol's `Network.ResourceType`, which has
+/// none for a script that a worker imports.
+pub(super) fn fills(kind: &str, in_worker: bool) -> bool {
+    let is_filling = matches!(kind, "Document" | "Script" | "Stylesheet" | "XHR" | "Fetch");
+    is_filling || (in_worker && kind == "Other")
 }
 
 impl Exchanges {
     /// A request was sent; a redirect sends it again.
-    pub(super) fn sent(&mut self, id: &str, kind: &str) {
-        if !fills(kind) {
+    pub(super) fn sent(&mut self, id: &str, kind: &str, in_worker: bool) {
+        if !fills(kind, in_worker) {
             return;
         }
         if self.filling.len() >= OPEN_MAX {
@@ -77,16 +87,49 @@ impl Exchanges {
         }
     }
 
-    /// A request failed without a whole answer. What the page itself took back is no failure.
-    pub(super) fn failed(&mut self, id: &str, is_cancelled: bool) {
-        if self.filling.contains(id) && !is_cancelled {
+    /// A request failed without a whole answer. What the page itself took back is no failure, and
+    /// neither is what was blocked, by the caller's parameters or by the page's own policy: it will
+    /// be another time.
+    pub(super) fn failed(&mut self, id: &str, is_cancelled: bool, blocked: Option<&str>) {
+        let is_meant = matches!(blocked, Some("inspector" | "csp" | "mixed-content"));
+        if self.filling.contains(id) && !is_cancelled && !is_meant {
             self.note(Unstorable::Failed);
+        }
+    }
+
+    /// A message arrived by a socket or a stream of events.
+    pub(super) fn message(&mut self) {
+        self.note(Unstorable::Message);
+    }
+
+    /// There is another worker.
+    pub(super) fn worker_made(&mut self, target: String) {
+        self.workers.insert(target);
+    }
+
+    /// The requests of a worker are seen, from its first.
+    pub(super) fn worker_seen(&mut self, target: String) {
+        if self.seen_workers.len() < OPEN_MAX {
+            self.seen_workers.insert(target);
+        }
+    }
+
+    /// A worker has ended.
+    pub(super) fn worker_ended(&mut self, target: &str) {
+        let (was_there, was_seen) = (
+            self.workers.remove(target),
+            self.seen_workers.remove(target),
+        );
+        if was_there && !was_seen {
+            self.note(Unstorable::Unseen);
         }
     }
 
     /// Why the page may not be stored; `None` if nothing that went into it speaks against it.
     pub(super) fn unstorable(&self) -> Option<Unstorable> {
-        self.unstorable
+        let mut unseen = self.workers.difference(&self.seen_workers);
+        let unseen = unseen.next().map(|_| Unstorable::Unseen);
+        self.unstorable.or(unseen)
     }
 
     fn note(&mut self, reason: Unstorable) {
@@ -110,9 +153,11 @@ mod tests {
 
     fn after(events: impl FnOnce(&mut Exchanges)) -> Option<Unstorable> {
         let mut exchanges = Exchanges::default();
-        exchanges.sent("document", "Document");
-        exchanges.sent("data", "Fetch");
-        exchanges.sent("picture", "Image");
+        exchanges.sent("document", "Document", false);
+        exchanges.sent("data", "Fetch", false);
+        exchanges.sent("picture", "Image", false);
+        exchanges.sent("icon", "Other", false);
+        exchanges.sent("import", "Other", true);
         events(&mut exchanges);
         exchanges.unstorable()
     }
@@ -129,18 +174,50 @@ mod tests {
         assert_eq!(failed, Some(Unstorable::Failed));
         let cookie = after(|it| it.headers("data", &headers("Set-Cookie", "a=b")));
         assert_eq!(cookie, Some(Unstorable::SetsCookie));
-        assert_eq!(
-            after(|it| it.failed("data", false)),
-            Some(Unstorable::Failed)
-        );
-        assert_eq!(after(|it| it.failed("data", true)), None);
+        let failed = after(|it| it.answered("import", 404, &fine));
+        assert_eq!(failed, Some(Unstorable::Failed));
+        for blocked in [None, Some("other"), Some("integrity")] {
+            let failed = after(|it| it.failed("data", false, blocked));
+            assert_eq!(failed, Some(Unstorable::Failed), "{blocked:?}");
+        }
+        assert_eq!(after(|it| it.failed("data", true, None)), None);
+    }
+
+    #[test]
+    fn what_was_blocked_is_no_failure() {
+        for blocked in ["inspector", "csp", "mixed-content"] {
+            assert_eq!(after(|it| it.failed("data", false, Some(blocked))), None);
+        }
+    }
+
+    #[test]
+    fn messages_and_workers_that_nobody_saw_are_not_for_others() {
+        assert_eq!(after(Exchanges::message), Some(Unstorable::Message));
+        let made = |it: &mut Exchanges| it.worker_made("w".to_owned());
+        assert_eq!(after(made), Some(Unstorable::Unseen));
+        let seen = |it: &mut Exchanges| {
+            it.worker_seen("w".to_owned());
+            made(it);
+        };
+        assert_eq!(after(seen), None);
+        let ended = |it: &mut Exchanges| {
+            seen(it);
+            it.worker_ended("w");
+        };
+        assert_eq!(after(ended), None);
+        let never_begun = |it: &mut Exchanges| {
+            made(it);
+            it.worker_ended("w");
+        };
+        assert_eq!(after(never_begun), Some(Unstorable::Unseen));
     }
 
     #[test]
     fn pictures_do_not_count() {
         let cookie = headers("Set-Cookie", "a=b");
         assert_eq!(after(|it| it.answered("picture", 404, &cookie)), None);
-        assert_eq!(after(|it| it.failed("picture", false)), None);
+        assert_eq!(after(|it| it.failed("picture", false, None)), None);
+        assert_eq!(after(|it| it.answered("icon", 404, &cookie)), None);
     }
 
     #[test]

@@ -10,8 +10,9 @@ use chromiumoxide::cdp::js_protocol::runtime::{
 };
 use serde_json::Value;
 
+use super::calls::WORLD;
 use super::cdp::CallError;
-use super::tab::{Tab, WORLD};
+use super::tab::Tab;
 use super::{HTML_BYTES_MAX, RenderError};
 
 /// Encloses the name of a frame where its content belongs. No text of a page has this character:

@@ -39,7 +39,7 @@ const ERROR_OUTPUT_BYTES_MAX: usize = 4_096;
 const EXIT_TIME_MAX: Duration = Duration::from_secs(5);
 /// JavaScript heap of one page, in megabytes: a page beyond it crashes alone. Large applications
 /// use a tenth.
-const SCRIPT_HEAP_MB: u32 = 512;
+pub(super) const SCRIPT_HEAP_MB: u32 = 512;
 
 /// Command line switches of every browser, in groups with their purpose.
 const FLAGS: &[&str] = &[
@@ -150,29 +150,7 @@ pub(super) fn start(
         .tempdir();
     let profile = profile
         .map_err(|error| failed(format!("its profile folder cannot be created: {error}")))?;
-    // The shell only moves the two pipes to the descriptors 3 and 4, where the browser expects
-    // them.
-    let mut command = Command::new("/bin/sh");
-    command
-        .args(["-c", "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null", "sh"])
-        .arg(program)
-        .args(FLAGS)
-        .arg(format!("--js-flags=--max-old-space-size={SCRIPT_HEAP_MB}"))
-        .arg(format!("--user-data-dir={}", profile.path().display()))
-        .env_clear()
-        .env("PATH", &config.search_path)
-        .env("HOME", profile.path())
-        .env("TMPDIR", profile.path())
-        .env("LANG", "C.UTF-8")
-        .current_dir(profile.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .kill_on_drop(true);
-    if config.no_sandbox {
-        command.arg("--no-sandbox");
-    }
+    let mut command = command(program, profile.path(), config);
     // With or without its sandbox: what breaks out of a page must not be root.
     if getuid().is_root() {
         let (user, group) = account(&config.user).ok_or_else(|| {
@@ -202,6 +180,34 @@ pub(super) fn start(
         profile: Some(profile),
     };
     Ok((running, Connection::open(input, output)))
+}
+
+/// The browser's command line and environment, with its files in this folder.
+fn command(program: &Path, profile: &Path, config: &RenderConfig) -> Command {
+    // The shell only moves the two pipes to the descriptors 3 and 4, where the browser expects
+    // them.
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", "exec \"$@\" 3<&0 4>&1 0</dev/null 1>/dev/null", "sh"])
+        .arg(program)
+        .args(FLAGS)
+        .arg(format!("--js-flags=--max-old-space-size={SCRIPT_HEAP_MB}"))
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .env_clear()
+        .env("PATH", &config.search_path)
+        .env("HOME", profile)
+        .env("TMPDIR", profile)
+        .env("LANG", "C.UTF-8")
+        .current_dir(profile)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .kill_on_drop(true);
+    if config.no_sandbox {
+        command.arg("--no-sandbox");
+    }
+    command
 }
 
 impl Running {

@@ -2,21 +2,25 @@
 //! for each page, and all traffic through the proxy of that context. Returns the same kind of page
 //! as `fetch`.
 
+mod agent;
 mod automation;
 mod before_load;
 mod browser;
 mod caller_headers;
+mod calls;
 mod cdp;
 mod content;
 mod context;
 mod counts;
 mod events;
 mod exchanges;
+mod fields;
 mod frames;
 mod input;
 mod launch;
 mod load_error;
 mod memory;
+mod navigation;
 mod page_setup;
 mod page_state;
 mod pool;
@@ -26,6 +30,7 @@ mod tab;
 mod wait;
 mod watch;
 mod wire;
+mod workers;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -124,6 +129,12 @@ pub enum RenderError {
     /// The page or the browser crashed.
     #[error("the browser crashed while it rendered the page")]
     Crashed,
+    /// The page's own process crashed, and the browser did not.
+    #[error(
+        "the page crashed its process, as pages do whose scripts fill their memory of {} MB",
+        launch::SCRIPT_HEAP_MB
+    )]
+    PageCrashed,
     /// The browser failed to execute a command.
     #[error("the browser failed: {0}")]
     Protocol(String),
@@ -131,7 +142,7 @@ pub enum RenderError {
     #[error("{1}")]
     Load(Cause, String),
     /// The page did not finish before its deadline.
-    #[error("the page did not render within {} s", .0.as_secs())]
+    #[error("the page did not render within {} s", .0.as_secs_f64().round())]
     TimedOut(Duration),
     /// The page used more memory than it may.
     #[error("the page used too much memory and was stopped")]
@@ -172,6 +183,7 @@ impl RenderError {
             Self::Launch(_) | Self::Crashed | Self::Protocol(_) => Cause::BrowserFailed,
             Self::Screenshot(_) => Cause::Screenshot,
             Self::Memory
+            | Self::PageCrashed
             | Self::TooMany(..)
             | Self::Oversize(_)
             | Self::DocumentTooLarge(_)

@@ -8,6 +8,19 @@
   const nodeType = getter(Node, "nodeType"), parentOf = getter(Node, "parentNode"), childrenOf = getter(Node, "childNodes");
   const localName = getter(Element, "localName"), prefix = getter(Element, "prefix"), attributesOf = getter(Element, "attributes");
   const shadowOf = getter(Element, "shadowRoot"), outerHTML = getter(Element, "outerHTML"), bodyOf = getter(Document, "body");
+  const charsetOf = getter(Document, "characterSet"), urlOf = getter(Document, "URL");
+  // The shadow root of an element, also a closed one of a custom element: its internals have it, and can be asked for once.
+  const anyShadow = (element) => {
+    const open = shadowOf(element);
+    if (open || !localName(element).includes("-")) return open;
+    const closed = (globalThis.trawlClosed ??= new WeakMap());
+    if (!closed.has(element)) {
+      let root = null;
+      try { root = HTMLElement.prototype.attachInternals.call(element).shadowRoot; } catch {}
+      closed.set(element, root);
+    }
+    return closed.get(element);
+  };
   const isElement = (node) => nodeType(node) === 1;
   const type = (root) => (nodeType(root) === 9 ? Document : nodeType(root) === 11 ? DocumentFragment : Element).prototype;
   const all = (root, selector) => type(root).querySelectorAll.call(root, selector);
@@ -75,23 +88,49 @@
     element.dispatchEvent(new Event("change", { bubbles: true }));
   };
   const URLS = new Set("action background cite data data-original data-src formaction href icon longdesc poster src xlink:href".split(" "));
-  const LISTS = new Set("data-srcset imagesrcset ping srcset".split(" "));
-  // The HTML that leaves the page is UTF-8, but queries are in the character set of the document: they leave it percent-encoded.
-  const probe = document.characterSet === "UTF-8" ? null : document.createElement("a");
-  const encoded = (url) => {
-    const hash = url.indexOf("#"), end = hash < 0 ? url.length : hash, start = url.indexOf("?");
-    if (start < 0 || start > end || !/[^\x00-\x7f]/.test(url.slice(start, end))) return url;
-    probe.setAttribute("href", url);
-    return /^(https?|ftp|file):$/.test(probe.protocol) ? url.slice(0, start) + probe.search + url.slice(end) : url;
+  const SETS = new Set("data-srcset imagesrcset srcset".split(" "));
+  // A `srcset` with `each` of its URLs replaced: they end at white space, or at the commas before it.
+  const inSet = (value, each) => {
+    let out = "", rest = value;
+    for (;;) {
+      const [space] = /^[\s,]*/.exec(rest);
+      rest = rest.slice(space.length);
+      const [word] = /^\S*/.exec(rest);
+      if (word === "") return out + space;
+      let end = word.length;
+      while (word[end - 1] === ",") end -= 1;
+      const url = word.slice(0, end);
+      // What follows a URL up to the next comma, outside parentheses.
+      const [size] = url === word ? /^(?:\([^)]*\)?|[^(,]+)*/.exec(rest.slice(word.length)) : [""];
+      out += space + each(url) + word.slice(url.length) + size;
+      rest = rest.slice(word.length + size.length);
+    }
   };
-  const written = (name, value) => {
-    if (!probe) return value;
-    return URLS.has(name) ? encoded(value) : LISTS.has(name) ? value.replace(/\S+/g, encoded) : value;
+  // How the URLs of a document leave it. The HTML is UTF-8 and belongs to the page, but queries are in the character set of the document
+  // that they are in, and URLs of a frame are relative to the frame: queries are percent-encoded, and those of a frame are absolute.
+  const placeOf = (document, isFrame) => {
+    const probe = Document.prototype.createElementNS.call(document, "http://www.w3.org/1999/xhtml", "a");
+    const isUtf8 = charsetOf(document) === "UTF-8";
+    const absolute = (url) => {
+      probe.setAttribute("href", url);
+      return probe.href;
+    };
+    const encoded = (url) => {
+      const hash = url.indexOf("#"), end = hash < 0 ? url.length : hash, start = url.indexOf("?");
+      if (start < 0 || start > end || !/[^\x00-\x7f]/.test(url.slice(start, end))) return url;
+      probe.setAttribute("href", url);
+      return /^(https?|ftp|file):$/.test(probe.protocol) ? url.slice(0, start) + probe.search + url.slice(end) : url;
+    };
+    const url = isFrame ? absolute : encoded;
+    const written = (name, value) => {
+      if (value === "") return value;
+      if (URLS.has(name)) return url(value);
+      if (SETS.has(name)) return inSet(value, url);
+      return name === "ping" ? value.replace(/\S+/g, url) : value;
+    };
+    const isPlain = !isFrame && isUtf8;
+    return { isPlain, absolute, written: isPlain ? (name, value) => value : written };
   };
-  const absolute = (value, base) => {
-    try { return new URL(value, base).href; } catch { return value; }
-  };
-  const absoluteSet = (value, base) => value.replace(/(^|,)(\s*)([^\s,]\S*[^\s,])/g, (_, comma, space, url) => comma + space + absolute(url, base));
   // What is not there yet, by the signs that pages give to their readers.
   const LOADING = /^\W*(loading|please wait|one moment|laden|lädt|chargement|cargando|caricamento|carregando|загрузка|加载中|載入中|読み込み中|로딩)/i;
   const PLACEHOLDER = '[aria-busy="true"],[role="progressbar"],progress:not([value]),[class*="skeleton" i],[class*="spinner" i],[class*="loading" i],[class*="placeholder" i]';
@@ -99,7 +138,7 @@
   // Texts of fewer characters are a heading or a name.
   const TEXT_FEW = 40;
   return {
-    // Serialises the document as HTML, or what its body shows: shadow roots flattened, same-origin frames inlined, without `noscript`. A
+    // Serialises the document as HTML, or what its body shows: shadow roots flattened, frames of the same origin inlined, without `noscript`. A
     // frame in `trawlFrames` is its name between two U+0000. Returns its length and its first `piece` characters, and keeps it for `piece()`;
     // null when it has more than `limit` characters.
     serialise(limit, piece, bodyOnly) {
@@ -122,27 +161,22 @@
       const special = new Set(), SPECIAL = new Set("noscript iframe frame frameset slot".split(" "));
       const look = (root) => {
         for (const element of all(root, "*")) {
-          const shadow = shadowOf(element);
+          const shadow = anyShadow(element);
           if (shadow || SPECIAL.has(localName(element))) {
             for (let at = element; at && !special.has(at); at = parentOf(at)) special.add(at);
             if (shadow) look(shadow);
           }
         }
       };
-      // `base` is that of the frame that an element is in; null in the page itself.
-      const open = (element, name, base) => {
+      const open = (element, name, place) => {
         let tag = "<" + name;
-        for (const { name, value } of attributesOf(element)) {
-          let shown = written(name, value);
-          if (base !== null && value && URLS.has(name)) shown = absolute(shown, base);
-          if (base !== null && name === "srcset") shown = absoluteSet(value, base);
-          tag += " " + name + '="' + attribute(shown) + '"';
-        }
+        for (const { name, value } of attributesOf(element)) tag += " " + name + '="' + attribute(place.written(name, value)) + '"';
         put(tag + ">");
       };
       const inShadow = (node) => node.getRootNode() instanceof ShadowRoot;
-      const children = (nodes, base, shadow) => { for (const node of nodes) write(node, base, shadow); };
-      const write = (node, base, shadow) => {
+      const children = (nodes, place, shadow) => { for (const node of nodes) write(node, place, shadow); };
+      // `place` is the document that a node is in; a part of it is `shadow`, a tree of its own.
+      const write = (node, place, shadow) => {
         switch (nodeType(node)) {
           case 3: {
             const parent = parentOf(node);
@@ -165,23 +199,23 @@
         if (name === "noscript" || (shadow && (name === "style" || name === "link"))) return;
         if (name === "slot" && shadow) {
           // Also what another component's slot hands on.
-          for (const assigned of HTMLSlotElement.prototype.assignedNodes.call(node, { flatten: true })) write(assigned, base, inShadow(assigned));
+          for (const assigned of HTMLSlotElement.prototype.assignedNodes.call(node, { flatten: true })) write(assigned, place, inShadow(assigned));
           return;
         }
-        if (!special.has(node) && !shadow && base === null && !probe && !isXml) { put(outerHTML(node)); return; }
+        if (!special.has(node) && !shadow && place.isPlain && !isXml) { put(outerHTML(node)); return; }
         if (name === "iframe" || name === "frame") {
           const document = inner(node);
           const foreign = document ? undefined : globalThis.trawlFrames?.get(node);
           if (foreign !== undefined) {
-            put('<div data-frame="' + attribute(absolute(node.getAttribute("src") ?? "", node.baseURI)) + '">');
+            put('<div data-frame="' + attribute(place.absolute(node.getAttribute("src") ?? "")) + '">');
             out.push("\0" + foreign + "\0");
             put("</div>");
             return;
           }
           if (!document) { put(outerHTML(node)); return; }
           look(document);
-          put('<div data-frame="' + attribute(document.URL) + '">');
-          children(childrenOf(bodyOf(document)), document.baseURI, false);
+          put('<div data-frame="' + attribute(urlOf(document)) + '">');
+          children(childrenOf(bodyOf(document)), placeOf(document, true), false);
           put("</div>");
           return;
         }
@@ -191,19 +225,19 @@
           isFramed = true;
           put("<" + name + ">");
         } else {
-          open(node, name, base);
+          open(node, name, place);
         }
         if (VOID.has(name)) return;
-        const shadowRoot = shadowOf(node);
-        if (shadowRoot) children(childrenOf(shadowRoot), base, true);
-        else children(childrenOf(name === "template" && node.content ? node.content : node), base, shadow);
+        const shadowRoot = anyShadow(node);
+        if (shadowRoot) children(childrenOf(shadowRoot), place, true);
+        else children(childrenOf(name === "template" && node.content ? node.content : node), place, shadow);
         put("</" + name + ">");
       };
       const isXml = !(document instanceof HTMLDocument) || document.contentType !== "text/html";
       look(document);
       try {
-        if (bodyOnly) children(bodyOf(document) ? childrenOf(bodyOf(document)) : [], document.baseURI, false);
-        else children(childrenOf(document), null, false);
+        if (bodyOnly) children(bodyOf(document) ? childrenOf(bodyOf(document)) : [], placeOf(document, true), false);
+        else children(childrenOf(document), placeOf(document, false), false);
       } catch (error) {
         if (error === put) return null;
         throw error;
@@ -232,10 +266,11 @@
       await new Promise((resolve) => setTimeout(resolve, 0));
       return performance.now() - start <= late;
     },
-    // Whether the page has grown since the last look, and whether it shows signs that something is still to come.
+    // Whether the page has grown since the last look, whether it shows signs that something is still to come, and whether it shows nothing
+    // else.
     look() {
-      const body = document.body;
-      if (!body) return [false, false];
+      const body = bodyOf(document);
+      if (!body) return { hasGrown: false, isUnfinished: false, isBare: false };
       const now = [all(document, "*").length, body.textContent.length];
       // A clock that ticks does not grow.
       const most = globalThis.trawlMost ?? [0, 0];
@@ -248,7 +283,7 @@
         || [...all(document, PLACEHOLDER)].slice(0, 200).some(isSeen)
         || all(document, EMPTY).length > 0
         || [...all(document, "p,div,span,li,td,h1,h2,h3,output,strong,em,b,section,main")].slice(0, 2000).some((element) => element.childElementCount === 0 && isLoading(element));
-      return [hasGrown, isUnfinished];
+      return { hasGrown, isUnfinished, isBare: text === "" || LOADING.test(text) };
     },
     url() { return location.href; },
     has(selector) { return find(selector) !== null; },

@@ -10,8 +10,6 @@ use trawl_plan::{FetchPlan, RenderPlan};
 
 use super::FILE_BYTES_MAX;
 
-/// Languages where the caller names none: those that plain HTTP asks for.
-pub(super) const LANGUAGES: &str = "en-US,en";
 /// Pixels of the screen that a window is on, unless the window is larger.
 const SCREEN: (i64, i64) = (1920, 1080);
 
@@ -45,8 +43,8 @@ pub(super) const ADS: &[&str] = &[
 ];
 
 /// The requests that are intercepted: all of them if headers are added, otherwise documents and
-/// blocked resource types.
-pub(super) fn intercepted(fetch: &FetchPlan, plan: &RenderPlan) -> fetch::EnableParams {
+/// these resource types.
+pub(super) fn intercepted(fetch: &FetchPlan, blocked: &[&str]) -> fetch::EnableParams {
     let of = |kind: ResourceType| RequestPattern {
         url_pattern: None,
         resource_type: Some(kind),
@@ -54,7 +52,6 @@ pub(super) fn intercepted(fetch: &FetchPlan, plan: &RenderPlan) -> fetch::Enable
     };
     let patterns = if fetch.headers.is_empty() {
         // Documents are always intercepted: with the first one the proxy requests its password.
-        let blocked = blocked(plan);
         let kinds = [
             (ResourceType::Image, "Image"),
             (ResourceType::Stylesheet, "Stylesheet"),
@@ -134,20 +131,6 @@ pub(super) fn metrics(plan: &RenderPlan) -> SetDeviceMetricsOverrideParams {
     };
     params.screen_orientation = Some(ScreenOrientation::new(kind, angle));
     params
-}
-
-/// `navigator.platform` of the system that a user agent names; `None` if it names none.
-pub(super) fn platform(user_agent: &str) -> Option<&'static str> {
-    let platforms = [
-        ("iPhone", "iPhone"),
-        ("iPad", "iPad"),
-        ("Android", "Linux armv81"),
-        ("Windows", "Win32"),
-        ("Macintosh", "MacIntel"),
-        ("Linux", "Linux x86_64"),
-    ];
-    let found = platforms.iter().find(|(mark, _)| user_agent.contains(mark));
-    found.map(|(_, platform)| *platform)
 }
 
 /// The caller's headers whose values are text.

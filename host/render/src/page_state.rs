@@ -2,68 +2,57 @@
 //! page is ready.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Map, Value};
 use url::Url;
 
+use super::RenderError;
 use super::counts::Counts;
-use super::exchanges::Exchanges;
+use super::exchanges::{Exchanges, fills};
+use super::navigation::{Document, Navigations};
+use super::workers::SHARED;
 
 /// Requests in flight that still count as almost idle.
 pub(super) const ALMOST_IDLE: usize = 2;
 /// Requests that an incomplete page names, and characters of each.
 const PENDING_MAX: usize = 10;
 const PENDING_CHARS_MAX: usize = 300;
-
-/// The main document's response.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Document {
-    pub(super) request: String,
-    pub(super) url: String,
-    pub(super) status: u16,
-    pub(super) media_type: String,
-    pub(super) headers: Vec<(String, String)>,
-}
-
-impl Document {
-    /// Whether a challenge may answer like this: with a refusal, or marked by a header.
-    pub(super) fn may_be_challenge(&self) -> bool {
-        matches!(self.status, 202 | 403 | 405 | 406 | 429 | 503)
-            || self
-                .headers
-                .iter()
-                .any(|(name, _)| name.ends_with("-mitigated") || name == "x-amzn-waf-action")
-    }
-}
+/// Windows that are reported of those that one step opens.
+const WINDOWS_MAX: usize = 10;
 
 /// The state of a page.
 #[derive(Debug)]
 pub(super) struct PageState {
-    pub(super) document: Option<Document>,
-    pub(super) main_request: Option<String>,
-    pub(super) raw_headers: Option<(String, Vec<(String, String)>)>,
+    pub(super) navigation: Navigations,
     pub(super) in_flight: HashMap<String, InFlight>,
-    /// Scripts of workers: their ends are reported to the workers alone.
-    pub(super) workers: HashSet<String>,
+    /// Streams of events that are open, with the session of the worker that has them.
+    pub(super) streams: HashMap<String, Option<Arc<str>>>,
+    /// The sockets of workers, likewise.
+    worker_sockets: HashMap<String, Arc<str>>,
+    /// Scripts of shared workers, whose ends nobody is told of.
+    pub(super) unheard: HashSet<String>,
     /// Requests that were in flight when the page was read as it was, although it showed signs that
     /// they would fill it.
     pub(super) pending: HashMap<String, String>,
     /// What else was not finished then.
     pub(super) unfinished: Option<&'static str>,
     pub(super) exchanges: Exchanges,
-    /// The response of a navigation that has not been committed: a download never is.
-    pub(super) response: Option<Document>,
-    /// The navigation whose document is shown.
-    pub(super) committed: Option<String>,
     /// Why the main document is not whole.
     pub(super) broken: Option<String>,
-    /// Bytes of the main document's body so far.
-    pub(super) document_bytes: u64,
     pub(super) counts: Counts,
     /// Number of requests so far that may fill the page.
     pub(super) n_requests: u64,
     pub(super) loaded_bytes: u64,
+    /// Those of pictures among them.
+    pub(super) picture_bytes: u64,
+    /// Whether no more pictures are loaded, because those before were heavy.
+    pub(super) refuses_pictures: bool,
+    /// Whether the page's loading was stopped, for its pictures.
+    pub(super) is_stopped: bool,
+    /// Whether pictures were refused or stopped.
+    pub(super) lacks_pictures: bool,
     /// Number of main documents so far.
     pub(super) navigations: u32,
     /// Number of times that the page went to another document, or to another URL of its own.
@@ -78,6 +67,13 @@ pub(super) struct PageState {
     pub(super) almost_since: Option<Instant>,
     /// Since when nothing that may fill the page is in flight.
     pub(super) quiet_since: Option<Instant>,
+    /// Since when nothing is in flight that was brought into view.
+    pub(super) brought_since: Option<Instant>,
+    brings_into_view: bool,
+    /// Whether this document's workers and sockets were waited for.
+    pub(super) has_listened: bool,
+    /// The URLs of windows that were opened and closed, until they are reported.
+    pub(super) windows: Vec<String>,
 }
 
 /// A request in flight.
@@ -86,6 +82,11 @@ pub(super) struct InFlight {
     pub(super) url: String,
     /// Whether it may fill the page, as far as that is waited for.
     pub(super) fills: bool,
+    is_picture: bool,
+    /// Whether it is a picture or a frame that came into view.
+    is_brought: bool,
+    /// The session of the worker that it is in.
+    worker: Option<Arc<str>>,
 }
 
 impl PageState {
@@ -93,21 +94,22 @@ impl PageState {
     pub(super) fn new() -> Self {
         let now = Some(Instant::now());
         Self {
-            document: None,
-            main_request: None,
-            raw_headers: None,
+            navigation: Navigations::default(),
             in_flight: HashMap::new(),
-            workers: HashSet::new(),
+            streams: HashMap::new(),
+            worker_sockets: HashMap::new(),
+            unheard: HashSet::new(),
             pending: HashMap::new(),
             unfinished: None,
             exchanges: Exchanges::default(),
-            response: None,
-            committed: None,
             broken: None,
-            document_bytes: 0,
             counts: Counts::default(),
             n_requests: 0,
             loaded_bytes: 0,
+            picture_bytes: 0,
+            refuses_pictures: false,
+            is_stopped: false,
+            lacks_pictures: false,
             navigations: 0,
             moves: 0,
             parsed: false,
@@ -116,55 +118,35 @@ impl PageState {
             idle_since: now,
             almost_since: now,
             quiet_since: now,
+            brought_since: now,
+            brings_into_view: false,
+            has_listened: false,
+            windows: Vec::new(),
         }
-    }
-
-    /// Whether the site responded to the main document's request, displayed or not.
-    pub(super) fn has_response(&self) -> bool {
-        let responded = self.raw_headers.as_ref().map(|(id, _)| id);
-        responded.is_some() && responded == self.main_request.as_ref()
     }
 
     /// The main document, with its raw headers if they are known.
     pub(super) fn document(&self) -> Option<Document> {
-        let mut document = self.document.clone()?;
-        if let Some((_, headers)) = self
-            .raw_headers
-            .as_ref()
-            .filter(|(id, _)| *id == document.request)
-        {
-            document.headers.clone_from(headers);
-        }
-        Some(document)
+        self.navigation.document()
     }
 
-    /// The response of a navigation: the document's once the navigation is committed. A file that
-    /// the page makes the browser download, or an answer without content, leaves the page as it is.
-    pub(super) fn respond(&mut self, response: Document) {
-        if self.committed.as_deref() == Some(&response.request) {
-            self.document = Some(response);
-        } else {
-            self.response = Some(response);
-        }
-    }
-
-    /// The main frame shows the document of this navigation.
-    pub(super) fn commit(&mut self, loader: Option<String>) {
-        let mut response = self.response.take();
-        if let Some(response) = response.take_if(|found| Some(&found.request) == loader.as_ref()) {
-            self.document = Some(response);
-        }
-        self.response = response;
-        self.committed = loader;
+    /// The main frame shows the document of this request.
+    pub(super) fn commit(&mut self, request: Option<String>) {
+        self.navigation.commit(request);
+        (self.parsed, self.loaded) = (false, false);
+        self.navigations += 1;
+        self.moves += 1;
+        self.counts.navigated();
         self.broken = None;
         self.unfinished = None;
+        self.pending.clear();
+        self.has_listened = false;
     }
 
     /// The response to the main document's request that shows nothing, as 204 does.
-    pub(super) fn without_content(&self) -> Option<&Document> {
-        self.response
-            .as_ref()
-            .filter(|response| matches!(response.status, 204 | 205 | 304))
+    pub(super) fn without_content(&self) -> Option<Document> {
+        let response = self.navigation.not_shown();
+        response.filter(|response| matches!(response.status, 204 | 205 | 304))
     }
 
     /// Why the main document is not whole, in the browser's words.
@@ -178,18 +160,130 @@ impl PageState {
         })
     }
 
-    /// A worker was made of this script.
-    pub(super) fn has_worker(&mut self, url: String) {
-        self.in_flight
-            .retain(|_, request| request.fills || request.url != url);
+    /// A request was sent that is waited for, by the page itself or in the session of a worker.
+    pub(super) fn send(&mut self, id: String, url: String, kind: &str, worker: Option<Arc<str>>) {
+        let fills = fills(kind, worker.is_some());
+        self.n_requests += u64::from(fills);
+        let is_seen = matches!(kind, "Image" | "Document");
+        let request = InFlight {
+            url,
+            fills,
+            is_picture: kind == "Image",
+            is_brought: is_seen && self.brings_into_view,
+            worker,
+        };
+        self.in_flight.insert(id, request);
         self.update_idle_windows();
-        // Some have many; counts bound them.
-        self.workers.insert(url);
+    }
+
+    /// A worker was made. Nobody is told when the script of a shared one has arrived.
+    pub(super) fn worker_made(&mut self, target: String, kind: &str) {
+        if kind == SHARED {
+            self.end(&target);
+            self.update_idle_windows();
+            self.unheard.insert(target.clone());
+        }
+        self.exchanges.worker_made(target);
+    }
+
+    /// A worker has ended, or was never begun: its script is not waited for any more.
+    pub(super) fn worker_ended(&mut self, target: &str) {
+        self.end(target);
+        self.unheard.remove(target);
+        self.exchanges.worker_ended(target);
+        self.update_idle_windows();
+    }
+
+    /// The session of a worker has ended: nobody is told of its requests any more.
+    pub(super) fn worker_left(&mut self, session: &str) {
+        let is_left = |request: &InFlight| request.worker.as_deref() == Some(session);
+        let left: Vec<String> = self
+            .in_flight
+            .iter()
+            .filter(|(_, request)| is_left(request))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in left {
+            self.end(&id);
+        }
+        self.streams
+            .retain(|_, worker| worker.as_deref() != Some(session));
+        let n_sockets = self.worker_sockets.len();
+        self.worker_sockets.retain(|_, worker| **worker != *session);
+        for _ in self.worker_sockets.len()..n_sockets {
+            self.counts.closed();
+        }
+        self.update_idle_windows();
+    }
+
+    /// A socket was opened or closed.
+    ///
+    /// # Errors
+    /// [`RenderError::TooMany`].
+    pub(super) fn socket(
+        &mut self,
+        method: &str,
+        id: String,
+        worker: Option<Arc<str>>,
+    ) -> Result<(), RenderError> {
+        match worker {
+            Some(worker) if method.ends_with("Created") => {
+                self.worker_sockets.insert(id, worker);
+            }
+            _ => {
+                self.worker_sockets.remove(&id);
+            }
+        }
+        self.counts.count(method)
+    }
+
+    /// The page opens a window, which is closed.
+    pub(super) fn opens(&mut self, url: String) {
+        if self.windows.len() < WINDOWS_MAX {
+            self.windows
+                .push(url.chars().take(PENDING_CHARS_MAX).collect());
+        }
+    }
+
+    /// Whether this request is in flight, waited for or not.
+    pub(super) fn is_open(&self, id: &str) -> bool {
+        self.in_flight.contains_key(id) || self.streams.contains_key(id)
+    }
+
+    /// More bytes of a body arrived.
+    pub(super) fn load(&mut self, id: &str, bytes: u64) {
+        self.loaded_bytes = self.loaded_bytes.saturating_add(bytes);
+        if self.in_flight.get(id).is_some_and(|sent| sent.is_picture) {
+            self.picture_bytes = self.picture_bytes.saturating_add(bytes);
+        }
+        self.navigation.grow(id, bytes);
+    }
+
+    /// Bytes of everything but pictures.
+    pub(super) fn other_bytes(&self) -> u64 {
+        self.loaded_bytes.saturating_sub(self.picture_bytes)
     }
 
     pub(super) fn end(&mut self, id: &str) {
         self.in_flight.remove(id);
+        self.streams.remove(id);
         self.pending.remove(id);
+    }
+
+    /// Whether something may still fill the page that no request in flight tells of: a worker that
+    /// computes, a socket or stream that is open. It is waited for once for each document.
+    pub(super) fn may_listen(&self) -> bool {
+        let is_open = self.counts.has_talkers() || !self.streams.is_empty();
+        is_open && !self.has_listened
+    }
+
+    /// From now on pictures and frames are requested because they come into view.
+    pub(super) fn bring_into_view(&mut self) {
+        for request in self.in_flight.values_mut() {
+            request.is_brought = false;
+        }
+        self.brings_into_view = true;
+        self.brought_since = Some(Instant::now());
     }
 
     /// Restarts the idle windows: scripts start their work when the document is parsed.
@@ -209,6 +303,15 @@ impl PageState {
         self.idle_since = self.idle_since.map(|_| now);
         self.almost_since = self.almost_since.map(|_| now);
         self.quiet_since = self.quiet_since.map(|_| now);
+    }
+
+    /// The page is ready: what was cut before is not missing any more, unless it is still in flight
+    /// and the page still shows signs of it.
+    pub(super) fn ready(&mut self, is_unfinished: bool) {
+        self.unfinished = None;
+        if !is_unfinished {
+            self.pending.clear();
+        }
     }
 
     /// Whether the page has frames.
@@ -261,8 +364,9 @@ impl PageState {
         urls.sort_unstable();
         urls.dedup();
         urls.truncate(PENDING_MAX);
-        let document = self.unfinished.map(str::to_owned);
-        document.into_iter().chain(urls).collect()
+        let pictures = self.lacks_pictures.then_some("the page's pictures");
+        let parts = self.unfinished.into_iter().chain(pictures);
+        parts.map(str::to_owned).chain(urls).collect()
     }
 
     pub(super) fn update_idle_windows(&mut self) {
@@ -278,6 +382,8 @@ impl PageState {
         self.almost_since = window_start(self.almost_since, ALMOST_IDLE, self.in_flight.len());
         let filling = self.in_flight.values().filter(|request| request.fills);
         self.quiet_since = window_start(self.quiet_since, 0, filling.count());
+        let brought = self.in_flight.values().filter(|request| request.is_brought);
+        self.brought_since = window_start(self.brought_since, 0, brought.count());
     }
 }
 
@@ -292,3 +398,6 @@ pub(super) fn lines(headers: &Map<String, Value>) -> Vec<(String, String)> {
     });
     lines.collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -26,6 +26,8 @@ pub(super) struct Pool {
     tabs: Arc<FairSemaphore>,
     /// The browser that opens new pages. Earlier ones end with their last page.
     current: Mutex<Option<Arc<Browser>>>,
+    /// All that were started and have not ended.
+    started: std::sync::Mutex<Vec<Weak<Browser>>>,
     is_closed: AtomicBool,
     /// Why the last browser did not start.
     failure: std::sync::Mutex<Option<String>>,
@@ -46,6 +48,7 @@ impl Pool {
             program: launch::find(config.program.as_deref(), &config.search_path),
             tabs: FairSemaphore::new(config.tabs_max.max(1), config.tabs_per_owner),
             current: Mutex::default(),
+            started: std::sync::Mutex::default(),
             is_closed: AtomicBool::new(false),
             failure: std::sync::Mutex::default(),
             is_swept: AtomicBool::new(false),
@@ -148,6 +151,10 @@ impl Pool {
         let failure = started.as_ref().err().map(ToString::to_string);
         *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = failure;
         let browser = Arc::new(started?);
+        let mut all = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|browser| browser.strong_count() > 0);
+        all.push(Arc::downgrade(&browser));
+        drop(all);
         tokio::spawn(watch_memory(Arc::downgrade(self), Arc::downgrade(&browser)));
         Ok(browser)
     }
@@ -175,12 +182,18 @@ impl Pool {
         }
     }
 
-    /// Stops the browser and opens no further page.
+    /// Stops all browsers, also those that were about to end, and opens no further page.
     pub(super) async fn close(&self) {
         self.is_closed.store(true, Ordering::Relaxed);
-        if let Some(browser) = self.current.lock().await.take() {
+        let current = self.current.lock().await.take();
+        let started = {
+            let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *started)
+        };
+        for browser in started.iter().filter_map(Weak::upgrade) {
             browser.end().await;
         }
+        drop(current);
     }
 }
 
@@ -193,6 +206,8 @@ async fn watch_memory(pool: Weak<Pool>, browser: Weak<Browser>) {
             return;
         };
         if browser.connection().gone().is_cancelled() {
+            // One that crashed while no page was open; else its last page ends it.
+            pool.end_idle(&browser).await;
             return;
         }
         if browser.open_pages() == 0 && !n_checks.is_multiple_of(IDLE_CHECKS) {

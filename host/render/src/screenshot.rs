@@ -29,7 +29,7 @@ const PIXELS_MAX: f64 = 50_000_000.0;
 /// How long the parts of a page with lazy pictures are brought into view, and its pictures are
 /// waited for.
 const SHOW_TIME_MAX: Duration = Duration::from_secs(6);
-/// How long no request is in flight when the pictures have arrived.
+/// How long no picture or frame that came into view is in flight when all have arrived.
 const PICTURES_WINDOW: Duration = Duration::from_millis(250);
 const TRANSPARENT: Rgba = Rgba {
     r: 0,
@@ -78,6 +78,7 @@ impl Tab<'_> {
             return Ok(());
         }
         let end = self.until(SHOW_TIME_MAX);
+        self.watch.state().bring_into_view();
         while Instant::now() < end {
             match self.call_function::<(bool, f64)>("scrollOn", ()).await? {
                 Ok((false, _)) => tokio::time::sleep(SCROLL_STEP).await,
@@ -85,7 +86,7 @@ impl Tab<'_> {
             }
         }
         let _no_document = self.call_function::<Value>("scrollToStart", ()).await?;
-        let loaded = self.watch.idle(0, PICTURES_WINDOW);
+        let loaded = self.watch.brought(PICTURES_WINDOW);
         let _still_loading = tokio::time::timeout_at(end.into(), loaded).await;
         Ok(())
     }

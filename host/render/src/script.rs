@@ -1,17 +1,24 @@
 //! The caller's scripts: they run in the page's own world, and a result is cut down to its bound
 //! before it is made into a message.
 
+use chromiumoxide::cdp::js_protocol::runtime::CallFunctionOnParams;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::RenderError;
-use super::tab::{Tab, by_value};
+use super::calls::by_value;
+use super::cdp::CallError;
+use super::load_error::thrown;
+use super::tab::Tab;
 
 /// Runs a script and bounds its result, in the page.
 const RUN: &str = include_str!("script.js");
 /// Characters of a script's result as JSON: a table of some hundred rows. More belongs into the
 /// page, which a script can write to.
 pub(super) const RESULT_CHARS_MAX: usize = 10_000;
+/// Characters that `script.js` counts beside those of a text.
+const QUOTES: usize = 3;
+const UNREADABLE: &str = "the result cannot be read";
 
 /// What `script.js` returns.
 #[derive(Deserialize)]
@@ -22,6 +29,9 @@ struct Bounded {
     thrown: Option<String>,
     /// Characters of a result beyond the bound; -1 when they were not counted to the end.
     size: Option<f64>,
+    /// Whether the page has replaced `eval`, so that the script was not run.
+    #[serde(default)]
+    replaced: bool,
 }
 
 /// What became of a script.
@@ -39,10 +49,72 @@ impl Tab<'_> {
     /// Runs a script of the caller in the page's own world. Each has a scope of its own for `let`
     /// and `const`; variables of `var` and functions are the page's.
     pub(super) async fn run_script(&self, script: &str) -> Result<Ran, RenderError> {
-        Ok(match self.evaluate(by_value(wrapped(script))).await? {
-            Ok(value) => ran(value),
-            Err(reason) => Ran::Failed(reason),
-        })
+        let value = match self.evaluate(by_value(wrapped(script))).await? {
+            Ok(value) => value,
+            Err(reason) => return Ok(Ran::Failed(reason)),
+        };
+        match serde_json::from_value::<Bounded>(value) {
+            Ok(bounded) if bounded.replaced => self.run_without_eval(script).await,
+            Ok(bounded) => Ok(ran(bounded)),
+            Err(_) => Ok(Ran::Failed(UNREADABLE.to_owned())),
+        }
+    }
+
+    /// Runs a script in a page that has replaced `eval`. What it gives is bounded by a second call,
+    /// unless it is a text or a number, which arrive with the first.
+    async fn run_without_eval(&self, script: &str) -> Result<Ran, RenderError> {
+        let mut params = by_value(block(script));
+        params.return_by_value = Some(false);
+        let response = match self.try_call(params).await {
+            Ok(response) => response,
+            Err(CallError::Refused(reason)) => return Ok(Ran::Failed(reason)),
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(details) = response.exception_details {
+            return Ok(Ran::Failed(thrown(details)));
+        }
+        let Some(object) = response.result.object_id else {
+            return Ok(primitive(response.result.value.unwrap_or_default()));
+        };
+        let mut bound = CallFunctionOnParams::new(format!(
+            "function() {{ return ({RUN})(() => this, {RESULT_CHARS_MAX}, true); }}"
+        ));
+        bound.object_id = Some(object);
+        bound.return_by_value = Some(true);
+        bound.await_promise = Some(true);
+        bound.user_gesture = Some(true);
+        let response = match self.try_call(bound).await {
+            Ok(response) => response,
+            Err(CallError::Refused(reason)) => return Ok(Ran::Failed(reason)),
+            Err(error) => return Err(error.into()),
+        };
+        if let Some(details) = response.exception_details {
+            return Ok(Ran::Failed(thrown(details)));
+        }
+        let bounded = serde_json::from_value(response.result.value.unwrap_or_default());
+        Ok(bounded.map_or_else(|_| Ran::Failed(UNREADABLE.to_owned()), ran))
+    }
+}
+
+/// A script with a scope of its own for `let` and `const`.
+fn block(script: &str) -> String {
+    match is_function(script) {
+        true => called(script),
+        false => format!("{{\n{script}\n}}"),
+    }
+}
+
+/// A function without a name as an expression.
+fn called(script: &str) -> String {
+    format!("({}\n)", script.trim_end().trim_end_matches(';'))
+}
+
+/// A text, number or truth value as a result.
+fn primitive(value: Value) -> Ran {
+    let size = value.as_str().map(|text| text.encode_utf16().count());
+    match size.filter(|size| size + QUOTES > RESULT_CHARS_MAX) {
+        Some(size) => Ran::TooLong(too_long(size)),
+        None => Ran::Value(value),
     }
 }
 
@@ -51,7 +123,7 @@ fn wrapped(script: &str) -> String {
     // makes it a script of the page rather than of the wrapper, and gives its last value.
     let script = match is_function(script) {
         // Without a name it is no statement.
-        true => Value::from(format!("({}\n)", script.trim_end().trim_end_matches(';'))),
+        true => Value::from(called(script)),
         false => Value::from(script),
     };
     format!("({RUN})(() => (0, eval)({script}), {RESULT_CHARS_MAX})")
@@ -67,18 +139,17 @@ fn is_function(script: &str) -> bool {
     rest.trim_start().starts_with('(')
 }
 
-fn ran(value: Value) -> Ran {
-    let Ok(bounded) = serde_json::from_value::<Bounded>(value) else {
-        return Ran::Failed("the result cannot be read".to_owned());
-    };
+fn too_long(size: impl std::fmt::Display) -> String {
+    format!("the result has {size} characters; at most {RESULT_CHARS_MAX} are returned")
+}
+
+fn ran(bounded: Bounded) -> Ran {
     if let Some(thrown) = bounded.thrown {
         return Ran::Failed(thrown);
     }
     match bounded.size {
         None => Ran::Value(bounded.value),
-        Some(size) if size >= 0.0 => Ran::TooLong(format!(
-            "the result has {size} characters; at most {RESULT_CHARS_MAX} are returned"
-        )),
+        Some(size) if size >= 0.0 => Ran::TooLong(too_long(size)),
         Some(_) => Ran::TooLong(format!(
             "the result has more than {RESULT_CHARS_MAX} characters as JSON, the most that are \
              returned"
@@ -105,7 +176,21 @@ mod tests {
     }
 
     #[test]
+    fn a_script_without_eval_has_its_own_scope() {
+        assert_eq!(block("let a = 1; a"), "{\nlet a = 1; a\n}");
+        assert_eq!(
+            block("function () { return 1 };"),
+            "(function () { return 1 }\n)"
+        );
+        assert_eq!(primitive(Value::from(7)), Ran::Value(json!(7)));
+        let text = |size: usize| primitive(Value::from("x".repeat(size)));
+        assert!(matches!(text(RESULT_CHARS_MAX - QUOTES), Ran::Value(_)));
+        assert!(matches!(text(RESULT_CHARS_MAX), Ran::TooLong(_)));
+    }
+
+    #[test]
     fn results_errors_and_sizes_are_told_apart() {
+        let ran = |value: Value| super::ran(serde_json::from_value(value).expect("a result"));
         assert_eq!(ran(json!({"value": [1]})), Ran::Value(json!([1])));
         assert_eq!(ran(json!({"value": null})), Ran::Value(Value::Null));
         assert_eq!(ran(json!({"thrown": "x"})), Ran::Failed("x".to_owned()));
@@ -117,6 +202,8 @@ mod tests {
             "{reason}"
         );
         assert!(matches!(ran(json!({"size": -1})), Ran::TooLong(_)));
-        assert!(matches!(ran(json!(7)), Ran::Failed(_)));
+        assert!(serde_json::from_value::<Bounded>(json!(7)).is_err());
+        let replaced: Bounded = serde_json::from_value(json!({"replaced": true})).expect("read");
+        assert!(replaced.replaced);
     }
 }

@@ -6,45 +6,35 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use chromiumoxide::cdp::browser_protocol::emulation::{
-    SetLocaleOverrideParams, SetTouchEmulationEnabledParams, SetUserAgentOverrideParams,
+    SetLocaleOverrideParams, SetTouchEmulationEnabledParams,
 };
 use chromiumoxide::cdp::browser_protocol::network::{
     BlockPattern, CookieParam, CookieSameSite, SetBlockedUrLsParams, SetCookiesParams,
 };
-use chromiumoxide::cdp::browser_protocol::page::{self, CreateIsolatedWorldParams, NavigateParams};
+use chromiumoxide::cdp::browser_protocol::page::{self, NavigateParams};
 use chromiumoxide::cdp::browser_protocol::performance::{self, GetMetricsParams};
-use chromiumoxide::cdp::js_protocol::runtime::{EvaluateParams, ExecutionContextId};
-use chromiumoxide::types::Command;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use url::Url;
 
 use trawl_model::{Cause, FetchedPage};
 use trawl_plan::address::without_fragment;
 use trawl_plan::{FetchPlan, RenderPlan};
 
+use super::agent::agent;
 use super::browser::Browser;
 use super::caller_headers::CallerHeaders;
 use super::cdp::CallError;
 use super::context::OpenContext;
 use super::exchanges::Unstorable;
-use super::load_error::{load_error, refusal, thrown};
-use super::page_setup::{
-    ADS, LANGUAGES, blocked, intercepted, metrics, network_events, platform, text_headers,
-};
-use super::page_state::{Document, PageState};
+use super::load_error::{load_error, refusal};
+use super::navigation::Document;
+use super::page_setup::{ADS, blocked, intercepted, metrics, network_events, text_headers};
 use super::pool::TabSlot;
 use super::watch::{PagePolicy, Watch};
+use super::workers;
 use super::{LOADED_BYTES_MAX, RenderError, RenderJob, Rendered};
 use trawl_net::egress::ProxyChannel;
 
-/// The functions of `page.js`.
-const FUNCTIONS: &str = include_str!("page.js");
-/// Name of the isolated world they run in.
-pub(super) const WORLD: &str = "trawl";
-/// Name of the isolated world in which scripts of the caller are parsed.
-const SYNTAX_WORLD: &str = "trawl-syntax";
 /// The fraction of a page's time that is reserved for extracting its document, and its bounds.
 const RESERVE_PART: u32 = 8;
 const RESERVE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(3));
@@ -54,7 +44,7 @@ const LATE_EVENTS: Duration = Duration::from_millis(300);
 /// An open page.
 pub(super) struct Tab<'a> {
     browser: &'a Browser,
-    context: &'a OpenContext,
+    pub(super) context: &'a OpenContext,
     pub(super) watch: Watch,
     deadline: Instant,
     started: Instant,
@@ -64,6 +54,8 @@ pub(super) struct Tab<'a> {
     chain_started_at: AtomicU32,
     /// Whether a script or a step of the caller has begun.
     has_acted: &'a AtomicBool,
+    /// A page's share of the shared processes' CPU time before it was opened, in seconds.
+    cpu_before: f64,
     /// Whether the page's pictures are wanted.
     pub(super) shows_pictures: bool,
 }
@@ -91,6 +83,9 @@ pub(super) async fn render(
         url: without_fragment(url),
         blocked: blocked(plan),
         bytes_max: job.bytes_max.min(LOADED_BYTES_MAX),
+        wants_pictures: plan.screenshot.is_some(),
+        without_pictures: intercepted(fetch, &[blocked(plan).as_slice(), &["Image"]].concat()),
+        agent: agent(fetch, &browser.user_agent),
     };
     let tab = Tab {
         browser,
@@ -101,17 +96,20 @@ pub(super) async fn render(
         scale: plan.window.scale,
         chain_started_at: AtomicU32::new(0),
         has_acted,
+        cpu_before,
         shows_pictures: plan.screenshot.is_some(),
     };
     let reading = tab
         .watch
         .read(browser.connection(), &context.session, events);
     let rendered = tokio::select! {
-        rendered = tab.run(channel, url, fetch, plan, job, cpu_before) => rendered,
+        rendered = tab.run(channel, url, fetch, plan, job) => rendered,
         error = reading => Err(error),
     };
     match rendered {
-        Err(RenderError::Crashed) if browser.has_just_killed() => Err(RenderError::Memory),
+        Err(RenderError::Crashed | RenderError::PageCrashed) if browser.has_just_killed() => {
+            Err(RenderError::Memory)
+        }
         rendered => rendered,
     }
 }
@@ -138,7 +136,6 @@ impl Tab<'_> {
         fetch: &FetchPlan,
         plan: &RenderPlan,
         job: RenderJob<'_>,
-        cpu_before: f64,
     ) -> Result<Rendered, RenderError> {
         let mut report = Vec::new();
         self.set_up(url, fetch, plan).await?;
@@ -150,18 +147,8 @@ impl Tab<'_> {
         if plan.before_load.is_some() {
             self.acts();
         }
-        let navigated = self.call(NavigateParams::new(url.as_str())).await?;
-        if let Some(error) = navigated.error_text {
-            if error.ends_with("ERR_ABORTED")
-                && let Some(rendered) = self.without_content(url, cpu_before).await?
-            {
-                return Ok(rendered);
-            }
-            let refused = self.refused_redirect();
-            return Err(match refused.or_else(|| refusal(&channel.refused(), url)) {
-                Some(refused) => refused,
-                None => load_error(&error, self.has_response().await, plan.screenshot.is_some()),
-            });
+        if let Some(rendered) = self.navigate(channel, url).await? {
+            return Ok(rendered);
         }
         self.wait_for_load().await;
         self.wait_for_challenge(|document, html| {
@@ -184,6 +171,47 @@ impl Tab<'_> {
             self.wait_for_load().await;
         }
         self.automate(plan, url.path(), &mut report).await?;
+        let mut rendered = self.read(channel, url, plan).await?;
+        if !report.is_empty() {
+            let report = report.into();
+            rendered
+                .metadata
+                .insert("automation_data".to_owned(), report);
+        }
+        // What was stopped beyond the most that may be loaded is not the caller's.
+        rendered.loaded_bytes = rendered.loaded_bytes.min(job.bytes_max);
+        Ok(rendered)
+    }
+
+    /// Navigates to the page. One whose answer shows nothing is returned at once.
+    async fn navigate(
+        &self,
+        channel: &ProxyChannel,
+        url: &Url,
+    ) -> Result<Option<Rendered>, RenderError> {
+        let navigated = self.call(NavigateParams::new(url.as_str())).await?;
+        let Some(error) = navigated.error_text else {
+            return Ok(None);
+        };
+        if error.ends_with("ERR_ABORTED")
+            && let Some(rendered) = self.without_content(url).await?
+        {
+            return Ok(Some(rendered));
+        }
+        let refused = self.refused_redirect();
+        Err(match refused.or_else(|| refusal(&channel.refused(), url)) {
+            Some(refused) => refused,
+            None => load_error(&error, self.has_response().await, self.shows_pictures),
+        })
+    }
+
+    /// Reads the page as it is now, with its screenshot if one is wanted.
+    async fn read(
+        &self,
+        channel: &ProxyChannel,
+        url: &Url,
+        plan: &RenderPlan,
+    ) -> Result<Rendered, RenderError> {
         let document = self.document(channel)?;
         if let Some(reason) = self.watch.state().broken() {
             let text = format!("the page's document ended before it was complete: {reason}");
@@ -193,14 +221,12 @@ impl Tab<'_> {
             Some(plan) => Some(self.screenshot(plan).await?),
             None => None,
         };
+        self.look_again().await;
         // Reading the page ends what is in flight.
         let pending = self.watch.state().incomplete();
         let page = self.page(url, document).await?;
-        let cpu = self.cpu(cpu_before).await?;
+        let cpu = self.cpu().await?;
         let mut metadata = Map::new();
-        if !report.is_empty() {
-            metadata.insert("automation_data".to_owned(), report.into());
-        }
         let state = self.watch.state();
         let mut unstorable = state.exchanges.unstorable();
         if !pending.is_empty() {
@@ -218,14 +244,12 @@ impl Tab<'_> {
     }
 
     /// The page of an answer that shows nothing: 204, 205 and an unasked 304.
-    async fn without_content(
-        &self,
-        url: &Url,
-        cpu_before: f64,
-    ) -> Result<Option<Rendered>, RenderError> {
-        let responded = self.watch.until(|state| state.response.is_some());
+    async fn without_content(&self, url: &Url) -> Result<Option<Rendered>, RenderError> {
+        let responded = self
+            .watch
+            .until(|state| state.navigation.not_shown().is_some());
         let _no_response = tokio::time::timeout(LATE_EVENTS, responded).await;
-        let document = self.watch.state().without_content().cloned();
+        let document = self.watch.state().without_content();
         let Some(document) = document else {
             return Ok(None);
         };
@@ -241,7 +265,7 @@ impl Tab<'_> {
         Ok(Some(Rendered {
             page,
             loaded_bytes: 0,
-            cpu: self.cpu(cpu_before).await?,
+            cpu: self.cpu().await?,
             screenshot: None,
             metadata: Map::new(),
             unstorable: Some(Unstorable::Incomplete),
@@ -250,7 +274,7 @@ impl Tab<'_> {
 
     /// Whether the site responded although nothing is displayed: then the response is a download.
     async fn has_response(&self) -> bool {
-        let responded = self.watch.until(PageState::has_response);
+        let responded = self.watch.until(|state| state.navigation.has_response());
         tokio::time::timeout(LATE_EVENTS, responded).await.is_ok()
     }
 
@@ -267,8 +291,9 @@ impl Tab<'_> {
                 self.call(page::EnableParams::default()),
                 self.call(network_events()),
                 self.call(performance::EnableParams::default()),
-                self.call(intercepted(fetch, plan)),
-                self.call(self.user_agent(fetch)),
+                self.call(intercepted(fetch, &blocked(plan))),
+                self.call(agent(fetch, &self.browser.user_agent)),
+                self.call(workers::auto_attach()),
                 self.call(metrics(plan)),
             )
         };
@@ -310,119 +335,6 @@ impl Tab<'_> {
                 .await?;
         }
         Ok(())
-    }
-
-    /// Decision D61: user agent and language apply to every origin, since scripts can read them
-    /// anyway.
-    fn user_agent(&self, fetch: &FetchPlan) -> SetUserAgentOverrideParams {
-        let agent = fetch
-            .user_agent
-            .as_deref()
-            .unwrap_or(&self.browser.user_agent);
-        let mut params = SetUserAgentOverrideParams::new(agent);
-        let locale = fetch.locale.as_deref().unwrap_or(LANGUAGES);
-        params.accept_language = Some(locale.to_owned());
-        params.platform = platform(agent).map(str::to_owned);
-        params
-    }
-
-    /// Sends a command to the page.
-    pub(super) async fn call<T: Command>(&self, params: T) -> Result<T::Response, RenderError> {
-        Ok(self.context.call(params).await?)
-    }
-
-    /// Sends a command to the page that it may refuse.
-    pub(super) async fn try_call<T: Command>(&self, params: T) -> Result<T::Response, CallError> {
-        self.context.call(params).await
-    }
-
-    /// Calls a function of `page.js` in its isolated world: its result, or what it threw.
-    pub(super) async fn call_function<T: DeserializeOwned>(
-        &self,
-        function: &str,
-        arguments: impl Serialize,
-    ) -> Result<Result<T, String>, RenderError> {
-        self.call_in_frame(self.watch.frame(), function, arguments)
-            .await
-    }
-
-    /// Calls a function of `page.js` in its isolated world of a frame.
-    pub(super) async fn call_in_frame<T: DeserializeOwned>(
-        &self,
-        frame: &str,
-        function: &str,
-        arguments: impl Serialize,
-    ) -> Result<Result<T, String>, RenderError> {
-        let arguments = serde_json::to_value(arguments)
-            .map_err(|error| RenderError::Protocol(error.to_string()))?;
-        let arguments = match arguments {
-            Value::Array(arguments) => Value::Array(arguments).to_string(),
-            _ => "[]".to_owned(),
-        };
-        let world = match self.world_of(frame, WORLD).await? {
-            Ok(world) => world,
-            Err(reason) => return Ok(Err(reason)),
-        };
-        let mut params = by_value(format!("({FUNCTIONS}).{function}(...{arguments})"));
-        params.context_id = Some(world);
-        let value = self.evaluate(params).await?;
-        Ok(
-            value
-                .and_then(|value| serde_json::from_value(value).map_err(|error| error.to_string())),
-        )
-    }
-
-    /// A world of the current document with this name, or why there is none.
-    pub(super) async fn isolated_world(
-        &self,
-        name: &str,
-    ) -> Result<Result<ExecutionContextId, String>, RenderError> {
-        self.world_of(self.watch.frame(), name).await
-    }
-
-    /// A world of a frame's document with this name, or why there is none.
-    pub(super) async fn world_of(
-        &self,
-        frame: &str,
-        name: &str,
-    ) -> Result<Result<ExecutionContextId, String>, RenderError> {
-        let mut world = CreateIsolatedWorldParams::new(frame.to_owned());
-        world.world_name = Some(name.to_owned());
-        match self.context.call(world).await {
-            Ok(world) => Ok(Ok(world.execution_context_id)),
-            Err(CallError::Refused(reason)) => Ok(Err(reason)),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Why a script cannot be parsed. It is not run: the expression throws before its first line,
-    /// in a world of the empty document.
-    async fn syntax_error(&self, script: &str) -> Result<Option<String>, RenderError> {
-        let Ok(world) = self.isolated_world(SYNTAX_WORLD).await? else {
-            return Ok(None);
-        };
-        let mut params = EvaluateParams::new(format!("throw 0;\n{script}"));
-        params.context_id = Some(world);
-        let thrown = self.evaluate(params).await?.err();
-        let reason = thrown.filter(|text| text.starts_with("SyntaxError"));
-        Ok(reason.and_then(|text| text.lines().next().map(str::to_owned)))
-    }
-
-    /// Evaluates an expression: its result, or what it threw.
-    pub(super) async fn evaluate(
-        &self,
-        params: EvaluateParams,
-    ) -> Result<Result<Value, String>, RenderError> {
-        let response = match self.context.call(params).await {
-            Ok(response) => response,
-            // The page navigated meanwhile, or the result cannot be serialised.
-            Err(CallError::Refused(reason)) => return Ok(Err(reason)),
-            Err(error) => return Err(error.into()),
-        };
-        Ok(match response.exception_details {
-            Some(details) => Err(thrown(details)),
-            None => Ok(response.result.value.unwrap_or_default()),
-        })
     }
 
     /// Until when waits may last, so that time remains to return the page as it is then.
@@ -480,7 +392,7 @@ impl Tab<'_> {
     }
 
     /// The CPU time of the page's own process, and its share of the shared processes.
-    async fn cpu(&self, before: f64) -> Result<Duration, RenderError> {
+    async fn cpu(&self) -> Result<Duration, RenderError> {
         let (own, shared) = tokio::join!(
             self.call(GetMetricsParams::default()),
             self.browser.shared_cpu()
@@ -492,16 +404,7 @@ impl Tab<'_> {
             .iter()
             .filter(|metric| matches!(metric.name.as_str(), "ProcessTime" | "ThreadTime"));
         let own = times.map(|metric| metric.value).fold(0.0, f64::max);
-        let seconds = own + (shared? - before).max(0.0);
+        let seconds = own + (shared? - self.cpu_before).max(0.0);
         Ok(Duration::try_from_secs_f64(seconds).unwrap_or_default())
     }
-}
-
-/// Evaluates an expression to its value, or that of its promise, as if the user had caused it.
-pub(super) fn by_value(expression: String) -> EvaluateParams {
-    let mut params = EvaluateParams::new(expression);
-    params.return_by_value = Some(true);
-    params.await_promise = Some(true);
-    params.user_gesture = Some(true);
-    params
 }

@@ -3,10 +3,12 @@
 
 use std::time::{Duration, Instant};
 
+use serde::Deserialize;
 use trawl_plan::WaitPlan;
 
 use super::RenderError;
-use super::page_state::{ALMOST_IDLE, Document, PageState};
+use super::navigation::Document;
+use super::page_state::{ALMOST_IDLE, PageState};
 use super::tab::Tab;
 
 /// How long no request that may fill the page is in flight before its network counts as idle. React
@@ -40,6 +42,18 @@ const DOM_STABLE_WINDOW: Duration = Duration::from_millis(500);
 /// Interval between two scroll steps: time for newly visible content to be requested.
 pub(super) const SCROLL_STEP: Duration = Duration::from_millis(100);
 
+/// What a look at the page tells, by `look` of `page.js`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Look {
+    /// Whether it has grown since the last look.
+    has_grown: bool,
+    /// Whether it shows signs that something is to come.
+    is_unfinished: bool,
+    /// Whether it has no text, or none but a text that it is loading.
+    is_bare: bool,
+}
+
 impl Tab<'_> {
     /// Waits until the page is ready, again for every page that this one navigates to. Ready means:
     /// the document is parsed, nothing that may fill it is in flight, and its main thread is free.
@@ -64,10 +78,42 @@ impl Tab<'_> {
                 }
                 is_same
             };
+            if is_same && settled.is_ok() {
+                self.note_ready().await;
+            }
             if is_same || Instant::now() >= soft {
                 return;
             }
         }
+    }
+
+    /// Notes that the page is ready, with what it was not complete without before, unless it shows
+    /// no sign of that any more.
+    async fn note_ready(&self) {
+        let is_cut = !self.watch.state().incomplete().is_empty();
+        let mut is_unfinished = false;
+        if is_cut {
+            let looked = tokio::time::timeout_at(self.soft_deadline().into(), self.look()).await;
+            let looked = looked.ok().flatten();
+            is_unfinished = looked.is_none_or(|look| look.is_unfinished);
+        }
+        self.watch.state().ready(is_unfinished);
+    }
+
+    /// Looks once more at a page that was cut: what the caller waited for since may be what it was
+    /// not complete without.
+    pub(super) async fn look_again(&self) {
+        if self.watch.state().incomplete().is_empty() {
+            return;
+        }
+        let looking = async {
+            let limits = (IDLE_CALLBACK_MAX_MS, TIMER_LATE_MAX_MS);
+            let is_free = self.call_function::<bool>("idle", limits).await;
+            if matches!(is_free, Ok(Ok(true))) && self.watch.state().parsed {
+                self.note_ready().await;
+            }
+        };
+        let _no_time = tokio::time::timeout_at(self.soft_deadline().into(), looking).await;
     }
 
     /// Waits until the network is idle and the page's scripts have nothing left to do: on a busy
@@ -85,10 +131,25 @@ impl Tab<'_> {
             let is_free = self.call_function::<bool>("idle", limits).await;
             let is_busy = matches!(is_free, Ok(Ok(false)));
             let is_over = looks_finished || self.watch.state().n_requests == before;
-            if is_over && !is_busy {
+            if is_over && !is_busy && !self.listens(end).await {
                 return;
             }
         }
+    }
+
+    /// Whether the page is bare, and a worker or socket that it has may still fill it. Waits a
+    /// moment then.
+    async fn listens(&self, end: Instant) -> bool {
+        let may_listen = self.watch.state().may_listen();
+        if !may_listen || !self.look().await.is_some_and(|look| look.is_bare) {
+            return false;
+        }
+        if Instant::now() + STILL_WINDOW >= end {
+            self.watch.state().has_listened = true;
+            return false;
+        }
+        tokio::time::sleep(LOOK_INTERVAL).await;
+        true
     }
 
     /// Waits until nothing that may fill the page is in flight, or the page looks finished with
@@ -100,11 +161,12 @@ impl Tab<'_> {
             if tokio::time::timeout(LOOK_INTERVAL, quiet).await.is_ok() {
                 return false;
             }
-            let Some((has_grown, is_unfinished)) = self.look().await else {
+            let Some(look) = self.look().await else {
                 continue;
             };
+            let is_unfinished = look.is_unfinished;
             let now = Instant::now();
-            if has_grown {
+            if look.has_grown {
                 still_since = now;
             }
             if now >= end || (!is_unfinished && now - still_since >= STILL_WINDOW) {
@@ -125,16 +187,15 @@ impl Tab<'_> {
         {
             return;
         }
-        let is_unfinished = matches!(self.look().await, Some((_, true)));
+        let is_unfinished = self.look().await.is_some_and(|look| look.is_unfinished);
         if self.shows_pictures || is_unfinished {
             let end = end.checked_sub(LOOK_INTERVAL).unwrap_or(end);
             let _still_loading = tokio::time::timeout_at(end.into(), loaded()).await;
         }
     }
 
-    /// Whether the page has grown since the last look, and whether it shows signs that something is
-    /// to come. `None` if it navigated meanwhile.
-    async fn look(&self) -> Option<(bool, bool)> {
+    /// Looks at the page. `None` if it navigated meanwhile.
+    async fn look(&self) -> Option<Look> {
         self.call_function("look", ()).await.ok()?.ok()
     }
 

@@ -3,15 +3,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use chromiumoxide::cdp::browser_protocol::emulation::SetUserAgentOverrideParams;
 use chromiumoxide::cdp::browser_protocol::fetch::{
     AuthChallengeResponse, AuthChallengeResponseResponse, ContinueRequestParams,
-    ContinueWithAuthParams, FailRequestParams,
+    ContinueWithAuthParams, EnableParams, FailRequestParams,
 };
 use chromiumoxide::cdp::browser_protocol::network::ErrorReason;
-use chromiumoxide::cdp::browser_protocol::page::HandleJavaScriptDialogParams;
+use chromiumoxide::cdp::browser_protocol::page::{HandleJavaScriptDialogParams, StopLoadingParams};
 use chromiumoxide::cdp::browser_protocol::storage::OverrideQuotaForOriginParams;
-use serde::Deserialize;
-use serde_json::{Map, Value};
 use tokio::sync::Notify;
 use url::Url;
 
@@ -22,8 +21,10 @@ use super::RenderError;
 use super::caller_headers::{CallerHeaders, PageRequest};
 use super::cdp::Connection;
 use super::events::{Event, Events, SessionEnd};
-use super::exchanges::fills;
-use super::page_state::{Document, InFlight, PageState, lines};
+use super::fields::Fields;
+use super::navigation::Document;
+use super::page_state::{PageState, lines};
+use super::workers;
 
 /// Navigations that a page may make by itself: real ones need three.
 const NAVIGATIONS_MAX: u32 = 20;
@@ -42,6 +43,12 @@ pub(super) struct PagePolicy {
     pub(super) blocked: Vec<&'static str>,
     /// Decoded bytes that it may load.
     pub(super) bytes_max: u64,
+    /// Whether its pictures are wanted; else it is read without those that are too heavy.
+    pub(super) wants_pictures: bool,
+    /// What is intercepted when it may load no more pictures.
+    pub(super) without_pictures: EnableParams,
+    /// What its workers say of the browser.
+    pub(super) agent: SetUserAgentOverrideParams,
 }
 
 /// The state of one page, shared by the reader of its events and the tasks that wait for it.
@@ -50,63 +57,6 @@ pub(super) struct Watch {
     changed: Notify,
     frame: String,
     policy: PagePolicy,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Request {
-    url: String,
-    headers: Option<Map<String, Value>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Response {
-    url: String,
-    status: i64,
-    mime_type: String,
-    headers: Map<String, Value>,
-}
-
-/// The relevant fields of all events.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Fields {
-    request_id: Option<String>,
-    network_id: Option<String>,
-    redirected_request_id: Option<String>,
-    loader_id: Option<String>,
-    frame_id: Option<String>,
-    #[serde(rename = "type")]
-    kind: Option<String>,
-    resource_type: Option<String>,
-    request: Option<Request>,
-    response: Option<Response>,
-    headers: Option<Map<String, Value>>,
-    data_length: Option<u64>,
-    frame: Option<Frame>,
-    auth_challenge: Option<Challenge>,
-    error_text: Option<String>,
-    canceled: Option<bool>,
-    redirect_response: Option<Response>,
-    target_info: Option<TargetInfo>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Frame {
-    parent_id: Option<String>,
-    loader_id: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct TargetInfo {
-    url: String,
-}
-
-#[derive(Deserialize)]
-struct Challenge {
-    source: Option<String>,
 }
 
 impl Watch {
@@ -154,6 +104,11 @@ impl Watch {
     /// Waits until nothing that may fill the page has been in flight for this long.
     pub(super) async fn quiet(&self, window: Duration) {
         self.unchanged(window, |state| state.quiet_since).await;
+    }
+
+    /// Waits until nothing that was brought into view has been in flight for this long.
+    pub(super) async fn brought(&self, window: Duration) {
+        self.unchanged(window, |state| state.brought_since).await;
     }
 
     /// Waits until a state has lasted for this long.
@@ -205,8 +160,15 @@ impl Watch {
         session: &str,
         event: &Event,
     ) -> Result<(), RenderError> {
-        if event.method == "Inspector.targetCrashed" {
-            return Err(RenderError::Crashed);
+        match event.method.as_str() {
+            "Inspector.targetCrashed" if &*event.session == session => {
+                return Err(RenderError::PageCrashed);
+            }
+            "Network.webSocketFrameReceived" | "Network.eventSourceMessageReceived" => {
+                self.state().exchanges.message();
+                return Ok(());
+            }
+            _ => {}
         }
         let Ok(fields) = serde_json::from_str::<Fields>(event.params.get()) else {
             return Ok(());
@@ -223,83 +185,153 @@ impl Watch {
             "Page.navigatedWithinDocument" if fields.frame_id.as_deref() == Some(&self.frame) => {
                 self.state().moves += 1;
             }
+            "Page.windowOpen" => self.state().opens(fields.url.unwrap_or_default()),
             "Page.domContentEventFired" => self.state().parsed(),
             "Page.loadEventFired" => self.state().loaded(),
-            "Page.frameAttached"
-            | "Page.frameDetached"
-            | "Target.targetCreated"
-            | "Target.targetDestroyed"
-            | "Network.webSocketCreated"
-            | "Network.webSocketClosed" => {
-                let mut state = self.state();
-                if event.method == "Target.targetCreated"
-                    && let Some(worker) = fields.target_info
-                {
-                    state.has_worker(worker.url);
-                }
-                state.counts.count(&event.method)?;
+            "Page.frameAttached" | "Page.frameDetached" => {
+                self.state().counts.count(&event.method)?;
+            }
+            method @ ("Network.webSocketCreated" | "Network.webSocketClosed") => {
+                let worker = event.of_another(session);
+                let id = fields.request_id.unwrap_or_default();
+                self.state().socket(method, id, worker)?;
+            }
+            method if method.starts_with("Target.") => {
+                self.handle_worker(connection, session, method, fields)?;
             }
             "Page.frameNavigated" => {
                 if let Some(frame) = fields.frame.filter(|frame| frame.parent_id.is_none()) {
-                    let mut state = self.state();
-                    state.commit(frame.loader_id);
-                    (state.parsed, state.loaded) = (false, false);
-                    state.navigations += 1;
-                    state.moves += 1;
-                    state.counts.navigated();
-                    if state.navigations > NAVIGATIONS_MAX {
-                        let text = format!(
-                            "the page navigated more than {NAVIGATIONS_MAX} times by itself"
-                        );
-                        return Err(RenderError::Load(Cause::TooManyRedirects, text));
-                    }
+                    self.navigated(frame.loader_id)?;
                 }
             }
-            _ => self.handle_network(&event.method, fields)?,
+            method => {
+                let worker = event.of_another(session);
+                self.handle_network(method, worker, fields);
+                if method == "Network.dataReceived" {
+                    self.bound_bytes(connection, session)?;
+                }
+            }
         }
         Ok(())
     }
 
-    fn handle_network(&self, method: &str, fields: Fields) -> Result<(), RenderError> {
-        let Some(id) = fields.request_id else {
+    /// The main frame shows another document.
+    fn navigated(&self, request: Option<String>) -> Result<(), RenderError> {
+        let mut state = self.state();
+        state.commit(request);
+        if state.navigations > NAVIGATIONS_MAX {
+            let text = format!("the page navigated more than {NAVIGATIONS_MAX} times by itself");
+            return Err(RenderError::Load(Cause::TooManyRedirects, text));
+        }
+        Ok(())
+    }
+
+    /// Ends a page that loads more than it may. Where that is the doing of its pictures, and nobody
+    /// wants to see them, it goes on without: from half of the bytes on no more are requested, and
+    /// beyond all of them those in flight are stopped.
+    fn bound_bytes(&self, connection: &Connection, session: &str) -> Result<(), RenderError> {
+        let mut state = self.state();
+        let most = self.policy.bytes_max;
+        let is_excused = !self.policy.wants_pictures
+            && state.other_bytes() <= most
+            && state.loaded_bytes <= most.saturating_mul(2);
+        if state.loaded_bytes > most && !is_excused {
+            return Err(RenderError::TooLarge(most));
+        }
+        if self.policy.wants_pictures {
             return Ok(());
+        }
+        if state.picture_bytes > most / 2 && !state.refuses_pictures {
+            state.refuses_pictures = true;
+            connection.post(session, &self.policy.without_pictures);
+        }
+        if state.loaded_bytes > most && !state.is_stopped {
+            (state.is_stopped, state.lacks_pictures) = (true, true);
+            // No further event says so.
+            state.loaded();
+            connection.post(session, &StopLoadingParams::default());
+        }
+        Ok(())
+    }
+
+    /// Handles what the browser says of a worker: that there is one, that its session has begun or
+    /// ended, and that it is gone.
+    fn handle_worker(
+        &self,
+        connection: &Connection,
+        session: &str,
+        method: &str,
+        fields: Fields,
+    ) -> Result<(), RenderError> {
+        let mut state = self.state();
+        match (method, fields) {
+            (
+                "Target.attachedToTarget",
+                Fields {
+                    session_id: Some(own),
+                    target_info: Some(worker),
+                    ..
+                },
+            ) => {
+                connection.listen_too(session, &own);
+                workers::start(connection, &own, &self.policy.agent);
+                state.exchanges.worker_seen(worker.target_id);
+            }
+            (
+                "Target.detachedFromTarget",
+                Fields {
+                    session_id: Some(own),
+                    ..
+                },
+            ) if own != session => {
+                connection.forget(&own);
+                state.worker_left(&own);
+            }
+            (
+                "Target.targetCreated",
+                Fields {
+                    target_info: Some(worker),
+                    ..
+                },
+            ) => {
+                state.counts.count(method)?;
+                state.worker_made(worker.target_id, &worker.r#type);
+            }
+            (
+                "Target.targetDestroyed",
+                Fields {
+                    target_id: Some(target),
+                    ..
+                },
+            ) => {
+                state.counts.count(method)?;
+                state.worker_ended(&target);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn handle_network(&self, method: &str, worker: Option<Arc<str>>, fields: Fields) {
+        let Some(id) = fields.request_id else {
+            return;
         };
         let mut state = self.state();
-        let is_main = fields.frame_id.as_deref() == Some(&self.frame);
-        let kind = fields.kind.unwrap_or_default();
-        let is_document = kind == "Document";
         match method {
             "Network.requestWillBeSent" => {
-                if let Some(redirect) = fields.redirect_response {
-                    let (status, headers) = (redirect.status, &redirect.headers);
-                    state.exchanges.answered(&id, status, headers);
-                }
-                state.exchanges.sent(&id, &kind);
-                let is_stream = kind == "EventSource" || kind == "Ping";
-                let url = fields
-                    .request
-                    .map(|request| request.url)
-                    .unwrap_or_default();
-                let is_workers = !fills(&kind) && state.workers.contains(&url);
-                let is_fetched = url.starts_with("http") && !is_workers;
-                if is_main && is_document {
-                    state.main_request = Some(id.clone());
-                    state.document_bytes = 0;
-                }
-                if is_fetched && !is_stream {
-                    let fills = fills(&kind);
-                    state.n_requests += u64::from(fills);
-                    state.in_flight.insert(id, InFlight { url, fills });
-                }
+                let is_main = self.is_main_document(&fields);
+                sent(&mut state, id, is_main, worker, fields);
             }
             "Network.responseReceived" => {
+                let is_main = self.is_main_document(&fields);
+                let is_shown = is_main && fields.loader_id.as_deref() == Some(&id);
                 let Some(response) = fields.response else {
-                    return Ok(());
+                    return;
                 };
                 let (status, headers) = (response.status, &response.headers);
                 state.exchanges.answered(&id, status, headers);
-                if is_main && is_document && fields.loader_id.as_deref() == Some(&id) {
-                    state.respond(Document {
+                if is_shown {
+                    state.navigation.respond(Document {
                         request: id,
                         url: response.url,
                         status: u16::try_from(response.status).unwrap_or(0),
@@ -309,38 +341,34 @@ impl Watch {
                 }
             }
             "Network.responseReceivedExtraInfo" => {
-                // Every redirect has its own; the last is the document's.
                 let Some(headers) = fields.headers else {
-                    return Ok(());
+                    return;
                 };
                 state.exchanges.headers(&id, &headers);
-                if state.main_request.as_deref() == Some(&id) {
-                    state.raw_headers = Some((id, lines(&headers)));
-                }
+                state.navigation.headers(&id, || lines(&headers));
             }
-            "Network.dataReceived" if state.in_flight.contains_key(&id) => {
-                let more = fields.data_length.unwrap_or(0);
-                state.loaded_bytes = state.loaded_bytes.saturating_add(more);
-                if state.main_request.as_deref() == Some(&id) {
-                    state.document_bytes = state.document_bytes.saturating_add(more);
-                }
-                if state.loaded_bytes > self.policy.bytes_max {
-                    return Err(RenderError::TooLarge(self.policy.bytes_max));
-                }
+            "Network.dataReceived" if state.is_open(&id) => {
+                state.load(&id, fields.data_length.unwrap_or(0));
             }
             "Network.loadingFinished" => state.end(&id),
             "Network.loadingFailed" => {
                 let is_cancelled = fields.canceled.unwrap_or(false);
-                state.exchanges.failed(&id, is_cancelled);
-                if state.committed.as_deref() == Some(&id) && !is_cancelled {
+                let blocked = fields.blocked_reason.as_deref();
+                state.exchanges.failed(&id, is_cancelled, blocked);
+                if state.navigation.is_committed(&id) && !is_cancelled {
                     state.broken = fields.error_text;
                 }
                 state.end(&id);
             }
-            _ => return Ok(()),
+            _ => return,
         }
         state.update_idle_windows();
-        Ok(())
+    }
+
+    /// Whether an event is about a document of the main frame.
+    fn is_main_document(&self, fields: &Fields) -> bool {
+        fields.frame_id.as_deref() == Some(&self.frame)
+            && fields.kind.as_deref() == Some("Document")
     }
 
     async fn handle_request(&self, connection: &Connection, session: &str, fields: Fields) {
@@ -348,7 +376,11 @@ impl Watch {
             return;
         };
         let kind = fields.resource_type.unwrap_or_default();
-        if self.policy.blocked.contains(&kind.as_str()) {
+        let is_refused = kind == "Image" && self.state().refuses_pictures;
+        if is_refused {
+            self.state().lacks_pictures = true;
+        }
+        if is_refused || self.policy.blocked.contains(&kind.as_str()) {
             connection.post(
                 session,
                 &FailRequestParams::new(id, ErrorReason::BlockedByClient),
@@ -408,6 +440,34 @@ impl Watch {
             response.password = Some(self.policy.credentials.1.clone());
         }
         connection.post(session, &ContinueWithAuthParams::new(id, response));
+    }
+}
+
+/// A request was sent, by the page itself or in the session of a worker.
+fn sent(
+    state: &mut PageState,
+    id: String,
+    is_main: bool,
+    worker: Option<Arc<str>>,
+    fields: Fields,
+) {
+    let kind = fields.kind.unwrap_or_default();
+    if let Some(redirect) = fields.redirect_response {
+        let (status, headers) = (redirect.status, &redirect.headers);
+        state.exchanges.answered(&id, status, headers);
+    }
+    state.exchanges.sent(&id, &kind, worker.is_some());
+    if is_main {
+        state.navigation.begin(&id);
+    }
+    let url = fields.request.map(|request| request.url);
+    let url = url.filter(|url| url.starts_with("http") && !state.unheard.contains(&id));
+    match (kind.as_str(), url) {
+        ("EventSource", _) => {
+            state.streams.insert(id, worker);
+        }
+        ("Ping", _) | (_, None) => {}
+        (kind, Some(url)) => state.send(id, url, kind, worker),
     }
 }
 

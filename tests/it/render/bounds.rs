@@ -234,3 +234,42 @@ async fn a_large_file_is_left_to_plain_http() {
     assert_eq!(content(&entry).matches('x').count(), 2_000_000 / 80 * 79);
     stage.close().await;
 }
+
+/// A picture of so many bytes.
+fn picture(bytes: usize) -> Vec<u8> {
+    // A row of 1,000 pixels of three bytes each.
+    let rows = i32::try_from(bytes / 3_000).unwrap();
+    let mut bmp = b"BM".to_vec();
+    for field in [0, 0, 54, 40, 1_000, rows] {
+        bmp.extend(i32::to_le_bytes(field));
+    }
+    bmp.extend([1, 0, 24, 0]);
+    bmp.resize(54 + 3_000 * usize::try_from(rows).unwrap(), 0);
+    bmp
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn pictures_that_are_too_heavy_do_not_cost_the_text() {
+    let stage = Stage::new().await;
+    let mut html =
+        "<p>The ferry to the islands leaves at noon from the northern pier.</p>".to_owned();
+    for number in 0..12 {
+        let path = format!("/{number}.bmp");
+        stage.site.put(&path, "image/bmp", picture(9_000_000));
+        html += &format!("<img src={path}>");
+    }
+    let url = stage.page("/", &html);
+    let entry = stage.rendered(&url, json!({"request_timeout": 60})).await;
+    assert!(content(&entry).contains("at noon"), "{entry}");
+    let pending = &entry["metadata"]["incomplete"]["pending"];
+    assert_eq!(pending[0], "the page's pictures", "{entry}");
+    let cost = entry["costs"]["bytes_transferred_cost"].as_f64().unwrap();
+    assert!(cost <= 0.067_108_864, "{entry}");
+    // Where they are wanted they are too much.
+    let shot = json!({"return_format": "screenshot", "request_timeout": 60});
+    let (status, reason) = stage.app.failure(request(&url, shot)).await;
+    assert_eq!(status, 598, "{reason}");
+    assert!(reason.contains("loads more than"), "{reason}");
+    stage.close().await;
+}

@@ -405,3 +405,46 @@ async fn one_account_cannot_occupy_all_tabs() {
     assert!(earlier > Duration::from_secs(2), "{earlier:?}");
     stage.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_browser_that_crashes_while_it_is_idle_leaves_nothing() {
+    const MARK: &str = "--user-data-dir=";
+    let stage = Stage::new().await;
+    let fine = stage.site.url("/page");
+    stage.rendered(&fine, json!({})).await;
+    let lines = stage.browser.processes();
+    let folder = lines.iter().find_map(|(_, line)| {
+        let (_, rest) = line.split_once(MARK)?;
+        rest.split(' ').next().map(std::path::PathBuf::from)
+    });
+    let folder = folder.expect("a profile folder");
+    assert!(folder.exists(), "{folder:?}");
+    assert!(stage.browser.kill("--headless") > 0);
+    let end = Instant::now() + Duration::from_secs(20);
+    while folder.exists() {
+        assert!(Instant::now() < end, "{folder:?} is still there");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    stage.browser.assert_gone().await;
+    assert!(content(&stage.rendered(&fine, json!({})).await).contains("A page"));
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_page_that_fills_the_memory_of_its_scripts_is_told_so() {
+    let stage = Stage::new().await;
+    let url = stage.page(
+        "/",
+        "<p>x<script>setTimeout(() => { const all = []; for (;;) all.push(new Array(1e6).fill({})); }, 300)</script>",
+    );
+    let more = json!({"wait_for": 30_000, "request_timeout": 60});
+    let (status, reason) = stage.app.failure(request(&url, more)).await;
+    assert_eq!(status, 598, "{reason}");
+    assert!(reason.contains("memory"), "{reason}");
+    let fine = stage.site.url("/page");
+    assert!(content(&stage.rendered(&fine, json!({})).await).contains("A page"));
+    assert_eq!(stage.browser.groups().len(), 1);
+    stage.close().await;
+}

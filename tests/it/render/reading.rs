@@ -155,7 +155,8 @@ async fn the_browser_tells_one_story() {
         "/",
         "<p id=p></p><script>const show = () => { p.textContent = JSON.stringify([screen.width >= innerWidth, outerWidth >= innerWidth, \
          matchMedia('(hover: hover) and (pointer: fine)').matches, navigator.languages, navigator.platform, \
-         (1234.5).toLocaleString(), screen.orientation.type]) }; \
+         (1234.5).toLocaleString(), screen.orientation.type, (navigator.userAgentData?.brands ?? []) \
+         .some(({version}) => navigator.userAgent.includes('Chrome/' + version + '.'))]) }; \
          /* The browser gives a new page its outer window a moment after it has begun. */ \
          const look = () => outerWidth ? show() : setTimeout(look, 20); look()</script>",
     );
@@ -170,6 +171,7 @@ async fn the_browser_tells_one_story() {
     assert_eq!(plain[1], true, "and the outer window the inner: {plain}");
     assert_eq!(plain[2], true, "a mouse: {plain}");
     assert_eq!(plain[3], json!(["en-US", "en"]), "{plain}");
+    assert_eq!(plain[7], true, "hints of the same version: {plain}");
     let german = said(json!({"locale": "de-DE"})).await;
     assert_eq!(german[3], json!(["de-DE"]), "{german}");
     assert_eq!(german[5], "1.234,5", "numbers, too: {german}");
@@ -217,5 +219,94 @@ async fn frames_of_other_origins_and_sandboxed_ones_are_read() {
     }
     let links = entry["links"].to_string();
     assert!(links.contains(&other.url("/first.html")), "{links}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_frame_has_its_own_character_set_and_base() {
+    let stage = Stage::new().await;
+    let latin =
+        b"<base href=/base/><a href='x?q=\xe4'>l</a><img srcset='a.png?q=\xe4,1 1x,b.png 2x'>";
+    let latin_1 = "text/html; charset=iso-8859-1";
+    stage.site.put("/latin/frame", latin_1, latin.as_slice());
+    stage.page("/utf/frame", "<a href='x?q=\u{e4}'>u</a>");
+    let frames = "<iframe src=/latin/frame></iframe><iframe src=/utf/frame></iframe>";
+    let own = b"<a href='own?q=\xe4'>o</a><img srcset='c.png?q=\xe4 1x, d.png?q=\xe4 2x'>";
+    let page = [own.as_slice(), frames.as_bytes()].concat();
+    for (kind, page, own) in [
+        (
+            latin_1,
+            page,
+            ["own?q=%E4", "c.png?q=%E4 1x, d.png?q=%E4 2x"],
+        ),
+        (
+            "text/html; charset=utf-8",
+            format!("<a href='own?q=\u{e4}'>o</a>{frames}").into_bytes(),
+            ["own?q=\u{e4}", "own"],
+        ),
+    ] {
+        let url = stage.site.put("/", kind, page);
+        let entry = stage.rendered(&url, json!({"return_format": "raw"})).await;
+        let html = content(&entry);
+        let of_frames = [
+            "/base/x?q=%E4",
+            "/base/a.png?q=%E4,1 1x",
+            "/base/b.png 2x",
+            "/utf/x?q=%C3%A4",
+        ];
+        for path in of_frames {
+            assert!(
+                html.contains(&stage.site.url(path)),
+                "{kind}: {path}: {html}"
+            );
+        }
+        for part in own {
+            assert!(html.contains(part), "{kind}: {part}: {html}");
+        }
+    }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn closed_components_are_read() {
+    let stage = Stage::new().await;
+    let url = stage.page(
+        "/",
+        "<x-closed><p>slotted</p></x-closed><x-late></x-late><script>\
+         const define = (name, html, when) => customElements.define(name, class extends HTMLElement { \
+           constructor() { super(); if (!when) this.fill(); } connectedCallback() { if (when) this.fill(); } \
+           fill() { this.attachShadow({mode: 'closed'}).innerHTML = html; } });\
+         define('x-closed', '<b>before</b><slot></slot><x-late></x-late>', false);\
+         define('x-late', '<i>within</i>', true);</script>",
+    );
+    let entry = stage.rendered(&url, json!({})).await;
+    let text = content(&entry);
+    let places = ["before", "slotted", "within"].map(|part| text.find(part));
+    assert!(
+        places.iter().all(Option::is_some) && places.is_sorted(),
+        "{text}"
+    );
+    assert_eq!(text.matches("within").count(), 2, "{text}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn workers_tell_the_story_of_their_page() {
+    let stage = Stage::new().await;
+    let tell = "postMessage(JSON.stringify([navigator.userAgent, navigator.languages, navigator.platform, (1234.5).toLocaleString()]))";
+    stage.site.put("/worker.js", "text/javascript", tell);
+    let url = stage.page(
+        "/",
+        "<p id=p></p><script>new Worker('/worker.js').onmessage = (event) => { p.textContent = event.data; }</script>",
+    );
+    let agent = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/140";
+    let more = json!({"user_agent": agent, "locale": "de-DE",
+        "wait_for": {"selector": {"selector": "p:not(:empty)", "timeout": {"secs": 10, "nanos": 0}}}});
+    let entry = stage.rendered(&url, more).await;
+    let said: serde_json::Value = serde_json::from_str(content(&entry).trim()).expect("JSON");
+    assert_eq!(said, json!([agent, ["de-DE"], "Win32", "1.234,5"]));
     stage.close().await;
 }

@@ -145,18 +145,141 @@ async fn a_download_that_a_page_starts_leaves_the_page() {
     let entry = stage.rendered(&url, json!({})).await;
     assert!(content(&entry).contains("at noon"), "{entry}");
     assert_eq!(entry["status"], 200);
-    let url = stage.page(
-        "/link",
-        &format!("{WHOLE}<a id=a href=/file.zip>Download</a>"),
-    );
+    let html = format!("{WHOLE}<a id=a href=/file.zip>Download</a>");
+    let url = stage.site.put("/link", "text/html\r\nX-Page: own", html);
     let steps = json!([{"Click": "#a"}, {"Evaluate": "document.body.append(' stayed')"}]);
-    let entry = stage
-        .rendered(&url, json!({"automation_scripts": {"*": steps}}))
-        .await;
+    let more = json!({"automation_scripts": {"*": steps}, "return_headers": true});
+    let entry = stage.rendered(&url, more).await;
     assert!(content(&entry).contains("stayed"), "{entry}");
+    assert_eq!(entry["headers"]["x-page"], "own", "{entry}");
     // An answer without content is what it says.
     let url = stage.site.url("/status/204");
     let entry = stage.app.page(super::request(&url, json!({}))).await;
     assert_eq!(entry["status"], 204, "{entry}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn workers_are_idle_when_their_scripts_have_arrived() {
+    let stage = Stage::new().await;
+    let script = "text/javascript";
+    stage.site.put(
+        "/worker.js",
+        script,
+        "importScripts('/import.js'); new Worker('/inner.js'); postMessage(1)",
+    );
+    for path in ["/import.js", "/inner.js", "/shared.js", "/service.js"] {
+        stage.site.put(path, script, "self.x = 1");
+    }
+    for begin in [
+        "new Worker('/worker.js')",
+        "new Worker('/worker.js').terminate()",
+        "new Worker('/missing.js')",
+        "new SharedWorker('/shared.js')",
+        "navigator.serviceWorker.register('/service.js')",
+    ] {
+        let url = stage.page("/", &format!("{WHOLE}<script>{begin}</script>"));
+        let wait = json!({"wait_for": {"idle_network": {"timeout": {"secs": 30, "nanos": 0}}}});
+        let begun = Instant::now();
+        let entry = stage.rendered(&url, wait).await;
+        assert!(begun.elapsed() < AT_ONCE, "{begin}: {:?}", begun.elapsed());
+        let reported = entry["metadata"].get("automation_data");
+        assert_eq!(reported, None, "{begin}: {entry}");
+        assert_eq!(
+            entry["metadata"].get("incomplete"),
+            None,
+            "{begin}: {entry}"
+        );
+    }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn what_a_worker_brings_is_waited_for() {
+    let stage = Stage::new().await;
+    let loads = "fetch(location.origin + '/slow/2000').then(() => postMessage('there'))";
+    stage.site.put("/loads.js", "text/javascript", loads);
+    let computes = "const end = Date.now() + 1500; while (Date.now() < end); postMessage('there')";
+    stage.site.put("/computes.js", "text/javascript", computes);
+    for worker in ["/loads.js", "/computes.js"] {
+        let script = format!("new Worker('{worker}').onmessage = (event) => later(event.data)");
+        let url = stage.page("/", &format!("{LATER}{script}</script>"));
+        let entry = stage.rendered(&url, json!({})).await;
+        assert!(content(&entry).contains("there"), "{worker}: {entry}");
+        assert_eq!(
+            entry["metadata"].get("incomplete"),
+            None,
+            "{worker}: {entry}"
+        );
+    }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_page_that_became_ready_after_a_step_is_complete() {
+    let stage = Stage::new().await;
+    stage.page("/whole", WHOLE);
+    let busy = format!(
+        "{WHOLE}<a id=a href=/whole>On</a><script>setInterval(() => {{ const end = Date.now() + 90; \
+         while (Date.now() < end); }}, 0)</script>"
+    );
+    let silent = format!("{LATER}fetch('/silent')</script>");
+    let shown = format!(
+        "p.textContent = '{}'",
+        "The ferry leaves at noon. ".repeat(4)
+    );
+    for (html, step) in [
+        (
+            &busy,
+            json!({"Evaluate": "document.getElementById('a').click()"}),
+        ),
+        (&silent, json!({"Evaluate": shown})),
+    ] {
+        let url = stage.page("/", html);
+        let first = stage.rendered(&url, json!({"request_timeout": 60})).await;
+        let pending = &first["metadata"]["incomplete"]["pending"];
+        assert!(
+            pending.is_array(),
+            "it shows that there is something to clear: {first}"
+        );
+        let more = json!({"request_timeout": 60, "automation_scripts": {"*": [step]}});
+        let entry = stage.rendered(&url, more).await;
+        assert!(content(&entry).contains("at noon"), "{entry}");
+        assert_eq!(entry["metadata"].get("incomplete"), None, "{entry}");
+    }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_screenshot_waits_for_the_pictures_that_came_into_view_alone() {
+    let stage = Stage::new().await;
+    let pictures: String = (0..4)
+        .map(|number| format!("<p style='height:2500px'>x<img loading=lazy src=/{number}.png>"))
+        .collect();
+    let took = async |rest: &str| {
+        let url = stage.page("/", &format!("{WHOLE}{pictures}{rest}"));
+        let begun = Instant::now();
+        let body = json!({"url": url, "request_timeout": 60});
+        let answer = stage.app.post("/screenshot", &[], &body).await;
+        let entry = answer.json()[0].clone();
+        assert!(entry["error"].is_null(), "{}", entry["error"]);
+        begun.elapsed()
+    };
+    let plain = took("").await;
+    let heads = stage.site.requests().join("\n");
+    for number in 0..4 {
+        assert!(heads.contains(&format!("GET /{number}.png ")), "{heads}");
+    }
+    let polls = "<script>for (let n = 0; n < 3; n++) fetch('/silent?' + n)</script>";
+    let polling = took(polls).await;
+    // A second to tell that the page is whole, and none for its pictures.
+    assert!(
+        polling < plain + Duration::from_millis(3_500),
+        "{plain:?}, {polling:?}"
+    );
     stage.close().await;
 }

@@ -102,3 +102,73 @@ async fn a_length_beside_a_transfer_coding_is_not_that_of_the_body() {
     assert!(content(&entry).contains("end."), "{entry}");
     stage.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn what_the_caller_or_the_page_itself_blocks_is_no_failed_part() {
+    let stage = Stage::with(|world| world.keeps_pages = true).await;
+    let (_, other) = stage.app.another("other", DOLLAR).await;
+    stage.site.put("/style.css", "text/css", "p { color: red }");
+    let policy = "text/html\r\nContent-Security-Policy: script-src 'none'";
+    let style = "<link rel=stylesheet href=/style.css>";
+    let advert = "<script src='https://ads.doubleclick.net/a.js'></script>";
+    for (kind, part, mut more) in [
+        ("text/html", style, json!({"block_stylesheets": true})),
+        ("text/html", advert, json!({"block_ads": true})),
+        (policy, "<script src=/own.js></script>", json!({})),
+    ] {
+        let url = stage.site.put("/", kind, format!("{TEXT}{part}"));
+        let url = format!("{url}#{}", part.len());
+        stage.rendered(&url, more.clone()).await;
+        let entry = other.fine(request(&url, more)).await;
+        assert!(is_hit(&entry), "{part}: {entry}");
+        // With another parameter it is another page.
+        more["block_images"] = json!(true);
+        let entry = other.fine(request(&url, more)).await;
+        assert!(!is_hit(&entry), "{part}: {entry}");
+    }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn what_a_worker_or_a_stream_brought_is_shared_only_if_it_may_be() {
+    let stage = Stage::with(|world| world.keeps_pages = true).await;
+    let (_, other) = stage.app.another("other", DOLLAR).await;
+    let script = "text/javascript";
+    let json = "application/json";
+    stage.site.put("/public", json, "{}");
+    stage.site.put(
+        "/private",
+        &format!("{json}\r\nCache-Control: private"),
+        "{}",
+    );
+    stage
+        .site
+        .put("/stream", "text/event-stream", "data: 1\n\n");
+    for path in ["/public", "/private"] {
+        let work = format!("fetch('{path}').then(() => postMessage(1))");
+        stage.site.put(&format!("{path}.js"), script, work);
+    }
+    stage
+        .site
+        .put("/imports.js", script, "importScripts('/missing.js')");
+    for (number, (part, is_shared)) in [
+        ("new Worker('/public.js')", true),
+        ("new Worker('/private.js')", false),
+        ("new Worker('/imports.js')", false),
+        ("new SharedWorker('/public.js')", false),
+        ("new EventSource('/stream').onmessage = () => 0", false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let url = stage.page("/", &format!("{TEXT}<script>{part}</script>"));
+        let url = format!("{url}#{number}");
+        stage.rendered(&url, json!({"wait_for": 1_000})).await;
+        let entry = other.fine(request(&url, json!({"wait_for": 1_000}))).await;
+        assert!(content(&entry).contains("at noon"), "{part}: {entry}");
+        assert_eq!(is_hit(&entry), is_shared, "{part}: {entry}");
+    }
+    stage.close().await;
+}

@@ -148,3 +148,49 @@ async fn routes_of_an_application_are_navigations_and_functions_are_called() {
     assert_eq!(reported, results);
     stage.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn scripts_run_where_the_page_has_replaced_eval() {
+    let stage = Stage::new().await;
+    let url = stage.page(
+        "/",
+        "<p>x<script>window.eval = () => { throw new Error('no') }; var shared = 1</script>",
+    );
+    let steps = json!([{"Evaluate": "let own = shared; var kept = 2; own + 1"}, {"Evaluate": "let own = 'x'; own + kept"},
+        {"Evaluate": "({a: [1, null]})"}, {"Evaluate": "() => fetch('/page').then((page) => page.status)"},
+        {"Evaluate": "function () { return 'y'.repeat(20_000) }"}, {"Evaluate": "'z'.repeat(20_000)"},
+        {"Evaluate": "throw new Error('own')"}]);
+    let (reported, _) = after(&stage, &url, steps).await;
+    let results: Vec<_> = (0..4).map(|at| reported[at]["result"].clone()).collect();
+    let expected = [json!(2), json!("x2"), json!({"a": [1, null]}), json!(200)];
+    assert_eq!(results, expected, "{reported}");
+    for (at, part) in [
+        (4, "20000 characters"),
+        (5, "20000 characters"),
+        (6, "Error: own"),
+    ] {
+        let error = reported[at]["error"].as_str().unwrap_or_default();
+        assert!(error.contains(part), "{part}: {reported}");
+    }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_step_tells_of_the_window_that_it_opened() {
+    let stage = Stage::new().await;
+    let url = stage.page(
+        "/",
+        "<a id=a href=/page target=_blank>Open</a><script>open('/before')</script>",
+    );
+    let steps = json!([{"Evaluate": "1"}, {"Click": "#a"}, {"Evaluate": "open('/own'); 2"}]);
+    let (reported, _) = after(&stage, &url, steps).await;
+    let expected = json!([
+        {"step": 1, "type": "Evaluate", "result": 1},
+        {"step": 2, "type": "Click", "windows": [stage.site.url("/page")]},
+        {"step": 3, "type": "Evaluate", "result": 2, "windows": [stage.site.url("/own")]},
+    ]);
+    assert_eq!(reported, expected);
+    stage.close().await;
+}

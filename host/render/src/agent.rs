@@ -1,0 +1,132 @@
+//! What the browser says of itself, to sites and to scripts: one story, of the user agent that the
+//! caller names or of its own.
+
+use chromiumoxide::cdp::browser_protocol::emulation::{
+    SetUserAgentOverrideParams, UserAgentBrandVersion, UserAgentMetadata,
+};
+
+use trawl_plan::FetchPlan;
+
+/// Languages where the caller names none: those that plain HTTP asks for.
+const LANGUAGES: &str = "en-US,en";
+
+/// A system that user agents name.
+struct System {
+    mark: &'static str,
+    /// Its `navigator.platform`.
+    platform: &'static str,
+    /// Its name in client hints.
+    hint: &'static str,
+}
+
+const SYSTEMS: [System; 6] = [
+    system("iPhone", "iPhone", "iOS"),
+    system("iPad", "iPad", "iOS"),
+    system("Android", "Linux armv81", "Android"),
+    system("Windows", "Win32", "Windows"),
+    system("Macintosh", "MacIntel", "macOS"),
+    system("Linux", "Linux x86_64", "Linux"),
+];
+
+const fn system(mark: &'static str, platform: &'static str, hint: &'static str) -> System {
+    System {
+        mark,
+        platform,
+        hint,
+    }
+}
+
+/// User agent and language of a page and its workers. Decision D61: they apply to every origin,
+/// since scripts can read them anyway.
+pub(super) fn agent(fetch: &FetchPlan, own: &str) -> SetUserAgentOverrideParams {
+    let agent = fetch.user_agent.as_deref().unwrap_or(own);
+    let mut params = SetUserAgentOverrideParams::new(agent);
+    let locale = fetch.locale.as_deref().unwrap_or(LANGUAGES);
+    params.accept_language = Some(locale.to_owned());
+    let system = SYSTEMS.iter().find(|system| agent.contains(system.mark));
+    params.platform = system.map(|system| system.platform.to_owned());
+    params.user_agent_metadata = hints(agent, system.map_or("", |system| system.hint));
+    params
+}
+
+/// The client hints that belong to a user agent; `None` for one that sends none.
+fn hints(agent: &str, system: &str) -> Option<UserAgentMetadata> {
+    let version = version(agent, "Chrome/")?;
+    let mut products = vec![("Chromium", version), ("Not.A/Brand", "99.0.0.0")];
+    if let Some(version) = self::version(agent, "Edg/") {
+        products.insert(1, ("Microsoft Edge", version));
+    }
+    let brands = |is_full: bool| {
+        let brands = products.iter().map(|(name, version)| {
+            let major = version.split('.').next().unwrap_or_default();
+            UserAgentBrandVersion::new(*name, if is_full { *version } else { major })
+        });
+        Some(brands.collect())
+    };
+    let is_mobile = agent.contains("Mobile");
+    let architecture = if system == "Android" { "" } else { "x86" };
+    Some(UserAgentMetadata {
+        brands: brands(false),
+        full_version_list: brands(true),
+        platform: system.to_owned(),
+        platform_version: String::new(),
+        architecture: architecture.to_owned(),
+        model: String::new(),
+        mobile: is_mobile,
+        bitness: (!architecture.is_empty()).then(|| "64".to_owned()),
+        wow64: Some(false),
+        form_factors: None,
+    })
+}
+
+/// The version of a product that a user agent names.
+fn version<'a>(agent: &'a str, product: &str) -> Option<&'a str> {
+    let (_, rest) = agent.split_once(product)?;
+    let is_version = |c: char| c.is_ascii_digit() || c == '.';
+    let end = rest.find(|c| !is_version(c)).unwrap_or(rest.len());
+    Some(&rest[..end]).filter(|version| version.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOWS: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.7.1 Safari/537.36 Edg/141.0.0.0";
+    const PHONE: &str = "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36";
+
+    #[test]
+    fn hints_say_what_the_user_agent_says() {
+        let found = hints(WINDOWS, "Windows").expect("hints");
+        let brands = |list: Option<Vec<UserAgentBrandVersion>>| {
+            let list = list.unwrap_or_default();
+            list.into_iter()
+                .map(|brand| format!("{} {}", brand.brand, brand.version))
+                .collect::<Vec<_>>()
+        };
+        let short = ["Chromium 140", "Microsoft Edge 141", "Not.A/Brand 99"];
+        assert_eq!(brands(found.brands), short);
+        assert_eq!(brands(found.full_version_list)[0], "Chromium 140.0.7.1");
+        assert!(!found.mobile);
+        let phone = hints(PHONE, "Android").expect("hints");
+        assert!(phone.mobile && phone.platform == "Android" && phone.bitness.is_none());
+        for other in [
+            "Mozilla/5.0 Firefox/140.0",
+            "Own/1.0",
+            "Chrome/",
+            "Chrome/x",
+        ] {
+            assert!(hints(other, "").is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_first_system_that_is_named_counts() {
+        let of = |agent: &str| {
+            let found = SYSTEMS.iter().find(|system| agent.contains(system.mark));
+            found.map(|system| system.platform)
+        };
+        assert_eq!(of(WINDOWS), Some("Win32"));
+        assert_eq!(of(PHONE), Some("Linux armv81"));
+        assert_eq!(of("Own/1.0"), None);
+    }
+}

@@ -1,0 +1,224 @@
+//! The navigations of a page's main frame: the one whose document is shown, and the one that has
+//! begun. What becomes of the second, a download for example, leaves the first as it is.
+
+/// The main document's response.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Document {
+    pub(super) request: String,
+    pub(super) url: String,
+    pub(super) status: u16,
+    pub(super) media_type: String,
+    pub(super) headers: Vec<(String, String)>,
+}
+
+impl Document {
+    /// Whether a challenge may answer like this: with a refusal, or marked by a header.
+    pub(super) fn may_be_challenge(&self) -> bool {
+        matches!(self.status, 202 | 403 | 405 | 406 | 429 | 503)
+            || self
+                .headers
+                .iter()
+                .any(|(name, _)| name.ends_with("-mitigated") || name == "x-amzn-waf-action")
+    }
+}
+
+/// One navigation.
+#[derive(Debug)]
+struct Navigation {
+    request: String,
+    response: Option<Document>,
+    /// The headers of the last answer as they came; every redirect has its own.
+    headers: Option<Vec<(String, String)>>,
+    /// Bytes of the body so far.
+    bytes: u64,
+}
+
+impl Navigation {
+    fn new(request: String) -> Self {
+        Self {
+            request,
+            response: None,
+            headers: None,
+            bytes: 0,
+        }
+    }
+
+    fn document(&self) -> Option<Document> {
+        let mut document = self.response.clone()?;
+        if let Some(headers) = &self.headers {
+            document.headers.clone_from(headers);
+        }
+        Some(document)
+    }
+}
+
+/// The navigations of a page.
+#[derive(Debug, Default)]
+pub(super) struct Navigations {
+    shown: Option<Navigation>,
+    /// The last one that has begun and is not shown: it may never be.
+    begun: Option<Navigation>,
+    /// The request of the document that the main frame has; none of the network's for a blank one.
+    committed: Option<String>,
+}
+
+impl Navigations {
+    /// A main document is requested; a redirect requests it again.
+    pub(super) fn begin(&mut self, request: &str) {
+        if self.find(request).is_none() {
+            self.begun = Some(Navigation::new(request.to_owned()));
+            self.settle();
+        }
+    }
+
+    /// The response to a main document's request.
+    pub(super) fn respond(&mut self, response: Document) {
+        self.begin(&response.request);
+        if let Some(navigation) = self.find(&response.request) {
+            navigation.response = Some(response);
+        }
+    }
+
+    /// The raw headers of an answer to this request, if it is a navigation's.
+    pub(super) fn headers(&mut self, request: &str, headers: impl Fn() -> Vec<(String, String)>) {
+        if let Some(navigation) = self.find(request) {
+            navigation.headers = Some(headers());
+        }
+    }
+
+    /// More of the body arrived.
+    pub(super) fn grow(&mut self, request: &str, bytes: u64) {
+        if let Some(navigation) = self.find(request) {
+            navigation.bytes = navigation.bytes.saturating_add(bytes);
+        }
+    }
+
+    /// The main frame shows the document of this request.
+    pub(super) fn commit(&mut self, request: Option<String>) {
+        self.committed = request;
+        self.settle();
+    }
+
+    /// Whether the main frame shows the document of this request.
+    pub(super) fn is_committed(&self, request: &str) -> bool {
+        self.committed.as_deref() == Some(request)
+    }
+
+    /// The document that is shown, with its raw headers if they are known.
+    pub(super) fn document(&self) -> Option<Document> {
+        self.shown.as_ref()?.document()
+    }
+
+    /// Bytes of the body of the document that is shown.
+    pub(super) fn document_bytes(&self) -> u64 {
+        self.shown.as_ref().map_or(0, |shown| shown.bytes)
+    }
+
+    /// The response of a navigation that is not shown.
+    pub(super) fn not_shown(&self) -> Option<Document> {
+        self.begun.as_ref()?.document()
+    }
+
+    /// Whether the site responded to the last request of a main document, displayed or not.
+    pub(super) fn has_response(&self) -> bool {
+        let last = self.begun.as_ref().or(self.shown.as_ref());
+        last.is_some_and(|last| last.headers.is_some())
+    }
+
+    fn find(&mut self, request: &str) -> Option<&mut Navigation> {
+        let mut both = [&mut self.begun, &mut self.shown].into_iter().flatten();
+        both.find(|found| found.request == request)
+    }
+
+    /// What has begun and is committed is shown.
+    fn settle(&mut self) {
+        let committed = self.committed.as_deref();
+        let begun = &mut self.begun;
+        if let Some(shown) = begun.take_if(|begun| committed == Some(&*begun.request)) {
+            self.shown = Some(shown);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response(request: &str, status: u16) -> Document {
+        Document {
+            request: request.to_owned(),
+            status,
+            ..Document::default()
+        }
+    }
+
+    fn header(name: &str) -> Vec<(String, String)> {
+        vec![(name.to_owned(), String::new())]
+    }
+
+    /// A page whose document is shown.
+    fn shown() -> Navigations {
+        let mut all = Navigations::default();
+        all.begin("page");
+        all.headers("page", || header("x-page"));
+        all.respond(response("page", 200));
+        all.commit(Some("page".to_owned()));
+        all.grow("page", 7);
+        all
+    }
+
+    #[test]
+    fn a_download_leaves_the_document_as_it_is() {
+        let mut all = shown();
+        all.begin("file");
+        all.headers("file", || header("x-file"));
+        all.grow("file", 1_000);
+        all.respond(response("file", 206));
+        let document = all.document().expect("a document");
+        assert_eq!((document.status, all.document_bytes()), (200, 7));
+        assert_eq!(document.headers, header("x-page"));
+        assert_eq!(all.not_shown().map(|found| found.status), Some(206));
+        assert!(all.has_response());
+        // The rest of the document may arrive after the download has begun.
+        all.grow("page", 3);
+        assert_eq!(all.document_bytes(), 10);
+    }
+
+    #[test]
+    fn a_document_is_shown_in_whatever_order_its_events_come() {
+        let mut all = shown();
+        all.begin("next");
+        all.commit(Some("next".to_owned()));
+        assert!(all.is_committed("next") && all.document().is_none());
+        all.respond(response("next", 404));
+        all.headers("next", || header("x-next"));
+        let document = all.document().expect("a document");
+        assert_eq!((document.status, document.headers), (404, header("x-next")));
+        let mut late = shown();
+        late.commit(Some("late".to_owned()));
+        late.respond(response("late", 201));
+        assert_eq!(late.document().map(|found| found.status), Some(201));
+    }
+
+    #[test]
+    fn a_blank_document_has_the_response_of_the_one_before() {
+        let mut all = shown();
+        all.commit(None);
+        assert_eq!(all.document().map(|found| found.status), Some(200));
+        assert!(!all.is_committed("page"));
+    }
+
+    #[test]
+    fn redirects_have_the_headers_of_the_last() {
+        let mut all = Navigations::default();
+        assert!(!all.has_response());
+        for name in ["x-first", "x-last"] {
+            all.begin("page");
+            all.headers("page", || header(name));
+        }
+        all.respond(response("page", 200));
+        all.commit(Some("page".to_owned()));
+        let document = all.document().expect("a document");
+        assert_eq!(document.headers, header("x-last"));
+    }
+}
