@@ -9,7 +9,7 @@ pub(super) const PART: &str = "<!--pause-->";
 /// A function that shows the text.
 pub(super) const DONE: &str = "<script>const done = () => { document.getElementById('p').textContent = \
     `The ferry to the islands leaves at noon from the northern pier, complete at ${Date.now()}`; }; \
-    const get = (path) => fetch(path); const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));</script>";
+    const get = (path) => fetch(path).then((answer) => answer.text()); const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));</script>";
 
 /// A page whose text is complete at a known moment.
 pub(super) struct Case {
@@ -103,9 +103,11 @@ const FILLED: &[(&str, &str)] = &[
         "worker",
         "const w = new Worker(URL.createObjectURL(new Blob(['setTimeout(() => postMessage(1), 150)']))); w.onmessage = done",
     ),
+    ("streamed body", "get('/stream/60').then(done)"),
+    ("body not read", "fetch('/data/300').then(done)"),
     (
-        "streamed body",
-        "get('/stream/60').then((r) => r.text()).then(done)",
+        "status only",
+        "fetch('/data/500').then((answer) => { if (answer.ok) done() })",
     ),
     (
         "first event of a stream",

@@ -261,16 +261,18 @@
     // Resolves when the page's own idle callbacks have run, or after `most` ms: whether a timer then came on time, so that the main thread
     // is free. An idle page that neither paints nor runs anything may never get an idle callback without a limit.
     async idle(most, late) {
+      // A frame is followed by idle time; without one the shell may find none.
+      requestAnimationFrame(() => {});
       await new Promise((resolve) => requestIdleCallback(resolve, { timeout: most }));
       const start = performance.now();
       await new Promise((resolve) => setTimeout(resolve, 0));
       return performance.now() - start <= late;
     },
-    // Whether the page has grown since the last look, whether it shows signs that something is still to come, and whether it shows nothing
-    // else.
+    // Whether the page has grown since the last look, whether it shows signs that something is still to come (`isUnfinished`: also parts that
+    // are empty) or waits for it (`isWaiting`), whether it shows nothing else, and how many milliseconds ago it changed.
     look() {
       const body = bodyOf(document);
-      if (!body) return { hasGrown: false, isUnfinished: false, isBare: false };
+      if (!body) return { hasGrown: false, isUnfinished: false, isWaiting: false, isBare: false, unchangedMs: null };
       const now = [all(document, "*").length, body.textContent.length];
       // A clock that ticks does not grow.
       const most = globalThis.trawlMost ?? [0, 0];
@@ -279,11 +281,12 @@
       const text = (body.innerText ?? "").trim();
       const isSeen = (element) => { const box = element.getBoundingClientRect(); return box.width > 0 && box.height > 0; };
       const isLoading = (element) => LOADING.test(element.textContent.trim().slice(0, 60)) && isSeen(element);
-      const isUnfinished = text.length < TEXT_FEW || LOADING.test(text)
+      const isWaiting = text.length < TEXT_FEW || LOADING.test(text)
         || [...all(document, PLACEHOLDER)].slice(0, 200).some(isSeen)
-        || all(document, EMPTY).length > 0
         || [...all(document, "p,div,span,li,td,h1,h2,h3,output,strong,em,b,section,main")].slice(0, 2000).some((element) => element.childElementCount === 0 && isLoading(element));
-      return { hasGrown, isUnfinished, isBare: text === "" || LOADING.test(text) };
+      const isUnfinished = isWaiting || all(document, EMPTY).length > 0;
+      const unchangedMs = globalThis.trawlChanged === undefined ? null : performance.now() - globalThis.trawlChanged;
+      return { hasGrown, isUnfinished, isWaiting, isBare: text === "" || LOADING.test(text), unchangedMs };
     },
     url() { return location.href; },
     has(selector) { return find(selector) !== null; },

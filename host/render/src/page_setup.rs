@@ -5,10 +5,18 @@ use chromiumoxide::cdp::browser_protocol::emulation::{
 };
 use chromiumoxide::cdp::browser_protocol::fetch::{self, RequestPattern};
 use chromiumoxide::cdp::browser_protocol::network::{self, ResourceType};
+use chromiumoxide::cdp::browser_protocol::page::AddScriptToEvaluateOnNewDocumentParams;
 
 use trawl_plan::{FetchPlan, RenderPlan};
 
 use super::FILE_BYTES_MAX;
+use super::calls::WORLD;
+
+/// Notes when something was added to a document, for `look` of `page.js`.
+const NOTE_CHANGES: &str = "new MutationObserver((changes) => {
+  const adds = ({ type, addedNodes }) => type === 'characterData' || addedNodes.length > 0;
+  if (changes.some(adds)) globalThis.trawlChanged = performance.now();
+}).observe(document, { childList: true, characterData: true, subtree: true });";
 
 /// Pixels of the screen that a window is on, unless the window is larger.
 const SCREEN: (i64, i64) = (1920, 1080);
@@ -74,6 +82,13 @@ pub(super) fn intercepted(fetch: &FetchPlan, blocked: &[&str]) -> fetch::EnableP
         patterns: Some(patterns),
         handle_auth_requests: Some(true),
     }
+}
+
+/// What runs in the isolated world of every document before its first script.
+pub(super) fn noting_changes() -> AddScriptToEvaluateOnNewDocumentParams {
+    let mut params = AddScriptToEvaluateOnNewDocumentParams::new(NOTE_CHANGES);
+    params.world_name = Some(WORLD.to_owned());
+    params
 }
 
 /// Network events: without the bodies of requests, and with room for the body of one file, the only

@@ -57,8 +57,12 @@ pub(super) struct PageState {
     pub(super) navigations: u32,
     /// Number of times that the page went to another document, or to another URL of its own.
     pub(super) moves: u32,
-    /// Whether the current main document is parsed.
+    /// Whether the current main document is parsed, and since when.
     pub(super) parsed: bool,
+    pub(super) parsed_at: Instant,
+    /// When the last request of the document's scripts ended that may fill the page. `None` before
+    /// the first.
+    pub(super) asked_until: Option<Instant>,
     /// Whether the current main document has fired its load event.
     pub(super) loaded: bool,
     /// A redirect target that the page may not navigate to.
@@ -83,6 +87,12 @@ pub(super) struct InFlight {
     /// Whether it may fill the page, as far as that is waited for.
     pub(super) fills: bool,
     is_picture: bool,
+    /// Whether a script sent it.
+    is_asked: bool,
+    /// Whether its script may have no use for the body of its answer: then it never ends.
+    may_be_unread: bool,
+    /// Whether the head of such an answer is there, with its length, and nothing of the body.
+    is_unread: bool,
     /// Whether it is a picture or a frame that came into view.
     is_brought: bool,
     /// The session of the worker that it is in.
@@ -113,6 +123,8 @@ impl PageState {
             navigations: 0,
             moves: 0,
             parsed: false,
+            parsed_at: Instant::now(),
+            asked_until: None,
             loaded: false,
             refused_redirect: None,
             idle_since: now,
@@ -141,6 +153,7 @@ impl PageState {
         self.unfinished = None;
         self.pending.clear();
         self.has_listened = false;
+        self.asked_until = None;
     }
 
     /// The response to the main document's request that shows nothing, as 204 does.
@@ -169,6 +182,9 @@ impl PageState {
             url,
             fills,
             is_picture: kind == "Image",
+            is_asked: matches!(kind, "XHR" | "Fetch") || (kind == "Script" && self.parsed),
+            may_be_unread: kind == "Fetch",
+            is_unread: false,
             is_brought: is_seen && self.brings_into_view,
             worker,
         };
@@ -250,8 +266,19 @@ impl PageState {
         self.in_flight.contains_key(id) || self.streams.contains_key(id)
     }
 
+    /// The head of an answer arrived; `has_length`: it tells the length of its body.
+    pub(super) fn answer(&mut self, id: &str, has_length: bool) {
+        if let Some(request) = self.in_flight.get_mut(id).filter(|sent| sent.is_asked) {
+            request.is_unread = has_length && request.may_be_unread;
+            self.asked_until = Some(Instant::now());
+        }
+    }
+
     /// More bytes of a body arrived.
     pub(super) fn load(&mut self, id: &str, bytes: u64) {
+        if let Some(request) = self.in_flight.get_mut(id) {
+            request.is_unread = false;
+        }
         self.loaded_bytes = self.loaded_bytes.saturating_add(bytes);
         if self.in_flight.get(id).is_some_and(|sent| sent.is_picture) {
             self.picture_bytes = self.picture_bytes.saturating_add(bytes);
@@ -265,7 +292,10 @@ impl PageState {
     }
 
     pub(super) fn end(&mut self, id: &str) {
-        self.in_flight.remove(id);
+        let ended = self.in_flight.remove(id);
+        if ended.is_some_and(|request| request.is_asked) {
+            self.asked_until = Some(Instant::now());
+        }
         self.streams.remove(id);
         self.pending.remove(id);
     }
@@ -288,14 +318,17 @@ impl PageState {
 
     /// Restarts the idle windows: scripts start their work when the document is parsed.
     pub(super) fn parsed(&mut self) {
+        if !self.parsed {
+            self.parsed_at = Instant::now();
+        }
         self.parsed = true;
         self.restart_windows();
     }
 
     /// Restarts the idle windows: scripts start their work when the page has loaded.
     pub(super) fn loaded(&mut self) {
-        (self.parsed, self.loaded) = (true, true);
-        self.restart_windows();
+        self.loaded = true;
+        self.parsed();
     }
 
     fn restart_windows(&mut self) {
@@ -380,7 +413,8 @@ impl PageState {
         };
         self.idle_since = window_start(self.idle_since, 0, self.in_flight.len());
         self.almost_since = window_start(self.almost_since, ALMOST_IDLE, self.in_flight.len());
-        let filling = self.in_flight.values().filter(|request| request.fills);
+        let in_flight = self.in_flight.values();
+        let filling = in_flight.filter(|request| request.fills && !request.is_unread);
         self.quiet_since = window_start(self.quiet_since, 0, filling.count());
         let brought = self.in_flight.values().filter(|request| request.is_brought);
         self.brought_since = window_start(self.brought_since, 0, brought.count());

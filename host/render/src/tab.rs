@@ -28,7 +28,9 @@ use super::context::OpenContext;
 use super::exchanges::Unstorable;
 use super::load_error::{load_error, refusal};
 use super::navigation::Document;
-use super::page_setup::{ADS, blocked, intercepted, metrics, network_events, text_headers};
+use super::page_setup::{
+    ADS, blocked, intercepted, metrics, network_events, noting_changes, text_headers,
+};
 use super::pool::TabSlot;
 use super::watch::{PagePolicy, Watch};
 use super::workers;
@@ -295,6 +297,7 @@ impl Tab<'_> {
                 self.call(agent(fetch, &self.browser.user_agent)),
                 self.call(workers::auto_attach()),
                 self.call(metrics(plan)),
+                self.call(noting_changes()),
             )
         };
         everything.await?;

@@ -15,12 +15,20 @@ use super::tab::Tab;
 /// shows suspended content up to 300 ms after its fallback, to avoid flicker; other scripts send
 /// their requests within a few milliseconds.
 const IDLE_WINDOW: Duration = Duration::from_millis(350);
-/// How long pictures, and whatever else fills no text, delay a page that is otherwise ready: some
-/// scripts start at the load event, which waits for them.
+/// The same on a page that shows no sign that something is to come, and whose scripts asked for
+/// nothing: for what they do by timers.
+const FINISHED_WINDOW: Duration = Duration::from_millis(200);
+/// The same on a page that has shown what its scripts asked for.
+const SHOWN_WINDOW: Duration = Duration::from_millis(120);
+/// How much earlier than the end of a request the browser may have shown what it brought: events
+/// are on their way for a moment.
+const EVENT_DELAY: Duration = Duration::from_millis(20);
+/// How long after it is parsed a page that is otherwise ready is delayed by pictures, and whatever
+/// else fills no text: some scripts start at the load event, which waits for them.
 const LOAD_GRACE: Duration = Duration::from_millis(800);
 /// How long a page with requests in flight must not have grown, and show no sign that something is
 /// to come, to count as ready: long polling never ends.
-const STILL_WINDOW: Duration = Duration::from_millis(800);
+const STILL_WINDOW: Duration = Duration::from_millis(600);
 /// Interval at which such a page is looked at.
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// How long content that is on its way is waited for once the document is there.
@@ -50,8 +58,20 @@ struct Look {
     has_grown: bool,
     /// Whether it shows signs that something is to come.
     is_unfinished: bool,
+    /// The same without parts that are empty: finished pages have such parts, too.
+    is_waiting: bool,
     /// Whether it has no text, or none but a text that it is loading.
     is_bare: bool,
+    /// Milliseconds since something was added to it. `None` if nothing was.
+    unchanged_ms: Option<f64>,
+}
+
+impl Look {
+    /// Whether something was added to the page since this moment.
+    fn has_changed_since(&self, moment: Instant) -> bool {
+        let since = (moment.elapsed() + EVENT_DELAY).as_secs_f64() * 1e3;
+        self.unchanged_ms.is_some_and(|ago| ago <= since)
+    }
 }
 
 impl Tab<'_> {
@@ -157,13 +177,14 @@ impl Tab<'_> {
     async fn wait_for_content(&self, end: Instant) -> bool {
         let mut still_since = Instant::now();
         loop {
-            let quiet = self.watch.quiet(IDLE_WINDOW);
+            let _still_loading =
+                tokio::time::timeout(LOOK_INTERVAL, self.watch.quiet(SHOWN_WINDOW)).await;
+            let look = self.look().await;
+            let quiet = self.watch.quiet(self.idle_window(look.as_ref()));
             if tokio::time::timeout(LOOK_INTERVAL, quiet).await.is_ok() {
                 return false;
             }
-            let Some(look) = self.look().await else {
-                continue;
-            };
+            let Some(look) = look else { continue };
             let is_unfinished = look.is_unfinished;
             let now = Instant::now();
             if look.has_grown {
@@ -176,11 +197,24 @@ impl Tab<'_> {
         }
     }
 
+    /// How long nothing that may fill the page must have been in flight: a short time if the page
+    /// has shown what came, or looks finished.
+    fn idle_window(&self, look: Option<&Look>) -> Duration {
+        match (look, self.watch.state().asked_until) {
+            (Some(look), Some(until)) if !look.is_waiting && look.has_changed_since(until) => {
+                SHOWN_WINDOW
+            }
+            (Some(look), None) if !look.is_unfinished => FINISHED_WINDOW,
+            _ => IDLE_WINDOW,
+        }
+    }
+
     /// Waits for the load event, which pictures delay, for a short time; for a screenshot, and
     /// while the page looks unfinished, to the end.
     async fn wait_for_pictures(&self, end: Instant) {
         let loaded = || self.watch.until(|state| state.loaded);
-        let grace = end.min(Instant::now() + LOAD_GRACE);
+        let parsed = self.watch.state().parsed_at;
+        let grace = end.min(parsed + LOAD_GRACE);
         if tokio::time::timeout_at(grace.into(), loaded())
             .await
             .is_ok()

@@ -313,7 +313,7 @@ impl Watch {
     }
 
     fn handle_network(&self, method: &str, worker: Option<Arc<str>>, fields: Fields) {
-        let Some(id) = fields.request_id else {
+        let Some(id) = fields.request_id.clone() else {
             return;
         };
         let mut state = self.state();
@@ -330,6 +330,8 @@ impl Watch {
                 };
                 let (status, headers) = (response.status, &response.headers);
                 state.exchanges.answered(&id, status, headers);
+                let has_length = |name: &String| name.eq_ignore_ascii_case("content-length");
+                state.answer(&id, headers.keys().any(has_length));
                 if is_shown {
                     state.navigation.respond(Document {
                         request: id,
