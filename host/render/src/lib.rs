@@ -5,6 +5,7 @@
 mod automation;
 mod before_load;
 mod browser;
+mod caller_cookies;
 mod caller_headers;
 mod cdp;
 mod content;

@@ -15,6 +15,8 @@ pub(super) const ALMOST_IDLE: usize = 2;
 /// Requests that an incomplete page names, and characters of each.
 const PENDING_MAX: usize = 10;
 const PENDING_CHARS_MAX: usize = 300;
+/// Hosts of main documents and their redirects that are remembered.
+const HOSTS_MAX: usize = 100;
 
 /// The main document's response.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +44,8 @@ impl Document {
 pub(super) struct PageState {
     pub(super) document: Option<Document>,
     pub(super) main_request: Option<String>,
+    /// The hosts that main documents were requested from, redirects included.
+    pub(super) hosts: Vec<String>,
     pub(super) raw_headers: Option<(String, Vec<(String, String)>)>,
     pub(super) in_flight: HashMap<String, InFlight>,
     /// Scripts of workers: their ends are reported to the workers alone.
@@ -95,6 +99,7 @@ impl PageState {
         Self {
             document: None,
             main_request: None,
+            hosts: Vec::new(),
             raw_headers: None,
             in_flight: HashMap::new(),
             workers: HashSet::new(),
@@ -123,6 +128,15 @@ impl PageState {
     pub(super) fn has_response(&self) -> bool {
         let responded = self.raw_headers.as_ref().map(|(id, _)| id);
         responded.is_some() && responded == self.main_request.as_ref()
+    }
+
+    /// A main document is requested from this URL.
+    pub(super) fn visit(&mut self, url: &str) {
+        let Ok(url) = Url::parse(url) else { return };
+        let host = url.host_str().unwrap_or_default();
+        if self.hosts.len() < HOSTS_MAX && self.hosts.iter().all(|known| known != host) {
+            self.hosts.push(host.to_owned());
+        }
     }
 
     /// The main document, with its raw headers if they are known.

@@ -9,7 +9,7 @@ use chromiumoxide::cdp::browser_protocol::emulation::{
     SetLocaleOverrideParams, SetTouchEmulationEnabledParams, SetUserAgentOverrideParams,
 };
 use chromiumoxide::cdp::browser_protocol::network::{
-    BlockPattern, CookieParam, CookieSameSite, SetBlockedUrLsParams, SetCookiesParams,
+    BlockPattern, SetBlockedUrLsParams, SetCookiesParams,
 };
 use chromiumoxide::cdp::browser_protocol::page::{self, CreateIsolatedWorldParams, NavigateParams};
 use chromiumoxide::cdp::browser_protocol::performance::{self, GetMetricsParams};
@@ -30,9 +30,7 @@ use super::cdp::CallError;
 use super::context::OpenContext;
 use super::exchanges::Unstorable;
 use super::load_error::{load_error, refusal, thrown};
-use super::page_setup::{
-    ADS, LANGUAGES, blocked, intercepted, metrics, network_events, platform, text_headers,
-};
+use super::page_setup::{ADS, LANGUAGES, blocked, intercepted, metrics, network_events, platform};
 use super::page_state::{Document, PageState};
 use super::pool::TabSlot;
 use super::watch::{PagePolicy, Watch};
@@ -86,7 +84,7 @@ pub(super) async fn render(
     let (user, password) = channel.credentials();
     let rules = PagePolicy {
         credentials: (user.to_owned(), password.to_owned()),
-        headers: CallerHeaders::new(text_headers(fetch), url.clone()),
+        headers: CallerHeaders::new(fetch, url.clone()),
         gate: fetch.gate.clone(),
         url: without_fragment(url),
         blocked: blocked(plan),
@@ -119,6 +117,10 @@ pub(super) async fn render(
 impl Tab<'_> {
     pub(super) fn browser(&self) -> &Browser {
         self.browser
+    }
+
+    pub(super) fn context(&self) -> &OpenContext {
+        self.context
     }
 
     /// The browser's name of the page.
@@ -296,19 +298,30 @@ impl Tab<'_> {
             };
             self.call(block).await?;
         }
-        if !fetch.cookies.is_empty() {
-            let cookies = fetch.cookies.iter().map(|(name, value)| {
-                let mut cookie = CookieParam::new(name.as_str(), value.as_str());
-                cookie.url = Some(url.to_string());
-                // Not for pages of other sites that this one leads to or embeds.
-                cookie.same_site = Some(CookieSameSite::Strict);
-                // Nor for scripts of others in this one: session cookies are not, at their site.
-                cookie.http_only = Some(true);
-                cookie
-            });
-            self.call(SetCookiesParams::new(cookies.collect::<Vec<_>>()))
-                .await?;
+        self.set_cookies(url).await
+    }
+
+    /// Puts the caller's cookies into the browser's jar, as far as it takes them.
+    async fn set_cookies(&self, url: &Url) -> Result<(), RenderError> {
+        let cookies = self.watch.cookies();
+        if cookies.is_empty() {
+            return Ok(());
         }
+        let all = SetCookiesParams::new(cookies.for_jar(url));
+        match self.try_call(all).await {
+            Err(CallError::Refused(_)) => {}
+            answer => return Ok(answer.map(drop)?),
+        }
+        let mut untaken = Vec::new();
+        for cookie in cookies.for_jar(url) {
+            let pair = (cookie.name.clone(), cookie.value.clone());
+            match self.try_call(SetCookiesParams::new(vec![cookie])).await {
+                Ok(_) => {}
+                Err(CallError::Refused(_)) => untaken.push(pair),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        cookies.set_untaken(untaken);
         Ok(())
     }
 

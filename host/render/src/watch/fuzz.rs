@@ -1,6 +1,7 @@
 //! Fuzzing of a page's events: what they do to its state, and what is answered.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+use trawl_plan::FetchPlan;
 
 use super::*;
 
@@ -10,11 +11,13 @@ const PROXY_PASSWORD: &str = "canary-proxy";
 const CALLERS_HEADER: &str = "canary-caller";
 const BYTES_MAX: u64 = 10_000;
 /// What may be sent because of an event.
-const ANSWERS: [&str; 4] = [
+const ANSWERS: [&str; 6] = [
     "Fetch.failRequest",
     "Fetch.continueRequest",
     "Fetch.continueWithAuth",
     "Page.handleJavaScriptDialog",
+    "Network.getCookies",
+    "Network.deleteCookies",
 ];
 
 /// The input is what the browser writes; its events are those of session `s`.
@@ -107,9 +110,14 @@ fn url() -> Url {
 }
 
 fn policy() -> PagePolicy {
+    let mut fetch = FetchPlan::bare(Duration::from_secs(1));
+    let value = CALLERS_HEADER.parse().expect("a header value");
+    let name = "x-key".parse().expect("a header name");
+    fetch.headers.push((name, value));
+    fetch.cookies = vec![("sid".to_owned(), "canary-cookie".to_owned())];
     PagePolicy {
         credentials: ("user".to_owned(), PROXY_PASSWORD.to_owned()),
-        headers: CallerHeaders::new(vec![("x-key".to_owned(), CALLERS_HEADER.to_owned())], url()),
+        headers: CallerHeaders::new(&fetch, url()),
         url: url(),
         gate: None,
         blocked: vec!["Image"],
