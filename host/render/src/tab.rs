@@ -185,7 +185,7 @@ impl Tab<'_> {
             report.extend(cut.map(|cut| json!({"scroll": cut})));
             self.wait_for_load().await;
         }
-        self.automate(plan, url.path(), &mut report).await?;
+        self.automate(plan, url, &mut report).await?;
         let document = self.document(channel)?;
         if let Some(reason) = self.watch.state().broken() {
             let text = format!("the page's document ended before it was complete: {reason}");

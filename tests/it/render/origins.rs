@@ -203,3 +203,37 @@ async fn a_header_that_the_browser_does_not_send_fails_at_once() {
     assert!(heads.contains("x-name: gr\u{fc}n"), "{heads}");
     stage.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn another_site_gets_no_steps_unless_a_key_names_it() {
+    let (stage, stranger) = stages().await;
+    let form = "<input id=pass oninput='fetch(\"/typed?\" + this.value)'><p>form</p>";
+    let there = stranger.put("/form", "text/html", form);
+    let url = stage.site.url(&format!("/to?{there}"));
+    let steps = json!([{"Fill": {"selector": "#pass", "value": "canary-password"}}, {"Wait": 300}]);
+    let script = "fetch('/ran?canary-script')";
+    let more = json!({"automation_scripts": {"*": steps}, "execution_scripts": {"*": script}});
+    let entry = stage.rendered(&url, more).await;
+    assert!(content(&entry).contains("form"), "{entry}");
+    let report = &entry["metadata"]["automation_data"];
+    for (at, name) in ["execution_scripts", "automation_scripts"]
+        .iter()
+        .enumerate()
+    {
+        assert_eq!(report[at]["script"], *name, "{report}");
+        let error = report[at]["error"].as_str().expect("a reason");
+        assert!(error.contains(&stranger.url("/")), "{error}");
+    }
+    let heard = stranger.requests().join("\n");
+    assert!(
+        heard.contains("/form") && !heard.contains("canary"),
+        "{heard}"
+    );
+    let more = json!({"automation_scripts": {stranger.url("/form"): steps}});
+    let entry = stage.rendered(&url, more).await;
+    assert!(content(&entry).contains("form"), "{entry}");
+    let heard = stranger.requests().join("\n");
+    assert!(heard.contains("canary-password"), "{heard}");
+    stage.close().await;
+}
