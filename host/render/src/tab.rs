@@ -48,6 +48,8 @@ const RESERVE_PART: u32 = 8;
 const RESERVE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(3));
 /// How long events may arrive after the response that they belong to.
 const LATE_EVENTS: Duration = Duration::from_millis(300);
+/// The status of an answer that is about a copy of the page.
+const NOT_MODIFIED: u16 = 304;
 
 /// An open page.
 pub(super) struct Tab<'a> {
@@ -219,7 +221,7 @@ impl Tab<'_> {
         })
     }
 
-    /// The page of an answer that shows nothing: 204, 205 and an unasked 304.
+    /// The page of an answer that shows nothing: 204 and 205. An unasked 304 is none.
     async fn without_content(
         &self,
         url: &Url,
@@ -231,6 +233,11 @@ impl Tab<'_> {
         let Some(document) = document else {
             return Ok(None);
         };
+        if document.status == NOT_MODIFIED {
+            let text = "the site answered 304 (not modified) without a page, although the request \
+                        had no condition";
+            return Err(RenderError::Load(Cause::ConnectionClosed, text.to_owned()));
+        }
         let page = FetchedPage {
             requested_url: url.clone(),
             final_url: Url::parse(&document.url).unwrap_or_else(|_| url.clone()),
