@@ -164,10 +164,11 @@ mod tests {
         fetch.cookies = pairs
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        fetch.headers.extend(header.map(|line| {
+        if let Some(line) = header {
             let name = COOKIE.parse().expect("a header name");
-            (name, line.parse().expect("a header value"))
-        }));
+            let value = line.parse().expect("a header value");
+            fetch.headers.push((name, value));
+        }
         CallerCookies::of(&fetch)
     }
 
