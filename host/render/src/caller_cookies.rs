@@ -16,6 +16,9 @@ use super::cdp::{CallError, Connection};
 /// The header, as a name.
 pub(super) const COOKIE: &str = "cookie";
 
+/// Most cookies of a caller: the browser's jar holds no more of one host.
+const COOKIES_MAX: usize = 180;
+
 /// The caller's cookies for one page.
 #[derive(Debug, Default)]
 pub(super) struct CallerCookies {
@@ -39,7 +42,7 @@ impl CallerCookies {
             }));
         }
         let mut own: Vec<(String, String)> = Vec::new();
-        for (name, value) in pairs {
+        for (name, value) in pairs.into_iter().take(COOKIES_MAX) {
             if own.iter().all(|(known, _)| *known != name) {
                 own.push((name, value));
             }
