@@ -93,6 +93,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         requested: leased.url.to_string(),
         url: leased.url.clone(),
         fetch: run.fetch_plan(&leased.url),
+        render: run.render_plan(&leased.url),
         ..run.page.clone()
     };
     if let Some(robots) = &run.robots {

@@ -148,6 +148,7 @@ async fn crawl(
     let run = Arc::new(Run {
         cross_origin: Arc::new(run::cross_origin(&page.fetch)),
         seed_origins: run::seed_origins(&plan, &page),
+        other_site: run::other_site(&page.render),
         page,
         context: RunContext::new(
             Arc::clone(&parts.engine),

@@ -77,30 +77,29 @@ pub fn cookie_line(line: &str) -> Result<Vec<(String, String)>, PlanError> {
     cookies(pairs.map(split).collect::<Result<_, _>>()?)
 }
 
-/// Checks cookies.
+/// Checks cookies. They may have what browsers send in a `Cookie` header, names such as `a[b]`
+/// included, and none at all. RFC 6265bis section 5.8.3.
 ///
 /// # Errors
-/// Too many, a name that is not a token, or a value with a character that would end it. RFC 6265
-/// section 4.1.1.
+/// Too many, or one with a character that would end it.
 pub fn cookies(pairs: Vec<(String, String)>) -> Result<Vec<(String, String)>, PlanError> {
     bounded("cookies", pairs.len())?;
+    let refused = |reason: &str| Err(PlanError::new("cookies", reason));
+    let ends_cookie = |c: char| c == ';' || c.is_control();
     for (name, value) in &pairs {
-        if HeaderName::from_bytes(name.as_bytes()).is_err() {
-            return Err(PlanError::new(
-                "cookies",
-                "a cookie's name must be letters, digits and `-_.` only",
-            ));
+        if name.contains('=') || name.contains(ends_cookie) {
+            return refused("a cookie's name has `=`, a semicolon or a control character");
         }
-        // Browsers send spaces, commas and quotes unchanged; only characters that end the cookie or
-        // the line are refused.
-        if value.len() > header::HEADER_BYTES_MAX
-            || value.chars().any(|c| c == ';' || c.is_control())
-        {
-            let reason = "a cookie's value has a semicolon or a control character, or is too long";
-            return Err(PlanError::new("cookies", reason));
+        if value.contains(ends_cookie) {
+            return refused("a cookie's value has a semicolon or a control character");
+        }
+        if name.len() + value.len() > header::HEADER_BYTES_MAX {
+            return refused("a cookie is too long");
         }
     }
-    Ok(pairs)
+    // Browsers pass over what has neither.
+    let is_some = |(name, value): &(String, String)| !name.is_empty() || !value.is_empty();
+    Ok(pairs.into_iter().filter(is_some).collect())
 }
 
 fn bounded(field: &'static str, count: usize) -> Result<(), PlanError> {
@@ -150,7 +149,23 @@ mod tests {
         check(" a=b=c ;", &[("a", "b=c")]);
         check("a=", &[("a", "")]);
         check("", &[]);
-        for bad in ["a", "=b", "a b=c", "a=b\r\nSet-Cookie: x", "a=\u{1}"] {
+        check(
+            "a[b]=c; d:e={\"f\": \"g, h\"}; i j=k; \u{fc}=\u{e9}",
+            &[
+                ("a[b]", "c"),
+                ("d:e", "{\"f\": \"g, h\"}"),
+                ("i j", "k"),
+                ("\u{fc}", "\u{e9}"),
+            ],
+        );
+        check("=flag; =", &[("", "flag")]);
+        for bad in [
+            "a",
+            "a=b; flag",
+            "a=b\r\nSet-Cookie: x",
+            "a=\u{1}",
+            "a\u{7f}=b",
+        ] {
             assert_eq!(
                 cookie_line(bad).map_err(|error| error.field),
                 Err("cookies"),
@@ -174,6 +189,11 @@ mod tests {
         }
         assert!(headers(&vec![pair("X-A", "1"); COUNT_MAX + 1]).is_err());
         assert!(cookies(vec![pair("a", "1"); COUNT_MAX + 1]).is_err());
+        for (name, value) in [("a;b", "1"), ("a=b", "1"), ("a\n", "1"), ("a", "1;2")] {
+            assert!(cookies(vec![pair(name, value)]).is_err(), "{name:?}");
+        }
+        let long = "x".repeat(header::HEADER_BYTES_MAX);
+        assert!(cookies(vec![pair("a", &long)]).is_err());
         assert_eq!(
             header_value("user_agent", "user-agent", "a\nb").map_err(|error| error.field),
             Err("user_agent")

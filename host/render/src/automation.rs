@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use url::Url;
 
 use trawl_plan::{RenderPlan, Step};
 
@@ -41,25 +42,40 @@ const RESULTS_CHARS_MAX: usize = 1_000_000;
 const ERROR_CHARS_MAX: usize = 1_000;
 
 impl Tab<'_> {
-    /// Runs the script and the steps for this path, and adds their results and errors to `report`.
+    /// Runs the script and the steps for the page that was requested at this URL, and adds their
+    /// results and errors to `report`. A page that has gone to another site gets those whose key
+    /// names it. Decision D384.
     pub(super) async fn automate(
         &self,
         plan: &RenderPlan,
-        path: &str,
+        requested: &Url,
         report: &mut Vec<Value>,
     ) -> Result<(), RenderError> {
-        if let Some(script) = plan.scripts.find(path) {
+        if let Some(script) = plan.scripts.find_at(requested, &self.at(requested)) {
             self.acts();
             if let Ran::Failed(reason) = self.run_script(script).await? {
                 report.push(json!({"script": "execution_scripts", "error": cut(&reason)}));
             }
             self.wait_for_load().await;
+        } else if plan.scripts.find(requested.path()).is_some() {
+            let error = not_run(&self.at(requested));
+            report.push(json!({"script": "execution_scripts", "error": error}));
         }
-        if let Some(steps) = plan.automation.find(path) {
+        if let Some(steps) = plan.automation.find_at(requested, &self.at(requested)) {
             self.chain(steps, report).await?;
             self.wait_for_load().await;
+        } else if plan.automation.find(requested.path()).is_some() {
+            let error = not_run(&self.at(requested));
+            report.push(json!({"script": "automation_scripts", "error": error}));
         }
         Ok(())
+    }
+
+    /// The URL of the current document; the requested one as long as there is none.
+    fn at(&self, requested: &Url) -> Url {
+        let document = self.watch.state().document();
+        let at = document.and_then(|document| Url::parse(&document.url).ok());
+        at.unwrap_or_else(|| requested.clone())
     }
 
     async fn chain(&self, steps: &[Step], report: &mut Vec<Value>) -> Result<(), RenderError> {
@@ -361,6 +377,12 @@ fn is_click(step: &Step) -> bool {
 
 fn cut(text: &str) -> String {
     text.chars().take(ERROR_CHARS_MAX).collect()
+}
+
+/// Why nothing was run on a page of another site.
+fn not_run(at: &Url) -> String {
+    let origin = at.origin().ascii_serialization();
+    format!("not run: the page has gone to another site; a key `{origin}/` runs it there")
 }
 
 #[cfg(test)]

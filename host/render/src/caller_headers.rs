@@ -1,5 +1,5 @@
-//! The caller's headers: which requests of a page carry them. The rule is that of plain HTTP
-//! (`trawl_net::fetch`), for a page that makes many requests. Decision D166.
+//! The caller's headers and cookies: which requests of a page carry them. The rule is that of plain
+//! HTTP (`trawl_net::fetch`), for a page that makes many requests. Decision D166.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,10 @@ use chromiumoxide::cdp::browser_protocol::fetch::HeaderEntry;
 use serde_json::{Map, Value};
 use url::Url;
 
+use trawl_plan::FetchPlan;
 use trawl_plan::address::is_same_origin_or_upgrade;
+
+use super::caller_cookies::{COOKIE, CallerCookies};
 
 /// Requests that are remembered for having left the page's origin. After so many no redirected
 /// request carries the headers any more.
@@ -26,10 +29,22 @@ pub(super) struct PageRequest<'a> {
     pub(super) is_redirected: bool,
 }
 
-/// The caller's headers and where they may still be sent.
+/// The caller's headers and cookies, and where they may still be sent.
 pub(super) struct CallerHeaders {
     headers: Vec<(String, String)>,
+    pub(super) cookies: CallerCookies,
     reach: Mutex<Reach>,
+}
+
+/// Where a request goes, seen from the page's origin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// To the origin.
+    Home,
+    /// To another one, or by way of another one.
+    Away,
+    /// The page itself has left its origin.
+    Left,
 }
 
 struct Reach {
@@ -43,10 +58,16 @@ struct Reach {
 }
 
 impl CallerHeaders {
-    /// The headers of a page that is requested at `url`.
-    pub(super) fn new(headers: Vec<(String, String)>, url: Url) -> Self {
+    /// The headers and cookies of a page that is requested at `url`.
+    pub(super) fn new(fetch: &FetchPlan, url: Url) -> Self {
+        let headers = fetch.headers.iter().filter(|(name, _)| name != COOKIE);
+        let headers = headers.map(|(name, value)| {
+            let text = String::from_utf8_lossy(value.as_bytes());
+            (name.to_string(), text.into_owned())
+        });
         Self {
-            headers,
+            headers: headers.collect(),
+            cookies: CallerCookies::of(fetch),
             reach: Mutex::new(Reach {
                 url,
                 has_left: false,
@@ -55,19 +76,27 @@ impl CallerHeaders {
         }
     }
 
-    /// The headers of this request with the caller's, or without them; `None` when the caller has
-    /// none and the request stays as it is.
+    /// The headers of this request with the caller's, or without them; `None` when it stays as it
+    /// is.
     pub(super) fn applied(
         &self,
         request: PageRequest<'_>,
         present: Option<&Map<String, Value>>,
     ) -> Option<Vec<HeaderEntry>> {
-        if self.headers.is_empty() {
+        if self.headers.is_empty() && self.cookies.is_empty() {
             return None;
         }
-        let is_carrier = self.is_carrier(request);
+        let way = self.way(request);
+        let is_carrier = request.is_main_frame && way == Way::Home;
+        let cookie = self.cookie(way, is_carrier, present);
+        if self.headers.is_empty() && cookie.is_none() {
+            return None;
+        }
         let present = present.into_iter().flatten();
         let kept = present.filter(|(name, value)| {
+            if name.eq_ignore_ascii_case(COOKIE) {
+                return cookie.is_none();
+            }
             let mut own = self.headers.iter();
             !own.any(|(own, text)| {
                 // A redirect repeats what was added before it.
@@ -77,19 +106,49 @@ impl CallerHeaders {
         let kept = kept.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)));
         let own = self.headers.iter().filter(|_| is_carrier);
         let own = own.map(|(name, value)| (name.as_str(), value.as_str()));
-        let all = kept.chain(own);
+        let cookie = cookie.as_deref().map(|line| (COOKIE, line));
+        let all = kept.chain(own).chain(cookie);
         Some(
             all.map(|(name, value)| HeaderEntry::new(name, value))
                 .collect(),
         )
     }
 
-    /// Whether this request carries the headers: a navigation of the main frame until it leaves the
-    /// origin, and until then what the main frame requests from that origin.
-    fn is_carrier(&self, request: PageRequest<'_>) -> bool {
+    /// Where the page's origin is, if a navigation to this URL leaves it and the caller's cookies
+    /// must not be there when it returns.
+    pub(super) fn left_by(&self, url: &str) -> Option<Url> {
+        if self.cookies.is_empty() {
+            return None;
+        }
+        let reach = self.reach.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_home = Url::parse(url).is_ok_and(|url| is_same_origin_or_upgrade(&reach.url, &url));
+        (!reach.has_left && !is_home).then(|| reach.url.clone())
+    }
+
+    /// The `Cookie` header of this request, if it is not what the browser sends.
+    fn cookie(
+        &self,
+        way: Way,
+        is_carrier: bool,
+        present: Option<&Map<String, Value>>,
+    ) -> Option<String> {
+        let present = present.into_iter().flatten();
+        let mut lines = present.filter(|(name, _)| name.eq_ignore_ascii_case(COOKIE));
+        let line = lines.next().and_then(|(_, value)| value.as_str());
+        match way {
+            Way::Home if is_carrier => self.cookies.completed(line),
+            Way::Away => self.cookies.removed(line),
+            // Those of a page that has left are not in the browser's jar any more.
+            Way::Home | Way::Left => None,
+        }
+    }
+
+    /// Where a request goes. Headers are carried home: by a navigation of the main frame until it
+    /// leaves the origin, and until then by what the main frame requests from that origin.
+    fn way(&self, request: PageRequest<'_>) -> Way {
         let mut reach = self.reach.lock().unwrap_or_else(PoisonError::into_inner);
         let Ok(url) = Url::parse(request.url) else {
-            return false;
+            return Way::Away;
         };
         if request.is_main_frame && request.is_document {
             if is_same_origin_or_upgrade(&reach.url, &url) {
@@ -97,7 +156,10 @@ impl CallerHeaders {
             } else {
                 reach.has_left = true;
             }
-            return !reach.has_left;
+            return match reach.has_left {
+                true => Way::Left,
+                false => Way::Home,
+            };
         }
         let is_home = reach.url.origin() == url.origin();
         let has_strayed = request.is_redirected
@@ -111,12 +173,18 @@ impl CallerHeaders {
         {
             reach.strayed.insert(id.to_owned());
         }
-        request.is_main_frame && is_home && !has_strayed && !reach.has_left
+        match (reach.has_left, is_home && !has_strayed) {
+            (true, _) => Way::Left,
+            (false, true) => Way::Home,
+            (false, false) => Way::Away,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const DOCUMENT: PageRequest<'_> = PageRequest {
@@ -131,9 +199,20 @@ mod tests {
         ..DOCUMENT
     };
 
+    fn of_plan(change: impl FnOnce(&mut FetchPlan)) -> CallerHeaders {
+        let mut fetch = FetchPlan::bare(Duration::from_secs(1));
+        change(&mut fetch);
+        CallerHeaders::new(&fetch, Url::parse("http://a.example/").expect("a URL"))
+    }
+
+    fn with_header(fetch: &mut FetchPlan, name: &str, value: &str) {
+        let name = name.parse().expect("a header name");
+        let value = value.as_bytes().try_into().expect("a header value");
+        fetch.headers.push((name, value));
+    }
+
     fn headers() -> CallerHeaders {
-        let own = vec![("X-Key".to_owned(), "secret".to_owned())];
-        CallerHeaders::new(own, Url::parse("http://a.example/").expect("a URL"))
+        of_plan(|fetch| with_header(fetch, "x-key", "secret"))
     }
 
     /// Which of these requests, made in this order, carry the headers.
@@ -232,5 +311,93 @@ mod tests {
         let left = left.expect("there are some");
         let names: Vec<&str> = left.iter().map(|entry| entry.name.as_str()).collect();
         assert_eq!(names, ["accept"]);
+    }
+
+    /// The `Cookie` header of each of these requests, made in this order with what the browser
+    /// would send; `None` where that is left as it is.
+    fn cookies_sent(
+        headers: &CallerHeaders,
+        requests: &[(PageRequest<'_>, &str)],
+    ) -> Vec<Option<String>> {
+        let sent = requests.iter().map(|(request, present)| {
+            let present = serde_json::json!({ "Cookie": present });
+            let sent = headers.applied(*request, present.as_object())?;
+            let cookie = sent.into_iter().find(|entry| entry.name == COOKIE);
+            cookie.map(|entry| entry.value)
+        });
+        sent.collect()
+    }
+
+    fn with_cookie(fetch: &mut FetchPlan) {
+        fetch.cookies = vec![("sid".to_owned(), "secret".to_owned())];
+    }
+
+    #[test]
+    fn another_port_gets_no_cookies_of_the_caller() {
+        let headers = of_plan(with_cookie);
+        let frame = PageRequest {
+            is_main_frame: false,
+            ..RESOURCE
+        };
+        let returned = PageRequest {
+            is_redirected: true,
+            ..RESOURCE
+        };
+        let own = "sid=secret; s=1";
+        let requests = [
+            (at("http://a.example/", DOCUMENT), own),
+            (at("http://a.example/x.js", RESOURCE), own),
+            (at("http://a.example/frame", frame), own),
+            (at("http://a.example:8080/x.js", RESOURCE), own),
+            (at("http://a.example:8080/frame", frame), "sid=secret"),
+            (at("http://a.example:8080/x.js", RESOURCE), "sid=renewed"),
+            (at("http://a.example/returned", returned), own),
+        ];
+        let (s, nothing) = (Some("s=1".to_owned()), Some(String::new()));
+        let expected = [None, None, None, s.clone(), nothing, None, s];
+        assert_eq!(cookies_sent(&headers, &requests), expected);
+    }
+
+    #[test]
+    fn a_navigation_that_leaves_is_known_before_it_is_made() {
+        let headers = of_plan(with_cookie);
+        assert_eq!(headers.left_by("http://a.example/next"), None);
+        assert_eq!(headers.left_by("https://a.example/next"), None);
+        let home = Url::parse("http://a.example/").ok();
+        assert_eq!(headers.left_by("http://a.example:8080/"), home);
+        assert_eq!(headers.left_by("http://b.example/"), home);
+        let left = at("http://b.example/", DOCUMENT);
+        assert!(headers.applied(left, None).is_none());
+        assert_eq!(headers.left_by("http://c.example/"), None);
+        // What the browser sends then is the site's own.
+        let back = [(at("http://a.example/", DOCUMENT), "sid=secret")];
+        assert_eq!(cookies_sent(&headers, &back), [None]);
+    }
+
+    #[test]
+    fn a_cookie_header_leaves_the_cookies_of_the_site_alone() {
+        let headers = of_plan(|fetch| {
+            with_header(fetch, "cookie", "__Secure-a=1; b=2");
+            with_header(fetch, "x-key", "gr\u{fc}n");
+        });
+        let untaken = vec![("__Secure-a".to_owned(), "1".to_owned())];
+        headers.cookies.set_untaken(untaken);
+        let frame = PageRequest {
+            is_main_frame: false,
+            ..RESOURCE
+        };
+        let requests = [
+            (at("http://a.example/", DOCUMENT), "b=2; s=1"),
+            (at("http://a.example/frame", frame), "b=2; s=1"),
+        ];
+        let all = "b=2; s=1; __Secure-a=1".to_owned();
+        let sent = cookies_sent(&headers, &requests);
+        assert_eq!(sent[0], Some(all));
+        // It is in the headers as the browser had it.
+        assert_eq!(sent[1], None);
+        let document = at("http://a.example/", DOCUMENT);
+        let sent = headers.applied(document, None).expect("headers");
+        let key = sent.iter().find(|entry| entry.name == "x-key");
+        assert_eq!(key.map(|entry| entry.value.as_str()), Some("gr\u{fc}n"));
     }
 }

@@ -3,8 +3,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use chromiumoxide::cdp::browser_protocol::network::{GetCookiesParams, GetResponseBodyParams};
+use chromiumoxide::cdp::browser_protocol::network::{Cookie, GetResponseBodyParams};
 use chromiumoxide::cdp::browser_protocol::page::StopLoadingParams;
+use chromiumoxide::cdp::browser_protocol::storage::GetCookiesParams;
 use url::Url;
 
 use trawl_model::{FetchedPage, MediaKind};
@@ -24,10 +25,7 @@ impl Tab<'_> {
         requested: &Url,
         (document, at): (Document, Url),
     ) -> Result<FetchedPage, RenderError> {
-        let cookies = self.call(GetCookiesParams::default()).await?.cookies;
-        let cookies = cookies
-            .into_iter()
-            .map(|cookie| (cookie.name, cookie.value));
+        let cookies = self.site_cookies().await?;
         let is_html = MediaKind::of(&document.media_type) == MediaKind::Html;
         let (body, content_type, final_url) = if is_html {
             let _loading = self.call(StopLoadingParams::default()).await?;
@@ -52,10 +50,28 @@ impl Tab<'_> {
             final_url,
             status: document.status,
             headers: document.headers,
-            cookies: cookies.collect(),
+            cookies,
             body,
             content_type,
         })
+    }
+
+    /// What the hosts of the page and of its redirects have set, as plain HTTP lists it, and their
+    /// scripts.
+    async fn site_cookies(&self) -> Result<Vec<(String, String)>, RenderError> {
+        let all = GetCookiesParams {
+            browser_context_id: Some(self.context().id()),
+        };
+        let cookies = self.browser().command(all).await?.cookies;
+        let hosts = self.watch.state().hosts.clone();
+        let callers = self.watch.cookies();
+        let is_sites = |cookie: &Cookie| {
+            hosts.iter().any(|host| is_sent_to(&cookie.domain, host))
+                && !callers.has(&cookie.name, &cookie.value)
+        };
+        let cookies = cookies.into_iter().filter(is_sites);
+        let pairs = cookies.map(|cookie| (cookie.name, cookie.value));
+        Ok(pairs.collect())
     }
 
     /// The document as HTML, with what its frames show.
@@ -130,6 +146,32 @@ impl Tab<'_> {
     }
 }
 
+/// Whether a host gets the cookies of a domain; one without a dot in front is a host.
+fn is_sent_to(domain: &str, host: &str) -> bool {
+    let below = host.strip_suffix(domain.trim_start_matches('.'));
+    below.is_some_and(|below| below.is_empty() || domain.starts_with('.') && below.ends_with('.'))
+}
+
 fn unreadable(reason: String) -> RenderError {
     RenderError::Protocol(format!("the page's HTML could not be read: {reason}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cookie_is_of_its_host_or_of_those_below_its_domain() {
+        for (domain, host, expected) in [
+            ("a.example", "a.example", true),
+            ("a.example", "b.a.example", false),
+            (".a.example", "a.example", true),
+            (".a.example", "b.a.example", true),
+            (".a.example", "ba.example", false),
+            (".a.example", "example", false),
+            ("127.0.0.1", "127.0.0.1", true),
+        ] {
+            assert_eq!(is_sent_to(domain, host), expected, "{domain} {host}");
+        }
+    }
 }

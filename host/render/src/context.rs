@@ -81,6 +81,11 @@ impl OpenContext {
         Ok(open)
     }
 
+    /// The browser's name of the context.
+    pub(super) fn id(&self) -> BrowserContextId {
+        self.context.clone()
+    }
+
     /// The events of the page, and those of its workers. Called once.
     pub(super) fn listen(&self) -> Events {
         let names = [self.session.as_str(), self.context.inner().as_str()];

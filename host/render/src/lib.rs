@@ -6,6 +6,7 @@ mod agent;
 mod automation;
 mod before_load;
 mod browser;
+mod caller_cookies;
 mod caller_headers;
 mod calls;
 mod cdp;

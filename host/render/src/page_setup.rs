@@ -50,15 +50,15 @@ pub(super) const ADS: &[&str] = &[
     "*://bat.bing.com/*",
 ];
 
-/// The requests that are intercepted: all of them if headers are added, otherwise documents and
-/// these resource types.
+/// The requests that are intercepted: all of them if the caller has headers or cookies, otherwise
+/// documents and these resource types.
 pub(super) fn intercepted(fetch: &FetchPlan, blocked: &[&str]) -> fetch::EnableParams {
     let of = |kind: ResourceType| RequestPattern {
         url_pattern: None,
         resource_type: Some(kind),
         request_stage: None,
     };
-    let patterns = if fetch.headers.is_empty() {
+    let patterns = if fetch.headers.is_empty() && fetch.cookies.is_empty() {
         // Documents are always intercepted: with the first one the proxy requests its password.
         let kinds = [
             (ResourceType::Image, "Image"),
@@ -146,12 +146,4 @@ pub(super) fn metrics(plan: &RenderPlan) -> SetDeviceMetricsOverrideParams {
     };
     params.screen_orientation = Some(ScreenOrientation::new(kind, angle));
     params
-}
-
-/// The caller's headers whose values are text.
-pub(super) fn text_headers(fetch: &FetchPlan) -> Vec<(String, String)> {
-    let headers = fetch.headers.iter();
-    let headers = headers
-        .filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
-    headers.collect()
 }

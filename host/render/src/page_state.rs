@@ -21,11 +21,15 @@ const PENDING_MAX: usize = 10;
 const PENDING_CHARS_MAX: usize = 300;
 /// Windows that are reported of those that one step opens.
 const WINDOWS_MAX: usize = 10;
+/// Hosts of main documents and their redirects that are remembered.
+const HOSTS_MAX: usize = 100;
 
 /// The state of a page.
 #[derive(Debug)]
 pub(super) struct PageState {
     pub(super) navigation: Navigations,
+    /// The hosts that main documents were requested from, redirects included.
+    pub(super) hosts: Vec<String>,
     pub(super) in_flight: HashMap<String, InFlight>,
     /// Streams of events that are open, with the session of the worker that has them.
     pub(super) streams: HashMap<String, Option<Arc<str>>>,
@@ -105,6 +109,7 @@ impl PageState {
         let now = Some(Instant::now());
         Self {
             navigation: Navigations::default(),
+            hosts: Vec::new(),
             in_flight: HashMap::new(),
             streams: HashMap::new(),
             worker_sockets: HashMap::new(),
@@ -134,6 +139,15 @@ impl PageState {
             brings_into_view: false,
             has_listened: false,
             windows: Vec::new(),
+        }
+    }
+
+    /// A main document is requested from this URL.
+    pub(super) fn visit(&mut self, url: &str) {
+        let Ok(url) = Url::parse(url) else { return };
+        let host = url.host_str().unwrap_or_default();
+        if self.hosts.len() < HOSTS_MAX && self.hosts.iter().all(|known| known != host) {
+            self.hosts.push(host.to_owned());
         }
     }
 

@@ -9,7 +9,7 @@ use chromiumoxide::cdp::browser_protocol::emulation::{
     SetLocaleOverrideParams, SetTouchEmulationEnabledParams,
 };
 use chromiumoxide::cdp::browser_protocol::network::{
-    BlockPattern, CookieParam, CookieSameSite, SetBlockedUrLsParams, SetCookiesParams,
+    BlockPattern, SetBlockedUrLsParams, SetCookiesParams,
 };
 use chromiumoxide::cdp::browser_protocol::page::{self, NavigateParams};
 use chromiumoxide::cdp::browser_protocol::performance::{self, GetMetricsParams};
@@ -28,9 +28,7 @@ use super::context::OpenContext;
 use super::exchanges::Unstorable;
 use super::load_error::{load_error, refusal};
 use super::navigation::Document;
-use super::page_setup::{
-    ADS, blocked, intercepted, metrics, network_events, noting_changes, text_headers,
-};
+use super::page_setup::{ADS, blocked, intercepted, metrics, network_events, noting_changes};
 use super::pool::TabSlot;
 use super::watch::{PagePolicy, Watch};
 use super::workers;
@@ -42,6 +40,8 @@ const RESERVE_PART: u32 = 8;
 const RESERVE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(3));
 /// How long events may arrive after the response that they belong to.
 const LATE_EVENTS: Duration = Duration::from_millis(300);
+/// The status of an answer that is about a copy of the page.
+const NOT_MODIFIED: u16 = 304;
 
 /// An open page.
 pub(super) struct Tab<'a> {
@@ -80,7 +80,7 @@ pub(super) async fn render(
     let (user, password) = channel.credentials();
     let rules = PagePolicy {
         credentials: (user.to_owned(), password.to_owned()),
-        headers: CallerHeaders::new(text_headers(fetch), url.clone()),
+        headers: CallerHeaders::new(fetch, url.clone()),
         gate: fetch.gate.clone(),
         url: without_fragment(url),
         blocked: blocked(plan),
@@ -119,6 +119,10 @@ pub(super) async fn render(
 impl Tab<'_> {
     pub(super) fn browser(&self) -> &Browser {
         self.browser
+    }
+
+    pub(super) fn context(&self) -> &OpenContext {
+        self.context
     }
 
     /// The browser's name of the page.
@@ -172,7 +176,7 @@ impl Tab<'_> {
             report.extend(cut.map(|cut| json!({"scroll": cut})));
             self.wait_for_load().await;
         }
-        self.automate(plan, url.path(), &mut report).await?;
+        self.automate(plan, url, &mut report).await?;
         let mut rendered = self.read(channel, url, plan).await?;
         if !report.is_empty() {
             let report = report.into();
@@ -245,7 +249,7 @@ impl Tab<'_> {
         })
     }
 
-    /// The page of an answer that shows nothing: 204, 205 and an unasked 304.
+    /// The page of an answer that shows nothing: 204 and 205. An unasked 304 is none.
     async fn without_content(&self, url: &Url) -> Result<Option<Rendered>, RenderError> {
         let responded = self
             .watch
@@ -255,6 +259,11 @@ impl Tab<'_> {
         let Some(document) = document else {
             return Ok(None);
         };
+        if document.status == NOT_MODIFIED {
+            let text = "the site answered 304 (not modified) without a page, although the request \
+                        had no condition";
+            return Err(RenderError::Load(Cause::ConnectionClosed, text.to_owned()));
+        }
         let page = FetchedPage {
             requested_url: url.clone(),
             final_url: Url::parse(&document.url).unwrap_or_else(|_| url.clone()),
@@ -324,19 +333,30 @@ impl Tab<'_> {
             };
             self.call(block).await?;
         }
-        if !fetch.cookies.is_empty() {
-            let cookies = fetch.cookies.iter().map(|(name, value)| {
-                let mut cookie = CookieParam::new(name.as_str(), value.as_str());
-                cookie.url = Some(url.to_string());
-                // Not for pages of other sites that this one leads to or embeds.
-                cookie.same_site = Some(CookieSameSite::Strict);
-                // Nor for scripts of others in this one: session cookies are not, at their site.
-                cookie.http_only = Some(true);
-                cookie
-            });
-            self.call(SetCookiesParams::new(cookies.collect::<Vec<_>>()))
-                .await?;
+        self.set_cookies(url).await
+    }
+
+    /// Puts the caller's cookies into the browser's jar, as far as it takes them.
+    async fn set_cookies(&self, url: &Url) -> Result<(), RenderError> {
+        let cookies = self.watch.cookies();
+        if cookies.is_empty() {
+            return Ok(());
         }
+        let all = SetCookiesParams::new(cookies.for_jar(url));
+        match self.try_call(all).await {
+            Err(CallError::Refused(_)) => {}
+            answer => return Ok(answer.map(drop)?),
+        }
+        let mut untaken = Vec::new();
+        for cookie in cookies.for_jar(url) {
+            let pair = (cookie.name.clone(), cookie.value.clone());
+            match self.try_call(SetCookiesParams::new(vec![cookie])).await {
+                Ok(_) => {}
+                Err(CallError::Refused(_)) => untaken.push(pair),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        cookies.set_untaken(untaken);
         Ok(())
     }
 

@@ -18,8 +18,9 @@ use trawl_model::Cause;
 use trawl_plan::RedirectGate;
 
 use super::RenderError;
+use super::caller_cookies::CallerCookies;
 use super::caller_headers::{CallerHeaders, PageRequest};
-use super::cdp::Connection;
+use super::cdp::{CallError, Connection};
 use super::events::{Event, Events, SessionEnd};
 use super::fields::Fields;
 use super::navigation::Document;
@@ -72,6 +73,11 @@ impl Watch {
     /// The current state of the page.
     pub(super) fn state(&self) -> MutexGuard<'_, PageState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The caller's cookies.
+    pub(super) fn cookies(&self) -> &CallerCookies {
+        &self.policy.headers.cookies
     }
 
     /// The page's main frame.
@@ -174,7 +180,7 @@ impl Watch {
             return Ok(());
         };
         match event.method.as_str() {
-            "Fetch.requestPaused" => self.handle_request(connection, session, fields).await,
+            "Fetch.requestPaused" => self.handle_request(connection, session, fields).await?,
             "Fetch.authRequired" => self.authenticate(connection, session, fields),
             "Page.javascriptDialogOpening" => {
                 // Leaving a page is confirmed; all other dialogs are dismissed.
@@ -373,31 +379,37 @@ impl Watch {
             && fields.kind.as_deref() == Some("Document")
     }
 
-    async fn handle_request(&self, connection: &Connection, session: &str, fields: Fields) {
+    async fn handle_request(
+        &self,
+        connection: &Connection,
+        session: &str,
+        fields: Fields,
+    ) -> Result<(), RenderError> {
         let (Some(id), Some(request)) = (fields.request_id, fields.request) else {
-            return;
+            return Ok(());
         };
         let kind = fields.resource_type.unwrap_or_default();
+        let is_document = kind == "Document";
         let is_refused = kind == "Image" && self.state().refuses_pictures;
         if is_refused {
             self.state().lacks_pictures = true;
         }
-        if is_refused || self.policy.blocked.contains(&kind.as_str()) {
-            connection.post(
-                session,
-                &FailRequestParams::new(id, ErrorReason::BlockedByClient),
-            );
-            return;
-        }
         let is_main = fields.frame_id.as_deref() == Some(&self.frame);
-        if is_main && kind == "Document" && !self.may_navigate_to(&request.url).await {
+        let is_page = is_main && is_document;
+        if is_refused
+            || self.policy.blocked.contains(&kind.as_str())
+            || is_page && !self.may_navigate_to(&request.url).await
+        {
             let fail = FailRequestParams::new(id, ErrorReason::BlockedByClient);
             connection.post(session, &fail);
-            return;
+            return Ok(());
         }
-        let is_document = kind == "Document";
-        if is_main && is_document {
+        let callers = &self.policy.headers;
+        if is_page {
             limit_storage(connection, session, &request.url);
+            if let Some(home) = callers.left_by(&request.url) {
+                callers.cookies.leave(connection, session, &home).await?;
+            }
         }
         let mut proceed = ContinueRequestParams::new(id);
         let sent = PageRequest {
@@ -407,8 +419,23 @@ impl Watch {
             network_id: fields.network_id.as_deref(),
             is_redirected: fields.redirected_request_id.is_some(),
         };
-        proceed.headers = self.policy.headers.applied(sent, request.headers.as_ref());
-        connection.post(session, &proceed);
+        proceed.headers = callers.applied(sent, request.headers.as_ref());
+        if !is_page || proceed.headers.is_none() {
+            connection.post(session, &proceed);
+            return Ok(());
+        }
+        // The headers are the same for all requests of the page, so the first shows whether the
+        // browser takes them.
+        match connection.call(Some(session), proceed).await {
+            Err(CallError::Refused(reason)) if is_about_header(&reason) => {
+                let text = format!("the browser does not send one of the `headers`: {reason}");
+                Err(RenderError::Load(Cause::BadHeader, text))
+            }
+            // Another navigation may have taken its place; a browser that exited has no more
+            // events, which ends the page.
+            Ok(_) | Err(CallError::Refused(_) | CallError::Gone) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Whether the page may navigate to this URL. A refused URL is recorded for the caller.
@@ -459,10 +486,11 @@ fn sent(
         state.exchanges.answered(&id, status, headers);
     }
     state.exchanges.sent(&id, &kind, worker.is_some());
+    let url = fields.request.map(|request| request.url);
     if is_main {
         state.navigation.begin(&id);
+        state.visit(url.as_deref().unwrap_or_default());
     }
-    let url = fields.request.map(|request| request.url);
     let url = url.filter(|url| url.starts_with("http") && !state.unheard.contains(&id));
     match (kind.as_str(), url) {
         ("EventSource", _) => {
@@ -471,6 +499,11 @@ fn sent(
         ("Ping", _) | (_, None) => {}
         (kind, Some(url)) => state.send(id, url, kind, worker),
     }
+}
+
+/// Whether the browser refused to go on with a request because of one of its headers.
+fn is_about_header(reason: &str) -> bool {
+    reason.contains("header") || reason.contains("Header")
 }
 
 /// Bounds what the page at this URL may store. Contexts are not on disk: databases, caches and

@@ -362,6 +362,8 @@ fn shape(of: &Shape) -> Value {
 const TOKEN: &str = "[!#$%&'*+.^_`|~0-9A-Za-z-]";
 /// A header's value, as `trawl_model::header` checks it.
 const HEADER_VALUE: &str = r"^[^\x00-\x08\x0A-\x1F\x7F]*$";
+/// A cookie's name.
+const COOKIE_NAME: &str = r"[^=;\x00-\x1F\x7F-\x9F]*";
 /// A cookie's value.
 const COOKIE_VALUE: &str = r"[^;\x00-\x1F\x7F-\x9F]*";
 
@@ -373,10 +375,10 @@ fn text(what: &str) -> Value {
         "header value" | "language tag" => json!({ "pattern": HEADER_VALUE }),
         "two letters" => json!({"pattern": r"^\s*([A-Za-z]{2})?\s*$"}),
         "`a=b`" | "`a=b; c=d`" => {
-            let one = format!(r"\s*{TOKEN}+\s*={COOKIE_VALUE}(;|$)");
+            let one = format!(r"\s*{COOKIE_NAME}={COOKIE_VALUE}(;|$)");
             json!({"pattern": format!(r"^({one}|\s*;)*\s*$")})
         }
-        "name" => json!({"pattern": format!("^{TOKEN}+$")}),
+        "name" => json!({"pattern": format!("^{COOKIE_NAME}$")}),
         "value" => json!({"pattern": format!("^{COOKIE_VALUE}$")}),
         "CSS selector" => json!({"format": "css-selector"}),
         "regular expression" => json!({"format": "regular-expression"}),

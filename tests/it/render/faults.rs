@@ -51,6 +51,17 @@ async fn dialogs_windows_and_downloads_block_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn an_answer_about_a_copy_that_nobody_has_is_a_failure() {
+    let stage = Stage::new().await;
+    let url = stage.site.url("/status/304");
+    let (status, reason) = stage.app.failure(request(&url, json!({}))).await;
+    assert_eq!(status, 522, "{reason}");
+    assert!(reason.contains("304"), "{reason}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn a_crash_costs_no_other_page() {
     let stage = Stage::new().await;
     let waiting = stage.page("/waiting", "<p>waiting");

@@ -54,13 +54,11 @@ async fn strangers_on_the_page_cause_no_request_with_headers() {
     for path in ["/", "/own", "/own-redirect"] {
         assert_eq!(carried(&stage.site, path), BOTH, "{path}");
     }
-    for path in ["/from-frame", "/from-script"] {
+    for path in ["/from-frame", "/from-script", "/over-stranger"] {
         assert_eq!(carried(&stage.site, path), NEITHER, "{path}");
     }
-    // Cookies are the browser's own to send to their site; headers are ours.
-    for path in ["/over-stranger", "/own-frame"] {
-        assert!(!carried(&stage.site, path)[0], "{path}");
-    }
+    // Cookies are the browser's own to send to frames of their site; headers are ours.
+    assert_eq!(carried(&stage.site, "/own-frame"), [false, true]);
     let heard = stranger.requests().join("\n");
     assert!(
         heard.contains("/frame") && !heard.contains("canary"),
@@ -97,14 +95,10 @@ async fn nothing_is_sent_after_the_page_has_left_its_origin() {
         more["wait_for"] = json!(2_000);
         let entry = stage.rendered(&url, more).await;
         assert!(content(&entry).contains("back"), "{name}: {entry}");
-        for path in ["image", "fetch", "back"] {
+        for path in ["image", "fetch", "back", "after"] {
             let path = format!("/{path}-{name}");
             assert_eq!(carried(&stage.site, &path), NEITHER, "{path}");
         }
-        assert!(
-            !carried(&stage.site, &format!("/after-{name}"))[0],
-            "{name}"
-        );
     }
     let heard = stranger.requests().join("\n");
     assert!(!heard.contains("canary"), "{heard}");
@@ -121,7 +115,125 @@ async fn a_redirect_that_comes_back_has_lost_them() {
     let entry = stage.rendered(&url, secrets()).await;
     assert!(content(&entry).contains("home"), "{entry}");
     for path in ["/home", "/later"] {
-        assert!(!carried(&stage.site, path)[0], "{path}");
+        assert_eq!(carried(&stage.site, path), NEITHER, "{path}");
     }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn another_port_of_the_host_is_another_origin() {
+    let stage = Stage::new().await;
+    let neighbour = FakeSite::start().await;
+    let frame = neighbour.put("/frame", "text/html", "<p>frame</p><img src=/in-frame>");
+    let url = stage.page(
+        "/",
+        &format!(
+            "<p>home</p><img src='{}'><iframe src='{frame}'></iframe><script>fetch('{}', \
+             {{mode: 'no-cors', credentials: 'include'}})</script>",
+            neighbour.url("/image"),
+            neighbour.url("/fetched"),
+        ),
+    );
+    let entry = stage.rendered(&url, secrets()).await;
+    assert!(content(&entry).contains("home"), "{entry}");
+    let home = neighbour.put("/home", "text/html", "<p>neighbour</p><img src=/later>");
+    let to = stage.site.url(&format!("/to?{home}"));
+    let entry = stage.rendered(&to, secrets()).await;
+    assert!(content(&entry).contains("neighbour"), "{entry}");
+    for path in [
+        "/image",
+        "/frame",
+        "/in-frame",
+        "/fetched",
+        "/home",
+        "/later",
+    ] {
+        assert_eq!(carried(&neighbour, path), NEITHER, "{path}");
+    }
+    assert_eq!(carried(&stage.site, "/"), BOTH);
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn cookies_of_all_kinds_are_sent_together() {
+    let stage = Stage::new().await;
+    let more = json!({"headers": {"Cookie": "hc=1; sid=old"}, "cookies": "ck=2; __Secure-a=3",
+        "return_cookies": true});
+    let entry = stage.rendered(&stage.site.url("/login"), more).await;
+    let heads = stage.site.requests();
+    let cookies = |path: &str| {
+        let line = format!("GET {path} ");
+        let head = heads.iter().find(|head| head.starts_with(&line));
+        let head = head.unwrap_or_else(|| panic!("no request for {path}"));
+        let mut lines = head.lines().filter_map(|line| line.split_once(": "));
+        let cookie = lines.find(|(name, _)| name.eq_ignore_ascii_case("cookie"));
+        let (_, value) = cookie.unwrap_or_else(|| panic!("{head}"));
+        let mut pairs: Vec<String> = value.split("; ").map(str::to_owned).collect();
+        pairs.sort_unstable();
+        pairs
+    };
+    let first = ["__Secure-a=3", "ck=2", "hc=1", "sid=old"];
+    assert_eq!(cookies("/login"), first);
+    // The site has replaced one of them.
+    let then = ["__Secure-a=3", "ck=2", "hc=1", "sid=in"];
+    assert_eq!(cookies("/echo"), then);
+    // Only what the site has set is its answer.
+    assert_eq!(entry["cookies"], json!({"sid": "in"}), "{entry}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_header_that_the_browser_does_not_send_fails_at_once() {
+    let stage = Stage::new().await;
+    let url = stage.page("/", "<p>home</p>");
+    let begun = std::time::Instant::now();
+    let body = super::request(&url, json!({"headers": {"Cookie2": "a"}}));
+    let entry = stage.app.page(body).await;
+    assert_eq!(entry["cause"], "bad_header", "{entry}");
+    let error = entry["error"].as_str().expect("a reason");
+    assert!(error.contains("cookie2"), "{error}");
+    assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
+    let more = json!({"headers": {"X-Name": "Gr\u{fc}n", "Accept-Encoding": "*"}});
+    let entry = stage.rendered(&url, more).await;
+    assert!(content(&entry).contains("home"), "{entry}");
+    let heads = stage.site.requests().join("\n").to_lowercase();
+    assert!(heads.contains("x-name: gr\u{fc}n"), "{heads}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn another_site_gets_no_steps_unless_a_key_names_it() {
+    let (stage, stranger) = stages().await;
+    let form = "<input id=pass oninput='fetch(\"/typed?\" + this.value)'><p>form</p>";
+    let there = stranger.put("/form", "text/html", form);
+    let url = stage.site.url(&format!("/to?{there}"));
+    let steps = json!([{"Fill": {"selector": "#pass", "value": "canary-password"}}, {"Wait": 300}]);
+    let script = "fetch('/ran?canary-script')";
+    let more = json!({"automation_scripts": {"*": steps}, "execution_scripts": {"*": script}});
+    let entry = stage.rendered(&url, more).await;
+    assert!(content(&entry).contains("form"), "{entry}");
+    let report = &entry["metadata"]["automation_data"];
+    for (at, name) in ["execution_scripts", "automation_scripts"]
+        .iter()
+        .enumerate()
+    {
+        assert_eq!(report[at]["script"], *name, "{report}");
+        let error = report[at]["error"].as_str().expect("a reason");
+        assert!(error.contains(&stranger.url("/")), "{error}");
+    }
+    let heard = stranger.requests().join("\n");
+    assert!(
+        heard.contains("/form") && !heard.contains("canary"),
+        "{heard}"
+    );
+    let more = json!({"automation_scripts": {stranger.url("/form"): steps}});
+    let entry = stage.rendered(&url, more).await;
+    assert!(content(&entry).contains("form"), "{entry}");
+    let heard = stranger.requests().join("\n");
+    assert!(heard.contains("canary-password"), "{heard}");
     stage.close().await;
 }

@@ -123,7 +123,7 @@ impl BrowserTask {
                 selector: selector.clone(),
                 time_ms: millis(*time),
             }),
-            script: render.scripts.find(plan.url.path()).cloned(),
+            script: render.scripts.find_at(&plan.url, &plan.url).cloned(),
             screenshot: render.screenshot.map(|picture| {
                 if picture.full_page {
                     Screenshot::FullPage

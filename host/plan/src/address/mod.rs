@@ -221,6 +221,23 @@ pub fn is_same_origin_or_upgrade(from: &Url, to: &Url) -> bool {
     is_upgrade || from.origin() == to.origin()
 }
 
+/// Same origin or an upgrade of it, with or without `www.`: who has written something for one means
+/// the other, too.
+pub fn is_same_site(from: &Url, to: &Url) -> bool {
+    let is_same =
+        from.scheme() == to.scheme() && from.port_or_known_default() == to.port_or_known_default();
+    let is_upgrade = (from.scheme(), to.scheme()) == ("http", "https")
+        && from.port().is_none()
+        && to.port().is_none();
+    bare_host(from) == bare_host(to) && (is_same || is_upgrade)
+}
+
+/// A host without `www.`.
+fn bare_host(url: &Url) -> &str {
+    let host = url.host_str().unwrap_or_default();
+    host.strip_prefix("www.").unwrap_or(host)
+}
+
 /// `Authorization` for `https://user:password@host/`. RFC 7617.
 pub fn basic_authorization(url: &Url) -> Option<HeaderValue> {
     if url.username().is_empty() && url.password().is_none() {

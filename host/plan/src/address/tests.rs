@@ -177,6 +177,22 @@ fn an_upgrade_to_https_stays_at_home() {
 }
 
 #[test]
+fn a_site_has_two_names() {
+    let check = |from: &str, to: &str, expected: bool| {
+        let [from_url, to_url] = [from, to].map(|text| Url::parse(text).expect("a URL"));
+        assert_eq!(is_same_site(&from_url, &to_url), expected, "{from} {to}");
+    };
+    check("http://a.com/x", "https://www.a.com/", true);
+    check("https://www.a.com/x", "https://a.com:443/", true);
+    check("https://a.com/", "http://www.a.com/", false);
+    check("https://a.com/", "https://b.a.com/", false);
+    check("https://a.com/", "https://a.com:444/", false);
+    check("http://a.com:81/", "http://www.a.com:81/", true);
+    check("http://a.com/", "https://a.com:444/", false);
+    check("https://a.com/", "https://www.a.com.evil.example/", false);
+}
+
+#[test]
 fn a_receiver_keeps_its_password_and_does_not_show_it() {
     let receiver = receiver("https://u:canary@a.com/x?token=canary").expect("a URL");
     assert_eq!(receiver.expose(), "https://u:canary@a.com/x?token=canary");

@@ -6,8 +6,10 @@ use std::fmt;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
+use url::Url;
 
 use super::PlanError;
+use super::address::is_same_site;
 use read::{Wrong, by_path, steps, wait, window};
 
 /// Longest single wait. Decision D58.
@@ -57,7 +59,8 @@ impl fmt::Debug for RenderPlan {
     }
 }
 
-/// Values by path: `*`, an exact path, or a prefix of one.
+/// Values by path: `*`, an exact path, or a prefix of one. A key that is a URL stands for the paths
+/// below it on another site.
 #[derive(Clone, PartialEq)]
 pub struct ByPath<T>(Vec<(String, T)>);
 
@@ -67,6 +70,14 @@ impl<T> fmt::Debug for ByPath<T> {
         f.debug_list()
             .entries(self.0.iter().map(|(path, _)| path))
             .finish()
+    }
+}
+
+impl<T: Clone> ByPath<T> {
+    /// Those of other sites alone.
+    fn of_others(&self) -> Self {
+        let named = self.0.iter().filter(|(key, _)| url_of(key).is_some());
+        Self(named.cloned().collect())
     }
 }
 
@@ -100,14 +111,34 @@ impl<T> ByPath<T> {
             first.is_some_and(|path| fits(key, path))
         };
         let keys = self.0.iter().map(|(key, _)| key.as_str());
-        keys.filter(|key| !fits_one(key)).collect()
+        // Where a page will redirect to is not known.
+        keys.filter(|key| !fits_one(key) && url_of(key).is_none())
+            .collect()
     }
 
     /// The keys that fit no path at all: every path begins with a slash. Decision D259.
     pub fn unusable(&self) -> Vec<&str> {
         let keys = self.0.iter().map(|(key, _)| key.as_str());
-        keys.filter(|key| !key.starts_with('/') && !matches!(*key, "" | "*"))
-            .collect()
+        let is_usable =
+            |key: &str| key.starts_with('/') || matches!(key, "" | "*") || url_of(key).is_some();
+        keys.filter(|key| !is_usable(key)).collect()
+    }
+
+    /// The value for the page that was requested at one URL and is at another one now: that of the
+    /// longest URL which the page is below; else, while the page is on the site that was requested,
+    /// that of the requested path. Decision D384.
+    pub fn find_at(&self, requested: &Url, at: &Url) -> Option<&T> {
+        let below = self.0.iter().filter_map(|(key, value)| {
+            let key = url_of(key)?;
+            let is_below = key.origin() == at.origin() && at.path().starts_with(key.path());
+            is_below.then(|| (key.path().len(), value))
+        });
+        let named = below.max_by_key(|(length, _)| *length);
+        let named = named.map(|(_, value)| value);
+        named.or_else(|| {
+            let is_own = is_same_site(requested, at);
+            self.find(requested.path()).filter(|_| is_own)
+        })
     }
 
     /// The value for a path: the exact one, else the longest prefix, else `*`.
@@ -127,6 +158,12 @@ impl<T> ByPath<T> {
 /// Whether a key stands for a path: the path itself, or the beginning of it.
 fn fits(key: &str, path: &str) -> bool {
     key == "*" || path.starts_with(key)
+}
+
+/// The URL that a key is.
+fn url_of(key: &str) -> Option<Url> {
+    let is_url = key.starts_with("http://") || key.starts_with("https://");
+    is_url.then(|| Url::parse(key).ok()).flatten()
 }
 
 /// One step of `automation_scripts`.
@@ -329,6 +366,18 @@ impl RenderPlan {
             || self.wait != WaitPlan::default()
             || self.scroll.is_some()
             || self.screenshot.is_some()
+    }
+
+    /// The plan for a page of a site that the caller has not requested: without what was written
+    /// for the requested ones, which may have secrets. Decision D384.
+    #[must_use]
+    pub fn for_other_site(&self) -> Self {
+        Self {
+            before_load: None,
+            scripts: self.scripts.of_others(),
+            automation: self.automation.of_others(),
+            ..self.clone()
+        }
     }
 
     /// Checks the parameters.

@@ -207,6 +207,46 @@ fn keys_that_fit_no_path_are_found() {
 }
 
 #[test]
+fn another_site_gets_only_what_names_it() {
+    let scripts = json!({"*": "all", "/a": "short", "https://login.example/": "any login",
+        "https://login.example/form": "the form", "http://": "none"});
+    let plan = RenderPlan::new(RenderWish {
+        evaluate_on_new_document: Some("before".to_owned()),
+        execution_scripts: object(scripts),
+        ..RenderWish::default()
+    });
+    let plan = plan.expect("a plan");
+    let other = plan.for_other_site();
+    let url = |text: &str| Url::parse(text).expect("a URL");
+    let requested = url("http://home.example/a/b");
+    for (at, found, of_others) in [
+        ("http://home.example/a/b", Some("short"), None),
+        ("https://www.home.example/elsewhere", Some("short"), None),
+        ("http://home.example:8080/a/b", None, None),
+        ("https://evil.example/a/b", None, None),
+        ("https://login.example.evil.example/form", None, None),
+        ("http://login.example/form", None, None),
+        (
+            "https://login.example/",
+            Some("any login"),
+            Some("any login"),
+        ),
+        (
+            "https://login.example/form/1",
+            Some("the form"),
+            Some("the form"),
+        ),
+    ] {
+        let find = |plan: &RenderPlan| plan.scripts.find_at(&requested, &url(at)).cloned();
+        assert_eq!(find(&plan).as_deref(), found, "{at}");
+        assert_eq!(find(&other).as_deref(), of_others, "{at}");
+    }
+    assert_eq!(other.before_load, None);
+    assert_eq!(plan.scripts.unusable(), ["http://"]);
+    assert_eq!(plan.scripts.unused(&["/"]), ["/a", "http://"]);
+}
+
+#[test]
 fn waits_combine_and_end() {
     let check = |form: Value, expected: WaitPlan| assert_eq!(wait(form), Ok(expected));
     let seconds = Duration::from_secs;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+use trawl_plan::FetchPlan;
 
 use super::*;
 
@@ -11,12 +12,14 @@ const PROXY_PASSWORD: &str = "canary-proxy";
 const CALLERS_HEADER: &str = "canary-caller";
 const BYTES_MAX: u64 = 10_000;
 /// What may be sent because of an event.
-const ANSWERS: [&str; 5] = [
+const ANSWERS: [&str; 7] = [
     "Fetch.failRequest",
     "Fetch.continueRequest",
     "Fetch.continueWithAuth",
     "Page.handleJavaScriptDialog",
     "Storage.overrideQuotaForOrigin",
+    "Network.getCookies",
+    "Network.deleteCookies",
 ];
 /// What sets up a worker whose session the input names.
 const OF_WORKERS: [&str; 4] = [
@@ -120,9 +123,14 @@ fn url() -> Url {
 }
 
 fn policy() -> PagePolicy {
+    let mut fetch = FetchPlan::bare(Duration::from_secs(1));
+    let value = CALLERS_HEADER.parse().expect("a header value");
+    let name = "x-key".parse().expect("a header name");
+    fetch.headers.push((name, value));
+    fetch.cookies = vec![("sid".to_owned(), "canary-cookie".to_owned())];
     PagePolicy {
         credentials: ("user".to_owned(), PROXY_PASSWORD.to_owned()),
-        headers: CallerHeaders::new(vec![("x-key".to_owned(), CALLERS_HEADER.to_owned())], url()),
+        headers: CallerHeaders::new(&fetch, url()),
         url: url(),
         gate: None,
         blocked: vec!["Image"],

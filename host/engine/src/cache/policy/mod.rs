@@ -53,6 +53,10 @@ pub(super) struct Meta {
     /// URLs that redirects led to, the last one the page's own.
     redirects: Vec<String>,
     pub(super) headers: Vec<(String, String)>,
+    /// The type of the body, if it is not that of the headers: a rendered page is UTF-8, whatever
+    /// its site sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content_type: Option<String>,
     /// Headers of the request that the answer depends on (`Vary`).
     varied: Vec<(String, String)>,
     /// When the body was fetched.
@@ -140,9 +144,11 @@ impl StoredPage {
                 to.as_str().to_owned()
             }
         });
+        let has_own_type = page.content_type != header_list(&page.headers, "content-type");
         let meta = Meta {
             redirects: own.collect(),
             headers: page.headers.clone(),
+            content_type: has_own_type.then(|| page.content_type.clone()),
             varied: varied(&page.headers, request),
             fetched_at: now.0,
             validated_at: now.0,
@@ -180,6 +186,7 @@ impl StoredPage {
 
     /// The page as if it had just been fetched from this URL.
     pub fn page(&self, url: &Url) -> FetchedPage {
+        let content_type = self.meta.content_type.clone();
         FetchedPage {
             requested_url: url.clone(),
             final_url: self.final_url(url),
@@ -187,7 +194,8 @@ impl StoredPage {
             headers: self.meta.headers.clone(),
             cookies: Vec::new(),
             body: self.body.clone(),
-            content_type: header_list(&self.meta.headers, "content-type"),
+            content_type: content_type
+                .unwrap_or_else(|| header_list(&self.meta.headers, "content-type")),
         }
     }
 

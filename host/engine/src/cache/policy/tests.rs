@@ -19,20 +19,37 @@ fn request(pairs: &[(&str, &str)]) -> HeaderMap {
 }
 
 fn page(answer: &[(&str, &str)]) -> FetchedPage {
+    let headers = pairs(answer);
     FetchedPage {
         requested_url: url("http://a/x#part"),
         final_url: url("http://a/x#part"),
         status: 200,
-        headers: pairs(answer),
+        content_type: header_list(&headers, "content-type"),
+        headers,
         cookies: Vec::new(),
         body: Bytes::from_static(b"text"),
-        content_type: String::new(),
     }
 }
 
 fn stored(answer: &[(&str, &str)]) -> StoredPage {
     let request = request(&[("accept-language", "en")]);
     StoredPage::new(&page(answer), &request, std::iter::empty(), NOW)
+}
+
+#[test]
+fn the_type_of_a_rendered_page_is_not_that_of_its_headers() {
+    let site = "text/html; charset=iso-8859-1";
+    for answer in [&[("content-type", site)][..], &[]] {
+        let mut rendered = page(answer);
+        "text/html; charset=utf-8".clone_into(&mut rendered.content_type);
+        let none = std::iter::empty();
+        let stored = StoredPage::new(&rendered, &HeaderMap::new(), none, NOW);
+        let text = serde_json::to_vec(&stored.meta).expect("JSON");
+        let meta = serde_json::from_slice(&text).expect("what was written");
+        let again = StoredPage { meta, ..stored }.page(&rendered.requested_url);
+        assert_eq!(again.headers, rendered.headers);
+        assert_eq!(again.content_type, rendered.content_type);
+    }
 }
 
 #[test]

@@ -8,7 +8,6 @@
 use std::sync::Arc;
 
 use http::HeaderMap;
-use http::header::CONTENT_TYPE;
 
 use trawl_model::memory::PageMemory;
 use trawl_model::{FetchedPage, PageFailure, Usage};
@@ -126,13 +125,7 @@ impl<'a> RenderedLookup<'a> {
         if !is_at_its_url || !cache::is_storable(page, &self.request, now) {
             return CacheOutcome::Private;
         }
-        // The type of the document as it is now, not as the site coded it.
-        let mut page = page.clone();
-        page.headers
-            .retain(|(name, _)| name != CONTENT_TYPE.as_str());
-        let content_type = (CONTENT_TYPE.as_str().to_owned(), page.content_type.clone());
-        page.headers.push(content_type);
-        let stored = StoredPage::new(&page, &self.request, std::iter::empty(), now);
+        let stored = StoredPage::new(page, &self.request, std::iter::empty(), now);
         CacheOutcome::Fresh(CacheWrite {
             cache: Arc::clone(self.cache),
             pages: vec![(self.key, stored)],

@@ -128,7 +128,10 @@ impl Hop {
         if self.is_original_origin {
             let callers = plan.cookies.iter();
             let callers = callers.filter(|(name, _)| is_kept(name.as_bytes()));
-            pairs.extend(callers.map(|(name, value)| format!("{name}={value}").into_bytes()));
+            pairs.extend(callers.map(|(name, value)| match name.as_str() {
+                "" => value.clone().into_bytes(),
+                name => format!("{name}={value}").into_bytes(),
+            }));
         }
         if let Some(header) = header {
             let is_kept = |pair: &&[u8]| cookie_name(pair).is_none_or(is_kept);

@@ -89,6 +89,19 @@ fn the_sites_own_cookies_win_over_the_callers() {
 }
 
 #[test]
+fn cookies_of_any_name_are_sent_as_browsers_write_them() {
+    let mut plan = plan();
+    let pairs = [("a[b]", "c"), ("", "flag"), ("\u{fc}", "d e")];
+    plan.cookies = pairs
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec();
+    let hop = Hop::first(&url("http://a.example/"));
+    let headers = hop.headers(&plan, "Own/1", &[]).expect("sendable headers");
+    let cookie = headers[COOKIE].as_bytes();
+    assert_eq!(cookie, "a[b]=c; flag; \u{fc}=d e".as_bytes());
+}
+
+#[test]
 fn a_password_in_the_url_becomes_basic_authorization() {
     let mut plan = plan();
     plan.headers.clear();

@@ -194,8 +194,8 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Map("paths, or `*` (at most 100)", &Shape::Steps),
         PAGES,
         OWN,
-        "Steps to run after load, by path: the exact path, else the longest prefix, else `*`. At \
-         most 1,000 steps and 60 seconds.",
+        "Steps to run after load, by path: the exact path, else the longest prefix, else `*`. On a \
+         site that was not requested, only under its URL. At most 1,000 steps and 60 seconds.",
     )
     .secret()
     .mistaken(&["automation", "actions", "steps"])
