@@ -20,7 +20,9 @@ fn main() -> Result<(), Error> {
         ["blocks", out] => write_blocks(out, Ok),
         ["again", out] => write_blocks(out, filtered),
         ["text"] => write_text(),
-        _ => Err(Error::other("usage: dump blocks OUT | dump again OUT | dump text")),
+        _ => Err(Error::other(
+            "usage: dump blocks OUT | dump again OUT | dump text",
+        )),
     }
 }
 

@@ -234,10 +234,7 @@ impl<'a> Cutter<'a> {
             self.page.regions[around as usize].n_controls += 1;
         }
         let what = match self.unseen {
-            _ if tag.is_never_shown()
-                || is_drawing
-                || matches!(tag, Tag::Select | Tag::Dialog) =>
-            {
+            _ if tag.is_never_shown() || is_drawing || matches!(tag, Tag::Select | Tag::Dialog) => {
                 What::Unseen
             }
             0 => What::Covered,
