@@ -1,5 +1,5 @@
-//! What a page marks up as navigation, aside or footer, and what is mostly links: it is left out
-//! before the features are computed, so that it changes nothing about the rest of the page.
+//! What a page marks up as navigation or aside and is mostly links, and the footer of the page: they
+//! are left out before the features are computed, so that they change nothing about the rest.
 
 use trawl_sdk::Tag;
 
@@ -30,26 +30,27 @@ fn margins(page: &Page<'_>) -> Vec<bool> {
     let mut is_margin: Vec<bool> = Vec::with_capacity(page.regions.len());
     for (region, text) in page.regions.iter().zip(&texts) {
         let is_inside = is_margin.get(region.parent as usize).copied();
-        let is_own = is_marked_up(region) && is_boilerplate(text);
+        let is_own = is_margin_of(region, text, &texts[0]);
         is_margin.push(is_inside.unwrap_or(false) || is_own);
     }
     is_margin
 }
 
-/// Whether a region is marked up as navigation, as an aside, or as the footer of the page.
-fn is_marked_up(region: &Region) -> bool {
-    let has = |hint: Hint| region.near[hint as usize] == 0;
-    let is_in = |hint: Hint| region.near[hint as usize] < FAR;
-    let is_in_part = is_in(Hint::Article) || is_in(Hint::Main) || is_in(Hint::Section);
-    region.tag != Tag::Menu
-        && (has(Hint::Nav) || has(Hint::Aside) || has(Hint::Footer) && !is_in_part)
-}
-
 /// Smallest share of links in the text of a margin.
 const LINK_SHARE_MIN: f32 = 0.5;
+/// Largest share of a page's text in a footer with less links.
+const FOOTER_SHARE_MAX: f32 = 0.5;
 
-fn is_boilerplate(text: &Stats) -> bool {
-    text.link_share() >= LINK_SHARE_MIN
+/// Whether a region with this text is a margin. Of the text in such regions less than a hundredth
+/// is main content.
+fn is_margin_of(region: &Region, text: &Stats, page: &Stats) -> bool {
+    let has = |hint: Hint| region.tag != Tag::Menu && region.near[hint as usize] == 0;
+    let is_in = |hint: Hint| region.near[hint as usize] < FAR;
+    let is_in_part = is_in(Hint::Article) || is_in(Hint::Main) || is_in(Hint::Section);
+    let is_footer = has(Hint::Footer) && !is_in_part;
+    let has_links = text.link_share() >= LINK_SHARE_MIN;
+    has_links && (has(Hint::Nav) || has(Hint::Aside) || is_footer)
+        || is_footer && text.units <= page.units * FOOTER_SHARE_MAX
 }
 
 /// Removes the regions of the margins. For each region of before its place, if it is left.
