@@ -111,7 +111,7 @@ fn body_of(html: &[u8]) -> Option<(usize, usize)> {
         places.filter_map(move |(at, bytes)| bytes.eq_ignore_ascii_case(tag).then_some(at))
     };
     let tag = tags(b"<body").next()?;
-    let end = tags(b"</body>").last()?;
+    let end = tags(b"</body>").next_back()?;
     let mut quote = None;
     let length = html[tag..].iter().position(|&byte| {
         match (quote, byte) {
