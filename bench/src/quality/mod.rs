@@ -6,6 +6,7 @@
 //! `score_markdown.py`, which converts markdown back to HTML and compares; `--markdown` is a folder
 //! of HTML files for it. All extraction runs in the components, as in a request.
 
+mod changes;
 mod pages;
 mod words;
 mod worker;
@@ -71,6 +72,7 @@ pub(crate) fn run(options: &QualityOptions) -> anyhow::Result<()> {
     let pages = pages::load(data)?;
     let transformer = Transformer::new(folder.path())?;
     main_body(&transformer, &pages)?;
+    changes::run(&transformer, &pages)?;
     markdown_speed(&transformer, &pages)?;
     match (&options.scorers, &options.markdown) {
         (Some(scorers), Some(html)) => round_trip(scorers, html),

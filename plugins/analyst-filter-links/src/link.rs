@@ -11,8 +11,8 @@ pub(crate) const LINKS_MAX: usize = 5_000;
 const TEXT_CHARS_MAX: usize = 300;
 /// Maximum length of the surrounding text in characters.
 const CONTEXT_CHARS: usize = 240;
-/// Maximum number of nodes visited for the surrounding text.
-const CONTEXT_NODES: usize = 150;
+/// Maximum number of texts and elements visited for the surrounding text.
+const CONTEXT_PARTS: usize = 150;
 
 /// A link of a page.
 #[derive(Clone, Debug, PartialEq)]
@@ -214,10 +214,10 @@ fn context(link: Element<'_>) -> String {
     };
     let mut text = String::new();
     let mut inside = block.descendants();
-    let mut n_nodes = 0;
+    let mut n_parts = 0;
     while let Some(node) = inside.next() {
-        n_nodes += 1;
-        if n_nodes > CONTEXT_NODES || text.len() > CONTEXT_CHARS {
+        n_parts += usize::from(node.is_counted());
+        if n_parts > CONTEXT_PARTS || text.len() > CONTEXT_CHARS {
             break;
         }
         match node.kind() {

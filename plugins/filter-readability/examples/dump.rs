@@ -2,8 +2,9 @@
 //!
 //! Standard input has one page per line: id, URL and path of the HTML file, separated by tabs.
 //! `dump blocks OUT` writes `OUT.jsonl` (one page per line: its id and the text of its blocks) and
-//! `OUT.f32` (their features). `dump text` writes one JSON object per line: `id`, `text`, and `ms`,
-//! the time of the filter.
+//! `OUT.f32` (their features). `dump again OUT` does so for what the filter keeps of the pages.
+//! `dump text` writes one JSON object per line: `id`, `text`, `again` (what the filter keeps of
+//! what it kept), and `ms`, the time of the filter.
 
 use std::fs::{File, read};
 use std::io::{BufRead, BufWriter, Error, Write, stdin, stdout};
@@ -16,9 +17,12 @@ use trawl_sdk::testkit::{self, Page};
 fn main() -> Result<(), Error> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["blocks", out] => write_blocks(out),
+        ["blocks", out] => write_blocks(out, Ok),
+        ["again", out] => write_blocks(out, filtered),
         ["text"] => write_text(),
-        _ => Err(Error::other("usage: dump blocks OUT | dump text")),
+        _ => Err(Error::other(
+            "usage: dump blocks OUT | dump again OUT | dump text",
+        )),
     }
 }
 
@@ -35,11 +39,19 @@ fn pages() -> impl Iterator<Item = Result<(String, Page), Error>> {
     })
 }
 
-fn write_blocks(out: &str) -> Result<(), Error> {
+/// The page as the filter leaves it.
+fn filtered(page: Page) -> Result<Page, Error> {
+    let mask = Readability::keep(&page.document(), ())
+        .map_err(|failure| Error::other(failure.to_string()))?;
+    Ok(page.masked(mask))
+}
+
+fn write_blocks(out: &str, prepare: fn(Page) -> Result<Page, Error>) -> Result<(), Error> {
     let mut rows = BufWriter::new(File::create(format!("{out}.f32"))?);
     let mut lines = BufWriter::new(File::create(format!("{out}.jsonl"))?);
     for page in pages() {
         let (id, page) = page?;
+        let page = prepare(page)?;
         let document = page.document();
         let Some(sample) = training::sample(&document) else {
             eprintln!("{id} is too large");
@@ -65,16 +77,16 @@ fn write_text() -> Result<(), Error> {
     let mut out = BufWriter::new(stdout().lock());
     for page in pages() {
         let (id, page) = page?;
-        let document = page.document();
+        let _ = page.document();
         let start = Instant::now();
-        let mask = Readability::keep(&document, ())
-            .map_err(|failure| Error::other(failure.to_string()))?;
+        let page = filtered(page)?;
         let ms = start.elapsed().as_secs_f64() * 1e3;
-        let text = page.masked(mask).document().text();
+        let text = page.document().text();
+        let again = filtered(page)?.document().text();
         writeln!(
             out,
             "{}",
-            serde_json::json!({"id": id, "text": text, "ms": ms})
+            serde_json::json!({"id": id, "text": text, "again": again, "ms": ms})
         )?;
     }
     out.flush()

@@ -3,8 +3,10 @@
 use trawl_sdk::{Document, Element, Kind, Node, Step, Tag};
 
 use crate::blocks::{Block, FAR, Mark, Page, Region};
+use crate::boundaries::{is_region, is_wrapper};
 use crate::facts::Facts;
 use crate::lexicon::{FNV_START, Hint, fnv, hints_of};
+use crate::margins;
 use crate::stats::{Counter, title_hashes};
 
 /// Maximum number of regions and blocks of a page.
@@ -61,6 +63,7 @@ impl<'a> Page<'a> {
         }
         cutter.end_block();
         let mut page = cutter.page;
+        margins::remove(&mut page);
         page.sum_up();
         Some((page, cutter.hidden_bytes))
     }
@@ -99,6 +102,8 @@ struct Open {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum What {
     Region,
+    /// A wrapper that says nothing about its content.
+    Wrapper,
     Link,
     Strong,
     Code,
@@ -145,7 +150,7 @@ impl<'a> Cutter<'a> {
                 self.unseen += 1;
                 self.n_covers += 1;
             }
-            What::Region | What::Plain => {}
+            What::Region | What::Wrapper | What::Plain => {}
         }
     }
 
@@ -154,7 +159,7 @@ impl<'a> Cutter<'a> {
             return;
         };
         match open.what {
-            What::Region => self.end_block(),
+            What::Region | What::Wrapper => self.end_block(),
             What::Link => {
                 self.end_word();
                 self.n_links -= 1;
@@ -176,42 +181,18 @@ impl<'a> Cutter<'a> {
     fn enter_element(&mut self, element: Element<'a>) {
         let (tag, around) = (element.tag(), self.region);
         self.page.facts.read(element);
-        let is_region = is_region(element, tag);
+        let is_region = is_region(element);
         let is_drawing = tag == Tag::Other && element.name() == "svg";
         let is_cover = tag == Tag::Noscript || (is_region && self.is_cover(element));
         if self.unseen > 0 || (element.is_hidden() && !is_cover) || tag == Tag::Select || is_drawing
         {
-            let is_data = tag == Tag::Head
-                || self.is_in_data()
-                || (tag == Tag::Script
-                    && element
-                        .attr("type")
-                        .is_some_and(|kind| kind.contains("json")));
-            let shows = is_drawing
-                || matches!(
-                    tag,
-                    Tag::Video | Tag::Audio | Tag::Iframe | Tag::Object | Tag::Canvas
-                );
-            self.mark(match (is_data, shows) {
-                (true, _) => Mark::Data,
-                _ if self.unseen > 0 => Mark::Blank,
-                (false, true) => Mark::Media(around),
-                (false, false) => Mark::Unseen,
-            });
-            if tag == Tag::Select {
-                self.page.regions[around as usize].n_controls += 1;
-            }
-            let what = match self.unseen {
-                _ if tag.is_never_shown()
-                    || is_drawing
-                    || matches!(tag, Tag::Select | Tag::Dialog) =>
-                {
-                    What::Unseen
-                }
-                0 => What::Covered,
-                _ => What::Plain,
-            };
-            self.push(what, around);
+            self.enter_unseen(element, is_drawing);
+            return;
+        }
+        if is_wrapper(element) {
+            self.end_block();
+            self.mark(Mark::Element(around));
+            self.push(What::Wrapper, around);
             return;
         }
         if is_region {
@@ -227,6 +208,39 @@ impl<'a> Cutter<'a> {
             return;
         }
         self.enter_inline(element, tag);
+    }
+
+    /// Enters an element that has no text for a reader, or is inside one.
+    fn enter_unseen(&mut self, element: Element<'a>, is_drawing: bool) {
+        let (tag, around) = (element.tag(), self.region);
+        let is_data = tag == Tag::Head
+            || self.is_in_data()
+            || (tag == Tag::Script
+                && element
+                    .attr("type")
+                    .is_some_and(|kind| kind.contains("json")));
+        let shows = is_drawing
+            || matches!(
+                tag,
+                Tag::Video | Tag::Audio | Tag::Iframe | Tag::Object | Tag::Canvas
+            );
+        self.mark(match (is_data, shows) {
+            (true, _) => Mark::Data,
+            _ if self.unseen > 0 => Mark::Blank,
+            (false, true) => Mark::Media(around),
+            (false, false) => Mark::Unseen,
+        });
+        if tag == Tag::Select {
+            self.page.regions[around as usize].n_controls += 1;
+        }
+        let what = match self.unseen {
+            _ if tag.is_never_shown() || is_drawing || matches!(tag, Tag::Select | Tag::Dialog) => {
+                What::Unseen
+            }
+            0 => What::Covered,
+            _ => What::Plain,
+        };
+        self.push(what, around);
     }
 
     fn enter_inline(&mut self, element: Element<'a>, tag: Tag) {
@@ -403,14 +417,6 @@ impl<'a> Cutter<'a> {
 /// script.
 fn is_streamed(element: Element<'_>) -> bool {
     element.id().is_some_and(|id| id.starts_with("S:"))
-}
-
-fn is_region(element: Element<'_>, tag: Tag) -> bool {
-    match tag {
-        Tag::Td | Tag::Th | Tag::Button | Tag::Noscript | Tag::Label => true,
-        Tag::Other => element.name().contains('-'),
-        _ => tag.is_block(),
-    }
 }
 
 /// The hints of an element and the first word of its class; records the element's facts about the

@@ -29,9 +29,10 @@ pub(crate) fn shows_text(document: &Document<'_>, mask: &Mask) -> bool {
 }
 
 fn is_around(element: Element<'_>) -> bool {
-    match element.tag() {
-        Tag::Nav | Tag::Aside | Tag::Form | Tag::Search | Tag::Dialog => true,
-        Tag::Header | Tag::Footer => !element
+    match (element.tag(), element.attr("role")) {
+        (Tag::Nav | Tag::Aside | Tag::Form | Tag::Search | Tag::Dialog, _)
+        | (_, Some("navigation" | "complementary" | "search")) => true,
+        (Tag::Header | Tag::Footer, _) | (_, Some("banner" | "contentinfo")) => !element
             .ancestors()
             .any(|outer| matches!(outer.tag(), Tag::Article | Tag::Main | Tag::Section)),
         _ => false,

@@ -1,6 +1,7 @@
 //! The `readability` filter: keeps the main content of a page.
 //!
-//! 1. [`cut`] segments the page into [`blocks`] of text in regions.
+//! 1. [`cut`] segments the page into [`blocks`] of text in regions. [`boundaries`] says where they
+//!    begin and end, and [`margins`] leaves out what is marked up as navigation, aside or footer.
 //! 2. [`features`] describes each block, its surroundings and the page.
 //! 3. [`model`], trained on pages with manually labelled main content, predicts the probability
 //!    that a block belongs to it.
@@ -9,6 +10,7 @@
 //! 6. [`mask`] keeps their nodes, and the images and tables among them.
 
 mod blocks;
+mod boundaries;
 mod choose;
 mod companions;
 mod cut;
@@ -17,6 +19,7 @@ mod fallback;
 mod features;
 mod forest;
 mod lexicon;
+mod margins;
 mod mask;
 mod model;
 mod stats;

@@ -319,3 +319,73 @@ fn a_weak_choice_falls_back_to_the_page_without_boilerplate() {
     let html = around("Contact", "<div>Call us at noon</div>");
     check(&html, &["Call us at noon"], &["All rights reserved"]);
 }
+
+#[test]
+fn what_is_left_out_anyway_changes_nothing() {
+    let article = format!(
+        "<h1>The night of the flood</h1><div class=meta>By A. Miller</div>{}<h2>Prices</h2><p>Sand: $5</p><pre>dam --help</pre>",
+        paragraphs()
+    );
+    let listing: String = (0..8)
+        .map(|at| {
+            format!(
+                "<div class=item><h3><a href=/{at}>Lamp {at}</a></h3><span>${at}.99</span></div>"
+            )
+        })
+        .collect();
+    let bodies = [
+        article,
+        format!("<h2>Lamps</h2>{listing}"),
+        "<p>Hi".to_owned(),
+    ];
+    let page = |body: &str| format!("<html><title>The flood</title><body>{body}</body></html>");
+    let links = "<a href=/imprint>Imprint</a> <a href=/terms>Terms of use</a>";
+    for body in bodies {
+        let expected = body_of(&page(&body));
+        for changed in [
+            format!("{body}<footer>{links}</footer>"),
+            format!("{body}<aside><h3>More</h3><ul><li>{links}</ul></aside>"),
+            format!("<nav>{links}</nav>{body}"),
+            format!("<div role=navigation>{links}</div>{body}<div role=contentinfo>{links}</div>"),
+            format!("<div>{body}</div>"),
+            format!("<nav>{links}</nav><div><div>{body}</div></div><footer>{links}</footer>"),
+        ] {
+            assert_eq!(body_of(&page(&changed)), expected, "{changed}");
+        }
+    }
+}
+
+#[test]
+fn a_wrapper_around_some_blocks_changes_nothing() {
+    let [first, second, third, last] = PROSE.map(|text| format!("<p>{text}</p>"));
+    let page = |inside: &str| {
+        around(
+            "The flood",
+            &format!(
+                "<main><h1>The night of the flood</h1>{inside}<ul><li><a href=/more>More about dams</a></ul></main>"
+            ),
+        )
+    };
+    let expected = body_of(&page(&format!("{first}{second}{third}{last}")));
+    for inside in [
+        format!("<div>{first}{second}</div><div>{third}{last}</div>"),
+        format!("{first}<div>{second}</div>{third}<div>{last}</div>"),
+        format!("<div><div>{first}</div><div>{second}</div></div>{third}{last}"),
+    ] {
+        assert_eq!(body_of(&page(&inside)), expected, "{inside}");
+    }
+}
+
+#[test]
+fn a_main_body_is_its_own_main_body() {
+    let body = format!("<h1>The night of the flood</h1>{}", paragraphs());
+    let page = testkit::page(&around("The night of the flood", &body));
+    let keep = |page: testkit::Page| {
+        let mask = page.keep::<Readability>(json!({})).expect("a mask");
+        page.masked(mask)
+    };
+    let once = keep(page);
+    let text = once.document().text();
+    assert!(text.contains(PROSE[3]) && !text.contains("World"), "{text}");
+    assert_eq!(keep(once).document().text(), text);
+}

@@ -16,6 +16,8 @@ SHINGLE = 4
 CAUTION = 1.2      # as in src/choose.rs
 N_MODELS = 3       # averaged
 HEAVY = 0.003      # blocks of less weight are sampled in proportion to it, and then have this weight
+AGAIN = 0.3        # weight of a page without its boilerplate
+LOST_MAX = 0.1     # share of the words of such a page that may be lost
 DEPTH = 6
 PARAMETERS = dict(loss_function="CrossEntropy", depth=DEPTH, iterations=130, learning_rate=0.13, l2_leaf_reg=5, border_count=64,
                   bootstrap_type="Bernoulli", subsample=0.8, rsm=0.4, thread_count=2, verbose=False,
@@ -36,8 +38,8 @@ def read_truths(data):
     return truths
 
 
-def read_blocks(data, truths, dump, work):
-    """Runs the program that segments pages into blocks; returns the pages and the feature matrix."""
+def write_pages(data, truths, work):
+    """Writes the pages to `work`; returns the list that the program reads."""
     lines = []
     for at, (page, (_, _, url)) in enumerate(truths.items()):
         if at % 2:      # like a mirror: only the end of the URL belongs to the page
@@ -45,11 +47,15 @@ def read_blocks(data, truths, dump, work):
         html = work / f"{page}.html"
         html.write_bytes(gzip.decompress((data / "dev" / "html" / f"{page}.html.gz").read_bytes()))
         lines.append(f"{page}\t{url.strip()}\t{html}\n")
-    (work / "pages.tsv").write_text("".join(lines), "utf-8")
-    subprocess.run([dump, "blocks", str(work / "blocks")], input="".join(lines), text=True, check=True)
-    pages = [json.loads(line) for line in open(work / "blocks.jsonl", encoding="utf-8")]
+    return "".join(lines)
+
+
+def read_blocks(dump, mode, work, lines):
+    """Runs the program that segments pages into blocks; returns the pages and the feature matrix."""
+    subprocess.run([dump, mode, str(work / mode)], input=lines, text=True, check=True)
+    pages = [json.loads(line) for line in open(work / f"{mode}.jsonl", encoding="utf-8")]
     width = next(page["width"] for page in pages if page["blocks"])
-    return pages, np.fromfile(work / "blocks.f32", dtype="<f4").reshape(-1, width)
+    return pages, np.fromfile(work / f"{mode}.f32", dtype="<f4").reshape(-1, width)
 
 
 def labels(blocks, truth):
@@ -164,7 +170,12 @@ def main():
     args = parser.parse_args()
     args.work.mkdir(parents=True, exist_ok=True)
     truths = read_truths(args.data)
-    pages, features = read_blocks(args.data, truths, args.dump, args.work)
+    lines = write_pages(args.data, truths, args.work)
+    pages, features = read_blocks(args.dump, "blocks", args.work, lines)
+    n_whole = len(pages)
+    pages_again, features_again = read_blocks(args.dump, "again", args.work, lines)
+    pages, features = pages + pages_again, np.concatenate([features, features_again])
+    is_again = np.arange(len(pages)) >= n_whole
     kinds = np.array([truths[page["id"]][0] for page in pages])
     blocks = [[words(block) for block in page["blocks"]] for page in pages]
     wanted = [truths[page["id"]][1] for page in pages]
@@ -173,6 +184,7 @@ def main():
     lengths = np.array([len(block) for page in blocks for block in page], float)
     n_wanted = np.array([len(truth) for truth in wanted])
     weights = np.minimum(lengths / (n_wanted[page_of] + 20), 0.05) + 0.0002
+    weights *= np.where(is_again[page_of], AGAIN, 1)
 
     def learn(rows):
         random, chances, models = np.random.RandomState(3), np.minimum(1, weights / HEAVY), []
@@ -187,13 +199,20 @@ def main():
         return 1 / (1 + np.exp(-sums))
 
     def report(name, probabilities):
-        scores = np.array([score(own, choose(probabilities[page_of == at], lengths[page_of == at]), truth) if own else 0.0
-                           for at, (own, truth) in enumerate(zip(blocks, wanted))])
-        by_kind = {kind: round(scores[kinds == kind].mean(), 3) for kind in sorted(set(kinds))}
-        print(f"{name}: F1 {scores.mean():.4f}", " ".join(f"{kind} {value}" for kind, value in by_kind.items()), flush=True)
+        chosen = [choose(probabilities[page_of == at], lengths[page_of == at]) if own else np.zeros(0, bool)
+                  for at, own in enumerate(blocks)]
+        scores = np.array([score(own, kept, truth) if own else 0.0 for own, kept, truth in zip(blocks, chosen, wanted)])
+        by_kind = {kind: round(scores[(kinds == kind) & ~is_again].mean(), 3) for kind in sorted(set(kinds))}
+        print(f"{name}: F1 {scores[~is_again].mean():.4f}", " ".join(f"{kind} {value}" for kind, value in by_kind.items()), flush=True)
+        sizes = [np.array([len(block) for block in own], float) for own in blocks]
+        lost = np.array([1 - own[kept].sum() / max(own.sum(), 1) for own, kept in zip(sizes, chosen)])[is_again]
+        print(f"  without its boilerplate, {np.mean(lost > 0):.3f} of the pages change and {np.mean(lost > LOST_MAX):.3f} lose "
+              f"more than {LOST_MAX:.0%}", flush=True)
 
     if args.folds:
-        folds, probabilities = folds_of(kinds, args.folds)[page_of], np.zeros(len(features))
+        fold_of = dict(zip((page["id"] for page in pages[:n_whole]), folds_of(kinds[:n_whole], args.folds)))
+        folds = np.array([fold_of.get(page["id"], 0) for page in pages])[page_of]
+        probabilities = np.zeros(len(features))
         for fold in range(args.folds):
             probabilities[folds == fold] = guess(learn(folds != fold), folds == fold)
         report("cross validated", probabilities)

@@ -104,24 +104,19 @@ fn is_left_out(element: Element<'_>, with_hidden: bool) -> bool {
 /// Whether an element holds only the numbers of lines of code: in a gutter beside the code, or
 /// before each line.
 pub(crate) fn is_line_number(element: Element<'_>) -> bool {
-    const NODES_MAX: usize = 20_000;
+    const TEXTS_MAX: usize = 20_000;
     let is_named = element.classes().any(is_of_numbers)
         || element.has_attr("style")
             && element
                 .style("user-select")
                 .is_some_and(|value| value == "none");
     is_named && {
-        let mut inside = element.descendants();
+        let mut texts = element.shown_texts();
         let is_number = |text: &str| {
             text.bytes()
                 .all(|b| b.is_ascii_digit() || b.is_ascii_whitespace())
         };
-        inside
-            .by_ref()
-            .take(NODES_MAX)
-            .filter_map(Node::as_text)
-            .all(is_number)
-            && inside.next().is_none()
+        texts.by_ref().take(TEXTS_MAX).all(is_number) && texts.next().is_none()
     }
 }
 
@@ -145,11 +140,11 @@ fn is_of_numbers(class: &str) -> bool {
 
 /// Whether a table shows code: a line in each row, or lines beside their numbers.
 pub(crate) fn is_in_rows(table: Element<'_>) -> bool {
-    const NODES_MAX: usize = 40;
-    let mut inside = table
-        .descendants()
-        .take(NODES_MAX)
-        .filter_map(Node::as_element);
+    const ELEMENTS_MAX: usize = 40;
+    let elements = table.descendants().filter_map(Node::as_element);
+    let mut inside = elements
+        .filter(|inner| inner.is_counted())
+        .take(ELEMENTS_MAX);
     inside.any(|cell| {
         cell.tag() == Tag::Td && (cell.has_class("blob-code") || cell.has_class("hljs-ln-code"))
     })

@@ -1,6 +1,6 @@
 //! Regions of a page: content, navigation, header, footer and so on.
 
-use crate::{Element, Node, Tag};
+use crate::{Element, Kind, Tag};
 
 /// Region of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,10 +25,8 @@ pub enum Region {
 const NAMES_BYTES_MAX: usize = 200;
 /// Minimum number of links in an element named like a menu.
 const MENU_LINKS_MIN: usize = 2;
-/// Maximum number of nodes of a menu to examine for links.
-const MENU_NODES_MAX: usize = 400;
-/// Maximum number of nodes to examine for the main content.
-const CONTENT_NODES_MAX: usize = 3_000;
+/// Maximum number of texts and elements of a menu to examine for links.
+const MENU_PARTS_MAX: usize = 400;
 /// Maximum number of letters outside links per link in a navigation menu; a restaurant's menu has
 /// more.
 const MENU_LETTERS_PER_LINK: usize = 12;
@@ -87,7 +85,8 @@ impl Region {
         }
         match found {
             Some(Self::Nav) if !is_menu(element) => None,
-            Some(Self::Aside | Self::Footer | Self::Notice) if holds_content(element) => None,
+            // Wrappers are often named after something else in them (`with-sidebar`).
+            Some(Self::Aside | Self::Footer | Self::Notice) if element.has_main_start() => None,
             found => found,
         }
     }
@@ -143,16 +142,6 @@ fn named(name: &str) -> Option<Region> {
     .then_some(Region::Header)
 }
 
-/// Whether an element contains the main content: wrappers are often named after something else in
-/// them (`with-sidebar`).
-fn holds_content(element: Element<'_>) -> bool {
-    let inside = element.descendants().take(CONTENT_NODES_MAX);
-    let mut elements = inside.filter_map(Node::as_element);
-    elements.any(|inner| {
-        matches!(inner.tag(), Tag::Main | Tag::H1) || inner.attr("role") == Some("main")
-    })
-}
-
 /// Whether an element is inside an article, so that a header or footer belongs to that article.
 fn is_in_article(element: Element<'_>) -> bool {
     element.ancestors().any(|outer| {
@@ -165,21 +154,24 @@ fn is_in_article(element: Element<'_>) -> bool {
 
 /// Whether an element consists of links.
 fn is_menu(element: Element<'_>) -> bool {
-    let (mut n_links, mut n_letters) = (0, 0);
+    let (mut n_parts, mut n_links, mut n_letters) = (0, 0, 0);
     let mut inside = element.descendants();
-    let mut n_nodes = 0;
     while let Some(node) = inside.next() {
-        n_nodes += 1;
-        if n_nodes > MENU_NODES_MAX {
+        n_parts += usize::from(node.is_counted());
+        if n_parts > MENU_PARTS_MAX {
             break;
         }
-        if let Some(text) = node.as_text() {
-            n_letters += text.trim_ascii().len();
-        } else if let Some(inner) = node.as_element()
-            && inner.tag() == Tag::A
-        {
-            n_links += 1;
-            inside.skip_inside(node);
+        match node.kind() {
+            Kind::Text(text) => {
+                n_letters += text.split_ascii_whitespace().map(str::len).sum::<usize>();
+            }
+            Kind::TemplateContents => inside.skip_inside(node),
+            Kind::Element(inner) if inner.is_unseen() => inside.skip_inside(node),
+            Kind::Element(inner) if inner.tag() == Tag::A => {
+                n_links += 1;
+                inside.skip_inside(node);
+            }
+            _ => {}
         }
     }
     n_links >= MENU_LINKS_MIN && n_letters <= n_links * MENU_LETTERS_PER_LINK

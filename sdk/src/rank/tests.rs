@@ -213,16 +213,33 @@ fn a_restaurant_menu_is_not_navigation() {
 }
 
 #[test]
+fn comments_and_scripts_in_a_menu_change_nothing() {
+    let links = "<a href=x>Home</a><a href=y>Shop</a>";
+    for extra in [
+        "<!-- x -->".repeat(500),
+        "<script>let a = 'a long line of code that is no text of the menu';</script>".to_owned(),
+    ] {
+        let page = testkit::page(&format!("<div class=menu>{extra}{links}</div>"));
+        let document = page.document();
+        let blocks = blocks(document.root());
+        assert!(!blocks.is_empty());
+        assert!(blocks.iter().all(|block| block.region == Region::Nav));
+    }
+}
+
+#[test]
 fn a_wrapper_named_after_its_sidebar_is_main_content() {
-    let page = testkit::page(
-        "<div class=with-sidebar><h1>Tea</h1><p>Green.</p><div class=sidebar><p>More.</p></div></div>",
-    );
-    let document = page.document();
-    let regions: Vec<Region> = blocks(document.root())
-        .iter()
-        .map(|block| block.region)
-        .collect();
-    assert_eq!(regions, [Region::Main, Region::Main, Region::Aside]);
+    for comments in ["", &"<!-- x -->".repeat(4_000)] {
+        let page = testkit::page(&format!(
+            "<div class=with-sidebar>{comments}<h1>Tea</h1><p>Green.</p><div class=sidebar><p>More.</p></div></div>",
+        ));
+        let document = page.document();
+        let regions: Vec<Region> = blocks(document.root())
+            .iter()
+            .map(|block| block.region)
+            .collect();
+        assert_eq!(regions, [Region::Main, Region::Main, Region::Aside]);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use url::Url;
 use super::arrays::Arrays;
 use super::base::Base;
 use super::names::Names;
-use super::{Descendants, Element, Node, Select, Selector, SelectorError, Tag, shown};
+use super::{Descendants, Element, Kind, Node, Select, Selector, SelectorError, Tag, shown};
 
 /// Subtypes of `application` that are text.
 const TEXTUAL: [&str; 8] = [
@@ -31,6 +31,8 @@ pub struct Document<'a> {
     base: OnceCell<Option<Base>>,
     language: OnceCell<Box<str>>,
     shown_texts: OnceCell<Box<[u32]>>,
+    shown_sums: OnceCell<Box<[u32]>>,
+    main_starts: OnceCell<Box<[u32]>>,
 }
 
 impl<'a> Document<'a> {
@@ -44,6 +46,8 @@ impl<'a> Document<'a> {
             base: OnceCell::new(),
             language: OnceCell::new(),
             shown_texts: OnceCell::new(),
+            shown_sums: OnceCell::new(),
+            main_starts: OnceCell::new(),
         }
     }
 
@@ -224,6 +228,28 @@ impl<'a> Document<'a> {
             .get_or_init(|| shown::shown_texts(&self.arrays, &self.names))
     }
 
+    /// The sizes of these texts, summed up.
+    pub(super) fn shown_sums(&self) -> &[u32] {
+        self.shown_sums
+            .get_or_init(|| shown::shown_sums(&self.arrays, self.shown_texts()))
+    }
+
+    /// The elements that mark the start of the main content, in page order.
+    pub(super) fn main_starts(&self) -> &[u32] {
+        self.main_starts.get_or_init(|| {
+            let mut starts = Vec::new();
+            let mut inside = self.descendants();
+            while let Some(node) = inside.next() {
+                match node.kind() {
+                    Kind::TemplateContents => inside.skip_inside(node),
+                    Kind::Element(element) if is_main_start(element) => starts.push(node.index),
+                    _ => {}
+                }
+            }
+            starts.into_boxed_slice()
+        })
+    }
+
     pub(crate) fn previous_sibling(&self, node: u32) -> Option<u32> {
         let previous = self
             .previous
@@ -239,6 +265,10 @@ impl fmt::Debug for Document<'_> {
             .field("nodes", &self.arrays.kinds.len())
             .finish_non_exhaustive()
     }
+}
+
+fn is_main_start(element: Element<'_>) -> bool {
+    matches!(element.tag(), Tag::H1 | Tag::Main) || element.attr("role") == Some("main")
 }
 
 /// An absolute web URL without user name and password.

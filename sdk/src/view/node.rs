@@ -51,11 +51,6 @@ impl<'a> Node<'a> {
         self.document.arrays.ends[self.index as usize]
     }
 
-    /// Number of nodes in this subtree, including removed ones.
-    pub(super) fn n_nodes(self) -> u32 {
-        self.end() - self.index
-    }
-
     #[inline]
     fn raw_text(self) -> &'a str {
         let (arrays, index) = (&self.document.arrays, self.index as usize);

@@ -2,6 +2,8 @@
 //!
 //! What only the source has (comments, white space, scripts) changes neither.
 
+use std::ops::Range;
+
 use super::arrays::{Arrays, kind};
 use super::names::Names;
 use super::{Element, Kind, Namespace, Node, Step, Tag};
@@ -56,13 +58,43 @@ impl<'a> Node<'a> {
     /// source has. Whether a style hides them is not asked.
     pub fn shown_texts(self) -> impl Iterator<Item = &'a str> {
         let document = self.document;
-        let texts = document.shown_texts();
-        let start = texts.partition_point(|&text| text < self.index);
-        let end = texts.partition_point(|&text| text < self.end());
-        let texts = &texts[start..end];
+        let texts = &document.shown_texts()[self.shown_range()];
         texts
             .iter()
             .filter_map(|&text| Node::new(document, text).as_text())
+    }
+
+    /// Where the texts of this node are among those of the page.
+    fn shown_range(self) -> Range<usize> {
+        let texts = self.document.shown_texts();
+        let start = texts.partition_point(|&text| text < self.index);
+        let end = texts.partition_point(|&text| text < self.end());
+        start..end
+    }
+
+    /// Size of the text for a reader inside this node, in bytes without white space.
+    pub(super) fn n_shown_bytes(self) -> u32 {
+        let (sums, range) = (self.document.shown_sums(), self.shown_range());
+        sums[range.end] - sums[range.start]
+    }
+
+    /// Whether the main content of the page begins inside this node, as far as it is marked up: an
+    /// `h1`, a `main`.
+    pub(crate) fn has_main_start(self) -> bool {
+        let starts = self.document.main_starts();
+        let next = starts.partition_point(|&start| start <= self.index);
+        starts.get(next).is_some_and(|&start| start < self.end())
+    }
+
+    /// Whether this node counts for limits on what is inside another: a text that is not blank, or
+    /// an element that says something about its text. Comments, white space, scripts and neutral
+    /// elements ([`Element::is_neutral`]) do not count.
+    pub fn is_counted(self) -> bool {
+        match self.kind() {
+            Kind::Text(text) => !is_blank(text),
+            Kind::Element(element) => !element.is_unseen() && !element.is_neutral(),
+            _ => false,
+        }
     }
 
     /// Whether there is text for a reader inside this node, see
@@ -169,6 +201,18 @@ pub(super) fn shown_texts(arrays: &Arrays<'_>, names: &Names) -> Box<[u32]> {
         };
     }
     texts.into_boxed_slice()
+}
+
+/// For each number of these texts, the size of the first ones in bytes without white space.
+pub(super) fn shown_sums(arrays: &Arrays<'_>, texts: &[u32]) -> Box<[u32]> {
+    let mut sum = 0;
+    let sizes = texts.iter().map(|&text| {
+        let text = arrays.text_of(arrays.starts[text as usize], arrays.counts[text as usize]);
+        let words = text.split_ascii_whitespace();
+        sum += words.map(str::len).sum::<usize>() as u32;
+        sum
+    });
+    std::iter::once(0).chain(sizes).collect()
 }
 
 /// The boundaries of elements between a text and the next one. They keep the texts apart, except a
@@ -369,6 +413,33 @@ mod tests {
             n_left >= 0
         });
         assert_eq!(text, None);
+    }
+
+    #[test]
+    fn limits_count_what_a_reader_sees() {
+        let html = "<div> <!-- x --> a<span>b <b>c</b></span><script>x</script><wbr></div>";
+        let page = testkit::page(html);
+        let document = page.document();
+        let body = document.body().expect("a body");
+        assert_eq!(body.n_shown_bytes(), 3);
+        let n_counted = body.descendants().filter(|node| node.is_counted()).count();
+        // The div, its three texts, the b, and the text of the script, which callers skip.
+        assert_eq!(n_counted, 6);
+    }
+
+    #[test]
+    fn the_main_content_starts_with_its_heading_or_its_element() {
+        let starts = |html: &str| {
+            let page = testkit::page(html);
+            let document = page.document();
+            let mut divs = document.select("div").expect("CSS");
+            divs.next().expect("a div").has_main_start()
+        };
+        assert!(starts("<div><p>a<h1>b</h1></div>"));
+        assert!(starts("<div><main>a</main></div>"));
+        assert!(starts("<div><p role=main>a</div>"));
+        assert!(!starts("<h1>a</h1><div><p>b</div><main>c</main>"));
+        assert!(!starts("<div><template><h1>a</h1></template></div>"));
     }
 
     #[test]

@@ -107,3 +107,31 @@ async fn a_page_with_text_never_yields_empty_content() {
         assert_ne!(entry["content"].as_str().unwrap().trim(), "", "{html}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_left_out_anyway_changes_nothing_else() {
+    let (app, site, _) = world().await;
+    let links = "<a href=/x>Imprint</a> <a href=/y>Terms of use</a>";
+    let changes = [
+        ("", format!("<footer>{links}</footer>")),
+        ("", format!("<aside><h3>More</h3>{links}</aside>")),
+        ("<nav><a href=/>Home</a></nav>", String::new()),
+        ("<div>", "</div>".to_owned()),
+    ];
+    for (n, page) in [ARTICLE, FORUM].into_iter().enumerate() {
+        let mut expected = None;
+        for (at, (start, end)) in [("", String::new())].iter().chain(&changes).enumerate() {
+            let html = page
+                .replace("<body>", &format!("<body>{start}"))
+                .replace("</body>", &format!("{end}</body>"));
+            let url = site.put(&format!("/changed/{n}/{at}"), "text/html", html);
+            let asked = json!({"url": url, "request": "http", "return_format": "markdown", "readability": true});
+            let content = app.fine(asked).await["content"].clone();
+            assert_eq!(
+                *expected.get_or_insert_with(|| content.clone()),
+                content,
+                "{start}{end}"
+            );
+        }
+    }
+}

@@ -153,11 +153,13 @@ fn links_are_absolute_and_deduplicated_with_their_best_region() {
 
 #[test]
 fn generic_anchors_are_judged_by_their_context() {
-    let answer = analyse(
-        "<main><article><h3>Solar roofs</h3><p>All about panels. <a href=/1>Read more</a></p></article><article><h3>Old boats</h3><p>Ropes and sails. <a href=/2>Read more</a></p></article></main>",
-        json!({"prompt": "solar panels"}),
-    );
-    assert_eq!(relevant(&answer), ["/1"], "{answer}");
+    for comments in ["", &"<!-- x -->".repeat(200)] {
+        let html = format!(
+            "<main><article><h3>Solar roofs</h3><p>{comments}All about panels. <a href=/1>Read more</a></p></article><article><h3>Old boats</h3><p>Ropes and sails. <a href=/2>Read more</a></p></article></main>"
+        );
+        let answer = analyse(&html, json!({"prompt": "solar panels"}));
+        assert_eq!(relevant(&answer), ["/1"], "{answer}");
+    }
 }
 
 #[test]

@@ -7,8 +7,8 @@ use crate::inline::Mark;
 use crate::options::Links;
 use crate::url::is_followable;
 
-/// Maximum number of nodes examined in inline code.
-const NODES_MAX: usize = 100;
+/// Maximum number of texts and elements examined in inline code.
+const PARTS_MAX: usize = 100;
 
 impl<'a> Renderer<'a> {
     /// Starts inline code. A mark or link around all of its content is written outside of it, since
@@ -38,13 +38,12 @@ impl<'a> Renderer<'a> {
     fn mark_of_all(&self, code: Element<'a>) -> Option<Mark<'a>> {
         let mut inside = code.descendants();
         let mut found: Option<(Mark<'a>, Element<'a>)> = None;
-        let mut outside = "";
-        for _ in 0..NODES_MAX {
-            let Some(node) = inside.next() else {
-                return found
-                    .filter(|(mark, _)| outside.is_empty() || matches!(mark, Mark::Link(..)))
-                    .map(|(mark, _)| mark);
-            };
+        let (mut outside, mut n_parts) = ("", 0);
+        while let Some(node) = inside.next() {
+            n_parts += usize::from(node.is_counted());
+            if n_parts > PARTS_MAX {
+                return None;
+            }
             if let Some(text) = node.as_text() {
                 if text.contains(char::is_alphanumeric) {
                     return None;
@@ -54,6 +53,8 @@ impl<'a> Renderer<'a> {
                 } else {
                     text
                 };
+            } else if node.as_element().is_some_and(Element::is_unseen) {
+                inside.skip_inside(node);
             } else if let Some(element) = node.as_element()
                 && let Some(mark) = self.mark_in_code(element)
             {
@@ -64,7 +65,9 @@ impl<'a> Renderer<'a> {
                 inside.skip_inside(node);
             }
         }
-        None
+        found
+            .filter(|(mark, _)| outside.is_empty() || matches!(mark, Mark::Link(..)))
+            .map(|(mark, _)| mark)
     }
 
     fn mark_in_code(&self, element: Element<'a>) -> Option<Mark<'a>> {
@@ -85,15 +88,18 @@ impl<'a> Renderer<'a> {
 /// not letters.
 fn are_words(code: Element<'_>) -> bool {
     let is_blank = |c: Option<char>| c.is_none_or(char::is_whitespace);
-    let (mut n_nodes, mut last, mut has_ended) = (0, None, false);
-    for step in code.walk() {
+    let (mut n_parts, mut last, mut has_ended) = (0, None, false);
+    let mut walk = code.walk();
+    while let Some(step) = walk.next() {
         match step {
             Step::Enter(node) => {
-                n_nodes += 1;
-                if n_nodes > NODES_MAX {
+                n_parts += usize::from(node.is_counted());
+                if n_parts > PARTS_MAX {
                     return false;
                 }
-                if let Some(text) = node.as_text().filter(|text| !text.is_empty()) {
+                if node.as_element().is_some_and(Element::is_unseen) {
+                    walk.skip_tree();
+                } else if let Some(text) = node.as_text().filter(|text| !text.is_empty()) {
                     if has_ended && !is_blank(text.chars().next()) {
                         return false;
                     }
@@ -116,9 +122,7 @@ fn is_mark(element: Element<'_>) -> bool {
 }
 
 fn has_link(element: Element<'_>) -> bool {
-    let mut inside = element
-        .descendants()
-        .take(NODES_MAX)
-        .filter_map(Node::as_element);
+    let elements = element.descendants().filter_map(Node::as_element);
+    let mut inside = elements.take(PARTS_MAX);
     inside.any(|element| element.tag() == Tag::A)
 }

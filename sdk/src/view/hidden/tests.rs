@@ -208,9 +208,16 @@ fn a_wrapper_around_the_page_is_visible() {
     check("<body id=x style='display:none'>a", "");
     check("<main id=x style='opacity:0'>a", "");
     let page = |inside: &str| format!("<p>a</p><x-x style='visibility:hidden'>{inside}</x-x>");
-    check(&page(&format!("<h1>t</h1>{}", "<p>a</p>".repeat(200))), "");
-    check(&page(&"<p>a</p>".repeat(200)), "visibility");
+    check(
+        &page(&format!("<h1>t</h1>{}", "<p>water</p>".repeat(200))),
+        "",
+    );
+    check(&page(&"<p>water</p>".repeat(200)), "visibility");
     check(&page("<h1>t</h1>"), "visibility");
+    let comments = "<!-- water -->".repeat(2_000);
+    check(&page(&format!("<h1>t</h1>{comments}")), "visibility");
+    let heading = format!("<h1>{}</h1>", "water ".repeat(100));
+    check(&format!("{comments}{}", page(&heading)), "");
 }
 
 #[test]

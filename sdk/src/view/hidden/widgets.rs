@@ -3,10 +3,8 @@
 use super::HiddenBy;
 use crate::view::{Element, Node, Tag};
 
-/// Minimum number of nodes in a wrapper around most of a page.
-const WRAPPER_NODES_MIN: u32 = 200;
-/// Maximum number of a wrapper's nodes to search for the page's title or main part.
-const WRAPPER_LOOK_MAX: usize = 4000;
+/// Minimum size of the text in a wrapper around most of a page, in bytes without white space.
+const WRAPPER_BYTES_MIN: u32 = 400;
 
 /// Maximum number of bytes of a `class` or `id` to examine.
 const NAME_BYTES_MAX: usize = 500;
@@ -117,12 +115,9 @@ fn is_streamed(element: Element<'_>) -> bool {
 /// Whether the element contains most of the page, with its title or main part: hiding it for good
 /// would leave no page.
 fn is_wrapper(element: Element<'_>) -> bool {
-    let n_nodes = element.n_nodes();
-    let is_most = n_nodes >= WRAPPER_NODES_MIN && n_nodes > element.document().root().n_nodes() / 2;
-    is_most
-        && element
-            .descendants()
-            .take(WRAPPER_LOOK_MAX)
-            .filter_map(Node::as_element)
-            .any(|inside| matches!(inside.tag(), Tag::H1 | Tag::Main))
+    let (n_bytes, n_all) = (
+        element.n_shown_bytes(),
+        element.document().root().n_shown_bytes(),
+    );
+    n_bytes >= WRAPPER_BYTES_MIN && n_bytes > n_all / 2 && element.has_main_start()
 }
