@@ -12,6 +12,9 @@
 )]
 
 mod draw;
+mod libxml2;
+mod pages;
+mod parsed;
 mod python;
 mod robots;
 mod trial;
