@@ -12,9 +12,11 @@
 )]
 
 mod draw;
+mod items;
 mod libxml2;
 mod pages;
 mod parsed;
 mod python;
 mod robots;
 mod trial;
+mod world;
