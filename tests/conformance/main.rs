@@ -11,6 +11,8 @@
     reason = "a test panics when an expectation is not met"
 )]
 
+mod chromium;
+mod css;
 mod draw;
 mod items;
 mod libxml2;
@@ -18,5 +20,6 @@ mod pages;
 mod parsed;
 mod python;
 mod robots;
+mod site;
 mod trial;
 mod world;
