@@ -21,5 +21,6 @@ mod parsed;
 mod python;
 mod robots;
 mod site;
+mod text;
 mod trial;
 mod world;
