@@ -16,6 +16,7 @@ mod css;
 mod draw;
 mod items;
 mod libxml2;
+mod links;
 mod pages;
 mod parsed;
 mod python;
