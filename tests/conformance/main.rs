@@ -13,6 +13,7 @@
 
 mod characters;
 mod chromium;
+mod cookies;
 mod css;
 mod draw;
 mod items;
