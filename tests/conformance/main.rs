@@ -22,6 +22,7 @@ mod links;
 mod pages;
 mod parsed;
 mod python;
+mod redirects;
 mod robots;
 mod site;
 mod text;
