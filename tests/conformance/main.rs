@@ -11,6 +11,7 @@
     reason = "a test panics when an expectation is not met"
 )]
 
+mod accounts;
 mod characters;
 mod chromium;
 mod cookies;
