@@ -24,6 +24,7 @@ mod pages;
 mod parsed;
 mod python;
 mod redirects;
+mod relations;
 mod robots;
 mod site;
 mod text;
