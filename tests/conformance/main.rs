@@ -29,4 +29,5 @@ mod robots;
 mod site;
 mod text;
 mod trial;
+mod urls;
 mod world;
