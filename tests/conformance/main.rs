@@ -17,6 +17,7 @@ mod chromium;
 mod cookies;
 mod css;
 mod draw;
+mod html_trees;
 mod items;
 mod libxml2;
 mod links;
