@@ -6,6 +6,8 @@
 //! - `no_apps`: `cargo xtask apps` has not built the JavaScript applications of `tests/apps`.
 //! - `no_clients`: `cargo xtask clients` has not installed the tools that read the OpenAPI
 //!   document.
+//! - `no_judges`: `cargo xtask judges` has not installed the programs and the data that the server
+//!   is held against.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -27,11 +29,15 @@ const APPS: &str = "../target/apps";
 /// The note of `cargo xtask clients` that its tools are installed, relative to this crate.
 const CLIENTS: &str = "../target/clients/ready";
 
+/// The note of `cargo xtask judges` that they are installed, relative to this crate.
+const JUDGES: &str = "../target/conformance/ready";
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     find_browser();
     find_apps();
     find_clients();
+    find_judges();
     try_mount();
 }
 
@@ -79,6 +85,15 @@ fn find_clients() {
     let ready = Path::new(CLIENTS);
     if !ready.is_file() {
         println!("cargo::rustc-cfg=no_clients");
+    }
+    watch(ready);
+}
+
+fn find_judges() {
+    println!("cargo::rustc-check-cfg=cfg(no_judges)");
+    let ready = Path::new(JUDGES);
+    if !ready.is_file() {
+        println!("cargo::rustc-cfg=no_judges");
     }
     watch(ready);
 }

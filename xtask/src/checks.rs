@@ -25,6 +25,7 @@ pub(crate) fn all() -> anyhow::Result<()> {
             // They wait for registries. The build of the tests looks for them, that of plugins not.
             apps();
             clients();
+            judges();
             compile()
         })
     })?;
@@ -64,6 +65,35 @@ pub(crate) fn tests_named(filter: &str) -> anyhow::Result<()> {
 pub(crate) fn siege(is_long: bool) -> anyhow::Result<()> {
     host::beside_plugins(compile)?;
     besiege(is_long)
+}
+
+/// Judges at once in a long draw: all of them. Those that need the browser take turns.
+const JUDGES: &str = "32";
+
+/// Builds, then lets the judges with `judge` in their name draw for so many minutes each.
+pub(crate) fn conformance(judge: &str, minutes: u64, seed: Option<u64>) -> anyhow::Result<()> {
+    browser::ensure();
+    host::beside_plugins(|| {
+        // The build of the tests looks for them.
+        judges();
+        compile()
+    })?;
+    let mut command = workspace::linting_cargo(&[
+        "test",
+        "--release",
+        "--workspace",
+        "--test",
+        "conformance",
+        "--",
+        judge,
+    ])?;
+    command
+        .env("RUST_TEST_THREADS", JUDGES)
+        .env("TRAWL_CONFORMANCE_SECONDS", (60 * minutes).to_string());
+    if let Some(seed) = seed {
+        command.env("TRAWL_CONFORMANCE_SEED", seed.to_string());
+    }
+    workspace::run(&mut command)
 }
 
 /// Servers at once: one is attacked, others recover from it, and one more waits for its turn.
@@ -142,6 +172,13 @@ fn apps() {
 fn clients() {
     if let Err(error) = crate::clients::install() {
         eprintln!("clients: {error:#}; tests that need them are ignored");
+    }
+}
+
+/// Programs of others that the server is held against. Without Python, their tests are ignored.
+fn judges() {
+    if let Err(error) = crate::judges::install() {
+        eprintln!("judges: {error:#}; tests that need them are ignored");
     }
 }
 

@@ -7,7 +7,9 @@ mod clients;
 mod fuzzing;
 mod guests;
 mod host;
+mod judges;
 mod programs;
+mod python;
 mod runner;
 mod skeletons;
 mod stages;
@@ -45,6 +47,9 @@ enum Chore {
     /// Install the tools that read the OpenAPI document into target/clients: validators, generators
     /// of clients, Schemathesis (needs Node.js, npm and Python)
     Clients,
+    /// Install the judges of the conformance tests into target/conformance: packages of Python and
+    /// data of the standards (needs Python)
+    Judges,
     /// Build everything and serve on this machine, data in ./data
     Serve {
         /// Further arguments of `trawl serve`
@@ -62,6 +67,18 @@ enum Chore {
         /// All attacks at once, for an hour
         #[arg(long)]
         long: bool,
+    },
+    /// Hold the server against other programs (Chromium, libxml2, ...) over inputs that are drawn
+    Conformance {
+        /// How long each judge draws; all draw at once
+        #[arg(long, default_value_t = 60)]
+        minutes: u64,
+        /// The seed that an earlier run printed, to draw the same again
+        #[arg(long)]
+        seed: Option<u64>,
+        /// Only the judges with this in their name
+        #[arg(default_value = "")]
+        judge: String,
     },
     /// Feed made-up input to everything that reads strangers' bytes
     Fuzz {
@@ -104,12 +121,18 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Guests { way } => guests::build(way),
         Chore::Apps => apps::build(),
         Chore::Clients => clients::install(),
+        Chore::Judges => judges::install(),
         Chore::Serve { arguments } => host::serve(&arguments),
         Chore::Test { filter: None } => checks::all(),
         Chore::Test {
             filter: Some(filter),
         } => checks::tests_named(&filter),
         Chore::Siege { long } => checks::siege(long),
+        Chore::Conformance {
+            minutes,
+            seed,
+            judge,
+        } => checks::conformance(&judge, minutes, seed),
         Chore::Fuzz { target, minutes } => fuzzing::by_hand(&target, minutes),
         Chore::Tidy => tidy::run(),
         Chore::Freeze { folder } => tidy::frozen::freeze(&workspace::root(), &folder),

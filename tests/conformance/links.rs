@@ -1,0 +1,181 @@
+//! Links: what the addresses of a page resolve to. The judge is `a.href` of Chromium.
+
+use serde_json::{Value, json};
+
+use crate::chromium::{Asked, Chromium, PAGES};
+use crate::draw::Draw;
+use crate::pages::escaped;
+use crate::trial::{Exception, Trial};
+
+const EXCEPTIONS: [Exception; 2] = [
+    Exception {
+        reason: "a label that is no valid Punycode is refused: no such name can be registered",
+        covers: |it| it.input.to_ascii_lowercase().contains("xn--"),
+    },
+    Exception {
+        reason: "spaces of a URL that is not the web's (`mailto:`), which the standard has escaped since",
+        covers: |it| {
+            let plain = |url: &str| url.replace("%20", " ").trim_end().to_owned();
+            !it.judge.starts_with("http") && plain(&it.judge) == plain(&it.trawl)
+        },
+    },
+];
+
+/// Links a page.
+const LINKS: usize = 60;
+/// What is not a URL by itself or on the page's base counts as `none`: a browser then gives the
+/// attribute as it is.
+const ASK: &str =
+    "JSON.stringify([...document.querySelectorAll('a')].slice(__FROM__, __TO__).map(it => {
+  try { new URL(it.getAttribute('href'), document.baseURI); return it.href } catch { return null }
+}))";
+/// Links whose addresses fit into the result of one script.
+const AT_ONCE: usize = 20;
+
+const SCHEMES: [&str; 12] = [
+    "",
+    "",
+    "",
+    "",
+    "http:",
+    "https:",
+    "HTTP:",
+    "mailto:",
+    "data:",
+    "ftp:",
+    "javascript:",
+    "foo:",
+];
+const HOSTS: [&str; 18] = [
+    "",
+    "",
+    "",
+    "//a.example",
+    "//A.Example:80",
+    "//a.example:8080",
+    "//u:p@b.example",
+    "//127.1",
+    "//0x7f.0.0.1",
+    "//[::1]:81",
+    "///c.example",
+    "\\\\d.example",
+    "//bücher.example",
+    "//a.example.",
+    "/\\e.example",
+    "//xn--bcher-kva.example",
+    "//a%62.example",
+    "//%41.example:",
+];
+const PARTS: [&str; 40] = [
+    "/", "/", "/", "a", "b", ".", "..", "./", "../", "%2e", "%2E%2e", "/..", "\\", "?", "&", "=",
+    "#", "#", "é", "日", "😀", " ", "\t", "\n", "%", "%zz", "%C3%A9", "+", "|", "^", "`", "{", "}",
+    "\"", "<", "'", ":", "@", ";", "~",
+];
+const BASES: [&str; 8] = [
+    "",
+    "",
+    "",
+    "/base/",
+    "x/y?z",
+    "//other.example/p/q",
+    "https://other.example",
+    "?only",
+];
+const CHARACTER_SETS: [&str; 6] = [
+    "utf-8",
+    "utf-8",
+    "windows-1251",
+    "shift_jis",
+    "iso-8859-1",
+    "gb18030",
+];
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn chromium_resolves_links_alike() {
+    let chromium = Chromium::start().await;
+    let mut trial = Trial::of("links: Chromium", &EXCEPTIONS);
+    while let Some((mut draw, _turn)) = chromium.round(&mut trial).await {
+        let (mut drawn, mut asked, mut bodies) = (Vec::new(), Vec::new(), Vec::new());
+        for number in 0..PAGES {
+            let links: Vec<String> = (0..LINKS).map(|_| link(&mut draw)).collect();
+            let (head, html) = page(&mut draw, &links);
+            let lines = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
+            let target = format!("/dir/{number}/page?q=1");
+            let url = chromium.site.put(&target, lines, html);
+            let script = |from: usize| {
+                let script = ASK.replace("__FROM__", &from.to_string());
+                script.replace("__TO__", &(from + AT_ONCE).to_string())
+            };
+            asked.push(Asked {
+                url: url.clone(),
+                scripts: (0..LINKS).step_by(AT_ONCE).map(script).collect(),
+            });
+            bodies.push(fields(&url));
+            drawn.push((url, head, links));
+        }
+        let ours = chromium.entries(bodies).await;
+        let theirs = chromium.ask(asked).await;
+        for (((url, head, links), theirs), ours) in drawn.iter().zip(theirs).zip(ours) {
+            let theirs = theirs.iter().flat_map(|some| some.as_array().unwrap());
+            for ((at, link), theirs) in links.iter().enumerate().zip(theirs) {
+                // Without a URL, the value of the attribute is as good as any.
+                let Some(theirs) = theirs.as_str() else {
+                    continue;
+                };
+                let own = &ours["css_extracted"][format!("l{at}")][0];
+                let own = own.as_str().map_or_else(|| ours.to_string(), str::to_owned);
+                let input = format!("{link:?} on {url} with {head}");
+                trial.compare(&input, theirs, &own);
+            }
+        }
+    }
+    chromium.close(trial).await;
+}
+
+/// A request over plain HTTP for the addresses of all links.
+fn fields(url: &str) -> Value {
+    let field =
+        |at: usize| json!({"name": format!("l{at}"), "selectors": [format!("#l{at}@href")]});
+    let fields: Vec<Value> = (0..LINKS).map(field).collect();
+    json!({
+        "url": url, "request": "http", "return_format": "empty",
+        "css_extraction_map": {"*": fields},
+    })
+}
+
+fn link(draw: &mut Draw) -> String {
+    let n_parts = draw.between(0, 6);
+    let start = format!("{}{}", draw.one(&SCHEMES), draw.one(&HOSTS));
+    start + &draw.several(n_parts, &PARTS)
+}
+
+/// What the head says of addresses, and the page. It is ASCII, so that its character set matters
+/// to queries alone.
+fn page(draw: &mut Draw, links: &[String]) -> (String, String) {
+    let mut head = format!("<meta charset=\"{}\">", draw.one(&CHARACTER_SETS));
+    let base = draw.one(&BASES);
+    if !base.is_empty() {
+        head += &format!("<base href=\"{base}\">");
+    }
+    let mut html = format!("<!DOCTYPE html><html><head>{head}<title>Links</title></head><body>");
+    for (at, link) in links.iter().enumerate() {
+        html += &format!(
+            "<p><a id=\"l{at}\" href=\"{}\">link</a></p>",
+            ascii(&escaped(link))
+        );
+    }
+    (head, html + "</body></html>")
+}
+
+/// With references for all letters beyond ASCII.
+fn ascii(text: &str) -> String {
+    let mut plain = String::new();
+    for letter in text.chars() {
+        match letter.is_ascii() {
+            true => plain.push(letter),
+            false => plain += &format!("&#{};", u32::from(letter)),
+        }
+    }
+    plain
+}
