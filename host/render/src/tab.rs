@@ -85,7 +85,7 @@ pub(super) async fn render(
         url: without_fragment(url),
         blocked: blocked(plan),
         bytes_max: job.bytes_max.min(LOADED_BYTES_MAX),
-        wants_pictures: plan.screenshot.is_some(),
+        wants_pictures: plan.screenshot.is_some() || job.bytes_max < LOADED_BYTES_MAX,
         without_pictures: intercepted(fetch, &[blocked(plan).as_slice(), &["Image"]].concat()),
         agent: agent(fetch, &browser.user_agent),
     };

@@ -44,7 +44,8 @@ pub(super) struct PagePolicy {
     pub(super) blocked: Vec<&'static str>,
     /// Decoded bytes that it may load.
     pub(super) bytes_max: u64,
-    /// Whether its pictures are wanted; else it is read without those that are too heavy.
+    /// Whether its pictures are wanted, or money is what bounds it, which the caller should know;
+    /// else it is read without those that are too heavy.
     pub(super) wants_pictures: bool,
     /// What is intercepted when it may load no more pictures.
     pub(super) without_pictures: EnableParams,

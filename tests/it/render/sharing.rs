@@ -120,7 +120,7 @@ async fn what_the_caller_or_the_page_itself_blocks_is_no_failed_part() {
         let url = stage.site.put("/", kind, format!("{TEXT}{part}"));
         let url = format!("{url}#{}", part.len());
         stage.rendered(&url, more.clone()).await;
-        let entry = other.fine(request(&url, more)).await;
+        let entry = other.fine(request(&url, more.clone())).await;
         assert!(is_hit(&entry), "{part}: {entry}");
         // With another parameter it is another page.
         more["block_images"] = json!(true);
