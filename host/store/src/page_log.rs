@@ -166,6 +166,12 @@ impl PageLog {
         Ok(ReadEntry::Entry(lease.hold(entry)))
     }
 
+    /// Bytes of the log of a crawl; 0 if it is missing.
+    pub(crate) fn bytes(data: &Path, id: &str) -> u64 {
+        let metadata = path(data, id).and_then(std::fs::metadata);
+        metadata.map_or(0, |metadata| metadata.len())
+    }
+
     /// Removes the log of a crawl. A missing log is not an error.
     ///
     /// # Errors

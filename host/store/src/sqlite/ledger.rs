@@ -24,7 +24,9 @@ impl LedgerStore for SqliteStore {
     ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
-            accounts::create(writer.connection(), account, key, opening).await
+            accounts::create(writer.connection(), account, key, opening).await?;
+            self.mark.update(writer.connection()).await;
+            Ok(())
         })
     }
 
@@ -88,7 +90,9 @@ impl LedgerStore for SqliteStore {
     fn post_group<'a>(&'a self, entries: &'a [Entry]) -> StoreFuture<'a, Vec<Written>> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
-            entries::post_group(writer.connection(), entries).await
+            let written = entries::post_group(writer.connection(), entries).await?;
+            self.mark.update(writer.connection()).await;
+            Ok(written)
         })
     }
 
@@ -139,7 +143,11 @@ impl LedgerStore for SqliteStore {
     ) -> StoreFuture<'a, Written> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
-            subscriptions::save(writer.connection(), row, charge).await
+            let written = subscriptions::save(writer.connection(), row, charge).await?;
+            if charge.is_some() {
+                self.mark.update(writer.connection()).await;
+            }
+            Ok(written)
         })
     }
 

@@ -309,3 +309,33 @@ async fn ledger_entries_are_final() {
         assert!(refusal.to_string().contains("ledger entries are final"));
     }
 }
+
+#[tokio::test]
+async fn a_database_without_a_part_of_its_schema_is_refused() {
+    let cases = [
+        ("DROP TABLE outbox", "its column `outbox."),
+        (
+            "DROP TRIGGER entries_move_sums",
+            "its trigger `entries_move_sums` is missing",
+        ),
+        (
+            "DROP INDEX crawls_of_account",
+            "its index `crawls_of_account` is missing",
+        ),
+        (
+            "ALTER TABLE crawl_pages DROP COLUMN cause",
+            "its column `crawl_pages.cause` is missing",
+        ),
+        ("PRAGMA user_version = -1", "another schema version than -1"),
+        ("PRAGMA user_version = 0", "another schema version than 0"),
+        ("PRAGMA user_version = 8", "it names schema version 8"),
+    ];
+    for (sql, expected) in cases {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        drop(open(directory.path()).await.expect("a new store"));
+        execute(directory.path(), sql).await.expect(sql);
+        let refusal = open(directory.path()).await.expect_err(sql).to_string();
+        let is_named = refusal.starts_with("the database is damaged: ");
+        assert!(is_named && refusal.contains(expected), "{sql}: {refusal}");
+    }
+}
