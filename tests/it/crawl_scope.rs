@@ -218,3 +218,58 @@ async fn a_pace_out_of_range_is_refused() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_says_how_it_was_found() {
+    let stage = Stage::new().await;
+    let at = |path| stage.at(HOSTS[0], path);
+    // The page at the end links to this one.
+    stage.site.put("/other", "text/html", "<p>the last");
+    let (seed, first) = (at("/seed"), at("/redirect/2"));
+    let links = std::slice::from_ref(&first);
+    let crawled = stage.crawl(links, &json!({})).await;
+    let entry = |path: &str| {
+        let url = at(path);
+        let mut entries = crawled.entries.iter();
+        let entry = entries.find(|entry| entry["url"] == url).expect(path);
+        ["depth", "referrer", "redirects"].map(|field| entry[field].clone())
+    };
+    assert_eq!(entry("/seed"), [json!(0), Value::Null, Value::Null]);
+    let hops = ["/redirect/1", "/redirect/0"].map(|path| json!({"status": 302, "to": at(path)}));
+    let expected = [json!(1), json!(seed), json!(hops)];
+    assert_eq!(entry("/redirect/0"), expected);
+    assert_eq!(entry("/other"), [json!(2), json!(first), Value::Null]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_to_sites_that_do_not_answer_are_failed_entries() {
+    let stage = Stage::new().await;
+    // Nothing speaks TLS here, so the first spelling of the page fails and the second does not.
+    stage.site.put("/twin", "text/html", "<p>twin");
+    let twin = stage.at(HOSTS[0], "/twin");
+    let secure = twin.replace("http:", "https:");
+    let unknown = stage.at(HOSTS[3], "/x");
+    let unused = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = unused.local_addr().unwrap().port();
+    drop(unused);
+    let refused = format!("http://{}:{port}/x", HOSTS[2]);
+    let links = [
+        secure.clone(),
+        twin.clone(),
+        unknown.clone(),
+        refused.clone(),
+    ];
+    for respect_robots in [true, false] {
+        let more = json!({"respect_robots": respect_robots, "external_domains": true});
+        let crawled = stage.crawl(&links, &more).await;
+        let cause = |url: &str| {
+            let mut entries = crawled.entries.iter();
+            let entry = entries.find(|entry| entry["url"] == url).expect(url);
+            entry["cause"].as_str().unwrap_or("none").to_owned()
+        };
+        let found = [&secure, &twin, &unknown, &refused].map(|url| cause(url));
+        assert_eq!(found[1..], ["none", "dns", "connection_refused"], "{more}");
+        assert_ne!(found[0], "none", "{more}");
+        assert!(crawled.skipped.is_empty(), "{:?}", crawled.skipped);
+    }
+}

@@ -10,7 +10,7 @@ use url::Url;
 use trawl_billing::{Cap, FundsError};
 use trawl_engine::page::{self, PaidBy, Purse};
 use trawl_model::memory::MemoryLease;
-use trawl_model::outcome::PageOutcome;
+use trawl_model::outcome::{CrawlPlace, PageOutcome};
 use trawl_model::{Cause, Charge, Discovered, Nanodollars, PageFailure, SkipReason, StopReason};
 use trawl_net::egress::on_behalf_of;
 use trawl_plan::{FetchPlan, Pace, PagePlan};
@@ -37,7 +37,8 @@ struct FrontierLease {
 }
 
 impl FrontierLease {
-    async fn complete(mut self, mut found: Box<Discovered>) {
+    /// Completes the page, which failed for this reason or did not.
+    async fn complete(mut self, mut found: Box<Discovered>, failed: Option<Cause>) {
         let robots = self.run.robots.as_ref();
         if robots.is_some_and(|robots| robots.forbids_following(&found.robots_tags)) {
             found.nofollow_all();
@@ -51,6 +52,9 @@ impl FrontierLease {
         let mut frontier = lock(&self.run.frontier);
         frontier.set_screened(screened);
         frontier.complete(self.n, &found, self.run.robots.is_some());
+        if failed.is_some_and(is_of_its_scheme) {
+            frontier.is_unanswered(self.n);
+        }
         drop(frontier);
         self.run.frontier_changed.notify_one();
     }
@@ -99,7 +103,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         let pool = plan.fetch.pool;
         let verdict = robots.verdict(&leased.url, pool).await;
         if let Some(failure) = verdict.refusal(&leased.url) {
-            return refused(lease, &leased, SkipReason::Robots, failure).await;
+            return not_allowed(lease, &leased, failure).await;
         }
         slow_down(&mut plan, verdict.crawl_delay);
     }
@@ -142,7 +146,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         return refused(lease, &leased, reason, failure).await;
     }
     let found = produced.outcome.discovered.take().unwrap_or_default();
-    lease.complete(found).await;
+    lease.complete(found, cause_of(&produced.outcome)).await;
     match refusal {
         // Its own ceiling says nothing about other pages.
         Some(FundsError::Short(short)) if short.cap == Cap::Page => {}
@@ -171,19 +175,53 @@ fn no_sitemap(run: &Run) -> PageFailure {
     PageFailure::new(Cause::NoSitemap, text)
 }
 
+/// Whether another scheme may have what this failure kept from us.
+fn is_of_its_scheme(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::Tls
+            | Cause::ConnectionRefused
+            | Cause::ConnectionClosed
+            | Cause::ConnectionReset
+            | Cause::ConnectionTimeout
+            | Cause::Unreachable
+    )
+}
+
+fn cause_of(outcome: &PageOutcome) -> Option<Cause> {
+    outcome.error.as_ref().map(|failure| failure.cause)
+}
+
+/// Ends a page that robots.txt does not allow. Where it could not be asked, nothing forbids the
+/// page: it has failed as it would have by itself. Decision D44.
+async fn not_allowed(lease: FrontierLease, leased: &Leased, failure: PageFailure) {
+    match failure.cause {
+        Cause::Robots | Cause::RobotsUnavailable => {
+            refused(lease, leased, SkipReason::Robots, failure).await;
+        }
+        _ => failed(lease, leased, failure).await,
+    }
+}
+
 /// Skips a page that must not be fetched. Only a seed gets an entry, with the reason. Decision D44.
 async fn refused(lease: FrontierLease, leased: &Leased, reason: SkipReason, failure: PageFailure) {
-    let run = Arc::clone(&lease.run);
-    if !leased.is_seed {
-        return lease.skip(reason);
+    if leased.is_seed {
+        failed(lease, leased, failure).await;
+    } else {
+        lease.skip(reason);
     }
+}
+
+/// Delivers a page that failed before it was requested.
+async fn failed(lease: FrontierLease, leased: &Leased, failure: PageFailure) {
+    let run = Arc::clone(&lease.run);
     let outcome = PageOutcome {
         url: leased.url.to_string(),
         status: failure.status(),
         error: Some(failure),
         ..PageOutcome::default()
     };
-    lease.complete(Box::default()).await;
+    lease.complete(Box::default(), cause_of(&outcome)).await;
     deliver(&run, leased.n, 0, outcome).await;
 }
 
@@ -201,7 +239,7 @@ async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, n: u32, charge: Cha
         ..produced.outcome
     };
     let found = outcome.discovered.take().unwrap_or_default();
-    lease.complete(found).await;
+    lease.complete(found, cause_of(&outcome)).await;
     deliver(&run, n, n_bytes, outcome).await;
 }
 
@@ -269,6 +307,8 @@ async fn deliver(run: &Run, n: u32, n_bytes: u64, mut outcome: PageOutcome) {
     } else {
         outcome.headers.take()
     };
+    let (depth, referrer) = lock(&run.frontier).place(n);
+    outcome.place = Some(CrawlPlace { depth, referrer });
     let mut entry = Vec::new();
     trawl_wire::write_entry(&outcome, &mut entry);
     let events = run.events.as_ref().map(|events| {

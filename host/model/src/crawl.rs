@@ -168,6 +168,8 @@ pub struct UrlRow {
     pub url: String,
     /// Hops from the seed.
     pub depth: u16,
+    /// Number of the page whose link it has this depth by; `None` for seeds and URLs of sitemaps.
+    pub referrer: Option<u32>,
     /// Its state.
     pub state: UrlState,
 }

@@ -26,7 +26,7 @@ pub use content::{AnalystFinding, Content, Fields, Piece};
 pub use crawl::{Discovered, SkipReason, StopReason, UrlRow, UrlState};
 pub use failure::{Cause, PageFailure};
 pub use money::Nanodollars;
-pub use page::{FetchedPage, MediaKind};
+pub use page::{FetchedPage, Hop, MediaKind};
 pub use plugin::{Catalog, PluginKind};
 pub use terms::Terms;
 pub use usage::{Charge, Usage, VendorUse};

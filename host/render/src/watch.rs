@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 use url::Url;
 
-use trawl_model::Cause;
+use trawl_model::{Cause, Hop};
 use trawl_plan::RedirectGate;
 
 use super::RenderError;
@@ -270,9 +270,11 @@ impl Watch {
         let is_document = kind == "Document";
         match method {
             "Network.requestWillBeSent" => {
+                let mut redirected = None;
                 if let Some(redirect) = fields.redirect_response {
                     let (status, headers) = (redirect.status, &redirect.headers);
                     state.exchanges.answered(&id, status, headers);
+                    redirected = u16::try_from(status).ok();
                 }
                 state.exchanges.sent(&id, &kind);
                 let is_stream = kind == "EventSource" || kind == "Ping";
@@ -283,6 +285,10 @@ impl Watch {
                 let is_workers = !fills(&kind) && state.workers.contains(&url);
                 let is_fetched = url.starts_with("http") && !is_workers;
                 if is_main && is_document {
+                    state.redirects.extend(redirected.map(|status| Hop {
+                        status: Some(status),
+                        to: url.clone(),
+                    }));
                     state.main_request = Some(id.clone());
                     state.document_bytes = 0;
                 }

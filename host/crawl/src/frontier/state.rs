@@ -12,7 +12,7 @@ use super::lease::{Counts, Lease, Leased};
 use super::levels::Levels;
 use super::queues::Queues;
 use super::scope::{Scope, Screened, normal};
-use super::table::{Table, UrlStatus};
+use super::table::{Table, Twin, UrlStatus};
 
 /// The URLs of one crawl and their status.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl Frontier {
         self.set_screened(screened);
         let depth = u16::from(!self.plan.sitemap.only);
         for url in urls {
-            self.find(url, depth, false);
+            self.find(url, depth, None, false);
         }
         std::mem::take(&mut self.scope.screened)
     }
@@ -232,7 +232,7 @@ impl Frontier {
         }
         let depth = self.table.depth(n).saturating_add(1);
         for (url, nofollow) in found.iter() {
-            self.find(url, depth, nofollow && obeys_nofollow);
+            self.find(url, depth, Some(n), nofollow && obeys_nofollow);
         }
         self.set_screened(Screened::default());
     }
@@ -300,6 +300,7 @@ impl Frontier {
                 n,
                 url: self.table.url(n).to_owned(),
                 depth: self.table.depth(n),
+                referrer: self.table.referrer(n),
                 state: self.table.status(n).stored(),
             }
         });
@@ -317,8 +318,8 @@ impl Frontier {
         }
     }
 
-    /// Adds a link to a URL in the form of the `url` crate.
-    fn find(&mut self, url: &str, depth: u16, is_nofollow: bool) {
+    /// Adds a link from this page to a URL in the form of the `url` crate.
+    fn find(&mut self, url: &str, depth: u16, from: Option<u32>, is_nofollow: bool) {
         let beyond = depth > self.plan.depth;
         let Some(n) = self.table.find(url) else {
             let status = match self.scope.check(url) {
@@ -327,26 +328,73 @@ impl Frontier {
                 Ok(()) if beyond => UrlStatus::Skipped(SkipReason::Depth),
                 Ok(()) => UrlStatus::Waiting,
             };
-            self.insert(url, depth, status);
+            if let Some(n) = self.insert(url, depth, status) {
+                self.table.set_referrer(n, from);
+            }
             return;
         };
         if is_nofollow {
             return;
         }
+        if is_https(url) != is_https(self.table.url(n)) {
+            self.table.set_twin(n, Twin::Linked);
+            self.add_twin(n);
+        }
         match self.table.status(n) {
             UrlStatus::Skipped(SkipReason::Depth | SkipReason::Nofollow) if !beyond => {
+                self.table.set_referrer(n, from);
                 self.revive(n, depth)
             }
             UrlStatus::Skipped(SkipReason::Nofollow) => {
                 self.move_to(n, UrlStatus::Skipped(SkipReason::Depth))
             }
             UrlStatus::Waiting if depth < self.table.depth(n) => {
+                self.table.set_referrer(n, from);
                 self.levels.n_waiting -= 1;
                 self.set(n, depth, UrlStatus::Waiting);
                 self.queue(n);
             }
             _ => {}
         }
+    }
+
+    /// The site of a page did not answer under the scheme of its URL. If the crawl knows a link to
+    /// it with the other scheme, or finds one later, that is fetched as well. Decision D391.
+    pub(crate) fn is_unanswered(&mut self, n: u32) {
+        self.table.set_twin(n, Twin::Wanted);
+        self.add_twin(n);
+    }
+
+    /// Adds a URL with the other scheme, once, if that is wanted and a page links to it.
+    fn add_twin(&mut self, n: u32) {
+        let is = |twin| self.table.is_twin(n, twin);
+        if is(Twin::Added) || !is(Twin::Wanted) || !is(Twin::Linked) {
+            return;
+        }
+        let (url, depth) = (self.table.url(n), self.table.depth(n));
+        let Some((scheme, rest)) = url.split_once("://") else {
+            return;
+        };
+        let other = if scheme == "https" { "http" } else { "https" };
+        let url = format!("{other}://{rest}");
+        let referrer = self.table.referrer(n);
+        let status = match self.scope.check(&url) {
+            Ok(()) => UrlStatus::Waiting,
+            Err(skip) => UrlStatus::Skipped(skip),
+        };
+        self.table.set_twin(n, Twin::Added);
+        if let Some(twin) = self.insert(&url, depth, status) {
+            self.table.set_twin(twin, Twin::Added);
+            self.table.set_referrer(twin, referrer);
+        }
+    }
+
+    /// Hops from the seed of a page, and the URL of the page that links to it.
+    pub(crate) fn place(&self, n: u32) -> (u16, Option<String>) {
+        let referrer = self.table.referrer(n);
+        let referrer = referrer.filter(|from| (*from as usize) < self.table.len());
+        let referrer = referrer.map(|from| self.table.url(from).to_owned());
+        (self.table.depth(n), referrer)
     }
 
     /// Adds a URL that is not known; `None` when the table is full.
@@ -399,10 +447,15 @@ impl Frontier {
             UrlStatus::Skipped(SkipReason::Budget) => UrlStatus::Waiting,
             status => status,
         };
+        let twin = self.table.find(&row.url);
         let Some(n) = self.table.insert(&row.url, row.depth, status) else {
             return false;
         };
+        for n in twin.into_iter().chain(twin.and(Some(n))) {
+            self.table.set_twin(n, Twin::Added);
+        }
         self.table.clear_change(n);
+        self.table.set_referrer(n, row.referrer);
         match status {
             UrlStatus::Done => {
                 self.n_done += 1;
@@ -491,4 +544,8 @@ impl Frontier {
             }
         }
     }
+}
+
+fn is_https(url: &str) -> bool {
+    url.starts_with("https:")
 }

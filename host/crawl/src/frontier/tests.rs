@@ -11,7 +11,7 @@ use trawl_plan::crawl::{Budget, CrawlPlan, SitemapPlan};
 use trawl_plan::scope::{Hosts, Patterns, ScopePlan};
 use trawl_plan::testing::page_plan;
 
-use super::scope::Scope;
+use super::scope::{Scope, Screened};
 use super::{Frontier, Lease, Leased, seeds};
 
 pub(crate) fn plan(seed: &str) -> CrawlPlan {
@@ -562,4 +562,88 @@ fn a_complete_crawl_has_its_own_reason() {
         ..plan(seed)
     };
     assert_eq!(crawled(budgeted, &links), (false, StopReason::Budget));
+}
+
+/// The URLs that are leased now.
+fn all_leased(frontier: &mut Frontier) -> Vec<Leased> {
+    let mut pages = Vec::new();
+    while let Lease::Page(page) = frontier.lease() {
+        pages.push(page);
+    }
+    pages
+}
+
+#[test]
+fn a_page_that_one_scheme_did_not_serve_is_fetched_under_the_other() {
+    // The links of two pages, and whether the page of the first link had failed before the second
+    // page was completed.
+    for failed_before in [false, true] {
+        let mut frontier = with_seeds(plan("http://a.example/"));
+        let seed = leased(&mut frontier);
+        let one = "http://a.example/one";
+        let links = found(&["https://a.example/x", "https://a.example/only", one]);
+        frontier.complete(seed.n, &links, true);
+        let [first, only, one] = &all_leased(&mut frontier)[..] else {
+            panic!("three pages");
+        };
+        let again = found(&["http://a.example/x", "https://a.example/x"]);
+        let fail = |frontier: &mut Frontier, page: &Leased| {
+            frontier.complete(page.n, &Discovered::default(), true);
+            frontier.is_unanswered(page.n);
+        };
+        if failed_before {
+            fail(&mut frontier, first);
+        }
+        frontier.complete(one.n, &again, true);
+        if !failed_before {
+            assert!(all_leased(&mut frontier).is_empty());
+            fail(&mut frontier, first);
+        }
+        fail(&mut frontier, only);
+        let twin = leased(&mut frontier);
+        assert_eq!(twin.url.as_str(), "http://a.example/x");
+        assert_eq!(frontier.place(twin.n), frontier.place(first.n));
+        // Neither is fetched once more, also after it failed.
+        fail(&mut frontier, &twin);
+        assert!(matches!(
+            frontier.lease(),
+            Lease::Done(StopReason::Completed)
+        ));
+        let rows = frontier.take_changes().into_iter();
+        let mut restored = Frontier::restore(Arc::new(plan("http://a.example/")), rows);
+        assert!(matches!(
+            restored.lease(),
+            Lease::Done(StopReason::Completed)
+        ));
+        assert_eq!(restored.counts().done, 5);
+    }
+}
+
+#[test]
+fn a_page_knows_the_link_that_gives_its_depth() {
+    let mut frontier = with_seeds(plan("http://a.example/"));
+    let mut urls = ["http://a.example/listed"].into_iter();
+    frontier.add_sitemap(&mut urls, Screened::default());
+    let seed = leased(&mut frontier);
+    let links = found(&["http://a.example/listed", "http://a.example/one"]);
+    frontier.complete(seed.n, &links, true);
+    let [listed, one] = &all_leased(&mut frontier)[..] else {
+        panic!("two pages");
+    };
+    frontier.complete(one.n, &found(&["http://a.example/two"]), true);
+    let two = leased(&mut frontier);
+    let check = |frontier: &Frontier, restored: bool| {
+        let from = |url: &str| Some(url.to_owned());
+        assert_eq!(frontier.place(seed.n), (0, None), "{restored}");
+        assert_eq!(frontier.place(listed.n), (1, None), "{restored}");
+        let of_one = (1, from("http://a.example/"));
+        assert_eq!(frontier.place(one.n), of_one, "{restored}");
+        let of_two = (2, from("http://a.example/one"));
+        assert_eq!(frontier.place(two.n), of_two, "{restored}");
+    };
+    check(&frontier, false);
+    let mut rows = frontier.take_changes();
+    rows.sort_by_key(|row| row.n);
+    let plan = Arc::new(plan("http://a.example/"));
+    check(&Frontier::restore(plan, rows.into_iter()), true);
 }

@@ -43,6 +43,7 @@ pub(super) fn compose(
         error,
         fields,
         discovered,
+        redirects: page.redirects,
         cookies: plan.cookies.then_some(page.cookies),
         headers: plan.headers.then(|| joined(page.headers)),
         ..PageOutcome::default()

@@ -32,6 +32,7 @@ fn url(n: u32, state: UrlState) -> UrlRow {
         n,
         url: format!("https://example.com/{n}"),
         depth: 3,
+        referrer: Some(1),
         state,
     }
 }
@@ -309,6 +310,7 @@ pub(crate) async fn lists_are_paged(store: &dyn CrawlStore) {
                     n: page,
                     url: format!("http://a.example/{n}/{page}"),
                     depth: 0,
+                    referrer: None,
                     state: UrlState::Done,
                 })
                 .collect(),

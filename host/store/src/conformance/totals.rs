@@ -15,6 +15,7 @@ fn progress() -> Progress {
         n,
         url: format!("https://a.example/{n}"),
         depth: 0,
+        referrer: None,
         state: UrlState::Done,
     };
     let page = PageRow {

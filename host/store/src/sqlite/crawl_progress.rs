@@ -65,6 +65,7 @@ pub(super) async fn save(
             .bind(row.url.as_str())
             .bind(row.depth)
             .bind(state_number(row.state))
+            .bind(row.referrer)
     })
     .await?;
     insert(&mut transaction, &PAGES, &progress.pages, |query, row| {
@@ -110,9 +111,11 @@ struct Insert {
 }
 
 const URLS: Insert = Insert {
-    into: "INSERT INTO crawl_urls (crawl, n, url, depth, state) VALUES ",
-    n_columns: 5,
-    on_conflict: " ON CONFLICT (crawl, n) DO UPDATE SET depth = excluded.depth, state = excluded.state",
+    into: "INSERT INTO crawl_urls (crawl, n, url, depth, state, referrer) VALUES ",
+    n_columns: 6,
+    on_conflict:
+        " ON CONFLICT (crawl, n) DO UPDATE SET depth = excluded.depth, state = excluded.state,
+        referrer = excluded.referrer",
 };
 
 const PAGES: Insert = Insert {
@@ -187,7 +190,7 @@ async fn select_urls(
     state_min: i64,
 ) -> Result<Vec<UrlRow>, StoreError> {
     let rows = sqlx::query(
-        "SELECT n, url, depth, crawl_urls.state AS state FROM crawl_urls
+        "SELECT n, url, depth, crawl_urls.state AS state, referrer FROM crawl_urls
          WHERE crawl = (SELECT number FROM crawls WHERE id = ?) AND n > ? AND crawl_urls.state >= ? ORDER BY n LIMIT ?",
     )
     .bind(id)
@@ -203,6 +206,7 @@ async fn select_urls(
                 n: column(row, "n")?,
                 url: column(row, "url")?,
                 depth: column(row, "depth")?,
+                referrer: column(row, "referrer")?,
                 state: state_of(column(row, "state")?)?,
             })
         })

@@ -16,9 +16,9 @@ use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use trawl_model::FetchedPage;
 use trawl_model::clock::Timestamp;
 use trawl_model::page::header_list;
+use trawl_model::{FetchedPage, Hop};
 use trawl_plan::address::without_fragment;
 
 use super::{BodyHash, Key};
@@ -52,6 +52,9 @@ pub struct StoredPage {
 pub(super) struct Meta {
     /// URLs that redirects led to, the last one the page's own.
     redirects: Vec<String>,
+    /// Statuses of the redirects; none in a page that an earlier version stored.
+    #[serde(default)]
+    statuses: Vec<u16>,
     pub(super) headers: Vec<(String, String)>,
     /// Headers of the request that the answer depends on (`Vary`).
     varied: Vec<(String, String)>,
@@ -142,6 +145,7 @@ impl StoredPage {
         });
         let meta = Meta {
             redirects: own.collect(),
+            statuses: page.redirects.iter().filter_map(|hop| hop.status).collect(),
             headers: page.headers.clone(),
             varied: varied(&page.headers, request),
             fetched_at: now.0,
@@ -159,6 +163,7 @@ impl StoredPage {
     pub fn at_its_final_url(&self) -> Self {
         let mut page = self.clone();
         page.meta.redirects.clear();
+        page.meta.statuses.clear();
         page
     }
 
@@ -183,6 +188,7 @@ impl StoredPage {
         FetchedPage {
             requested_url: url.clone(),
             final_url: self.final_url(url),
+            redirects: self.hops(url),
             status: StatusCode::OK.as_u16(),
             headers: self.meta.headers.clone(),
             cookies: Vec::new(),
@@ -302,6 +308,16 @@ impl StoredPage {
             (None, Some((own, other))) => own == other,
             (None, None) => true,
         }
+    }
+
+    /// The same with their statuses.
+    fn hops(&self, url: &Url) -> Vec<Hop> {
+        let targets = self.redirects(url).into_iter().enumerate();
+        let hops = targets.map(|(at, to)| Hop {
+            status: self.meta.statuses.get(at).copied(),
+            to: to.to_string(),
+        });
+        hops.collect()
     }
 
     fn final_url(&self, url: &Url) -> Url {

@@ -19,7 +19,7 @@ const SQLITE_NOTADB: &str = "26";
 /// The migration at index `n` upgrades a database from version `n` to `n + 1`.
 const MIGRATIONS: &[&str] = &[
     VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8,
-    VERSION_9,
+    VERSION_9, VERSION_10,
 ];
 
 /// Accounts, keys, ledger, answers.
@@ -446,6 +446,9 @@ UPDATE crawls SET request = json_remove(request, '$."\u001eleft_out"'),
 
 ALTER TABLE crawl_pages ADD COLUMN cause TEXT;
 "#;
+
+/// The page that a crawl found a URL on.
+const VERSION_10: &str = "ALTER TABLE crawl_urls ADD COLUMN referrer INTEGER";
 
 /// Refuses a file that a newer version or another program wrote, before anything is written to it.
 /// Returns whether it is empty.

@@ -43,7 +43,7 @@ async fn a_newer_schema_is_refused_without_changes() {
     let refusal = open(directory.path()).await.expect_err("refused");
     assert_eq!(
         refusal.to_string(),
-        "the database has schema version 99, this program knows versions up to 9: use the newer program that wrote it"
+        "the database has schema version 99, this program knows versions up to 10: use the newer program that wrote it"
     );
 }
 
@@ -328,7 +328,7 @@ async fn a_database_without_a_part_of_its_schema_is_refused() {
         ),
         ("PRAGMA user_version = -1", "another schema version than -1"),
         ("PRAGMA user_version = 0", "another schema version than 0"),
-        ("PRAGMA user_version = 8", "it names schema version 8"),
+        ("PRAGMA user_version = 9", "it names schema version 9"),
     ];
     for (sql, expected) in cases {
         let directory = tempfile::tempdir().expect("a temporary directory");
