@@ -273,3 +273,62 @@ async fn links_to_sites_that_do_not_answer_are_failed_entries() {
         assert!(crawled.skipped.is_empty(), "{:?}", crawled.skipped);
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_that_differ_in_their_urls_alone_are_left_out_when_asked() {
+    let stage = Stage::new().await;
+    let at = |path: &str| stage.at(HOSTS[0], path);
+    let canonical = "<link rel=canonical href=/leaf/1>";
+    stage
+        .site
+        .put("/leaf/1", "text/html", format!("{canonical}<p>one"));
+    let body = format!("{canonical}<p>one, printed <a href=/leaf/4>more</a>");
+    stage.site.put("/leaf/2", "text/html", body);
+    stage.site.put("/leaf/3", "text/html", "<p>other");
+    stage.site.put("/leaf/4", "text/html", "<p>other");
+    let links = ["/leaf/1", "/leaf/2", "/leaf/3"].map(at);
+    let check = async |more: Value, expected: &[&str], folded: &[&str]| {
+        let mut more = more;
+        more["return_format"] = json!("text");
+        more["concurrency_limit"] = json!(1);
+        let crawled = stage.crawl(&links, &more).await;
+        let mut urls: BTreeSet<String> = expected.iter().map(|path| at(path)).collect();
+        urls.insert(at("/seed"));
+        let found: BTreeSet<String> = crawled.urls().into_iter().map(str::to_owned).collect();
+        assert_eq!(found, urls, "{more}");
+        for path in folded {
+            let reason = crawled.skipped.get(&at(path)).map(String::as_str);
+            assert_eq!(reason, Some("duplicate"), "{more}: {path}");
+        }
+        stage.app.assert_settled().await;
+    };
+    let all = ["/leaf/1", "/leaf/2", "/leaf/3", "/leaf/4"];
+    check(json!({}), &all, &[]).await;
+    let canonical = json!({"fold_canonical": true});
+    check(canonical, &["/leaf/1", "/leaf/3", "/leaf/4"], &["/leaf/2"]).await;
+    check(json!({"fold_equal": true}), &all[..3], &["/leaf/4"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_has_a_cap_and_traps_are_skipped() {
+    let stage = Stage::new().await;
+    for path in ["/leaf/1", "/leaf/2", "/x/x1/x1/x1/"] {
+        stage.site.put(path, "text/html", "<p>leaf");
+    }
+    let [one, two, trap] =
+        ["/leaf/1", "/leaf/2", "/x/x1/x1/x1/"].map(|path| stage.at(HOSTS[2], path));
+    let links = [one.clone(), two.clone(), trap.clone()];
+    let more = json!({"external_domains": [HOSTS[2]], "host_limit": 1});
+    let crawled = stage.crawl(&links, &more).await;
+    assert_eq!(
+        crawled.entries.len(),
+        2,
+        "the seed and one of the other host"
+    );
+    assert_eq!(crawled.status["stop_reason"], "host_limit");
+    assert_eq!(crawled.skipped[&two], "host_limit");
+    assert_eq!(crawled.skipped[&trap], "trap");
+    let more = json!({"external_domains": [HOSTS[2]], "follow_traps": true});
+    let crawled = stage.crawl(&links, &more).await;
+    assert!(crawled.urls().contains(trap.as_str()));
+}

@@ -36,9 +36,27 @@ struct FrontierLease {
     is_open: bool,
 }
 
+/// How a page ended that was delivered, or whose links are followed.
+#[derive(Clone, Copy, Debug)]
+enum PageEnd {
+    Good,
+    Failed(Cause),
+    /// The crawl has it under another URL.
+    Folded,
+}
+
+impl PageEnd {
+    fn of(outcome: &PageOutcome) -> Self {
+        match &outcome.error {
+            Some(failure) => Self::Failed(failure.cause),
+            None => Self::Good,
+        }
+    }
+}
+
 impl FrontierLease {
-    /// Completes the page, which failed for this reason or did not.
-    async fn complete(mut self, mut found: Box<Discovered>, failed: Option<Cause>) {
+    /// Completes the page.
+    async fn complete(mut self, mut found: Box<Discovered>, end: PageEnd) {
         let robots = self.run.robots.as_ref();
         if robots.is_some_and(|robots| robots.forbids_following(&found.robots_tags)) {
             found.nofollow_all();
@@ -51,9 +69,17 @@ impl FrontierLease {
         self.is_open = false;
         let mut frontier = lock(&self.run.frontier);
         frontier.set_screened(screened);
-        frontier.complete(self.n, &found, self.run.robots.is_some());
-        if failed.is_some_and(is_of_its_scheme) {
-            frontier.is_unanswered(self.n);
+        let obeys_nofollow = self.run.robots.is_some();
+        match end {
+            PageEnd::Folded => frontier.complete_folded(self.n, &found, obeys_nofollow),
+            PageEnd::Good => frontier.complete(self.n, &found, obeys_nofollow),
+            PageEnd::Failed(cause) => {
+                frontier.has_failed(self.n);
+                frontier.complete(self.n, &found, obeys_nofollow);
+                if is_of_its_scheme(cause) {
+                    frontier.is_unanswered(self.n);
+                }
+            }
         }
         drop(frontier);
         self.run.frontier_changed.notify_one();
@@ -146,7 +172,17 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         return refused(lease, &leased, reason, failure).await;
     }
     let found = produced.outcome.discovered.take().unwrap_or_default();
-    lease.complete(found, cause_of(&produced.outcome)).await;
+    if is_folded(
+        &run,
+        leased.n,
+        &produced.outcome,
+        found.canonical.as_deref(),
+    ) {
+        purse.void(SkipReason::Duplicate.name());
+        return lease.complete(found, PageEnd::Folded).await;
+    }
+    let end = PageEnd::of(&produced.outcome);
+    lease.complete(found, end).await;
     match refusal {
         // Its own ceiling says nothing about other pages.
         Some(FundsError::Short(short)) if short.cap == Cap::Page => {}
@@ -188,8 +224,22 @@ fn is_of_its_scheme(cause: Cause) -> bool {
     )
 }
 
-fn cause_of(outcome: &PageOutcome) -> Option<Cause> {
-    outcome.error.as_ref().map(|failure| failure.cause)
+/// Whether the crawl has this page under another URL, by what the request counts as one page.
+fn is_folded(run: &Run, n: u32, outcome: &PageOutcome, canonical: Option<&str>) -> bool {
+    if outcome.error.is_some() {
+        return false;
+    }
+    let fold = run.plan.fold;
+    let canonical = canonical.filter(|_| fold.canonical);
+    let canonical = canonical.and_then(|url| Url::parse(url).ok());
+    let content = if fold.equal {
+        outcome.content.hash()
+    } else {
+        None
+    };
+    let mut frontier = lock(&run.frontier);
+    canonical.is_some_and(|url| frontier.folds_into(n, &url))
+        || content.is_some_and(|hash| !frontier.is_new_content(hash))
 }
 
 /// Ends a page that robots.txt does not allow. Where it could not be asked, nothing forbids the
@@ -221,7 +271,7 @@ async fn failed(lease: FrontierLease, leased: &Leased, failure: PageFailure) {
         error: Some(failure),
         ..PageOutcome::default()
     };
-    lease.complete(Box::default(), cause_of(&outcome)).await;
+    lease.complete(Box::default(), PageEnd::of(&outcome)).await;
     deliver(&run, leased.n, 0, outcome).await;
 }
 
@@ -239,7 +289,7 @@ async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, n: u32, charge: Cha
         ..produced.outcome
     };
     let found = outcome.discovered.take().unwrap_or_default();
-    lease.complete(found, cause_of(&outcome)).await;
+    lease.complete(found, PageEnd::of(&outcome)).await;
     deliver(&run, n, n_bytes, outcome).await;
 }
 

@@ -126,7 +126,7 @@ pub(super) fn page_plan(plan: &CrawlPlan, gate: &Arc<Gate>) -> PagePlan {
         .as_ref()
         .is_some_and(|webhook| webhook.on_find_metadata);
     let output = OutputPlan {
-        discover: !plan.sitemap.only,
+        discover: !plan.sitemap.only || plan.fold.canonical,
         headers: plan.seed.output.headers || sends_headers,
         ..(*plan.seed.output).clone()
     };

@@ -12,6 +12,8 @@ pub enum StopReason {
     Depth,
     /// Only URLs over their `budget` were left.
     Budget,
+    /// Only URLs of hosts that have `host_limit` pages were left.
+    HostLimit,
     /// The spend ceiling `max_credits_allowed`.
     Spend,
     /// The account's balance.
@@ -35,11 +37,12 @@ pub enum StopReason {
 
 impl StopReason {
     /// Every reason.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Completed,
         Self::Limit,
         Self::Depth,
         Self::Budget,
+        Self::HostLimit,
         Self::Spend,
         Self::Balance,
         Self::Timeout,
@@ -58,6 +61,7 @@ impl StopReason {
             Self::Limit => "limit",
             Self::Depth => "depth",
             Self::Budget => "budget",
+            Self::HostLimit => "host_limit",
             Self::Spend => "max_credits_allowed",
             Self::Balance => "balance",
             Self::Timeout => "crawl_timeout",
@@ -107,11 +111,15 @@ pub enum SkipReason {
     Full,
     /// The crawl ended before it was leased: timeout, the caller, the server.
     Stopped,
+    /// Its path repeats itself, or it differs from a known URL in a session id alone.
+    Trap,
+    /// Its host has `host_limit` pages.
+    HostLimit,
 }
 
 impl SkipReason {
     /// Every reason; the index is its number in the store and never changes.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Robots,
         Self::Nofollow,
         Self::Depth,
@@ -126,6 +134,8 @@ impl SkipReason {
         Self::TooLong,
         Self::Full,
         Self::Stopped,
+        Self::Trap,
+        Self::HostLimit,
     ];
 
     /// Its name on the wire.
@@ -145,6 +155,8 @@ impl SkipReason {
             Self::TooLong => "too_long",
             Self::Full => "full",
             Self::Stopped => "stopped",
+            Self::Trap => "trap",
+            Self::HostLimit => "host_limit",
         }
     }
 
@@ -196,6 +208,8 @@ pub struct Discovered {
     pub n_dropped: u32,
     /// The page's `X-Robots-Tag` headers, which may say `nofollow`.
     pub robots_tags: Vec<String>,
+    /// The canonical URL that the page states.
+    pub canonical: Option<String>,
 }
 
 impl Discovered {
@@ -224,6 +238,7 @@ impl Discovered {
         self.text.capacity()
             + self.links.capacity() * size_of::<(u32, bool)>()
             + tags.sum::<usize>()
+            + self.canonical.as_ref().map_or(0, String::capacity)
     }
 
     /// Whether there are none.

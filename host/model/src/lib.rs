@@ -22,7 +22,7 @@ pub mod urls;
 pub mod usage;
 
 pub use analysis::ModelSize;
-pub use content::{AnalystFinding, Content, Fields, Piece};
+pub use content::{AnalystFinding, Content, ContentHash, Fields, Piece};
 pub use crawl::{Discovered, SkipReason, StopReason, UrlRow, UrlState};
 pub use failure::{Cause, PageFailure};
 pub use money::Nanodollars;

@@ -40,6 +40,8 @@ pub struct CrawlPlan {
     /// Most pages whose path begins with a prefix, each prefix once. A page must fit every prefix
     /// that is its own.
     pub budget: Vec<Budget>,
+    /// Most pages of one host; `None` is no cap.
+    pub host_limit: Option<u64>,
     /// The most that the whole crawl may cost; `Nanodollars::MAX` if the caller set no ceiling.
     pub ceiling: Nanodollars,
     /// Least time between two requests to one host; more than zero makes them serial.
@@ -50,6 +52,10 @@ pub struct CrawlPlan {
     pub timeout: Option<Duration>,
     /// Which URLs belong to the crawl.
     pub scope: ScopePlan,
+    /// Whether URLs that look like those of a crawler trap are fetched.
+    pub follows_traps: bool,
+    /// Which pages are left out because the crawl has them under another URL.
+    pub fold: Fold,
     /// What sitemaps are used for.
     pub sitemap: SitemapPlan,
     /// Where events go.
@@ -63,6 +69,15 @@ impl CrawlPlan {
     pub fn seeds(&self) -> impl Iterator<Item = &PagePlan> {
         std::iter::once(&self.seed).chain(&self.roots)
     }
+}
+
+/// Which pages are one page. Decision D394.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fold {
+    /// Those that state the same canonical URL.
+    pub canonical: bool,
+    /// Those with the same content.
+    pub equal: bool,
 }
 
 /// One entry of `budget`.

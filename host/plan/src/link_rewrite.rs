@@ -98,6 +98,7 @@ impl LinkRewrite {
         let mut seen = HashSet::with_capacity(found.len());
         let mut rewritten = Discovered::default();
         rewritten.n_dropped = found.n_dropped;
+        rewritten.canonical = found.canonical.as_deref().map(|url| self.apply(url));
         for (link, nofollow) in found.iter() {
             let mut url = self.apply(link);
             if let Some(hash) = url.find('#') {

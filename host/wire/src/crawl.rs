@@ -11,7 +11,7 @@ use trawl_model::redact::without_userinfo;
 use trawl_model::secret::Secret;
 use trawl_model::{Nanodollars, urls};
 use trawl_plan::crawl::{
-    Budget, CrawlPlan, DEPTH_DEFAULT, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
+    Budget, CrawlPlan, DEPTH_DEFAULT, Fold, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
 };
 use trawl_plan::duration::Unit;
 use trawl_plan::scope::{Hosts, Patterns, ScopePlan};
@@ -200,6 +200,9 @@ struct CrawlParameters {
     limit: Option<u64>,
     depth: u16,
     budget: Vec<Budget>,
+    host_limit: Option<u64>,
+    follows_traps: bool,
+    fold: Fold,
     ceiling: Nanodollars,
     delay: Duration,
     in_flight: usize,
@@ -239,6 +242,12 @@ impl CrawlParameters {
                 u16::try_from(depth).unwrap_or(u16::MAX)
             }),
             budget: crawl::budgets(&budget)?,
+            host_limit: request.host_limit.filter(|limit| *limit > 0),
+            follows_traps: is_on(request.follow_traps),
+            fold: Fold {
+                canonical: is_on(request.fold_canonical),
+                equal: is_on(request.fold_equal),
+            },
             ceiling: credits(request.max_credits_allowed),
             delay: delay(request.delay.as_ref())?,
             in_flight: in_flight(request.concurrency_limit)?,
@@ -271,6 +280,9 @@ impl CrawlParameters {
             limit: self.limit,
             depth: self.depth,
             budget: self.budget,
+            host_limit: self.host_limit,
+            follows_traps: self.follows_traps,
+            fold: self.fold,
             ceiling: self.ceiling,
             delay: self.delay,
             in_flight: self.in_flight,

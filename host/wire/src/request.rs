@@ -97,6 +97,14 @@ pub(crate) struct ScrapeRequest {
     pub depth: Option<u64>,
     /// Crawl: most pages by path prefix.
     pub budget: Option<BTreeMap<String, Option<u64>>>,
+    /// Crawl: most pages of one host.
+    pub host_limit: Option<u64>,
+    /// Crawl: fetch URLs of crawler traps, too.
+    pub follow_traps: Option<bool>,
+    /// Crawl: leave out pages whose canonical URL the crawl has.
+    pub fold_canonical: Option<bool>,
+    /// Crawl: leave out pages whose content the crawl has.
+    pub fold_equal: Option<bool>,
     /// Crawl: most credits of the whole run.
     pub max_credits_allowed: Option<u64>,
     /// Crawl: milliseconds between requests to one host.

@@ -47,7 +47,8 @@ pub(crate) struct Skipped {
     /// The URL.
     url: String,
     /// `robots`, `nofollow`, `depth`, `budget`, `limit`, `max_credits_allowed`, `scope`,
-    /// `blacklist`, `whitelist`, `duplicate`, `scheme`, `too_long`, `full` or `stopped`.
+    /// `blacklist`, `whitelist`, `duplicate`, `scheme`, `too_long`, `full`, `stopped`,
+    /// `trap` or `host_limit`.
     reason: &'static str,
     /// Hops from the seed URL.
     depth: u16,

@@ -1,18 +1,21 @@
 //! The URLs of a crawl: leasing, completing and skipping them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use url::Url;
 
-use trawl_model::{Discovered, SkipReason, StopReason, UrlRow};
+use trawl_model::{ContentHash, Discovered, SkipReason, StopReason, UrlRow};
 use trawl_plan::crawl::CrawlPlan;
 
 use super::caps::Caps;
+use super::hosts::HostCaps;
 use super::lease::{Counts, Lease, Leased};
 use super::levels::Levels;
 use super::queues::Queues;
-use super::scope::{Scope, Screened, normal};
+use super::scope::{self, Scope, Screened, normal};
 use super::table::{Table, Twin, UrlStatus};
+use super::traps::Traps;
 
 /// The URLs of one crawl and their status.
 #[derive(Debug)]
@@ -23,6 +26,10 @@ pub(crate) struct Frontier {
     pub(super) levels: Levels,
     pub(super) queues: Queues,
     caps: Caps,
+    hosts: HostCaps,
+    traps: Traps,
+    /// The contents of its pages, if equal ones are left out. They are not stored.
+    contents: HashSet<ContentHash>,
     /// Redirects: the page and the target that belongs to it.
     claims: Vec<(u32, u32)>,
     changed: Vec<u32>,
@@ -45,6 +52,9 @@ impl Frontier {
             levels: Levels::default(),
             queues: Queues::new(&plan.budget),
             caps: Caps::new(&plan),
+            hosts: HostCaps::new(plan.host_limit),
+            traps: Traps::default(),
+            contents: HashSet::new(),
             claims: Vec::new(),
             changed: Vec::new(),
             n_skipped: [0; SkipReason::ALL.len()],
@@ -227,6 +237,56 @@ impl Frontier {
         }
         self.claims.retain(|(by, _)| *by != n);
         self.move_to(n, UrlStatus::Done);
+        self.add_links(n, found, obeys_nofollow);
+    }
+
+    /// The same of a page that the crawl has under another URL: it is skipped and does not count.
+    pub(crate) fn complete_folded(&mut self, n: u32, found: &Discovered, obeys_nofollow: bool) {
+        if self.table.status(n) != UrlStatus::Leased {
+            return;
+        }
+        self.skip(n, SkipReason::Duplicate);
+        self.add_links(n, found, obeys_nofollow);
+    }
+
+    /// Whether another page of the crawl has the canonical URL of this one, so that this one is
+    /// left out. Otherwise this page stands for that URL, if it is part of the crawl.
+    pub(crate) fn folds_into(&mut self, n: u32, canonical: &Url) -> bool {
+        let to = normal(canonical);
+        if self.scope.check(&to).is_err() {
+            return false;
+        }
+        let Some(known) = self.table.find(&to) else {
+            let depth = self.table.depth(n);
+            let target = self.insert(&to, depth, UrlStatus::Skipped(SkipReason::Duplicate));
+            self.claims.extend(target.map(|target| (n, target)));
+            return false;
+        };
+        match self.table.status(known) {
+            _ if known == n => false,
+            // One of two pages that name each other must stay: that which is completed first.
+            UrlStatus::Leased => false,
+            UrlStatus::Done => !self.table.is_failed(known),
+            UrlStatus::Skipped(SkipReason::Duplicate) => !self.claims.contains(&(n, known)),
+            UrlStatus::Waiting | UrlStatus::Skipped(_) => {
+                self.move_to(known, UrlStatus::Skipped(SkipReason::Duplicate));
+                self.claims.push((n, known));
+                false
+            }
+        }
+    }
+
+    /// Whether no page of the crawl had this content before.
+    pub(crate) fn is_new_content(&mut self, hash: ContentHash) -> bool {
+        self.contents.insert(hash)
+    }
+
+    /// Notes that a page has failed: no other page folds into it.
+    pub(crate) fn has_failed(&mut self, n: u32) {
+        self.table.set_failed(n);
+    }
+
+    fn add_links(&mut self, n: u32, found: &Discovered, obeys_nofollow: bool) {
         if self.plan.sitemap.only {
             return;
         }
@@ -245,6 +305,7 @@ impl Frontier {
         }
         self.caps.give_back();
         self.queues.give_back(self.table.url(n));
+        self.give_back_to_host(n);
         self.move_to(n, UrlStatus::Skipped(reason));
         let claims = std::mem::take(&mut self.claims);
         for (by, target) in claims {
@@ -253,6 +314,20 @@ impl Frontier {
             } else if self.table.status(target) == UrlStatus::Skipped(SkipReason::Duplicate) {
                 let depth = self.table.depth(target);
                 self.revive(target, depth);
+            }
+        }
+    }
+
+    /// Gives the place of a page at its host to a URL that waits for it.
+    fn give_back_to_host(&mut self, n: u32) {
+        let host = scope::host(self.table.url(n));
+        self.hosts.give_back(host);
+        while let Some(held) = self.hosts.next_held(host) {
+            if self.table.status(held) == UrlStatus::Waiting {
+                // It is still counted as waiting.
+                let (depth, url) = (self.table.depth(held), self.table.url(held));
+                self.queues.push(held, depth, url);
+                return;
             }
         }
     }
@@ -266,6 +341,7 @@ impl Frontier {
         let skip = match reason {
             StopReason::Limit => SkipReason::Limit,
             StopReason::Budget => SkipReason::Budget,
+            StopReason::HostLimit => SkipReason::HostLimit,
             StopReason::Depth => SkipReason::Depth,
             StopReason::Spend | StopReason::Balance => SkipReason::Spend,
             StopReason::Completed
@@ -325,6 +401,7 @@ impl Frontier {
             let status = match self.scope.check(url) {
                 Err(skip) => UrlStatus::Skipped(skip),
                 Ok(()) if is_nofollow => UrlStatus::Skipped(SkipReason::Nofollow),
+                Ok(()) if self.is_trap(url) => UrlStatus::Skipped(SkipReason::Trap),
                 Ok(()) if beyond => UrlStatus::Skipped(SkipReason::Depth),
                 Ok(()) => UrlStatus::Waiting,
             };
@@ -356,6 +433,11 @@ impl Frontier {
             }
             _ => {}
         }
+    }
+
+    fn is_trap(&mut self, url: &str) -> bool {
+        let path = scope::path_of(url);
+        !self.plan.follows_traps && self.traps.has(url, path, &self.table)
     }
 
     /// The site of a page did not answer under the scheme of its URL. If the crawl knows a link to
@@ -434,6 +516,8 @@ impl Frontier {
             StopReason::Depth
         } else if has_skipped(SkipReason::Budget) {
             StopReason::Budget
+        } else if has_skipped(SkipReason::HostLimit) {
+            StopReason::HostLimit
         } else {
             StopReason::Completed
         }
@@ -442,9 +526,9 @@ impl Frontier {
     /// Adds a stored URL as unchanged; `false` when the table is full. A page that was in flight
     /// waits again.
     pub(super) fn restore_row(&mut self, row: &UrlRow) -> bool {
-        // Whether a budget still holds a URL back is decided when the crawl ends.
+        // Whether a budget or its host still holds a URL back is decided when the crawl ends.
         let status = match UrlStatus::restored(row.state) {
-            UrlStatus::Skipped(SkipReason::Budget) => UrlStatus::Waiting,
+            UrlStatus::Skipped(SkipReason::Budget | SkipReason::HostLimit) => UrlStatus::Waiting,
             status => status,
         };
         let twin = self.table.find(&row.url);
@@ -456,6 +540,9 @@ impl Frontier {
         }
         self.table.clear_change(n);
         self.table.set_referrer(n, row.referrer);
+        if status != UrlStatus::Skipped(SkipReason::Trap) {
+            self.traps.note(&row.url);
+        }
         match status {
             UrlStatus::Done => {
                 self.n_done += 1;
@@ -500,22 +587,32 @@ impl Frontier {
     fn take(&mut self, n: u32) {
         self.caps.take();
         self.queues.take(self.table.url(n));
+        self.hosts.take(scope::host(self.table.url(n)));
     }
 
-    /// The first waiting URL that no budget holds back; it is also the first of the queues.
+    /// The first waiting URL that neither a budget nor its host holds back; it is also the first of
+    /// the queues.
     fn first_waiting(&mut self) -> Option<u32> {
         while let Some(first) = self.queues.first() {
             let waits = self.table.status(first.n) == UrlStatus::Waiting;
             if waits && self.table.depth(first.n) == first.depth {
-                return Some(first.n);
+                let host = scope::host(self.table.url(first.n));
+                if !self.hosts.hold_if_full(host, first.n) {
+                    return Some(first.n);
+                }
             }
             self.queues.pop_first();
         }
         None
     }
 
-    /// Skips all waiting URLs for this reason, or for `budget` where that holds them back.
+    /// Skips all waiting URLs for this reason, or for that which holds them back.
     fn skip_waiting(&mut self, skip: SkipReason) {
+        for n in self.hosts.drain() {
+            if self.table.status(n) == UrlStatus::Waiting {
+                self.move_to(n, UrlStatus::Skipped(SkipReason::HostLimit));
+            }
+        }
         for (n, is_over_budget) in self.queues.drain() {
             if self.table.status(n) == UrlStatus::Waiting {
                 let skip = if is_over_budget {

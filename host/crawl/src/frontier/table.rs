@@ -83,6 +83,8 @@ struct Meta {
 
 /// Whether it is in the list of changes.
 const CHANGED: u8 = 1;
+/// Whether it was fetched and failed.
+const FAILED: u8 = 16;
 /// What is known of the other scheme of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Twin {
@@ -160,6 +162,15 @@ impl Table {
 
     pub(super) fn set_twin(&mut self, n: u32, twin: Twin) {
         self.metas[n as usize].flags |= twin as u8;
+    }
+
+    /// Whether a page that was fetched had failed.
+    pub(super) fn is_failed(&self, n: u32) -> bool {
+        self.metas[n as usize].flags & FAILED != 0
+    }
+
+    pub(super) fn set_failed(&mut self, n: u32) {
+        self.metas[n as usize].flags |= FAILED;
     }
 
     /// Sets depth and status; `true` when the URL was unchanged before.

@@ -7,7 +7,7 @@ use url::Url;
 
 use trawl_model::{Discovered, Nanodollars, SkipReason, StopReason, UrlRow, UrlState};
 use trawl_plan::Allowance;
-use trawl_plan::crawl::{Budget, CrawlPlan, SitemapPlan};
+use trawl_plan::crawl::{Budget, CrawlPlan, Fold, SitemapPlan};
 use trawl_plan::scope::{Hosts, Patterns, ScopePlan};
 use trawl_plan::testing::page_plan;
 
@@ -22,6 +22,9 @@ pub(crate) fn plan(seed: &str) -> CrawlPlan {
         limit: None,
         depth: 25,
         budget: Vec::new(),
+        host_limit: None,
+        follows_traps: false,
+        fold: Fold::default(),
         ceiling: Nanodollars::MAX,
         delay: Duration::ZERO,
         in_flight: 10,
@@ -583,7 +586,8 @@ fn a_page_that_one_scheme_did_not_serve_is_fetched_under_the_other() {
         let one = "http://a.example/one";
         let links = found(&["https://a.example/x", "https://a.example/only", one]);
         frontier.complete(seed.n, &links, true);
-        let [first, only, one] = &all_leased(&mut frontier)[..] else {
+        let pages = all_leased(&mut frontier);
+        let [first, only, one] = &pages[..] else {
             panic!("three pages");
         };
         let again = found(&["http://a.example/x", "https://a.example/x"]);
@@ -627,7 +631,8 @@ fn a_page_knows_the_link_that_gives_its_depth() {
     let seed = leased(&mut frontier);
     let links = found(&["http://a.example/listed", "http://a.example/one"]);
     frontier.complete(seed.n, &links, true);
-    let [listed, one] = &all_leased(&mut frontier)[..] else {
+    let pages = all_leased(&mut frontier);
+    let [listed, one] = &pages[..] else {
         panic!("two pages");
     };
     frontier.complete(one.n, &found(&["http://a.example/two"]), true);
@@ -646,4 +651,131 @@ fn a_page_knows_the_link_that_gives_its_depth() {
     rows.sort_by_key(|row| row.n);
     let plan = Arc::new(plan("http://a.example/"));
     check(&Frontier::restore(plan, rows.into_iter()), true);
+}
+
+#[test]
+fn hosts_have_a_cap_of_their_own() {
+    let plan = CrawlPlan {
+        host_limit: Some(2),
+        in_flight: 3,
+        scope: ScopePlan {
+            external: Hosts::all(),
+            ..ScopePlan::default()
+        },
+        ..plan("http://a.example/")
+    };
+    let mut frontier = with_seeds(plan.clone());
+    let seed = leased(&mut frontier);
+    let links = [
+        "http://a.example/1",
+        "http://a.example:81/2",
+        "http://a.example/3",
+        "http://b.example/1",
+        "http://b.example/2",
+    ];
+    frontier.complete(seed.n, &found(&links), true);
+    let one = leased(&mut frontier);
+    let b_pages = [leased(&mut frontier), leased(&mut frontier)];
+    let urls = b_pages.iter().map(|page| page.url.as_str());
+    assert_eq!(urls.collect::<Vec<_>>(), links[3..]);
+    // A skipped page returns its place to one that waits.
+    frontier.skip(one.n, SkipReason::Robots);
+    let two = leased(&mut frontier);
+    assert_eq!(two.url.as_str(), links[1]);
+    assert_eq!(frontier.counts().waiting, 1);
+    let rows = frontier.take_changes();
+    for page in b_pages.iter().chain([&two]) {
+        frontier.complete(page.n, &Discovered::default(), true);
+    }
+    assert!(matches!(
+        frontier.lease(),
+        Lease::Done(StopReason::HostLimit)
+    ));
+    let last = reason(&mut frontier, links[2]);
+    assert_eq!(last, Some(UrlState::Skipped(SkipReason::HostLimit)));
+    // After a restart the pages that were fetched count, and those in flight are fetched again.
+    let mut rows: Vec<UrlRow> = rows.into_iter().chain(frontier.take_changes()).collect();
+    rows.reverse();
+    rows.sort_by_key(|row| row.n);
+    rows.dedup_by_key(|row| row.n);
+    let mut restored = Frontier::restore(Arc::new(plan), rows.into_iter());
+    assert!(matches!(
+        restored.lease(),
+        Lease::Done(StopReason::HostLimit)
+    ));
+}
+
+#[test]
+fn urls_of_traps_are_skipped_unless_they_are_wanted() {
+    let id = |n: u8| format!("{n:032x}");
+    let session = |n| format!("http://a.example/x?PHPSESSID={}", id(n));
+    let links = [
+        session(1),
+        session(2),
+        "http://a.example/y".to_owned(),
+        format!("http://a.example/y;jsessionid={}", id(3)),
+        "http://a.example/list/list/list/".to_owned(),
+    ];
+    let links: Vec<&str> = links.iter().map(String::as_str).collect();
+    for follows_traps in [false, true] {
+        let mut frontier = with_seeds(CrawlPlan {
+            follows_traps,
+            ..plan("http://a.example/")
+        });
+        let seed = leased(&mut frontier);
+        frontier.complete(seed.n, &found(&links), true);
+        let states: Vec<_> = links
+            .iter()
+            .map(|url| reason(&mut frontier, url).expect("known"))
+            .collect();
+        let trap = match follows_traps {
+            true => UrlState::Waiting,
+            false => UrlState::Skipped(SkipReason::Trap),
+        };
+        let page = UrlState::Waiting;
+        assert_eq!(states, [page, trap, page, trap, trap]);
+        let mut rows = frontier.take_changes();
+        rows.sort_by_key(|row| row.n);
+        let plan = Arc::clone(&frontier.plan);
+        let mut restored = Frontier::restore(plan, rows.into_iter());
+        let page = leased(&mut restored);
+        restored.complete(page.n, &found(&[&session(4)]), true);
+        assert_eq!(reason(&mut restored, &session(4)), Some(trap));
+    }
+}
+
+#[test]
+fn pages_fold_into_the_page_with_their_canonical_url() {
+    let url = |url: &str| Url::parse(url).expect("a URL");
+    let mut frontier = with_seeds(plan("http://a.example/"));
+    let seed = leased(&mut frontier);
+    let one = "http://a.example/one";
+    let links = found(&[one, "http://a.example/two", "http://a.example/bad"]);
+    frontier.complete(seed.n, &links, true);
+    let pages = all_leased(&mut frontier);
+    let [one, two, bad] = &pages[..] else {
+        panic!("three pages");
+    };
+    // The two name each other: the one that is completed first stays.
+    assert!(!frontier.folds_into(one.n, &two.url));
+    frontier.complete(one.n, &Discovered::default(), true);
+    assert!(frontier.folds_into(two.n, &one.url));
+    let more = "http://a.example/more";
+    frontier.complete_folded(two.n, &found(&[more]), true);
+    let folded = reason(&mut frontier, two.url.as_str());
+    assert_eq!(folded, Some(UrlState::Skipped(SkipReason::Duplicate)));
+    // Its links are followed. What a page names as itself, or elsewhere, folds nothing.
+    let more = leased(&mut frontier);
+    assert!(!frontier.folds_into(more.n, &more.url));
+    assert!(!frontier.folds_into(more.n, &url("http://b.example/")));
+    // It stands for a canonical URL that was not fetched, and the next page folds into it.
+    let canonical = url("http://a.example/canonical");
+    assert!(!frontier.folds_into(more.n, &canonical));
+    frontier.complete(more.n, &found(&[canonical.as_str()]), true);
+    assert!(frontier.folds_into(bad.n, &canonical));
+    // A page that failed stands for none.
+    frontier.has_failed(bad.n);
+    frontier.complete(bad.n, &found(&["http://a.example/last"]), true);
+    let last = leased(&mut frontier);
+    assert!(!frontier.folds_into(last.n, &bad.url));
 }

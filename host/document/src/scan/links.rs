@@ -28,6 +28,8 @@ pub(super) struct Links {
     n_unusual: usize,
     is_unused: bool,
     is_nofollow: bool,
+    /// The first canonical URL that the page states.
+    canonical: Option<String>,
 }
 
 impl Links {
@@ -47,6 +49,7 @@ impl Links {
             n_unusual: 0,
             is_unused: true,
             is_nofollow,
+            canonical: None,
         }
     }
 
@@ -62,6 +65,14 @@ impl Links {
     /// Marks all links of the page as `nofollow`.
     pub(super) fn nofollow_all(&mut self) {
         self.is_nofollow = true;
+    }
+
+    /// Notes the canonical URL of the page, which is a link as well.
+    pub(super) fn note_canonical(&mut self, href: &str) {
+        if self.canonical.is_none() {
+            let mut url = String::new();
+            self.canonical = self.joiner.join_slowly(href, &mut url).then_some(url);
+        }
     }
 
     /// Adds a link as the page writes it, with references decoded.
@@ -114,6 +125,7 @@ impl Links {
     pub(super) fn into_discovered(self) -> Discovered {
         let mut discovered = Discovered::default();
         discovered.n_dropped = self.n_dropped;
+        discovered.canonical.clone_from(&self.canonical);
         for (index, &(_, nofollow)) in self.entries.iter().enumerate() {
             discovered.push(&self.text[self.range(index)], nofollow || self.is_nofollow);
         }

@@ -194,7 +194,15 @@ impl<'a> Scan<'a> {
             }
             Element::Link => {
                 let [href, rel, media_type] = self.attributes(name_end, ["href", "rel", "type"])?;
-                if rel.is_some_and(|rel| meta::is_page_link(&rel, media_type.as_deref())) {
+                if let Some(rel) = rel
+                    && meta::is_page_link(&rel, media_type.as_deref())
+                {
+                    if let Some(href) = &href
+                        && self.templates == 0
+                        && meta::has_token(&rel, "canonical")
+                    {
+                        self.links.note_canonical(&self.encoded(href));
+                    }
                     self.take(href, false);
                 }
             }
