@@ -332,3 +332,19 @@ async fn a_host_has_a_cap_and_traps_are_skipped() {
     let crawled = stage.crawl(&links, &more).await;
     assert!(crawled.urls().contains(trap.as_str()));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_ends_with_its_stop_reason_when_asked() {
+    let stage = Stage::new().await;
+    stage.site.put("/leaf", "text/html", "<p>leaf");
+    let links = [stage.at(HOSTS[0], "/leaf"), stage.at(HOSTS[3], "/x")];
+    let more = json!({"limit": 1, "final_entry": true});
+    let crawled = stage.crawl(&links, &more).await;
+    assert_eq!(crawled.entries.len(), 2, "a page and the end");
+    let end = &crawled.entries[1];
+    let cost = &crawled.status["costs"]["total_cost"];
+    assert_eq!(end["stop_reason"], "limit", "{end}");
+    assert_eq!((&end["pages"], &end["failed"]), (&json!(1), &json!(0)));
+    assert_eq!(&end["total_cost"], cost, "{end}");
+    assert_eq!(end.get("url"), None);
+}

@@ -60,6 +60,8 @@ pub struct CrawlPlan {
     pub sitemap: SitemapPlan,
     /// Where events go.
     pub webhook: Option<WebhookPlan>,
+    /// Whether the stream of its pages ends with an object that says why it ended.
+    pub has_final_entry: bool,
     /// Whether the request is answered at once and the crawl runs in the background.
     pub in_background: bool,
 }

@@ -214,6 +214,7 @@ struct CrawlParameters {
     sitemaps: Vec<String>,
     n_listed: usize,
     webhook: Option<WebhookPlan>,
+    has_final_entry: bool,
     in_background: bool,
 }
 
@@ -265,6 +266,7 @@ impl CrawlParameters {
             sitemaps,
             n_listed,
             webhook: webhook.as_ref().map(webhook_plan).transpose()?,
+            has_final_entry: is_on(request.final_entry),
             in_background: is_on(request.run_in_background),
         })
     }
@@ -294,6 +296,7 @@ impl CrawlParameters {
                 addresses: sitemaps,
             },
             webhook: self.webhook,
+            has_final_entry: self.has_final_entry,
             in_background: self.in_background,
             named: None,
             seed,

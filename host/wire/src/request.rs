@@ -119,6 +119,8 @@ pub(crate) struct ScrapeRequest {
     pub tld: Option<bool>,
     /// Crawl: follow only links below the directory of a seed.
     pub below_seed: Option<bool>,
+    /// Crawl: end the stream with why the crawl ended.
+    pub final_entry: Option<bool>,
     /// Crawl: other domains in scope.
     pub external_domains: Option<DomainsForm>,
     /// Crawl: paths to leave out.

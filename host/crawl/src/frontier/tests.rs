@@ -32,6 +32,7 @@ pub(crate) fn plan(seed: &str) -> CrawlPlan {
         scope: ScopePlan::default(),
         sitemap: SitemapPlan::default(),
         webhook: None,
+        has_final_entry: false,
         in_background: false,
     }
 }

@@ -231,6 +231,12 @@ pub(super) const ROWS: &[Parameter] = &[
         "Returns the id of the crawl at once; the crawl runs in the background.",
     )
     .mistaken(&["background", "async"]),
+    Parameter::switch(
+        "final_entry",
+        CRAWLS.without(JOINED),
+        NOTHING,
+        "Ends the stream of pages with an object that says why the crawl ended.",
+    ),
     Parameter::new(
         "webhooks",
         Shape::Object(&WEBHOOKS),
