@@ -132,6 +132,15 @@ impl LedgerStore for SqliteStore {
         Box::pin(usage::by_account(&self.readers, from, to))
     }
 
+    fn usage_by_day<'a>(
+        &'a self,
+        account: &'a AccountId,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> StoreFuture<'a, Vec<(Timestamp, AccountUsage)>> {
+        Box::pin(usage::by_day(self, account, from, to))
+    }
+
     fn subscriptions(&self) -> StoreFuture<'_, Vec<Subscription>> {
         Box::pin(subscriptions::all(&self.readers))
     }
