@@ -348,3 +348,27 @@ async fn a_stream_ends_with_its_stop_reason_when_asked() {
     assert_eq!(&end["total_cost"], cost, "{end}");
     assert_eq!(end.get("url"), None);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_that_wait_for_their_turn_end_with_the_crawl() {
+    let stage = Stage::new().await;
+    let links: Vec<String> = (0..20)
+        .map(|n| {
+            let path = format!("/leaf/{n}");
+            stage.site.put(&path, "text/html", "<p>leaf");
+            stage.at(HOSTS[0], &path)
+        })
+        .collect();
+    let more = json!({"crawl_timeout": 2, "delay": 5_000});
+    let started = Instant::now();
+    let crawled = stage.crawl(&links, &more).await;
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert_eq!(crawled.status["stop_reason"], "crawl_timeout");
+    assert_eq!(crawled.entries.len(), 1, "the seed");
+    let stopped = crawled
+        .skipped
+        .values()
+        .filter(|reason| *reason == "stopped");
+    assert_eq!(stopped.count(), 20);
+    stage.app.assert_settled().await;
+}

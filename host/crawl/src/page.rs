@@ -128,6 +128,10 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     if let Some(robots) = &run.robots {
         let pool = plan.fetch.pool;
         let verdict = robots.verdict(&leased.url, pool).await;
+        let is_paced = verdict.crawl_delay.is_some_and(|delay| !delay.is_zero());
+        if lock(&run.frontier).pace_host(leased.n, is_paced) {
+            run.frontier_changed.notify_one();
+        }
         if let Some(failure) = verdict.refusal(&leased.url) {
             return not_allowed(lease, &leased, failure).await;
         }
@@ -146,7 +150,15 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     };
     run.gate.enter(leased.n, &leased.url);
     let may_retry = || !run.gate.has_refused(&leased.url);
-    let (purse, mut produced) = page::produce_paid(&run.context, paid_by, &plan, may_retry).await;
+    let producing = page::produce_paid(&run.context, paid_by, &plan, may_retry);
+    let (purse, mut produced) = tokio::select! {
+        biased;
+        () = run.gives_back(&leased.url) => {
+            run.gate.leave(&leased.url);
+            return lease.skip(SkipReason::Stopped);
+        }
+        produced = producing => produced,
+    };
     let refused_redirect = run.gate.leave(&leased.url);
     let has_failed = produced.outcome.error.is_some();
     let refusal = purse.refusal().await.filter(|_| has_failed);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
 use url::{Origin, Url};
 
 use trawl_billing::RunBudget;
@@ -62,6 +63,8 @@ pub(super) struct Run {
     pub(super) refused_in_a_row: AtomicU32,
     /// Notified when the frontier changes.
     pub(super) frontier_changed: Arc<Notify>,
+    /// Cancelled when the crawl is stopped.
+    pub(super) stopped: CancellationToken,
     /// Nothing is leased while it has too little space.
     pub(super) disk: Arc<Disk>,
 }
@@ -75,10 +78,19 @@ impl Run {
         Arc::clone(own.map_or(&self.cross_origin, |(_, fetch)| fetch))
     }
 
-    /// Leases nothing more. Pages in flight finish.
+    /// Leases nothing more. Pages that were requested finish, the others give their leases back.
     pub(super) fn stop(&self, reason: StopReason) {
         lock(&self.frontier).stop(reason);
+        self.stopped.cancel();
         self.frontier_changed.notify_one();
+    }
+
+    /// Waits until the crawl is stopped while this page waits for its turn.
+    pub(super) async fn gives_back(&self, page: &Url) {
+        self.stopped.cancelled().await;
+        if self.gate.is_sent(page) {
+            std::future::pending::<()>().await;
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
 
 use trawl_billing::{Payment, Slot, Tariff};
 use trawl_engine::page::{Payer, RunContext};
@@ -188,6 +189,7 @@ async fn crawl(
         clock: parts.clock.clone(),
         refused_in_a_row: AtomicU32::new(0),
         frontier_changed,
+        stopped: CancellationToken::new(),
         disk: Arc::clone(parts.storage.disk()),
         job,
         plan: Arc::clone(&plan),

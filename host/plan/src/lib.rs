@@ -156,6 +156,13 @@ pub struct FetchPlan {
 }
 
 impl FetchPlan {
+    /// Tells the run that this page is requested now.
+    pub fn tell_sent(&self, page: &Url) {
+        if let Some(gate) = &self.gate {
+            gate.sends(page);
+        }
+    }
+
     /// A fetch with nothing of a caller: no headers, no cookies, no cache, the server's own
     /// network.
     pub fn bare(timeout: Duration) -> Self {
@@ -210,6 +217,9 @@ pub trait RedirectGate: Send + Sync {
     /// Whether the page requested by the URL `page` may be fetched from `to` instead. The answer
     /// for the same pair is always the same.
     fn may_follow<'a>(&'a self, page: &'a Url, to: &'a Url) -> BoxFuture<'a, bool>;
+
+    /// The page is requested now: it has waited for its turn, and will not be given up any more.
+    fn sends(&self, _page: &Url) {}
 }
 
 impl fmt::Debug for FetchPlan {

@@ -9,7 +9,7 @@ use trawl_model::{ContentHash, Discovered, SkipReason, StopReason, UrlRow};
 use trawl_plan::crawl::CrawlPlan;
 
 use super::caps::Caps;
-use super::hosts::HostCaps;
+use super::hosts::Hosts;
 use super::lease::{Counts, Lease, Leased};
 use super::levels::Levels;
 use super::queues::Queues;
@@ -26,7 +26,7 @@ pub(crate) struct Frontier {
     pub(super) levels: Levels,
     pub(super) queues: Queues,
     caps: Caps,
-    hosts: HostCaps,
+    hosts: Hosts,
     traps: Traps,
     /// The contents of its pages, if equal ones are left out. They are not stored.
     contents: HashSet<ContentHash>,
@@ -52,7 +52,11 @@ impl Frontier {
             levels: Levels::default(),
             queues: Queues::new(&plan.budget),
             caps: Caps::new(&plan),
-            hosts: HostCaps::new(plan.host_limit),
+            hosts: Hosts::new(
+                plan.host_limit,
+                !plan.delay.is_zero(),
+                plan.seed.fetch.respect_robots,
+            ),
             traps: Traps::default(),
             contents: HashSet::new(),
             claims: Vec::new(),
@@ -164,6 +168,7 @@ impl Frontier {
             self.queues.pop_first();
             self.move_to(n, UrlStatus::Leased);
             self.take(n);
+            self.hosts.start(scope::host(self.table.url(n)));
             match Url::parse(self.table.url(n)) {
                 Ok(url) => {
                     return Lease::Page(Leased {
@@ -237,6 +242,7 @@ impl Frontier {
         }
         self.claims.retain(|(by, _)| *by != n);
         self.move_to(n, UrlStatus::Done);
+        self.end_at_host(n);
         self.add_links(n, found, obeys_nofollow);
     }
 
@@ -305,7 +311,8 @@ impl Frontier {
         }
         self.caps.give_back();
         self.queues.give_back(self.table.url(n));
-        self.give_back_to_host(n);
+        self.hosts.give_back(scope::host(self.table.url(n)));
+        self.end_at_host(n);
         self.move_to(n, UrlStatus::Skipped(reason));
         let claims = std::mem::take(&mut self.claims);
         for (by, target) in claims {
@@ -318,15 +325,32 @@ impl Frontier {
         }
     }
 
+    /// The host of a page asks for a delay between requests, or does not. Returns whether more of
+    /// its pages may be leased than before.
+    pub(crate) fn pace_host(&mut self, n: u32, is_paced: bool) -> bool {
+        let freed = self.hosts.pace(scope::host(self.table.url(n)), is_paced);
+        for &held in &freed {
+            self.requeue(held);
+        }
+        !freed.is_empty()
+    }
+
+    /// Puts a URL that was held back into its queue, if it still waits. It is still counted as
+    /// waiting.
+    fn requeue(&mut self, n: u32) -> bool {
+        let is_waiting = self.table.status(n) == UrlStatus::Waiting;
+        if is_waiting {
+            let (depth, url) = (self.table.depth(n), self.table.url(n));
+            self.queues.push(n, depth, url);
+        }
+        is_waiting
+    }
+
     /// Gives the place of a page at its host to a URL that waits for it.
-    fn give_back_to_host(&mut self, n: u32) {
-        let host = scope::host(self.table.url(n));
-        self.hosts.give_back(host);
-        while let Some(held) = self.hosts.next_held(host) {
-            if self.table.status(held) == UrlStatus::Waiting {
-                // It is still counted as waiting.
-                let (depth, url) = (self.table.depth(held), self.table.url(held));
-                self.queues.push(held, depth, url);
+    fn end_at_host(&mut self, n: u32) {
+        self.hosts.end(scope::host(self.table.url(n)));
+        while let Some(held) = self.hosts.next_held(scope::host(self.table.url(n))) {
+            if self.requeue(held) {
                 return;
             }
         }
@@ -360,7 +384,8 @@ impl Frontier {
     /// Otherwise the crawl ends by itself and has its own reason.
     pub(crate) fn stop_unless_complete(&mut self, reason: StopReason) -> bool {
         let is_at_end = self.stop.is_some() || self.caps.used_up().is_some();
-        let is_complete = is_at_end || self.first_waiting().is_none();
+        let waits = self.first_waiting().is_some() || self.hosts.has_turns_left();
+        let is_complete = is_at_end || !waits;
         if !is_complete {
             self.stop(reason);
         }
@@ -608,9 +633,14 @@ impl Frontier {
 
     /// Skips all waiting URLs for this reason, or for that which holds them back.
     fn skip_waiting(&mut self, skip: SkipReason) {
-        for n in self.hosts.drain() {
+        for (n, is_capped) in self.hosts.drain() {
+            let skip = if is_capped {
+                SkipReason::HostLimit
+            } else {
+                skip
+            };
             if self.table.status(n) == UrlStatus::Waiting {
-                self.move_to(n, UrlStatus::Skipped(SkipReason::HostLimit));
+                self.move_to(n, UrlStatus::Skipped(skip));
             }
         }
         for (n, is_over_budget) in self.queues.drain() {

@@ -780,3 +780,73 @@ fn pages_fold_into_the_page_with_their_canonical_url() {
     let last = leased(&mut frontier);
     assert!(!frontier.folds_into(last.n, &bad.url));
 }
+
+#[test]
+fn a_host_with_a_delay_takes_no_places_from_another() {
+    let paced = |delay| CrawlPlan {
+        delay: Duration::from_millis(delay),
+        in_flight: 4,
+        scope: ScopePlan {
+            external: Hosts::all(),
+            ..ScopePlan::default()
+        },
+        ..plan("http://a.example/")
+    };
+    let urls: Vec<String> = ["a", "b"]
+        .iter()
+        .flat_map(|host| (0..6).map(move |n| format!("http://{host}.example/{n}")))
+        .collect();
+    let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+    let hosts = |pages: &[Leased]| -> String {
+        let hosts = pages.iter().filter_map(|page| page.url.host_str());
+        hosts.map(|host| &host[..1]).collect()
+    };
+    for (delay, expected) in [(0, "aaaa"), (1, "aabb")] {
+        let mut frontier = with_seeds(paced(delay));
+        let seed = leased(&mut frontier);
+        frontier.complete(seed.n, &found(&urls), true);
+        let pages = all_leased(&mut frontier);
+        assert_eq!(hosts(&pages), expected);
+        frontier.complete(pages[0].n, &Discovered::default(), true);
+        frontier.skip(pages[1].n, SkipReason::Robots);
+        assert_eq!(hosts(&all_leased(&mut frontier)), "aa");
+        // It is not complete while URLs wait for their turn.
+        assert!(frontier.stop_unless_complete(StopReason::Storage));
+        assert_eq!(frontier.counts().waiting, 0);
+    }
+}
+
+#[test]
+fn a_host_whose_robots_txt_is_not_known_yet_takes_two_places() {
+    for is_paced in [false, true] {
+        let mut seed = page_plan("http://a.example/");
+        seed.fetch = Arc::new(trawl_plan::FetchPlan {
+            respect_robots: true,
+            ..(*seed.fetch).clone()
+        });
+        let mut frontier = with_seeds(CrawlPlan {
+            seed,
+            in_flight: 4,
+            ..plan("http://a.example/")
+        });
+        let seed = leased(&mut frontier);
+        let urls: Vec<String> = (0..8).map(|n| format!("http://a.example/{n}")).collect();
+        let urls: Vec<&str> = urls.iter().map(String::as_str).collect();
+        frontier.complete(seed.n, &found(&urls), true);
+        let pages = all_leased(&mut frontier);
+        assert_eq!(pages.len(), 2);
+        assert_eq!(frontier.pace_host(pages[0].n, is_paced), !is_paced);
+        assert!(!frontier.pace_host(pages[1].n, is_paced));
+        let more = all_leased(&mut frontier);
+        assert_eq!(more.len(), if is_paced { 0 } else { 2 });
+        let mut n_pages = 3 + more.len();
+        let mut open: Vec<Leased> = pages.into_iter().chain(more).collect();
+        while let Some(page) = open.pop() {
+            frontier.complete(page.n, &Discovered::default(), true);
+            let next = all_leased(&mut frontier);
+            n_pages += next.len();
+            open.extend(next);
+        }
+        assert_eq!(n_pages, 9);
+    }
+}
