@@ -170,18 +170,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     }
     if let Some(reason) = refused_redirect {
         purse.void(reason.name());
-        let cause = match reason {
-            SkipReason::Robots => Cause::Robots,
-            _ => Cause::RedirectRefused,
-        };
-        let failure = PageFailure::new(
-            cause,
-            format!(
-                "the page redirects to a URL that this crawl skips: {}",
-                reason.name()
-            ),
-        );
-        return refused(lease, &leased, reason, failure).await;
+        return refused(lease, &leased, reason, redirect_failure(reason)).await;
     }
     let found = produced.outcome.discovered.take().unwrap_or_default();
     if is_folded(
@@ -195,6 +184,14 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     }
     let end = PageEnd::of(&produced.outcome);
     lease.complete(found, end).await;
+    note_refusal(&run, &purse, refusal).await;
+    let n_bytes = produced.usage.content_bytes;
+    let outcome = page::settle(purse, &run.context.tariff, produced).await;
+    deliver(&run, leased.n, n_bytes, outcome).await;
+}
+
+/// Ends the crawl if its pages cannot be paid any more; `refusal` is why this one was not.
+async fn note_refusal(run: &Run, purse: &Purse<'_>, refusal: Option<FundsError>) {
     match refusal {
         // Its own ceiling says nothing about other pages.
         Some(FundsError::Short(short)) if short.cap == Cap::Page => {}
@@ -202,14 +199,24 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
             let in_a_row = run.refused_in_a_row.fetch_add(1, Ordering::Relaxed) + 1;
             let is_page_special = in_a_row < REFUSED_IN_A_ROW_MAX && !purse.began_short().await;
             if !is_page_special {
-                out_of_funds(&run, &error);
+                out_of_funds(run, &error);
             }
         }
         None => run.refused_in_a_row.store(0, Ordering::Relaxed),
     }
-    let n_bytes = produced.usage.content_bytes;
-    let outcome = page::settle(purse, &run.context.tariff, produced).await;
-    deliver(&run, leased.n, n_bytes, outcome).await;
+}
+
+/// The failure of a page that was redirected to a URL which the crawl skips for this reason.
+fn redirect_failure(reason: SkipReason) -> PageFailure {
+    let cause = match reason {
+        SkipReason::Robots => Cause::Robots,
+        _ => Cause::RedirectRefused,
+    };
+    let name = reason.name();
+    PageFailure::new(
+        cause,
+        format!("the page redirects to a URL that this crawl skips: {name}"),
+    )
 }
 
 /// Why a crawl of sitemaps only has no pages.
