@@ -63,7 +63,7 @@ pub(super) struct Run {
     pub(super) refused_in_a_row: AtomicU32,
     /// Notified when the frontier changes.
     pub(super) frontier_changed: Arc<Notify>,
-    /// Cancelled when the crawl is stopped.
+    /// Cancelled when the crawl is stopped by its time, its caller or the server.
     pub(super) stopped: CancellationToken,
     /// Nothing is leased while it has too little space.
     pub(super) disk: Arc<Disk>,
@@ -78,10 +78,16 @@ impl Run {
         Arc::clone(own.map_or(&self.cross_origin, |(_, fetch)| fetch))
     }
 
-    /// Leases nothing more. Pages that were requested finish, the others give their leases back.
+    /// Leases nothing more. Pages that were requested finish. Those that wait for their turn give
+    /// their leases back where somebody waits for the end.
     pub(super) fn stop(&self, reason: StopReason) {
         lock(&self.frontier).stop(reason);
-        self.stopped.cancel();
+        if matches!(
+            reason,
+            StopReason::Timeout | StopReason::Cancelled | StopReason::ServerStopped
+        ) {
+            self.stopped.cancel();
+        }
         self.frontier_changed.notify_one();
     }
 
