@@ -227,18 +227,20 @@ async fn a_page_says_how_it_was_found() {
     stage.site.put("/other", "text/html", "<p>the last");
     let (seed, first) = (at("/seed"), at("/redirect/2"));
     let links = std::slice::from_ref(&first);
-    let crawled = stage.crawl(links, &json!({})).await;
+    let crawled = stage.crawl(links, &json!({"anchors": true})).await;
     let entry = |path: &str| {
         let url = at(path);
         let mut entries = crawled.entries.iter();
         let entry = entries.find(|entry| entry["url"] == url).expect(path);
-        ["depth", "referrer", "redirects"].map(|field| entry[field].clone())
+        ["depth", "referrer", "anchor", "redirects"].map(|field| entry[field].clone())
     };
-    assert_eq!(entry("/seed"), [json!(0), Value::Null, Value::Null]);
+    let none = || Value::Null;
+    assert_eq!(entry("/seed"), [json!(0), none(), none(), none()]);
     let hops = ["/redirect/1", "/redirect/0"].map(|path| json!({"status": 302, "to": at(path)}));
-    let expected = [json!(1), json!(seed), json!(hops)];
+    let expected = [json!(1), json!(seed), json!("x"), json!(hops)];
     assert_eq!(entry("/redirect/0"), expected);
-    assert_eq!(entry("/other"), [json!(2), json!(first), Value::Null]);
+    let last = [json!(2), json!(first), json!("a link"), none()];
+    assert_eq!(entry("/other"), last);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

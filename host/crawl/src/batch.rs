@@ -192,6 +192,7 @@ mod tests {
             url: format!("https://a.example/{n}"),
             depth: 0,
             referrer: None,
+            anchor: None,
             state: match n {
                 5 => UrlState::Done,
                 _ => UrlState::Waiting,

@@ -10,7 +10,7 @@ use url::Url;
 use trawl_billing::{Cap, FundsError};
 use trawl_engine::page::{self, PaidBy, Purse};
 use trawl_model::memory::MemoryLease;
-use trawl_model::outcome::{CrawlPlace, PageOutcome};
+use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, Charge, Discovered, Nanodollars, PageFailure, SkipReason, StopReason};
 use trawl_net::egress::on_behalf_of;
 use trawl_plan::{FetchPlan, Pace, PagePlan};
@@ -376,8 +376,7 @@ async fn deliver(run: &Run, n: u32, n_bytes: u64, mut outcome: PageOutcome) {
     } else {
         outcome.headers.take()
     };
-    let (depth, referrer) = lock(&run.frontier).place(n);
-    outcome.place = Some(CrawlPlace { depth, referrer });
+    outcome.place = Some(lock(&run.frontier).place(n));
     let mut entry = Vec::new();
     trawl_wire::write_entry(&outcome, &mut entry);
     let events = run.events.as_ref().map(|events| {

@@ -145,6 +145,7 @@ pub(super) fn page_plan(plan: &CrawlPlan, gate: &Arc<Gate>) -> PagePlan {
         .is_some_and(|webhook| webhook.on_find_metadata);
     let output = OutputPlan {
         discover: !plan.sitemap.only || plan.fold.canonical,
+        anchors: plan.anchors && !plan.sitemap.only,
         headers: plan.seed.output.headers || sends_headers,
         ..(*plan.seed.output).clone()
     };

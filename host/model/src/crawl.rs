@@ -182,6 +182,8 @@ pub struct UrlRow {
     pub depth: u16,
     /// Number of the page whose link it has this depth by; `None` for seeds and URLs of sitemaps.
     pub referrer: Option<u32>,
+    /// The text of that link, if the crawl asks for it.
+    pub anchor: Option<String>,
     /// Its state.
     pub state: UrlState,
 }
@@ -210,6 +212,8 @@ pub struct Discovered {
     pub robots_tags: Vec<String>,
     /// The canonical URL that the page states.
     pub canonical: Option<String>,
+    /// The texts of links by number, in ascending order, if they are asked for.
+    anchors: Vec<(u32, String)>,
 }
 
 impl Discovered {
@@ -218,6 +222,21 @@ impl Discovered {
         self.text.push_str(url);
         let end = u32::try_from(self.text.len()).expect("a page's links are shorter than 4 GiB");
         self.links.push((end, nofollow));
+    }
+
+    /// Sets the text of the link that was added last.
+    pub fn set_anchor(&mut self, text: String) {
+        // Fits: a page's links are bounded.
+        if let Some(last) = self.links.len().checked_sub(1) {
+            self.anchors.push((last as u32, text));
+        }
+    }
+
+    /// The text of the link with this number.
+    pub fn anchor(&self, number: usize) -> Option<&str> {
+        let number = u32::try_from(number).ok()?;
+        let found = self.anchors.binary_search_by_key(&number, |(of, _)| *of);
+        found.ok().map(|at| self.anchors[at].1.as_str())
     }
 
     /// Marks all links with `nofollow`.
@@ -235,9 +254,12 @@ impl Discovered {
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         let tags = self.robots_tags.iter().map(String::capacity);
+        let texts = self.anchors.iter().map(|(_, text)| text.capacity());
         self.text.capacity()
             + self.links.capacity() * size_of::<(u32, bool)>()
             + tags.sum::<usize>()
+            + texts.sum::<usize>()
+            + self.anchors.capacity() * size_of::<(u32, String)>()
             + self.canonical.as_ref().map_or(0, String::capacity)
     }
 
@@ -278,5 +300,7 @@ mod tests {
         found.push("http://a/b", true);
         let links: Vec<_> = found.iter().collect();
         assert_eq!(links, [("http://a/", false), ("http://a/b", true)]);
+        found.set_anchor("b".to_owned());
+        assert_eq!((found.anchor(0), found.anchor(1)), (None, Some("b")));
     }
 }

@@ -47,6 +47,8 @@ pub struct CrawlPlace {
     pub depth: u16,
     /// The page that links to it; `None` for seeds and URLs of sitemaps.
     pub referrer: Option<String>,
+    /// The text of that link, if the crawl asks for it.
+    pub anchor: Option<String>,
 }
 
 /// `costs.vendor`: the provider that served the page. Spec S16.

@@ -54,6 +54,8 @@ pub struct CrawlPlan {
     pub scope: ScopePlan,
     /// Whether URLs that look like those of a crawler trap are fetched.
     pub follows_traps: bool,
+    /// Whether entries have the text of the link that led to their page.
+    pub anchors: bool,
     /// Which pages are left out because the crawl has them under another URL.
     pub fold: Fold,
     /// What sitemaps are used for.

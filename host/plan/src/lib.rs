@@ -338,6 +338,8 @@ pub struct OutputPlan {
     pub link_rewrite: Option<LinkRewrite>,
     /// Whether a crawl needs the page's links. Needs no parsed document.
     pub discover: bool,
+    /// Whether it needs their texts, too.
+    pub anchors: bool,
     /// `return_headers`: add the response headers.
     pub headers: bool,
     /// `return_cookies`: add the cookies.
@@ -365,6 +367,7 @@ impl OutputPlan {
             hidden_text: false,
             link_rewrite: None,
             discover: false,
+            anchors: false,
             headers: false,
             cookies: false,
             chunking: None,

@@ -202,6 +202,7 @@ struct CrawlParameters {
     budget: Vec<Budget>,
     host_limit: Option<u64>,
     follows_traps: bool,
+    anchors: bool,
     fold: Fold,
     ceiling: Nanodollars,
     delay: Duration,
@@ -245,6 +246,7 @@ impl CrawlParameters {
             budget: crawl::budgets(&budget)?,
             host_limit: request.host_limit.filter(|limit| *limit > 0),
             follows_traps: is_on(request.follow_traps),
+            anchors: is_on(request.anchors),
             fold: Fold {
                 canonical: is_on(request.fold_canonical),
                 equal: is_on(request.fold_equal),
@@ -284,6 +286,7 @@ impl CrawlParameters {
             budget: self.budget,
             host_limit: self.host_limit,
             follows_traps: self.follows_traps,
+            anchors: self.anchors,
             fold: self.fold,
             ceiling: self.ceiling,
             delay: self.delay,

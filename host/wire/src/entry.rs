@@ -57,6 +57,10 @@ pub struct Entry<'a> {
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     referrer: Option<Cow<'a, str>>,
+    /// The text of that link; only if the crawl has `anchors`.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    anchor: Option<Cow<'a, str>>,
     /// The redirects that led to `url`, in order: `status` (null if it is not known) and the URL
     /// `to` that each led to; only in a crawl, and left out if there were none.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
@@ -164,6 +168,11 @@ impl<'a> Entry<'a> {
                 .place
                 .as_ref()
                 .and_then(|place| place.referrer.as_deref())
+                .map(Cow::Borrowed),
+            anchor: outcome
+                .place
+                .as_ref()
+                .and_then(|place| place.anchor.as_deref())
                 .map(Cow::Borrowed),
             redirects: (outcome.place.is_some() && !outcome.redirects.is_empty())
                 .then_some(Part::Redirects(&outcome.redirects)),
@@ -422,18 +431,20 @@ mod tests {
             ..PageOutcome::default()
         };
         let json = entry(&outcome);
-        for field in ["depth", "referrer", "redirects"] {
+        for field in ["depth", "referrer", "anchor", "redirects"] {
             assert_eq!(json.get(field), None, "{field}");
         }
         outcome.place = Some(CrawlPlace {
             depth: 2,
             referrer: Some("https://a.com/".to_owned()),
+            anchor: Some("a link".to_owned()),
         });
         let json = entry(&outcome);
         assert_eq!(
             (&json["depth"], &json["referrer"]),
             (&json!(2), &json!("https://a.com/"))
         );
+        assert_eq!(json["anchor"], "a link");
         assert_eq!(
             json["redirects"],
             json!([{"status": 301, "to": "https://a.com/b"}, {"status": null, "to": "https://a.com/c"}])

@@ -99,6 +99,8 @@ pub(crate) struct ScrapeRequest {
     pub budget: Option<BTreeMap<String, Option<u64>>>,
     /// Crawl: most pages of one host.
     pub host_limit: Option<u64>,
+    /// Crawl: add the text of the link that led to a page.
+    pub anchors: Option<bool>,
     /// Crawl: fetch URLs of crawler traps, too.
     pub follow_traps: Option<bool>,
     /// Crawl: leave out pages whose canonical URL the crawl has.

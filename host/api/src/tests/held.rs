@@ -161,6 +161,7 @@ async fn stored_crawl(server: &TestServer, n_pages: u32, content: usize) {
         url: format!("http://a.example/{n}"),
         depth: 0,
         referrer: None,
+        anchor: None,
         state: UrlState::Done,
     });
     let progress = Progress {

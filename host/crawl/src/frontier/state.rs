@@ -1,10 +1,11 @@
 //! The URLs of a crawl: leasing, completing and skipping them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use url::Url;
 
+use trawl_model::outcome::CrawlPlace;
 use trawl_model::{ContentHash, Discovered, SkipReason, StopReason, UrlRow};
 use trawl_plan::crawl::CrawlPlan;
 
@@ -17,6 +18,18 @@ use super::scope::{self, Scope, Screened, normal};
 use super::table::{Table, Twin, UrlStatus};
 use super::traps::Traps;
 
+/// Most bytes of the texts of links; beyond them, links have none.
+const ANCHOR_BYTES_MAX: usize = 64 << 20;
+
+/// A link on a page.
+#[derive(Clone, Copy, Debug)]
+struct Link<'a> {
+    /// The page.
+    from: u32,
+    /// The text of the link.
+    anchor: Option<&'a str>,
+}
+
 /// The URLs of one crawl and their status.
 #[derive(Debug)]
 pub(crate) struct Frontier {
@@ -28,6 +41,9 @@ pub(crate) struct Frontier {
     caps: Caps,
     hosts: Hosts,
     traps: Traps,
+    /// The texts of the links by which URLs were found, if they are asked for.
+    anchors: HashMap<u32, Box<str>>,
+    anchor_bytes: usize,
     /// The contents of its pages, if equal ones are left out. They are not stored.
     contents: HashSet<ContentHash>,
     /// Redirects: the page and the target that belongs to it.
@@ -58,6 +74,8 @@ impl Frontier {
                 plan.seed.fetch.respect_robots,
             ),
             traps: Traps::default(),
+            anchors: HashMap::new(),
+            anchor_bytes: 0,
             contents: HashSet::new(),
             claims: Vec::new(),
             changed: Vec::new(),
@@ -297,8 +315,12 @@ impl Frontier {
             return;
         }
         let depth = self.table.depth(n).saturating_add(1);
-        for (url, nofollow) in found.iter() {
-            self.find(url, depth, Some(n), nofollow && obeys_nofollow);
+        for (number, (url, nofollow)) in found.iter().enumerate() {
+            let link = Some(Link {
+                from: n,
+                anchor: found.anchor(number),
+            });
+            self.find(url, depth, link, nofollow && obeys_nofollow);
         }
         self.set_screened(Screened::default());
     }
@@ -402,6 +424,7 @@ impl Frontier {
                 url: self.table.url(n).to_owned(),
                 depth: self.table.depth(n),
                 referrer: self.table.referrer(n),
+                anchor: self.anchors.get(&n).map(|text| text.to_string()),
                 state: self.table.status(n).stored(),
             }
         });
@@ -419,8 +442,8 @@ impl Frontier {
         }
     }
 
-    /// Adds a link from this page to a URL in the form of the `url` crate.
-    fn find(&mut self, url: &str, depth: u16, from: Option<u32>, is_nofollow: bool) {
+    /// Adds a URL in the form of the `url` crate that was found by this link.
+    fn find(&mut self, url: &str, depth: u16, link: Option<Link<'_>>, is_nofollow: bool) {
         let beyond = depth > self.plan.depth;
         let Some(n) = self.table.find(url) else {
             let status = match self.scope.check(url) {
@@ -431,7 +454,7 @@ impl Frontier {
                 Ok(()) => UrlStatus::Waiting,
             };
             if let Some(n) = self.insert(url, depth, status) {
-                self.table.set_referrer(n, from);
+                self.set_link(n, link);
             }
             return;
         };
@@ -444,19 +467,37 @@ impl Frontier {
         }
         match self.table.status(n) {
             UrlStatus::Skipped(SkipReason::Depth | SkipReason::Nofollow) if !beyond => {
-                self.table.set_referrer(n, from);
+                self.set_link(n, link);
                 self.revive(n, depth)
             }
             UrlStatus::Skipped(SkipReason::Nofollow) => {
                 self.move_to(n, UrlStatus::Skipped(SkipReason::Depth))
             }
             UrlStatus::Waiting if depth < self.table.depth(n) => {
-                self.table.set_referrer(n, from);
+                self.set_link(n, link);
                 self.levels.n_waiting -= 1;
                 self.set(n, depth, UrlStatus::Waiting);
                 self.queue(n);
             }
             _ => {}
+        }
+    }
+
+    /// Notes the link that a URL has its depth by.
+    fn set_link(&mut self, n: u32, link: Option<Link<'_>>) {
+        self.table.set_referrer(n, link.map(|link| link.from));
+        self.set_anchor(n, link.and_then(|link| link.anchor));
+    }
+
+    fn set_anchor(&mut self, n: u32, anchor: Option<&str>) {
+        if let Some(before) = self.anchors.remove(&n) {
+            self.anchor_bytes -= before.len();
+        }
+        if let Some(text) = anchor
+            && self.anchor_bytes + text.len() <= ANCHOR_BYTES_MAX
+        {
+            self.anchor_bytes += text.len();
+            self.anchors.insert(n, text.into());
         }
     }
 
@@ -493,15 +534,20 @@ impl Frontier {
         if let Some(twin) = self.insert(&url, depth, status) {
             self.table.set_twin(twin, Twin::Added);
             self.table.set_referrer(twin, referrer);
+            let anchor = self.anchors.get(&n).cloned();
+            self.set_anchor(twin, anchor.as_deref());
         }
     }
 
-    /// Hops from the seed of a page, and the URL of the page that links to it.
-    pub(crate) fn place(&self, n: u32) -> (u16, Option<String>) {
+    /// Where a page was found.
+    pub(crate) fn place(&self, n: u32) -> CrawlPlace {
         let referrer = self.table.referrer(n);
         let referrer = referrer.filter(|from| (*from as usize) < self.table.len());
-        let referrer = referrer.map(|from| self.table.url(from).to_owned());
-        (self.table.depth(n), referrer)
+        CrawlPlace {
+            depth: self.table.depth(n),
+            referrer: referrer.map(|from| self.table.url(from).to_owned()),
+            anchor: self.anchors.get(&n).map(|text| text.to_string()),
+        }
     }
 
     /// Adds a URL that is not known; `None` when the table is full.
@@ -565,6 +611,7 @@ impl Frontier {
         }
         self.table.clear_change(n);
         self.table.set_referrer(n, row.referrer);
+        self.set_anchor(n, row.anchor.as_deref());
         if status != UrlStatus::Skipped(SkipReason::Trap) {
             self.traps.note(&row.url);
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use url::Url;
 
+use trawl_model::outcome::CrawlPlace;
 use trawl_model::{Discovered, Nanodollars, SkipReason, StopReason, UrlRow, UrlState};
 use trawl_plan::Allowance;
 use trawl_plan::crawl::{Budget, CrawlPlan, Fold, SitemapPlan};
@@ -24,6 +25,7 @@ pub(crate) fn plan(seed: &str) -> CrawlPlan {
         budget: Vec::new(),
         host_limit: None,
         follows_traps: false,
+        anchors: false,
         fold: Fold::default(),
         ceiling: Nanodollars::MAX,
         delay: Duration::ZERO,
@@ -630,7 +632,8 @@ fn a_page_knows_the_link_that_gives_its_depth() {
     let mut urls = ["http://a.example/listed"].into_iter();
     frontier.add_sitemap(&mut urls, Screened::default());
     let seed = leased(&mut frontier);
-    let links = found(&["http://a.example/listed", "http://a.example/one"]);
+    let mut links = found(&["http://a.example/listed", "http://a.example/one"]);
+    links.set_anchor("One".to_owned());
     frontier.complete(seed.n, &links, true);
     let pages = all_leased(&mut frontier);
     let [listed, one] = &pages[..] else {
@@ -639,12 +642,16 @@ fn a_page_knows_the_link_that_gives_its_depth() {
     frontier.complete(one.n, &found(&["http://a.example/two"]), true);
     let two = leased(&mut frontier);
     let check = |frontier: &Frontier, restored: bool| {
-        let from = |url: &str| Some(url.to_owned());
-        assert_eq!(frontier.place(seed.n), (0, None), "{restored}");
-        assert_eq!(frontier.place(listed.n), (1, None), "{restored}");
-        let of_one = (1, from("http://a.example/"));
+        let place = |depth, referrer: Option<&str>, anchor: Option<&str>| CrawlPlace {
+            depth,
+            referrer: referrer.map(str::to_owned),
+            anchor: anchor.map(str::to_owned),
+        };
+        assert_eq!(frontier.place(seed.n), place(0, None, None), "{restored}");
+        assert_eq!(frontier.place(listed.n), place(1, None, None), "{restored}");
+        let of_one = place(1, Some("http://a.example/"), Some("One"));
         assert_eq!(frontier.place(one.n), of_one, "{restored}");
-        let of_two = (2, from("http://a.example/one"));
+        let of_two = place(2, Some("http://a.example/one"), None);
         assert_eq!(frontier.place(two.n), of_two, "{restored}");
     };
     check(&frontier, false);

@@ -33,6 +33,7 @@ fn url(n: u32, state: UrlState) -> UrlRow {
         url: format!("https://example.com/{n}"),
         depth: 3,
         referrer: Some(1),
+        anchor: Some("a link".to_owned()),
         state,
     }
 }
@@ -311,6 +312,7 @@ pub(crate) async fn lists_are_paged(store: &dyn CrawlStore) {
                     url: format!("http://a.example/{n}/{page}"),
                     depth: 0,
                     referrer: None,
+                    anchor: None,
                     state: UrlState::Done,
                 })
                 .collect(),

@@ -16,6 +16,7 @@ fn progress() -> Progress {
         url: format!("https://a.example/{n}"),
         depth: 0,
         referrer: None,
+        anchor: None,
         state: UrlState::Done,
     };
     let page = PageRow {

@@ -66,6 +66,7 @@ pub(super) async fn save(
             .bind(row.depth)
             .bind(state_number(row.state))
             .bind(row.referrer)
+            .bind(row.anchor.as_deref())
     })
     .await?;
     insert(&mut transaction, &PAGES, &progress.pages, |query, row| {
@@ -92,7 +93,9 @@ pub(super) async fn save(
 fn new_bytes(progress: &Progress, last_url: i64, last_page: i64) -> u64 {
     let urls = progress.urls.iter();
     let urls = urls.filter(|row| i64::from(row.n) > last_url);
-    let urls: usize = urls.map(|row| row.url.len() + ROW_BYTES).sum();
+    let urls: usize = urls
+        .map(|row| row.url.len() + row.anchor.as_ref().map_or(0, String::len) + ROW_BYTES)
+        .sum();
     let pages = progress.pages.iter();
     let pages = pages.filter(|row| signed(row.seq) > last_page);
     let pages = pages.map(|row| {
@@ -111,11 +114,11 @@ struct Insert {
 }
 
 const URLS: Insert = Insert {
-    into: "INSERT INTO crawl_urls (crawl, n, url, depth, state, referrer) VALUES ",
-    n_columns: 6,
+    into: "INSERT INTO crawl_urls (crawl, n, url, depth, state, referrer, anchor) VALUES ",
+    n_columns: 7,
     on_conflict:
         " ON CONFLICT (crawl, n) DO UPDATE SET depth = excluded.depth, state = excluded.state,
-        referrer = excluded.referrer",
+        referrer = excluded.referrer, anchor = excluded.anchor",
 };
 
 const PAGES: Insert = Insert {
@@ -190,7 +193,7 @@ async fn select_urls(
     state_min: i64,
 ) -> Result<Vec<UrlRow>, StoreError> {
     let rows = sqlx::query(
-        "SELECT n, url, depth, crawl_urls.state AS state, referrer FROM crawl_urls
+        "SELECT n, url, depth, crawl_urls.state AS state, referrer, anchor FROM crawl_urls
          WHERE crawl = (SELECT number FROM crawls WHERE id = ?) AND n > ? AND crawl_urls.state >= ? ORDER BY n LIMIT ?",
     )
     .bind(id)
@@ -207,6 +210,7 @@ async fn select_urls(
                 url: column(row, "url")?,
                 depth: column(row, "depth")?,
                 referrer: column(row, "referrer")?,
+                anchor: column(row, "anchor")?,
                 state: state_of(column(row, "state")?)?,
             })
         })

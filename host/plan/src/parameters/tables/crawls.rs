@@ -160,6 +160,11 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .mistaken(&["no_parent", "stay_below"]),
     switch(
+        "anchors",
+        "Adds `anchor` to entries: the text of the link by which the page was found.",
+    )
+    .mistaken(&["anchor", "anchor_text", "return_anchors"]),
+    switch(
         "follow_traps",
         "Fetches URLs that look like those of a crawler trap, too.",
     ),

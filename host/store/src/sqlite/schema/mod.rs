@@ -447,8 +447,11 @@ UPDATE crawls SET request = json_remove(request, '$."\u001eleft_out"'),
 ALTER TABLE crawl_pages ADD COLUMN cause TEXT;
 "#;
 
-/// The page that a crawl found a URL on.
-const VERSION_10: &str = "ALTER TABLE crawl_urls ADD COLUMN referrer INTEGER";
+/// The link that a crawl found a URL by.
+const VERSION_10: &str = "
+ALTER TABLE crawl_urls ADD COLUMN referrer INTEGER;
+ALTER TABLE crawl_urls ADD COLUMN anchor TEXT;
+";
 
 /// Refuses a file that a newer version or another program wrote, before anything is written to it.
 /// Returns whether it is empty.
