@@ -115,14 +115,15 @@ impl Hosts {
                 });
             } else {
                 let clean = address::domain(entry);
-                if let Some(domain) = clean.strip_prefix('.') {
+                let is_plain = !clean.contains(REGEX_IN_HOST);
+                if is_plain && let Some(domain) = clean.strip_prefix('.') {
                     let escaped = domain.replace('.', "\\.");
                     let reason = format!(
                         "write `{domain}` for the host, and `.*\\.{escaped}` for the hosts below it"
                     );
                     return Err(never(FIELD, &clean, index, reason));
                 }
-                let name = host_name(&clean).filter(|_| !clean.contains(REGEX_IN_HOST));
+                let name = host_name(&clean).filter(|_| is_plain);
                 let name = name.ok_or_else(|| {
                     let shown = shown(&clean);
                     let reason = "is neither a host nor a regular expression";
@@ -207,7 +208,7 @@ impl Patterns {
     }
 
     fn matches(&self, url: &str, path: &str) -> bool {
-        let is_match = |expressions: &Option<Expressions>, text| {
+        let is_match = |expressions: &Option<Expressions>, text: &str| {
             let expressions = expressions.as_ref();
             expressions.is_some_and(|expressions| expressions.is_match(text))
         };

@@ -111,9 +111,6 @@ impl Hosts {
     }
 
     fn host(&mut self, host: &str) -> &mut Host {
-        if !self.by_name.contains_key(host) {
-            self.by_name.insert(host.to_owned(), Host::default());
-        }
-        self.by_name.get_mut(host).expect("it was added")
+        self.by_name.entry(host.to_owned()).or_default()
     }
 }
