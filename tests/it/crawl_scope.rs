@@ -374,3 +374,16 @@ async fn pages_that_wait_for_their_turn_end_with_the_crawl() {
     assert_eq!(stopped.count(), 20);
     stage.app.assert_settled().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_skipped_redirect_says_where_it_leads() {
+    let stage = Stage::new().await;
+    let (target, old) = (stage.at(HOSTS[0], "/leaf"), stage.at(HOSTS[0], "/to?/leaf"));
+    stage.site.put("/leaf", "text/html", "<p>leaf");
+    let more = json!({"concurrency_limit": 1});
+    let crawled = stage.crawl(&[target.clone(), old.clone()], &more).await;
+    assert_eq!(crawled.skipped[&old], "duplicate");
+    let id = crawled.status["id"].as_str().unwrap();
+    let skipped = stage.app.get(&format!("/crawl/{id}/skipped")).await.json();
+    assert_eq!(skipped[0]["redirects_to"], json!(target), "{skipped}");
+}

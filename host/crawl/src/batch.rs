@@ -193,6 +193,7 @@ mod tests {
             depth: 0,
             referrer: None,
             anchor: None,
+            target: None,
             state: match n {
                 5 => UrlState::Done,
                 _ => UrlState::Waiting,

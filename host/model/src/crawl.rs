@@ -184,6 +184,8 @@ pub struct UrlRow {
     pub referrer: Option<u32>,
     /// The text of that link, if the crawl asks for it.
     pub anchor: Option<String>,
+    /// Where it redirects to, if it was skipped for that.
+    pub target: Option<String>,
     /// Its state.
     pub state: UrlState,
 }

@@ -52,6 +52,9 @@ pub(crate) struct Skipped {
     reason: &'static str,
     /// Hops from the seed URL.
     depth: u16,
+    /// Where it redirects to, if it was skipped for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redirects_to: Option<String>,
 }
 
 #[utoipa::path(
@@ -93,6 +96,7 @@ pub(crate) async fn skipped(
             url: row.url,
             reason: reason.name(),
             depth: row.depth,
+            redirects_to: row.target,
         };
         serde_json::to_vec(&skipped).ok().map(Bytes::from)
     });

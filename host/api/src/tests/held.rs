@@ -162,6 +162,7 @@ async fn stored_crawl(server: &TestServer, n_pages: u32, content: usize) {
         depth: 0,
         referrer: None,
         anchor: None,
+        target: None,
         state: UrlState::Done,
     });
     let progress = Progress {

@@ -18,6 +18,7 @@ mod state;
 mod table;
 #[cfg(test)]
 pub(super) mod tests;
+mod texts;
 mod traps;
 
 pub use lease::Counts;

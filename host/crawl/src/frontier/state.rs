@@ -1,6 +1,6 @@
 //! The URLs of a crawl: leasing, completing and skipping them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use url::Url;
@@ -16,10 +16,8 @@ use super::levels::Levels;
 use super::queues::Queues;
 use super::scope::{self, Scope, Screened, normal};
 use super::table::{Table, Twin, UrlStatus};
+use super::texts::Texts;
 use super::traps::Traps;
-
-/// Most bytes of the texts of links; beyond them, links have none.
-const ANCHOR_BYTES_MAX: usize = 64 << 20;
 
 /// A link on a page.
 #[derive(Clone, Copy, Debug)]
@@ -42,8 +40,9 @@ pub(crate) struct Frontier {
     hosts: Hosts,
     traps: Traps,
     /// The texts of the links by which URLs were found, if they are asked for.
-    anchors: HashMap<u32, Box<str>>,
-    anchor_bytes: usize,
+    anchors: Texts,
+    /// Where pages redirect to that were skipped for that.
+    targets: Texts,
     /// The contents of its pages, if equal ones are left out. They are not stored.
     contents: HashSet<ContentHash>,
     /// Redirects: the page and the target that belongs to it.
@@ -74,8 +73,8 @@ impl Frontier {
                 plan.seed.fetch.respect_robots,
             ),
             traps: Traps::default(),
-            anchors: HashMap::new(),
-            anchor_bytes: 0,
+            anchors: Texts::default(),
+            targets: Texts::default(),
             contents: HashSet::new(),
             claims: Vec::new(),
             changed: Vec::new(),
@@ -209,29 +208,38 @@ impl Frontier {
     /// scope.
     pub(crate) fn redirect(&mut self, n: u32, to: &Url) -> Result<(), SkipReason> {
         let to = normal(to);
-        let known = self.table.find(&to);
+        let claimed = self.claim(n, &to);
+        if claimed.is_err() {
+            self.targets.set(n, Some(&to));
+        }
+        claimed
+    }
+
+    /// Makes the target of a redirect another URL of a page.
+    fn claim(&mut self, n: u32, to: &str) -> Result<(), SkipReason> {
+        let known = self.table.find(to);
         if known == Some(n) {
             return Ok(());
         }
-        if let Err(skip) = self.scope.check(&to) {
+        if let Err(skip) = self.scope.check(to) {
             let is_of_seed = n < self.n_seeds && skip == SkipReason::Scope;
             if !is_of_seed {
                 if known.is_none() {
-                    self.insert(&to, self.table.depth(n), UrlStatus::Skipped(skip));
+                    self.insert(to, self.table.depth(n), UrlStatus::Skipped(skip));
                 }
                 return Err(skip);
             }
             // With many seeds the scope stays: checking all known URLs again for each of them would
             // take too long.
             if self.plan.named.is_none()
-                && let Ok(to) = Url::parse(&to)
+                && let Ok(to) = Url::parse(to)
             {
                 self.widen(&to);
             }
         }
         let Some(target) = known else {
             let depth = self.table.depth(n);
-            if let Some(target) = self.insert(&to, depth, UrlStatus::Skipped(SkipReason::Duplicate))
+            if let Some(target) = self.insert(to, depth, UrlStatus::Skipped(SkipReason::Duplicate))
             {
                 self.claims.push((n, target));
             }
@@ -424,7 +432,8 @@ impl Frontier {
                 url: self.table.url(n).to_owned(),
                 depth: self.table.depth(n),
                 referrer: self.table.referrer(n),
-                anchor: self.anchors.get(&n).map(|text| text.to_string()),
+                anchor: self.anchors.get(n),
+                target: self.targets.get(n),
                 state: self.table.status(n).stored(),
             }
         });
@@ -486,19 +495,7 @@ impl Frontier {
     /// Notes the link that a URL has its depth by.
     fn set_link(&mut self, n: u32, link: Option<Link<'_>>) {
         self.table.set_referrer(n, link.map(|link| link.from));
-        self.set_anchor(n, link.and_then(|link| link.anchor));
-    }
-
-    fn set_anchor(&mut self, n: u32, anchor: Option<&str>) {
-        if let Some(before) = self.anchors.remove(&n) {
-            self.anchor_bytes -= before.len();
-        }
-        if let Some(text) = anchor
-            && self.anchor_bytes + text.len() <= ANCHOR_BYTES_MAX
-        {
-            self.anchor_bytes += text.len();
-            self.anchors.insert(n, text.into());
-        }
+        self.anchors.set(n, link.and_then(|link| link.anchor));
     }
 
     fn is_trap(&mut self, url: &str) -> bool {
@@ -534,8 +531,8 @@ impl Frontier {
         if let Some(twin) = self.insert(&url, depth, status) {
             self.table.set_twin(twin, Twin::Added);
             self.table.set_referrer(twin, referrer);
-            let anchor = self.anchors.get(&n).cloned();
-            self.set_anchor(twin, anchor.as_deref());
+            let anchor = self.anchors.get(n);
+            self.anchors.set(twin, anchor.as_deref());
         }
     }
 
@@ -546,7 +543,7 @@ impl Frontier {
         CrawlPlace {
             depth: self.table.depth(n),
             referrer: referrer.map(|from| self.table.url(from).to_owned()),
-            anchor: self.anchors.get(&n).map(|text| text.to_string()),
+            anchor: self.anchors.get(n),
         }
     }
 
@@ -611,7 +608,8 @@ impl Frontier {
         }
         self.table.clear_change(n);
         self.table.set_referrer(n, row.referrer);
-        self.set_anchor(n, row.anchor.as_deref());
+        self.anchors.set(n, row.anchor.as_deref());
+        self.targets.set(n, row.target.as_deref());
         if status != UrlStatus::Skipped(SkipReason::Trap) {
             self.traps.note(&row.url);
         }

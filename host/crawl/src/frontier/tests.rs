@@ -233,6 +233,11 @@ fn redirects_claim_their_targets() {
     // The page that was redirected to `two` is skipped: `two` is a page of its own again.
     frontier.skip(one.n, SkipReason::Robots);
     assert_eq!(leased(&mut frontier).url, two);
+    // Where they redirect to is stored with them.
+    let targets = frontier.take_changes().into_iter();
+    let targets = targets.filter_map(|row| Some((row.n, row.target?)));
+    let expected = [(one.n, out.to_string()), (three.n, two.to_string())];
+    assert_eq!(targets.collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -34,6 +34,7 @@ fn url(n: u32, state: UrlState) -> UrlRow {
         depth: 3,
         referrer: Some(1),
         anchor: Some("a link".to_owned()),
+        target: Some("https://example.com/there".to_owned()),
         state,
     }
 }
@@ -313,6 +314,7 @@ pub(crate) async fn lists_are_paged(store: &dyn CrawlStore) {
                     depth: 0,
                     referrer: None,
                     anchor: None,
+                    target: None,
                     state: UrlState::Done,
                 })
                 .collect(),

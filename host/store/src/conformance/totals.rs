@@ -17,6 +17,7 @@ fn progress() -> Progress {
         depth: 0,
         referrer: None,
         anchor: None,
+        target: None,
         state: UrlState::Done,
     };
     let page = PageRow {

@@ -67,6 +67,7 @@ pub(super) async fn save(
             .bind(state_number(row.state))
             .bind(row.referrer)
             .bind(row.anchor.as_deref())
+            .bind(row.target.as_deref())
     })
     .await?;
     insert(&mut transaction, &PAGES, &progress.pages, |query, row| {
@@ -114,11 +115,11 @@ struct Insert {
 }
 
 const URLS: Insert = Insert {
-    into: "INSERT INTO crawl_urls (crawl, n, url, depth, state, referrer, anchor) VALUES ",
-    n_columns: 7,
+    into: "INSERT INTO crawl_urls (crawl, n, url, depth, state, referrer, anchor, target) VALUES ",
+    n_columns: 8,
     on_conflict:
         " ON CONFLICT (crawl, n) DO UPDATE SET depth = excluded.depth, state = excluded.state,
-        referrer = excluded.referrer, anchor = excluded.anchor",
+        referrer = excluded.referrer, anchor = excluded.anchor, target = excluded.target",
 };
 
 const PAGES: Insert = Insert {
@@ -193,7 +194,7 @@ async fn select_urls(
     state_min: i64,
 ) -> Result<Vec<UrlRow>, StoreError> {
     let rows = sqlx::query(
-        "SELECT n, url, depth, crawl_urls.state AS state, referrer, anchor FROM crawl_urls
+        "SELECT n, url, depth, crawl_urls.state AS state, referrer, anchor, target FROM crawl_urls
          WHERE crawl = (SELECT number FROM crawls WHERE id = ?) AND n > ? AND crawl_urls.state >= ? ORDER BY n LIMIT ?",
     )
     .bind(id)
@@ -211,6 +212,7 @@ async fn select_urls(
                 depth: column(row, "depth")?,
                 referrer: column(row, "referrer")?,
                 anchor: column(row, "anchor")?,
+                target: column(row, "target")?,
                 state: state_of(column(row, "state")?)?,
             })
         })

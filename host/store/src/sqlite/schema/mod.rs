@@ -447,10 +447,11 @@ UPDATE crawls SET request = json_remove(request, '$."\u001eleft_out"'),
 ALTER TABLE crawl_pages ADD COLUMN cause TEXT;
 "#;
 
-/// The link that a crawl found a URL by.
+/// The link that a crawl found a URL by, and where the URL redirects to.
 const VERSION_10: &str = "
 ALTER TABLE crawl_urls ADD COLUMN referrer INTEGER;
 ALTER TABLE crawl_urls ADD COLUMN anchor TEXT;
+ALTER TABLE crawl_urls ADD COLUMN target TEXT;
 ";
 
 /// Refuses a file that a newer version or another program wrote, before anything is written to it.
