@@ -262,6 +262,7 @@ pub(crate) async fn usage_is_summed_by_day(store: &dyn LedgerStore) {
     let all = [(0, 0, 0, 1_000), (1, 2, 25, 0), (2, 1, 7, 0), (9, 1, 9, 0)];
     assert_eq!(days(0, i64::MAX).await, all);
     assert_eq!(days(DAY + 1, 9 * DAY).await, [(1, 1, 5, 0), (2, 1, 7, 0)]);
-    let other = store.usage_by_day(&account(2).id, Timestamp::MIN, Timestamp::MAX);
+    let stranger = account(2).id;
+    let other = store.usage_by_day(&stranger, Timestamp::MIN, Timestamp::MAX);
     assert_eq!(other.await.expect("none"), []);
 }
