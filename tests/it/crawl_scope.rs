@@ -222,7 +222,7 @@ async fn a_pace_out_of_range_is_refused() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_page_says_how_it_was_found() {
     let stage = Stage::new().await;
-    let at = |path| stage.at(HOSTS[0], path);
+    let at = |path: &str| stage.at(HOSTS[0], path);
     // The page at the end links to this one.
     stage.site.put("/other", "text/html", "<p>the last");
     let (seed, first) = (at("/seed"), at("/redirect/2"));
