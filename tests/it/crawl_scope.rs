@@ -218,3 +218,172 @@ async fn a_pace_out_of_range_is_refused() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_says_how_it_was_found() {
+    let stage = Stage::new().await;
+    let at = |path: &str| stage.at(HOSTS[0], path);
+    // The page at the end links to this one.
+    stage.site.put("/other", "text/html", "<p>the last");
+    let (seed, first) = (at("/seed"), at("/redirect/2"));
+    let links = std::slice::from_ref(&first);
+    let crawled = stage.crawl(links, &json!({"anchors": true})).await;
+    let entry = |path: &str| {
+        let url = at(path);
+        let mut entries = crawled.entries.iter();
+        let entry = entries.find(|entry| entry["url"] == url).expect(path);
+        ["depth", "referrer", "anchor", "redirects"].map(|field| entry[field].clone())
+    };
+    let none = || Value::Null;
+    assert_eq!(entry("/seed"), [json!(0), none(), none(), none()]);
+    let hops = ["/redirect/1", "/redirect/0"].map(|path| json!({"status": 302, "to": at(path)}));
+    let expected = [json!(1), json!(seed), json!("x"), json!(hops)];
+    assert_eq!(entry("/redirect/0"), expected);
+    let last = [json!(2), json!(first), json!("a link"), none()];
+    assert_eq!(entry("/other"), last);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_to_sites_that_do_not_answer_are_failed_entries() {
+    let stage = Stage::new().await;
+    // Nothing speaks TLS here, so the first spelling of the page fails and the second does not.
+    stage.site.put("/twin", "text/html", "<p>twin");
+    let twin = stage.at(HOSTS[0], "/twin");
+    let secure = twin.replace("http:", "https:");
+    let unknown = stage.at(HOSTS[3], "/x");
+    let unused = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = unused.local_addr().unwrap().port();
+    drop(unused);
+    let refused = format!("http://{}:{port}/x", HOSTS[2]);
+    let links = [
+        secure.clone(),
+        twin.clone(),
+        unknown.clone(),
+        refused.clone(),
+    ];
+    for respect_robots in [true, false] {
+        let more = json!({"respect_robots": respect_robots, "external_domains": true});
+        let crawled = stage.crawl(&links, &more).await;
+        let cause = |url: &str| {
+            let mut entries = crawled.entries.iter();
+            let entry = entries.find(|entry| entry["url"] == url).expect(url);
+            entry["cause"].as_str().unwrap_or("none").to_owned()
+        };
+        let found = [&secure, &twin, &unknown, &refused].map(|url| cause(url));
+        assert_eq!(found[1..], ["none", "dns", "connection_refused"], "{more}");
+        assert_ne!(found[0], "none", "{more}");
+        assert!(crawled.skipped.is_empty(), "{:?}", crawled.skipped);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_that_differ_in_their_urls_alone_are_left_out_when_asked() {
+    let stage = Stage::new().await;
+    let at = |path: &str| stage.at(HOSTS[0], path);
+    let canonical = "<link rel=canonical href=/leaf/1>";
+    stage
+        .site
+        .put("/leaf/1", "text/html", format!("{canonical}<p>one"));
+    let body = format!("{canonical}<p>one, printed <a href=/leaf/4>more</a>");
+    stage.site.put("/leaf/2", "text/html", body);
+    stage.site.put("/leaf/3", "text/html", "<p>other");
+    stage.site.put("/leaf/4", "text/html", "<p>other");
+    let links = ["/leaf/1", "/leaf/2", "/leaf/3"].map(at);
+    let check = async |more: Value, expected: &[&str], folded: &[&str]| {
+        let mut more = more;
+        more["return_format"] = json!("text");
+        more["concurrency_limit"] = json!(1);
+        let crawled = stage.crawl(&links, &more).await;
+        let mut urls: BTreeSet<String> = expected.iter().map(|path| at(path)).collect();
+        urls.insert(at("/seed"));
+        let found: BTreeSet<String> = crawled.urls().into_iter().map(str::to_owned).collect();
+        assert_eq!(found, urls, "{more}");
+        for path in folded {
+            let reason = crawled.skipped.get(&at(path)).map(String::as_str);
+            assert_eq!(reason, Some("duplicate"), "{more}: {path}");
+        }
+        stage.app.assert_settled().await;
+    };
+    let all = ["/leaf/1", "/leaf/2", "/leaf/3", "/leaf/4"];
+    check(json!({}), &all, &[]).await;
+    let canonical = json!({"fold_canonical": true});
+    check(canonical, &["/leaf/1", "/leaf/3", "/leaf/4"], &["/leaf/2"]).await;
+    check(json!({"fold_equal": true}), &all[..3], &["/leaf/4"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_host_has_a_cap_and_traps_are_skipped() {
+    let stage = Stage::new().await;
+    for path in ["/leaf/1", "/leaf/2", "/x/x1/x1/x1/"] {
+        stage.site.put(path, "text/html", "<p>leaf");
+    }
+    let [one, two, trap] =
+        ["/leaf/1", "/leaf/2", "/x/x1/x1/x1/"].map(|path| stage.at(HOSTS[2], path));
+    let links = [one.clone(), two.clone(), trap.clone()];
+    let more = json!({"external_domains": [HOSTS[2]], "host_limit": 1});
+    let crawled = stage.crawl(&links, &more).await;
+    assert_eq!(
+        crawled.entries.len(),
+        2,
+        "the seed and one of the other host"
+    );
+    assert_eq!(crawled.status["stop_reason"], "host_limit");
+    assert_eq!(crawled.skipped[&two], "host_limit");
+    assert_eq!(crawled.skipped[&trap], "trap");
+    let more = json!({"external_domains": [HOSTS[2]], "follow_traps": true});
+    let crawled = stage.crawl(&links, &more).await;
+    assert!(crawled.urls().contains(trap.as_str()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_ends_with_its_stop_reason_when_asked() {
+    let stage = Stage::new().await;
+    stage.site.put("/leaf", "text/html", "<p>leaf");
+    let links = [stage.at(HOSTS[0], "/leaf"), stage.at(HOSTS[3], "/x")];
+    let more = json!({"limit": 1, "final_entry": true});
+    let crawled = stage.crawl(&links, &more).await;
+    assert_eq!(crawled.entries.len(), 2, "a page and the end");
+    let end = &crawled.entries[1];
+    let cost = &crawled.status["costs"]["total_cost"];
+    assert_eq!(end["stop_reason"], "limit", "{end}");
+    assert_eq!((&end["pages"], &end["failed"]), (&json!(1), &json!(0)));
+    assert_eq!(&end["total_cost"], cost, "{end}");
+    assert_eq!(end.get("url"), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_that_wait_for_their_turn_end_with_the_crawl() {
+    let stage = Stage::new().await;
+    let links: Vec<String> = (0..20)
+        .map(|n| {
+            let path = format!("/leaf/{n}");
+            stage.site.put(&path, "text/html", "<p>leaf");
+            stage.at(HOSTS[0], &path)
+        })
+        .collect();
+    let more = json!({"crawl_timeout": 2, "delay": 5_000});
+    let started = Instant::now();
+    let crawled = stage.crawl(&links, &more).await;
+    assert!(started.elapsed() < Duration::from_secs(5));
+    assert_eq!(crawled.status["stop_reason"], "crawl_timeout");
+    assert_eq!(crawled.entries.len(), 1, "the seed");
+    let stopped = crawled
+        .skipped
+        .values()
+        .filter(|reason| *reason == "stopped");
+    assert_eq!(stopped.count(), 20);
+    stage.app.assert_settled().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_skipped_redirect_says_where_it_leads() {
+    let stage = Stage::new().await;
+    let (target, old) = (stage.at(HOSTS[0], "/leaf"), stage.at(HOSTS[0], "/to?/leaf"));
+    stage.site.put("/leaf", "text/html", "<p>leaf");
+    let more = json!({"concurrency_limit": 1});
+    let crawled = stage.crawl(&[target.clone(), old.clone()], &more).await;
+    assert_eq!(crawled.skipped[&old], "duplicate");
+    let id = crawled.status["id"].as_str().unwrap();
+    let skipped = stage.app.get(&format!("/crawl/{id}/skipped")).await.json();
+    assert_eq!(skipped[0]["redirects_to"], json!(target), "{skipped}");
+}

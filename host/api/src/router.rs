@@ -12,7 +12,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
 
-use crate::account::{credits, details, keys, notices, statement};
+use crate::account::{credits, details, keys, notices, statement, usage};
 use crate::crawls::{crawl, links, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::closest::closest;
@@ -122,6 +122,7 @@ fn keyed_routes() -> Vec<Endpoint> {
         ),
         ("/account", get(details::account)),
         ("/account/statement", get_with_query(statement::statement)),
+        ("/account/usage", get_with_query(usage::usage)),
         ("/account/notices", put(notices::set_notices)),
         (
             "/account/keys",

@@ -94,6 +94,21 @@ impl Billing {
         self.flush().await?;
         Ok(self.store.usage(from, to).await?)
     }
+
+    /// Usage and payments of an account on each day of a time window, including every earlier
+    /// decision. Days are those of UTC, by their beginning.
+    ///
+    /// # Errors
+    /// [`BillingError::Unavailable`] or [`BillingError::Store`] if the store fails.
+    pub async fn usage_by_day(
+        &self,
+        account: &AccountId,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Vec<(Timestamp, AccountUsage)>, BillingError> {
+        self.flush().await?;
+        Ok(self.store.usage_by_day(account, from, to).await?)
+    }
 }
 
 #[cfg(test)]

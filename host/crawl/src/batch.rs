@@ -191,6 +191,9 @@ mod tests {
             n: n as u32,
             url: format!("https://a.example/{n}"),
             depth: 0,
+            referrer: None,
+            anchor: None,
+            target: None,
             state: match n {
                 5 => UrlState::Done,
                 _ => UrlState::Waiting,

@@ -31,6 +31,7 @@ pub(super) struct Gate {
 struct InFlight {
     n: u32,
     refused: Option<SkipReason>,
+    is_sent: bool,
 }
 
 impl Gate {
@@ -51,8 +52,18 @@ impl Gate {
 
     /// Registers a page before it is fetched.
     pub(super) fn enter(&self, n: u32, page: &Url) {
-        let in_flight = InFlight { n, refused: None };
+        let in_flight = InFlight {
+            n,
+            refused: None,
+            is_sent: false,
+        };
         lock(&self.pages).insert(page.clone(), in_flight);
+    }
+
+    /// Whether a page that is being fetched was requested already.
+    pub(super) fn is_sent(&self, page: &Url) -> bool {
+        let pages = lock(&self.pages);
+        pages.get(page).is_some_and(|in_flight| in_flight.is_sent)
     }
 
     /// Whether a redirect of a page that is being fetched was refused.
@@ -101,5 +112,11 @@ impl RedirectGate for Gate {
             decided.is_ok()
         }
         .boxed()
+    }
+
+    fn sends(&self, page: &Url) {
+        if let Some(in_flight) = lock(&self.pages).get_mut(page) {
+            in_flight.is_sent = true;
+        }
     }
 }

@@ -36,8 +36,27 @@ struct FrontierLease {
     is_open: bool,
 }
 
+/// How a page ended that was delivered, or whose links are followed.
+#[derive(Clone, Copy, Debug)]
+enum PageEnd {
+    Good,
+    Failed(Cause),
+    /// The crawl has it under another URL.
+    Folded,
+}
+
+impl PageEnd {
+    fn of(outcome: &PageOutcome) -> Self {
+        match &outcome.error {
+            Some(failure) => Self::Failed(failure.cause),
+            None => Self::Good,
+        }
+    }
+}
+
 impl FrontierLease {
-    async fn complete(mut self, mut found: Box<Discovered>) {
+    /// Completes the page.
+    async fn complete(mut self, mut found: Box<Discovered>, end: PageEnd) {
         let robots = self.run.robots.as_ref();
         if robots.is_some_and(|robots| robots.forbids_following(&found.robots_tags)) {
             found.nofollow_all();
@@ -50,7 +69,18 @@ impl FrontierLease {
         self.is_open = false;
         let mut frontier = lock(&self.run.frontier);
         frontier.set_screened(screened);
-        frontier.complete(self.n, &found, self.run.robots.is_some());
+        let obeys_nofollow = self.run.robots.is_some();
+        match end {
+            PageEnd::Folded => frontier.complete_folded(self.n, &found, obeys_nofollow),
+            PageEnd::Good => frontier.complete(self.n, &found, obeys_nofollow),
+            PageEnd::Failed(cause) => {
+                frontier.has_failed(self.n);
+                frontier.complete(self.n, &found, obeys_nofollow);
+                if is_of_its_scheme(cause) {
+                    frontier.is_unanswered(self.n);
+                }
+            }
+        }
         drop(frontier);
         self.run.frontier_changed.notify_one();
     }
@@ -99,8 +129,12 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     if let Some(robots) = &run.robots {
         let pool = plan.fetch.pool;
         let verdict = robots.verdict(&leased.url, pool).await;
+        let is_paced = verdict.crawl_delay.is_some_and(|delay| !delay.is_zero());
+        if lock(&run.frontier).pace_host(leased.n, is_paced) {
+            run.frontier_changed.notify_one();
+        }
         if let Some(failure) = verdict.refusal(&leased.url) {
-            return refused(lease, &leased, SkipReason::Robots, failure).await;
+            return not_allowed(lease, &leased, failure).await;
         }
         slow_down(&mut plan, verdict.crawl_delay);
     }
@@ -117,7 +151,15 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     };
     run.gate.enter(leased.n, &leased.url);
     let may_retry = || !run.gate.has_refused(&leased.url);
-    let (purse, mut produced) = page::produce_paid(&run.context, paid_by, &plan, may_retry).await;
+    let producing = page::produce_paid(&run.context, paid_by, &plan, may_retry);
+    let (purse, mut produced) = tokio::select! {
+        biased;
+        () = run.gives_back(&leased.url) => {
+            run.gate.leave(&leased.url);
+            return lease.skip(SkipReason::Stopped);
+        }
+        produced = producing => produced,
+    };
     let refused_redirect = run.gate.leave(&leased.url);
     let has_failed = produced.outcome.error.is_some();
     let refusal = purse.refusal().await.filter(|_| has_failed);
@@ -129,21 +171,28 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     }
     if let Some(reason) = refused_redirect {
         purse.void(reason.name());
-        let cause = match reason {
-            SkipReason::Robots => Cause::Robots,
-            _ => Cause::RedirectRefused,
-        };
-        let failure = PageFailure::new(
-            cause,
-            format!(
-                "the page redirects to a URL that this crawl skips: {}",
-                reason.name()
-            ),
-        );
-        return refused(lease, &leased, reason, failure).await;
+        return refused(lease, &leased, reason, redirect_failure(reason)).await;
     }
     let found = produced.outcome.discovered.take().unwrap_or_default();
-    lease.complete(found).await;
+    if is_folded(
+        &run,
+        leased.n,
+        &produced.outcome,
+        found.canonical.as_deref(),
+    ) {
+        purse.void(SkipReason::Duplicate.name());
+        return lease.complete(found, PageEnd::Folded).await;
+    }
+    let end = PageEnd::of(&produced.outcome);
+    lease.complete(found, end).await;
+    note_refusal(&run, &purse, refusal).await;
+    let n_bytes = produced.usage.content_bytes;
+    let outcome = page::settle(purse, &run.context.tariff, produced).await;
+    deliver(&run, leased.n, n_bytes, outcome).await;
+}
+
+/// Ends the crawl if its pages cannot be paid any more; `refusal` is why this one was not.
+async fn note_refusal(run: &Run, purse: &Purse<'_>, refusal: Option<FundsError>) {
     match refusal {
         // Its own ceiling says nothing about other pages.
         Some(FundsError::Short(short)) if short.cap == Cap::Page => {}
@@ -151,14 +200,24 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
             let in_a_row = run.refused_in_a_row.fetch_add(1, Ordering::Relaxed) + 1;
             let is_page_special = in_a_row < REFUSED_IN_A_ROW_MAX && !purse.began_short().await;
             if !is_page_special {
-                out_of_funds(&run, &error);
+                out_of_funds(run, &error);
             }
         }
         None => run.refused_in_a_row.store(0, Ordering::Relaxed),
     }
-    let n_bytes = produced.usage.content_bytes;
-    let outcome = page::settle(purse, &run.context.tariff, produced).await;
-    deliver(&run, leased.n, n_bytes, outcome).await;
+}
+
+/// The failure of a page that was redirected to a URL which the crawl skips for this reason.
+fn redirect_failure(reason: SkipReason) -> PageFailure {
+    let cause = match reason {
+        SkipReason::Robots => Cause::Robots,
+        _ => Cause::RedirectRefused,
+    };
+    let name = reason.name();
+    PageFailure::new(
+        cause,
+        format!("the page redirects to a URL that this crawl skips: {name}"),
+    )
 }
 
 /// Why a crawl of sitemaps only has no pages.
@@ -172,19 +231,67 @@ fn no_sitemap(run: &Run) -> PageFailure {
     PageFailure::new(Cause::NoSitemap, text)
 }
 
+/// Whether another scheme may have what this failure kept from us.
+fn is_of_its_scheme(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::Tls
+            | Cause::ConnectionRefused
+            | Cause::ConnectionClosed
+            | Cause::ConnectionReset
+            | Cause::ConnectionTimeout
+            | Cause::Unreachable
+    )
+}
+
+/// Whether the crawl has this page under another URL, by what the request counts as one page.
+fn is_folded(run: &Run, n: u32, outcome: &PageOutcome, canonical: Option<&str>) -> bool {
+    if outcome.error.is_some() {
+        return false;
+    }
+    let fold = run.plan.fold;
+    let canonical = canonical.filter(|_| fold.canonical);
+    let canonical = canonical.and_then(|url| Url::parse(url).ok());
+    let content = if fold.equal {
+        outcome.content.hash()
+    } else {
+        None
+    };
+    let mut frontier = lock(&run.frontier);
+    canonical.is_some_and(|url| frontier.folds_into(n, &url))
+        || content.is_some_and(|hash| !frontier.is_new_content(hash))
+}
+
+/// Ends a page that robots.txt does not allow. Where it could not be asked, nothing forbids the
+/// page: it has failed as it would have by itself. Decision D44.
+async fn not_allowed(lease: FrontierLease, leased: &Leased, failure: PageFailure) {
+    match failure.cause {
+        Cause::Robots | Cause::RobotsUnavailable => {
+            refused(lease, leased, SkipReason::Robots, failure).await;
+        }
+        _ => failed(lease, leased, failure).await,
+    }
+}
+
 /// Skips a page that must not be fetched. Only a seed gets an entry, with the reason. Decision D44.
 async fn refused(lease: FrontierLease, leased: &Leased, reason: SkipReason, failure: PageFailure) {
-    let run = Arc::clone(&lease.run);
-    if !leased.is_seed {
-        return lease.skip(reason);
+    if leased.is_seed {
+        failed(lease, leased, failure).await;
+    } else {
+        lease.skip(reason);
     }
+}
+
+/// Delivers a page that failed before it was requested.
+async fn failed(lease: FrontierLease, leased: &Leased, failure: PageFailure) {
+    let run = Arc::clone(&lease.run);
     let outcome = PageOutcome {
         url: leased.url.to_string(),
         status: failure.status(),
         error: Some(failure),
         ..PageOutcome::default()
     };
-    lease.complete(Box::default()).await;
+    lease.complete(Box::default(), PageEnd::of(&outcome)).await;
     deliver(&run, leased.n, 0, outcome).await;
 }
 
@@ -202,7 +309,7 @@ async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, n: u32, charge: Cha
         ..produced.outcome
     };
     let found = outcome.discovered.take().unwrap_or_default();
-    lease.complete(found).await;
+    lease.complete(found, PageEnd::of(&outcome)).await;
     deliver(&run, n, n_bytes, outcome).await;
 }
 
@@ -270,6 +377,7 @@ async fn deliver(run: &Run, n: u32, n_bytes: u64, mut outcome: PageOutcome) {
     } else {
         outcome.headers.take()
     };
+    outcome.place = Some(lock(&run.frontier).place(n));
     let mut entry = Vec::new();
     trawl_wire::write_entry(&outcome, &mut entry);
     let events = run.events.as_ref().map(|events| {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
 use url::{Origin, Url};
 
 use trawl_billing::RunBudget;
@@ -65,6 +66,8 @@ pub(super) struct Run {
     pub(super) refused_in_a_row: AtomicU32,
     /// Notified when the frontier changes.
     pub(super) frontier_changed: Arc<Notify>,
+    /// Cancelled when the crawl is stopped by its time, its caller or the server.
+    pub(super) stopped: CancellationToken,
     /// Nothing is leased while it has too little space.
     pub(super) disk: Arc<Disk>,
 }
@@ -86,10 +89,25 @@ impl Run {
         })
     }
 
-    /// Leases nothing more. Pages in flight finish.
+    /// Leases nothing more. Pages that were requested finish. Those that wait for their turn give
+    /// their leases back where somebody waits for the end.
     pub(super) fn stop(&self, reason: StopReason) {
         lock(&self.frontier).stop(reason);
+        if matches!(
+            reason,
+            StopReason::Timeout | StopReason::Cancelled | StopReason::ServerStopped
+        ) {
+            self.stopped.cancel();
+        }
         self.frontier_changed.notify_one();
+    }
+
+    /// Waits until the crawl is stopped while this page waits for its turn.
+    pub(super) async fn gives_back(&self, page: &Url) {
+        self.stopped.cancelled().await;
+        if self.gate.is_sent(page) {
+            std::future::pending::<()>().await;
+        }
     }
 }
 
@@ -161,7 +179,8 @@ pub(super) fn page_plan(plan: &CrawlPlan, gate: &Arc<Gate>) -> PagePlan {
         .as_ref()
         .is_some_and(|webhook| webhook.on_find_metadata);
     let output = OutputPlan {
-        discover: !plan.sitemap.only,
+        discover: !plan.sitemap.only || plan.fold.canonical,
+        anchors: plan.anchors && !plan.sitemap.only,
         headers: plan.seed.output.headers || sends_headers,
         ..(*plan.seed.output).clone()
     };

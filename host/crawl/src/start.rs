@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
 
 use trawl_billing::{Payment, Slot, Tariff};
 use trawl_engine::page::{Payer, RunContext};
 use trawl_model::{StopReason, Terms};
 use trawl_plan::crawl::CrawlPlan;
 use trawl_store::{CrawlState, StoreError};
+use trawl_wire::FinalEntry;
 
 use super::batch::Sinks;
 use super::drive::{self, Ended};
@@ -77,12 +79,26 @@ pub(super) async fn run(
         },
     };
     let payment = task.payment.as_ref();
+    let stream = task.listener.clone();
+    let stream = stream.filter(|_| ready.plan.has_final_entry);
     let ended = crawl(parts, &job, task.listener, payment, &ready).await;
     let ended = ended.unwrap_or_else(|error| {
         tracing::error!(crawl = job.id, error = %error, "a crawl failed");
         Ended::Stopped(StopReason::Failed)
     });
+    if let (Some(stream), Ended::Stopped(stop)) = (stream, ended) {
+        end_stream(&job, stop, &stream).await;
+    }
     (ended, Some(ready))
+}
+
+/// Sends why a crawl ended, after its pages.
+async fn end_stream(job: &Job, stop: StopReason, stream: &mpsc::Sender<Bytes>) {
+    let progress = job.progress();
+    let pages = [progress.n_pages, progress.n_failed];
+    let end = FinalEntry::new(&job.id, stop, pages, progress.spent);
+    // Its caller may have hung up.
+    let _gone = stream.send(end.json().into()).await;
 }
 
 async fn ready(
@@ -174,6 +190,7 @@ async fn crawl(
         clock: parts.clock.clone(),
         refused_in_a_row: AtomicU32::new(0),
         frontier_changed,
+        stopped: CancellationToken::new(),
         disk: Arc::clone(parts.storage.disk()),
         job,
         plan: Arc::clone(&plan),

@@ -1,6 +1,7 @@
 //! `content` of a page and the fields beside it, before they have a wire form.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 use serde_json::value::{RawValue, to_raw_value};
@@ -13,6 +14,50 @@ pub enum Content {
     One(Piece),
     /// A list of formats: each name with its content.
     ByFormat(Vec<(String, Piece)>),
+}
+
+impl Content {
+    /// A hash of what it says, the same however it is held; `None` if it is empty.
+    pub fn hash(&self) -> Option<ContentHash> {
+        let mut hasher = blake3::Hasher::new();
+        let is_empty = match self {
+            Self::One(piece) => !piece.hash(&mut hasher),
+            Self::ByFormat(pieces) => {
+                let mut is_empty = true;
+                for (name, piece) in pieces {
+                    hasher.update(name.as_bytes());
+                    is_empty &= !piece.hash(&mut hasher);
+                }
+                is_empty
+            }
+        };
+        (!is_empty).then(|| ContentHash::of(&hasher))
+    }
+}
+
+/// A hash of content: 128 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ContentHash(u128);
+
+impl ContentHash {
+    /// The hash of a page's body.
+    pub fn of_body(body: &[u8]) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(body);
+        Self::of(&hasher)
+    }
+
+    fn of(hasher: &blake3::Hasher) -> Self {
+        let mut bytes = [0; size_of::<u128>()];
+        hasher.finalize_xof().fill(&mut bytes);
+        Self(u128::from_be_bytes(bytes))
+    }
+}
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
 }
 
 impl Default for Content {
@@ -74,6 +119,29 @@ impl Piece {
         }
     }
 
+    /// Adds it to a hash. Returns whether it is not empty.
+    fn hash(&self, hasher: &mut blake3::Hasher) -> bool {
+        // Neither hashing nor writing texts as JSON fails.
+        match self {
+            Self::Text(text) => {
+                let _ = serde_json::to_writer(hasher, text);
+                !text.is_empty()
+            }
+            Self::Written(written) => {
+                hasher.update(written.get().as_bytes());
+                written.get() != "\"\""
+            }
+            Self::Bytes(bytes) => {
+                hasher.update(bytes);
+                !bytes.is_empty()
+            }
+            Self::Chunks(chunks) => {
+                let _ = serde_json::to_writer(hasher, chunks);
+                chunks.iter().any(|chunk| !chunk.is_empty())
+            }
+        }
+    }
+
     /// The string, if it is one.
     pub fn text(&self) -> Option<Cow<'_, str>> {
         match self {
@@ -96,6 +164,15 @@ mod tests {
             let written = Piece::Text(text.to_owned()).written();
             assert!(matches!(written, Piece::Written(_)));
             assert_eq!(written.text().as_deref(), Some(text));
+        }
+        let one = |piece| Content::One(piece).hash();
+        let text = || Piece::Text("a \"b\"\n".to_owned());
+        assert!(one(text()).is_some());
+        assert_eq!(one(text().written()), one(text()));
+        assert_ne!(one(text()), one(Piece::Text("a".to_owned())));
+        for empty in [Piece::Text(String::new()), Piece::Bytes(vec![])] {
+            assert_eq!(one(empty.clone().written()), None);
+            assert_eq!(one(empty), None);
         }
         let bytes = Piece::Bytes(vec![1]).written();
         assert!(matches!(&bytes, Piece::Bytes(bytes) if *bytes == [1]));

@@ -12,6 +12,8 @@ pub enum StopReason {
     Depth,
     /// Only URLs over their `budget` were left.
     Budget,
+    /// Only URLs of hosts that have `host_limit` pages were left.
+    HostLimit,
     /// The spend ceiling `max_credits_allowed`.
     Spend,
     /// The account's balance.
@@ -35,11 +37,12 @@ pub enum StopReason {
 
 impl StopReason {
     /// Every reason.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Completed,
         Self::Limit,
         Self::Depth,
         Self::Budget,
+        Self::HostLimit,
         Self::Spend,
         Self::Balance,
         Self::Timeout,
@@ -58,6 +61,7 @@ impl StopReason {
             Self::Limit => "limit",
             Self::Depth => "depth",
             Self::Budget => "budget",
+            Self::HostLimit => "host_limit",
             Self::Spend => "max_credits_allowed",
             Self::Balance => "balance",
             Self::Timeout => "crawl_timeout",
@@ -107,11 +111,15 @@ pub enum SkipReason {
     Full,
     /// The crawl ended before it was leased: timeout, the caller, the server.
     Stopped,
+    /// Its path repeats itself, or it differs from a known URL in a session id alone.
+    Trap,
+    /// Its host has `host_limit` pages.
+    HostLimit,
 }
 
 impl SkipReason {
     /// Every reason; the index is its number in the store and never changes.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Robots,
         Self::Nofollow,
         Self::Depth,
@@ -126,6 +134,8 @@ impl SkipReason {
         Self::TooLong,
         Self::Full,
         Self::Stopped,
+        Self::Trap,
+        Self::HostLimit,
     ];
 
     /// Its name on the wire.
@@ -145,6 +155,8 @@ impl SkipReason {
             Self::TooLong => "too_long",
             Self::Full => "full",
             Self::Stopped => "stopped",
+            Self::Trap => "trap",
+            Self::HostLimit => "host_limit",
         }
     }
 
@@ -168,6 +180,12 @@ pub struct UrlRow {
     pub url: String,
     /// Hops from the seed.
     pub depth: u16,
+    /// Number of the page whose link it has this depth by; `None` for seeds and URLs of sitemaps.
+    pub referrer: Option<u32>,
+    /// The text of that link, if the crawl asks for it.
+    pub anchor: Option<String>,
+    /// Where it redirects to, if it was skipped for that.
+    pub target: Option<String>,
     /// Its state.
     pub state: UrlState,
 }
@@ -194,6 +212,10 @@ pub struct Discovered {
     pub n_dropped: u32,
     /// The page's `X-Robots-Tag` headers, which may say `nofollow`.
     pub robots_tags: Vec<String>,
+    /// The canonical URL that the page states.
+    pub canonical: Option<String>,
+    /// The texts of links by number, in ascending order, if they are asked for.
+    anchors: Vec<(u32, String)>,
 }
 
 impl Discovered {
@@ -202,6 +224,21 @@ impl Discovered {
         self.text.push_str(url);
         let end = u32::try_from(self.text.len()).expect("a page's links are shorter than 4 GiB");
         self.links.push((end, nofollow));
+    }
+
+    /// Sets the text of the link that was added last.
+    pub fn set_anchor(&mut self, text: String) {
+        // Fits: a page's links are bounded.
+        if let Some(last) = self.links.len().checked_sub(1) {
+            self.anchors.push((last as u32, text));
+        }
+    }
+
+    /// The text of the link with this number.
+    pub fn anchor(&self, number: usize) -> Option<&str> {
+        let number = u32::try_from(number).ok()?;
+        let found = self.anchors.binary_search_by_key(&number, |(of, _)| *of);
+        found.ok().map(|at| self.anchors[at].1.as_str())
     }
 
     /// Marks all links with `nofollow`.
@@ -219,9 +256,13 @@ impl Discovered {
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         let tags = self.robots_tags.iter().map(String::capacity);
+        let texts = self.anchors.iter().map(|(_, text)| text.capacity());
         self.text.capacity()
             + self.links.capacity() * size_of::<(u32, bool)>()
             + tags.sum::<usize>()
+            + texts.sum::<usize>()
+            + self.anchors.capacity() * size_of::<(u32, String)>()
+            + self.canonical.as_ref().map_or(0, String::capacity)
     }
 
     /// Whether there are none.
@@ -261,5 +302,7 @@ mod tests {
         found.push("http://a/b", true);
         let links: Vec<_> = found.iter().collect();
         assert_eq!(links, [("http://a/", false), ("http://a/b", true)]);
+        found.set_anchor("b".to_owned());
+        assert_eq!((found.anchor(0), found.anchor(1)), (None, Some("b")));
     }
 }

@@ -22,11 +22,11 @@ pub mod urls;
 pub mod usage;
 
 pub use analysis::ModelSize;
-pub use content::{AnalystFinding, Content, Fields, Piece};
+pub use content::{AnalystFinding, Content, ContentHash, Fields, Piece};
 pub use crawl::{Discovered, SkipReason, StopReason, UrlRow, UrlState};
 pub use failure::{Cause, PageFailure};
 pub use money::Nanodollars;
-pub use page::{FetchedPage, MediaKind};
+pub use page::{FetchedPage, Hop, MediaKind};
 pub use plugin::{Catalog, PluginKind};
 pub use terms::Terms;
 pub use usage::{Charge, Usage, VendorUse};

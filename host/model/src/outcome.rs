@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::memory::MemoryLease;
+use crate::page::Hop;
 use crate::{Charge, Content, Discovered, Fields, Nanodollars, PageFailure};
 
 /// The result of one page, good or failed. A failed page has `error` set and a charge of zero.
@@ -27,12 +28,27 @@ pub struct PageOutcome {
     pub cookies: Option<Vec<(String, String)>>,
     /// Links for a crawl, if its plan needs them.
     pub discovered: Option<Box<Discovered>>,
+    /// The redirects that led to it.
+    pub redirects: Vec<Hop>,
+    /// Where a crawl found it.
+    pub place: Option<CrawlPlace>,
     /// What the page costs.
     pub charge: Charge,
     /// Set when a provider served the page.
     pub vendor: Option<VendorPart>,
     /// The memory that the outcome holds, given back with it.
     pub memory: Option<Arc<MemoryLease>>,
+}
+
+/// Where a crawl found a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CrawlPlace {
+    /// Hops from a seed.
+    pub depth: u16,
+    /// The page that links to it; `None` for seeds and URLs of sitemaps.
+    pub referrer: Option<String>,
+    /// The text of that link, if the crawl asks for it.
+    pub anchor: Option<String>,
 }
 
 /// `costs.vendor`: the provider that served the page. Spec S16.

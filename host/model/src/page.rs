@@ -10,6 +10,8 @@ pub struct FetchedPage {
     pub requested_url: Url,
     /// URL after redirects.
     pub final_url: Url,
+    /// The redirects from the one to the other.
+    pub redirects: Vec<Hop>,
     /// HTTP status of the final answer.
     pub status: u16,
     /// Headers of the final answer in the order received, names in lower case, with repeats.
@@ -20,6 +22,15 @@ pub struct FetchedPage {
     pub body: Bytes,
     /// The `Content-Type` header as received, as a list if it is repeated; empty if there is none.
     pub content_type: String,
+}
+
+/// A redirect that was followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// Status of the answer; `None` if it is not known any more.
+    pub status: Option<u16>,
+    /// The URL that it led to.
+    pub to: String,
 }
 
 /// A header as one list: its values, joined with `, `; empty if there is none. RFC 9110 section

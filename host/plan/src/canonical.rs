@@ -45,6 +45,7 @@ mod tests {
                 LinkRewrite::read(&map(rule), &mut Allowance::default()).expect("a rule"),
             ),
             discover: true,
+            anchors: true,
             headers: true,
             cookies: true,
             chunking: Some(Chunking {
@@ -90,6 +91,7 @@ mod tests {
             hidden_text,
             link_rewrite,
             discover,
+            anchors,
             headers,
             cookies,
             chunking,
@@ -99,7 +101,7 @@ mod tests {
         let n_forms = forms.len();
         forms.sort();
         forms.dedup();
-        assert_eq!((forms.len(), n_forms), (19, 19));
+        assert_eq!((forms.len(), n_forms), (20, 20));
         assert_eq!(usual().canonical(), usual().canonical());
     }
 

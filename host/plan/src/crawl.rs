@@ -40,6 +40,8 @@ pub struct CrawlPlan {
     /// Most pages whose path begins with a prefix, each prefix once. A page must fit every prefix
     /// that is its own.
     pub budget: Vec<Budget>,
+    /// Most pages of one host; `None` is no cap.
+    pub host_limit: Option<u64>,
     /// The most that the whole crawl may cost; `Nanodollars::MAX` if the caller set no ceiling.
     pub ceiling: Nanodollars,
     /// Least time between two requests to one host; more than zero makes them serial.
@@ -50,10 +52,18 @@ pub struct CrawlPlan {
     pub timeout: Option<Duration>,
     /// Which URLs belong to the crawl.
     pub scope: ScopePlan,
+    /// Whether URLs that look like those of a crawler trap are fetched.
+    pub follows_traps: bool,
+    /// Whether entries have the text of the link that led to their page.
+    pub anchors: bool,
+    /// Which pages are left out because the crawl has them under another URL.
+    pub fold: Fold,
     /// What sitemaps are used for.
     pub sitemap: SitemapPlan,
     /// Where events go.
     pub webhook: Option<WebhookPlan>,
+    /// Whether the stream of its pages ends with an object that says why it ended.
+    pub has_final_entry: bool,
     /// Whether the request is answered at once and the crawl runs in the background.
     pub in_background: bool,
 }
@@ -63,6 +73,15 @@ impl CrawlPlan {
     pub fn seeds(&self) -> impl Iterator<Item = &PagePlan> {
         std::iter::once(&self.seed).chain(&self.roots)
     }
+}
+
+/// Which pages are one page. Decision D394.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fold {
+    /// Those that state the same canonical URL.
+    pub canonical: bool,
+    /// Those with the same content.
+    pub equal: bool,
 }
 
 /// One entry of `budget`.
@@ -77,7 +96,8 @@ pub struct Budget {
 /// The entries of `budget`, each prefix once. A missing slash in front is put there. Decision D39.
 ///
 /// # Errors
-/// There are more keys than [`BUDGETS_MAX`], or more than [`BUDGETS_NESTED_MAX`] apply to one path.
+/// There are more keys than [`BUDGETS_MAX`], or more than [`BUDGETS_NESTED_MAX`] apply to one path,
+/// or a key applies to none.
 pub fn budgets(keys: &BTreeMap<String, u64>) -> Result<Vec<Budget>, PlanError> {
     let refuse = |reason| PlanError::new("budget", reason);
     if keys.len() > BUDGETS_MAX {
@@ -88,7 +108,12 @@ pub fn budgets(keys: &BTreeMap<String, u64>) -> Result<Vec<Budget>, PlanError> {
     }
     let mut smallest: BTreeMap<String, u64> = BTreeMap::new();
     for (key, &pages) in keys {
-        let known = smallest.entry(budget_prefix(key)).or_insert(pages);
+        let prefix = budget_prefix(key);
+        if let Some(advice) = applies_to_nothing(&prefix) {
+            let key: String = key.chars().take(100).collect();
+            return Err(refuse(format!("`{key}` can apply to no page: {advice}")));
+        }
+        let known = smallest.entry(prefix).or_insert(pages);
         *known = pages.min(*known);
     }
     let mut around: Vec<&str> = Vec::new();
@@ -113,13 +138,40 @@ pub fn budgets(keys: &BTreeMap<String, u64>) -> Result<Vec<Budget>, PlanError> {
         .collect())
 }
 
+/// A key as a prefix. What follows a prefix is free, so a `*` at the end adds nothing to it.
 fn budget_prefix(key: &str) -> String {
     let key = key.trim().to_lowercase();
     match key.as_str() {
-        "*" => key,
-        path if path.starts_with('/') => key,
-        path => format!("/{path}"),
+        "*" | "/*" => "*".to_owned(),
+        path => {
+            let path = path.trim_end_matches('*');
+            let slash = if path.starts_with('/') { "" } else { "/" };
+            format!("{slash}{path}")
+        }
     }
+}
+
+/// What to write in place of a prefix that no path has.
+fn applies_to_nothing(prefix: &str) -> Option<String> {
+    if let Some((_, rest)) = prefix.split_once("://") {
+        let path = rest.find('/').map_or("/", |at| &rest[at..]);
+        let path: String = path.chars().take(100).collect();
+        return Some(format!(
+            "a key is the beginning of a path, so write `{path}`"
+        ));
+    }
+    if prefix != "*" && prefix.contains('*') {
+        let before: String = prefix
+            .chars()
+            .take_while(|char| *char != '*')
+            .take(100)
+            .collect();
+        return Some(format!(
+            "`*` alone is the whole crawl, and within a path it has no meaning; write `{before}`"
+        ));
+    }
+    let is_fragment = prefix.contains('#');
+    is_fragment.then(|| "URLs are compared without their fragments, so leave out `#`".to_owned())
 }
 
 /// What sitemaps are used for.
@@ -167,6 +219,32 @@ mod tests {
             pages,
         };
         assert_eq!(read, [budget("*", 9), budget("/blog", 2)]);
+    }
+
+    #[test]
+    fn a_star_at_the_end_adds_nothing_and_keys_without_effect_are_refused() {
+        let one = |key: &str| read([(key.to_owned(), 1)]);
+        for (key, prefix) in [
+            ("/blog/*", "/blog/"),
+            ("blog*", "/blog"),
+            ("/*", "*"),
+            ("", "/"),
+        ] {
+            let read = one(key).expect(key);
+            assert_eq!(read[0].prefix, prefix, "{key}");
+        }
+        for (key, advice) in [
+            ("https://a.test/Blog/x", "write `/blog/x`"),
+            ("/*/blog", "write `/`"),
+            ("/a#b", "leave out `#`"),
+        ] {
+            let error = one(key).expect_err(key);
+            let start = format!("budget: `{key}` can apply to no page: ");
+            assert!(
+                error.starts_with(&start) && error.contains(advice),
+                "{error}"
+            );
+        }
     }
 
     #[test]

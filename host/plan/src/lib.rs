@@ -156,6 +156,13 @@ pub struct FetchPlan {
 }
 
 impl FetchPlan {
+    /// Tells the run that this page is requested now.
+    pub fn tell_sent(&self, page: &Url) {
+        if let Some(gate) = &self.gate {
+            gate.sends(page);
+        }
+    }
+
     /// A fetch with nothing of a caller: no headers, no cookies, no cache, the server's own
     /// network.
     pub fn bare(timeout: Duration) -> Self {
@@ -210,6 +217,9 @@ pub trait RedirectGate: Send + Sync {
     /// Whether the page requested by the URL `page` may be fetched from `to` instead. The answer
     /// for the same pair is always the same.
     fn may_follow<'a>(&'a self, page: &'a Url, to: &'a Url) -> BoxFuture<'a, bool>;
+
+    /// The page is requested now: it has waited for its turn, and will not be given up any more.
+    fn sends(&self, _page: &Url) {}
 }
 
 impl fmt::Debug for FetchPlan {
@@ -328,6 +338,8 @@ pub struct OutputPlan {
     pub link_rewrite: Option<LinkRewrite>,
     /// Whether a crawl needs the page's links. Needs no parsed document.
     pub discover: bool,
+    /// Whether it needs their texts, too.
+    pub anchors: bool,
     /// `return_headers`: add the response headers.
     pub headers: bool,
     /// `return_cookies`: add the cookies.
@@ -355,6 +367,7 @@ impl OutputPlan {
             hidden_text: false,
             link_rewrite: None,
             discover: false,
+            anchors: false,
             headers: false,
             cookies: false,
             chunking: None,

@@ -98,13 +98,17 @@ impl LinkRewrite {
         let mut seen = HashSet::with_capacity(found.len());
         let mut rewritten = Discovered::default();
         rewritten.n_dropped = found.n_dropped;
-        for (link, nofollow) in found.iter() {
+        rewritten.canonical = found.canonical.as_deref().map(|url| self.apply(url));
+        for (number, (link, nofollow)) in found.iter().enumerate() {
             let mut url = self.apply(link);
             if let Some(hash) = url.find('#') {
                 url.truncate(hash);
             }
             if seen.insert(url.clone()) {
                 rewritten.push(&url, nofollow);
+                if let Some(text) = found.anchor(number) {
+                    rewritten.set_anchor(text.to_owned());
+                }
             }
         }
         rewritten

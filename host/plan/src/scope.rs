@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use url::{Position, Url};
+
 use trawl_model::SkipReason;
 
 use super::PlanError;
@@ -40,7 +42,9 @@ impl ScopePlan {
     /// URL; 0 if there are none.
     pub fn steps_per_byte(&self) -> usize {
         let lists = [&self.blacklist, &self.whitelist];
-        let expressions = lists.iter().filter_map(|list| list.expressions.as_ref());
+        let expressions = lists
+            .iter()
+            .flat_map(|list| list.expressions.iter().chain(&list.path_expressions));
         expressions.map(Expressions::n_states).sum()
     }
 }
@@ -61,10 +65,12 @@ pub struct Hosts {
 pub struct Patterns {
     /// Beginnings of paths.
     paths: Prefixes,
-    /// Beginnings of URLs.
+    /// Beginnings of URLs without their scheme.
     urls: Prefixes,
     /// Regular expressions over URLs.
     expressions: Option<Expressions>,
+    /// Those with an anchor in front of a slash, over paths: no URL begins with one.
+    path_expressions: Option<Expressions>,
 }
 
 /// Characters that make an entry a regular expression. A dot and a hyphen occur in host names, a
@@ -98,6 +104,10 @@ impl Hosts {
             if entry == "*" {
                 hosts.any = true;
             } else if entry.contains(REGEX_IN_HOST) && !entry.contains('@') {
+                if entry.contains("://") {
+                    let reason = "an expression is matched with the host alone, so write it without scheme and path";
+                    return Err(never(FIELD, entry, index, reason.to_owned()));
+                }
                 expressions.push(Expression {
                     index,
                     source: format!("^(?i:{entry})$"),
@@ -105,7 +115,15 @@ impl Hosts {
                 });
             } else {
                 let clean = address::domain(entry);
-                let name = host_name(&clean).filter(|_| !clean.contains(REGEX_IN_HOST));
+                let is_plain = !clean.contains(REGEX_IN_HOST);
+                if is_plain && let Some(domain) = clean.strip_prefix('.') {
+                    let escaped = domain.replace('.', "\\.");
+                    let reason = format!(
+                        "write `{domain}` for the host, and `.*\\.{escaped}` for the hosts below it"
+                    );
+                    return Err(never(FIELD, &clean, index, reason));
+                }
+                let name = host_name(&clean).filter(|_| is_plain);
                 let name = name.ok_or_else(|| {
                     let shown = shown(&clean);
                     let reason = "is neither a host nor a regular expression";
@@ -139,46 +157,120 @@ impl Patterns {
     /// or a regular expression if it has special characters. Blank entries are left out.
     ///
     /// # Errors
-    /// An expression is not one, or the expressions exceed what one request may have.
+    /// An expression is not one, or the expressions exceed what one request may have, or an entry
+    /// can match no URL.
     pub fn read(
         field: &'static str,
         entries: &[String],
         allowance: &mut Allowance,
     ) -> Result<Self, PlanError> {
-        let (mut paths, mut urls, mut expressions) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut paths, mut urls) = (Vec::new(), Vec::new());
+        let (mut expressions, mut of_paths) = (Vec::new(), Vec::new());
         for (index, entry) in entries.iter().enumerate() {
             let entry = entry.trim();
             if entry.contains(REGEX_IN_PATH) {
-                expressions.push(Expression {
+                let expression = || Expression {
                     index,
                     source: entry.to_owned(),
                     written: entry,
-                });
-            } else if entry.contains("://") {
-                urls.push(entry.to_owned());
-            } else if entry.starts_with('/') {
-                paths.push(entry.to_owned());
-            } else if !entry.is_empty() {
-                paths.push(format!("/{entry}"));
+                };
+                let anchors = ["^/", "^\\/"];
+                if anchors.iter().any(|anchor| entry.contains(anchor)) {
+                    of_paths.push(expression());
+                }
+                let is_of_paths = anchors.iter().any(|anchor| entry.starts_with(anchor));
+                if !is_of_paths || entry.contains('|') {
+                    expressions.push(expression());
+                }
+            } else if entry.is_empty() {
+                continue;
+            } else if let Some(reason) = matches_nothing(entry) {
+                return Err(never(field, &address::domain(entry), index, reason));
+            } else if let Some((_, rest)) = entry.split_once("://") {
+                urls.push(in_url(rest));
+            } else {
+                paths.push(in_path(entry));
             }
         }
         Ok(Self {
             paths: Prefixes::new(paths),
             urls: Prefixes::new(urls),
             expressions: allowance.set(field, &expressions)?,
+            path_expressions: allowance.set(field, &of_paths)?,
         })
     }
 
     fn is_empty(&self) -> bool {
-        self.paths.0.is_empty() && self.urls.0.is_empty() && self.expressions.is_none()
+        self.paths.0.is_empty()
+            && self.urls.0.is_empty()
+            && self.expressions.is_none()
+            && self.path_expressions.is_none()
     }
 
     fn matches(&self, url: &str, path: &str) -> bool {
-        let is_match = |expressions: &Expressions| expressions.is_match(url);
+        let is_match = |expressions: &Option<Expressions>, text: &str| {
+            let expressions = expressions.as_ref();
+            expressions.is_some_and(|expressions| expressions.is_match(text))
+        };
+        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
         self.paths.begin(path)
-            || self.urls.begin(url)
-            || self.expressions.as_ref().is_some_and(is_match)
+            || self.urls.begin(rest)
+            || is_match(&self.expressions, url)
+            || is_match(&self.path_expressions, path)
     }
+}
+
+/// The refusal of an entry that would have no effect.
+fn never(field: &'static str, entry: &str, index: usize, reason: String) -> PlanError {
+    let shown = shown(entry);
+    PlanError::new(
+        field,
+        format!("`{shown}` (item {index}) can match nothing: {reason}"),
+    )
+}
+
+/// Why a plain entry of a list can match no URL, and what to write.
+fn matches_nothing(entry: &str) -> Option<String> {
+    if entry.contains('#') {
+        return Some(
+            "URLs are compared without their fragments, so leave out `#` and what follows"
+                .to_owned(),
+        );
+    }
+    if let Some(query) = entry.strip_prefix('?') {
+        return Some(format!(
+            "an entry is the beginning of a path; write `\\?{query}` for a query anywhere"
+        ));
+    }
+    let scheme = entry.split_once("://").map(|(scheme, _)| scheme)?;
+    let is_web = scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https");
+    (!is_web).then(|| "a crawl fetches `http` and `https` URLs only".to_owned())
+}
+
+/// The beginning of a path as it is in a URL.
+fn in_path(entry: &str) -> String {
+    let slash = if entry.starts_with('/') { "" } else { "/" };
+    let path = format!("{slash}{entry}");
+    if path.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return path;
+    }
+    // The standard says which characters a path has as they are.
+    let url = Url::parse(&format!("http://host{path}"));
+    url.map_or(path, |url| url[Position::BeforePath..].to_owned())
+}
+
+/// The beginning of a URL behind its scheme, as it is in a URL: without a password, with a host in
+/// lower case.
+fn in_url(rest: &str) -> String {
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let path = if path.starts_with('/') {
+        in_path(path)
+    } else {
+        path.to_owned()
+    };
+    format!("{}{path}", host.to_lowercase())
 }
 
 /// Texts that others may begin with: sorted, and none begins with another.
@@ -249,6 +341,21 @@ mod tests {
             assert!(error.contains("is neither"), "{error}");
             assert!(!error.contains("u:p"), "{error}");
         }
+        let refused = [
+            (
+                ".b.example",
+                "write `b.example` for the host, and `.*\\.b\\.example`",
+            ),
+            ("https?://.*\\.b\\.example", "without scheme and path"),
+        ];
+        for (entry, advice) in refused {
+            let error = hosts(&["a.test", entry]).expect_err(entry);
+            let start = format!("external_domains: `{entry}` (item 1) can match nothing: ");
+            assert!(
+                error.starts_with(&start) && error.contains(advice),
+                "{error}"
+            );
+        }
         let error = hosts(&["a.test", "b c"]).expect_err("no host");
         assert!(
             error.starts_with("external_domains: `b c` (item 1) is neither"),
@@ -268,8 +375,31 @@ mod tests {
         check("/a?b=1", "/a?b=1&c", true);
         check("https://a.com/x", "/xy", true);
         check("https://a.com/x", "/y", false);
+        check("http://A.com/x", "/xy", true);
+        check("http://u:p@a.com/x", "/xy", true);
+        check("https://a.com", "/y", true);
+        check("/ü b", "/%C3%BC%20b/c", true);
         check("/a/.*", "/b/a/c", true);
+        check("^/a/.*$", "/a/c", true);
+        check("^/a/.*$", "/b/a/c", false);
+        check("^\\/a", "/a/c", true);
+        check("^https?://[^/]+/a", "/a/c", true);
+        check("(^/a|^https://a.com/b)", "/a/c", true);
+        check("(^/a|^https://a.com/b)", "/b/c", true);
         check("", "/", false);
+        let refused = [
+            ("?page=", "write `\\?page=`"),
+            ("/a#b", "leave out `#`"),
+            ("ftp://a.com/", "`http` and `https`"),
+        ];
+        for (entry, advice) in refused {
+            let error = patterns(&["/x", entry]).expect_err(entry);
+            let start = format!("blacklist: `{entry}` (item 1) can match nothing: ");
+            assert!(
+                error.starts_with(&start) && error.contains(advice),
+                "{error}"
+            );
+        }
         assert!(patterns(&["", "  "]).expect("nothing").is_empty());
         let error = patterns(&["/b", "/a("]).expect_err("no expression");
         assert!(

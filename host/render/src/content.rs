@@ -48,6 +48,7 @@ impl Tab<'_> {
         Ok(FetchedPage {
             requested_url: requested.clone(),
             final_url,
+            redirects: self.watch.state().redirects.clone(),
             status: document.status,
             headers: document.headers,
             cookies,

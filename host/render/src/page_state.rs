@@ -8,6 +8,8 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 use url::Url;
 
+use trawl_model::Hop;
+
 use super::RenderError;
 use super::counts::Counts;
 use super::exchanges::{Exchanges, fills};
@@ -71,6 +73,8 @@ pub(super) struct PageState {
     pub(super) loaded: bool,
     /// A redirect target that the page may not navigate to.
     pub(super) refused_redirect: Option<Url>,
+    /// The redirects of the main documents.
+    pub(super) redirects: Vec<Hop>,
     pub(super) idle_since: Option<Instant>,
     pub(super) almost_since: Option<Instant>,
     /// Since when nothing that may fill the page is in flight.
@@ -132,6 +136,7 @@ impl PageState {
             asked_until: None,
             loaded: false,
             refused_redirect: None,
+            redirects: Vec::new(),
             idle_since: now,
             almost_since: now,
             quiet_since: now,

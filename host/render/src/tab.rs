@@ -267,6 +267,7 @@ impl Tab<'_> {
         let page = FetchedPage {
             requested_url: url.clone(),
             final_url: Url::parse(&document.url).unwrap_or_else(|_| url.clone()),
+            redirects: self.watch.state().redirects.clone(),
             status: document.status,
             headers: document.headers,
             cookies: Vec::new(),

@@ -14,7 +14,7 @@ use chromiumoxide::cdp::browser_protocol::storage::OverrideQuotaForOriginParams;
 use tokio::sync::Notify;
 use url::Url;
 
-use trawl_model::Cause;
+use trawl_model::{Cause, Hop};
 use trawl_plan::RedirectGate;
 
 use super::RenderError;
@@ -482,13 +482,19 @@ fn sent(
     fields: Fields,
 ) {
     let kind = fields.kind.unwrap_or_default();
+    let mut redirected = None;
     if let Some(redirect) = fields.redirect_response {
         let (status, headers) = (redirect.status, &redirect.headers);
         state.exchanges.answered(&id, status, headers);
+        redirected = u16::try_from(status).ok();
     }
     state.exchanges.sent(&id, &kind, worker.is_some());
     let url = fields.request.map(|request| request.url);
     if is_main {
+        state.redirects.extend(redirected.map(|status| Hop {
+            status: Some(status),
+            to: url.clone().unwrap_or_default(),
+        }));
         state.navigation.begin(&id);
         state.visit(url.as_deref().unwrap_or_default());
     }

@@ -11,16 +11,21 @@ use rustix::io::Errno;
 const LOCK_FILE: &str = "trawl.lock";
 const DATABASE_FILE: &str = "trawl.db";
 const SOCKET_FILE: &str = "control.sock";
+/// Number of the last ledger entry.
+const LEDGER_MARK_FILE: &str = "ledger.last";
+/// What a server has in its directory once its database is not empty.
+const LATER_FILES: [&str; 3] = ["admin.key", LEDGER_MARK_FILE, "crawls"];
 const PRIVATE_DIRECTORY: u32 = 0o700;
 const PRIVATE_FILE: u32 = 0o600;
 /// Permission bits of the group and of others.
 const NOT_OWN: u32 = 0o077;
 /// What the server writes into its directory: a name, or its beginning if it ends with `-`.
-const OWN_NAMES: [&str; 9] = [
+const OWN_NAMES: [&str; 10] = [
     LOCK_FILE,
     "trawl.db",
     "trawl.db-",
     SOCKET_FILE,
+    LEDGER_MARK_FILE,
     "admin.key",
     "admin.key.new",
     "cache",
@@ -135,6 +140,18 @@ impl DataDir {
     /// Path of the control socket of a directory.
     pub fn socket_path(path: &Path) -> PathBuf {
         path.join(SOCKET_FILE)
+    }
+
+    /// A file that is there only after a database was used.
+    pub(crate) fn left_by_a_database(&self) -> Option<&'static str> {
+        LATER_FILES
+            .into_iter()
+            .find(|name| self.path.join(name).exists())
+    }
+
+    /// The file with the number of the last ledger entry, created if it is missing.
+    pub(crate) fn ledger_mark(&self) -> Result<File, DataDirError> {
+        private_file(&self.path.join(LEDGER_MARK_FILE))
     }
 
     /// Path of the database file, created with a private mode. SQLite gives its other files the

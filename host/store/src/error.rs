@@ -25,6 +25,30 @@ pub enum StoreError {
         "the database was not written by this program: choose another data directory, or move the file away"
     )]
     NotOurs,
+    /// The database is not as this program left it.
+    #[error("the database is damaged: {what}; restore a backup of the data directory")]
+    Damaged {
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The database is empty, and the data directory is not that of a first start.
+    #[error(
+        "the database is empty, but the data directory has `{found}`: `trawl.db` is lost, or `trawl.db-wal`, which belongs to it; restore a backup of both, or move the directory away to start anew"
+    )]
+    Emptied {
+        /// A file that an earlier database left behind.
+        found: &'static str,
+    },
+    /// The ledger lacks its newest entries.
+    #[error(
+        "the ledger ends with entry {found}, but entry {written} was written: part of `trawl.db-wal` is lost or damaged; restore a backup of the whole data directory, or remove `ledger.last` to go on without these entries"
+    )]
+    Shortened {
+        /// Number of its last entry.
+        found: i64,
+        /// Number of the last entry that was written.
+        written: i64,
+    },
     /// A record with this name or id exists.
     #[error("{what} exists already")]
     Taken {

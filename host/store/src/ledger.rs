@@ -102,6 +102,15 @@ pub trait LedgerStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
     /// entries are omitted.
     fn usage(&self, from: Timestamp, to: Timestamp) -> StoreFuture<'_, Vec<AccountUsage>>;
 
+    /// Usage and payments of an account on each day (UTC) of a time window, by the beginning of the
+    /// day. Days without entries are omitted.
+    fn usage_by_day<'a>(
+        &'a self,
+        account: &'a AccountId,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> StoreFuture<'a, Vec<(Timestamp, AccountUsage)>>;
+
     /// The latest subscription of each account that ever had one.
     fn subscriptions(&self) -> StoreFuture<'_, Vec<Subscription>>;
 

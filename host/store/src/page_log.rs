@@ -22,9 +22,16 @@ const COMPRESSED_FROM: usize = 512;
 const LEVEL: i32 = 1;
 /// Largest entry after decompression, so that a corrupt frame cannot exhaust the memory.
 const ENTRY_BYTES_MAX: usize = 1 << 30;
-/// First byte of a record. Never zero: after a power failure, a file may end in zeros.
+/// First byte of a record. Never zero: after a power failure, a file may end in zeros. Behind the
+/// first two is the entry, as earlier versions wrote it.
 const PLAIN: u8 = 1;
 const COMPRESSED: u8 = 2;
+/// Behind these is a checksum of the record. They differ from each other and from the first two in
+/// several bits, so that one flipped bit makes no other kind.
+const CHECKED_PLAIN: u8 = 0x5c;
+const CHECKED_COMPRESSED: u8 = 0xa3;
+/// Bytes of a checksum.
+const CHECKSUM_BYTES: usize = 8;
 
 /// The page log of one crawl. Blocking: use it on blocking threads.
 #[derive(Debug)]
@@ -78,13 +85,17 @@ impl PageLog {
         let mut positions = Vec::with_capacity(entries.len());
         for entry in entries {
             let start = bytes.len();
+            let body = start + 1 + CHECKSUM_BYTES;
+            bytes.resize(body, 0);
             if entry.len() < COMPRESSED_FROM {
-                bytes.push(PLAIN);
+                bytes[start] = CHECKED_PLAIN;
                 bytes.extend_from_slice(entry);
             } else {
-                bytes.push(COMPRESSED);
+                bytes[start] = CHECKED_COMPRESSED;
                 compress(entry, &mut bytes).map_err(failed_to("compress"))?;
             }
+            let checksum = checksum(bytes[start], &bytes[body..]);
+            bytes[start + 1..body].copy_from_slice(&checksum);
             let length = u32::try_from(bytes.len() - start)
                 .map_err(|_| failed_to("write")(io::ErrorKind::FileTooLarge.into()))?;
             positions.push(LogPosition {
@@ -118,7 +129,7 @@ impl PageLog {
     /// The entry at a position, if this lease covers it and its stored form.
     ///
     /// # Errors
-    /// [`StoreError::PageLog`], also if there is no entry at this position.
+    /// [`StoreError::PageLog`], also if there is no entry at this position or it is damaged.
     pub fn read(
         &self,
         position: &LogPosition,
@@ -135,25 +146,30 @@ impl PageLog {
         self.file
             .read_exact_at(&mut record, position.offset)
             .map_err(failed_to("read"))?;
-        let needed = match record.split_first() {
-            Some((&PLAIN, _)) => length,
-            Some((&COMPRESSED, compressed)) => {
-                length + content_size(compressed).map_err(failed_to("decompress"))?
-            }
-            _ => return Err(failed_to("read")(io::ErrorKind::InvalidData.into())),
+        let (is_compressed, start) = layout(&record).map_err(failed_to("read"))?;
+        let needed = if is_compressed {
+            length + content_size(&record[start..]).map_err(failed_to("decompress"))?
+        } else {
+            length
         };
         if lease.bytes() < needed as u64 {
             return Ok(ReadEntry::Needs(needed, lease));
         }
-        let entry = if record[0] == PLAIN {
-            Bytes::from(record).slice(1..)
-        } else {
-            let entry = decompress(&record[1..], needed - length);
+        let entry = if is_compressed {
+            let entry = decompress(&record[start..], needed - length);
             Bytes::from(entry.map_err(failed_to("decompress"))?)
+        } else {
+            Bytes::from(record).slice(start..)
         };
         let mut lease = lease;
         lease.shrink_to(entry.len());
         Ok(ReadEntry::Entry(lease.hold(entry)))
+    }
+
+    /// Bytes of the log of a crawl; 0 if it is missing.
+    pub(crate) fn bytes(data: &Path, id: &str) -> u64 {
+        let metadata = path(data, id).and_then(std::fs::metadata);
+        metadata.map_or(0, |metadata| metadata.len())
     }
 
     /// Removes the log of a crawl. A missing log is not an error.
@@ -168,6 +184,35 @@ impl PageLog {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether the entry of a record is compressed, and where it begins in it.
+fn layout(record: &[u8]) -> io::Result<(bool, usize)> {
+    let damaged = || io::Error::new(io::ErrorKind::InvalidData, "the record is damaged");
+    let (&kind, rest) = record.split_first().ok_or_else(damaged)?;
+    match kind {
+        PLAIN | COMPRESSED => Ok((kind == COMPRESSED, 1)),
+        CHECKED_PLAIN | CHECKED_COMPRESSED => {
+            let (stored, body) = rest
+                .split_first_chunk::<CHECKSUM_BYTES>()
+                .ok_or_else(damaged)?;
+            if *stored != checksum(kind, body) {
+                return Err(damaged());
+            }
+            Ok((kind == CHECKED_COMPRESSED, 1 + CHECKSUM_BYTES))
+        }
+        _ => Err(damaged()),
+    }
+}
+
+/// The checksum of a record of this kind.
+fn checksum(kind: u8, body: &[u8]) -> [u8; CHECKSUM_BYTES] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&[kind]);
+    hasher.update(body);
+    let mut checksum = [0; CHECKSUM_BYTES];
+    hasher.finalize_xof().fill(&mut checksum);
+    checksum
 }
 
 /// Appends an entry as a frame that says how long the entry is, so that its reader knows before.
@@ -300,6 +345,42 @@ mod tests {
             drop(entry);
             assert_eq!(budget.in_use().used, 0);
         }
+    }
+
+    /// Whichever bit of a record is flipped, its entry is an error and never other content.
+    #[test]
+    fn a_damaged_entry_is_an_error() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let large = "a page of text, again and again. ".repeat(40);
+        let mut log = PageLog::continue_after(folder.path(), "ab", None).expect("a log");
+        let entries = [b"{\"url\":\"http://a/\"}".as_slice(), large.as_bytes()];
+        for position in log.append(&entries).expect("appended") {
+            for at in position.offset..position.offset + u64::from(position.length) {
+                for bit in 0..8 {
+                    let mut byte = [0];
+                    log.file.read_exact_at(&mut byte, at).expect("a byte");
+                    let flipped = [byte[0] ^ (1 << bit)];
+                    log.file.write_all_at(&flipped, at).expect("written");
+                    assert!(read(&log, &position).is_err(), "bit {bit} of byte {at}");
+                    log.file.write_all_at(&byte, at).expect("written");
+                }
+            }
+            read(&log, &position).expect("whole again");
+        }
+    }
+
+    /// Entries that earlier versions wrote have no checksum.
+    #[test]
+    fn a_plain_entry_without_a_checksum_is_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut log = PageLog::continue_after(folder.path(), "ab", None).expect("a log");
+        log.file.write_all_at(b"\x01{}", 0).expect("written");
+        log.end = 3;
+        let position = LogPosition {
+            offset: 0,
+            length: 3,
+        };
+        assert_eq!(read(&log, &position).expect("an entry"), &b"{}"[..]);
     }
 
     #[test]

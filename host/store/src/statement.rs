@@ -96,3 +96,31 @@ pub struct AccountUsage {
     /// Charges for seats.
     pub seats: Nanodollars,
 }
+
+impl AccountUsage {
+    /// Adds what the account used at another time.
+    pub fn add(&mut self, other: &Self) {
+        self.n_pages += other.n_pages;
+        self.n_failed += other.n_failed;
+        self.consumed.n_bytes += other.consumed.n_bytes;
+        self.consumed.cpu += other.consumed.cpu;
+        let Charge {
+            ai,
+            compute,
+            file,
+            bytes_transferred,
+            transform,
+            vendor_billed,
+        } = other.charge;
+        let charge = &mut self.charge;
+        charge.ai += ai;
+        charge.compute += compute;
+        charge.file += file;
+        charge.bytes_transferred += bytes_transferred;
+        charge.transform += transform;
+        charge.vendor_billed += vendor_billed;
+        self.top_ups += other.top_ups;
+        self.bonuses += other.bonuses;
+        self.seats += other.seats;
+    }
+}

@@ -11,7 +11,7 @@ use trawl_model::redact::without_userinfo;
 use trawl_model::secret::Secret;
 use trawl_model::{Nanodollars, urls};
 use trawl_plan::crawl::{
-    Budget, CrawlPlan, DEPTH_DEFAULT, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
+    Budget, CrawlPlan, DEPTH_DEFAULT, Fold, IN_FLIGHT_MAX, SitemapPlan, WebhookPlan,
 };
 use trawl_plan::duration::Unit;
 use trawl_plan::scope::{Hosts, Patterns, ScopePlan};
@@ -200,6 +200,10 @@ struct CrawlParameters {
     limit: Option<u64>,
     depth: u16,
     budget: Vec<Budget>,
+    host_limit: Option<u64>,
+    follows_traps: bool,
+    anchors: bool,
+    fold: Fold,
     ceiling: Nanodollars,
     delay: Duration,
     in_flight: usize,
@@ -211,6 +215,7 @@ struct CrawlParameters {
     sitemaps: Vec<String>,
     n_listed: usize,
     webhook: Option<WebhookPlan>,
+    has_final_entry: bool,
     in_background: bool,
 }
 
@@ -239,6 +244,13 @@ impl CrawlParameters {
                 u16::try_from(depth).unwrap_or(u16::MAX)
             }),
             budget: crawl::budgets(&budget)?,
+            host_limit: request.host_limit.filter(|limit| *limit > 0),
+            follows_traps: is_on(request.follow_traps),
+            anchors: is_on(request.anchors),
+            fold: Fold {
+                canonical: is_on(request.fold_canonical),
+                equal: is_on(request.fold_equal),
+            },
             ceiling: credits(request.max_credits_allowed),
             delay: delay(request.delay.as_ref())?,
             in_flight: in_flight(request.concurrency_limit)?,
@@ -256,6 +268,7 @@ impl CrawlParameters {
             sitemaps,
             n_listed,
             webhook: webhook.as_ref().map(webhook_plan).transpose()?,
+            has_final_entry: is_on(request.final_entry),
             in_background: is_on(request.run_in_background),
         })
     }
@@ -271,6 +284,10 @@ impl CrawlParameters {
             limit: self.limit,
             depth: self.depth,
             budget: self.budget,
+            host_limit: self.host_limit,
+            follows_traps: self.follows_traps,
+            anchors: self.anchors,
+            fold: self.fold,
             ceiling: self.ceiling,
             delay: self.delay,
             in_flight: self.in_flight,
@@ -282,6 +299,7 @@ impl CrawlParameters {
                 addresses: sitemaps,
             },
             webhook: self.webhook,
+            has_final_entry: self.has_final_entry,
             in_background: self.in_background,
             named: None,
             seed,

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use serde::de::Deserializer;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{Content, Piece};
+use trawl_model::{Content, Hop, Piece};
 use trawl_plan::Pipeline;
 
 use super::costs::Costs;
@@ -49,6 +49,23 @@ pub struct Entry<'a> {
     /// Milliseconds for the whole page.
     #[serde(skip_serializing_if = "Option::is_none")]
     duration_elasped_ms: Option<u64>,
+    /// Hops from a seed; only in a crawl.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    depth: Option<u16>,
+    /// URL of a page that links to this one, by which it has its `depth`; only in a crawl, and not
+    /// of seeds and URLs of sitemaps.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    referrer: Option<Cow<'a, str>>,
+    /// The text of that link; only if the crawl has `anchors`.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    anchor: Option<Cow<'a, str>>,
+    /// The redirects that led to `url`, in order: `status` (null if it is not known) and the URL
+    /// `to` that each led to; only in a crawl, and left out if there were none.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Object>>)]
+    redirects: Option<Part<'a>>,
     /// Absolute URLs in page order.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<String>>)]
@@ -105,6 +122,7 @@ enum Part<'a> {
     Object(&'a Map<String, Value>),
     Pairs(&'a [(String, String)]),
     Content(&'a Content),
+    Redirects(&'a [Hop]),
     Json(&'a RawValue),
 }
 
@@ -145,6 +163,19 @@ impl<'a> Entry<'a> {
             duration_elasped_ms: outcome
                 .elapsed
                 .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+            depth: outcome.place.as_ref().map(|place| place.depth),
+            referrer: outcome
+                .place
+                .as_ref()
+                .and_then(|place| place.referrer.as_deref())
+                .map(Cow::Borrowed),
+            anchor: outcome
+                .place
+                .as_ref()
+                .and_then(|place| place.anchor.as_deref())
+                .map(Cow::Borrowed),
+            redirects: (outcome.place.is_some() && !outcome.redirects.is_empty())
+                .then_some(Part::Redirects(&outcome.redirects)),
             links: fields.links.as_ref().map(Part::Value),
             metadata: fields.metadata.as_ref().map(Part::Object),
             headers: outcome.headers.as_deref().map(Part::Pairs),
@@ -220,6 +251,10 @@ impl Serialize for Part<'_> {
                 map.end()
             }
             Self::Content(content) => ContentForm(content).serialize(serializer),
+            Self::Redirects(hops) => {
+                let hops = hops.iter();
+                serializer.collect_seq(hops.map(|hop| json!({"status": hop.status, "to": hop.to})))
+            }
             Self::Json(json) => json.serialize(serializer),
         }
     }
@@ -275,9 +310,8 @@ impl Serialize for PieceForm<'_> {
 mod tests {
     use std::time::Duration;
 
-    use serde_json::json;
-
     use super::*;
+    use trawl_model::outcome::CrawlPlace;
     use trawl_model::{AnalystFinding, Cause, Charge, Fields, Nanodollars, PageFailure};
 
     fn entry(outcome: &PageOutcome) -> Value {
@@ -380,6 +414,45 @@ mod tests {
             (&json["cookies"], &json["extracted"]),
             (&json!({}), &json!({}))
         );
+    }
+
+    #[test]
+    fn a_page_of_a_crawl_says_how_it_was_found() {
+        let hop = |status, to: &str| Hop {
+            status,
+            to: to.to_owned(),
+        };
+        let mut outcome = PageOutcome {
+            url: "https://a.com/c".to_owned(),
+            redirects: vec![
+                hop(Some(301), "https://a.com/b"),
+                hop(None, "https://a.com/c"),
+            ],
+            ..PageOutcome::default()
+        };
+        let json = entry(&outcome);
+        for field in ["depth", "referrer", "anchor", "redirects"] {
+            assert_eq!(json.get(field), None, "{field}");
+        }
+        outcome.place = Some(CrawlPlace {
+            depth: 2,
+            referrer: Some("https://a.com/".to_owned()),
+            anchor: Some("a link".to_owned()),
+        });
+        let json = entry(&outcome);
+        assert_eq!(
+            (&json["depth"], &json["referrer"]),
+            (&json!(2), &json!("https://a.com/"))
+        );
+        assert_eq!(json["anchor"], "a link");
+        assert_eq!(
+            json["redirects"],
+            json!([{"status": 301, "to": "https://a.com/b"}, {"status": null, "to": "https://a.com/c"}])
+        );
+        let mut written = Vec::new();
+        write_entry(&outcome, &mut written);
+        let read = Entry::read(&written).expect("an entry");
+        assert_eq!(serde_json::to_vec(&read).expect("JSON"), written);
     }
 
     #[test]

@@ -53,6 +53,7 @@ pub(crate) fn output_plan(
             .map(|rule| LinkRewrite::read(&rule, allowance))
             .transpose()?,
         discover: false,
+        anchors: false,
         headers: is_on(request.return_headers),
         cookies: is_on(request.return_cookies),
         chunking: chunking_plan(request.chunking_alg, catalog)?,

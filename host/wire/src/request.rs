@@ -97,6 +97,16 @@ pub(crate) struct ScrapeRequest {
     pub depth: Option<u64>,
     /// Crawl: most pages by path prefix.
     pub budget: Option<BTreeMap<String, Option<u64>>>,
+    /// Crawl: most pages of one host.
+    pub host_limit: Option<u64>,
+    /// Crawl: add the text of the link that led to a page.
+    pub anchors: Option<bool>,
+    /// Crawl: fetch URLs of crawler traps, too.
+    pub follow_traps: Option<bool>,
+    /// Crawl: leave out pages whose canonical URL the crawl has.
+    pub fold_canonical: Option<bool>,
+    /// Crawl: leave out pages whose content the crawl has.
+    pub fold_equal: Option<bool>,
     /// Crawl: most credits of the whole run.
     pub max_credits_allowed: Option<u64>,
     /// Crawl: milliseconds between requests to one host.
@@ -111,6 +121,8 @@ pub(crate) struct ScrapeRequest {
     pub tld: Option<bool>,
     /// Crawl: follow only links below the directory of a seed.
     pub below_seed: Option<bool>,
+    /// Crawl: end the stream with why the crawl ended.
+    pub final_entry: Option<bool>,
     /// Crawl: other domains in scope.
     pub external_domains: Option<DomainsForm>,
     /// Crawl: paths to leave out.

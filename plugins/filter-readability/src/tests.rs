@@ -130,6 +130,30 @@ fn documentation_keeps_its_code_without_the_sidebar() {
 }
 
 #[test]
+fn a_page_of_an_item_keeps_its_title() {
+    let links: String = (0..30)
+        .map(|n| format!(r#"<li><a href="fn.{n}.html">item_{n}</a></li>"#))
+        .collect();
+    let html = format!(
+        r##"<html><head><title>swap in std::mem - Rust</title></head><body class="rustdoc fn">
+        <nav class="sidebar"><h2><a href="index.html">In std::mem</a></h2><ul>{links}</ul></nav>
+        <main><div class="width-limiter"><section id="main-content" class="content">
+        <div class="main-heading"><div class="rustdoc-breadcrumbs"><a href="../index.html">std</a>::<a href="index.html">mem</a></div>
+        <h1>Function <span class="fn">swap</span></h1><rustdoc-toolbar></rustdoc-toolbar>
+        <span class="sub-heading"><span class="since">1.0.0</span> · <a class="src" href="../src/mod.rs.html">Source</a></span></div>
+        <pre class="rust item-decl"><code>pub const fn swap&lt;T&gt;(x: &amp;mut T, y: &amp;mut T)</code></pre>
+        <details class="toggle top-doc" open><summary class="hideme"><span>Expand description</span></summary>
+        <div class="docblock">{}</div></details></section></div></main></body></html>"##,
+        paragraphs()
+    );
+    check(
+        &html,
+        &["Function swap", "pub const fn swap", PROSE[0], PROSE[3]],
+        &["item_7"],
+    );
+}
+
+#[test]
 fn a_product_keeps_its_description() {
     let html = around(
         "Walnut desk | Woodshop",

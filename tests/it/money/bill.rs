@@ -62,6 +62,38 @@ async fn a_statement_adds_up_and_lists_failed_pages() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn usage_by_day_agrees_with_the_statement() {
+    let (app, site) = (TestApp::start().await, FakeSite::start().await);
+    let urls = format!("{},{}", site.url("/page"), site.url("/nowhere"));
+    app.scrape(json!({"url": urls, "return_format": "text"}))
+        .await;
+    let bill = statement(&app, "").await;
+    let entries = bill["entries"].as_array().unwrap();
+    let spent: i64 = entries
+        .iter()
+        .filter(|entry| entry["kind"] == "post")
+        .map(|entry| -nanodollars(&entry["amount"]))
+        .sum();
+    let usage = app.get("/account/usage").await.json();
+    let days = usage["days"].as_array().unwrap();
+    let sum = |field: &str| -> u64 {
+        let days = days.iter().map(|day| day[field].as_u64());
+        days.map(Option::unwrap).sum()
+    };
+    assert_eq!((sum("pages"), sum("failed_pages")), (1, 1), "{usage}");
+    let costs = days
+        .iter()
+        .map(|day| nanodollars(&day["costs"]["total_cost"]));
+    assert_eq!(costs.sum::<i64>(), spent, "{usage}");
+    let day = days[0]["day"].as_str().unwrap();
+    let at = entries[0]["at"].to_string();
+    assert!(at.contains(day), "{at} {day}");
+    let none = app.get("/account/usage?to=2001-01-01").await.json();
+    assert_eq!(none, json!({"days": []}));
+    assert_eq!(app.get("/account/usage?from=x").await.status, 400);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_statement_is_available_as_jsonl_and_csv() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     app.fine(json!({"url": site.url("/page"), "return_format": "text"}))

@@ -145,6 +145,8 @@ async fn parts_describe_the_page() {
         (&json!("de"), &json!(site.url("/c")))
     );
     assert_eq!(metadata["file_size"], html.len());
+    let hash = metadata["content_hash"].as_str().unwrap();
+    assert_eq!(hash.len(), 32, "{metadata}");
     assert_eq!(
         (&metadata["original_url"], &metadata["final_url"]),
         (&json!(url), &json!(there))

@@ -7,4 +7,5 @@ pub(crate) mod limits;
 pub(crate) mod notices;
 pub(crate) mod statement;
 mod statement_body;
+pub(crate) mod usage;
 pub(crate) mod views;

@@ -47,10 +47,14 @@ pub(crate) struct Skipped {
     /// The URL.
     url: String,
     /// `robots`, `nofollow`, `depth`, `budget`, `limit`, `max_credits_allowed`, `scope`,
-    /// `blacklist`, `whitelist`, `duplicate`, `scheme`, `too_long`, `full` or `stopped`.
+    /// `blacklist`, `whitelist`, `duplicate`, `scheme`, `too_long`, `full`, `stopped`,
+    /// `trap` or `host_limit`.
     reason: &'static str,
     /// Hops from the seed URL.
     depth: u16,
+    /// Where it redirects to, if it was skipped for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redirects_to: Option<String>,
 }
 
 #[utoipa::path(
@@ -92,6 +96,7 @@ pub(crate) async fn skipped(
             url: row.url,
             reason: reason.name(),
             depth: row.depth,
+            redirects_to: row.target,
         };
         serde_json::to_vec(&skipped).ok().map(Bytes::from)
     });

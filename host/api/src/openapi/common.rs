@@ -39,6 +39,8 @@ pub(super) fn complete(document: &mut Value) {
     let schemas = &mut document["components"]["schemas"];
     schemas["Error"] = error_schema();
     schemas["CrawlAnswer"] = crawl_answer();
+    schemas["CrawlEntry"] = crawl_entry();
+    schemas["FinalEntry"] = final_entry();
     schemas["QueuedCrawl"] = queued_crawl();
     schemas["StoredRequest"] = stored_request();
     // A name of its own: clients would name it `CrawlRequest`, which is what a crawl is sent as.
@@ -94,7 +96,35 @@ fn crawl_answer() -> Value {
     json!({
         "description": "The entries of pages; with `run_in_background` the queued crawl, or a list of several.",
         // An empty list is one of either.
-        "anyOf": [list("PageEntry"), {"$ref": format!("{SCHEMAS}QueuedCrawl")}, list("QueuedCrawl")],
+        "anyOf": [
+            list("PageEntry"), {"$ref": format!("{SCHEMAS}QueuedCrawl")}, list("QueuedCrawl"), list("CrawlEntry"),
+        ],
+    })
+}
+
+/// An entry of a crawl whose request has `final_entry`.
+fn crawl_entry() -> Value {
+    let either =
+        ["PageEntry", "FinalEntry"].map(|name| json!({"$ref": format!("{SCHEMAS}{name}")}));
+    json!({"description": "A page, or the end of the crawl.", "anyOf": either})
+}
+
+fn final_entry() -> Value {
+    json!({
+        "description": "The end of a crawl, after its pages, if its request has `final_entry`.",
+        "type": "object",
+        "properties": {
+            "crawl_id": {"type": "string", "description": "Id of the crawl"},
+            "stop_reason": {"type": "string", "description": "Why it ended"},
+            "pages": {"type": "integer", "minimum": 0, "description": "Pages delivered, including failed ones"},
+            "failed": {"type": "integer", "minimum": 0, "description": "Pages that failed"},
+            "total_cost": {"type": "number", "description": "What it cost, in dollars"},
+        },
+        "required": ["crawl_id", "stop_reason", "pages", "failed", "total_cost"],
+        "example": {
+            "crawl_id": "0a1b2c3d4e5f60718293a4b5c6d7e8f9", "stop_reason": "limit", "pages": 100, "failed": 2,
+            "total_cost": 0.00012,
+        },
     })
 }
 

@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-use crate::account::{credits, details, keys, notices, statement};
+use crate::account::{credits, details, keys, notices, statement, usage};
 use crate::crawls::{crawl, links, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::error::ApiError;
@@ -62,6 +62,7 @@ const SCHEMAS: &str = "#/components/schemas/";
         fetch::fetch,
         details::account,
         statement::statement,
+        usage::usage,
         notices::set_notices,
         keys::list,
         keys::create,

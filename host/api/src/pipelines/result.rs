@@ -146,7 +146,11 @@ async fn gather(crawls: Vec<CrawlHandle>) -> Result<(Vec<String>, Gathered), Api
 /// Why a crawl ended without a page, for its client.
 fn no_pages_reason(stop: StopReason) -> &'static str {
     match stop {
-        StopReason::Completed | StopReason::Limit | StopReason::Depth | StopReason::Budget => {
+        StopReason::Completed
+        | StopReason::Limit
+        | StopReason::Depth
+        | StopReason::Budget
+        | StopReason::HostLimit => {
             "the crawl may fetch no page, check `budget`, `blacklist`, `whitelist` and `limit`"
         }
         StopReason::Spend => "a page may cost more than `max_credits_allowed`, raise it",

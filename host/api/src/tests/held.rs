@@ -160,6 +160,9 @@ async fn stored_crawl(server: &TestServer, n_pages: u32, content: usize) {
         n,
         url: format!("http://a.example/{n}"),
         depth: 0,
+        referrer: None,
+        anchor: None,
+        target: None,
         state: UrlState::Done,
     });
     let progress = Progress {

@@ -193,6 +193,15 @@ impl LedgerStore for FaultyStore {
         self.store.usage(from, to)
     }
 
+    fn usage_by_day<'a>(
+        &'a self,
+        account: &'a AccountId,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> StoreFuture<'a, Vec<(Timestamp, AccountUsage)>> {
+        self.store.usage_by_day(account, from, to)
+    }
+
     fn subscriptions(&self) -> StoreFuture<'_, Vec<Subscription>> {
         self.store.subscriptions()
     }

@@ -6,6 +6,7 @@
 //! depths may be in flight.
 
 mod caps;
+mod hosts;
 mod lease;
 mod levels;
 #[cfg(test)]
@@ -17,6 +18,8 @@ mod state;
 mod table;
 #[cfg(test)]
 pub(super) mod tests;
+mod texts;
+mod traps;
 
 pub use lease::Counts;
 pub(super) use lease::{Lease, Leased};

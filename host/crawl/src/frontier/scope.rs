@@ -115,6 +115,11 @@ pub(super) fn path_of(url: &str) -> &str {
     parts(url).map_or("/", |parts| parts.path)
 }
 
+/// The host of a URL.
+pub(super) fn host(url: &str) -> &str {
+    parts(url).map_or("", |parts| host_of(parts.authority))
+}
+
 impl Scope {
     pub(super) fn new(plan: Arc<CrawlPlan>) -> Self {
         let mut scope = Self {

@@ -1,18 +1,32 @@
 //! The URLs of a crawl: leasing, completing and skipping them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use url::Url;
 
-use trawl_model::{Discovered, SkipReason, StopReason, UrlRow};
+use trawl_model::outcome::CrawlPlace;
+use trawl_model::{ContentHash, Discovered, SkipReason, StopReason, UrlRow};
 use trawl_plan::crawl::CrawlPlan;
 
 use super::caps::Caps;
+use super::hosts::Hosts;
 use super::lease::{Counts, Lease, Leased};
 use super::levels::Levels;
 use super::queues::Queues;
-use super::scope::{Scope, Screened, normal};
-use super::table::{Table, UrlStatus};
+use super::scope::{self, Scope, Screened, normal};
+use super::table::{Table, Twin, UrlStatus};
+use super::texts::Texts;
+use super::traps::Traps;
+
+/// A link on a page.
+#[derive(Clone, Copy, Debug)]
+struct Link<'a> {
+    /// The page.
+    from: u32,
+    /// The text of the link.
+    anchor: Option<&'a str>,
+}
 
 /// The URLs of one crawl and their status.
 #[derive(Debug)]
@@ -23,6 +37,14 @@ pub(crate) struct Frontier {
     pub(super) levels: Levels,
     pub(super) queues: Queues,
     caps: Caps,
+    hosts: Hosts,
+    traps: Traps,
+    /// The texts of the links by which URLs were found, if they are asked for.
+    anchors: Texts,
+    /// Where pages redirect to that were skipped for that.
+    targets: Texts,
+    /// The contents of its pages, if equal ones are left out. They are not stored.
+    contents: HashSet<ContentHash>,
     /// Redirects: the page and the target that belongs to it.
     claims: Vec<(u32, u32)>,
     changed: Vec<u32>,
@@ -45,6 +67,15 @@ impl Frontier {
             levels: Levels::default(),
             queues: Queues::new(&plan.budget),
             caps: Caps::new(&plan),
+            hosts: Hosts::new(
+                plan.host_limit,
+                !plan.delay.is_zero(),
+                plan.seed.fetch.respect_robots,
+            ),
+            traps: Traps::default(),
+            anchors: Texts::default(),
+            targets: Texts::default(),
+            contents: HashSet::new(),
             claims: Vec::new(),
             changed: Vec::new(),
             n_skipped: [0; SkipReason::ALL.len()],
@@ -66,7 +97,7 @@ impl Frontier {
         self.set_screened(screened);
         let depth = u16::from(!self.plan.sitemap.only);
         for url in urls {
-            self.find(url, depth, false);
+            self.find(url, depth, None, false);
         }
         std::mem::take(&mut self.scope.screened)
     }
@@ -154,6 +185,7 @@ impl Frontier {
             self.queues.pop_first();
             self.move_to(n, UrlStatus::Leased);
             self.take(n);
+            self.hosts.start(scope::host(self.table.url(n)));
             match Url::parse(self.table.url(n)) {
                 Ok(url) => {
                     return Lease::Page(Leased {
@@ -176,29 +208,38 @@ impl Frontier {
     /// scope.
     pub(crate) fn redirect(&mut self, n: u32, to: &Url) -> Result<(), SkipReason> {
         let to = normal(to);
-        let known = self.table.find(&to);
+        let claimed = self.claim(n, &to);
+        if claimed.is_err() {
+            self.targets.set(n, Some(&to));
+        }
+        claimed
+    }
+
+    /// Makes the target of a redirect another URL of a page.
+    fn claim(&mut self, n: u32, to: &str) -> Result<(), SkipReason> {
+        let known = self.table.find(to);
         if known == Some(n) {
             return Ok(());
         }
-        if let Err(skip) = self.scope.check(&to) {
+        if let Err(skip) = self.scope.check(to) {
             let is_of_seed = n < self.n_seeds && skip == SkipReason::Scope;
             if !is_of_seed {
                 if known.is_none() {
-                    self.insert(&to, self.table.depth(n), UrlStatus::Skipped(skip));
+                    self.insert(to, self.table.depth(n), UrlStatus::Skipped(skip));
                 }
                 return Err(skip);
             }
             // With many seeds the scope stays: checking all known URLs again for each of them would
             // take too long.
             if self.plan.named.is_none()
-                && let Ok(to) = Url::parse(&to)
+                && let Ok(to) = Url::parse(to)
             {
                 self.widen(&to);
             }
         }
         let Some(target) = known else {
             let depth = self.table.depth(n);
-            if let Some(target) = self.insert(&to, depth, UrlStatus::Skipped(SkipReason::Duplicate))
+            if let Some(target) = self.insert(to, depth, UrlStatus::Skipped(SkipReason::Duplicate))
             {
                 self.claims.push((n, target));
             }
@@ -227,12 +268,67 @@ impl Frontier {
         }
         self.claims.retain(|(by, _)| *by != n);
         self.move_to(n, UrlStatus::Done);
+        self.end_at_host(n);
+        self.add_links(n, found, obeys_nofollow);
+    }
+
+    /// The same of a page that the crawl has under another URL: it is skipped and does not count.
+    pub(crate) fn complete_folded(&mut self, n: u32, found: &Discovered, obeys_nofollow: bool) {
+        if self.table.status(n) != UrlStatus::Leased {
+            return;
+        }
+        self.skip(n, SkipReason::Duplicate);
+        self.add_links(n, found, obeys_nofollow);
+    }
+
+    /// Whether another page of the crawl has the canonical URL of this one, so that this one is
+    /// left out. Otherwise this page stands for that URL, if it is part of the crawl.
+    pub(crate) fn folds_into(&mut self, n: u32, canonical: &Url) -> bool {
+        let to = normal(canonical);
+        if self.scope.check(&to).is_err() {
+            return false;
+        }
+        let Some(known) = self.table.find(&to) else {
+            let depth = self.table.depth(n);
+            let target = self.insert(&to, depth, UrlStatus::Skipped(SkipReason::Duplicate));
+            self.claims.extend(target.map(|target| (n, target)));
+            return false;
+        };
+        match self.table.status(known) {
+            _ if known == n => false,
+            // One of two pages that name each other must stay: that which is completed first.
+            UrlStatus::Leased => false,
+            UrlStatus::Done => !self.table.is_failed(known),
+            UrlStatus::Skipped(SkipReason::Duplicate) => !self.claims.contains(&(n, known)),
+            UrlStatus::Waiting | UrlStatus::Skipped(_) => {
+                self.move_to(known, UrlStatus::Skipped(SkipReason::Duplicate));
+                self.claims.push((n, known));
+                false
+            }
+        }
+    }
+
+    /// Whether no page of the crawl had this content before.
+    pub(crate) fn is_new_content(&mut self, hash: ContentHash) -> bool {
+        self.contents.insert(hash)
+    }
+
+    /// Notes that a page has failed: no other page folds into it.
+    pub(crate) fn has_failed(&mut self, n: u32) {
+        self.table.set_failed(n);
+    }
+
+    fn add_links(&mut self, n: u32, found: &Discovered, obeys_nofollow: bool) {
         if self.plan.sitemap.only {
             return;
         }
         let depth = self.table.depth(n).saturating_add(1);
-        for (url, nofollow) in found.iter() {
-            self.find(url, depth, nofollow && obeys_nofollow);
+        for (number, (url, nofollow)) in found.iter().enumerate() {
+            let link = Some(Link {
+                from: n,
+                anchor: found.anchor(number),
+            });
+            self.find(url, depth, link, nofollow && obeys_nofollow);
         }
         self.set_screened(Screened::default());
     }
@@ -245,6 +341,8 @@ impl Frontier {
         }
         self.caps.give_back();
         self.queues.give_back(self.table.url(n));
+        self.hosts.give_back(scope::host(self.table.url(n)));
+        self.end_at_host(n);
         self.move_to(n, UrlStatus::Skipped(reason));
         let claims = std::mem::take(&mut self.claims);
         for (by, target) in claims {
@@ -253,6 +351,37 @@ impl Frontier {
             } else if self.table.status(target) == UrlStatus::Skipped(SkipReason::Duplicate) {
                 let depth = self.table.depth(target);
                 self.revive(target, depth);
+            }
+        }
+    }
+
+    /// The host of a page asks for a delay between requests, or does not. Returns whether more of
+    /// its pages may be leased than before.
+    pub(crate) fn pace_host(&mut self, n: u32, is_paced: bool) -> bool {
+        let freed = self.hosts.pace(scope::host(self.table.url(n)), is_paced);
+        for &held in &freed {
+            self.requeue(held);
+        }
+        !freed.is_empty()
+    }
+
+    /// Puts a URL that was held back into its queue, if it still waits. It is still counted as
+    /// waiting.
+    fn requeue(&mut self, n: u32) -> bool {
+        let is_waiting = self.table.status(n) == UrlStatus::Waiting;
+        if is_waiting {
+            let (depth, url) = (self.table.depth(n), self.table.url(n));
+            self.queues.push(n, depth, url);
+        }
+        is_waiting
+    }
+
+    /// Gives the place of a page at its host to a URL that waits for it.
+    fn end_at_host(&mut self, n: u32) {
+        self.hosts.end(scope::host(self.table.url(n)));
+        while let Some(held) = self.hosts.next_held(scope::host(self.table.url(n))) {
+            if self.requeue(held) {
+                return;
             }
         }
     }
@@ -266,6 +395,7 @@ impl Frontier {
         let skip = match reason {
             StopReason::Limit => SkipReason::Limit,
             StopReason::Budget => SkipReason::Budget,
+            StopReason::HostLimit => SkipReason::HostLimit,
             StopReason::Depth => SkipReason::Depth,
             StopReason::Spend | StopReason::Balance => SkipReason::Spend,
             StopReason::Completed
@@ -284,7 +414,8 @@ impl Frontier {
     /// Otherwise the crawl ends by itself and has its own reason.
     pub(crate) fn stop_unless_complete(&mut self, reason: StopReason) -> bool {
         let is_at_end = self.stop.is_some() || self.caps.used_up().is_some();
-        let is_complete = is_at_end || self.first_waiting().is_none();
+        let waits = self.first_waiting().is_some() || self.hosts.has_turns_left();
+        let is_complete = is_at_end || !waits;
         if !is_complete {
             self.stop(reason);
         }
@@ -300,6 +431,9 @@ impl Frontier {
                 n,
                 url: self.table.url(n).to_owned(),
                 depth: self.table.depth(n),
+                referrer: self.table.referrer(n),
+                anchor: self.anchors.get(n),
+                target: self.targets.get(n),
                 state: self.table.status(n).stored(),
             }
         });
@@ -317,35 +451,99 @@ impl Frontier {
         }
     }
 
-    /// Adds a link to a URL in the form of the `url` crate.
-    fn find(&mut self, url: &str, depth: u16, is_nofollow: bool) {
+    /// Adds a URL in the form of the `url` crate that was found by this link.
+    fn find(&mut self, url: &str, depth: u16, link: Option<Link<'_>>, is_nofollow: bool) {
         let beyond = depth > self.plan.depth;
         let Some(n) = self.table.find(url) else {
             let status = match self.scope.check(url) {
                 Err(skip) => UrlStatus::Skipped(skip),
                 Ok(()) if is_nofollow => UrlStatus::Skipped(SkipReason::Nofollow),
+                Ok(()) if self.is_trap(url) => UrlStatus::Skipped(SkipReason::Trap),
                 Ok(()) if beyond => UrlStatus::Skipped(SkipReason::Depth),
                 Ok(()) => UrlStatus::Waiting,
             };
-            self.insert(url, depth, status);
+            if let Some(n) = self.insert(url, depth, status) {
+                self.set_link(n, link);
+            }
             return;
         };
         if is_nofollow {
             return;
         }
+        if is_https(url) != is_https(self.table.url(n)) {
+            self.table.set_twin(n, Twin::Linked);
+            self.add_twin(n);
+        }
         match self.table.status(n) {
             UrlStatus::Skipped(SkipReason::Depth | SkipReason::Nofollow) if !beyond => {
+                self.set_link(n, link);
                 self.revive(n, depth)
             }
             UrlStatus::Skipped(SkipReason::Nofollow) => {
                 self.move_to(n, UrlStatus::Skipped(SkipReason::Depth))
             }
             UrlStatus::Waiting if depth < self.table.depth(n) => {
+                self.set_link(n, link);
                 self.levels.n_waiting -= 1;
                 self.set(n, depth, UrlStatus::Waiting);
                 self.queue(n);
             }
             _ => {}
+        }
+    }
+
+    /// Notes the link that a URL has its depth by.
+    fn set_link(&mut self, n: u32, link: Option<Link<'_>>) {
+        self.table.set_referrer(n, link.map(|link| link.from));
+        self.anchors.set(n, link.and_then(|link| link.anchor));
+    }
+
+    fn is_trap(&mut self, url: &str) -> bool {
+        let path = scope::path_of(url);
+        !self.plan.follows_traps && self.traps.has(url, path, &self.table)
+    }
+
+    /// The site of a page did not answer under the scheme of its URL. If the crawl knows a link to
+    /// it with the other scheme, or finds one later, that is fetched as well. Decision D391.
+    pub(crate) fn is_unanswered(&mut self, n: u32) {
+        self.table.set_twin(n, Twin::Wanted);
+        self.add_twin(n);
+    }
+
+    /// Adds a URL with the other scheme, once, if that is wanted and a page links to it.
+    fn add_twin(&mut self, n: u32) {
+        let is = |twin| self.table.is_twin(n, twin);
+        if is(Twin::Added) || !is(Twin::Wanted) || !is(Twin::Linked) {
+            return;
+        }
+        let (url, depth) = (self.table.url(n), self.table.depth(n));
+        let Some((scheme, rest)) = url.split_once("://") else {
+            return;
+        };
+        let other = if scheme == "https" { "http" } else { "https" };
+        let url = format!("{other}://{rest}");
+        let referrer = self.table.referrer(n);
+        let status = match self.scope.check(&url) {
+            Ok(()) => UrlStatus::Waiting,
+            Err(skip) => UrlStatus::Skipped(skip),
+        };
+        self.table.set_twin(n, Twin::Added);
+        if let Some(twin) = self.insert(&url, depth, status) {
+            self.table.set_twin(twin, Twin::Added);
+            self.table.set_referrer(twin, referrer);
+            let anchor = self.anchors.get(n);
+            self.anchors.set(twin, anchor.as_deref());
+        }
+    }
+
+    /// Where a page was found.
+    pub(crate) fn place(&self, n: u32) -> CrawlPlace {
+        let referrer = self.table.referrer(n);
+        let referrer = referrer.filter(|from| (*from as usize) < self.table.len());
+        CrawlPlace {
+            depth: self.table.depth(n),
+            referrer: referrer.map(|from| self.table.url(from).to_owned()),
+            anchor: self.anchors.get(n),
         }
     }
 
@@ -386,6 +584,8 @@ impl Frontier {
             StopReason::Depth
         } else if has_skipped(SkipReason::Budget) {
             StopReason::Budget
+        } else if has_skipped(SkipReason::HostLimit) {
+            StopReason::HostLimit
         } else {
             StopReason::Completed
         }
@@ -394,15 +594,25 @@ impl Frontier {
     /// Adds a stored URL as unchanged; `false` when the table is full. A page that was in flight
     /// waits again.
     pub(super) fn restore_row(&mut self, row: &UrlRow) -> bool {
-        // Whether a budget still holds a URL back is decided when the crawl ends.
+        // Whether a budget or its host still holds a URL back is decided when the crawl ends.
         let status = match UrlStatus::restored(row.state) {
-            UrlStatus::Skipped(SkipReason::Budget) => UrlStatus::Waiting,
+            UrlStatus::Skipped(SkipReason::Budget | SkipReason::HostLimit) => UrlStatus::Waiting,
             status => status,
         };
+        let twin = self.table.find(&row.url);
         let Some(n) = self.table.insert(&row.url, row.depth, status) else {
             return false;
         };
+        for n in twin.into_iter().chain(twin.and(Some(n))) {
+            self.table.set_twin(n, Twin::Added);
+        }
         self.table.clear_change(n);
+        self.table.set_referrer(n, row.referrer);
+        self.anchors.set(n, row.anchor.as_deref());
+        self.targets.set(n, row.target.as_deref());
+        if status != UrlStatus::Skipped(SkipReason::Trap) {
+            self.traps.note(&row.url);
+        }
         match status {
             UrlStatus::Done => {
                 self.n_done += 1;
@@ -447,22 +657,37 @@ impl Frontier {
     fn take(&mut self, n: u32) {
         self.caps.take();
         self.queues.take(self.table.url(n));
+        self.hosts.take(scope::host(self.table.url(n)));
     }
 
-    /// The first waiting URL that no budget holds back; it is also the first of the queues.
+    /// The first waiting URL that neither a budget nor its host holds back; it is also the first of
+    /// the queues.
     fn first_waiting(&mut self) -> Option<u32> {
         while let Some(first) = self.queues.first() {
             let waits = self.table.status(first.n) == UrlStatus::Waiting;
             if waits && self.table.depth(first.n) == first.depth {
-                return Some(first.n);
+                let host = scope::host(self.table.url(first.n));
+                if !self.hosts.hold_if_full(host, first.n) {
+                    return Some(first.n);
+                }
             }
             self.queues.pop_first();
         }
         None
     }
 
-    /// Skips all waiting URLs for this reason, or for `budget` where that holds them back.
+    /// Skips all waiting URLs for this reason, or for that which holds them back.
     fn skip_waiting(&mut self, skip: SkipReason) {
+        for (n, is_capped) in self.hosts.drain() {
+            let skip = if is_capped {
+                SkipReason::HostLimit
+            } else {
+                skip
+            };
+            if self.table.status(n) == UrlStatus::Waiting {
+                self.move_to(n, UrlStatus::Skipped(skip));
+            }
+        }
         for (n, is_over_budget) in self.queues.drain() {
             if self.table.status(n) == UrlStatus::Waiting {
                 let skip = if is_over_budget {
@@ -491,4 +716,8 @@ impl Frontier {
             }
         }
     }
+}
+
+fn is_https(url: &str) -> bool {
+    url.starts_with("https:")
 }

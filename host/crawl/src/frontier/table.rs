@@ -74,10 +74,26 @@ impl UrlStatus {
 struct Meta {
     /// Where its text starts.
     start: u32,
+    /// Number of the page that it was found on, or [`EMPTY`].
+    referrer: u32,
     depth: u16,
     status: u8,
-    /// Whether it is in the list of changes.
-    is_changed: bool,
+    flags: u8,
+}
+
+/// Whether it is in the list of changes.
+const CHANGED: u8 = 1;
+/// Whether it was fetched and failed.
+const FAILED: u8 = 16;
+/// What is known of the other scheme of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Twin {
+    /// A page links to it with the other scheme, too.
+    Linked = 2,
+    /// Its site did not answer under this scheme.
+    Wanted = 4,
+    /// Both schemes have rows of their own.
+    Added = 8,
 }
 
 /// The URLs, numbered from 0 in the order of discovery.
@@ -131,17 +147,45 @@ impl Table {
         UrlStatus::of_byte(self.metas[n as usize].status)
     }
 
+    /// The page that a URL was found on.
+    pub(super) fn referrer(&self, n: u32) -> Option<u32> {
+        Some(self.metas[n as usize].referrer).filter(|referrer| *referrer != EMPTY)
+    }
+
+    pub(super) fn set_referrer(&mut self, n: u32, referrer: Option<u32>) {
+        self.metas[n as usize].referrer = referrer.unwrap_or(EMPTY);
+    }
+
+    pub(super) fn is_twin(&self, n: u32, twin: Twin) -> bool {
+        self.metas[n as usize].flags & twin as u8 != 0
+    }
+
+    pub(super) fn set_twin(&mut self, n: u32, twin: Twin) {
+        self.metas[n as usize].flags |= twin as u8;
+    }
+
+    /// Whether a page that was fetched had failed.
+    pub(super) fn is_failed(&self, n: u32) -> bool {
+        self.metas[n as usize].flags & FAILED != 0
+    }
+
+    pub(super) fn set_failed(&mut self, n: u32) {
+        self.metas[n as usize].flags |= FAILED;
+    }
+
     /// Sets depth and status; `true` when the URL was unchanged before.
     pub(super) fn set(&mut self, n: u32, depth: u16, status: UrlStatus) -> bool {
         let meta = &mut self.metas[n as usize];
         meta.depth = depth;
         meta.status = status.to_byte();
-        !std::mem::replace(&mut meta.is_changed, true)
+        let is_first = meta.flags & CHANGED == 0;
+        meta.flags |= CHANGED;
+        is_first
     }
 
     /// Marks a URL as unchanged, because it is stored.
     pub(super) fn clear_change(&mut self, n: u32) {
-        self.metas[n as usize].is_changed = false;
+        self.metas[n as usize].flags &= !CHANGED;
     }
 
     /// The number of the page with this URL.
@@ -150,7 +194,8 @@ impl Table {
         (self.slots[slot] != EMPTY).then(|| self.slots[slot])
     }
 
-    /// Adds a URL that is not in the table; `None` when the table is full.
+    /// Adds a URL that is not in the table, or is there with the other scheme: then the new one is
+    /// found from now on. `None` when the table is full.
     pub(super) fn insert(&mut self, url: &str, depth: u16, status: UrlStatus) -> Option<u32> {
         if self.len() >= KNOWN_MAX || self.text.len() + url.len() > TEXT_BYTES_MAX {
             return None;
@@ -165,9 +210,10 @@ impl Table {
         self.text.push_str(url);
         self.metas.push(Meta {
             start,
+            referrer: EMPTY,
             depth,
             status: status.to_byte(),
-            is_changed: true,
+            flags: CHANGED,
         });
         Some(n)
     }
@@ -201,7 +247,8 @@ impl Table {
         self.slots.clear();
         self.slots.resize(n_slots, EMPTY);
         let mask = n_slots - 1;
-        for n in 0..self.metas.len() {
+        // Backwards, so that the last of two URLs that differ in their scheme is found first.
+        for n in (0..self.metas.len()).rev() {
             // Fits: there are fewer than `KNOWN_MAX`.
             let n = n as u32;
             let mut slot = self.hash(key(self.url(n))) & mask;

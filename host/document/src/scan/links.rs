@@ -28,6 +28,10 @@ pub(super) struct Links {
     n_unusual: usize,
     is_unused: bool,
     is_nofollow: bool,
+    /// The first canonical URL that the page states.
+    canonical: Option<String>,
+    /// Texts of links by their index, ascending.
+    anchors: Vec<(usize, String)>,
 }
 
 impl Links {
@@ -47,6 +51,8 @@ impl Links {
             n_unusual: 0,
             is_unused: true,
             is_nofollow,
+            canonical: None,
+            anchors: Vec::new(),
         }
     }
 
@@ -62,6 +68,24 @@ impl Links {
     /// Marks all links of the page as `nofollow`.
     pub(super) fn nofollow_all(&mut self) {
         self.is_nofollow = true;
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Sets the text of the link that was added last.
+    pub(super) fn set_anchor(&mut self, text: String) {
+        self.anchors.push((self.entries.len() - 1, text));
+    }
+
+    /// Notes the canonical URL of the page, which is a link as well.
+    pub(super) fn note_canonical(&mut self, href: &str) {
+        if self.canonical.is_none() {
+            let mut url = String::new();
+            self.canonical = self.joiner.join_slowly(href, &mut url).then_some(url);
+        }
     }
 
     /// Adds a link as the page writes it, with references decoded.
@@ -114,8 +138,13 @@ impl Links {
     pub(super) fn into_discovered(self) -> Discovered {
         let mut discovered = Discovered::default();
         discovered.n_dropped = self.n_dropped;
+        discovered.canonical.clone_from(&self.canonical);
+        let mut anchors = self.anchors.iter().peekable();
         for (index, &(_, nofollow)) in self.entries.iter().enumerate() {
             discovered.push(&self.text[self.range(index)], nofollow || self.is_nofollow);
+            if let Some((_, text)) = anchors.next_if(|(of, _)| *of == index) {
+                discovered.set_anchor(text.clone());
+            }
         }
         discovered
     }

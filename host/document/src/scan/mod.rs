@@ -5,6 +5,7 @@
 //! Links inside `template` are inert and ignored, unless it is a shadow tree; those inside
 //! `noscript` count.
 
+mod anchor;
 mod foreign;
 mod join;
 mod links;
@@ -43,10 +44,21 @@ const TOKEN: &str = "trawl";
 ///
 /// The time is linear in the length of the source, whatever it contains.
 pub fn scan(page: &Page<'_>) -> Discovered {
+    scanned(page, false)
+}
+
+/// The same with the text of each link: that of its first occurrence.
+pub fn scan_with_anchors(page: &Page<'_>) -> Discovered {
+    scanned(page, true)
+}
+
+fn scanned(page: &Page<'_>, with_anchors: bool) -> Discovered {
     let mut scan = Scan::new(page, None);
+    scan.with_anchors = with_anchors;
     if let Some(late) = scan.run() {
         // A base after the first link applies to the links before it, too.
         scan = Scan::new(page, Some(late));
+        scan.with_anchors = with_anchors;
         scan.run();
     }
     scan.links.into_discovered()
@@ -65,6 +77,8 @@ struct Scan<'a> {
     /// Whether the source is XML: it has no raw text, CDATA sections are text anywhere, and all
     /// tags may close themselves.
     is_xml: bool,
+    /// Whether the texts of links are read.
+    with_anchors: bool,
     /// Open `template` elements that are inert.
     templates: usize,
     /// Open `template` elements around them whose content is a shadow tree.
@@ -85,6 +99,7 @@ impl<'a> Scan<'a> {
             links: Links::new(Joiner::new(base, page.url)),
             has_base,
             is_xml: xml::is_xml(page),
+            with_anchors: false,
             templates: 0,
             shadows: 0,
             foreign: Foreign::default(),
@@ -194,7 +209,15 @@ impl<'a> Scan<'a> {
             }
             Element::Link => {
                 let [href, rel, media_type] = self.attributes(name_end, ["href", "rel", "type"])?;
-                if rel.is_some_and(|rel| meta::is_page_link(&rel, media_type.as_deref())) {
+                if let Some(rel) = rel
+                    && meta::is_page_link(&rel, media_type.as_deref())
+                {
+                    if let Some(href) = &href
+                        && self.templates == 0
+                        && meta::has_token(&rel, "canonical")
+                    {
+                        self.links.note_canonical(&self.encoded(href));
+                    }
                     self.take(href, false);
                 }
             }
@@ -217,7 +240,14 @@ impl<'a> Scan<'a> {
 
     fn anchor(&mut self, href: Option<Cow<'a, str>>, rel: Option<Cow<'a, str>>) {
         let nofollow = rel.is_some_and(|rel| meta::has_token(&rel, "nofollow"));
+        let n_before = self.links.len();
         self.take(href, nofollow);
+        if self.with_anchors
+            && self.links.len() > n_before
+            && let Some(text) = anchor::text(&self.text[self.at..])
+        {
+            self.links.set_anchor(text);
+        }
     }
 
     /// The start tag of a `template`; `None` when the source ends inside it.

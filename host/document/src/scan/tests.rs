@@ -22,6 +22,22 @@ fn scanned(html: &str) -> Vec<(String, bool)> {
         .collect()
 }
 
+#[test]
+fn the_first_canonical_url_is_noted() {
+    let canonical = |html: &str| scan(&Page::html(html, &page_url())).canonical;
+    let absolute = |path: &str| page_url().join(path).expect("a URL").to_string();
+    let links = "<base href='/b/'><link rel=next href=n><link rel='x Canonical' href='c?a&amp;b#d'><link rel=canonical href=e>";
+    assert_eq!(canonical(links), Some(absolute("/b/c?a&b")));
+    for none in [
+        "<link rel=next href=n>",
+        "<template><link rel=canonical href=c></template>",
+        "<link rel=canonical href=mailto:a>",
+        "<link rel=canonical>",
+    ] {
+        assert_eq!(canonical(none), None, "{none}");
+    }
+}
+
 #[track_caller]
 fn check(html: &str, expected: &[&str]) {
     let found = scanned(html);

@@ -40,6 +40,7 @@ fn page(body: impl Into<Bytes>) -> StoredPage {
     let page = FetchedPage {
         requested_url: url.clone(),
         final_url: url,
+        redirects: Vec::new(),
         status: 200,
         headers: vec![("content-type".to_owned(), "text/html".to_owned())],
         cookies: Vec::new(),

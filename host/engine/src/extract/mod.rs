@@ -178,6 +178,7 @@ impl<'a> Source<'a> {
     /// The page's links. Found in the source, so that they do not depend on the other outputs.
     fn discover(&self, url: &Url, plan: &OutputPlan) -> Discovered {
         let found = match self.kind {
+            MediaKind::Html if plan.anchors => trawl_document::scan_with_anchors(&self.page(url)),
             MediaKind::Html => trawl_document::scan(&self.page(url)),
             MediaKind::Text | MediaKind::Binary => Discovered::default(),
         };

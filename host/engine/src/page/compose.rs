@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{Cause, FetchedPage, PageFailure};
+use trawl_model::{Cause, ContentHash, FetchedPage, PageFailure};
 use trawl_plan::OutputPlan;
 
 use crate::extract::Outputs;
@@ -31,6 +31,9 @@ pub(super) fn compose(
         && let Some(metadata) = &mut fields.metadata
     {
         add_host_metadata(metadata, &page);
+        let hash = outputs.content.hash();
+        let hash = hash.unwrap_or_else(|| ContentHash::of_body(&page.body));
+        metadata.insert("content_hash".into(), hash.to_string().into());
     }
     if !added_metadata.is_empty() {
         let metadata = fields.metadata.get_or_insert_default();
@@ -43,6 +46,7 @@ pub(super) fn compose(
         error,
         fields,
         discovered,
+        redirects: page.redirects,
         cookies: plan.cookies.then_some(page.cookies),
         headers: plan.headers.then(|| joined(page.headers)),
         ..PageOutcome::default()

@@ -174,6 +174,7 @@ async fn produce_for_owner(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>)
                 url: outcome.url,
                 status: outcome.status,
                 elapsed: outcome.elapsed,
+                redirects: outcome.redirects,
                 error: Some(failure),
                 discovered: outcome.discovered,
                 ..PageOutcome::default()

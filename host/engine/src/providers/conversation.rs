@@ -259,6 +259,7 @@ impl Conversation<'_> {
             page: FetchedPage {
                 requested_url: without_userinfo(url.clone()),
                 final_url,
+                redirects: Vec::new(),
                 status,
                 headers,
                 cookies: scrubber.pairs(page.cookies),

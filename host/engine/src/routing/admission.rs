@@ -121,4 +121,10 @@ impl RedirectGate for RobotsGate {
             verdict.is_allowed
         })
     }
+
+    fn sends(&self, page: &Url) {
+        if let Some(gate) = &self.gate {
+            gate.sends(page);
+        }
+    }
 }

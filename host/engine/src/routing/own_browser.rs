@@ -84,6 +84,7 @@ impl OwnBrowser {
             NoPermit::Unpaid(failure) => failure,
             NoPermit::TimedOut => timed_out(),
         })?;
+        fetch.tell_sent(url);
         let waited = begun.elapsed().min(patience);
         let affordable = purse.bytes_for(purse.spendable(), pool_price);
         let job = RenderJob {

@@ -195,6 +195,7 @@ mod tests {
         let page = FetchedPage {
             requested_url: url.clone(),
             final_url: url,
+            redirects: Vec::new(),
             status: 200,
             headers: vec![("cf-mitigated".to_owned(), "challenge".to_owned())],
             cookies: Vec::new(),

@@ -239,6 +239,7 @@ impl ThirdParty {
                 attempts.note(candidate, "delayed", reason);
                 break;
             };
+            visit.plan.fetch.tell_sent(&visit.plan.url);
             let left = time.left();
             // A provider that hangs leaves a third of the time to those after it.
             let end = if is_last {

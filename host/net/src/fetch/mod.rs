@@ -129,6 +129,15 @@ pub struct Redirect {
     pub headers: HeaderMap,
 }
 
+impl Redirect {
+    fn hop(&self) -> trawl_model::Hop {
+        trawl_model::Hop {
+            status: Some(self.status.as_u16()),
+            to: self.to.to_string(),
+        }
+    }
+}
+
 /// Covers the cost of a body while it arrives.
 pub trait BodyMeter: Send + Sync {
     /// Covers a body of this many decoded bytes; may wait. Returns how many bytes are covered,
@@ -284,6 +293,7 @@ impl Fetcher {
                 page: FetchedPage {
                     requested_url: without_userinfo(url.clone()),
                     final_url: hop.url,
+                    redirects: redirects.iter().map(Redirect::hop).collect(),
                     status,
                     headers: response_headers,
                     cookies: set_in_the_end(&cookies),

@@ -267,5 +267,9 @@ const fn skipped(reason: SkipReason) -> &'static str {
         SkipReason::TooLong => "It is longer than a URL may be.",
         SkipReason::Full => "The crawl knows as many URLs as it may.",
         SkipReason::Stopped => "The crawl ended first.",
+        SkipReason::Trap => {
+            "It is one of a crawler trap: its path repeats itself, or only its session id is new."
+        }
+        SkipReason::HostLimit => "Its host has `host_limit` pages.",
     }
 }

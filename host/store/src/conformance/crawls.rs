@@ -32,6 +32,9 @@ fn url(n: u32, state: UrlState) -> UrlRow {
         n,
         url: format!("https://example.com/{n}"),
         depth: 3,
+        referrer: Some(1),
+        anchor: Some("a link".to_owned()),
+        target: Some("https://example.com/there".to_owned()),
         state,
     }
 }
@@ -309,6 +312,9 @@ pub(crate) async fn lists_are_paged(store: &dyn CrawlStore) {
                     n: page,
                     url: format!("http://a.example/{n}/{page}"),
                     depth: 0,
+                    referrer: None,
+                    anchor: None,
+                    target: None,
                     state: UrlState::Done,
                 })
                 .collect(),

@@ -41,6 +41,7 @@ macro_rules! conformance {
                 the_outstanding_allotment_of_a_run_is_open,
                 a_statement_is_paged_within_its_window,
                 usage_is_summed_by_account,
+                usage_is_summed_by_day,
             }
             conformance! { crawls as crawls on $open, with accounts:
                 a_crawl_is_read_back_in_every_state,

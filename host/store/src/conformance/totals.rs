@@ -15,6 +15,9 @@ fn progress() -> Progress {
         n,
         url: format!("https://a.example/{n}"),
         depth: 0,
+        referrer: None,
+        anchor: None,
+        target: None,
         state: UrlState::Done,
     };
     let page = PageRow {

@@ -65,6 +65,9 @@ pub(super) async fn save(
             .bind(row.url.as_str())
             .bind(row.depth)
             .bind(state_number(row.state))
+            .bind(row.referrer)
+            .bind(row.anchor.as_deref())
+            .bind(row.target.as_deref())
     })
     .await?;
     insert(&mut transaction, &PAGES, &progress.pages, |query, row| {
@@ -91,7 +94,9 @@ pub(super) async fn save(
 fn new_bytes(progress: &Progress, last_url: i64, last_page: i64) -> u64 {
     let urls = progress.urls.iter();
     let urls = urls.filter(|row| i64::from(row.n) > last_url);
-    let urls: usize = urls.map(|row| row.url.len() + ROW_BYTES).sum();
+    let urls: usize = urls
+        .map(|row| row.url.len() + row.anchor.as_ref().map_or(0, String::len) + ROW_BYTES)
+        .sum();
     let pages = progress.pages.iter();
     let pages = pages.filter(|row| signed(row.seq) > last_page);
     let pages = pages.map(|row| {
@@ -110,9 +115,11 @@ struct Insert {
 }
 
 const URLS: Insert = Insert {
-    into: "INSERT INTO crawl_urls (crawl, n, url, depth, state) VALUES ",
-    n_columns: 5,
-    on_conflict: " ON CONFLICT (crawl, n) DO UPDATE SET depth = excluded.depth, state = excluded.state",
+    into: "INSERT INTO crawl_urls (crawl, n, url, depth, state, referrer, anchor, target) VALUES ",
+    n_columns: 8,
+    on_conflict:
+        " ON CONFLICT (crawl, n) DO UPDATE SET depth = excluded.depth, state = excluded.state,
+        referrer = excluded.referrer, anchor = excluded.anchor, target = excluded.target",
 };
 
 const PAGES: Insert = Insert {
@@ -187,7 +194,7 @@ async fn select_urls(
     state_min: i64,
 ) -> Result<Vec<UrlRow>, StoreError> {
     let rows = sqlx::query(
-        "SELECT n, url, depth, crawl_urls.state AS state FROM crawl_urls
+        "SELECT n, url, depth, crawl_urls.state AS state, referrer, anchor, target FROM crawl_urls
          WHERE crawl = (SELECT number FROM crawls WHERE id = ?) AND n > ? AND crawl_urls.state >= ? ORDER BY n LIMIT ?",
     )
     .bind(id)
@@ -203,6 +210,9 @@ async fn select_urls(
                 n: column(row, "n")?,
                 url: column(row, "url")?,
                 depth: column(row, "depth")?,
+                referrer: column(row, "referrer")?,
+                anchor: column(row, "anchor")?,
+                target: column(row, "target")?,
                 state: state_of(column(row, "state")?)?,
             })
         })

@@ -24,7 +24,9 @@ impl LedgerStore for SqliteStore {
     ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
-            accounts::create(writer.connection(), account, key, opening).await
+            accounts::create(writer.connection(), account, key, opening).await?;
+            self.mark.update(writer.connection()).await;
+            Ok(())
         })
     }
 
@@ -88,7 +90,9 @@ impl LedgerStore for SqliteStore {
     fn post_group<'a>(&'a self, entries: &'a [Entry]) -> StoreFuture<'a, Vec<Written>> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
-            entries::post_group(writer.connection(), entries).await
+            let written = entries::post_group(writer.connection(), entries).await?;
+            self.mark.update(writer.connection()).await;
+            Ok(written)
         })
     }
 
@@ -128,6 +132,15 @@ impl LedgerStore for SqliteStore {
         Box::pin(usage::by_account(&self.readers, from, to))
     }
 
+    fn usage_by_day<'a>(
+        &'a self,
+        account: &'a AccountId,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> StoreFuture<'a, Vec<(Timestamp, AccountUsage)>> {
+        Box::pin(usage::by_day(self, account, from, to))
+    }
+
     fn subscriptions(&self) -> StoreFuture<'_, Vec<Subscription>> {
         Box::pin(subscriptions::all(&self.readers))
     }
@@ -139,7 +152,11 @@ impl LedgerStore for SqliteStore {
     ) -> StoreFuture<'a, Written> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
-            subscriptions::save(writer.connection(), row, charge).await
+            let written = subscriptions::save(writer.connection(), row, charge).await?;
+            if charge.is_some() {
+                self.mark.update(writer.connection()).await;
+            }
+            Ok(written)
         })
     }
 

@@ -10,6 +10,8 @@ mod entries;
 mod interrupted;
 mod ledger;
 mod lists;
+mod logs;
+mod mark;
 mod outbox;
 mod prices;
 mod records;
@@ -34,6 +36,7 @@ use crate::data_dir::DataDir;
 use crate::error::StoreError;
 use crate::store::Store;
 
+use mark::LedgerMark;
 use row::failed_to;
 
 /// Connections for the server's own reads, which find few rows by key.
@@ -62,6 +65,7 @@ pub struct SqliteStore {
     write_options: SqliteConnectOptions,
     readers: SqlitePool,
     lists: SqlitePool,
+    mark: LedgerMark,
     // Fields drop in order: the directory's lock is released last.
     _data: DataDir,
 }
@@ -72,7 +76,8 @@ impl SqliteStore {
     ///
     /// # Errors
     /// [`StoreError::SchemaTooNew`] or [`StoreError::NotOurs`] for a file that this program must
-    /// not write to, [`StoreError::Database`] if SQLite fails.
+    /// not write to, [`StoreError::Damaged`], [`StoreError::Emptied`] or [`StoreError::Shortened`]
+    /// for a database that is not as it was left, [`StoreError::Database`] if SQLite fails.
     pub async fn open(data: DataDir) -> Result<Self, StoreError> {
         let options = SqliteConnectOptions::new()
             .filename(data.database()?)
@@ -85,7 +90,10 @@ impl SqliteStore {
             .connect()
             .await
             .map_err(failed_to("open the database"))?;
-        schema::check(&mut unchecked).await?;
+        let is_empty = schema::check(&mut unchecked).await?;
+        if is_empty && let Some(found) = data.left_by_a_database() {
+            return Err(StoreError::Emptied { found });
+        }
         unchecked
             .close()
             .await
@@ -102,6 +110,9 @@ impl SqliteStore {
             .await
             .map_err(failed_to("open the database"))?;
         schema::migrate(&mut writer).await?;
+        schema::verify(&mut writer).await?;
+        let mark = LedgerMark::check(data.ledger_mark()?, &mut writer).await?;
+        logs::name_missing(&mut writer, data.path()).await?;
         let options = options.read_only(true);
         let lists = held_open(LISTS_MAX).acquire_timeout(LIST_WAIT_MAX);
         let readers = held_open(READERS_MAX).connect_with(options.clone()).await;
@@ -111,6 +122,7 @@ impl SqliteStore {
             write_options,
             readers: readers.map_err(failed_to("open the database"))?,
             lists: lists.map_err(failed_to("open the database"))?,
+            mark,
             _data: data,
         })
     }

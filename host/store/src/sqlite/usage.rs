@@ -1,8 +1,11 @@
 //! Sums over the ledger: statements, runs, usage, audits.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::sync::Arc;
 use std::time::Duration;
 
+use sqlx::AssertSqlSafe;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
 use trawl_model::clock::Timestamp;
@@ -209,15 +212,10 @@ pub(super) async fn audit(readers: &SqlitePool) -> Result<Audit, StoreError> {
     })
 }
 
-/// Usage per account. Every post is a page. So is a void, except those that return the unused
-/// allotment of a run, which have no URL, and those of pages that go on.
-pub(super) async fn by_account(
-    readers: &SqlitePool,
-    from: Timestamp,
-    to: Timestamp,
-) -> Result<Vec<AccountUsage>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT account,
+/// The sums of usage. Every post is a page. So is a void, except those that return the unused
+/// allotment of a run, which have no URL, and those of pages that go on ([`WAITS_FOR_HOST`], the
+/// first value to bind).
+const SUMS: &str = "account,
              SUM(kind = 'post') AS n_pages,
              SUM(kind = 'void' AND (url <> '' OR hold NOT LIKE 'p:%') AND reason <> ?) AS n_failed,
              SUM(n_bytes) AS n_bytes, SUM(cpu) AS cpu,
@@ -225,16 +223,80 @@ pub(super) async fn by_account(
              SUM(transform) AS transform, SUM(vendor_billed) AS vendor_billed,
              SUM(CASE kind WHEN 'top_up' THEN amount ELSE 0 END) AS top_ups,
              SUM(CASE kind WHEN 'bonus' THEN amount ELSE 0 END) AS bonuses,
-             SUM(CASE kind WHEN 'seats' THEN -amount ELSE 0 END) AS seats
-         FROM entries WHERE at >= ? AND at < ? GROUP BY account ORDER BY account",
-    )
-    .bind(WAITS_FOR_HOST)
-    .bind(from.0)
-    .bind(to.0)
-    .fetch_all(readers)
-    .await
-    .map_err(failed_to("add up the usage"))?;
+             SUM(CASE kind WHEN 'seats' THEN -amount ELSE 0 END) AS seats";
+
+/// Milliseconds of a day.
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// Usage per account.
+pub(super) async fn by_account(
+    readers: &SqlitePool,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<Vec<AccountUsage>, StoreError> {
+    let sql = format!(
+        "SELECT {SUMS} FROM entries WHERE at >= ? AND at < ? GROUP BY account ORDER BY account"
+    );
+    let rows = sqlx::query(AssertSqlSafe(sql))
+        .bind(WAITS_FOR_HOST)
+        .bind(from.0)
+        .bind(to.0)
+        .fetch_all(readers)
+        .await
+        .map_err(failed_to("add up the usage"))?;
     rows.iter().map(account_usage).collect()
+}
+
+/// Usage of an account per day. Read in steps like a statement.
+pub(super) async fn by_day(
+    store: &SqliteStore,
+    account: &AccountId,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<Vec<(Timestamp, AccountUsage)>, StoreError> {
+    let failed = failed_to("add up the usage");
+    let last: i64 =
+        sqlx::query_scalar("SELECT COALESCE(MAX(seq), 0) FROM entries WHERE account = ?")
+            .bind(account.as_str())
+            .fetch_one(&mut *store.list_connection().await?)
+            .await
+            .map_err(&failed)?;
+    // Division rounds towards zero, and no entry is older than 1970.
+    let sql: Arc<str> = format!(
+        "SELECT at / {DAY_MS} AS day, {SUMS} FROM entries
+         WHERE account = ? AND seq > ? AND seq <= ? AND at >= ? AND at < ? GROUP BY account, day"
+    )
+    .into();
+    let mut days: BTreeMap<i64, AccountUsage> = BTreeMap::new();
+    let mut after = 0;
+    while after < last {
+        let mut connection = store.list_connection().await?;
+        let end = end_of_step(&mut connection, account, after, last).await?;
+        let rows = sqlx::query(AssertSqlSafe(Arc::clone(&sql)))
+            .bind(WAITS_FOR_HOST)
+            .bind(account.as_str())
+            .bind(after)
+            .bind(end)
+            .bind(from.0)
+            .bind(to.0)
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(&failed)?;
+        for row in &rows {
+            let usage = account_usage(row)?;
+            match days.entry(column(row, "day")?) {
+                Entry::Vacant(day) => {
+                    day.insert(usage);
+                }
+                Entry::Occupied(mut day) => day.get_mut().add(&usage),
+            }
+        }
+        after = end;
+    }
+    let days = days.into_iter();
+    Ok(days
+        .map(|(day, usage)| (Timestamp(day * DAY_MS), usage))
+        .collect())
 }
 
 fn account_usage(row: &SqliteRow) -> Result<AccountUsage, StoreError> {

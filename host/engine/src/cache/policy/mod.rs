@@ -16,9 +16,9 @@ use http_cache_semantics::{BeforeRequest, CacheOptions, CachePolicy};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use trawl_model::FetchedPage;
 use trawl_model::clock::Timestamp;
 use trawl_model::page::header_list;
+use trawl_model::{FetchedPage, Hop};
 use trawl_plan::address::without_fragment;
 
 use super::{BodyHash, Key};
@@ -52,6 +52,9 @@ pub struct StoredPage {
 pub(super) struct Meta {
     /// URLs that redirects led to, the last one the page's own.
     redirects: Vec<String>,
+    /// Statuses of the redirects; none in a page that an earlier version stored.
+    #[serde(default)]
+    statuses: Vec<u16>,
     pub(super) headers: Vec<(String, String)>,
     /// The type of the body, if it is not that of the headers: a rendered page is UTF-8, whatever
     /// its site sent.
@@ -147,6 +150,7 @@ impl StoredPage {
         let has_own_type = page.content_type != header_list(&page.headers, "content-type");
         let meta = Meta {
             redirects: own.collect(),
+            statuses: page.redirects.iter().filter_map(|hop| hop.status).collect(),
             headers: page.headers.clone(),
             content_type: has_own_type.then(|| page.content_type.clone()),
             varied: varied(&page.headers, request),
@@ -165,6 +169,7 @@ impl StoredPage {
     pub fn at_its_final_url(&self) -> Self {
         let mut page = self.clone();
         page.meta.redirects.clear();
+        page.meta.statuses.clear();
         page
     }
 
@@ -190,6 +195,7 @@ impl StoredPage {
         FetchedPage {
             requested_url: url.clone(),
             final_url: self.final_url(url),
+            redirects: self.hops(url),
             status: StatusCode::OK.as_u16(),
             headers: self.meta.headers.clone(),
             cookies: Vec::new(),
@@ -310,6 +316,16 @@ impl StoredPage {
             (None, Some((own, other))) => own == other,
             (None, None) => true,
         }
+    }
+
+    /// The same with their statuses.
+    fn hops(&self, url: &Url) -> Vec<Hop> {
+        let targets = self.redirects(url).into_iter().enumerate();
+        let hops = targets.map(|(at, to)| Hop {
+            status: self.meta.statuses.get(at).copied(),
+            to: to.to_string(),
+        });
+        hops.collect()
     }
 
     fn final_url(&self, url: &Url) -> Url {

@@ -23,6 +23,7 @@ fn page(answer: &[(&str, &str)]) -> FetchedPage {
     FetchedPage {
         requested_url: url("http://a/x#part"),
         final_url: url("http://a/x#part"),
+        redirects: Vec::new(),
         status: 200,
         content_type: header_list(&headers, "content-type"),
         headers,
@@ -273,8 +274,16 @@ fn an_answer_without_the_same_validator_is_one() {
 #[test]
 fn a_stored_page_is_the_page_that_was_fetched() {
     let way = [url("http://b/#part"), url("http://b/y#own")];
+    let hop = |status, to: &str| Hop {
+        status,
+        to: to.to_owned(),
+    };
     let fetched = FetchedPage {
         final_url: url("http://b/y#own"),
+        redirects: vec![
+            hop(Some(301), "http://b/#part"),
+            hop(Some(308), "http://b/y#own"),
+        ],
         ..page(&[
             ("content-type", "text/plain"),
             ("content-type", "text/html"),
@@ -285,6 +294,11 @@ fn a_stored_page_is_the_page_that_was_fetched() {
     let again = stored.page(&requested);
     assert_eq!(again.requested_url, requested);
     assert_eq!(again.final_url, url("http://b/y#own"));
+    let hops = [
+        hop(Some(301), "http://b/#there"),
+        hop(Some(308), "http://b/y#own"),
+    ];
+    assert_eq!(again.redirects, hops);
     assert_eq!((again.status, &*again.body), (200, &b"text"[..]));
     assert_eq!(again.headers, fetched.headers);
     assert_eq!(again.content_type, "text/plain, text/html", "one list");

@@ -165,6 +165,7 @@ fn plugins(plan: &OutputPlan) -> Vec<(PluginKind, &str)> {
         hidden_text,
         link_rewrite: _,
         discover: _,
+        anchors: _,
         headers: _,
         cookies: _,
         chunking,

@@ -162,6 +162,7 @@ impl OwnHttp {
             NoPermit::Unpaid(failure) => FetchError::Refused(failure),
             NoPermit::TimedOut => FetchError::TimedOut(plan.timeout),
         })?;
+        plan.tell_sent(url);
         let left = if has_answer {
             time.left().saturating_sub(HAND_OVER_TIME)
         } else {

@@ -99,6 +99,16 @@ pub(super) const ROWS: &[Parameter] = &[
     )
     .example("{\"/blog\": 20, \"*\": 100}"),
     Parameter::new(
+        "host_limit",
+        count("pages"),
+        CRAWLS,
+        NOTHING,
+        "Maximum number of pages of one host, failed ones included; 0 means no limit.",
+    )
+    .default("0")
+    .mistaken(&["limit_per_host", "max_pages_per_host"])
+    .example("50"),
+    Parameter::new(
         "max_credits_allowed",
         count("credits"),
         CRAWLS,
@@ -149,6 +159,23 @@ pub(super) const ROWS: &[Parameter] = &[
          `/docs/intro` those that begin with `/docs/`.",
     )
     .mistaken(&["no_parent", "stay_below"]),
+    switch(
+        "anchors",
+        "Adds `anchor` to entries: the text of the link by which the page was found.",
+    )
+    .mistaken(&["anchor", "anchor_text", "return_anchors"]),
+    switch(
+        "follow_traps",
+        "Fetches URLs that look like those of a crawler trap, too.",
+    ),
+    switch(
+        "fold_canonical",
+        "Leaves out pages that state the canonical URL of another page of the crawl.",
+    ),
+    switch(
+        "fold_equal",
+        "Leaves out pages whose `content` is equal to that of another page of the crawl.",
+    ),
     Parameter::new(
         "external_domains",
         Shape::Either(&[
@@ -209,6 +236,12 @@ pub(super) const ROWS: &[Parameter] = &[
         "Returns the id of the crawl at once; the crawl runs in the background.",
     )
     .mistaken(&["background", "async"]),
+    Parameter::switch(
+        "final_entry",
+        CRAWLS.without(JOINED),
+        NOTHING,
+        "Ends the stream of pages with an object that says why the crawl ended.",
+    ),
     Parameter::new(
         "webhooks",
         Shape::Object(&WEBHOOKS),

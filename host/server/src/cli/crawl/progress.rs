@@ -173,6 +173,7 @@ fn reason(summary: &Summary<'_>) -> Cow<'static, str> {
             return format!("only pages beyond depth {depth} are left, see `--depth`").into();
         }
         StopReason::Budget => "all pages within the budget were fetched",
+        StopReason::HostLimit => "only pages of hosts with `host_limit` pages are left",
         StopReason::Spend => match options.max_cost() {
             Some(cost) => return format!("the maximum cost of {cost} was reached").into(),
             None => "the maximum cost was reached",

@@ -230,3 +230,39 @@ pub(crate) async fn usage_is_summed_by_account(store: &dyn LedgerStore) {
     let later = store.usage(Timestamp(100), Timestamp::MAX).await;
     assert_eq!(later.expect("none"), []);
 }
+
+/// Milliseconds of a day.
+const DAY: i64 = 24 * 60 * 60 * 1000;
+
+pub(crate) async fn usage_is_summed_by_day(store: &dyn LedgerStore) {
+    with_account(store, 1_000).await;
+    let at = |id: &str, amount, at| Entry {
+        at: Timestamp(at),
+        ..entry(id, EntryKind::Post, amount, 0)
+    };
+    let group = [
+        at("s:1", -20, DAY),
+        at("s:2", -5, 2 * DAY - 1),
+        at("s:3", -7, 2 * DAY),
+        at("s:4", -9, 9 * DAY),
+    ];
+    store.post_group(&group).await.expect("written");
+    let id = account(1).id;
+    let days = async |from, to| {
+        let days = store
+            .usage_by_day(&id, Timestamp(from), Timestamp(to))
+            .await;
+        let days = days.expect("sums").into_iter();
+        let days = days.map(|(day, usage)| {
+            let spent = usage.charge.total().0;
+            (day.0 / DAY, usage.n_pages, spent, usage.top_ups.0)
+        });
+        days.collect::<Vec<_>>()
+    };
+    let all = [(0, 0, 0, 1_000), (1, 2, 25, 0), (2, 1, 7, 0), (9, 1, 9, 0)];
+    assert_eq!(days(0, i64::MAX).await, all);
+    assert_eq!(days(DAY + 1, 9 * DAY).await, [(1, 1, 5, 0), (2, 1, 7, 0)]);
+    let stranger = account(2).id;
+    let other = store.usage_by_day(&stranger, Timestamp::MIN, Timestamp::MAX);
+    assert_eq!(other.await.expect("none"), []);
+}

@@ -1,6 +1,8 @@
 //! The database schema, one migration per version. A released version is never edited; a change is
 //! a new version at the end.
 
+use std::collections::BTreeSet;
+
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{Connection, Row};
 
@@ -9,13 +11,15 @@ use crate::StoreError;
 
 /// Identifies databases of this program: `trwl` in ASCII.
 const APPLICATION_ID: i64 = 0x7472_776c;
+/// Error code of a statement that does not fit the schema.
+const SQLITE_ERROR: &str = "1";
 /// Error code of a file that is not a database.
 const SQLITE_NOTADB: &str = "26";
 
 /// The migration at index `n` upgrades a database from version `n` to `n + 1`.
 const MIGRATIONS: &[&str] = &[
     VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8,
-    VERSION_9,
+    VERSION_9, VERSION_10,
 ];
 
 /// Accounts, keys, ledger, answers.
@@ -443,8 +447,16 @@ UPDATE crawls SET request = json_remove(request, '$."\u001eleft_out"'),
 ALTER TABLE crawl_pages ADD COLUMN cause TEXT;
 "#;
 
+/// The link that a crawl found a URL by, and where the URL redirects to.
+const VERSION_10: &str = "
+ALTER TABLE crawl_urls ADD COLUMN referrer INTEGER;
+ALTER TABLE crawl_urls ADD COLUMN anchor TEXT;
+ALTER TABLE crawl_urls ADD COLUMN target TEXT;
+";
+
 /// Refuses a file that a newer version or another program wrote, before anything is written to it.
-pub(super) async fn check(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+/// Returns whether it is empty.
+pub(super) async fn check(connection: &mut SqliteConnection) -> Result<bool, StoreError> {
     let found = version(connection).await?;
     let is_empty = number(connection, "SELECT COUNT(*) FROM sqlite_schema").await? == 0;
     let application = number(connection, "PRAGMA application_id").await?;
@@ -455,7 +467,11 @@ pub(super) async fn check(connection: &mut SqliteConnection) -> Result<(), Store
         let known = latest();
         return Err(StoreError::SchemaTooNew { found, known });
     }
-    Ok(())
+    if found < 0 || (found == 0) != is_empty {
+        let what = format!("it has tables of another schema version than {found}, which it names");
+        return Err(StoreError::Damaged { what });
+    }
+    Ok(is_empty)
 }
 
 /// Upgrades the schema to the latest version in one transaction.
@@ -473,7 +489,7 @@ pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Sto
         sqlx::raw_sql(*migration)
             .execute(&mut *transaction)
             .await
-            .map_err(&failed)?;
+            .map_err(|error| unfit(found, &error).unwrap_or_else(|| failed(error)))?;
     }
     // Pragmas take no bound values; both numbers are constants.
     let pragmas = format!(
@@ -485,6 +501,52 @@ pub(super) async fn migrate(connection: &mut SqliteConnection) -> Result<(), Sto
         .await
         .map_err(&failed)?;
     transaction.commit().await.map_err(&failed)
+}
+
+/// What a migration that does not fit the tables says about the database.
+fn unfit(found: i64, error: &sqlx::Error) -> Option<StoreError> {
+    let error = error.as_database_error()?;
+    (error.code()? == SQLITE_ERROR).then(|| StoreError::Damaged {
+        what: format!(
+            "it names schema version {found}, and its tables are not those of that version: {}",
+            error.message()
+        ),
+    })
+}
+
+/// Refuses a database that lacks a table, a column, an index or a trigger.
+pub(super) async fn verify(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let failed = failed_to("read its schema");
+    let mut model = SqliteConnection::connect("sqlite::memory:")
+        .await
+        .map_err(&failed)?;
+    for migration in MIGRATIONS {
+        let migrated = sqlx::raw_sql(*migration).execute(&mut model).await;
+        migrated.map_err(&failed)?;
+    }
+    let expected = parts(&mut model).await?;
+    model.close().await.map_err(&failed)?;
+    let found = parts(connection).await?;
+    match expected.difference(&found).next() {
+        Some(part) => Err(StoreError::Damaged {
+            what: format!("its {part} is missing"),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The tables, indexes and triggers of a database, and the columns of its tables.
+async fn parts(connection: &mut SqliteConnection) -> Result<BTreeSet<String>, StoreError> {
+    let names: Vec<String> = sqlx::query_scalar(
+        "SELECT type || ' `' || name || '`' FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'
+         UNION ALL SELECT 'column `' || tables.name || '.' || columns.name || '`'
+         FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns
+         WHERE tables.type = 'table' AND tables.name NOT LIKE 'sqlite_%'",
+    )
+    .fetch_all(connection)
+    .await
+    .map_err(failed_to("read its schema"))?;
+    Ok(names.into_iter().collect())
 }
 
 fn latest() -> i64 {

@@ -43,7 +43,7 @@ async fn a_newer_schema_is_refused_without_changes() {
     let refusal = open(directory.path()).await.expect_err("refused");
     assert_eq!(
         refusal.to_string(),
-        "the database has schema version 99, this program knows versions up to 9: use the newer program that wrote it"
+        "the database has schema version 99, this program knows versions up to 10: use the newer program that wrote it"
     );
 }
 
@@ -307,5 +307,35 @@ async fn ledger_entries_are_final() {
     for sql in ["UPDATE entries SET amount = 9", "DELETE FROM entries"] {
         let refusal = execute(directory.path(), sql).await.expect_err("final");
         assert!(refusal.to_string().contains("ledger entries are final"));
+    }
+}
+
+#[tokio::test]
+async fn a_database_without_a_part_of_its_schema_is_refused() {
+    let cases = [
+        ("DROP TABLE outbox", "its column `outbox."),
+        (
+            "DROP TRIGGER entries_move_sums",
+            "its trigger `entries_move_sums` is missing",
+        ),
+        (
+            "DROP INDEX crawls_of_account",
+            "its index `crawls_of_account` is missing",
+        ),
+        (
+            "ALTER TABLE crawl_pages DROP COLUMN cause",
+            "its column `crawl_pages.cause` is missing",
+        ),
+        ("PRAGMA user_version = -1", "another schema version than -1"),
+        ("PRAGMA user_version = 0", "another schema version than 0"),
+        ("PRAGMA user_version = 9", "it names schema version 9"),
+    ];
+    for (sql, expected) in cases {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        drop(open(directory.path()).await.expect("a new store"));
+        execute(directory.path(), sql).await.expect(sql);
+        let refusal = open(directory.path()).await.expect_err(sql).to_string();
+        let is_named = refusal.starts_with("the database is damaged: ");
+        assert!(is_named && refusal.contains(expected), "{sql}: {refusal}");
     }
 }
