@@ -12,6 +12,7 @@ use super::names::Spellings;
 use super::nesting::Guard;
 use super::page::Page;
 use super::resolve::query_encoding;
+use super::serialised::Serialised;
 use super::sink::Sink;
 use super::source::Source;
 use super::{Document, shadow, xml};
@@ -41,12 +42,23 @@ pub fn parse(page: &Page<'_>, limits: &ParseLimits) -> Result<Document, ParseErr
         arena.text.reserve(text.len());
         let sink = Sink::new(arena, query_encoding(page.charset));
         let mut check = LimitCheck::new(limits);
+        let serialised = page
+            .is_serialised
+            .then(|| Serialised::of(&text, limits.depth));
+        let spellings = &mut reused.spellings;
         let sink = if xml::is_xml(page) {
             xml::build(&text, &sink, &mut check)?;
             sink
+        } else if let Some(serialised) = serialised.flatten() {
+            let guard = Guard::new(sink, limits.depth);
+            let prologue = serialised.prologue();
+            Source::new(prologue, &guard, spellings, limits.attributes).run(&mut check)?;
+            let sink = guard.into_sink();
+            serialised.build(&sink, spellings, limits.attributes, &mut check)?;
+            sink
         } else {
             let guard = Guard::new(sink, limits.depth);
-            Source::new(&text, &guard, &mut reused.spellings, limits.attributes).run(&mut check)?;
+            Source::new(&text, &guard, spellings, limits.attributes).run(&mut check)?;
             guard.finish()
         };
         let (mut document, arena) = finish(&sink, page.url, limits)?;

@@ -41,6 +41,8 @@ pub struct Input {
     pub body: Bytes,
     /// The `Content-Type` header as received; may be empty.
     pub content_type: String,
+    /// Whether our own browser wrote the body from the tree of the page.
+    pub is_serialised: bool,
     /// A PNG screenshot of the page, if a browser took one.
     pub screenshot: Option<Bytes>,
 }
@@ -119,6 +121,7 @@ struct Source<'a> {
     charset: &'static str,
     media_type: String,
     kind: MediaKind,
+    is_serialised: bool,
     decoding: Decoding,
 }
 
@@ -154,6 +157,7 @@ impl<'a> Source<'a> {
             charset,
             media_type,
             kind,
+            is_serialised: input.is_serialised && kind == MediaKind::Html,
             decoding: Decoding::default(),
         }
     }
@@ -215,6 +219,7 @@ impl<'a> Source<'a> {
             url,
             media_type: &self.media_type,
             charset: self.charset,
+            is_serialised: self.is_serialised,
         }
     }
 
