@@ -81,7 +81,7 @@ impl<'a> Serialised<'a> {
                     let is_root = level == 0;
                     n_roots += usize::from(is_root);
                     level += usize::from(!is_void);
-                    n_roots == 1 && level < depth_max && (!is_root || name == "html")
+                    n_roots == 1 && level <= depth_max && (!is_root || name == "html")
                 }
                 Token::End => {
                     level -= 1;

@@ -122,6 +122,8 @@ pub(super) struct Page<'a> {
     pub(super) kind: MediaKind,
     /// What `raw` shows of a decoded document, and what that is.
     pub(super) raw: Option<(&'a PageView<'a>, MediaKind)>,
+    /// The document itself, if it is XML, for fields.
+    pub(super) xml: Option<&'a PageView<'a>>,
     /// A PNG screenshot, if a browser took one.
     pub(super) screenshot: Option<&'a Bytes>,
 }
@@ -140,7 +142,7 @@ pub(super) fn make(
     };
     let mut outputs = Outputs::default();
     outputs.content = contents(registry, page, &masks.main(view), plan, &mut outputs);
-    read_fields(registry, view, &masks.filtered(view), plan, &mut outputs);
+    read_fields(registry, page, &masks.filtered(view), plan, &mut outputs);
     let begun = plan.analyst.as_ref().and_then(|choice| {
         let begun = analysis::begin(registry, choice, &masks.filtered(view));
         outputs.part(begun)
@@ -256,12 +258,12 @@ fn contents(
 /// of it: they are mostly outside its body.
 fn read_fields(
     registry: &Registry,
-    whole: &PageView<'_>,
+    page: &Page<'_>,
     filtered: &PageView<'_>,
     plan: &OutputPlan,
     outputs: &mut Outputs,
 ) {
-    let nothing = &Value::Null;
+    let (whole, nothing) = (page.view, &Value::Null);
     let mut read = |view: &PageView<'_>, name: &str, options: &Value| {
         outputs.part(extract(registry, view, name, options))
     };
@@ -289,6 +291,10 @@ fn read_fields(
     }
     if let Some(options) = &plan.css_fields {
         fields.css_extracted = read(filtered, SELECTORS, options);
+        if let Some(xml) = page.xml {
+            let of_xml = read(xml, SELECTORS, options);
+            fields.css_extracted = completed(of_xml, fields.css_extracted.take());
+        }
     }
     if !plan.extractors.is_empty() {
         let named = plan.extractors.iter();
@@ -297,6 +303,21 @@ fn read_fields(
         fields.extracted = Some(results.collect());
     }
     outputs.fields = fields;
+}
+
+/// The fields of a document that is XML, and of its decoder's page those without a value there.
+/// Decision D335.
+fn completed(of_xml: Option<Value>, of_page: Option<Value>) -> Option<Value> {
+    let (Some(Value::Object(mut fields)), Some(Value::Object(others))) = (of_xml, of_page) else {
+        return None;
+    };
+    for (name, value) in others {
+        let field = fields.entry(name).or_insert(Value::Null);
+        if field.is_null() {
+            *field = value;
+        }
+    }
+    Some(Value::Object(fields))
 }
 
 /// The screenshot that the browser took.
@@ -384,4 +405,23 @@ fn extract(
     extractor
         .extract(view, &options_text(options))
         .map_err(failure_of)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fields_that_xml_lacks_are_of_the_decoded_page() {
+        let of_xml = json!({"title": "A", "when": null, "n": ["1"]});
+        let of_page = json!({"title": "B", "when": "2008", "n": ["2"], "bold": ["x"]});
+        let expected = json!({"title": "A", "when": "2008", "n": ["1"], "bold": ["x"]});
+        assert_eq!(
+            completed(Some(of_xml), Some(of_page.clone())),
+            Some(expected)
+        );
+        assert_eq!(completed(None, Some(of_page)), None, "one of them failed");
+    }
 }
