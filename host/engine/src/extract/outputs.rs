@@ -6,12 +6,17 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use trawl_model::{Cause, Content, Discovered, Fields, MediaKind, PageFailure, Piece};
-use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
+use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, PRUNE, READABILITY, SELECTORS};
 use trawl_plan::{Chunking, Format, FormatChoice, OutputPlan};
 use trawl_plugins::{PageView, Registry, Rendered};
 
 use super::analysis::{self, Analysis, FirstStep};
 use super::calls::{failure_of, not_loaded, options_text};
+
+/// Key of `metadata` for parameters whose selector matched nothing.
+const UNMATCHED: &str = "unmatched";
+/// The selector outside of which nothing is left.
+const ROOT_SELECTOR: &str = "root_selector";
 
 /// The outputs of a page. `failure` is set if a part could not be made; the other parts are
 /// present.
@@ -143,6 +148,10 @@ pub(super) fn make(
     let mut outputs = Outputs::default();
     outputs.content = contents(registry, page, &masks.main(view), plan, &mut outputs);
     read_fields(registry, page, &masks.filtered(view), plan, &mut outputs);
+    if masks.is_root_missing {
+        let metadata = outputs.fields.metadata.get_or_insert_default();
+        metadata.insert(UNMATCHED.to_owned(), vec![ROOT_SELECTOR].into());
+    }
     let begun = plan.analyst.as_ref().and_then(|choice| {
         let begun = analysis::begin(registry, choice, &masks.filtered(view));
         outputs.part(begun)
@@ -156,6 +165,8 @@ struct Masks {
     filtered: Vec<u8>,
     /// After `readability` on top of them; `None` without it.
     main: Option<Vec<u8>>,
+    /// Whether nothing matched `root_selector`.
+    is_root_missing: bool,
 }
 
 impl Masks {
@@ -169,12 +180,16 @@ impl Masks {
         let mut masks = Self {
             filtered: Vec::new(),
             main: None,
+            is_root_missing: false,
         };
         if kind != MediaKind::Html {
             return Ok(masks);
         }
         for (name, options) in &plan.filters {
             masks.filtered = run_filter(registry, &masks.filtered(view), name, options)?;
+            masks.is_root_missing |= name == PRUNE
+                && !options[ROOT_SELECTOR].is_null()
+                && !keeps_document(&masks.filtered);
         }
         if plan.readability {
             masks.main = Some(run_filter(
@@ -201,6 +216,11 @@ impl Masks {
             ..*view
         }
     }
+}
+
+/// Whether the document node is left: the root of whatever is.
+fn keeps_document(mask: &[u8]) -> bool {
+    mask.first().is_none_or(|first| first & 1 != 0)
 }
 
 fn run_filter(
@@ -412,6 +432,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_mask_of_nothing_has_no_document() {
+        assert!(keeps_document(&[]), "the whole page");
+        assert!(keeps_document(&[0b0000_0001]));
+        assert!(!keeps_document(&[0, 0]));
+    }
 
     #[test]
     fn fields_that_xml_lacks_are_of_the_decoded_page() {
