@@ -299,10 +299,7 @@ impl Builder<'_> {
                 self.open.pop();
             }
             Token::Raw(text) => self.add_text(StrTendril::from(text)),
-            Token::Text(text) => match memchr::memchr(b'&', text.as_bytes()) {
-                None => self.add_text(StrTendril::from(text)),
-                Some(_) => self.add_text(StrTendril::from(reference::replace_all(text))),
-            },
+            Token::Text(text) => self.add_text(expanded(text)),
             Token::Comment(text) => {
                 let comment = self.sink.create_comment(StrTendril::from(text));
                 self.append(NodeOrText::AppendNode(comment));
@@ -366,10 +363,18 @@ impl Builder<'_> {
             let value = &text[value.0..value.1];
             list.push(Attribute {
                 name: QualName::new(None, space, local),
-                value: StrTendril::from(reference::replace_all(value)),
+                value: expanded(value),
             });
         });
         list
+    }
+}
+
+/// A text with its references expanded.
+fn expanded(text: &str) -> StrTendril {
+    match memchr::memchr(b'&', text.as_bytes()) {
+        None => StrTendril::from(text),
+        Some(_) => StrTendril::from(reference::replace_all(text)),
     }
 }
 
