@@ -285,7 +285,8 @@ async fn fields_of_xml_are_read_from_its_own_tree() {
         "link": "item > link", "when": "time@datetime", "none": "//entry",
     });
     let asked = json!({"url": feed, "return_format": "empty", "css_extraction_map": map});
-    let fields = &app.fine(asked).await["css_extracted"];
+    let entry = app.fine(asked).await;
+    let fields = &entry["css_extracted"];
     assert_eq!(fields["titles"], "2", "{fields}");
     assert_eq!(fields["item"], "Low", "{fields}");
     assert_eq!(fields["date"], "Mon, 02 Jun 2008 09:00:00 GMT", "{fields}");
@@ -306,7 +307,8 @@ async fn fields_of_xml_are_read_from_its_own_tree() {
         {"name": "local", "selectors": ["//*[local-name()='b']"]},
     ]});
     let asked = json!({"url": data, "return_format": "empty", "css_extraction_map": lists});
-    let fields = &app.fine(asked).await["css_extracted"];
+    let entry = app.fine(asked).await;
+    let fields = &entry["css_extracted"];
     let expected = json!({"b": ["x"], "id": ["1"], "prefixed": ["y"], "local": ["x", "y"]});
     assert_eq!(*fields, expected);
 }
