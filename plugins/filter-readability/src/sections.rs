@@ -14,7 +14,7 @@ pub(crate) fn lift(page: &Page<'_>, probabilities: &mut [f32]) {
 }
 
 /// Fewest lists of links in one part of a page that are its text: release notes, indexes. One or
-/// two recommend other pages. Decision D361.
+/// two recommend other pages. Decision D367.
 const LISTS_MIN: u32 = 3;
 /// Smallest share of links in the text of a list of links.
 const LIST_LINKS_MIN: f32 = 0.4;
