@@ -74,6 +74,7 @@ impl Transformer {
             url: Url::parse(url).unwrap_or(Url::parse("https://page.invalid/")?),
             body: html.to_vec().into(),
             content_type: "text/html; charset=utf-8".to_owned(),
+            is_serialised: false,
             screenshot: None,
         };
         let deadline = Instant::now() + TIME_MAX;

@@ -10,6 +10,7 @@ use trawl_model::MediaKind;
 
 use super::media::MediaType;
 use super::raw;
+use super::xml::is_xml_type;
 
 /// Bytes in which a `meta` may declare the character set before the page is parsed.
 const PRESCAN_BYTES: usize = 1024;
@@ -106,7 +107,6 @@ fn label(encoding: &'static Encoding) -> &'static str {
 /// The encoding that the body itself declares.
 fn declared_inside(body: &[u8], media_type: &str) -> Option<&'static Encoding> {
     let may_be_html = media_type.is_empty() || MediaKind::of(media_type) == MediaKind::Html;
-    let is_xml = media_type.ends_with("/xml") || media_type.ends_with("+xml");
     let part = |bytes: usize| &body[..body.len().min(bytes)];
     let meta = |bytes: usize, skip_text| {
         let found = may_be_html.then(|| prescan(part(bytes), skip_text));
@@ -114,7 +114,7 @@ fn declared_inside(body: &[u8], media_type: &str) -> Option<&'static Encoding> {
     };
     meta(PRESCAN_BYTES, false)
         .or_else(|| {
-            let may_be_xml = may_be_html || is_xml;
+            let may_be_xml = may_be_html || is_xml_type(media_type);
             may_be_xml.then(|| of_declaration(part(PRESCAN_BYTES)))?
         })
         .or_else(|| meta(LATE_BYTES, true))

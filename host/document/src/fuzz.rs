@@ -36,14 +36,20 @@ fn html() {
         {
             check_same(&text);
         }
-        check_limits(&text);
+        check_limits(&text, false);
+        check_limits(&text, true);
         check_consistent(&plain(&text, &page_url(), "text/plain"));
     });
 }
 
 /// A page in narrow limits is refused or cut, and still consistent.
-fn check_limits(text: &str) {
-    let document = match parse(&Page::html(text, &page_url()), &SMALL) {
+fn check_limits(text: &str, is_serialised: bool) {
+    let url = page_url();
+    let page = Page {
+        is_serialised,
+        ..Page::html(text, &url)
+    };
+    let document = match parse(&page, &SMALL) {
         Ok(document) => document,
         Err(error) => {
             let max = SMALL.nodes;

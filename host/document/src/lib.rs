@@ -5,7 +5,7 @@
 //! between [`parse`], [`plain`] and [`empty`]. In `parse`, `source` tokenizes, `nesting` limits the
 //! depth of the tree builder, `sink` and `arena` hold the tree while the HTML algorithm still moves
 //! nodes, `shadow` makes shadow trees part of it, and `layout` writes the arrays. `xml` takes the
-//! place of `source` for XHTML. [`scan`] finds a page's links without a tree.
+//! place of `source` for XHTML and for XML that is no page, and `serialised` for pages of a browser. [`scan`] finds a page's links without a tree.
 
 mod arena;
 mod decode;
@@ -21,6 +21,7 @@ mod raw;
 mod reference;
 mod resolve;
 mod scan;
+mod serialised;
 mod shadow;
 mod sink;
 mod source;
@@ -33,9 +34,10 @@ pub use decode::{Decoded, decode};
 pub use limits::{ATTRIBUTES_MAX, DEPTH_MAX, NODES_MAX, ParseError, ParseLimits};
 pub use media::{media_type, sniff, utf_8_type};
 pub use page::Page;
-pub use parse::parse;
+pub use parse::{parse, parse_xml};
 pub use plain::{empty, plain};
 pub use scan::{LINKS_MAX, scan, scan_with_anchors};
+pub use xml::is_xml_type;
 
 /// A parsed page. The arrays and their meaning are those of the record `document` in
 /// `wit/document/1`; the node selection of filters travels beside it.

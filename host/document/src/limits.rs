@@ -6,9 +6,9 @@ use thiserror::Error;
 
 use super::sink::Sink;
 
-/// Levels of nesting: the limit of browsers. The work of the tree builder and the stack of every
-/// recursive reader grow with it.
-pub const DEPTH_MAX: usize = 512;
+/// Levels of nesting: those of Chromium, where `body` holds 511 elements in each other. The work of
+/// the tree builder and the stack of every recursive reader grow with it.
+pub const DEPTH_MAX: usize = 513;
 /// Attributes of one tag. Real tags have a dozen; each is compared with all before it.
 pub const ATTRIBUTES_MAX: usize = 256;
 /// Nodes in one page. The largest documents that people read (whole standards on one page) have

@@ -68,6 +68,11 @@ impl Guard {
         self.builder.sink
     }
 
+    /// The tree so far, for another builder to go on with.
+    pub(super) fn into_sink(self) -> Sink {
+        self.builder.sink
+    }
+
     /// Whether the current node belongs to SVG or MathML.
     pub(super) fn is_foreign(&self) -> bool {
         self.builder

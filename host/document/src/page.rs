@@ -13,6 +13,8 @@ pub struct Page<'a> {
     pub media_type: &'a str,
     /// Label of the character set that the text was decoded from: queries of its URLs are in it.
     pub charset: &'a str,
+    /// Whether a browser wrote the source from its tree. Then its tags say what the tree is.
+    pub is_serialised: bool,
 }
 
 impl<'a> Page<'a> {
@@ -24,6 +26,7 @@ impl<'a> Page<'a> {
             url,
             media_type: "text/html",
             charset: "utf-8",
+            is_serialised: false,
         }
     }
 }

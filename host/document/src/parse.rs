@@ -12,8 +12,10 @@ use super::names::Spellings;
 use super::nesting::Guard;
 use super::page::Page;
 use super::resolve::query_encoding;
+use super::serialised::Serialised;
 use super::sink::Sink;
 use super::source::Source;
+use super::xml::Dialect;
 use super::{Document, shadow, xml};
 
 /// Factor by which a page's text may exceed its source. It grows only by values that the tree
@@ -29,6 +31,48 @@ const REUSED_NODES_MAX: usize = 1 << 16;
 /// # Errors
 /// [`ParseError`] when a limit is reached; malformed markup is never an error.
 pub fn parse(page: &Page<'_>, limits: &ParseLimits) -> Result<Document, ParseError> {
+    build_with(page, limits, |text, sink, spellings, check| {
+        if xml::is_xml(page) {
+            xml::build(text, &sink, Dialect::Xhtml, check)?;
+            return Ok(sink);
+        }
+        let guard = Guard::new(sink, limits.depth);
+        if page.is_serialised
+            && let Some(serialised) = Serialised::of(text, limits.depth)
+        {
+            let prologue = serialised.prologue();
+            Source::new(prologue, &guard, spellings, limits.attributes).run(check)?;
+            let sink = guard.into_sink();
+            serialised.build(&sink, spellings, limits.attributes, check)?;
+            return Ok(sink);
+        }
+        Source::new(text, &guard, spellings, limits.attributes).run(check)?;
+        Ok(guard.finish())
+    })
+}
+
+/// Parses XML that is no page, such as a feed: its elements are what they are named. `None` if it is
+/// not well-formed.
+///
+/// # Errors
+/// [`ParseError`] when a limit is reached.
+pub fn parse_xml(page: &Page<'_>, limits: &ParseLimits) -> Result<Option<Document>, ParseError> {
+    if !xml::is_well_formed(page.text) {
+        return Ok(None);
+    }
+    let document = build_with(page, limits, |text, sink, _, check| {
+        xml::build(text, &sink, Dialect::Data, check)?;
+        Ok(sink)
+    });
+    document.map(Some)
+}
+
+/// Makes a document of the tree that `build` adds to the sink.
+fn build_with(
+    page: &Page<'_>,
+    limits: &ParseLimits,
+    build: impl FnOnce(&str, Sink, &mut Spellings, &mut LimitCheck<'_>) -> Result<Sink, ParseError>,
+) -> Result<Document, ParseError> {
     if page.text.len() > SOURCE_BYTES_MAX {
         return Err(ParseError::TooMuchText {
             max: SOURCE_BYTES_MAX,
@@ -41,14 +85,7 @@ pub fn parse(page: &Page<'_>, limits: &ParseLimits) -> Result<Document, ParseErr
         arena.text.reserve(text.len());
         let sink = Sink::new(arena, query_encoding(page.charset));
         let mut check = LimitCheck::new(limits);
-        let sink = if xml::is_xml(page) {
-            xml::build(&text, &sink, &mut check)?;
-            sink
-        } else {
-            let guard = Guard::new(sink, limits.depth);
-            Source::new(&text, &guard, &mut reused.spellings, limits.attributes).run(&mut check)?;
-            guard.finish()
-        };
+        let sink = build(&text, sink, &mut reused.spellings, &mut check)?;
         let (mut document, arena) = finish(&sink, page.url, limits)?;
         reused.put_back(arena);
         page.media_type.clone_into(&mut document.media_type);

@@ -339,6 +339,21 @@ fn hostile_pages_are_parsed_in_time() {
 }
 
 #[test]
+fn elements_nest_as_deeply_as_in_a_browser() {
+    const NESTED: usize = 511;
+    let document = parsed(&"<div>".repeat(NESTED + 1));
+    let divs: Vec<usize> = document.elements_named("div").collect();
+    let depth_of = |node: usize| {
+        let parent = |&node: &usize| Some(document.parents[node] as usize).filter(|_| node > 0);
+        std::iter::successors(Some(node), parent).count() - 1
+    };
+    // `html` and `body` are around them.
+    assert_eq!(depth_of(divs[NESTED - 1]), NESTED + 2);
+    let parents = [NESTED - 1, NESTED].map(|div| document.parents[divs[div]]);
+    assert_eq!(parents[0], parents[1], "a sibling");
+}
+
+#[test]
 fn huge_pages_stay_within_limits() {
     let limits = ParseLimits::default();
     let parsed = |html: &str| parse(&Page::html(html, &page_url()), &limits);

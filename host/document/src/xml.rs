@@ -1,6 +1,6 @@
-//! Parses XHTML: a page in XML syntax, which has CDATA sections and elements that close themselves
-//! (`<script src="x.js"/>`). Source: XML 1.0; Namespaces in XML 1.0; WHATWG HTML, "Parsing XML
-//! documents".
+//! Parses XML: XHTML, a page with CDATA sections and elements that close themselves
+//! (`<script src="x.js"/>`), and data such as feeds. Source: XML 1.0; Namespaces in XML 1.0; WHATWG
+//! HTML, "Parsing XML documents".
 //!
 //! Pages that are not well-formed are parsed as HTML, like their authors test them. References are
 //! those of HTML, and document types declare nothing, so that no entity can multiply.
@@ -21,12 +21,29 @@ use super::sink::{Handle, Sink};
 /// XHTML.
 pub(super) const XHTML: &str = "application/xhtml+xml";
 
+/// The namespace of data, whichever its elements declare.
+const DATA: &str = "data";
 /// Levels of nesting up to which a page is XML. Deeper ones are cut as HTML.
 const LEVELS_MAX: usize = 4_096;
 /// Namespaces that are declared at one place of a page.
 const DECLARED_MAX: usize = 64;
 /// Attributes of one element.
 const ATTRIBUTES_MAX: usize = super::limits::ATTRIBUTES_MAX;
+
+/// What elements are that belong to no known namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// HTML, unless they have a prefix.
+    Xhtml,
+    /// Elements of their own, with their prefix in their name.
+    Data,
+}
+
+/// Whether a media type, lower case and without parameters, is one of XML.
+#[must_use]
+pub fn is_xml_type(media_type: &str) -> bool {
+    media_type.ends_with("/xml") || media_type.ends_with("+xml")
+}
 
 /// Whether a page is parsed as XML: it is XHTML and well-formed.
 pub(super) fn is_xml(page: &Page<'_>) -> bool {
@@ -62,7 +79,7 @@ fn reader(text: &str) -> Reader<&[u8]> {
     reader
 }
 
-fn is_well_formed(text: &str) -> bool {
+pub(super) fn is_well_formed(text: &str) -> bool {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut reader = reader(text);
     let (mut level, mut n_roots) = (0_usize, 0);
@@ -108,10 +125,12 @@ fn are_well_formed(start: &BytesStart<'_>) -> bool {
 pub(super) fn build(
     text: &str,
     sink: &Sink,
+    dialect: Dialect,
     limits: &mut LimitCheck<'_>,
 ) -> Result<(), ParseError> {
     let mut builder = Builder {
         sink,
+        dialect,
         open: Vec::new(),
         declared: Vec::new(),
     };
@@ -145,6 +164,7 @@ fn expanded(name: &str) -> String {
 /// A page's tree up to the current tag.
 struct Builder<'s> {
     sink: &'s Sink,
+    dialect: Dialect,
     /// The open elements, and how many declarations were in effect outside of each.
     open: Vec<(Handle, usize)>,
     /// Prefixes with their namespaces; the default one has an empty prefix.
@@ -224,18 +244,27 @@ impl Builder<'_> {
         }
     }
 
-    /// The name of an element in its namespace. Elements without one are taken for HTML.
+    /// The name of an element in its namespace.
     fn name(&self, written: &str) -> QualName {
         let (prefix, local) = written.split_once(':').unwrap_or(("", written));
         let mut declared = self.declared.iter().rev();
         let space = declared.find(|(known, _)| known == prefix);
-        let space = match space {
-            Some((_, space)) if !space.is_empty() => space.clone(),
-            _ if prefix.is_empty() => ns!(html),
-            _ => Namespace::from(prefix),
+        let space = space.map(|(_, space)| space);
+        let space = space.filter(|space| !space.is_empty());
+        let (space, local) = match (self.dialect, space) {
+            (_, Some(space)) if is_of_pages(space) => (space.clone(), local),
+            (Dialect::Data, _) => (Namespace::from(DATA), written),
+            (Dialect::Xhtml, Some(space)) => (space.clone(), local),
+            (Dialect::Xhtml, None) if prefix.is_empty() => (ns!(html), local),
+            (Dialect::Xhtml, None) => (Namespace::from(prefix), local),
         };
         QualName::new(None, space, LocalName::from(local))
     }
+}
+
+/// Whether a namespace is one that documents know.
+fn is_of_pages(space: &Namespace) -> bool {
+    matches!(*space, ns!(html) | ns!(svg) | ns!(mathml))
 }
 
 /// The value of an attribute, its references expanded.
@@ -251,7 +280,7 @@ fn value(written: &str) -> Cow<'_, str> {
 mod tests {
     use url::Url;
 
-    use super::super::{Document, ParseLimits, parse, scan};
+    use super::super::{Document, ParseLimits, parse, parse_xml, scan};
     use super::*;
 
     const HTML: &str = "<html xmlns='http://www.w3.org/1999/xhtml'>";
@@ -315,6 +344,43 @@ mod tests {
             .map(|node| document.name_spaces[document.names[node] as usize])
             .collect();
         assert_eq!(spaces, [crate::namespace::SVG]);
+    }
+
+    #[test]
+    fn elements_of_data_keep_their_names() {
+        let source = "<?xml version='1.0'?><rss xmlns:media='urn:m'><channel><title>A</title><link>/a</link>\
+                      <pubDate a='1'/><media:title>B</media:title>\
+                      <div xmlns='http://www.w3.org/1999/xhtml'><p>C</p></div></channel></rss>";
+        let url = Url::parse("https://site.example/a/").expect("a URL");
+        let page = Page {
+            media_type: "application/rss+xml",
+            ..Page::html(source, &url)
+        };
+        let parsed = parse_xml(&page, &ParseLimits::default()).expect("within limits");
+        let document = parsed.expect("well-formed");
+        let elements: Vec<(&str, u8)> = (1..document.kinds.len())
+            .filter(|&node| document.kinds[node] == crate::kind::ELEMENT)
+            .map(|node| {
+                let space = document.name_spaces[document.names[node] as usize];
+                (document.name(node), space)
+            })
+            .collect();
+        let (data, html) = (crate::namespace::OTHER, crate::namespace::HTML);
+        let expected = [
+            ("rss", data),
+            ("channel", data),
+            ("title", data),
+            ("link", data),
+            ("pubDate", data),
+            ("media:title", data),
+            ("div", html),
+            ("p", html),
+        ];
+        assert_eq!(elements, expected);
+        assert_eq!(document.media_type, "application/rss+xml");
+        let broken = Page::html("<rss><channel></rss>", &url);
+        let parsed = parse_xml(&broken, &ParseLimits::default());
+        assert_eq!(parsed.expect("within limits"), None);
     }
 
     #[test]

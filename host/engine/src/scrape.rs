@@ -185,6 +185,7 @@ fn input(source: TransformSource) -> Input {
         url: source.url.unwrap_or_else(no_url),
         body: source.html,
         content_type,
+        is_serialised: false,
         screenshot: None,
     }
 }

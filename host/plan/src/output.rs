@@ -13,7 +13,7 @@ pub const FORMAT_DEFAULT: &str = "raw";
 /// Most formats of one page.
 const FORMATS_MAX: usize = 16;
 /// The first-party filter behind the `filter_*` and `*_selector` parameters.
-const PRUNE: &str = "prune";
+pub const PRUNE: &str = "prune";
 /// The filter behind `readability`.
 pub const READABILITY: &str = "readability";
 /// The extractor behind `return_page_links`.

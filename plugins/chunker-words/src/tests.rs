@@ -26,6 +26,20 @@ fn a_piece_ends_before_the_first_word_in_excess() {
 }
 
 #[test]
+fn a_link_of_markdown_stays_whole() {
+    check(
+        "one two three [four five](https://a.example/b) six",
+        4,
+        &["one two three ", "[four five](https://a.example/b) ", "six"],
+    );
+    check(
+        "one [two three](/a) four five",
+        2,
+        &["one ", "[two three](/a) ", "four five"],
+    );
+}
+
+#[test]
 fn the_size_is_an_option() {
     testkit::check_size::<Words>();
 }

@@ -357,7 +357,7 @@ impl<'a> Choice<'a> {
             .or_else(|| self.path.and_then(date::of_path))
             .or_else(|| self.body_date(&self.body.times))
             .or_else(|| self.visible_date(&self.body.classed_dates))
-            .or_else(|| self.visible_date(&self.body.texts))
+            .or_else(|| self.byline_date())
     }
 
     fn modified(&self) -> Option<String> {
@@ -392,6 +392,12 @@ impl<'a> Choice<'a> {
         texts
             .into_iter()
             .find_map(|text| date::visible(text, order))
+    }
+
+    /// The first date in the short texts around the headline.
+    fn byline_date(&self) -> Option<String> {
+        let (order, mut texts) = (self.order(), self.body.texts.iter());
+        texts.find_map(|text| date::of_byline(text, order))
     }
 
     fn order(&self) -> Order {

@@ -164,6 +164,51 @@ pub(crate) fn visible(text: &str, order: Order) -> Option<String> {
     (0..parts.len()).find_map(|at| date_at(&parts[at..], order))
 }
 
+/// The date in a byline: not one that a sentence tells, nor one in brackets that tell of something
+/// else (`Rust 1.90.0 (released 2025-09-18)`).
+pub(crate) fn of_byline(text: &str, order: Order) -> Option<String> {
+    if is_sentence(text) {
+        return None;
+    }
+    visible(&without_asides(text), order)
+}
+
+/// Lower-case words of a text from which on it is prose.
+const PROSE_WORDS_MIN: usize = 9;
+/// The same for a text that ends like a sentence.
+const SENTENCE_WORDS_MIN: usize = 4;
+
+fn is_sentence(text: &str) -> bool {
+    let text = text.trim_end();
+    let is_lower = |word: &&str| word.chars().all(char::is_lowercase) && word.len() > 1;
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    let n_lower = words.filter(is_lower).count();
+    // Not the end of an hour: `10 a.m.`
+    let is_ended = text.ends_with(['.', '!', '?']) && !text.ends_with("m.");
+    n_lower >= PROSE_WORDS_MIN || is_ended && n_lower >= SENTENCE_WORDS_MIN
+}
+
+/// The text without brackets that begin with a word, unless that says that the page was published.
+fn without_asides(text: &str) -> String {
+    const PUBLISHED: [&str; 2] = ["publi", "post"];
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, inside)) = rest.split_once('(')
+        && let Some((aside, after)) = inside.split_once(')')
+    {
+        let is_word = aside.starts_with(char::is_lowercase);
+        let is_published = PUBLISHED.iter().any(|start| aside.starts_with(start));
+        kept.push_str(before);
+        if !is_word || is_published || before.trim().is_empty() {
+            kept.push('(');
+            kept.push_str(aside);
+            kept.push(')');
+        }
+        rest = after;
+    }
+    kept + rest
+}
+
 fn parts(text: &str) -> Vec<Part<'_>> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -305,7 +350,7 @@ pub(crate) fn of_path(path: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Order, machine, of_path, visible};
+    use super::{Order, machine, of_byline, of_path, visible};
 
     #[test]
     fn dates_for_machines_are_read_in_their_forms() {
@@ -410,6 +455,29 @@ mod tests {
             "12 of 2024",
         ] {
             assert_eq!(visible(text, Order::DayFirst), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_that_sentences_tell_are_not_those_of_the_page() {
+        for text in [
+            "This version of the text assumes you\u{2019}re using Rust 1.90.0 (released 2025-09-18) or later with",
+            "Rust 1.90.0 (released 2025-09-18)",
+            "The town was founded here on 3 May 2019.",
+        ] {
+            assert_eq!(of_byline(text, Order::DayFirst), None, "{text}");
+        }
+        for text in [
+            "17 May 2024",
+            "(17 May 2024)",
+            "Ada Person (17 May 2024)",
+            "News (published 17 May 2024)",
+            "Published on 17 May 2024 at 10 a.m.",
+            "By Ada Person, updated on 17 May 2024, 5 minutes to read",
+            "Veröffentlicht am 17. Mai 2024 von Ada",
+        ] {
+            let found = of_byline(text, Order::DayFirst);
+            assert_eq!(found.as_deref(), Some("2024-05-17"), "{text}");
         }
     }
 

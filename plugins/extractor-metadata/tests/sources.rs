@@ -148,6 +148,16 @@ fn structured_data_takes_precedence_for_the_publication_date() {
 }
 
 #[test]
+fn a_date_that_a_sentence_tells_is_not_that_of_the_page() {
+    for html in [
+        "<h1>T</h1><p>This book assumes that you are using Rust 1.90.0 (released 2025-09-18) or later with <code>x</code>.",
+        "<h1>T</h1><p>It was first released here on 18 September 2025.",
+    ] {
+        assert_eq!(metadata(html).get("published_time"), None, "{html}");
+    }
+}
+
+#[test]
 fn the_modification_date_is_distinguished() {
     for html in [
         &*ld(r#"{"@type": "Article", "dateModified": "2024-05-17T10:00:00Z"}"#),

@@ -80,7 +80,7 @@ fn lift_among(page: &Page<'_>, probabilities: &mut [f32]) {
 
 /// Minimum share of the surrounding text that is expected in the main content before code and
 /// captions follow it.
-const SURELY_MAIN: f32 = 0.75;
+pub(crate) const SURELY_MAIN: f32 = 0.75;
 
 /// Share of the surrounding probability for captions: some pages put credits and advertisements
 /// there.

@@ -5,7 +5,8 @@
 //! 2. [`features`] describes each block, its surroundings and the page.
 //! 3. [`model`], trained on pages with manually labelled main content, predicts the probability
 //!    that a block belongs to it.
-//! 4. [`companions`] lets code, captions and cells follow the text around them.
+//! 4. [`companions`] lets code, captions and cells follow the text around them, [`sections`] lists
+//!    of links and headings.
 //! 5. [`choose`] selects the blocks with the best expected F1.
 //! 6. [`mask`] keeps their nodes, and the images and tables among them.
 
@@ -22,6 +23,7 @@ mod lexicon;
 mod margins;
 mod mask;
 mod model;
+mod sections;
 mod stats;
 #[cfg(test)]
 mod tests;
@@ -59,6 +61,7 @@ impl Filter for Readability {
         }
         let mut probabilities = probabilities(&page);
         companions::lift(&page, &mut probabilities);
+        sections::lift(&page, &mut probabilities);
         choose::discount_consent(&page, &mut probabilities);
         let choice = choose::choose(&page, &probabilities);
         if choice.is_weak() {

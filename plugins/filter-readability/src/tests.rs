@@ -339,6 +339,46 @@ fn a_table_of_links_at_the_end_of_the_body_is_left_out() {
 }
 
 #[test]
+fn release_notes_keep_their_headings_and_lists_of_links() {
+    let section = |number: usize, name: &str| {
+        let items: String = (0..5)
+            .map(|item| {
+                format!("<li><a href='/{number}/{name}/{item}'>{name} item {number} {item}</a>")
+            })
+            .collect();
+        format!("<h3>{name} of {number}</h3><ul>{items}</ul>")
+    };
+    let release = |number: usize| {
+        let text = PROSE[number % PROSE.len()];
+        format!(
+            "<h2>Version 1.{number}.0</h2><p>{text}</p>{}{}",
+            section(number, "Language"),
+            section(number, "Libraries")
+        )
+    };
+    let releases: String = (0..30).map(release).collect();
+    let html = around(
+        "Releases",
+        &format!("<main><h1>Releases</h1>{releases}</main>"),
+    );
+    let text = body_of(&html);
+    for number in 0..30 {
+        for piece in [
+            format!("Version 1.{number}.0"),
+            format!("Language of {number}"),
+            format!("Libraries of {number}"),
+            format!("Language item {number} 0"),
+            format!("Libraries item {number} 4"),
+        ] {
+            assert!(text.contains(&piece), "{piece:?} is missing");
+        }
+    }
+    for piece in ["World", "All rights reserved", "Privacy policy"] {
+        assert!(!text.contains(piece), "{piece:?} is left in:\n{text}");
+    }
+}
+
+#[test]
 fn a_weak_choice_falls_back_to_the_page_without_boilerplate() {
     let html = around("Contact", "<div>Call us at noon</div>");
     check(&html, &["Call us at noon"], &["All rights reserved"]);

@@ -78,6 +78,15 @@ fn a_link_without_text_is_named_by_its_image() {
 #[test]
 fn permalinks_are_left_out_whatever_is_around_their_sign() {
     check("<h2>Usage<a href='#u'>¶</a></h2>", "## Usage");
+    check("<h2 id=u><a href='#u'>Usage</a></h2>", "## Usage");
+    check(
+        "<section id=u><h2><a href='#u'>Usage</a></h2></section>",
+        "## Usage",
+    );
+    check(
+        "<h2 id=u><a href='#v'>Usage</a></h2>",
+        "## [Usage](https://example.com/#v)",
+    );
     check(
         "<h2>Usage<a href='#u'><!-- --><span><!-- -->¶<!-- --></span></a></h2>",
         "## Usage",

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::iter::Peekable;
 
 use super::blocks::{Blocks, heading_at_end};
+use super::links::link_around;
 use super::{Refine, Span};
 
 /// Cuts a text into spans. Holds only the units of the current piece and of the block in which it
@@ -83,7 +84,10 @@ impl<'t, U: Iterator<Item = usize>> Cutter<'t, U> {
         while self.blocks.next_if(|block| block.end <= full).is_some() {}
         let block = self.blocks.peek().filter(|block| block.start < full);
         let cut = match block.cloned() {
-            None => self.refined(full),
+            None => {
+                let cut = self.refined(full);
+                self.outside_link(cut)
+            }
             Some(block) => match self.beside(block.start, block.end) {
                 Some(edge) => edge,
                 // A line that looks like a heading inside code is not one.
@@ -135,6 +139,24 @@ impl<'t, U: Iterator<Item = usize>> Cutter<'t, U> {
                 full
             }
         })
+    }
+
+    /// `cut`, or the start of the link that it would split, if at least half of the piece remains,
+    /// otherwise its end, if the piece is not too long then.
+    fn outside_link(&mut self, cut: usize) -> usize {
+        let Some(link) = link_around(self.text, cut) else {
+            return cut;
+        };
+        if self.units_before(link.start) >= self.size.div_ceil(2) {
+            return link.start;
+        }
+        self.fill(self.most.saturating_add(1), link.end);
+        let after = self.units_before(link.end);
+        if after <= self.most {
+            self.past_blank(link.end, after)
+        } else {
+            cut
+        }
     }
 
     /// `cut`, or the start of a heading that would otherwise end the piece.

@@ -29,6 +29,7 @@
 
 mod blocks;
 mod cutter;
+mod links;
 #[cfg(test)]
 mod tests;
 
@@ -89,6 +90,8 @@ pub fn as_full(_: &str, _: usize, _: usize) -> Option<usize> {
 ///   times the size stays whole: the cut moves to its nearer edge if the piece then has at most 1.5
 ///   times the size, otherwise to the start of the block.
 /// - A longer block is cut at the last line end in the second half of the piece, if there is one.
+/// - A link that would be split starts the next piece, if at least half of the piece remains;
+///   otherwise it ends the piece, which then has at most 1.5 times the size.
 /// - A heading at the end of a piece moves to the next piece, if at least half of the piece
 ///   remains.
 ///

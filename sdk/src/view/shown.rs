@@ -147,7 +147,7 @@ impl Element<'_> {
 
     /// Whether a reader sees the text of this element apart from the text around it, though no
     /// white space may be between them: a block, a table cell, a control, a drawing, an icon, a
-    /// line break.
+    /// line break, an element of XML data.
     pub fn is_apart(self) -> bool {
         let tag = self.tag();
         match tag {
@@ -162,6 +162,7 @@ impl Element<'_> {
             Tag::Other if self.namespace() == Namespace::Svg => {
                 matches!(self.name(), "svg" | "text")
             }
+            Tag::Other if self.namespace() == Namespace::Other => true,
             _ => tag.is_block() || self.is_styled_as_block() || self.is_icon(),
         }
     }

@@ -163,10 +163,17 @@ impl<'a> Evaluator<'a> {
         }
         match (self.tree.kind(key.node), function) {
             (kind::ELEMENT, Function::NamespaceUri) => self.tree.namespace(key.node),
-            (kind::ELEMENT, _) => self
-                .tree
-                .arrays
-                .name(self.tree.arrays.names[key.node as usize]),
+            (kind::ELEMENT, _) => {
+                let name = self.tree.element_name(key.node);
+                match name.split_once(':') {
+                    Some((_, local))
+                        if function == Function::LocalName && self.tree.is_data(key.node) =>
+                    {
+                        local
+                    }
+                    _ => name,
+                }
+            }
             (kind::PROCESSING_INSTRUCTION, Function::Name | Function::LocalName) => {
                 self.tree.instruction(key.node).0
             }

@@ -1,4 +1,5 @@
 use super::{Item, Value, XPath};
+use crate::view::arrays::Arrays;
 use crate::view::{Document, Mask, Steps};
 use crate::{Kind, testkit};
 
@@ -46,6 +47,27 @@ fn nodes_are_unique_and_in_document_order() {
     check("//a/@* | //a | //a/text()", "a @href=h @title=t 'more'");
     check("//p/.. | //body", "body");
     check("//b/ancestor::* | //title", "html title body ul li");
+}
+
+#[test]
+fn elements_of_xml_data_are_found_by_their_names_as_written() {
+    const OTHER: u8 = 3;
+    let page = testkit::page("<media:b>x</media:b><b>y</b>");
+    let html = page.document();
+    // The same tree, of elements that are not HTML.
+    let spaces = vec![OTHER; html.arrays().name_spaces.len()];
+    let document = Document::new(Arrays {
+        name_spaces: &spaces,
+        ..html.arrays()
+    });
+    check_on(&document, "//b", "b");
+    check_on(&document, "//B", "");
+    check_on(&html, "//B", "b");
+    check_on(&document, "//*[name()='media:b']", "media:b");
+    check_on(&document, "//*[local-name()='b']", "media:b b");
+    check_on(&html, "//*[local-name()='b']", "b");
+    assert_eq!(document.root().line_text(), "x y");
+    assert_eq!(html.root().line_text(), "xy");
 }
 
 #[test]

@@ -57,9 +57,13 @@ const FOREIGN_ATTRIBUTES: [(&str, &str); 11] = [
 ];
 
 const XLINK: &str = "http://www.w3.org/1999/xlink";
+/// Namespaces in the name table.
+const HTML: u8 = 0;
+const OTHER: u8 = 3;
+
 const XMLNS: &str = "http://www.w3.org/2000/xmlns/";
 
-/// Name-table entries that a name test matches: HTML names, ignoring case.
+/// Name-table entries that a name test matches: HTML names, ignoring case, and names of XML data.
 #[derive(Default)]
 struct Named {
     entries: OnceCell<Box<[bool]>>,
@@ -181,12 +185,14 @@ impl<'a> Tree<'a> {
         let n_entries = self.arrays.name_ends.len();
         self.spend(n_entries)?;
         Ok(entries.get_or_init(|| {
+            let wanted = &*self.names[name];
             let is_meant = |entry: u32| {
-                self.arrays.name_spaces[entry as usize] == 0
-                    && self
-                        .arrays
-                        .name(entry)
-                        .eq_ignore_ascii_case(&self.names[name])
+                let own = self.arrays.name(entry);
+                match self.arrays.name_spaces[entry as usize] {
+                    HTML => own.eq_ignore_ascii_case(wanted),
+                    OTHER => own == wanted,
+                    _ => false,
+                }
             };
             (0..n_entries as u32).map(is_meant).collect()
         }))
@@ -209,7 +215,21 @@ impl<'a> Tree<'a> {
     }
 
     fn is_html(&self, node: u32) -> bool {
-        self.arrays.name_spaces[self.arrays.names[node as usize] as usize] == 0
+        self.name_space(node) == HTML
+    }
+
+    /// Whether an element is XML data: its prefix is part of its name.
+    pub(super) fn is_data(&self, node: u32) -> bool {
+        self.name_space(node) == OTHER
+    }
+
+    fn name_space(&self, node: u32) -> u8 {
+        self.arrays.name_spaces[self.arrays.names[node as usize] as usize]
+    }
+
+    /// Name of an element, as it is written.
+    pub(super) fn element_name(&self, node: u32) -> &'a str {
+        self.arrays.name(self.arrays.names[node as usize])
     }
 
     pub(super) fn attribute_name(&self, attribute: u32) -> &'a str {

@@ -77,6 +77,7 @@ async fn run(registry: &Arc<Registry>, html: &'static str, plan: OutputPlan) -> 
         url: "https://site.example/".parse().unwrap(),
         body: html.into(),
         content_type: "text/html".to_owned(),
+        is_serialised: false,
         screenshot: None,
     };
     let workers = Workers::new();

@@ -154,6 +154,7 @@ fn corrupted_pages_never_make_a_plugin_fail() {
             url: "https://a.example/b/c?d#e".parse().unwrap(),
             body: page.into(),
             content_type: "text/html; charset=utf-8".to_owned(),
+            is_serialised: false,
             screenshot: None,
         };
         let deadline = Instant::now() + Duration::from_secs(60);

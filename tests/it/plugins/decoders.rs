@@ -277,6 +277,43 @@ async fn filters_selectors_and_links_work_on_documents() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fields_of_xml_are_read_from_its_own_tree() {
+    let (app, site) = world().await;
+    let feed = site.put("/feed.xml", "application/rss+xml", FEED);
+    let map = json!({
+        "titles": "count(//title)", "item": "//item/title", "date": "item > pubDate", "whole": "//item",
+        "link": "item > link", "when": "time@datetime", "none": "//entry",
+    });
+    let asked = json!({"url": feed, "return_format": "empty", "css_extraction_map": map});
+    let entry = app.fine(asked).await;
+    let fields = &entry["css_extracted"];
+    assert_eq!(fields["titles"], "2", "{fields}");
+    assert_eq!(fields["item"], "Low", "{fields}");
+    assert_eq!(fields["date"], "Mon, 02 Jun 2008 09:00:00 GMT", "{fields}");
+    let whole = fields["whole"].as_str().unwrap();
+    assert!(whole.starts_with("Low /low Mon, 02 Jun"), "{fields}");
+    assert_eq!(fields["link"], "/low", "{fields}");
+    assert_eq!(fields["none"], Value::Null, "{fields}");
+    // Of the decoder's page.
+    let when = fields["when"].as_str().unwrap();
+    assert!(when.starts_with("2008-06-02"), "{fields}");
+    let data =
+        "<?xml version='1.0'?><a xmlns='urn:a' xmlns:m='urn:m'><b id='1'>x</b><m:b>y</m:b></a>";
+    let data = site.put("/data", "application/xml", data);
+    let lists = json!({"*": [
+        {"name": "b", "selectors": ["//b"]},
+        {"name": "id", "selectors": ["b@id"]},
+        {"name": "prefixed", "selectors": ["m\\:b", "//*[name()='m:b']"]},
+        {"name": "local", "selectors": ["//*[local-name()='b']"]},
+    ]});
+    let asked = json!({"url": data, "return_format": "empty", "css_extraction_map": lists});
+    let entry = app.fine(asked).await;
+    let fields = &entry["css_extracted"];
+    let expected = json!({"b": ["x"], "id": ["1"], "prefixed": ["y"], "local": ["x", "y"]});
+    assert_eq!(*fields, expected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_first_bytes_decide_where_the_type_says_nothing() {
     let app = TestApp::start().await;
     let site = FakeSite::start().await;

@@ -149,6 +149,34 @@ async fn xhtml_and_the_mode_of_a_document_are_kept() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn trees_that_scripts_build_are_read_as_they_are() {
+    let stage = Stage::new().await;
+    let url = stage.page(
+        "/",
+        "<main id=place></main><p id=y>Price <x-price></x-price> only</p><script>\
+         const make = (name, id, ...inside) => { \
+           const made = document.createElement(name); made.id = id; made.append(...inside); return made; };\
+         const script = make('script', 's', '<!' + '-- <' + 'script>'); script.type = 'text/plain';\
+         const text = make('p', 'p', 'Long ', make('div', 'd', 'description'), ' and more');\
+         const table = make('table', 't', make('tr', 'r', make('td', 'c', '5')));\
+         const card = make('a', 'a', make('h2', 'h', 'Title'), make('a', 'b', 'Ada'), ' 5 min');\
+         place.append(script, text, table, card);\
+         customElements.define('x-price', class extends HTMLElement { \
+           connectedCallback() { this.attachShadow({mode: 'open'}).innerHTML = '<div>19</div>'; } });</script>",
+    );
+    let map = json!({"text": "#p", "cell": "#t > tr > td", "card": "#a", "price": "#y"});
+    let asked = json!({"css_extraction_map": map, "return_format": "markdown"});
+    let entry = stage.rendered(&url, asked).await;
+    let expected = json!({
+        "text": "Long description and more", "cell": "5", "card": "Title Ada 5 min", "price": "Price 19 only",
+    });
+    assert_eq!(entry["css_extracted"], expected, "{entry}");
+    assert!(content(&entry).contains("description"), "{entry}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn the_browser_tells_one_story() {
     let stage = Stage::new().await;
     let url = stage.page(

@@ -244,6 +244,11 @@ async fn selectors_apply_to_every_output() {
     let entry = app.fine(exclude).await;
     assert_eq!(entry["content"]["text"].as_str().unwrap().trim(), "in");
     assert_eq!(entry["content"]["markdown"].as_str().unwrap().trim(), "in");
+    let missing = json!({"url": url, "return_format": "text", "root_selector": "article"});
+    let entry = app.fine(missing).await;
+    assert_eq!(entry["content"], "", "{entry}");
+    let unmatched = &entry["metadata"]["unmatched"];
+    assert_eq!(*unmatched, json!(["root_selector"]), "{entry}");
     let (status, error) = app
         .refused(&json!({"url": url, "root_selector": "p["}))
         .await;

@@ -79,6 +79,9 @@ struct Scan<'a> {
     is_xml: bool,
     /// Whether the texts of links are read.
     with_anchors: bool,
+    /// Whether a browser wrote the source: every script ends at its first end tag, and shadow trees
+    /// are part of the page.
+    is_serialised: bool,
     /// Open `template` elements that are inert.
     templates: usize,
     /// Open `template` elements around them whose content is a shadow tree.
@@ -100,6 +103,7 @@ impl<'a> Scan<'a> {
             has_base,
             is_xml: xml::is_xml(page),
             with_anchors: false,
+            is_serialised: page.is_serialised,
             templates: 0,
             shadows: 0,
             foreign: Foreign::default(),
@@ -258,7 +262,7 @@ impl<'a> Scan<'a> {
         let is_shadow = mode.is_some_and(|mode| matches!(&*mode, "open" | "closed"));
         if is_empty {
             // XML closes it at once.
-        } else if is_shadow && self.templates == 0 && !self.is_xml {
+        } else if is_shadow && self.templates == 0 && !self.is_xml && !self.is_serialised {
             self.shadows += 1;
         } else {
             self.templates += 1;
@@ -366,7 +370,7 @@ impl<'a> Scan<'a> {
         }
         self.at = match name {
             "plaintext" => self.text.len(),
-            "script" => raw::script_end(self.bytes(), self.at),
+            "script" if !self.is_serialised => raw::script_end(self.bytes(), self.at),
             _ => raw::text_end(self.bytes(), self.at, name),
         };
     }

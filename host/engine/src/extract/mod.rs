@@ -41,6 +41,8 @@ pub struct Input {
     pub body: Bytes,
     /// The `Content-Type` header as received; may be empty.
     pub content_type: String,
+    /// Whether our own browser wrote the body from the tree of the page.
+    pub is_serialised: bool,
     /// A PNG screenshot of the page, if a browser took one.
     pub screenshot: Option<Bytes>,
 }
@@ -68,10 +70,11 @@ pub fn run(
     let mut source = Source::new(input);
     source.decode(registry, &input.url, plan);
     let discovered = plan.discover.then(|| source.discover(&input.url, plan));
-    let parsed = source.parse(input, plan, deadline);
+    let document = source.parse(input, plan, deadline);
+    let parsed = document.and_then(|it| Ok((it, source.xml(input, plan, deadline)?)));
     let parse = cpu::thread_time().saturating_sub(started);
     let made = match parsed {
-        Ok(document) => make(registry, input, plan, document, source),
+        Ok(documents) => make(registry, input, plan, documents, source),
         Err(failure) => Outputs::failed(failure),
     };
     let outputs = Outputs { discovered, ..made };
@@ -79,15 +82,17 @@ pub fn run(
     (outputs, CpuTime { parse, transform })
 }
 
-/// Makes every output of a parsed page. The document lives on if an analyst waits for a model.
+/// Makes every output of a parsed page, which comes with its own tree if it is XML. The document
+/// lives on if an analyst waits for a model.
 fn make(
     registry: &Registry,
     input: &Input,
     plan: &OutputPlan,
-    document: Document,
+    (document, xml): (Document, Option<OriginalPage<'_>>),
     mut source: Source<'_>,
 ) -> Outputs {
     let mut decoding = std::mem::take(&mut source.decoding);
+    let xml = xml.as_ref().map(|page| page.view(input));
     let view = source.view(input, &document);
     let screenshot = input.screenshot.as_ref();
     let original = decoding.original.as_ref().filter(|_| plan.has_raw());
@@ -97,6 +102,7 @@ fn make(
         view: &view,
         kind: source.kind,
         raw: raw.as_ref().map(|(view, kind)| (view, *kind)),
+        xml: xml.as_ref(),
         screenshot,
     };
     let (mut outputs, begun) = outputs::make(registry, &page, plan);
@@ -119,10 +125,12 @@ struct Source<'a> {
     charset: &'static str,
     media_type: String,
     kind: MediaKind,
+    is_serialised: bool,
     decoding: Decoding,
 }
 
-/// A decoded document as it would be without its decoder: what the format `raw` shows.
+/// A decoded document as it would be without its decoder: what the format `raw` shows, and for XML
+/// its own tree.
 struct OriginalPage<'a> {
     document: Document,
     text: Cow<'a, str>,
@@ -154,6 +162,7 @@ impl<'a> Source<'a> {
             charset,
             media_type,
             kind,
+            is_serialised: input.is_serialised && kind == MediaKind::Html,
             decoding: Decoding::default(),
         }
     }
@@ -173,6 +182,39 @@ impl<'a> Source<'a> {
             charset,
             kind: original.kind,
         }
+    }
+
+    /// The tree of a document that is XML and no page, for fields; `None` if it is not well-formed.
+    /// Filters know the decoder's page only, so with one of them fields are of that page.
+    fn xml(
+        &self,
+        input: &'a Input,
+        plan: &OutputPlan,
+        deadline: Instant,
+    ) -> Result<Option<OriginalPage<'a>>, PageFailure> {
+        let (media_type, kind) = match &self.decoding.original {
+            Some(original) => (&original.media_type, original.kind),
+            None => (&self.media_type, self.kind),
+        };
+        let is_wanted = plan.css_fields.is_some() && plan.filters.is_empty();
+        if !is_wanted || kind == MediaKind::Html || !trawl_document::is_xml_type(media_type) {
+            return Ok(None);
+        }
+        let (text, charset) = text_of(MediaKind::Text, input);
+        let page = trawl_document::Page {
+            text: &text,
+            url: &input.url,
+            media_type,
+            charset,
+            is_serialised: false,
+        };
+        let document = trawl_document::parse_xml(&page, &limits(deadline)).map_err(failure_of)?;
+        Ok(document.map(|document| OriginalPage {
+            document,
+            text,
+            charset,
+            kind,
+        }))
     }
 
     /// The page's links. Found in the source, so that they do not depend on the other outputs.
@@ -200,11 +242,7 @@ impl<'a> Source<'a> {
             MediaKind::Binary => Ok(trawl_document::empty(url, media_type)),
             MediaKind::Text => Ok(trawl_document::plain(&self.text, url, media_type)),
             MediaKind::Html => {
-                let limits = ParseLimits {
-                    deadline: Some(deadline),
-                    ..ParseLimits::default()
-                };
-                trawl_document::parse(&self.page(url), &limits).map_err(failure_of)
+                trawl_document::parse(&self.page(url), &limits(deadline)).map_err(failure_of)
             }
         }
     }
@@ -216,6 +254,7 @@ impl<'a> Source<'a> {
             url,
             media_type: &self.media_type,
             charset: self.charset,
+            is_serialised: self.is_serialised,
         }
     }
 
@@ -228,6 +267,13 @@ impl<'a> Source<'a> {
             content_type: &input.content_type,
             charset: self.charset,
         }
+    }
+}
+
+fn limits(deadline: Instant) -> ParseLimits {
+    ParseLimits {
+        deadline: Some(deadline),
+        ..ParseLimits::default()
     }
 }
 

@@ -6,12 +6,17 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use trawl_model::{Cause, Content, Discovered, Fields, MediaKind, PageFailure, Piece};
-use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, READABILITY, SELECTORS};
+use trawl_plan::output::{HIDDEN_TEXT, JSON_DATA, LINKS, METADATA, PRUNE, READABILITY, SELECTORS};
 use trawl_plan::{Chunking, Format, FormatChoice, OutputPlan};
 use trawl_plugins::{PageView, Registry, Rendered};
 
 use super::analysis::{self, Analysis, FirstStep};
 use super::calls::{failure_of, not_loaded, options_text};
+
+/// Key of `metadata` for parameters whose selector matched nothing.
+const UNMATCHED: &str = "unmatched";
+/// The selector outside of which nothing is left.
+const ROOT_SELECTOR: &str = "root_selector";
 
 /// The outputs of a page. `failure` is set if a part could not be made; the other parts are
 /// present.
@@ -122,6 +127,8 @@ pub(super) struct Page<'a> {
     pub(super) kind: MediaKind,
     /// What `raw` shows of a decoded document, and what that is.
     pub(super) raw: Option<(&'a PageView<'a>, MediaKind)>,
+    /// The document itself, if it is XML, for fields.
+    pub(super) xml: Option<&'a PageView<'a>>,
     /// A PNG screenshot, if a browser took one.
     pub(super) screenshot: Option<&'a Bytes>,
 }
@@ -140,7 +147,11 @@ pub(super) fn make(
     };
     let mut outputs = Outputs::default();
     outputs.content = contents(registry, page, &masks.main(view), plan, &mut outputs);
-    read_fields(registry, view, &masks.filtered(view), plan, &mut outputs);
+    read_fields(registry, page, &masks.filtered(view), plan, &mut outputs);
+    if masks.is_root_missing {
+        let metadata = outputs.fields.metadata.get_or_insert_default();
+        metadata.insert(UNMATCHED.to_owned(), vec![ROOT_SELECTOR].into());
+    }
     let begun = plan.analyst.as_ref().and_then(|choice| {
         let begun = analysis::begin(registry, choice, &masks.filtered(view));
         outputs.part(begun)
@@ -154,6 +165,8 @@ struct Masks {
     filtered: Vec<u8>,
     /// After `readability` on top of them; `None` without it.
     main: Option<Vec<u8>>,
+    /// Whether nothing matched `root_selector`.
+    is_root_missing: bool,
 }
 
 impl Masks {
@@ -167,12 +180,16 @@ impl Masks {
         let mut masks = Self {
             filtered: Vec::new(),
             main: None,
+            is_root_missing: false,
         };
         if kind != MediaKind::Html {
             return Ok(masks);
         }
         for (name, options) in &plan.filters {
             masks.filtered = run_filter(registry, &masks.filtered(view), name, options)?;
+            masks.is_root_missing |= name == PRUNE
+                && !options[ROOT_SELECTOR].is_null()
+                && !keeps_document(&masks.filtered);
         }
         if plan.readability {
             masks.main = Some(run_filter(
@@ -199,6 +216,11 @@ impl Masks {
             ..*view
         }
     }
+}
+
+/// Whether the document node is left: the root of whatever is.
+fn keeps_document(mask: &[u8]) -> bool {
+    mask.first().is_none_or(|first| first & 1 != 0)
 }
 
 fn run_filter(
@@ -256,12 +278,12 @@ fn contents(
 /// of it: they are mostly outside its body.
 fn read_fields(
     registry: &Registry,
-    whole: &PageView<'_>,
+    page: &Page<'_>,
     filtered: &PageView<'_>,
     plan: &OutputPlan,
     outputs: &mut Outputs,
 ) {
-    let nothing = &Value::Null;
+    let (whole, nothing) = (page.view, &Value::Null);
     let mut read = |view: &PageView<'_>, name: &str, options: &Value| {
         outputs.part(extract(registry, view, name, options))
     };
@@ -289,6 +311,10 @@ fn read_fields(
     }
     if let Some(options) = &plan.css_fields {
         fields.css_extracted = read(filtered, SELECTORS, options);
+        if let Some(xml) = page.xml {
+            let of_xml = read(xml, SELECTORS, options);
+            fields.css_extracted = completed(of_xml, fields.css_extracted.take());
+        }
     }
     if !plan.extractors.is_empty() {
         let named = plan.extractors.iter();
@@ -297,6 +323,21 @@ fn read_fields(
         fields.extracted = Some(results.collect());
     }
     outputs.fields = fields;
+}
+
+/// The fields of a document that is XML, and of its decoder's page those without a value there.
+/// Decision D335.
+fn completed(of_xml: Option<Value>, of_page: Option<Value>) -> Option<Value> {
+    let (Some(Value::Object(mut fields)), Some(Value::Object(others))) = (of_xml, of_page) else {
+        return None;
+    };
+    for (name, value) in others {
+        let field = fields.entry(name).or_insert(Value::Null);
+        if field.is_null() {
+            *field = value;
+        }
+    }
+    Some(Value::Object(fields))
 }
 
 /// The screenshot that the browser took.
@@ -384,4 +425,30 @@ fn extract(
     extractor
         .extract(view, &options_text(options))
         .map_err(failure_of)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_mask_of_nothing_has_no_document() {
+        assert!(keeps_document(&[]), "the whole page");
+        assert!(keeps_document(&[0b0000_0001]));
+        assert!(!keeps_document(&[0, 0]));
+    }
+
+    #[test]
+    fn fields_that_xml_lacks_are_of_the_decoded_page() {
+        let of_xml = json!({"title": "A", "when": null, "n": ["1"]});
+        let of_page = json!({"title": "B", "when": "2008", "n": ["2"], "bold": ["x"]});
+        let expected = json!({"title": "A", "when": "2008", "n": ["1"], "bold": ["x"]});
+        assert_eq!(
+            completed(Some(of_xml), Some(of_page.clone())),
+            Some(expected)
+        );
+        assert_eq!(completed(None, Some(of_page)), None, "one of them failed");
+    }
 }

@@ -19,6 +19,12 @@ pub(super) fn name_ignored(plan: &PagePlan, served: &mut Served) {
     }
 }
 
+/// Whether our own browser rendered the page, now or when it was cached.
+pub(super) fn is_by_own_browser(served: &Served) -> bool {
+    let rendered_by = served.metadata.get("rendered_by").and_then(Value::as_str);
+    served.vendor.is_none() && rendered_by == Some("browser")
+}
+
 /// What is known of a page by who served it.
 fn situation(plan: &PagePlan, rendered_by: Option<&str>, by_provider: bool) -> Situation {
     let by_browser = !by_provider && rendered_by == Some("browser");

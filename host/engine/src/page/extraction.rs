@@ -5,26 +5,27 @@ use std::time::Instant;
 
 use bytes::Bytes;
 
-use trawl_model::FetchedPage;
 use trawl_plan::OutputPlan;
 
 use super::context::RunContext;
+use super::effects::is_by_own_browser;
 use crate::extract::{Extraction, Input};
-use crate::routing::CacheOutcome;
+use crate::routing::Served;
 
 /// Makes the outputs of a page, or takes them from the output cache if the page is shareable.
 pub(super) async fn extract(
     run: &RunContext,
     output: &Arc<OutputPlan>,
-    page: &FetchedPage,
+    served: &Served,
     screenshot: Option<Bytes>,
-    cache: &CacheOutcome,
     deadline: Instant,
 ) -> Extraction {
+    let (page, cache) = (&served.page, &served.cache);
     let input = Input {
         url: page.final_url.clone(),
         body: page.body.clone(),
         content_type: page.content_type.clone(),
+        is_serialised: is_by_own_browser(served),
         screenshot,
     };
     let (registry, output) = (Arc::clone(&run.registry), Arc::clone(output));

@@ -129,10 +129,7 @@ async fn produce_for_owner(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>)
     let deadline = started + served.waited + plan.time_max();
     let mut lease = memory.lease_for(MemoryKind::Outputs);
     let mut made = match lease.grow_to(served.page.body.len()).await {
-        Ok(()) => {
-            let (page, cache) = (&served.page, &served.cache);
-            extract(run, &output, page, screenshot, cache, deadline).await
-        }
+        Ok(()) => extract(run, &output, &served, screenshot, deadline).await,
         Err(error) => Extraction::failed(error.failure()),
     };
     lease.record(usize::try_from(made.outputs.bytes()).unwrap_or(usize::MAX));

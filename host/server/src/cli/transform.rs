@@ -81,6 +81,7 @@ pub(super) fn run(args: TransformArgs) -> anyhow::Result<()> {
             Some(given) => given.clone(),
             None => of_ending(&args.file).to_owned(),
         },
+        is_serialised: false,
         screenshot: None,
     };
     let started = Instant::now();

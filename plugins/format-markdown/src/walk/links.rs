@@ -43,7 +43,8 @@ impl<'a> Renderer<'a> {
             return None;
         }
         let is_written = self.writer.is_in_code() && self.writer.is_in_link();
-        if self.options.links == Links::None || !is_followable(href) || is_written {
+        let is_left_out = self.options.links == Links::None || is_of_own_heading(link, href);
+        if is_left_out || !is_followable(href) || is_written {
             return Some(After::Nothing);
         }
         let mark = Mark::Link(href, link.attr("title").unwrap_or_default());
@@ -92,6 +93,28 @@ impl<'a> Renderer<'a> {
         self.writer.n_joined -= 1;
         self.writer.boundary();
     }
+}
+
+/// Whether a link leads from a heading to that heading, as in many manuals: it says nothing.
+fn is_of_own_heading(link: Element<'_>, href: &str) -> bool {
+    const LEVELS_MAX: usize = 3;
+    const ELEMENTS_MAX: usize = 20;
+    let Some(place) = href.trim_ascii().strip_prefix('#') else {
+        return false;
+    };
+    let is_heading = |outer: &Element<'_>| outer.tag().heading_level().is_some();
+    let heading = link.ancestors().take(LEVELS_MAX).find(is_heading);
+    let Some(heading) = heading.filter(|_| !place.is_empty()) else {
+        return false;
+    };
+    let document = link.document();
+    let is_place =
+        |element: Element<'_>| element.id() == Some(place) || element.attr("name") == Some(place);
+    let inside = heading.descendants().filter_map(Node::as_element);
+    document.base_url() == document.url()
+        && (is_place(heading)
+            || heading.parent_element().is_some_and(is_place)
+            || inside.take(ELEMENTS_MAX).any(is_place))
 }
 
 fn shape(link: Element<'_>, with_hidden: bool) -> Shape<'_> {

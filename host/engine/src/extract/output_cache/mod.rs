@@ -87,6 +87,7 @@ impl OutputCache {
         part(body.as_bytes());
         part(input.url.as_str().as_bytes());
         part(input.content_type.as_bytes());
+        part(&[u8::from(input.is_serialised)]);
         part(&plan.canonical());
         let mut plugins = plugins(plan);
         let decoders = super::decoding::names(registry, input, plan);

@@ -79,6 +79,7 @@ fn input() -> Input {
         url: Url::parse("http://a/b").expect("a URL"),
         body: Bytes::from_static(b"<p>text"),
         content_type: "text/html".to_owned(),
+        is_serialised: false,
         screenshot: None,
     }
 }
@@ -104,6 +105,10 @@ fn a_name_says_all_of_the_page_and_of_the_plan() {
         },
         Input {
             content_type: "text/html; charset=latin1".to_owned(),
+            ..input()
+        },
+        Input {
+            is_serialised: true,
             ..input()
         },
     ];
