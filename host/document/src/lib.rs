@@ -35,7 +35,7 @@ pub use media::{media_type, sniff, utf_8_type};
 pub use page::Page;
 pub use parse::parse;
 pub use plain::{empty, plain};
-pub use scan::{LINKS_MAX, scan};
+pub use scan::{LINKS_MAX, Refresh, attribute_value, refresh, scan};
 
 /// A parsed page. The arrays and their meaning are those of the record `document` in
 /// `wit/document/1`; the node selection of filters travels beside it.
