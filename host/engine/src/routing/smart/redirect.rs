@@ -9,8 +9,8 @@ use super::prose::has_any;
 use super::shape::Shape;
 use super::{Clues, refresh, walls};
 
-/// How much of a body is searched for a refresh: pages that only lead on are small.
-const LOOK_BYTES_MAX: usize = 64 * 1024;
+/// Longest body of one, with its styles and scripts.
+const BODY_BYTES_MAX: usize = 64 * 1024;
 /// Most text of one: that it has moved, and where to.
 const WORDS_BYTES_MAX: usize = 200;
 /// Most links and images of one: its target, a logo and a contact.
@@ -28,22 +28,23 @@ struct Written {
 /// Where a page leads that is nothing but a refresh, by its header or its markup; `None` for any
 /// other page, and for one that only reloads itself. `page` is its URL.
 pub(super) fn target(clues: &Clues<'_>, page: &Url) -> Option<Url> {
-    let look = &clues.body[..clues.body.len().min(LOOK_BYTES_MAX)];
     let mut headers = clues.headers.iter();
     let header = headers.find(|(name, _)| name == "refresh");
-    let is_named = header.is_some() || has_any(look, &["refresh", "Refresh", "REFRESH"]);
-    if !is_named || !(200..300).contains(&clues.status) || walls::announced(clues).is_some() {
+    let is_small = clues.body.len() <= BODY_BYTES_MAX;
+    if !is_small || !(200..300).contains(&clues.status) || walls::announced(clues).is_some() {
         return None;
     }
-    let shape = Shape::of(look);
-    let is_bare = clues.body.len() <= LOOK_BYTES_MAX
-        && shape.prose.bytes().len() <= WORDS_BYTES_MAX
+    if header.is_none() && !has_any(clues.body, &["refresh", "Refresh", "REFRESH"]) {
+        return None;
+    }
+    let shape = Shape::of(clues.body);
+    let is_bare = shape.prose.bytes().len() <= WORDS_BYTES_MAX
         && shape.n_fields == 0
         && shape.n_things <= THINGS_MAX;
     if !is_bare || walls::is_challenge(clues, &shape) {
         return None;
     }
-    let written = Written::of(look);
+    let written = Written::of(clues.body);
     let by_header = header.and_then(|(_, value)| refresh::of_value(value));
     // A browser that runs the scripts does not see what is meant for those without.
     let without_scripts = written.without_scripts.filter(|_| shape.scripts.is_empty());
