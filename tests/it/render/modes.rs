@@ -75,6 +75,19 @@ async fn a_static_page_is_not_rendered() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn the_url_of_a_rendered_page_is_written_as_that_of_any_other() {
+    let stage = Stage::new().await;
+    let url = stage.page(
+        "/",
+        "<script>history.pushState(0, '', '/x^y?^')</script>here",
+    );
+    let entry = stage.rendered(&url, json!({})).await;
+    assert_eq!(entry["url"], stage.site.url("/x%5Ey?^"));
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn an_application_within_the_text_of_its_server_is_rendered() {
     let stage = Stage::new().await;
     stage.site.put("/app.js", "text/javascript", SCRIPT);
