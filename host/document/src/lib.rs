@@ -36,7 +36,7 @@ pub use media::{media_type, sniff, utf_8_type};
 pub use page::Page;
 pub use parse::{parse, parse_xml};
 pub use plain::{empty, plain};
-pub use scan::{LINKS_MAX, scan, scan_with_anchors};
+pub use scan::{LINKS_MAX, Refresh, attribute_value, refresh, scan, scan_with_anchors};
 pub use xml::is_xml_type;
 
 /// A parsed page. The arrays and their meaning are those of the record `document` in

@@ -98,6 +98,7 @@ impl LinkRewrite {
         let mut seen = HashSet::with_capacity(found.len());
         let mut rewritten = Discovered::default();
         rewritten.n_dropped = found.n_dropped;
+        rewritten.robots_tags.clone_from(&found.robots_tags);
         rewritten.canonical = found.canonical.as_deref().map(|url| self.apply(url));
         for (number, (link, nofollow)) in found.iter().enumerate() {
             let mut url = self.apply(link);
@@ -179,7 +180,9 @@ mod tests {
         for link in links.as_array().expect("a list") {
             found.push(link.as_str().expect("a string"), false);
         }
+        found.robots_tags.push("noindex".to_owned());
         let rewritten = rule.rewrite(&found);
+        assert_eq!(rewritten.robots_tags, found.robots_tags);
         let rewritten: Vec<&str> = rewritten.iter().map(|(link, _)| link).collect();
         assert_eq!(json!(rewritten), expected);
     }

@@ -8,7 +8,7 @@ use chromiumoxide::cdp::browser_protocol::page::StopLoadingParams;
 use chromiumoxide::cdp::browser_protocol::storage::GetCookiesParams;
 use url::Url;
 
-use trawl_model::{FetchedPage, MediaKind};
+use trawl_model::{FetchedPage, MediaKind, urls};
 
 use super::navigation::Document;
 use super::tab::Tab;
@@ -31,7 +31,7 @@ impl Tab<'_> {
             let _loading = self.call(StopLoadingParams::default()).await?;
             let html = self.html().await?;
             let shown = self.call_function::<String>("url", ()).await?.ok();
-            let shown = shown.and_then(|url| Url::parse(&url).ok());
+            let shown = shown.and_then(|url| urls::parse(&url).ok());
             let shown = shown.filter(|url| url.origin() == at.origin());
             (
                 html,

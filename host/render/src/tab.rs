@@ -16,7 +16,7 @@ use chromiumoxide::cdp::browser_protocol::performance::{self, GetMetricsParams};
 use serde_json::{Map, json};
 use url::Url;
 
-use trawl_model::{Cause, FetchedPage};
+use trawl_model::{Cause, FetchedPage, urls};
 use trawl_plan::address::without_fragment;
 use trawl_plan::{FetchPlan, RenderPlan};
 
@@ -266,7 +266,7 @@ impl Tab<'_> {
         }
         let page = FetchedPage {
             requested_url: url.clone(),
-            final_url: Url::parse(&document.url).unwrap_or_else(|_| url.clone()),
+            final_url: urls::parse(&document.url).unwrap_or_else(|_| url.clone()),
             redirects: self.watch.state().redirects.clone(),
             status: document.status,
             headers: document.headers,
@@ -393,7 +393,7 @@ impl Tab<'_> {
                 "the page navigated to a URL that is not `http` or `https`".to_owned(),
             )
         };
-        let url = Url::parse(&document.url).map_err(|_| not_a_web_page())?;
+        let url = urls::parse(&document.url).map_err(|_| not_a_web_page())?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(not_a_web_page());
         }

@@ -14,7 +14,7 @@ use chromiumoxide::cdp::browser_protocol::storage::OverrideQuotaForOriginParams;
 use tokio::sync::Notify;
 use url::Url;
 
-use trawl_model::{Cause, Hop};
+use trawl_model::{Cause, Hop, urls};
 use trawl_plan::RedirectGate;
 
 use super::RenderError;
@@ -441,7 +441,7 @@ impl Watch {
 
     /// Whether the page may navigate to this URL. A refused URL is recorded for the caller.
     async fn may_navigate_to(&self, url: &str) -> bool {
-        let (Some(gate), Ok(to)) = (&self.policy.gate, Url::parse(url)) else {
+        let (Some(gate), Ok(to)) = (&self.policy.gate, urls::parse(url)) else {
             return true;
         };
         if to == self.policy.url || gate.may_follow(&self.policy.url, &to).await {

@@ -73,6 +73,90 @@ async fn a_static_page_is_not_rendered() {
     stage.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn the_url_of_a_rendered_page_is_written_as_that_of_any_other() {
+    let stage = Stage::new().await;
+    let url = stage.page(
+        "/",
+        "<script>history.pushState(0, '', '/x^y?^')</script>here",
+    );
+    let entry = stage.rendered(&url, json!({})).await;
+    assert_eq!(entry["url"], stage.site.url("/x%5Ey?^"));
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn an_application_within_the_text_of_its_server_is_rendered() {
+    let stage = Stage::new().await;
+    stage.site.put("/app.js", "text/javascript", SCRIPT);
+    let links = "<a href=\"/x\">Lamps of the year</a> ".repeat(12);
+    let banner = "We use cookies to count visits, and so do our partners. ".repeat(8);
+    let url = stage.page(
+        "/",
+        &format!("<nav>{links}</nav>{SHELL}<aside>{banner}</aside>"),
+    );
+    let entry = stage
+        .app
+        .fine(json!({"url": url, "return_format": "text"}))
+        .await;
+    assert_eq!(entry["metadata"]["rendered_by"], "browser", "{entry}");
+    assert!(content(&entry).contains(SENTENCE), "{entry}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_refresh_is_followed_without_a_browser() {
+    let stage = Stage::new().await;
+    stage.page("/new", "<title>New</title><p>It stands here now.");
+    let refresh = "<meta http-equiv=refresh content='1; url=/new'><p>You will be redirected.";
+    let url = stage.page("/old", refresh);
+    let before = stage.app.balance();
+    let entry = stage
+        .app
+        .fine(json!({"url": url, "return_format": "text", "metadata": true}))
+        .await;
+    assert_eq!(content(&entry).trim(), "It stands here now.");
+    assert_eq!(entry["url"], stage.site.url("/new"));
+    assert_eq!(entry["metadata"]["rendered_by"], "http");
+    assert_eq!(entry["metadata"]["original_url"], url);
+    assert!(stage.app.balance() < before);
+    assert!(stage.browser.groups().is_empty(), "a browser was started");
+
+    // In a crawl it is a redirect too: no page is fetched twice.
+    stage.page("/", "<a href=/old>old</a><a href=/new>new</a>");
+    let body = json!({"url": stage.site.url("/"), "return_format": "text", "cache": false});
+    let answer = stage.app.post("/crawl", &[], &body).await;
+    let entries = answer.json();
+    let entries = entries.as_array().expect("a list");
+    assert_eq!(entries.len(), 2, "{entries:?}");
+    let moved = stage.app.page(json!({"url": url, "request": "http"})).await;
+    assert_eq!(moved["url"], url, "mode `http` returns the page itself");
+    stage.app.assert_settled().await;
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_host_that_is_rendered_at_once_is_tried_without_a_browser_now_and_then() {
+    let stage = Stage::new().await;
+    stage.site.put("/app.js", "text/javascript", SCRIPT);
+    let mut by = Vec::new();
+    for n in 0..9 {
+        let html = match n {
+            0..3 => SHELL,
+            _ => "<p>All of it is here.",
+        };
+        let url = stage.page(&format!("/{n}"), html);
+        let entry = stage.app.fine(json!({"url": url})).await;
+        by.push(entry["metadata"]["rendered_by"].as_str() == Some("browser"));
+    }
+    assert_eq!(by, [true, true, true, true, true, true, true, false, false]);
+    stage.close().await;
+}
+
 /// Data that break off: a browser shows what there is of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]

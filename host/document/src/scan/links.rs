@@ -12,6 +12,11 @@ use super::join::{Joined, Joiner};
 /// Bytes of all links of one page: far more than a usual page needs. Without it, a long base and
 /// many short links could need gigabytes.
 const TEXT_BYTES_MAX: usize = 16 << 20;
+/// Crawlers of one page that a `meta` of their own forbids to follow its links, as far as they are
+/// read.
+const CRAWLERS_MAX: usize = 20;
+/// Longest product token of a crawler that is read.
+const TOKEN_BYTES_MAX: usize = 100;
 /// Links of one page that need the slow path through the `url` crate: a tenth of a second.
 const UNUSUAL_MAX: usize = 100_000;
 
@@ -32,15 +37,12 @@ pub(super) struct Links {
     canonical: Option<String>,
     /// Texts of links by their index, ascending.
     anchors: Vec<(usize, String)>,
+    /// What the page says to single crawlers.
+    robots_tags: Vec<String>,
 }
 
 impl Links {
     pub(super) fn new(joiner: Joiner) -> Self {
-        Self::with_nofollow(joiner, false)
-    }
-
-    /// Starts empty, knowing whether the page is `nofollow` as a whole.
-    pub(super) fn with_nofollow(joiner: Joiner, is_nofollow: bool) -> Self {
         Self {
             joiner,
             text: String::new(),
@@ -50,9 +52,10 @@ impl Links {
             n_dropped: 0,
             n_unusual: 0,
             is_unused: true,
-            is_nofollow,
+            is_nofollow: false,
             canonical: None,
             anchors: Vec::new(),
+            robots_tags: Vec::new(),
         }
     }
 
@@ -61,13 +64,23 @@ impl Links {
         self.is_unused
     }
 
-    pub(super) fn is_nofollow(&self) -> bool {
-        self.is_nofollow
+    /// Resolves the links to come with this joiner. None was resolved yet.
+    pub(super) fn rebase(&mut self, joiner: Joiner) {
+        self.joiner = joiner;
     }
 
-    /// Marks all links of the page as `nofollow`.
-    pub(super) fn nofollow_all(&mut self) {
-        self.is_nofollow = true;
+    /// Forbids `robots`, or the crawler with this product token, to follow the links of the page.
+    pub(super) fn forbid_following(&mut self, name: &str) {
+        let is_token = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_');
+        if name.eq_ignore_ascii_case("robots") {
+            self.is_nofollow = true;
+        } else if !name.is_empty()
+            && name.len() <= TOKEN_BYTES_MAX
+            && name.bytes().all(is_token)
+            && self.robots_tags.len() < CRAWLERS_MAX
+        {
+            self.robots_tags.push(format!("{name}: nofollow"));
+        }
     }
 
     /// How many there are.
@@ -135,11 +148,12 @@ impl Links {
         start as usize..self.entries[index].0 as usize
     }
 
-    pub(super) fn into_discovered(self) -> Discovered {
+    pub(super) fn into_discovered(mut self) -> Discovered {
         let mut discovered = Discovered::default();
         discovered.n_dropped = self.n_dropped;
         discovered.canonical.clone_from(&self.canonical);
         let mut anchors = self.anchors.iter().peekable();
+        discovered.robots_tags = std::mem::take(&mut self.robots_tags);
         for (index, &(_, nofollow)) in self.entries.iter().enumerate() {
             discovered.push(&self.text[self.range(index)], nofollow || self.is_nofollow);
             if let Some((_, text)) = anchors.next_if(|(of, _)| *of == index) {

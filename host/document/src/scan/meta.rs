@@ -25,12 +25,22 @@ pub(super) fn forbids_following(content: &str) -> bool {
     content.split(',').any(is_no)
 }
 
-/// The target of `meta http-equiv=refresh`; `None` when it only reloads the page. Source: WHATWG
-/// HTML, "Shared declarative refresh steps".
-pub(super) fn refresh(content: &str) -> Option<&str> {
+/// What `meta http-equiv=refresh` or a `Refresh` header says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refresh<'a> {
+    /// After how many seconds.
+    pub seconds: u64,
+    /// Where it leads, as it is written.
+    pub target: &'a str,
+}
+
+/// Reads the content of a refresh; `None` when it only reloads the page. Source: WHATWG HTML,
+/// "Shared declarative refresh steps".
+pub fn refresh(content: &str) -> Option<Refresh<'_>> {
     let content = content.trim_ascii_start();
     let time = content.trim_start_matches(|c: char| c.is_ascii_digit());
-    if time.len() == content.len() && !content.starts_with('.') {
+    let digits = &content[..content.len() - time.len()];
+    if digits.is_empty() && !content.starts_with('.') {
         return None;
     }
     let rest = time.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -43,14 +53,18 @@ pub(super) fn refresh(content: &str) -> Option<&str> {
     let rest = rest.strip_prefix([';', ',']).unwrap_or(rest);
     let rest = rest.trim_ascii_start();
     let url = after_url_equals(rest).unwrap_or(rest);
-    let url = match url.chars().next() {
+    let target = match url.chars().next() {
         Some(quote @ ('"' | '\'')) => {
             let inner = &url[1..];
             &inner[..inner.find(quote).unwrap_or(inner.len())]
         }
         _ => url,
     };
-    (!url.is_empty()).then_some(url)
+    let seconds = match digits {
+        "" => 0,
+        digits => digits.parse().unwrap_or(u64::MAX),
+    };
+    (!target.is_empty()).then_some(Refresh { seconds, target })
 }
 
 /// What follows `url =`, in any case.

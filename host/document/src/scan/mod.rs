@@ -22,6 +22,7 @@ use trawl_model::Discovered;
 use self::foreign::Foreign;
 use self::join::Joiner;
 use self::links::Links;
+pub use self::meta::{Refresh, refresh};
 use self::tag_name::{Element, element};
 use super::page::Page;
 use super::resolve::{query_encoding, with_encoded_query};
@@ -32,15 +33,13 @@ use super::{raw, reference, tag, xml};
 /// thousand.
 pub const LINKS_MAX: usize = 20_000;
 
-/// The crawler's product token in `meta name`.
-const TOKEN: &str = "trawl";
-
 /// Finds the links of a page: `a` (of SVG, too) and `area`, frames, `link` to the next, previous,
 /// alternate and canonical page, and a `meta` refresh.
 ///
 /// Links to the page itself by a fragment alone, and those that are not `http` or `https`, are left
 /// out; user names and passwords in links are removed. A link is `nofollow` if each of its
-/// occurrences on the page is, or the page as a whole.
+/// occurrences on the page is, or the page as a whole. What a `meta` says to one crawler alone is
+/// among the robots tags, as a header would say it.
 ///
 /// The time is linear in the length of the source, whatever it contains.
 pub fn scan(page: &Page<'_>) -> Discovered {
@@ -300,7 +299,9 @@ impl<'a> Scan<'a> {
             }
         });
         self.continue_at(extent.as_ref().map(|extent| extent.end));
-        extent.map(|_| found.map(|value| value.map(|(start, end)| read(&text[start..end]))))
+        extent.map(|_| {
+            found.map(|value| value.map(|(start, end)| attribute_value(&text[start..end])))
+        })
     }
 
     fn take(&mut self, href: Option<Cow<'a, str>>, nofollow: bool) {
@@ -334,13 +335,15 @@ impl<'a> Scan<'a> {
                 .as_ref()
                 .is_some_and(|value| value.trim_ascii().eq_ignore_ascii_case(word))
         };
-        if (is(&name, "robots") || is(&name, TOKEN)) && meta::forbids_following(&content) {
-            self.links.nofollow_all();
+        if let Some(name) = &name
+            && meta::forbids_following(&content)
+        {
+            self.links.forbid_following(name.trim_ascii());
         }
         if is(&event, "refresh")
-            && let Some(href) = meta::refresh(&content)
+            && let Some(refresh) = meta::refresh(&content)
         {
-            self.links.take(&self.encoded(href), false);
+            self.links.take(&self.encoded(refresh.target), false);
         }
     }
 
@@ -355,8 +358,7 @@ impl<'a> Scan<'a> {
         self.has_base = true;
         match base {
             Some(base) if self.links.is_unused() => {
-                self.links =
-                    Links::with_nofollow(Joiner::new(base, self.url), self.links.is_nofollow());
+                self.links.rebase(Joiner::new(base, self.url));
                 None
             }
             late => late,
@@ -376,8 +378,8 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// An attribute's value with its references decoded.
-fn read(written: &str) -> Cow<'_, str> {
+/// An attribute's value, as it is written, with its references decoded.
+pub fn attribute_value(written: &str) -> Cow<'_, str> {
     match memchr::memchr2(b'&', b'\0', written.as_bytes()) {
         None => Cow::Borrowed(written),
         Some(_) => Cow::Owned(reference::replace_all(written)),

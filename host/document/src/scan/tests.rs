@@ -82,7 +82,9 @@ pub(super) fn from_tree(html: &str, url: &Url) -> Vec<(String, bool)> {
                             is_html && rel.contains(&"alternate") && !rel.contains(&"stylesheet");
                         of("href").filter(|_| is_page || is_alternate)
                     }
-                    "meta" if of("http-equiv") == Some("refresh") => meta::refresh(content),
+                    "meta" if of("http-equiv") == Some("refresh") => {
+                        meta::refresh(content).map(|refresh| refresh.target)
+                    }
                     "meta" if of("name") == Some("robots") => {
                         page_nofollow |= meta::forbids_following(content);
                         None
@@ -321,23 +323,52 @@ fn a_link_is_nofollow_only_if_all_its_occurrences_are() {
 }
 
 #[test]
+fn what_is_said_to_one_crawler_is_a_robots_tag() {
+    let url = page_url();
+    let tags = |html: &str| {
+        let found = scan(&Page::html(html, &url));
+        assert!(found.iter().all(|(_, nofollow)| !nofollow), "{html}");
+        found.robots_tags
+    };
+    assert_eq!(
+        tags("<meta name=' Own-Bot ' content='noindex,nofollow'><base href=/d/><a href=1>"),
+        ["Own-Bot: nofollow"]
+    );
+    assert_eq!(
+        tags("<a href=1><base href=/d/><meta name=own content=none>"),
+        ["own: nofollow"]
+    );
+    for html in [
+        "<a href=1><meta name=own content=noindex>",
+        "<a href=1><meta name='own, other: x' content=nofollow>",
+        "<a href=1><meta name='' content=nofollow>",
+    ] {
+        assert!(tags(html).is_empty(), "{html}");
+    }
+    let many = "<meta name=own content=nofollow>".repeat(1_000);
+    assert_eq!(tags(&many).len(), 20);
+}
+
+#[test]
 fn refreshes_are_read_as_browsers_read_them() {
     for (content, expected) in [
         ("5", None),
-        ("0;url=x", Some("x")),
-        (" 5 ; URL = 'x y' z", Some("x y")),
-        ("0, x", Some("x")),
-        ("1.5;url=\"x", Some("x")),
-        (".5 url=x", Some("x")),
-        ("0;urlx", Some("urlx")),
-        ("0;url", Some("url")),
+        ("0;url=x", Some((0, "x"))),
+        (" 5 ; URL = 'x y' z", Some((5, "x y"))),
+        ("0, x", Some((0, "x"))),
+        ("1.5;url=\"x", Some((1, "x"))),
+        (".5 url=x", Some((0, "x"))),
+        ("0;urlx", Some((0, "urlx"))),
+        ("0;url", Some((0, "url"))),
+        ("99999999999999999999;x", Some((u64::MAX, "x"))),
         ("x;url=y", None),
         ("0x;url=y", None),
         ("0;url=", None),
-        ("0;é", Some("é")),
+        ("0;é", Some((0, "é"))),
         ("", None),
     ] {
-        assert_eq!(meta::refresh(content), expected, "{content}");
+        let found = meta::refresh(content).map(|found| (found.seconds, found.target));
+        assert_eq!(found, expected, "{content}");
     }
 }
 

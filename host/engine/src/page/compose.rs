@@ -23,7 +23,9 @@ pub(super) fn compose(
             .headers
             .iter()
             .filter(|(name, _)| name == "x-robots-tag");
-        found.robots_tags = tags.map(|(_, value)| value.clone()).collect();
+        found
+            .robots_tags
+            .extend(tags.map(|(_, value)| value.clone()));
         Box::new(found)
     });
     let mut fields = outputs.fields;

@@ -12,7 +12,7 @@ use url::Url;
 
 use trawl_model::memory::PageMemory;
 use trawl_model::redact::without_userinfo;
-use trawl_model::{FetchedPage, Nanodollars};
+use trawl_model::{FetchedPage, Nanodollars, urls};
 use trawl_net::fetch::{BODY_BYTES_MAX, Exchanged, FetchError, Fetcher};
 use trawl_plugins::{Grant, PluginError, ProviderPlugin};
 use trawl_sdk::provider::{Charged, Class, Content, Cost, Page, Reply, Request, Step, Task};
@@ -226,7 +226,7 @@ impl Conversation<'_> {
         };
         let final_url = match page.url.map(|url| scrubber.text(url)) {
             None => without_userinfo(url.clone()),
-            Some(url) => Url::parse(&url)
+            Some(url) => urls::parse(&url)
                 .ok()
                 .filter(|url| matches!(url.scheme(), "http" | "https"))
                 .map(without_userinfo)

@@ -9,6 +9,7 @@ mod own_browser;
 mod own_http;
 mod own_stack;
 mod paid_permit;
+mod refreshed;
 mod served;
 mod smart;
 mod third_party;

@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::time::timeout_at;
+use url::{Position, Url};
 
 use trawl_model::{Cause, Nanodollars, PageFailure};
-use trawl_net::fetch::{FetchError, Fetcher};
+use trawl_net::fetch::{FetchError, Fetcher, Redirect};
 use trawl_net::politeness::Politeness;
 use trawl_plan::{Engine, PagePlan};
 use trawl_render::Renderer;
@@ -128,7 +129,7 @@ impl OwnStack {
         ));
         for (place, &route) in order.routes.iter().enumerate() {
             let served = match route {
-                Route::Http => self.by_http(visit).await,
+                Route::Http => Box::pin(self.http_page(visit)).await,
                 Route::Browser => {
                     let waited = spare.as_ref().map_or(Duration::ZERO, |page| page.waited);
                     let deadline = visit.deadline + waited;
@@ -239,7 +240,7 @@ impl OwnStack {
         if smart::names_document(&plan.url) {
             return None;
         }
-        let host = plan.url.host_str()?;
+        let host = host_and_port(&plan.url)?;
         self.hosts.expects_browser(host, Instant::now())
     }
 
@@ -255,7 +256,7 @@ impl OwnStack {
             Some(body) => self.verdicts.judge(&clues, body),
             None => smart::judge(&clues),
         };
-        if let Some(host) = plan.url.host_str() {
+        if let Some(host) = host_and_port(&plan.url) {
             self.hosts.note(host, verdict, Instant::now());
         }
         match verdict {
@@ -267,8 +268,13 @@ impl OwnStack {
         }
     }
 
-    async fn by_http(&self, visit: Visit<'_>) -> Result<Served, OwnFailure> {
-        let cached = self.cached_or_http(visit.plan, &visit.client).await?;
+    /// Gets a page from the cache or by plain HTTP, and the redirects that led to it.
+    pub(super) async fn by_http(
+        &self,
+        plan: &PagePlan,
+        client: &Client<'_>,
+    ) -> Result<(Served, Vec<Redirect>), OwnFailure> {
+        let cached = self.cached_or_http(plan, client).await?;
         let fetched = cached.fetched;
         let mut served = Served::new(fetched.page);
         served.usage.compute = fetched.decode_time;
@@ -282,12 +288,13 @@ impl OwnStack {
         let cache = cached.metadata.map(|value| ("cache".to_owned(), value));
         let fault = fetched.fault.map(|fault| fault.to_string());
         let fault = fault.map(|fault| ("body_fault".to_owned(), fault.into()));
-        Ok(Served {
+        let served = Served {
             metadata: cache.into_iter().chain(fault).collect(),
             cache: cached.cache,
             waited: fetched.waited,
             ..served
-        })
+        };
+        Ok((served, fetched.redirects))
     }
 }
 
@@ -310,6 +317,12 @@ impl From<FetchError> for OwnFailure {
             failure: error.failure(),
         }
     }
+}
+
+/// The host of a URL, with its port if that is not the default one.
+fn host_and_port(url: &Url) -> Option<&str> {
+    let has_host = url.has_host();
+    has_host.then(|| &url[Position::BeforeHost..Position::AfterPort])
 }
 
 /// Adds which route made the page, and why, to its metadata. Decision D16.

@@ -1,20 +1,27 @@
 //! Smart mode's detector: whether a page that plain HTTP fetched needs a browser, judged by its
 //! source alone.
 //!
-//! Most pages contain their text, so the source is read only until there is enough of it. Only a
-//! page with little text is examined closely, by small named rules. In doubt a page is
+//! Most pages contain their text, so the source is read only until there is enough of it, and
+//! searched for the mark of an application that is not there yet. Only a page with such a mark or
+//! with little text is examined closely, by small named rules. In doubt a page is
 //! [`Verdict::Enough`]: a browser costs a hundred times more than plain HTTP. Pure functions; only
 //! [`HostMemory`] and [`KnownVerdicts`] have state.
 
 mod known;
 mod memory;
+mod mount;
 mod pieces;
 mod prose;
+mod redirect;
+mod refresh;
 mod rules;
 mod scripts;
 mod shape;
 mod text;
+mod things;
 mod walls;
+
+use std::borrow::Cow;
 
 use trawl_model::MediaKind;
 use url::Url;
@@ -24,11 +31,16 @@ use shape::Shape;
 pub(crate) use known::KnownVerdicts;
 pub(crate) use memory::HostMemory;
 
-/// Visible characters from which a page counts as containing its text. More than any rule allows:
-/// empty shells show at most a header, a cookie banner and a footer.
+/// Visible characters from which a page counts as containing its text, unless an application is
+/// mounted in an element that is empty yet: more than other rules allow.
 pub(crate) const TEXT_PLENTY: usize = 250;
 /// The same for a refusal (403, 429, …): bot walls explain themselves at some length.
 pub(crate) const REFUSAL_TEXT_PLENTY: usize = 1_500;
+
+/// Status of an answer that asks for a password, whatever page comes with it.
+const UNAUTHORIZED: u16 = 401;
+/// How much of a body in UTF-16 is read.
+const UTF_16_BYTES_MAX: usize = 256 * 1024;
 
 /// What the verdict is based on: one answer of plain HTTP.
 #[derive(Clone, Copy, Debug)]
@@ -55,8 +67,8 @@ pub(crate) enum Verdict {
 /// Why a page needs a browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Rule {
-    /// Little text, and an empty element in which applications are mounted (`<div
-    /// id="root"></div>`).
+    /// An empty element in which applications are mounted (`<div id="root"></div>`), and a script
+    /// that may fill it.
     EmptyShell,
     /// Little text, and a request to enable JavaScript, usually in a `noscript`.
     NoscriptAppeal,
@@ -64,7 +76,7 @@ pub(crate) enum Rule {
     ScriptOnlyBody,
     /// No text, but the data from which a framework renders it.
     HydrationWithoutText,
-    /// No text, and a short script that redirects or reloads.
+    /// No text, and a short script that redirects, reloads or submits a form.
     ScriptRedirect,
     /// A challenge of a bot wall that a browser passes by running its scripts.
     BotWall,
@@ -103,34 +115,62 @@ impl Rule {
     }
 }
 
-/// Whether a page needs a browser. Takes time linear in the body at most, and only up to the end of
-/// enough text if there is some: 10 to 20 microseconds for most pages.
-///
-/// A body in UTF-16 is always enough: without decoding, its markup cannot be distinguished from
-/// text.
+/// Whether a page needs a browser. Takes time linear in the body at most: for most pages some
+/// searches in it, and a look at its beginning up to the end of enough text.
 pub(crate) fn judge(clues: &Clues<'_>) -> Verdict {
+    let body = without_utf_16(clues.body);
+    let clues = &Clues {
+        body: &body,
+        ..*clues
+    };
     if !is_html(clues) {
         return Verdict::Enough;
     }
     if walls::announced(clues).is_some() {
         return Verdict::NeedsBrowser(Rule::BotWall);
     }
+    if clues.status == UNAUTHORIZED {
+        return Verdict::Enough;
+    }
     let plenty = if walls::is_refusal(clues.status) {
         REFUSAL_TEXT_PLENTY
     } else {
         TEXT_PLENTY
     };
-    if text::visible_chars(clues.body, plenty) >= plenty {
-        return Verdict::Enough;
-    }
-    match rules::first(clues, &Shape::of(clues.body)) {
+    let is_short = text::visible_chars(clues.body, plenty) < plenty;
+    let shape = is_short.then(|| Shape::of(clues.body));
+    let leads_on = shape.as_ref().is_some_and(|shape| shape.has_refresh);
+    let rule = shape.and_then(|shape| rules::first(clues, &shape));
+    match rule {
         Some(rule) => Verdict::NeedsBrowser(rule),
+        None if !leads_on && mount::is_awaited(clues.body) => {
+            Verdict::NeedsBrowser(Rule::EmptyShell)
+        }
         None => Verdict::Enough,
     }
 }
 
+/// Where a page leads that is nothing but a redirect by its markup or its `Refresh` header. `page`
+/// is its URL.
+pub(crate) fn redirect(clues: &Clues<'_>, page: &Url) -> Option<Url> {
+    let body = without_utf_16(clues.body);
+    let clues = &Clues {
+        body: &body,
+        ..*clues
+    };
+    if !is_html(clues) {
+        return None;
+    }
+    redirect::target(clues, page)
+}
+
 /// Whose bot wall answered instead of the page, whatever the status; `None` for any other page.
 pub(crate) fn wall(clues: &Clues<'_>) -> Option<&'static str> {
+    let body = without_utf_16(clues.body);
+    let clues = &Clues {
+        body: &body,
+        ..*clues
+    };
     if !is_html(clues) {
         return None;
     }
@@ -179,6 +219,22 @@ fn is_html(clues: &Clues<'_>) -> bool {
         "" => begins_like_html(clues.body),
         stated => MediaKind::of(stated) == MediaKind::Html,
     }
+}
+
+/// A body as the rules read it: one in UTF-16, by its byte order mark, as UTF-8 and no further than
+/// [`UTF_16_BYTES_MAX`].
+fn without_utf_16(body: &[u8]) -> Cow<'_, [u8]> {
+    let unit: fn([u8; 2]) -> u16 = match body {
+        [0xFF, 0xFE, ..] => u16::from_le_bytes,
+        [0xFE, 0xFF, ..] => u16::from_be_bytes,
+        _ => return Cow::Borrowed(body),
+    };
+    let (pairs, _) = body[2..body.len().min(UTF_16_BYTES_MAX)].as_chunks::<2>();
+    let units = pairs.iter().map(|pair| unit(*pair));
+    let text: String = char::decode_utf16(units)
+        .map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect();
+    Cow::Owned(text.into_bytes())
 }
 
 fn begins_like_html(body: &[u8]) -> bool {

@@ -118,6 +118,11 @@ impl<'a> Pieces<'a> {
         }
     }
 
+    /// Where the next piece begins.
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
     fn rest(&self) -> &'a [u8] {
         &self.source[self.at..]
     }

@@ -32,6 +32,60 @@ const WAITING: [&str; 18] = [
     "加载",
 ];
 
+/// Words of a text with such a phrase from which it must be about the waiting.
+const WAITING_WORDS_MIN: usize = 8;
+
+/// Words that sentences about waiting consist of, in English. Those of other languages are short.
+const WAITING_WORDS: [&str; 47] = [
+    "automatically",
+    "before",
+    "being",
+    "browser",
+    "button",
+    "checking",
+    "click",
+    "connection",
+    "content",
+    "continue",
+    "do",
+    "don't",
+    "few",
+    "follow",
+    "happens",
+    "here",
+    "if",
+    "just",
+    "link",
+    "loading",
+    "loads",
+    "moment",
+    "moments",
+    "not",
+    "nothing",
+    "now",
+    "one",
+    "page",
+    "please",
+    "redirect",
+    "redirected",
+    "redirecting",
+    "request",
+    "second",
+    "seconds",
+    "site",
+    "this",
+    "to",
+    "verified",
+    "verifying",
+    "wait",
+    "we",
+    "website",
+    "while",
+    "will",
+    "you",
+    "your",
+];
+
 /// Phrases of pages that do nothing without scripts.
 const APPEALS: [&str; 14] = [
     "enable javascript",
@@ -112,9 +166,25 @@ pub(super) fn is_silent(words: &[u8]) -> bool {
         .any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
 }
 
-/// Whether it is empty or a mere loading message.
+/// Whether it is empty or a mere loading message. A sentence about something else may have such a
+/// phrase: `Loading bay 4 is closed on Monday from nine to five.`
 pub(super) fn is_waiting(words: &[u8]) -> bool {
-    is_silent(words) || (words.len() <= WAITING_BYTES_MAX && has_any(words, &WAITING))
+    is_silent(words)
+        || (words.len() <= WAITING_BYTES_MAX && has_any(words, &WAITING) && is_about_waiting(words))
+}
+
+/// Whether a text is short, or at least half of its words are of sentences about waiting.
+fn is_about_waiting(words: &[u8]) -> bool {
+    let is_letter = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || *byte == b'\'';
+    let (mut n_words, mut n_known) = (0, 0);
+    for word in words.split(|byte| !is_letter(byte)) {
+        if !word.is_empty() {
+            n_words += 1;
+            let is_known = |known: &&str| known.as_bytes() == word;
+            n_known += usize::from(WAITING_WORDS.iter().any(is_known));
+        }
+    }
+    n_words < WAITING_WORDS_MIN || 2 * n_known >= n_words
 }
 
 /// Whether it asks the reader to enable JavaScript.
@@ -127,4 +197,33 @@ pub(super) fn has_any(source: &[u8], marks: &[&str]) -> bool {
     marks
         .iter()
         .any(|mark| memmem::find(source, mark.as_bytes()).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_about_something_else_is_not_about_waiting() {
+        for words in [
+            "loading...",
+            "harbour desk loading",
+            "please wait while your request is being verified...",
+            "if you are not redirected automatically within 5 seconds, click here",
+            "checking your browser before accessing site.example",
+            "wird geladen, bitte warten sie einen moment",
+            "chargement en cours, veuillez patienter",
+            "加载中,请稍候",
+            "",
+        ] {
+            assert!(is_waiting(words.as_bytes()), "{words}");
+        }
+        for words in [
+            "loading bay 4 is closed on monday from nine to five.",
+            "the crane is good for loading eight containers an hour.",
+            "closed on monday",
+        ] {
+            assert!(!is_waiting(words.as_bytes()), "{words}");
+        }
+    }
 }

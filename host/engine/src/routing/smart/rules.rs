@@ -4,7 +4,7 @@ use super::prose::is_waiting;
 use super::shape::{Shape, THINGS_MAX};
 use super::{Clues, Rule, walls};
 
-/// Text allowed around an empty mount or in a redirect: a header, a footer, a cookie banner.
+/// Text allowed around an empty element for the content of a page: a header and a footer.
 const SHELL_BYTES_MAX: usize = 200;
 /// Text allowed beside a `noscript` that asks for JavaScript. Complete pages may ask for it too,
 /// for comments.
@@ -13,6 +13,8 @@ const APPEAL_BYTES_MAX: usize = 100;
 const HYDRATION_THINGS_MAX: usize = 3;
 /// Content of a page that has nothing but scripts: a logo, or the link of a redirect.
 const BARE_THINGS_MAX: usize = 1;
+/// Fields of a page that only submits a form: the button for those without scripts.
+const SUBMITTED_FIELDS_MAX: usize = 1;
 /// Code of a page that only redirects. Applications use `location` too, but are longer.
 const STUB_BYTES_MAX: usize = 8 * 1024;
 
@@ -20,13 +22,14 @@ const STUB_BYTES_MAX: usize = 8 * 1024;
 type Holds = fn(&Clues<'_>, &Shape) -> bool;
 
 /// From the most specific (challenges and redirects) to the bare absence of content.
-const RULES: [(Rule, Holds); 6] = [
+const RULES: [(Rule, Holds); 7] = [
     (Rule::BotWall, walls::is_challenge),
     (Rule::ScriptRedirect, is_script_redirect),
     (Rule::EmptyShell, is_empty_shell),
     (Rule::HydrationWithoutText, is_hydration_without_text),
     (Rule::NoscriptAppeal, is_noscript_appeal),
     (Rule::ScriptOnlyBody, is_script_only),
+    (Rule::EmptyShell, has_empty_content),
 ];
 
 /// The first rule that applies to a page with little text.
@@ -36,8 +39,7 @@ pub(super) fn first(clues: &Clues<'_>, shape: &Shape) -> Option<Rule> {
     }
     let held = RULES.iter().find(|(_, holds)| holds(clues, shape));
     let rule = held.map(|(rule, _)| *rule);
-    // A page that redirects by its markup has a link to its target, which a caller or a crawl
-    // follows at a lower price.
+    // A page that redirects by its markup is followed at a lower price.
     rule.filter(|&rule| rule == Rule::BotWall || !shape.has_refresh)
 }
 
@@ -46,11 +48,20 @@ fn is_script_redirect(_: &Clues<'_>, shape: &Shape) -> bool {
     scripts.goes_elsewhere
         && scripts.n_external == 0
         && scripts.inline_bytes <= STUB_BYTES_MAX
-        && is_bare(shape, BARE_THINGS_MAX)
+        && shape.n_fields <= SUBMITTED_FIELDS_MAX
+        && shape.n_things <= BARE_THINGS_MAX
+        && is_waiting(shape.prose.bytes())
 }
 
 fn is_empty_shell(_: &Clues<'_>, shape: &Shape) -> bool {
-    shape.has_empty_mount && !shape.scripts.is_empty() && is_at_most(shape, SHELL_BYTES_MAX)
+    shape.has_empty_mount && !shape.scripts.is_empty()
+}
+
+fn has_empty_content(_: &Clues<'_>, shape: &Shape) -> bool {
+    shape.has_empty_content
+        && shape.scripts.is_application()
+        && shape.n_fields == 0
+        && is_at_most(shape, SHELL_BYTES_MAX)
 }
 
 fn is_hydration_without_text(_: &Clues<'_>, shape: &Shape) -> bool {

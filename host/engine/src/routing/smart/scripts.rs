@@ -62,9 +62,11 @@ pub(super) struct Scripts {
     pub(super) n_external: usize,
     /// Scripts with code of their own.
     pub(super) n_inline: usize,
+    /// Modules among them: they import the rest of an application.
+    n_modules: usize,
     /// Bytes of the latter.
     pub(super) inline_bytes: usize,
-    /// Whether one redirects or reloads.
+    /// Whether one redirects, reloads or submits a form.
     pub(super) goes_elsewhere: bool,
     /// Whether one contains the data from which a framework renders the page.
     pub(super) has_hydration: bool,
@@ -74,6 +76,21 @@ impl Scripts {
     /// Whether there is none.
     pub(super) fn is_empty(&self) -> bool {
         self.n_external + self.n_inline == 0
+    }
+
+    /// Whether one is large enough for a whole application, by its own file or its imports.
+    pub(super) fn is_application(&self) -> bool {
+        self.n_external + self.n_modules > 0
+    }
+
+    /// Takes the code of an attribute into account, such as `onload`.
+    pub(super) fn add_handler(&mut self, code: &[u8]) {
+        let look = &code[..code.len().min(LOOK_BYTES_MAX)];
+        if goes_elsewhere(look) {
+            self.n_inline += 1;
+            self.inline_bytes += code.len();
+            self.goes_elsewhere = true;
+        }
     }
 
     /// Takes a script into account.
@@ -90,7 +107,11 @@ impl Scripts {
             None if code.is_empty() => {}
             None if has_any(look, &BYSTANDER_CODE) => {}
             None => {
+                let is_module = tag
+                    .attribute("type")
+                    .is_some_and(|kind| kind.trim_ascii().eq_ignore_ascii_case(b"module"));
                 self.n_inline += 1;
+                self.n_modules += usize::from(is_module);
                 self.inline_bytes += code.len();
                 self.goes_elsewhere = self.goes_elsewhere || goes_elsewhere(look);
             }
@@ -123,10 +144,12 @@ fn has_hydration(tag: &Tag<'_>, look: &[u8]) -> bool {
     is_data || memmem::find_iter(look, b"__").any(|found| is_named(found, look))
 }
 
-/// Whether it assigns to `location` or calls what replaces it. Comparisons are not meant.
+/// Whether it submits a form, assigns to `location` or calls what replaces it. Comparisons are not
+/// meant.
 fn goes_elsewhere(look: &[u8]) -> bool {
     let name = b"location";
-    memmem::find_iter(look, name).any(|found| is_departure(&look[found + name.len()..]))
+    has_any(look, &[".submit("])
+        || memmem::find_iter(look, name).any(|found| is_departure(&look[found + name.len()..]))
 }
 
 fn is_departure(after: &[u8]) -> bool {

@@ -1,6 +1,7 @@
 //! The cache in front of a loopback site that counts its requests.
 
 mod redirects;
+mod refreshes;
 mod revalidated;
 mod stored;
 

@@ -15,12 +15,16 @@ pub(crate) const MEMORY_AGE_MAX: Duration = Duration::from_secs(10 * 60);
 /// Consecutive pages of a host that must have needed a browser. A single one may be a login page of
 /// a static site.
 pub(crate) const PAGES_IN_A_ROW: u32 = 3;
+/// Pages of such a host that are rendered at once. The next one is tried by plain HTTP first, which
+/// costs next to nothing beside a browser, and is judged: a host may have static pages too.
+pub(crate) const PAGES_AT_ONCE: u32 = 4;
 /// Most hosts: about 2 MiB, and more than one machine crawls within [`MEMORY_AGE_MAX`].
 pub(crate) const HOSTS_MAX: usize = 10_000;
-/// Longest host name that is stored: the longest that DNS allows (RFC 1035 section 2.3.4).
-const HOST_BYTES_MAX: usize = 255;
+/// Longest host that is stored: the longest name that DNS allows (RFC 1035 section 2.3.4), and its
+/// port.
+const HOST_BYTES_MAX: usize = 255 + 6;
 
-/// What plain HTTP returned for recently seen hosts. One for the whole server.
+/// What plain HTTP returned for recently seen hosts, each with its port. One for the whole server.
 ///
 /// Hosts are stored in two generations. A full young generation replaces the old one, so that each
 /// step costs the same for any number of hosts.
@@ -39,6 +43,8 @@ struct Halves {
 struct Host {
     seen: Seen,
     noted: Instant,
+    /// Pages that were expected to need a browser since then.
+    n_expected: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -52,10 +58,16 @@ enum Seen {
 impl HostMemory {
     /// The rule by which a page of this host is expected to need a browser, if it is.
     ///
-    /// It is after [`PAGES_IN_A_ROW`] consecutive pages that needed one within [`MEMORY_AGE_MAX`].
+    /// It is after [`PAGES_IN_A_ROW`] consecutive pages that needed one within [`MEMORY_AGE_MAX`],
+    /// for [`PAGES_AT_ONCE`] pages at a time. To be asked once a page.
     pub(crate) fn expects_browser(&self, host: &str, now: Instant) -> Option<Rule> {
-        match self.lock().find(host, now)?.seen {
-            Seen::Needed(pages, rule) if pages >= PAGES_IN_A_ROW => Some(rule),
+        let mut halves = self.lock();
+        let host = halves.find(host, now)?;
+        match host.seen {
+            Seen::Needed(pages, rule) if pages >= PAGES_IN_A_ROW => {
+                host.n_expected = (host.n_expected + 1) % (PAGES_AT_ONCE + 1);
+                (host.n_expected > 0).then_some(rule)
+            }
             Seen::Needed(..) | Seen::Enough => None,
         }
     }
@@ -69,18 +81,23 @@ impl HostMemory {
             return;
         }
         let mut halves = self.lock();
-        let before = halves.find(host, now);
+        let before = halves.find(host, now).map(|host| host.seen);
         let after = match (verdict, before) {
             (Verdict::Enough, _) => Some(Seen::Enough),
             (Verdict::NeedsBrowser(rule), _) if !rule.speaks_for_host() => None,
             (Verdict::NeedsBrowser(rule), None) => Some(Seen::Needed(1, rule)),
-            (Verdict::NeedsBrowser(rule), Some(host)) => match host.seen {
-                Seen::Needed(pages, _) => Some(Seen::Needed(pages.saturating_add(1), rule)),
-                Seen::Enough => None,
-            },
+            (Verdict::NeedsBrowser(rule), Some(Seen::Needed(pages, _))) => {
+                Some(Seen::Needed(pages.saturating_add(1), rule))
+            }
+            (Verdict::NeedsBrowser(_), Some(Seen::Enough)) => None,
         };
         if let Some(seen) = after {
-            halves.put(host, Host { seen, noted: now });
+            let what = Host {
+                seen,
+                noted: now,
+                n_expected: 0,
+            };
+            halves.put(host, what);
         }
     }
 
@@ -98,10 +115,13 @@ impl HostMemory {
 }
 
 impl Halves {
-    fn find(&self, host: &str, now: Instant) -> Option<Host> {
-        let found = self.young.get(host).or_else(|| self.old.get(host))?;
+    fn find(&mut self, host: &str, now: Instant) -> Option<&mut Host> {
+        let found = match self.young.get_mut(host) {
+            Some(found) => found,
+            None => self.old.get_mut(host)?,
+        };
         let is_fresh = now.saturating_duration_since(found.noted) < MEMORY_AGE_MAX;
-        is_fresh.then_some(*found)
+        is_fresh.then_some(found)
     }
 
     fn put(&mut self, host: &str, what: Host) {

@@ -17,6 +17,25 @@ fn a_host_is_expected_to_need_a_browser_after_several_pages_in_a_row() {
 }
 
 #[test]
+fn now_and_then_a_page_is_tried_without_a_browser() {
+    let (memory, now) = (HostMemory::default(), Instant::now());
+    let learn = || (0..PAGES_IN_A_ROW).for_each(|_| memory.note("a.example", SHELL, now));
+    learn();
+    for _ in 0..3 {
+        for _ in 0..PAGES_AT_ONCE {
+            assert!(memory.expects_browser("a.example", now).is_some());
+        }
+        assert_eq!(memory.expects_browser("a.example", now), None);
+    }
+    // It needs one again.
+    memory.note("a.example", SHELL, now);
+    assert!(memory.expects_browser("a.example", now).is_some());
+    // It does not.
+    memory.note("a.example", Verdict::Enough, now);
+    assert_eq!(memory.expects_browser("a.example", now), None);
+}
+
+#[test]
 fn one_page_that_was_enough_speaks_against_a_browser_until_it_is_forgotten() {
     let (memory, now) = (HostMemory::default(), Instant::now());
     for _ in 0..PAGES_IN_A_ROW {

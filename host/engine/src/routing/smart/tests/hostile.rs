@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::super::mount;
 use super::super::pieces::{Piece, Pieces, Seal};
 use super::super::shape::Shape;
 use super::super::text::visible_chars;
@@ -47,6 +48,10 @@ fn time_is_linear_whatever_the_source_repeats() {
         "<noscript>javascript</noscript>",
         "<div id=app>",
         "<div id=app></div>",
+        "<div id=app><script src=a></script>",
+        "<x-app>",
+        "x-app-view-",
+        "id=",
         "<a =",
         "<a b='",
         "<a b=\" ",
@@ -68,12 +73,14 @@ fn time_is_linear_whatever_the_source_repeats() {
         judge(&clues(body.as_bytes()));
         // The close look as well, for sources that the count has done with.
         Shape::of(body.as_bytes());
+        let page = Url::parse("https://a.example/").expect("a URL");
+        redirect(&clues(body.as_bytes()), &page);
         assert!(begun.elapsed() < TIME_MAX, "{pattern}");
     }
 }
 
 /// Whatever the source, no more characters are visible than it has bytes, a lower limit is the same
-/// count cut there, and a source with enough text is never sent to the browser.
+/// count cut there, and a source with enough text is sent to the browser for an empty mount alone.
 #[track_caller]
 fn bounded(source: &[u8]) {
     let visible = visible_chars(source, usize::MAX);
@@ -90,7 +97,11 @@ fn bounded(source: &[u8]) {
     ]
     .concat();
     if visible_chars(&long, usize::MAX) > 5_000 {
-        assert_eq!(judge(&clues(&long)), Verdict::Enough, "{source:?}");
+        let expected = match mount::is_awaited(&long) {
+            true => Verdict::NeedsBrowser(Rule::EmptyShell),
+            false => Verdict::Enough,
+        };
+        assert_eq!(judge(&clues(&long)), expected, "{source:?}");
     }
     Shape::of(source);
 }
@@ -184,11 +195,18 @@ fn sealed_elements_retain_their_tags_and_content() {
 }
 
 #[test]
-fn a_body_in_utf_16_is_enough() {
+fn a_body_in_utf_16_is_read_by_its_mark() {
+    let encoded = |text: &str, bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        let units = std::iter::once(0xFEFF).chain(text.encode_utf16());
+        units.flat_map(bytes).collect()
+    };
     let shell = "<body><div id=root></div><script src=a.js></script></body>";
-    let body: Vec<u8> = std::iter::once(0xFEFF)
-        .chain(shell.encode_utf16())
-        .flat_map(u16::to_le_bytes)
-        .collect();
-    assert_eq!(judge(&clues(&body)), Verdict::Enough);
+    let page = "<body><div id=root><p>Größe: 4 m</div><script src=a.js></script></body>";
+    for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
+        let needed = Verdict::NeedsBrowser(Rule::EmptyShell);
+        assert_eq!(judge(&clues(&encoded(shell, bytes))), needed);
+        assert_eq!(judge(&clues(&encoded(page, bytes))), Verdict::Enough);
+    }
+    assert_eq!(judge(&clues(&[0xFF, 0xFE, b'<'])), Verdict::Enough);
+    assert_eq!(judge(&clues(&[0xFF, 0xFE])), Verdict::Enough);
 }

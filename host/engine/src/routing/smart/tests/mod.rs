@@ -159,11 +159,77 @@ fn a_mount_of_images_is_enough() {
 }
 
 #[test]
-fn an_empty_mount_beside_the_text_of_the_page_is_enough() {
-    enough(&format!(
-        r#"<body><article>{}</article><div id="app"></div><script src="/widget.js"></script></body>"#,
-        prose(300)
-    ));
+fn an_empty_mount_with_its_script_is_an_empty_shell_whatever_stands_around_it() {
+    let links = "<a href=/x>Part</a> ".repeat(11);
+    let banner = prose(300);
+    for around in [
+        format!("<nav>{links}</nav>"),
+        format!("<div class=cookies>{banner}</div>"),
+        format!(
+            "<header>{links}{banner}</header><footer>{}</footer>",
+            prose(9_000)
+        ),
+    ] {
+        for mount in [
+            "<div id=\"root\"></div><script src=/app.js></script>",
+            "<DIV class=x id='App'><div class=spinner></div></DIV><script src=/app.js></script>",
+            "<main id=app>Loading...</main><script type=module>import '/app.js'</script>",
+            "<app-root></app-root><script src=main.js type=module></script>",
+            "<body ng-app=shop><div ng-view></div><script src=angular.js></script>",
+            "<div><router-view></router-view></div><script src=vue.js></script>",
+        ] {
+            needs(Rule::EmptyShell, &format!("{around}{mount}"));
+            needs(Rule::EmptyShell, &format!("{mount}{around}"));
+        }
+    }
+}
+
+#[test]
+fn an_empty_mount_without_an_application_beside_text_is_enough() {
+    let text = prose(300);
+    for rest in [
+        r#"<div id="app"></div>"#,
+        r#"<div id="app"></div><script>count(1)</script>"#,
+        r#"<div id="app"></div><script src="https://www.googletagmanager.com/gtag/js"></script>"#,
+        r#"<div id="apps"></div><div class="grid-view"></div><script src="/a.js"></script>"#,
+        r#"<span id="application"></span><a id="react"></a><h2 id="vue"></h2><script src="/a.js"></script>"#,
+        r#"<!-- <div id="app"></div> --><template><div id="app"></div></template><script src="/a.js"></script>"#,
+        r#"<script>write('<div id="app"></div>')</script><script src="/a.js"></script>"#,
+        r#"<pre>&lt;div id="app">&lt;/div> &lt;app-root></pre><script src="/a.js"></script>"#,
+    ] {
+        enough(&format!("<body><article>{text}</article>{rest}</body>"));
+        enough(&format!("<body>{rest}<article>{text}</article></body>"));
+    }
+}
+
+#[test]
+fn a_long_page_in_its_mount_is_enough() {
+    let text = prose(400);
+    for page in [
+        format!("<div id=__next><header></header><main>{text}</main></div>"),
+        format!("<app-root><router-outlet></router-outlet><app-home>{text}</app-home></app-root>"),
+        format!("<body id=app><p>{text}</p><div id=modal></div>"),
+        format!("<my-app><template shadowrootmode=open><p>{text}</p></template></my-app>"),
+        format!("<div id=root><img src=1><img src=2></div><p>{text}"),
+    ] {
+        enough(&format!("{page}<script src=/app.js></script>"));
+    }
+}
+
+#[test]
+fn an_empty_element_for_the_content_is_an_empty_shell_beside_a_header_and_a_footer() {
+    let around = |content: &str| {
+        format!(
+            "<header>{}</header>{content}<footer>{}</footer><script src=/app.js></script>",
+            prose(50),
+            prose(50)
+        )
+    };
+    needs(Rule::EmptyShell, &around("<div id=\"main\"></div>"));
+    needs(Rule::EmptyShell, &around("<main></main>"));
+    enough(&around("<main><p>Closed on Sundays.</main>"));
+    enough(&around("<div id=\"side\"></div>"));
+    enough("<header>Harbour Ltd</header><main></main><script>count(1)</script>");
 }
 
 // Hydration.
@@ -258,6 +324,24 @@ fn a_short_text_that_asks_for_javascript_for_its_comments_is_enough() {
 }
 
 #[test]
+fn a_page_without_comments_is_enough() {
+    enough(
+        "<p>Closed on Monday.</p><noscript>Please enable JavaScript to view the comments powered by Disqus.</noscript>
+        <script src=https://blog.disqus.com/embed.js></script>",
+    );
+    enough(
+        "<h1>Loading</h1><p>Bay 4 takes ships of up to ninety metres.</p><script src=a.js></script>",
+    );
+}
+
+#[test]
+fn a_request_for_a_password_is_enough() {
+    let body = "<body><script src=/login.js></script></body>";
+    needs(Rule::ScriptOnlyBody, body);
+    assert_eq!(verdict(401, &[], body), Verdict::Enough);
+}
+
+#[test]
 fn a_body_of_scripts_is_script_only() {
     needs(
         Rule::ScriptOnlyBody,
@@ -300,6 +384,24 @@ fn a_script_that_goes_elsewhere_is_a_redirect() {
 }
 
 #[test]
+fn a_form_that_submits_itself_is_a_redirect() {
+    let form = "<form method=post action=https://sso.example/acs><input type=hidden name=SAMLResponse value=x>";
+    for body in [
+        format!("<body onload=\"document.forms[0].submit()\">{form}</form></body>"),
+        format!(
+            "<body onload='document.forms[0].submit()'><noscript>Press Continue.</noscript>{form}<input type=submit></form>"
+        ),
+        format!("{form}</form><script>document.forms[0].submit();</script>"),
+    ] {
+        needs(Rule::ScriptRedirect, &body);
+    }
+    enough(&format!("<body onload=\"focus()\">{form}</form></body>"));
+    enough(&format!(
+        "<body>{form}<input name=user><input name=code></form><script>f.submit()</script></body>"
+    ));
+}
+
+#[test]
 fn a_short_page_whose_script_compares_or_leaves_its_frame_is_enough() {
     enough(
         "<script>if(location.href==top.location.href)x();else top.location=self.location</script><p>Dock four.",
@@ -307,7 +409,7 @@ fn a_short_page_whose_script_compares_or_leaves_its_frame_is_enough() {
 }
 
 #[test]
-fn a_page_that_sends_its_reader_on_by_its_markup_has_a_link_there_and_is_enough() {
+fn a_page_that_sends_its_reader_on_by_its_markup_is_enough() {
     enough(
         r#"<html><head><meta http-equiv="refresh" content="0; URL='guide/index.html'"></head><body>
         <p>Redirecting to <a href="guide/index.html">guide</a>...</p>
@@ -316,6 +418,76 @@ fn a_page_that_sends_its_reader_on_by_its_markup_has_a_link_there_and_is_enough(
     enough(r#"<meta http-equiv=refresh content=60><p>Tide: 2.1 m"#);
     enough(r#"<meta http-equiv=refresh content="300; url=/tide"><p>Tide: 2.1 m"#);
     enough(r#"<meta http-equiv=refresh content="0;url="><p>Tide: 2.1 m"#);
+}
+
+/// Where a page leads by its markup or header.
+fn leads(status: u16, headers: &[(&str, &str)], body: &str) -> Option<String> {
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    let headers: Vec<_> = headers.iter().map(owned).collect();
+    let clues = Clues {
+        status,
+        headers: &headers,
+        content_type: "text/html",
+        body: body.as_bytes(),
+    };
+    let page = Url::parse("https://a.example/x/page?q").expect("a URL");
+    redirect(&clues, &page).map(String::from)
+}
+
+#[test]
+fn a_page_that_is_nothing_but_a_refresh_leads_to_its_target() {
+    let refresh = "<meta http-equiv=refresh content=";
+    for (body, expected) in [
+        ("'0; url=/target'>", "https://a.example/target"),
+        ("0;/target>", "https://a.example/target"),
+        (
+            "\"0;URL='t?a=1&amp;b=2'\">",
+            "https://a.example/x/t?a=1&b=2",
+        ),
+        (
+            "10;url=///b.example><p>You will be redirected.",
+            "https://b.example/",
+        ),
+        ("0;url=t><base href=/d/>", "https://a.example/d/t"),
+        (
+            "'0;url=/t'><p>Moved to <a href=/t>t</a></p><script>location='/u'</script>",
+            "https://a.example/t",
+        ),
+    ] {
+        let body = format!("<html><head>{refresh}{body}");
+        assert_eq!(leads(200, &[], &body).as_deref(), Some(expected), "{body}");
+    }
+    let silent = format!("<noscript>{refresh}0;url=/t></noscript>");
+    assert_eq!(
+        leads(200, &[], &silent).as_deref(),
+        Some("https://a.example/t")
+    );
+    let header = [("refresh", "0; url=/h")];
+    assert_eq!(
+        leads(200, &header, "Moved.").as_deref(),
+        Some("https://a.example/h")
+    );
+}
+
+#[test]
+fn a_page_of_its_own_leads_nowhere() {
+    let refresh = "<meta http-equiv=refresh content='0;url=/t'>";
+    for body in [
+        format!("{refresh}<p>{}", prose(250)),
+        format!("{refresh}<form><input name=q></form>"),
+        format!("{refresh}{}", "<img src=x>".repeat(4)),
+        format!("<noscript>{refresh}</noscript><script src=/app.js></script>"),
+        "<meta http-equiv=refresh content='11;url=/t'>".to_owned(),
+        "<meta http-equiv=refresh content='0'>".to_owned(),
+        "<meta http-equiv=refresh content='0;url=page?q#top'>".to_owned(),
+        "<meta http-equiv=refresh content='0;url=mailto:a@b.example'>".to_owned(),
+        "<meta http-equiv=refresh content='5; URL=/?bm-verify=AAQ'><script>x()</script>".to_owned(),
+        "<p>The refresh comes later.".to_owned(),
+    ] {
+        assert_eq!(leads(200, &[], &body), None, "{body}");
+    }
+    assert_eq!(leads(404, &[], refresh), None);
+    assert_eq!(leads(200, &[("cf-mitigated", "challenge")], refresh), None);
 }
 
 // Pages that are enough.

@@ -49,7 +49,7 @@ const CHALLENGE_MARKS: [(&str, &str); 20] = [
 ];
 
 /// The widgets that ask a person to prove to be one. Forms have them too.
-const WIDGET_MARKS: [&str; 7] = [
+const WIDGET_MARKS: [&str; 12] = [
     "g-recaptcha",
     "/recaptcha/api.js",
     "h-captcha",
@@ -57,6 +57,12 @@ const WIDGET_MARKS: [&str; 7] = [
     "cf-turnstile",
     "challenges.cloudflare.com/turnstile/",
     "/recaptcha/enterprise.js",
+    // A site's own.
+    "id=captcha",
+    "id=\"captcha",
+    "id='captcha",
+    "class=captcha",
+    "class=\"captcha",
 ];
 /// What a page asks for that is nothing but such a widget, in lower case.
 const WIDGET_WORDS: [&str; 10] = [

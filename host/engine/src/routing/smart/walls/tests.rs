@@ -182,6 +182,13 @@ fn walls_with_a_good_status_are_known_by_their_rule() {
         <script src="https://www.google.com/recaptcha/api.js"></script>"#,
         "human_check",
     );
+    check(
+        200,
+        &[],
+        r#"<h1>Are you a human?</h1><p>Please verify you are human to continue.</p><div id=captcha></div>
+        <script src=/check.js></script>"#,
+        "human_check",
+    );
 }
 
 #[test]
@@ -191,6 +198,10 @@ fn ordinary_pages_that_have_to_do_with_walls_are_none() {
     none(
         r#"<h1>Write to us</h1><p>Tick the box so that we know you are human.</p><form><input name=mail><textarea name=text>
         </textarea><div class="h-captcha"></div></form><script src="https://hcaptcha.com/1/api.js"></script>"#,
+    );
+    none(
+        r#"<h1>Write to us</h1><p>So that we know you are human:</p><form><input name=mail><div id="captcha"></div></form>
+        <script src=/form.js></script>"#,
     );
     // An article about them, short or long.
     let about = "A captcha asks: are you a robot? The g-recaptcha element shows one.";

@@ -1,0 +1,101 @@
+//! Pages that only lead to another one by a refresh.
+
+use url::Url;
+
+use trawl_model::urls;
+
+use super::pieces::{Piece, Pieces, Seal, Tag};
+use super::prose::has_any;
+use super::shape::Shape;
+use super::{Clues, refresh, walls};
+
+/// Longest body of one, with its styles and scripts.
+const BODY_BYTES_MAX: usize = 64 * 1024;
+/// Most text of one: that it has moved, and where to.
+const WORDS_BYTES_MAX: usize = 200;
+/// Most links and images of one: its target, a logo and a contact.
+const THINGS_MAX: usize = 3;
+
+/// The refreshes and the base of a source, as they are written.
+#[derive(Default)]
+struct Written {
+    refresh: Option<String>,
+    /// The same in a `noscript`.
+    without_scripts: Option<String>,
+    base: Option<String>,
+}
+
+/// Where a page leads that is nothing but a refresh, by its header or its markup; `None` for any
+/// other page, and for one that only reloads itself. `page` is its URL.
+pub(super) fn target(clues: &Clues<'_>, page: &Url) -> Option<Url> {
+    let mut headers = clues.headers.iter();
+    let header = headers.find(|(name, _)| name == "refresh");
+    let is_small = clues.body.len() <= BODY_BYTES_MAX;
+    if !is_small || !(200..300).contains(&clues.status) || walls::announced(clues).is_some() {
+        return None;
+    }
+    if header.is_none() && !has_any(clues.body, &["refresh", "Refresh", "REFRESH"]) {
+        return None;
+    }
+    let shape = Shape::of(clues.body);
+    let is_bare = shape.prose.bytes().len() <= WORDS_BYTES_MAX
+        && shape.n_fields == 0
+        && shape.n_things <= THINGS_MAX;
+    if !is_bare || walls::is_challenge(clues, &shape) {
+        return None;
+    }
+    let written = Written::of(clues.body);
+    let by_header = header.and_then(|(_, value)| refresh::of_value(value));
+    // A browser that runs the scripts does not see what is meant for those without.
+    let without_scripts = written.without_scripts.filter(|_| shape.scripts.is_empty());
+    let found = by_header.or(written.refresh).or(without_scripts)?;
+    let base = match &written.base {
+        Some(base) => urls::join(page, base).unwrap_or_else(|_| page.clone()),
+        None => page.clone(),
+    };
+    let target = urls::join(&base, &found).ok()?;
+    let is_web = matches!(target.scheme(), "http" | "https");
+    (is_web && !is_same_document(&target, page)).then_some(target)
+}
+
+fn is_same_document(one: &Url, other: &Url) -> bool {
+    let place = |url: &Url| {
+        let mut url = url.clone();
+        url.set_fragment(None);
+        url
+    };
+    place(one) == place(other)
+}
+
+impl Written {
+    fn of(source: &[u8]) -> Self {
+        let mut written = Self::default();
+        for piece in Pieces::new(source) {
+            match piece {
+                Piece::Open(tag) => written.add(&tag),
+                Piece::Sealed(Seal::Noscript, _, inner) if written.without_scripts.is_none() => {
+                    let mut tags = Pieces::new(inner).filter_map(|piece| match piece {
+                        Piece::Open(tag) => Some(tag),
+                        _ => None,
+                    });
+                    written.without_scripts = tags.find_map(|tag| refresh::of_tag(&tag));
+                }
+                _ => {}
+            }
+        }
+        written
+    }
+
+    fn add(&mut self, tag: &Tag<'_>) {
+        if self.refresh.is_none() {
+            self.refresh = refresh::of_tag(tag);
+        }
+        if self.base.is_none()
+            && tag.is("base")
+            && let Some(href) = tag.attribute("href")
+        {
+            let href = urls::text_of(href);
+            self.base = Some(trawl_document::attribute_value(&href).into_owned());
+        }
+    }
+}
