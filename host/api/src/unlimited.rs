@@ -1,6 +1,8 @@
 //! `POST /unlimited/…`: the same endpoints for accounts that pay monthly for concurrency.
 //!
 //! The checks run in this order: key (in the authentication layer), subscription, parameters, slot.
+//! A repeated request whose response is stored comes before: it fetches nothing, so it needs neither
+//! plan nor slot.
 //! A request holds its slot until the last byte of its response: the slot is part of the body, so
 //! it is also released on disconnect, error and panic.
 
@@ -19,6 +21,7 @@ use crate::crawls::start::{self, PlannedCrawls};
 use crate::http::body::BODY_BYTES_MAX;
 use crate::http::concurrency;
 use crate::http::error::ApiError;
+use crate::http::idempotency;
 use crate::http::params::refuse_query;
 use crate::http::request::{self, ApiRequest};
 use crate::http::stream::holding;
@@ -148,16 +151,23 @@ async fn try_serve(
     request: Request,
     endpoint: Endpoint,
 ) -> Result<Response, ApiError> {
-    api.service.billing().unlimited(&account.id).await?;
+    let billing = api.service.billing();
+    // Nothing is read of others without a plan.
+    let may_be_repeated = idempotency::key(request.headers())?.is_some();
+    if !may_be_repeated {
+        billing.unlimited(&account.id).await?;
+    }
     refuse_query(request.method(), request.uri())?;
-    let mut received = request::receive(
-        api,
-        Arc::clone(&account),
-        request,
-        BODY_BYTES_MAX,
-        Terms::Unlimited,
-    )
-    .await?;
+    let (payer, terms) = (Arc::clone(&account), Terms::Unlimited);
+    let mut received = request::receive(api, payer, request, BODY_BYTES_MAX, terms).await?;
+    if let Some(mut response) = received.replayed().await? {
+        let count = billing.slots(&account.id);
+        concurrency::set_headers(response.headers_mut(), count.seats, count.active);
+        return Ok(response);
+    }
+    if may_be_repeated {
+        billing.unlimited(&account.id).await?;
+    }
     let plan = move |request: &ApiRequest| {
         refuse_ai(&request.body)?;
         endpoint.plan(request)
