@@ -87,29 +87,21 @@ impl PlannedCrawls {
         let plans: Vec<&CrawlPlan> = crawls.iter().map(|crawl| &crawl.plan).collect();
         let service = &request.service;
         check_receivers(&**service, &plans).await?;
-        let admitted = service.crawls().admit(&request.account.id, &crawls).await?;
-        let mut started = Vec::with_capacity(crawls.len());
         let payment = request.payment.as_ref();
-        for (n, (crawl, admitted)) in crawls.into_iter().zip(admitted).enumerate() {
-            let new = NewCrawl {
-                account: request.account.id.clone(),
-                plan: crawl.plan,
-                request: crawl.request,
-                needs_secrets: crawl.needs_secrets,
-                secrets: crawl.secrets,
-                verb: self.verb.name(),
-                terms: request.terms,
-                slot: slot.clone(),
-                registry: self.run.registry(),
-                admitted,
-                payment: payment.map(|payment| payment.part(n)),
-            };
-            started.push(request.service.crawls().begin(new).await?);
-        }
-        Ok(StartedCrawls {
-            crawls: started,
-            ignored,
-        })
+        let crawls = crawls.into_iter().enumerate().map(|(n, crawl)| NewCrawl {
+            account: request.account.id.clone(),
+            plan: crawl.plan,
+            request: crawl.request,
+            needs_secrets: crawl.needs_secrets,
+            secrets: crawl.secrets,
+            verb: self.verb.name(),
+            terms: request.terms,
+            slot: slot.clone(),
+            registry: self.run.registry(),
+            payment: payment.map(|payment| payment.part(n)),
+        });
+        let crawls = service.crawls().begin(crawls.collect()).await?;
+        Ok(StartedCrawls { crawls, ignored })
     }
 }
 

@@ -58,7 +58,7 @@ impl Default for Planning {
 impl Planning {
     /// Plans a request of this account whose body has so many bytes. Dropping the future abandons
     /// the plan: one that has not begun never does, and one that has begun asks no further plugin.
-    pub(super) async fn plan<T: Send + 'static>(
+    pub(crate) async fn plan<T: Send + 'static>(
         &self,
         account: &AccountId,
         n_bytes: usize,

@@ -122,30 +122,30 @@ async fn work_with_an_idempotency_key_holds_its_slot_after_a_disconnect() {
     until_free(&server, &account).await;
     let replayed = server.send(request()).await;
     assert_eq!(replayed.header("idempotency-replayed"), "true");
-    assert_eq!(concurrency(&replayed), ("1", "1"));
+    assert_eq!(concurrency(&replayed), ("1", "0"));
 }
 
 #[tokio::test]
 async fn a_replay_needs_neither_a_plan_nor_a_slot() {
+    const BODY: &str = r#"{"url":"a.com"}"#;
     let (server, account) = with_seats(1, 10_000).await;
     let send = async |body: &'static str| {
         let request = server.request("POST", PATH).header("idempotency-key", "k");
         let request = request.body(Body::from(body)).expect("a request");
         server.send(request).await
     };
-    const BODY: &str = r#"{"url":"a.com"}"#;
     let first = send(BODY).await;
     assert_eq!(first.status, 200);
     until_free(&server, &account).await;
     let held = server.service.billing().take_slot(&account);
     let held = held.expect("a free slot");
-    let is_replay = |replay: &TestResponse| {
+    let assert_replay = |replay: &TestResponse| {
         assert_eq!(replay.status, 200, "{}", replay.body);
         assert_eq!(replay.header("idempotency-replayed"), "true");
         assert_eq!(replay.body, first.body);
     };
     let replay = send(BODY).await;
-    is_replay(&replay);
+    assert_replay(&replay);
     assert_eq!(concurrency(&replay), ("1", "1"));
     let other = send(r#"{"url":"b.com"}"#).await;
     assert_eq!(other.status, 409, "{}", other.body);
@@ -157,7 +157,7 @@ async fn a_replay_needs_neither_a_plan_nor_a_slot() {
         .header("authorization", "Bearer tra_admin");
     let suspend = suspend.body(Body::empty()).expect("a request");
     assert_eq!(server.send(suspend).await.status, 200);
-    is_replay(&send(BODY).await);
+    assert_replay(&send(BODY).await);
     let request = server.request("POST", PATH).header("idempotency-key", "n");
     let request = request.body(Body::from(BODY)).expect("a request");
     assert_eq!(server.send(request).await.status, 403);
