@@ -19,9 +19,6 @@ use super::planning::{Planning, Wanted, WhileWanted};
 use super::{body, idempotency};
 use crate::{Api, Run, Service};
 
-/// Longest body that is hashed where it arrived, which takes some 20 µs.
-const HASHED_AT_ONCE_MAX: usize = 64 * 1024;
-
 /// A request whose body has arrived.
 pub(crate) struct ApiRequest {
     /// The server.
@@ -158,12 +155,13 @@ async fn fingerprint(
     request: ApiRequest,
     path: String,
 ) -> Result<([u8; 32], ApiRequest), ApiError> {
-    let hash =
-        move |request: &ApiRequest| idempotency::fingerprint(&path, request.format, &request.body);
-    if request.body.len() <= HASHED_AT_ONCE_MAX {
-        return Ok((hash(&request), request));
-    }
-    request.planned(move |request| Ok(hash(request))).await
+    let (planning, n_bytes) = (Arc::clone(&request.planning), request.body.len());
+    let account = Arc::clone(&request.account);
+    let hash = move || {
+        let hash = idempotency::fingerprint(&path, request.format, &request.body);
+        (hash, request)
+    };
+    planning.work(&account.id, n_bytes, hash).await
 }
 
 impl Received {
