@@ -1,9 +1,14 @@
 //! Starting several crawls at once, and again.
 
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::Instant;
+
 use trawl_billing::{AccountId, Payment};
 use trawl_crawl::{CrawlError, CrawlsInUse, NewCrawl};
-use trawl_model::Terms;
 use trawl_model::clock::Timestamp;
+use trawl_model::{Charge, Nanodollars, Terms};
 use trawl_plan::router::RouterDefaults;
 use trawl_plan::testing::FakeCatalog;
 use trawl_plugins::Registry;
@@ -17,6 +22,8 @@ use crate::Service;
 const REQUEST: &str =
     r#"{"url":"http://a.test/","return_format":"empty","run_in_background":true}"#;
 const NAME: &str = "0a1b";
+/// Long enough for a slow machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A background crawl that is charged under this name.
 fn new_crawl(account: &AccountId, payment: Option<Payment>) -> NewCrawl {
@@ -53,6 +60,25 @@ fn payment(is_repeated: bool) -> Option<Payment> {
     })
 }
 
+/// A background crawl as a process leaves it that is killed.
+fn stored(account: &AccountId, request: &str) -> CrawlRecord {
+    CrawlRecord {
+        id: NAME.to_owned(),
+        account: account.clone(),
+        request: request.to_owned(),
+        verb: "crawl".to_owned(),
+        terms: Terms::PayAsYouGo,
+        needs_secrets: false,
+        in_background: true,
+        state: CrawlState::Running,
+        stop: None,
+        created: Timestamp(1),
+        ended: None,
+        counts: CrawlCounts::default(),
+        left_out: None,
+    }
+}
+
 #[tokio::test]
 async fn of_the_crawls_of_a_request_all_are_started_or_none() {
     let server = TestServer::new().await;
@@ -82,21 +108,7 @@ async fn a_crawl_that_exists_takes_nothing_of_the_limits_again() {
     let server = TestServer::with_storage("10", 10_000, Floor::Bytes(0), 1).await;
     let account = test_account(&server);
     let (crawls, store) = (server.service.crawls(), server.service.store());
-    let record = CrawlRecord {
-        id: NAME.to_owned(),
-        account: account.clone(),
-        request: REQUEST.to_owned(),
-        verb: "crawl".to_owned(),
-        terms: Terms::PayAsYouGo,
-        needs_secrets: false,
-        in_background: true,
-        state: CrawlState::Queued,
-        stop: None,
-        created: Timestamp(1),
-        ended: None,
-        counts: CrawlCounts::default(),
-        left_out: None,
-    };
+    let record = stored(&account, REQUEST);
     store.create_crawl(&record).await.expect("a row");
     let begun = crawls.begin(vec![new_crawl(&account, payment(true))]).await;
     let begun = begun.expect("it was started before");
@@ -105,4 +117,51 @@ async fn a_crawl_that_exists_takes_nothing_of_the_limits_again() {
     assert_eq!(crawls.queued_bytes(&account).0, 0);
     let another = crawls.begin(vec![new_crawl(&account, None)]).await;
     assert!(matches!(another, Err(CrawlError::Storage(_))));
+}
+
+#[tokio::test]
+async fn a_page_that_was_charged_before_a_kill_is_not_paid_again() {
+    const URL: &str = "http://a.test/";
+    const CREDIT: Nanodollars = Nanodollars(100_000);
+    let server = TestServer::new().await;
+    let account = test_account(&server);
+    let (crawls, billing) = (server.service.crawls(), server.service.billing());
+    // The charge is all that is stored of the page, and all that the crawl may cost.
+    let budget = billing.run_budget(&account, NAME, CREDIT, Nanodollars::ZERO);
+    let budget = budget.expect("a budget");
+    let page = &blake3::hash(URL.as_bytes()).to_hex()[..32];
+    let page = budget.reserve(CREDIT, URL, page, Instant::now() + PATIENCE);
+    let charge = Charge {
+        bytes_transferred: CREDIT,
+        ..Charge::default()
+    };
+    let page = page.await.expect("a reservation");
+    page.post(&charge).await.expect("posted");
+    drop(budget);
+    let request = json!({
+        "url": URL, "return_format": "empty", "request": "http", "respect_robots": false, "max_credits_allowed": 1,
+    });
+    let record = stored(&account, &request.to_string());
+    let created = server.service.store().create_crawl(&record).await;
+    created.expect("a row");
+    let before = billing.funds(&account).balance;
+
+    let last = crawls.interrupt().await.expect("the store works");
+    crawls.recover(last).await;
+    let until = Instant::now() + PATIENCE;
+    while crawls
+        .show(&account, NAME)
+        .await
+        .expect("a row")
+        .record
+        .state
+        != CrawlState::Ended
+    {
+        assert!(Instant::now() < until, "it does not end");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let pages = server.get(&format!("/crawl/{NAME}/pages")).await.json();
+    assert_eq!(pages[0]["url"], URL, "{pages}");
+    assert_eq!(pages[0]["costs"]["total_cost"], 0.0001, "{pages}");
+    assert_eq!(billing.funds(&account).balance, before);
 }
