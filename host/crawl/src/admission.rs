@@ -93,15 +93,45 @@ impl Crawls {
         Ok(in_order.collect())
     }
 
-    /// The background crawl that an earlier try of the same request has started.
+    /// Whether an earlier try of a request has started all background crawls that are charged under
+    /// these names.
+    ///
+    /// # Errors
+    /// The store failed.
+    pub async fn have_begun(
+        &self,
+        account: &AccountId,
+        payments: &[Payment],
+    ) -> Result<bool, CrawlError> {
+        for payment in payments {
+            if self.begun_before(account, payment).await?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// The crawl that an earlier try of the same request has started.
     async fn repeated(&self, new: &NewCrawl) -> Result<Option<CrawlHandle>, CrawlError> {
-        let payment = new.payment.as_ref();
-        let payment = payment.filter(|payment| new.plan.in_background && payment.is_repeated);
-        let Some(payment) = payment else {
+        match &new.payment {
+            Some(payment) if new.plan.in_background => {
+                self.begun_before(&new.account, payment).await
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The background crawl of this name, if the request is a repeated one.
+    async fn begun_before(
+        &self,
+        account: &AccountId,
+        payment: &Payment,
+    ) -> Result<Option<CrawlHandle>, CrawlError> {
+        if !payment.is_repeated {
             return Ok(None);
-        };
+        }
         let id = payment.name.to_string();
-        match self.record(&new.account, &id).await {
+        match self.record(account, &id).await {
             Ok(_) => Ok(Some(CrawlHandle {
                 paid_as: id.clone(),
                 id,

@@ -24,7 +24,6 @@ const WHILE_PLANNED: u64 = 6;
 const PLANNED: u64 = 3;
 /// The part of the memory budget that one plan takes at most. More would never be granted.
 const SHARE_OF_BUDGET: u64 = 8;
-
 /// Memory for rows of URLs that are read back, a few windows of them.
 const ROWS_BYTES: usize = 1 << 20;
 
@@ -59,7 +58,6 @@ pub(super) struct Ready {
 /// The memory that a stored crawl needs before it runs: it is waited for before the crawl holds a
 /// permit that others wait for.
 pub(super) struct Room {
-    claim: PageMemory,
     /// For its request and its plan.
     request: MemoryLease,
     /// For the rows of its URLs.
@@ -136,6 +134,7 @@ impl Ready {
 impl Room {
     /// Waits for the memory of a crawl. Cancel-safe.
     pub(super) async fn of(parts: &CrawlsParts, job: &Job, request_bytes: u64) -> Self {
+        // It ends with the wait: who has the memory waits for nothing else in front of others.
         let claim = memory(parts, job);
         let kinds = [MemoryKind::RequestBodies, MemoryKind::Stored];
         let [mut request, mut rows] = kinds.map(|kind| claim.lease_for(kind));
@@ -144,11 +143,7 @@ impl Room {
         while request.grow_to(planned).await.is_err() || rows.grow_to(ROWS_BYTES).await.is_err() {
             tracing::debug!(crawl = job.id, "a crawl waits for memory to be planned");
         }
-        Self {
-            claim,
-            request,
-            rows,
-        }
+        Self { request, rows }
     }
 }
 
@@ -169,11 +164,7 @@ impl Planner {
         verb: &str,
         (stored, room): (Stored, Room),
     ) -> Result<Ready, Unplanned> {
-        let Room {
-            claim,
-            request,
-            rows,
-        } = room;
+        let Room { request, rows } = room;
         let request = parts.store.crawl_request(&job.id, request).await?;
         let request = request.ok_or_else(|| Unplanned::Invalid("it is not stored".to_owned()))?;
         let registry = (parts.snapshot)();
@@ -181,7 +172,7 @@ impl Planner {
         let complete = (request, stored.secrets.clone());
         let planned = self.replan(parts, job, verb, complete, &registry);
         let (plan, mut lease) = planned.await.map_err(Unplanned::Invalid)?;
-        drop((claim, stored));
+        drop(stored);
         lease.shrink_to(bytes(parts, stored_bytes, PLANNED));
         Ok(Ready {
             plan: Arc::new(plan),
@@ -213,8 +204,8 @@ impl Planner {
                 None => request,
             };
             let defaults = parts.defaults.with_terms(terms);
-            let plan = trawl_wire::crawl_plan(&request, &verb, &*registry, defaults)?;
-            Ok((plan, lease))
+            let plan = trawl_wire::crawl_plan(&request, &verb, &*registry, defaults);
+            plan.map(|plan| (plan, lease))
         });
         planning.await.unwrap_or_else(|_| {
             // The log of the panic itself says where. Its message may contain the request's values.

@@ -149,8 +149,9 @@ impl Crawls {
     /// memory.
     pub async fn request(&self, view: &CrawlView) -> Result<Held<String>, CrawlError> {
         let memory = &self.parts.engine.memory;
-        let share = memory.share(view.record.account.as_str());
-        let mut lease = share.page().lease_for(MemoryKind::Stored);
+        // A claim of its own: it ends with the reading.
+        let claim = memory.share(view.record.account.as_str()).page();
+        let mut lease = claim.lease_for(MemoryKind::Stored);
         let bytes = bytes_while_planned(&self.parts, view.request_bytes);
         lease.grow_to(bytes).await.map_err(StoreError::from)?;
         let request = self.parts.store.crawl_request(&view.record.id, lease);

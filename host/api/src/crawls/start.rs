@@ -9,7 +9,7 @@ use futures_util::{Stream, StreamExt, future, stream};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::Receiver;
 
-use trawl_billing::Slot;
+use trawl_billing::{Payment, Slot};
 use trawl_crawl::{CrawlHandle, NewCrawl};
 use trawl_plan::Ignored;
 use trawl_plan::address::Receiver as WebhookReceiver;
@@ -69,6 +69,24 @@ impl PlannedCrawls {
         let crawls = self.crawls.crawls.iter();
         let texts = crawls.filter_map(|crawl| crawl.plan.named.as_ref());
         texts.map(|found| u64::from(found.n_dropped)).sum()
+    }
+
+    /// Whether all of them run in the background.
+    pub(crate) fn are_in_background(&self) -> bool {
+        let mut crawls = self.crawls.crawls.iter();
+        crawls.all(|crawl| crawl.plan.in_background)
+    }
+
+    /// Whether an earlier try of the request has started all of them.
+    pub(crate) async fn have_begun(&self, request: &ApiRequest) -> Result<bool, ApiError> {
+        let Some(payment) = &request.payment else {
+            return Ok(false);
+        };
+        let parts: Vec<Payment> = (0..self.crawls.crawls.len())
+            .map(|n| payment.part(n))
+            .collect();
+        let crawls = request.service.crawls();
+        Ok(crawls.have_begun(&request.account.id, &parts).await?)
     }
 
     /// The plan of the first crawl, and the plugins that all crawls use.

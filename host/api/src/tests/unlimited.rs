@@ -5,10 +5,15 @@ use std::time::Duration;
 
 use axum::body::Body;
 
-use trawl_billing::AccountId;
+use trawl_billing::{AccountId, Begun};
+use trawl_model::Terms;
+use trawl_model::clock::Timestamp;
+use trawl_store::{CrawlCounts, CrawlRecord, CrawlState};
 
 use super::server::{TestResponse, TestServer};
 use crate::Service;
+use crate::http::format::ResponseFormat;
+use crate::http::idempotency::fingerprint;
 
 const PATH: &str = "/unlimited/scrape";
 
@@ -161,4 +166,51 @@ async fn a_replay_needs_neither_a_plan_nor_a_slot() {
     let request = server.request("POST", PATH).header("idempotency-key", "n");
     let request = request.body(Body::from(BODY)).expect("a request");
     assert_eq!(server.send(request).await.status, 403);
+}
+
+#[tokio::test]
+async fn a_repeated_crawl_that_runs_needs_no_second_slot() {
+    const BODY: &str = r#"{"url":"http://a.test/","run_in_background":true}"#;
+    let (server, account) = with_seats(1, 10_000).await;
+    let billing = server.service.billing();
+    // The server was killed before it answered.
+    let share = server.service.memory().share(account.as_str());
+    let hash = fingerprint("/unlimited/crawl", ResponseFormat::Json, BODY.as_bytes());
+    let begun = billing.begin(&account, "k", hash, &share).await;
+    let Ok(Begun::New(mut first)) = begun else {
+        panic!("the first of its key")
+    };
+    let payment = first.open().await.expect("stored").part(0);
+    drop(first);
+    let record = CrawlRecord {
+        id: payment.name.to_string(),
+        account: account.clone(),
+        request: BODY.to_owned(),
+        verb: "crawl".to_owned(),
+        terms: Terms::Unlimited,
+        needs_secrets: false,
+        in_background: true,
+        state: CrawlState::Running,
+        stop: None,
+        created: Timestamp(1),
+        ended: None,
+        counts: CrawlCounts::default(),
+        left_out: None,
+    };
+    let created = server.service.store().create_crawl(&record).await;
+    created.expect("a row");
+    let _of_the_crawl = billing.take_slot(&account).expect("a free slot");
+    let send = async |key: &'static str| {
+        let request = server.request("POST", "/unlimited/crawl");
+        let request = request.header("idempotency-key", key);
+        server
+            .send(request.body(Body::from(BODY)).expect("a request"))
+            .await
+    };
+    let repeated = send("k").await;
+    assert_eq!(repeated.status, 200, "{}", repeated.body);
+    assert_eq!(repeated.json()["id"], record.id.as_str());
+    assert_eq!(concurrency(&repeated), ("1", "1"));
+    let other = send("n").await;
+    assert_eq!(other.status, 429, "{}", other.body);
 }
