@@ -129,8 +129,8 @@ async fn a_page_that_was_charged_before_a_kill_is_not_paid_again() {
     // The charge is all that is stored of the page, and all that the crawl may cost.
     let budget = billing.run_budget(&account, NAME, CREDIT, Nanodollars::ZERO);
     let budget = budget.expect("a budget");
-    let page = &blake3::hash(URL.as_bytes()).to_hex()[..32];
-    let page = budget.reserve(CREDIT, URL, page, Instant::now() + PATIENCE);
+    let hash = blake3::hash(URL.as_bytes()).to_hex();
+    let page = budget.reserve(CREDIT, URL, &hash[..32], Instant::now() + PATIENCE);
     let charge = Charge {
         bytes_transferred: CREDIT,
         ..Charge::default()
