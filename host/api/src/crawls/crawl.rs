@@ -154,8 +154,8 @@ async fn shown(
     let (account, n_bytes) = (view.record.account.clone(), stored.len());
     let show = move |_: &Wanted| {
         let (stored, lease) = stored.into_parts();
-        let response = format.object(&CrawlStatus::new(view, &stored))?;
-        Ok(holding(response, lease))
+        let response = format.object(&CrawlStatus::new(view, &stored));
+        response.map(|response| holding(response, lease))
     };
     planning.plan(&account, n_bytes, show).await
 }
