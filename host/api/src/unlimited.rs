@@ -1,8 +1,8 @@
 //! `POST /unlimited/…`: the same endpoints for accounts that pay monthly for concurrency.
 //!
 //! The checks run in this order: key (in the authentication layer), subscription, parameters, slot.
-//! A repeated request whose response is stored comes before: it fetches nothing, so it needs neither
-//! plan nor slot.
+//! A repeated request whose response is stored comes before: it fetches nothing, so it needs
+//! neither plan nor slot.
 //! A request holds its slot until the last byte of its response: the slot is part of the body, so
 //! it is also released on disconnect, error and panic.
 

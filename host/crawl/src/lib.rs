@@ -1,12 +1,12 @@
 //! Crawls: whole sites, from a seed along its links, within limits, charged page by page and stored
 //! as they go.
 //!
-//! [`Crawls`] starts (`admission`), shows, cancels and resumes (`resume`) crawls, and continues those
-//! that a stopped server interrupted (`recover`). A crawl is one task: `turn` waits until it may
-//! run, `planning` makes its plan from the stored request, `start` assembles its `run`, `drive`
+//! [`Crawls`] starts (`admission`), shows, cancels and resumes (`resume`) crawls, and continues
+//! those that a stopped server interrupted (`recover`). A crawl is one task: `turn` waits until it
+//! may run, `planning` makes its plan from the stored request, `start` assembles its `run`, `drive`
 //! leases URLs from the `frontier` and spawns a task for each, `page` takes one URL from the
-//! robots.txt check to the delivered entry, `gate` decides on redirects, and `recorder` stores pages
-//! and URLs, each `batch` with its retries.
+//! robots.txt check to the delivered entry, `gate` decides on redirects, and `recorder` stores
+//! pages and URLs, each `batch` with its retries.
 //!
 //! [`pipeline`] has what the deprecated pipelines do on top of a crawl, [`webhooks`] the delivery
 //! of events.
