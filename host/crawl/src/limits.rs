@@ -234,8 +234,9 @@ mod tests {
         let _second = turns.take(&greedy, ready(())).await;
         let mut third = Box::pin(turns.take(&greedy, ready(())));
         assert!((&mut third).now_or_never().is_none());
-        let modest = turns.take(&AccountId::new("acc_2"), ready(()));
-        assert!(modest.now_or_never().is_some());
+        let modest = AccountId::new("acc_2");
+        let modest = turns.take(&modest, ready(())).now_or_never();
+        assert!(modest.is_some());
         drop(first);
         assert!(third.now_or_never().is_some());
     }
