@@ -1,6 +1,8 @@
 //! `POST /unlimited/…`: the same endpoints for accounts that pay monthly for concurrency.
 //!
 //! The checks run in this order: key (in the authentication layer), subscription, parameters, slot.
+//! A repeated request whose response is stored comes before: it fetches nothing, so it needs
+//! neither plan nor slot.
 //! A request holds its slot until the last byte of its response: the slot is part of the body, so
 //! it is also released on disconnect, error and panic.
 
@@ -19,6 +21,7 @@ use crate::crawls::start::{self, PlannedCrawls};
 use crate::http::body::BODY_BYTES_MAX;
 use crate::http::concurrency;
 use crate::http::error::ApiError;
+use crate::http::idempotency;
 use crate::http::params::refuse_query;
 use crate::http::request::{self, ApiRequest};
 use crate::http::stream::holding;
@@ -129,10 +132,30 @@ enum Planned {
 }
 
 impl Planned {
-    async fn run(self, request: ApiRequest, slot: Arc<Slot>) -> Result<Response, ApiError> {
+    /// Whether it may have been started by an earlier try of the request, and still run.
+    fn may_run_already(&self) -> bool {
         match self {
-            Self::Pages(pages) => pages.run().await,
-            Self::Crawls(crawls) => crawls.run(request, Some(slot)).await,
+            Self::Pages(_) => false,
+            Self::Crawls(crawls) => crawls.are_in_background(),
+        }
+    }
+
+    /// Runs it with this slot. Crawls that run already need none.
+    async fn run(
+        self,
+        request: ApiRequest,
+        slot: Result<Arc<Slot>, ApiError>,
+    ) -> Result<Response, ApiError> {
+        match (self, slot) {
+            (Self::Pages(pages), slot) => {
+                let _held = slot?;
+                pages.run().await
+            }
+            (Self::Crawls(crawls), Ok(slot)) => crawls.run(request, Some(slot)).await,
+            (Self::Crawls(crawls), Err(refused)) => match crawls.have_begun(&request).await? {
+                true => crawls.run(request, None).await,
+                false => Err(refused),
+            },
         }
     }
 }
@@ -148,33 +171,45 @@ async fn try_serve(
     request: Request,
     endpoint: Endpoint,
 ) -> Result<Response, ApiError> {
-    api.service.billing().unlimited(&account.id).await?;
+    let billing = api.service.billing();
+    // Nothing is read of others without a plan.
+    let may_be_repeated = idempotency::key(request.headers())?.is_some();
+    if !may_be_repeated {
+        billing.unlimited(&account.id).await?;
+    }
     refuse_query(request.method(), request.uri())?;
-    let mut received = request::receive(
-        api,
-        Arc::clone(&account),
-        request,
-        BODY_BYTES_MAX,
-        Terms::Unlimited,
-    )
-    .await?;
+    let (payer, terms) = (Arc::clone(&account), Terms::Unlimited);
+    let mut received = request::receive(api, payer, request, BODY_BYTES_MAX, terms).await?;
+    if let Some(mut response) = received.replayed().await? {
+        let count = billing.slots(&account.id);
+        concurrency::set_headers(response.headers_mut(), count.seats, count.active);
+        return Ok(response);
+    }
+    if may_be_repeated {
+        billing.unlimited(&account.id).await?;
+    }
     let plan = move |request: &ApiRequest| {
         refuse_ai(&request.body)?;
         endpoint.plan(request)
     };
     let (planned, request) = received.request.planned(plan).await?;
     received.request = request;
-    let slot = Arc::new(take_slot(api, &account).await?);
+    let slot = match take_slot(api, &account).await {
+        Ok(slot) => Ok(Arc::new(slot)),
+        Err(refused) if may_be_repeated && planned.may_run_already() => Err(refused),
+        Err(refused) => return Err(refused),
+    };
+    let held = slot.as_ref().ok().cloned();
     // With an idempotency key the work continues after a disconnect, so it holds the slot itself.
-    let held = Arc::clone(&slot);
+    let held_by_work = held.clone();
     let work = move |request: ApiRequest| async move {
-        let response = planned.run(request, Arc::clone(&held)).await?;
-        Ok::<_, ApiError>(holding(response, held))
+        let response = planned.run(request, slot).await?;
+        Ok::<_, ApiError>(holding(response, held_by_work))
     };
     let mut response = received.serve(work).await?;
-    let count = slot.count();
+    let count = billing.slots(&account.id);
     concurrency::set_headers(response.headers_mut(), count.seats, count.active);
-    Ok(holding(response, slot))
+    Ok(holding(response, held))
 }
 
 /// Takes a slot without waiting.

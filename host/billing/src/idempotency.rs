@@ -29,13 +29,20 @@ pub enum Begun {
     /// The first with this key, or one that was interrupted: call [`FirstRequest::open`], serve it,
     /// and then call [`FirstRequest::finish`] or [`FirstRequest::release`].
     New(FirstRequest),
-    /// A repeat: send this answer.
-    Replay(Answer),
     /// The first request is still being served.
     InFlight,
+    /// The key was used before.
+    Repeated(Repeated),
+}
+
+/// What a request gets whose key was used before.
+#[derive(Debug)]
+pub enum Repeated {
+    /// Send this answer.
+    Replay(Answer),
     /// The first request had a different body.
     Mismatch,
-    /// A repeat whose answer exceeded [`ANSWER_BYTES_MAX`] and was not stored.
+    /// The answer exceeded [`ANSWER_BYTES_MAX`] and was not stored.
     TooLarge,
 }
 
@@ -72,6 +79,27 @@ impl Payment {
     }
 }
 
+/// What is stored under a key.
+enum Stored {
+    /// Nothing.
+    Nothing,
+    /// The same request began at this time, and has no answer.
+    Interrupted(Timestamp),
+    /// A request that has ended, or another one.
+    Repeated(Repeated),
+}
+
+fn answer_key(account: &AccountId, key: &str) -> Result<AnswerKey, BillingError> {
+    let (len, max) = (key.len(), KEY_BYTES_MAX);
+    if len == 0 || len > max {
+        return Err(BillingError::BadIdempotencyKey { len, max });
+    }
+    Ok(AnswerKey {
+        account: account.clone(),
+        key: key.to_owned(),
+    })
+}
+
 fn name_of(hasher: &blake3::Hasher) -> Arc<str> {
     Arc::from(&hasher.finalize().to_hex()[..32])
 }
@@ -101,29 +129,63 @@ impl Billing {
         body_hash: [u8; 32],
         memory: &MemoryShare,
     ) -> Result<Begun, BillingError> {
-        let (len, max) = (key.len(), KEY_BYTES_MAX);
-        if len == 0 || len > max {
-            return Err(BillingError::BadIdempotencyKey { len, max });
+        let key = answer_key(account, key)?;
+        // Before the key is claimed: of several repeats at once each gets the answer.
+        if let Stored::Repeated(repeated) = self.stored(&key, body_hash, memory).await? {
+            return Ok(Begun::Repeated(repeated));
         }
-        let key = AnswerKey {
-            account: account.clone(),
-            key: key.to_owned(),
+        let claimed = self.claim(key.clone(), body_hash);
+        // The answer may have been stored in between.
+        let interrupted = match self.stored(&key, body_hash, memory).await? {
+            Stored::Repeated(repeated) => return Ok(Begun::Repeated(repeated)),
+            Stored::Interrupted(at) => Some(at),
+            Stored::Nothing => None,
         };
-        let mut first = match self.claim(key, body_hash) {
-            Ok(first) => first,
-            Err(in_flight) if in_flight == body_hash => return Ok(Begun::InFlight),
-            Err(_) => return Ok(Begun::Mismatch),
-        };
-        let since = self.clock.now().before(RETENTION);
-        let stored = self.store.answer(&first.key, since, &memory.page()).await?;
-        Ok(match stored {
-            None => Begun::New(first),
-            Some(stored) if stored.body_hash != body_hash => Begun::Mismatch,
-            Some(stored) if !stored.has_ended => {
-                first.begun = Some(stored.at);
+        Ok(match claimed {
+            Ok(mut first) => {
+                first.begun = interrupted;
                 Begun::New(first)
             }
-            Some(StoredAnswer { answer, .. }) => answer.map_or(Begun::TooLarge, Begun::Replay),
+            Err(in_flight) if in_flight == body_hash => Begun::InFlight,
+            Err(_) => Begun::Repeated(Repeated::Mismatch),
+        })
+    }
+
+    /// What a request gets whose key was used before and is used by no request now; `None` for one
+    /// that has to be served.
+    ///
+    /// # Errors
+    /// As [`Self::begin`].
+    pub async fn repeated(
+        &self,
+        account: &AccountId,
+        key: &str,
+        body_hash: [u8; 32],
+        memory: &MemoryShare,
+    ) -> Result<Option<Repeated>, BillingError> {
+        let key = answer_key(account, key)?;
+        Ok(match self.stored(&key, body_hash, memory).await? {
+            Stored::Repeated(repeated) => Some(repeated),
+            Stored::Interrupted(_) | Stored::Nothing => None,
+        })
+    }
+
+    /// What is stored under a key.
+    async fn stored(
+        &self,
+        key: &AnswerKey,
+        body_hash: [u8; 32],
+        memory: &MemoryShare,
+    ) -> Result<Stored, BillingError> {
+        let since = self.clock.now().before(RETENTION);
+        let stored = self.store.answer(key, since, &memory.page()).await?;
+        Ok(match stored {
+            None => Stored::Nothing,
+            Some(stored) if stored.body_hash != body_hash => Stored::Repeated(Repeated::Mismatch),
+            Some(stored) if !stored.has_ended => Stored::Interrupted(stored.at),
+            Some(StoredAnswer { answer, .. }) => {
+                Stored::Repeated(answer.map_or(Repeated::TooLarge, Repeated::Replay))
+            }
         })
     }
 

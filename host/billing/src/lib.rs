@@ -47,7 +47,7 @@ use trawl_store::{Entry, EntryKind, LedgerStore, OpenReserve};
 pub use alerts::{Crossing, Crossings};
 pub use error::BillingError;
 pub use funds::{Cap, Funds, FundsError, Shortfall};
-pub use idempotency::{Begun, FirstRequest, Payment};
+pub use idempotency::{Begun, FirstRequest, Payment, Repeated};
 pub use key::{new_key, prefix as key_prefix};
 pub use price::{Prices, Tariff, bytes_for, price};
 pub use reservation::Reservation;

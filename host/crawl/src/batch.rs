@@ -11,7 +11,9 @@ use bytes::Bytes;
 
 use trawl_model::clock::Timestamp;
 use trawl_model::{Cause, Nanodollars, UrlRow, UrlState};
-use trawl_store::{CrawlCounts, CrawlStore, LogPosition, PageLog, PageRow, Progress, StoreError};
+use trawl_store::{
+    CrawlCounts, CrawlStore, LogPosition, OutboxRow, PageLog, PageRow, Progress, StoreError,
+};
 
 use super::job::Job;
 use super::lock;
@@ -51,8 +53,11 @@ pub(super) struct Batch {
     ahead: VecDeque<Progress>,
     /// Pages whose entries are not in the page log yet.
     unlogged: Vec<Recorded>,
-    /// Events that are not stored yet.
+    /// Events that are not stored yet: as they came, then as rows, which every attempt uses.
     events: Vec<Event>,
+    event_rows: Vec<OutboxRow>,
+    /// Logged entries, whose memory counts the events, too: until those are stored.
+    logged: Vec<Bytes>,
     /// What is stored last, with the rows of the pages whose entries are in the log.
     progress: Progress,
 }
@@ -86,6 +91,8 @@ impl Batch {
             n_pages: pages.len() as u64,
             ahead: ahead.collect(),
             events,
+            event_rows: Vec::new(),
+            logged: Vec::new(),
             unlogged: pages,
             progress: Progress {
                 urls,
@@ -114,6 +121,11 @@ impl Batch {
         }
         if !self.unlogged.is_empty() {
             let positions = self.append(&sinks.log, job.in_background).await?;
+            self.logged = self
+                .unlogged
+                .iter()
+                .map(|page| page.entry.clone())
+                .collect();
             let pages = std::mem::take(&mut self.unlogged).into_iter();
             let rows = pages.zip(positions).zip(self.last_seq + 1..);
             self.progress.pages = rows
@@ -131,9 +143,13 @@ impl Batch {
                 .collect();
         }
         if !self.events.is_empty() {
-            sinks.webhooks.push(self.events.clone()).await?;
-            self.events.clear();
+            self.event_rows = sinks.webhooks.rows(std::mem::take(&mut self.events));
         }
+        if !self.event_rows.is_empty() {
+            sinks.webhooks.push_rows(&self.event_rows).await?;
+            self.event_rows.clear();
+        }
+        self.logged.clear();
         let saved = sinks.store.save_crawl_progress(&job.id, &self.progress);
         saved.await
     }

@@ -1,6 +1,6 @@
 //! A running crawl as others see it: its progress, and how to cancel it.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -74,6 +74,16 @@ impl CrawlProgress {
 }
 
 impl Job {
+    /// A crawl that is about to run, or to wait for its turn.
+    pub(super) fn begun(record: &CrawlRecord) -> Arc<Self> {
+        let progress = CrawlProgress {
+            state: first_state(record.in_background),
+            stop: None,
+            ..CrawlProgress::stored(record)
+        };
+        Arc::new(Self::new(record, progress))
+    }
+
     pub(super) fn new(record: &CrawlRecord, progress: CrawlProgress) -> Self {
         Self {
             id: record.id.clone(),
@@ -93,5 +103,14 @@ impl Job {
 
     pub(super) fn update(&self, change: impl FnOnce(&mut CrawlProgress)) {
         change(&mut lock(&self.progress));
+    }
+}
+
+/// The state of a crawl that begins.
+pub(super) fn first_state(in_background: bool) -> CrawlState {
+    if in_background {
+        CrawlState::Queued
+    } else {
+        CrawlState::Running
     }
 }

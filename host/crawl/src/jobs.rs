@@ -23,9 +23,8 @@ pub(super) struct Membership {
 }
 
 impl Jobs {
-    /// Adds a crawl, which has these places until it ends. `None` if it is running already: of
-    /// several calls for one crawl, one succeeds.
-    pub(super) fn enter(&self, job: &Arc<Job>, places: CrawlPlaces) -> Option<Membership> {
+    /// Adds a crawl. `None` if it is running already: of several calls for one crawl, one succeeds.
+    pub(super) fn enter(&self, job: &Arc<Job>) -> Option<Membership> {
         match lock(&self.0).entry(job.id.clone()) {
             Entry::Occupied(_) => return None,
             Entry::Vacant(vacant) => {
@@ -35,7 +34,7 @@ impl Jobs {
         Some(Membership {
             jobs: self.clone(),
             job: Arc::clone(job),
-            places: Some(places),
+            places: None,
         })
     }
 
@@ -50,6 +49,15 @@ impl Jobs {
     /// All crawls.
     pub(super) fn all(&self) -> Vec<Arc<Job>> {
         lock(&self.0).values().map(Arc::clone).collect()
+    }
+}
+
+impl Membership {
+    /// The same with these places, which the crawl has until it ends.
+    pub(super) fn with(self, places: CrawlPlaces) -> Self {
+        let mut with = self;
+        with.places = Some(places);
+        with
     }
 }
 
@@ -94,7 +102,8 @@ mod tests {
         let enter = || {
             let job = Arc::new(Job::new(&record, CrawlProgress::stored(&record)));
             let places = places.take(&account, true, 1, &CrawlLimits::default());
-            jobs.enter(&job, places.expect("a place"))
+            let places = places.expect("a place");
+            jobs.enter(&job).map(|membership| membership.with(places))
         };
         let n_used = || places.in_use(&account).background;
         let first = enter().expect("it is the first");

@@ -1,16 +1,17 @@
 //! Crawls: whole sites, from a seed along its links, within limits, charged page by page and stored
 //! as they go.
 //!
-//! [`Crawls`] starts, shows, cancels and resumes crawls, and continues those that a stopped server
-//! interrupted (`recover`). A crawl is one task: `turn` waits until it may run, `planning` makes
-//! its plan from the stored request, `start` assembles its `run`, `drive` leases URLs from the
-//! `frontier` and spawns a task for each, `page` takes one URL from the robots.txt check to the
-//! delivered entry, `gate` decides on redirects, and `recorder` stores pages and URLs, each `batch`
-//! with its retries.
+//! [`Crawls`] starts (`admission`), shows, cancels and resumes (`resume`) crawls, and continues
+//! those that a stopped server interrupted (`recover`). A crawl is one task: `turn` waits until it
+//! may run, `planning` makes its plan from the stored request, `start` assembles its `run`, `drive`
+//! leases URLs from the `frontier` and spawns a task for each, `page` takes one URL from the
+//! robots.txt check to the delivered entry, `gate` decides on redirects, and `recorder` stores
+//! pages and URLs, each `batch` with its retries.
 //!
 //! [`pipeline`] has what the deprecated pipelines do on top of a crawl, [`webhooks`] the delivery
 //! of events.
 
+mod admission;
 mod batch;
 mod drive;
 mod events;
@@ -29,6 +30,7 @@ mod recorder;
 mod recover;
 mod recovery;
 mod restore;
+mod resume;
 mod run;
 mod screen;
 mod service;
@@ -39,13 +41,14 @@ pub mod webhooks;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+pub use admission::{CrawlHandle, NewCrawl};
 pub use frontier::Counts;
 pub use job::CrawlProgress;
 pub use limits::{CrawlLimits, CrawlsInUse, TooManyCrawls};
 pub use parts::CrawlsParts;
 pub use queued::TooManyBytes;
 pub use recover::LastCrawls;
-pub use service::{AdmittedCrawl, CrawlError, CrawlHandle, CrawlView, Crawls, NewCrawl};
+pub use service::{CrawlError, CrawlView, Crawls};
 pub use stored_pages::StoredPages;
 
 /// Locks a mutex whose value is consistent between statements, so that a panic of another holder

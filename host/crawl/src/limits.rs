@@ -160,7 +160,7 @@ pub(super) struct Turns {
 }
 
 /// What a background crawl holds while it runs.
-pub(super) type TurnPermit = (FairPermit, OwnedSemaphorePermit);
+pub(super) type TurnPermit = (FairPermit, Option<OwnedSemaphorePermit>);
 
 impl Turns {
     /// `per_server` crawls that run at once, of each account `per_account`.
@@ -171,16 +171,27 @@ impl Turns {
         }
     }
 
-    /// Waits for a turn; `None` never happens, since no semaphore is closed.
-    pub(super) async fn take(&self, account: &AccountId) -> Option<TurnPermit> {
-        // The account's first, so that none of the server's is held while waiting for it.
+    /// Waits for a turn, and for what the crawl needs besides. Of the server's permits none is held
+    /// meanwhile, so it keeps only its own account waiting.
+    pub(super) async fn take<N>(
+        &self,
+        account: &AccountId,
+        needed: impl Future<Output = N>,
+    ) -> (TurnPermit, N) {
         let own = self.accounts.acquire(account.as_str()).await;
-        let shared = Arc::clone(&self.server).acquire_owned().await.ok()?;
-        Some((own, shared))
+        let needed = needed.await;
+        // It is never closed.
+        let shared = Arc::clone(&self.server).acquire_owned().await.ok();
+        ((own, shared), needed)
     }
 }
 
 impl CrawlPlaces {
+    /// Whether none is left.
+    pub(super) fn is_empty(&self) -> bool {
+        self.n_places == 0
+    }
+
     /// Takes one place out of these.
     pub(super) fn split(&mut self) -> Self {
         let n_places = self.n_places.min(1);
@@ -209,22 +220,41 @@ impl Drop for CrawlPlaces {
 
 #[cfg(test)]
 mod tests {
+    use std::future::ready;
+
+    use futures_util::FutureExt;
+
     use super::*;
 
     #[tokio::test]
     async fn an_account_with_a_long_queue_leaves_turns_to_others() {
-        use futures_util::FutureExt;
-
         let turns = Turns::new(4, 2);
         let greedy = AccountId::new("acc_1");
-        let first = turns.take(&greedy).await;
-        let _second = turns.take(&greedy).await;
-        let mut third = Box::pin(turns.take(&greedy));
+        let first = turns.take(&greedy, ready(())).await;
+        let _second = turns.take(&greedy, ready(())).await;
+        let mut third = Box::pin(turns.take(&greedy, ready(())));
         assert!((&mut third).now_or_never().is_none());
-        let modest = turns.take(&AccountId::new("acc_2")).now_or_never();
-        assert!(modest.flatten().is_some());
+        let modest = AccountId::new("acc_2");
+        let modest = turns.take(&modest, ready(())).now_or_never();
+        assert!(modest.is_some());
         drop(first);
-        assert!(third.now_or_never().flatten().is_some());
+        assert!(third.now_or_never().is_some());
+    }
+
+    #[tokio::test]
+    async fn a_crawl_that_waits_for_memory_keeps_no_other_account_waiting() {
+        let turns = Turns::new(1, 1);
+        let [one, other] = ["acc_1", "acc_2"].map(AccountId::new);
+        let (memory, granted) = tokio::sync::oneshot::channel();
+        let mut waiting = Box::pin(turns.take(&one, granted));
+        assert!((&mut waiting).now_or_never().is_none());
+        let runs = turns.take(&other, ready(())).now_or_never();
+        let runs = runs.expect("the only turn is free");
+        memory.send(7).expect("it is waited for");
+        assert!((&mut waiting).now_or_never().is_none(), "another one runs");
+        drop(runs);
+        let (_permit, granted) = waiting.now_or_never().expect("its turn");
+        assert_eq!(granted, Ok(7));
     }
 
     #[test]

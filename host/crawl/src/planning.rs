@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use trawl_model::fair::FairSemaphore;
-use trawl_model::memory::{MemoryKind, MemoryLease, PageMemory};
+use trawl_model::memory::{Held, MemoryKind, MemoryLease, PageMemory};
 use trawl_model::secret::Secret;
 use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
@@ -24,6 +24,8 @@ const WHILE_PLANNED: u64 = 6;
 const PLANNED: u64 = 3;
 /// The part of the memory budget that one plan takes at most. More would never be granted.
 const SHARE_OF_BUDGET: u64 = 8;
+/// Memory for rows of URLs that are read back, a few windows of them.
+const ROWS_BYTES: usize = 1 << 20;
 
 /// What a crawl is planned from.
 pub(super) enum Source {
@@ -41,15 +43,25 @@ pub(super) struct Stored {
     pub(super) secrets: Option<Secret>,
 }
 
-/// A crawl that is planned. Clones share it.
-#[derive(Clone)]
+/// A crawl that is planned.
 pub(super) struct Ready {
     /// What to crawl.
     pub(super) plan: Arc<CrawlPlan>,
     /// The plugins of the plan.
     pub(super) registry: Arc<Registry>,
-    /// The memory of the plan, given back with its last clone.
-    _memory: Arc<MemoryLease>,
+    /// Memory for the rows of its URLs, if it may have stored some.
+    pub(super) rows: Option<MemoryLease>,
+    /// The memory of the plan.
+    _memory: MemoryLease,
+}
+
+/// The memory that a stored crawl needs before it runs: it is waited for before the crawl holds a
+/// permit that others wait for.
+pub(super) struct Room {
+    /// For its request and its plan.
+    request: MemoryLease,
+    /// For the rows of its URLs.
+    rows: MemoryLease,
 }
 
 /// Plans stored requests.
@@ -68,6 +80,36 @@ pub(super) enum Unplanned {
     Store(#[from] StoreError),
 }
 
+impl Source {
+    /// Waits for the memory that it takes to plan and restore a crawl from here; `None` if nothing
+    /// is read back. Cancel-safe.
+    pub(super) async fn room(&self, parts: &CrawlsParts, job: &Job) -> Option<Room> {
+        match self {
+            Self::Planned(_) => None,
+            Self::Stored(stored) => Some(Room::of(parts, job, stored.queued.request_bytes()).await),
+        }
+    }
+
+    /// Plans a crawl with the memory from [`Self::room`].
+    pub(super) async fn plan(
+        self,
+        parts: &Arc<CrawlsParts>,
+        planner: &Planner,
+        (job, verb): (&Job, &str),
+        room: Option<Room>,
+    ) -> Result<Ready, Unplanned> {
+        let stored = match self {
+            Self::Planned(ready) => return Ok(ready),
+            Self::Stored(stored) => stored,
+        };
+        let room = match room {
+            Some(room) => room,
+            None => Room::of(parts, job, stored.queued.request_bytes()).await,
+        };
+        planner.plan(parts, job, verb, (stored, room)).await
+    }
+}
+
 impl Ready {
     /// A crawl that was planned when it was requested. Its memory counts, and waits for nothing.
     pub(super) fn new(
@@ -83,8 +125,25 @@ impl Ready {
         Self {
             plan: Arc::new(plan),
             registry,
-            _memory: Arc::new(lease),
+            rows: None,
+            _memory: lease,
         }
+    }
+}
+
+impl Room {
+    /// Waits for the memory of a crawl. Cancel-safe.
+    pub(super) async fn of(parts: &CrawlsParts, job: &Job, request_bytes: u64) -> Self {
+        // It ends with the wait: who has the memory waits for nothing else in front of others.
+        let claim = memory(parts, job);
+        let kinds = [MemoryKind::RequestBodies, MemoryKind::Stored];
+        let [mut request, mut rows] = kinds.map(|kind| claim.lease_for(kind));
+        let planned = bytes(parts, request_bytes, WHILE_PLANNED);
+        // Others of the account end some day, and give their memory back.
+        while request.grow_to(planned).await.is_err() || rows.grow_to(ROWS_BYTES).await.is_err() {
+            tracing::debug!(crawl = job.id, "a crawl waits for memory to be planned");
+        }
+        Self { request, rows }
     }
 }
 
@@ -97,69 +156,56 @@ impl Default for Planner {
 }
 
 impl Planner {
-    /// Plans a crawl from its stored request, with the plugins in effect. Waits for the memory.
-    /// Cancel-safe.
+    /// Plans a crawl from its stored request, with the plugins in effect. Cancel-safe.
     pub(super) async fn plan(
         &self,
         parts: &Arc<CrawlsParts>,
         job: &Job,
         verb: &str,
-        stored: Stored,
+        (stored, room): (Stored, Room),
     ) -> Result<Ready, Unplanned> {
-        let claim = memory(parts, job);
-        let mut lease = claim.lease_for(MemoryKind::RequestBodies);
-        let capacity = parts.engine.memory.in_use().capacity;
-        let within = |multiple: u64| {
-            let wanted = stored.queued.request_bytes().saturating_mul(multiple);
-            usize::try_from(wanted.min(capacity / SHARE_OF_BUDGET)).unwrap_or(usize::MAX)
-        };
-        // Others of the account end some day, and give their memory back.
-        while lease.grow_to(within(WHILE_PLANNED)).await.is_err() {
-            tracing::debug!(crawl = job.id, "a crawl waits for memory to be planned");
-        }
-        let record = parts.store.crawl(&job.account, &job.id).await?;
-        let record = record.ok_or_else(|| Unplanned::Invalid("it is not stored".to_owned()))?;
+        let Room { request, rows } = room;
+        let request = parts.store.crawl_request(&job.id, request).await?;
+        let request = request.ok_or_else(|| Unplanned::Invalid("it is not stored".to_owned()))?;
         let registry = (parts.snapshot)();
-        let request = record.request;
-        let planned = self.replan(
-            parts,
-            job,
-            verb,
-            (request, stored.secrets.clone()),
-            &registry,
-        );
-        let plan = planned.await.map_err(Unplanned::Invalid)?;
-        drop(claim);
-        lease.shrink_to(within(PLANNED));
+        let stored_bytes = stored.queued.request_bytes();
+        let complete = (request, stored.secrets.clone());
+        let planned = self.replan(parts, job, verb, complete, &registry);
+        let (plan, mut lease) = planned.await.map_err(Unplanned::Invalid)?;
+        drop(stored);
+        lease.shrink_to(bytes(parts, stored_bytes, PLANNED));
         Ok(Ready {
             plan: Arc::new(plan),
             registry,
-            _memory: Arc::new(lease),
+            rows: Some(rows),
+            _memory: lease,
         })
     }
 
-    /// Plans a request object, completed with these secrets, on a thread that may block. The error
-    /// names the wrong parameter.
+    /// Plans a request object, completed with these secrets, on a thread that may block. The memory
+    /// of the request comes back with the plan. The error names the wrong parameter.
     pub(super) async fn replan(
         &self,
         parts: &Arc<CrawlsParts>,
         job: &Job,
         verb: &str,
-        (request, secrets): (String, Option<Secret>),
+        (request, secrets): (Held<String>, Option<Secret>),
         registry: &Arc<Registry>,
-    ) -> Result<CrawlPlan, String> {
+    ) -> Result<(CrawlPlan, MemoryLease), String> {
         let turn = self.turns.acquire(job.account.as_str()).await;
         let (parts, registry) = (Arc::clone(parts), Arc::clone(registry));
         let (verb, terms) = (verb.to_owned(), job.terms);
         let planning = tokio::task::spawn_blocking(move || {
             // Held until the thread is done, even if the crawl was cancelled.
             let _turn = turn;
+            let (request, lease) = request.into_parts();
             let request = match secrets {
                 Some(secrets) => trawl_wire::with_kept_secrets(&request, &secrets),
                 None => request,
             };
             let defaults = parts.defaults.with_terms(terms);
-            trawl_wire::crawl_plan(&request, &verb, &*registry, defaults)
+            let plan = trawl_wire::crawl_plan(&request, &verb, &*registry, defaults);
+            plan.map(|plan| (plan, lease))
         });
         planning.await.unwrap_or_else(|_| {
             // The log of the panic itself says where. Its message may contain the request's values.
@@ -167,6 +213,18 @@ impl Planner {
             Err("the stored request cannot be planned".to_owned())
         })
     }
+}
+
+/// Memory for a request of so many bytes while it is planned.
+pub(super) fn bytes_while_planned(parts: &CrawlsParts, request_bytes: u64) -> usize {
+    bytes(parts, request_bytes, WHILE_PLANNED)
+}
+
+/// A multiple of a request's bytes, as far as it would be granted.
+fn bytes(parts: &CrawlsParts, request_bytes: u64, multiple: u64) -> usize {
+    let capacity = parts.engine.memory.in_use().capacity;
+    let wanted = request_bytes.saturating_mul(multiple);
+    usize::try_from(wanted.min(capacity / SHARE_OF_BUDGET)).unwrap_or(usize::MAX)
 }
 
 /// A claim of a crawl on the memory of its account's crawls. It is a share of its own: a crawl

@@ -8,9 +8,11 @@ use trawl_billing::Slot;
 use trawl_model::{StopReason, Terms};
 use trawl_store::{CrawlLeft, CrawlState, CrawlsLeft, StoreError};
 
+use super::job::Job;
 use super::planning::{Source, Stored};
 use super::recovery::Held;
-use super::service::{CrawlError, Crawls, task};
+use super::service::{CrawlError, Crawls};
+use super::start::CrawlTask;
 use super::stored_pages;
 
 /// Crawls that are continued between two looks at the store.
@@ -61,9 +63,9 @@ impl Crawls {
     pub async fn recover(&self, last: LastCrawls) {
         let mut after = 0;
         while !self.parts.stop.is_cancelled() {
-            match self.recover_some(after, last.last).await {
-                Ok(None) => break,
-                Ok(Some(number)) => after = number,
+            match self.recover_some(&mut after, last.last).await {
+                Ok(false) => break,
+                Ok(true) => {}
                 Err(error) => {
                     tracing::error!(error = %error, "could not continue the crawls of the last run of the server, trying again");
                     tokio::time::sleep(RETRY_DELAY).await;
@@ -73,37 +75,25 @@ impl Crawls {
         self.recovery.end();
     }
 
-    /// Queues some crawls after this number; returns that of the last one, or `None` if there are
-    /// no more.
-    async fn recover_some(&self, after: i64, last: i64) -> Result<Option<i64>, StoreError> {
+    /// Queues some crawls after this number, which becomes that of the last one that is done;
+    /// `false` if there are no more.
+    async fn recover_some(&self, after: &mut i64, last: i64) -> Result<bool, StoreError> {
         let store = &self.parts.store;
-        let crawls = store.crawls_left(after, last, CONTINUED_AT_ONCE).await?;
-        let last = crawls.last().map(|left| left.number);
+        let crawls = store.crawls_left(*after, last, CONTINUED_AT_ONCE).await?;
+        let are_left = !crawls.is_empty();
         for left in crawls {
+            let number = left.number;
             self.recover_one(left).await?;
+            *after = number;
         }
-        Ok(last)
+        Ok(are_left)
     }
 
     async fn recover_one(&self, left: CrawlLeft) -> Result<(), StoreError> {
         let (record, n_bytes) = (left.record, left.request_bytes);
-        if self.jobs.find(&record.account, &record.id).is_some() {
-            // It was parked and has been resumed, or this is a retry.
-            return Ok(());
-        }
-        let is_unlimited = record.terms == Terms::Unlimited;
-        let held = self.recovery.take(&record.account, n_bytes, is_unlimited);
-        let (places, queued, slot) = held.unwrap_or_else(|| {
-            let places = self.places.take_anyway(&record.account, true, 1);
-            let queued = self.queued.take_anyway(&record.account, n_bytes);
-            (places, queued, None)
-        });
-        let source = Source::Stored(Stored {
-            queued,
-            secrets: None,
-        });
-        let task = task(&record, source, None, slot.map(Arc::new));
-        let Some(membership) = self.jobs.enter(&task.job, places) else {
+        let job = Job::begun(&record);
+        let Some(membership) = self.jobs.enter(&job) else {
+            // It was parked and has been resumed.
             return Ok(());
         };
         // Who cancels it first stores its end and then looks for its job, so one of both sees the
@@ -118,12 +108,31 @@ impl Crawls {
             Some(CrawlState::Queued) => {}
             Some(CrawlState::Parked | CrawlState::Ended) | None => return Ok(()),
         }
+        let is_unlimited = record.terms == Terms::Unlimited;
         if is_unlimited && !self.parts.billing.has_plan(&record.account).await {
             let reason = Some(StopReason::PlanEnded);
             return self.parts.store.park_crawl(&record.id, reason).await;
         }
+        // Nothing can fail any more: a crawl that is tried again has taken nothing.
+        let held = self.recovery.take(&record.account, n_bytes, is_unlimited);
+        let (places, queued, slot) = held.unwrap_or_else(|| {
+            let places = self.places.take_anyway(&record.account, true, 1);
+            let queued = self.queued.take_anyway(&record.account, n_bytes);
+            (places, queued, None)
+        });
         tracing::info!(crawl = record.id, "a crawl of the last process continues");
-        self.spawn(task, membership);
+        let task = CrawlTask {
+            job,
+            verb: record.verb,
+            source: Source::Stored(Stored {
+                queued,
+                secrets: None,
+            }),
+            listener: None,
+            slot: slot.map(Arc::new),
+            payment: None,
+        };
+        self.spawn(task, membership.with(places));
         Ok(())
     }
 

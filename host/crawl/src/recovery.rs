@@ -50,7 +50,7 @@ impl Recovery {
     }
 
     /// Takes out what one crawl of an account needs, with a slot if it is of the Unlimited plan and
-    /// one is left. `None` if nothing is kept for it.
+    /// one is left. `None` if no place is kept for it.
     pub(super) fn take(
         &self,
         account: &AccountId,
@@ -59,6 +59,9 @@ impl Recovery {
     ) -> Option<(CrawlPlaces, QueuedBytes, Option<Slot>)> {
         let mut all = lock(&self.held);
         let held = all.get_mut(account)?;
+        if held.places.is_empty() {
+            return None;
+        }
         let slot = if is_unlimited { held.slots.pop() } else { None };
         Some((held.places.split(), held.bytes.split(request_bytes), slot))
     }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use tokio::sync::mpsc;
+
 use trawl_model::UrlRow;
+use trawl_model::memory::MemoryLease;
 use trawl_plan::crawl::CrawlPlan;
 use trawl_store::{PageLog, StoreError};
 
@@ -10,47 +13,93 @@ use super::frontier::Frontier;
 use super::job::Job;
 use super::parts::CrawlsParts;
 
-/// Rows of a stored frontier that are read at once.
-const ROWS_AT_ONCE: u32 = 10_000;
+/// Rows of a stored frontier that are read at once. Three such windows are in memory: one that is
+/// taken, one that waits and one that is read.
+const ROWS_AT_ONCE: u32 = 1_000;
+const WINDOWS: usize = 3;
 
-/// The stored frontier and `true`, or a new one that has the seeds.
+/// The stored frontier and `true`, or a new one that has the seeds. The rows are read under this
+/// lease, which a stored crawl took before its turn.
 pub(super) async fn frontier(
     parts: &CrawlsParts,
     job: &Job,
     plan: &Arc<CrawlPlan>,
+    lease: Option<MemoryLease>,
 ) -> Result<(Frontier, bool), StoreError> {
-    let rows = if job.in_background {
-        stored_urls(parts, &job.id).await?
-    } else {
-        Vec::new()
+    let Some(lease) = lease.filter(|_| job.in_background) else {
+        return Ok((new(Arc::clone(plan)).await, false));
     };
-    let is_stored = !rows.is_empty();
+    let first = window(parts, job, None).await?;
+    if first.is_empty() {
+        return Ok((new(Arc::clone(plan)).await, false));
+    }
     let plan = Arc::clone(plan);
-    let restore = move || {
-        if is_stored {
-            return Frontier::restore(plan, rows.into_iter());
-        }
+    let (windows, read) = mpsc::channel(1);
+    let restoring = on_thread(move || Frontier::restore(plan, rows(read)));
+    // Only the rows that are on their way are in memory twice: here and in the frontier.
+    let (read, frontier) =
+        tokio::join!(send_windows(parts, job, (first, lease), windows), restoring);
+    // What was read before a failure is no frontier.
+    read.map(|()| (frontier, true))
+}
+
+/// A new frontier with the seeds, of which there may be a hundred thousand.
+async fn new(plan: Arc<CrawlPlan>) -> Frontier {
+    on_thread(move || {
         let mut frontier = Frontier::new(plan);
         frontier.add_seeds();
         frontier
-    };
-    // There may be a hundred thousand seeds, so this is blocking work.
-    let frontier = tokio::task::spawn_blocking(restore)
-        .await
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
-    Ok((frontier, is_stored))
+    })
+    .await
 }
 
-async fn stored_urls(parts: &CrawlsParts, id: &str) -> Result<Vec<UrlRow>, StoreError> {
-    let mut rows: Vec<UrlRow> = Vec::new();
-    loop {
-        let after = rows.last().map(|row| row.n);
-        let more = parts.store.crawl_urls(id, after, ROWS_AT_ONCE).await?;
-        if more.is_empty() {
-            return Ok(rows);
+/// Runs work that may take long on a thread that may block.
+async fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+}
+
+/// The stored URLs after this number, as many as are read at once.
+async fn window(
+    parts: &CrawlsParts,
+    job: &Job,
+    after: Option<u32>,
+) -> Result<Vec<UrlRow>, StoreError> {
+    parts.store.crawl_urls(&job.id, after, ROWS_AT_ONCE).await
+}
+
+/// Reads windows of rows until the end and sends them, each when there is room for it.
+async fn send_windows(
+    parts: &CrawlsParts,
+    job: &Job,
+    (first, mut lease): (Vec<UrlRow>, MemoryLease),
+    windows: mpsc::Sender<Vec<UrlRow>>,
+) -> Result<(), StoreError> {
+    let mut next = first;
+    while let Some(last) = next.last() {
+        let after = last.n;
+        // More only if the URLs are much longer than most.
+        let most = WINDOWS * next.iter().map(bytes).sum::<usize>();
+        if most as u64 > lease.bytes() {
+            lease.record(most);
         }
-        rows.extend(more);
+        if windows.send(next).await.is_err() {
+            break;
+        }
+        next = window(parts, job, Some(after)).await?;
     }
+    Ok(())
+}
+
+/// Bytes of a row in memory.
+fn bytes(row: &UrlRow) -> usize {
+    size_of::<UrlRow>() + row.url.capacity()
+}
+
+/// The rows of all windows, on a thread that may block.
+fn rows(mut windows: mpsc::Receiver<Vec<UrlRow>>) -> impl Iterator<Item = UrlRow> {
+    std::iter::from_fn(move || windows.blocking_recv()).flatten()
 }
 
 /// The page log, positioned after the last entry that the store knows.
@@ -58,7 +107,5 @@ pub(super) async fn page_log(parts: &CrawlsParts, job: &Job) -> Result<PageLog, 
     let last = parts.store.last_crawl_page(&job.id).await?;
     let last = last.map(|page| page.place);
     let (data, id) = (parts.data.clone(), job.id.clone());
-    tokio::task::spawn_blocking(move || PageLog::continue_after(&data, &id, last.as_ref()))
-        .await
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+    on_thread(move || PageLog::continue_after(&data, &id, last.as_ref())).await
 }

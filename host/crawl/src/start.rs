@@ -22,7 +22,7 @@ use super::gate::Gate;
 use super::job::Job;
 use super::limits::Turns;
 use super::parts::CrawlsParts;
-use super::planning::{Planner, Ready, Source, Unplanned};
+use super::planning::{Planner, Ready, Source};
 use super::recorder::{Recorder, Target};
 use super::restore;
 use super::run::{self, Run};
@@ -48,25 +48,32 @@ pub(super) async fn run(
     parts: &Arc<CrawlsParts>,
     turns: &Turns,
     planner: &Planner,
-    mut task: CrawlTask,
+    task: CrawlTask,
 ) -> (Ended, Option<Ready>) {
     let job = Arc::clone(&task.job);
-    let slot = task.slot.take();
+    let slot = task.slot;
     let cancelled = Ended::Stopped(StopReason::Cancelled);
-    let _permit = match turn::wait(parts, turns, &job, slot).await {
-        Turn::Granted(permit) => permit,
+    let source = task.source;
+    let room = source.room(parts, &job);
+    let (_permit, room) = match turn::wait(parts, turns, &job, slot, room).await {
+        Turn::Granted(permit, room) => (permit, room),
         Turn::ServerStops => return (Ended::Paused, None),
         Turn::PlanEnded => return (Ended::Parked(StopReason::PlanEnded), None),
         // Its plan says what to do with the pages that it has from before a restart.
         Turn::Cancelled if job.progress().n_pages > 0 => {
-            let plan = ready(parts, planner, &job, &task.verb, task.source);
+            let plan = async {
+                let room = source.room(parts, &job).await;
+                source
+                    .plan(parts, planner, (&*job, task.verb.as_str()), room)
+                    .await
+            };
             let planned = parts.stop.run_until_cancelled(plan).await;
             return (cancelled, planned.and_then(Result::ok));
         }
         Turn::Cancelled => return (cancelled, None),
     };
-    let planned = ready(parts, planner, &job, &task.verb, task.source);
-    let ready = tokio::select! {
+    let planned = source.plan(parts, planner, (&*job, task.verb.as_str()), room);
+    let mut ready = tokio::select! {
         biased;
         () = job.cancel.cancelled(), if job.progress().n_pages == 0 => return (cancelled, None),
         () = parts.stop.cancelled(), if job.in_background => return (Ended::Paused, None),
@@ -81,7 +88,7 @@ pub(super) async fn run(
     let payment = task.payment.as_ref();
     let stream = task.listener.clone();
     let stream = stream.filter(|_| ready.plan.has_final_entry);
-    let ended = crawl(parts, &job, task.listener, payment, &ready).await;
+    let ended = crawl(parts, &job, task.listener, payment, &mut ready).await;
     let ended = ended.unwrap_or_else(|error| {
         tracing::error!(crawl = job.id, error = %error, "a crawl failed");
         Ended::Stopped(StopReason::Failed)
@@ -101,25 +108,12 @@ async fn end_stream(job: &Job, stop: StopReason, stream: &mpsc::Sender<Bytes>) {
     let _gone = stream.send(end.json().into()).await;
 }
 
-async fn ready(
-    parts: &Arc<CrawlsParts>,
-    planner: &Planner,
-    job: &Job,
-    verb: &str,
-    source: Source,
-) -> Result<Ready, Unplanned> {
-    match source {
-        Source::Planned(ready) => Ok(ready),
-        Source::Stored(stored) => planner.plan(parts, job, verb, stored).await,
-    }
-}
-
 async fn crawl(
     parts: &CrawlsParts,
     job: &Arc<Job>,
     listener: Option<mpsc::Sender<Bytes>>,
     payment: Option<&Payment>,
-    ready: &Ready,
+    ready: &mut Ready,
 ) -> Result<Ended, StoreError> {
     let (job, plan) = (Arc::clone(job), Arc::clone(&ready.plan));
     let goes_on = parts.store.set_crawl_state(&job.id, CrawlState::Running);
@@ -140,7 +134,10 @@ async fn crawl(
     let Ok(budget) = budget else {
         return Ok(Ended::Stopped(StopReason::Balance));
     };
-    let (frontier, is_stored) = restore::frontier(parts, &job, &plan).await?;
+    // Of a crawl that was interrupted before it stored anything, too.
+    let has_charged = parts.billing.has_charged(&paid_as).await?;
+    let rows = ready.rows.take();
+    let (frontier, is_stored) = restore::frontier(parts, &job, &plan, rows).await?;
     let frontier = Arc::new(Mutex::new(frontier));
     let events = events(parts, &job, &plan);
     let frontier_changed = Arc::new(Notify::new());
@@ -178,7 +175,7 @@ async fn crawl(
             run_id: job.id.clone(),
         },
         budget,
-        is_resumed: job.progress().n_pages > 0 || is_stored || is_repeated,
+        is_resumed: has_charged || is_stored || is_repeated,
         paid_as,
         frontier,
         robots,

@@ -11,14 +11,15 @@ use super::parts::CrawlsParts;
 
 /// What a background crawl holds while it runs.
 pub(super) struct CrawlPermit {
-    _permit: Option<TurnPermit>,
+    _permit: TurnPermit,
     _slot: Option<Arc<Slot>>,
 }
 
 /// How the wait ended.
-pub(super) enum Turn {
-    /// The crawl may run, holding this permit; a streaming crawl needs none.
-    Granted(Option<CrawlPermit>),
+pub(super) enum Turn<N> {
+    /// The crawl may run, holding this permit, and has what it needs; a streaming crawl needs no
+    /// permit.
+    Granted(Option<CrawlPermit>, N),
     /// The caller cancelled the crawl.
     Cancelled,
     /// The plan that it would run on has ended.
@@ -27,15 +28,17 @@ pub(super) enum Turn {
     ServerStops,
 }
 
-/// Waits for a permit. A streaming crawl has a caller who waits, so it runs at once.
-pub(super) async fn wait(
+/// Waits for a permit, and for what the crawl needs besides. A streaming crawl has a caller who
+/// waits, so it runs at once.
+pub(super) async fn wait<N>(
     parts: &CrawlsParts,
     turns: &Turns,
     job: &Job,
     slot: Option<Arc<Slot>>,
-) -> Turn {
+    needed: impl Future<Output = N>,
+) -> Turn<N> {
     if !job.in_background {
-        return Turn::Granted(None);
+        return Turn::Granted(None, needed.await);
     }
     let permit = async {
         // The slot first, so that no permit is held while waiting for it.
@@ -46,10 +49,12 @@ pub(super) async fn wait(
             }
             (_, slot) => slot,
         };
-        CrawlPermit {
-            _permit: turns.take(&job.account).await,
+        let (permit, needed) = turns.take(&job.account, needed).await;
+        let permit = CrawlPermit {
+            _permit: permit,
             _slot: slot,
-        }
+        };
+        (permit, needed)
     };
     tokio::select! {
         // In this order: a cancelled crawl does not go on after a restart.
@@ -57,7 +62,7 @@ pub(super) async fn wait(
         () = job.cancel.cancelled() => Turn::Cancelled,
         () = parts.stop.cancelled() => Turn::ServerStops,
         () = plan_ended(&parts.billing, job) => Turn::PlanEnded,
-        permit = permit => Turn::Granted(Some(permit)),
+        (permit, needed) = permit => Turn::Granted(Some(permit), needed),
     }
 }
 

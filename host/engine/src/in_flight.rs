@@ -25,7 +25,7 @@ const GIVE_WAY_MAX: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub struct PagesInFlight {
     pages: Arc<FairSemaphore>,
-    /// Accounts with a crowd of pages enter one by one.
+    /// The pages of a crowd enter one by one; each account has an entry of its own.
     entry: Arc<FairSemaphore>,
 }
 
@@ -46,34 +46,50 @@ impl PagesInFlight {
     pub fn new(pages_max: usize) -> Self {
         Self {
             pages: FairSemaphore::sharing(pages_max.max(1)),
-            entry: FairSemaphore::new(1, 1),
+            entry: FairSemaphore::new(usize::MAX, 1),
         }
     }
 
     /// Admits a page of this account; waits at most this long.
     ///
     /// # Errors
-    /// The page's failure: its account has as many pages in flight as it may have.
+    /// The page's failure: its account has as many pages in flight as it may have, or so many that
+    /// it gives way to others while the machine is busy.
     pub async fn admit(&self, account: &str, wait_max: Duration) -> Result<InFlight, PageFailure> {
-        let admitted = async {
-            if self.pages.in_use(account) >= CROWD {
+        let deadline = tokio::time::Instant::now() + wait_max;
+        if self.pages.in_use(account) >= CROWD {
+            let turn = async {
                 let _entry = self.entry.acquire(account).await;
                 give_way().await;
-            }
-            self.pages.acquire(account).await
-        };
-        match tokio::time::timeout(wait_max, admitted).await {
-            Ok(permit) => Ok(InFlight {
-                _permit: Arc::new(permit),
-            }),
-            Err(_elapsed) => Err(PageFailure::new(
-                Cause::Timeout,
-                format!(
-                    "the page waited {} s to be fetched: the account has too many pages in flight; ask for fewer at once",
-                    wait_max.as_secs_f64()
-                ),
-            )),
+            };
+            let turn = tokio::time::timeout_at(deadline, turn).await;
+            turn.map_err(|_elapsed| self.refusal(account, wait_max, true))?;
         }
+        let permit = self.pages.acquire(account);
+        let permit = tokio::time::timeout_at(deadline, permit).await;
+        let permit = permit.map_err(|_elapsed| self.refusal(account, wait_max, false))?;
+        Ok(InFlight {
+            _permit: Arc::new(permit),
+        })
+    }
+
+    /// Why a page was not admitted: it gave way to others, or there was no room for it.
+    fn refusal(&self, account: &str, waited: Duration, gave_way: bool) -> PageFailure {
+        let (n_own, n_max) = (self.pages.in_use(account), self.pages.n_permits());
+        let reason = match n_own {
+            _ if gave_way => format!(
+                "the server is busy, and the account has {n_own} pages in flight, so that those of others come first"
+            ),
+            0 => format!("the server has {n_max} pages in flight, as many as it may have"),
+            _ => format!(
+                "the account has {n_own} pages in flight, its share of the {n_max} of the server"
+            ),
+        };
+        let waited = waited.as_secs_f64();
+        PageFailure::new(
+            Cause::Timeout,
+            format!("the page waited {waited} s to be fetched: {reason}; ask for fewer at once"),
+        )
     }
 
     /// How many pages are in flight, and how many wait.
@@ -130,6 +146,24 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_crowd_of_one_account_does_not_wait_for_that_of_another() {
+        let pages = PagesInFlight::default();
+        let mut admitted = Vec::new();
+        for account in ["greedy", "other"] {
+            for _ in 0..CROWD {
+                let page = pages.admit(account, SOON).await;
+                admitted.push(page.expect("admitted"));
+            }
+        }
+        // A page of the one is giving way.
+        let _entry = pages.entry.acquire("greedy").await;
+        let other = pages.admit("other", GIVE_WAY_MAX).await;
+        other.expect("it enters on its own");
+        let failure = pages.admit("greedy", SOON).await.expect_err("one by one");
+        assert!(failure.message.contains("the server is busy"), "{failure}");
+    }
+
+    #[tokio::test]
     async fn an_account_with_all_its_pages_in_flight_keeps_no_other_waiting() {
         let pages = PagesInFlight::default();
         let mut hanging = Vec::new();
@@ -139,7 +173,11 @@ mod tests {
         assert!(hanging.len() > PAGES_IN_FLIGHT_MAX / 2);
         let failure = pages.admit("greedy", SOON).await.expect_err("none is left");
         assert_eq!(failure.cause, Cause::Timeout);
-        assert!(failure.message.contains("too many pages"), "{failure}");
+        let expected = format!(
+            "the account has {} pages in flight, its share",
+            hanging.len()
+        );
+        assert!(failure.message.contains(&expected), "{failure}");
         for _ in 0..100 {
             let page = pages.admit("other", SOON).await;
             hanging.push(page.expect("admitted"));

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use trawl_model::clock::Timestamp;
+use trawl_model::memory::{Held, MemoryLease};
 use trawl_model::{Nanodollars, StopReason, Terms, UrlRow};
 
 use crate::account::AccountId;
@@ -12,17 +13,30 @@ use crate::paging::{PageRange, Rows};
 /// Crawls. Every operation is durable once its future returns `Ok`, and atomic unless it says
 /// otherwise.
 pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
-    /// Adds a crawl.
-    fn create_crawl<'a>(&'a self, record: &'a CrawlRecord) -> StoreFuture<'a, ()>;
+    /// Adds crawls, all of them or none.
+    fn create_crawls<'a>(&'a self, records: &'a [CrawlRecord]) -> StoreFuture<'a, ()>;
 
-    /// The crawl of this account with this id.
+    /// Adds a crawl.
+    fn create_crawl<'a>(&'a self, record: &'a CrawlRecord) -> StoreFuture<'a, ()> {
+        self.create_crawls(std::slice::from_ref(record))
+    }
+
+    /// The crawl of this account with this id, without its request.
     fn crawl<'a>(
         &'a self,
         account: &'a AccountId,
         id: &'a str,
-    ) -> StoreFuture<'a, Option<CrawlRecord>>;
+    ) -> StoreFuture<'a, Option<FoundCrawl>>;
 
-    /// Crawls of an account that were created before a time, newest first.
+    /// The request of a crawl, which goes with this lease: of twice its bytes, because it is copied
+    /// out of its row. `None` if there is no crawl with this id.
+    fn crawl_request<'a>(
+        &'a self,
+        id: &'a str,
+        lease: MemoryLease,
+    ) -> StoreFuture<'a, Option<Held<String>>>;
+
+    /// Crawls of an account that were created before a time, newest first, without their requests.
     fn crawls<'a>(
         &'a self,
         account: &'a AccountId,
@@ -172,6 +186,15 @@ pub struct CrawlsLeft {
     pub n_unlimited: u64,
     /// Bytes of their requests.
     pub request_bytes: u64,
+}
+
+/// A crawl without its request, which may have megabytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundCrawl {
+    /// Bytes of the stored request.
+    pub request_bytes: u64,
+    /// The record, of which `request` is empty.
+    pub record: CrawlRecord,
 }
 
 /// A background crawl that the last process left, without its request.

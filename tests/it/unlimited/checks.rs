@@ -150,20 +150,25 @@ async fn pages_are_free_and_in_the_ledger() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_replayed_response_needs_a_slot() {
+async fn a_replayed_response_needs_no_slot() {
     let (app, site) = (with_seats(1).await, FakeSite::start().await);
     let (page, key) = (one(&site.url("/page")), [("idempotency-key", "k")]);
     let first = app.post(SCRAPE, &key, &page).await;
+    until_active(&app, 0).await;
     let again = app.post(SCRAPE, &key, &page).await;
     assert_eq!(again.header("idempotency-replayed"), "true");
     assert_eq!(
         (concurrency(&first), concurrency(&again)),
-        (("1", "1"), ("1", "1"))
+        (("1", "1"), ("1", "0"))
     );
     assert_eq!(first.body, again.body);
-    let (silent, page) = (site.url("/silent"), site.url("/page"));
-    let busy = open(&app, SCRAPE, &one(&format!("{page},{silent}"))).await;
-    assert_full(&app.post(SCRAPE, &key, &one(&page)).await, 1);
+    let (silent, url) = (site.url("/silent"), site.url("/page"));
+    let busy = open(&app, SCRAPE, &one(&format!("{url},{silent}"))).await;
+    let meanwhile = app.post(SCRAPE, &key, &page).await;
+    assert_eq!(meanwhile.header("idempotency-replayed"), "true");
+    assert_eq!(concurrency(&meanwhile), ("1", "1"));
+    let other = [("idempotency-key", "another")];
+    assert_full(&app.post(SCRAPE, &other, &page).await, 1);
     drop(busy);
     until_active(&app, 0).await;
 }

@@ -8,7 +8,8 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 
 use trawl_billing::Account;
-use trawl_crawl::CrawlView;
+use trawl_crawl::{CrawlView, Crawls};
+use trawl_model::memory::Held;
 use trawl_store::CrawlState;
 use trawl_wire::Verb;
 
@@ -19,7 +20,9 @@ use crate::http::body::BODY_BYTES_MAX;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::params::Path;
+use crate::http::planning::{Planning, Wanted};
 use crate::http::request::{ApiRequest, serve};
+use crate::http::stream::holding;
 
 #[utoipa::path(
     post,
@@ -65,7 +68,13 @@ pub(crate) async fn show(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let view = api.service.crawls().show(&account.id, &id).await?;
-    ResponseFormat::of(&headers).object(&CrawlStatus::from(view))
+    shown(
+        api.service.crawls(),
+        &api.planning,
+        ResponseFormat::of(&headers),
+        view,
+    )
+    .await
 }
 
 #[utoipa::path(
@@ -86,7 +95,13 @@ pub(crate) async fn stop(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let view = api.service.crawls().cancel(&account.id, &id).await?;
-    ResponseFormat::of(&headers).object(&CrawlStatus::from(view))
+    shown(
+        api.service.crawls(),
+        &api.planning,
+        ResponseFormat::of(&headers),
+        view,
+    )
+    .await
 }
 
 #[utoipa::path(
@@ -113,32 +128,57 @@ pub(crate) async fn resume(
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Response, ApiError> {
+    let service = Arc::clone(&api.service);
+    let planning = Arc::clone(&api.planning);
     let work = |request: ApiRequest| async move {
-        let shown = request.service.crawls().show(&request.account.id, &id);
-        let shown = shown.await?;
-        let complete = |request: &ApiRequest| with_secrets(shown, &request.body);
+        let crawls = service.crawls();
+        let view = crawls.show(&request.account.id, &id).await?;
+        let stored = crawls.request(&view).await?;
+        let complete = move |request: &ApiRequest| with_secrets(&view, stored, &request.body);
         let (complete, request) = request.planned(complete).await?;
-        let crawls = request.service.crawls();
-        let view = crawls.resume(&request.account.id, &id, &complete).await?;
-        request.format.object(&CrawlStatus::from(view))
+        let resumed = crawls.resume(&request.account.id, &id, complete);
+        shown(crawls, &planning, request.format, resumed.await?).await
     };
     serve(&api, account, request, BODY_BYTES_MAX, work).await
 }
 
+/// The response with the state of a crawl. Its request, which may be long, is made ready where that
+/// holds up nobody else.
+async fn shown(
+    crawls: &Crawls,
+    planning: &Planning,
+    format: ResponseFormat,
+    view: CrawlView,
+) -> Result<Response, ApiError> {
+    let stored = crawls.request(&view).await?;
+    let (account, n_bytes) = (view.record.account.clone(), stored.len());
+    let show = move |_: &Wanted| {
+        let (stored, lease) = stored.into_parts();
+        let response = format.object(&CrawlStatus::new(view, &stored));
+        response.map(|response| holding(response, lease))
+    };
+    planning.plan(&account, n_bytes, show).await
+}
+
 /// The stored request of a crawl with the secrets of a body.
-fn with_secrets(shown: CrawlView, body: &[u8]) -> Result<String, ApiError> {
+fn with_secrets(
+    view: &CrawlView,
+    stored: Held<String>,
+    body: &[u8],
+) -> Result<Held<String>, ApiError> {
     // Decision D261.
     let sent: &[u8] = match body.trim_ascii() {
         b"" => b"{}",
         sent => sent,
     };
-    let record = shown.record;
-    match trawl_wire::with_secrets(&record.request, record.needs_secrets, sent) {
+    match trawl_wire::with_secrets(&stored, view.record.needs_secrets, sent) {
         // A crawl that does not wait cannot be resumed, whatever secrets were sent.
-        Err(_) if shown.progress.state != CrawlState::Parked && is_object(sent) => {
-            Ok(record.request)
+        Err(_) if view.progress.state != CrawlState::Parked && is_object(sent) => Ok(stored),
+        complete => {
+            let complete = complete?;
+            let (_, lease) = stored.into_parts();
+            Ok(lease.hold(complete))
         }
-        complete => Ok(complete?),
     }
 }
 

@@ -9,7 +9,7 @@ use futures_util::{Stream, StreamExt, future, stream};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::Receiver;
 
-use trawl_billing::Slot;
+use trawl_billing::{Payment, Slot};
 use trawl_crawl::{CrawlHandle, NewCrawl};
 use trawl_plan::Ignored;
 use trawl_plan::address::Receiver as WebhookReceiver;
@@ -71,6 +71,24 @@ impl PlannedCrawls {
         texts.map(|found| u64::from(found.n_dropped)).sum()
     }
 
+    /// Whether all of them run in the background.
+    pub(crate) fn are_in_background(&self) -> bool {
+        let mut crawls = self.crawls.crawls.iter();
+        crawls.all(|crawl| crawl.plan.in_background)
+    }
+
+    /// Whether an earlier try of the request has started all of them.
+    pub(crate) async fn have_begun(&self, request: &ApiRequest) -> Result<bool, ApiError> {
+        let Some(payment) = &request.payment else {
+            return Ok(false);
+        };
+        let parts: Vec<Payment> = (0..self.crawls.crawls.len())
+            .map(|n| payment.part(n))
+            .collect();
+        let crawls = request.service.crawls();
+        Ok(crawls.have_begun(&request.account.id, &parts).await?)
+    }
+
     /// The plan of the first crawl, and the plugins that all crawls use.
     pub(crate) fn first(&self) -> Option<(&CrawlPlan, Arc<Registry>)> {
         let first = self.crawls.crawls.first()?;
@@ -87,29 +105,21 @@ impl PlannedCrawls {
         let plans: Vec<&CrawlPlan> = crawls.iter().map(|crawl| &crawl.plan).collect();
         let service = &request.service;
         check_receivers(&**service, &plans).await?;
-        let admitted = service.crawls().admit(&request.account.id, &crawls).await?;
-        let mut started = Vec::with_capacity(crawls.len());
         let payment = request.payment.as_ref();
-        for (n, (crawl, admitted)) in crawls.into_iter().zip(admitted).enumerate() {
-            let new = NewCrawl {
-                account: request.account.id.clone(),
-                plan: crawl.plan,
-                request: crawl.request,
-                needs_secrets: crawl.needs_secrets,
-                secrets: crawl.secrets,
-                verb: self.verb.name(),
-                terms: request.terms,
-                slot: slot.clone(),
-                registry: self.run.registry(),
-                admitted,
-                payment: payment.map(|payment| payment.part(n)),
-            };
-            started.push(request.service.crawls().begin(new).await?);
-        }
-        Ok(StartedCrawls {
-            crawls: started,
-            ignored,
-        })
+        let crawls = crawls.into_iter().enumerate().map(|(n, crawl)| NewCrawl {
+            account: request.account.id.clone(),
+            plan: crawl.plan,
+            request: crawl.request,
+            needs_secrets: crawl.needs_secrets,
+            secrets: crawl.secrets,
+            verb: self.verb.name(),
+            terms: request.terms,
+            slot: slot.clone(),
+            registry: self.run.registry(),
+            payment: payment.map(|payment| payment.part(n)),
+        });
+        let crawls = service.crawls().begin(crawls.collect()).await?;
+        Ok(StartedCrawls { crawls, ignored })
     }
 }
 

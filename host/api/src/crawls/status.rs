@@ -83,9 +83,12 @@ struct CrawlUrls {
     skipped: u64,
 }
 
-impl From<CrawlView> for CrawlStatus {
-    fn from(view: CrawlView) -> Self {
-        let CrawlView { record, progress } = view;
+impl CrawlStatus {
+    /// The state of a crawl with this stored request object.
+    pub(super) fn new(view: CrawlView, request: &str) -> Self {
+        let CrawlView {
+            record, progress, ..
+        } = view;
         let stop_reason = progress.stop.map(StopReason::name);
         let stop_reason = match progress.state {
             CrawlState::Parked => stop_reason.or(Some("credentials_lost")),
@@ -99,7 +102,7 @@ impl From<CrawlView> for CrawlStatus {
         });
         let pipeline = Pipeline::named(&record.verb);
         let left_out = LeftOut::read(record.left_out.as_deref());
-        let shown = trawl_wire::shown_request(&record.request, pipeline, &left_out);
+        let shown = trawl_wire::shown_request(request, pipeline, &left_out);
         let missing_secrets = match progress.state {
             CrawlState::Parked => shown.missing_secrets,
             _ => Vec::new(),

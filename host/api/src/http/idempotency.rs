@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use trawl_billing::{ANSWER_BYTES_MAX, Account, Answer, Begun, FirstRequest, Payment};
+use trawl_billing::{ANSWER_BYTES_MAX, Account, Answer, Begun, FirstRequest, Payment, Repeated};
 use trawl_model::memory::{MemoryKind, MemoryLease, MemoryShare};
 
 use super::error::ApiError;
@@ -45,6 +45,22 @@ pub(crate) fn fingerprint(path: &str, format: ResponseFormat, body: &[u8]) -> [u
     *hasher.finalize().as_bytes()
 }
 
+/// The response that is stored for a request with this key, or why it has none any more; `None` for
+/// a request that has to be served.
+pub(crate) async fn replayed(
+    service: &dyn Service,
+    account: &Account,
+    key: &str,
+    fingerprint: [u8; 32],
+) -> Result<Option<Response>, ApiError> {
+    let memory = service.memory().share(account.id.as_str());
+    let billing = service.billing();
+    let ended = billing
+        .repeated(&account.id, key, fingerprint, &memory)
+        .await?;
+    ended.map(answered).transpose()
+}
+
 /// Runs `work` unless a request with this key was seen before. The first request continues when its
 /// client disconnects, so that a retry finds the response instead of paying again. One that was
 /// interrupted runs again, and its pages that were charged are not charged again. Decision D305.
@@ -73,14 +89,21 @@ where
             let task = service.tasks().spawn(served.in_current_span());
             task.await.unwrap_or(Err(ApiError::Internal))
         }
-        Begun::Replay(answer) => Ok(replay(answer)),
         Begun::InFlight => Err(ApiError::Conflict(
             "the first request with this Idempotency-Key is still in progress",
         )),
-        Begun::Mismatch => Err(ApiError::Conflict(
+        Begun::Repeated(repeated) => answered(repeated),
+    }
+}
+
+/// The response to a request whose key was used before.
+fn answered(repeated: Repeated) -> Result<Response, ApiError> {
+    match repeated {
+        Repeated::Replay(answer) => Ok(replay(answer)),
+        Repeated::Mismatch => Err(ApiError::Conflict(
             "this Idempotency-Key was used with another request",
         )),
-        Begun::TooLarge => Err(ApiError::Conflict(
+        Repeated::TooLarge => Err(ApiError::Conflict(
             "the request with this Idempotency-Key was served, but its response was too large to store",
         )),
     }

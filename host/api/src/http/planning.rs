@@ -58,7 +58,7 @@ impl Default for Planning {
 impl Planning {
     /// Plans a request of this account whose body has so many bytes. Dropping the future abandons
     /// the plan: one that has not begun never does, and one that has begun asks no further plugin.
-    pub(super) async fn plan<T: Send + 'static>(
+    pub(crate) async fn plan<T: Send + 'static>(
         &self,
         account: &AccountId,
         n_bytes: usize,
@@ -85,6 +85,22 @@ impl Planning {
             tracing::error!("planning a request panicked");
             Err(ApiError::Internal)
         })
+    }
+}
+
+impl Planning {
+    /// Does work on the body of a request that is fast unless it is large: where it arrived if it
+    /// is small, which takes microseconds, and otherwise where plans are made.
+    pub(super) async fn work<T: Send + 'static>(
+        &self,
+        account: &AccountId,
+        n_bytes: usize,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ApiError> {
+        if n_bytes <= LARGE_BYTES {
+            return Ok(work());
+        }
+        self.plan(account, n_bytes, move |_| Ok(work())).await
     }
 }
 
@@ -167,6 +183,18 @@ mod tests {
             let plan = |_: &Wanted| Ok(std::thread::current().id());
             let there = planning.plan(&account, n_bytes, plan).await;
             assert_ne!(there.expect("a plan"), here, "{n_bytes} bytes");
+        }
+    }
+
+    #[tokio::test]
+    async fn work_on_a_large_body_is_not_done_on_the_thread_that_asks() {
+        let planning = Planning::default();
+        let account = AccountId::new("acc_1");
+        let here = std::thread::current().id();
+        for (n_bytes, is_here) in [(LARGE_BYTES, true), (LARGE, false)] {
+            let there = planning.work(&account, n_bytes, || std::thread::current().id());
+            let there = there.await.expect("done");
+            assert_eq!(there == here, is_here, "{n_bytes} bytes");
         }
     }
 

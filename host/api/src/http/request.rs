@@ -98,8 +98,8 @@ where
 pub(crate) struct Received {
     /// The request.
     pub(crate) request: ApiRequest,
-    path: String,
-    idempotency_key: Option<String>,
+    /// Its `Idempotency-Key`, and the hash of what determines its response.
+    keyed: Option<(String, [u8; 32])>,
 }
 
 /// Reads a request.
@@ -140,29 +140,47 @@ pub(crate) async fn receive(
         planning: Arc::clone(&api.planning),
         wanted: Wanted::default(),
     };
-    Ok(Received {
-        request,
-        path,
-        idempotency_key,
-    })
+    let Some(key) = idempotency_key else {
+        let keyed = None;
+        return Ok(Received { request, keyed });
+    };
+    let (fingerprint, request) = fingerprint(request, path).await?;
+    let keyed = Some((key, fingerprint));
+    Ok(Received { request, keyed })
+}
+
+/// The hash of what determines the response to a request; that of a long body is made where it
+/// holds up nobody else.
+async fn fingerprint(
+    request: ApiRequest,
+    path: String,
+) -> Result<([u8; 32], ApiRequest), ApiError> {
+    let (planning, n_bytes) = (Arc::clone(&request.planning), request.body.len());
+    let account = Arc::clone(&request.account);
+    let hash = move || {
+        let hash = idempotency::fingerprint(&path, request.format, &request.body);
+        (hash, request)
+    };
+    planning.work(&account.id, n_bytes, hash).await
 }
 
 impl Received {
+    /// The response that is stored for the request, if it is a repeated one.
+    pub(crate) async fn replayed(&self) -> Result<Option<Response>, ApiError> {
+        let Some((key, fingerprint)) = &self.keyed else {
+            return Ok(None);
+        };
+        let (service, account) = (&self.request.service, &self.request.account);
+        idempotency::replayed(service.as_ref(), account, key, *fingerprint).await
+    }
+
     /// Runs `work` unless a stored response answers the request.
     pub(crate) async fn serve<W, F>(self, work: W) -> Result<Response, ApiError>
     where
         W: FnOnce(ApiRequest) -> F + Send + 'static,
         F: Future<Output = Result<Response, ApiError>> + Send + 'static,
     {
-        let Self {
-            request,
-            path,
-            idempotency_key,
-        } = self;
-        let keyed = idempotency_key.map(|key| {
-            let fingerprint = idempotency::fingerprint(&path, request.format, &request.body);
-            (key, fingerprint)
-        });
+        let Self { request, keyed } = self;
         let Some((key, fingerprint)) = keyed else {
             return work(request).await;
         };

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::io;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::response::Response;
@@ -11,6 +12,7 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use tracing::Instrument;
 
+use trawl_model::memory::MemoryLease;
 use trawl_model::outcome::PageOutcome;
 use trawl_plan::Ignored;
 
@@ -55,18 +57,19 @@ pub(crate) async fn pages(
         return response;
     }
     let (open, close) = format.brackets();
-    let mut body = open.to_vec();
+    let (mut body, mut memory) = (open.to_vec(), None);
     let mut outcomes = std::pin::pin!(until_panic(outcomes).enumerate());
-    while let Some((index, outcome)) = outcomes.next().await {
+    while let Some((index, mut outcome)) = outcomes.next().await {
         let names = outcome.fields.metadata.as_ref();
         let names = names.and_then(|metadata| metadata.get("ignored")?.as_array());
         for name in names.into_iter().flatten().filter_map(Value::as_str) {
             ignored.add(name);
         }
         write(format, index, &outcome, &mut body);
+        memory = outcome.memory.take();
     }
     body.extend_from_slice(close);
-    let mut response = format.response(body);
+    let mut response = format.response(held(memory, body));
     headers::set_ignored_parameters(&mut response, &ignored);
     response
 }
@@ -76,15 +79,26 @@ pub(crate) async fn pages(
 fn chunks(format: ResponseFormat, outcomes: Outcomes) -> impl Stream<Item = Bytes> + Send {
     let entries = until_panic(outcomes)
         .enumerate()
-        .map(move |(index, outcome)| {
+        .map(move |(index, mut outcome)| {
             let mut buffer = Vec::new();
             write(format, index, &outcome, &mut buffer);
-            Bytes::from(buffer)
+            held(outcome.memory.take(), buffer)
         });
     let (open, close) = format.brackets();
     let bracket =
         |text: &'static [u8]| stream::iter((!text.is_empty()).then_some(Bytes::from_static(text)));
     bracket(open).chain(entries).chain(bracket(close))
+}
+
+/// A written entry with the memory that its outcome held: it gives it back when it is sent.
+fn held(memory: Option<Arc<MemoryLease>>, entry: Vec<u8>) -> Bytes {
+    match memory.and_then(Arc::into_inner) {
+        Some(mut lease) => {
+            lease.record(entry.capacity());
+            lease.attach(entry)
+        }
+        None => entry.into(),
+    }
 }
 
 /// Holds a guard until the body is sent or dropped. The body keeps its known length, which a stream
@@ -120,8 +134,21 @@ pub(crate) fn entries(
     format.response(Body::from_stream(chunks))
 }
 
-/// An entry with what separates it from the others. A long entry is not copied: it holds its
-/// memory until it is sent.
+/// A copy of an entry with what separates it from the others. The entry, which may hold memory of
+/// its account, goes with it: it is given back once the copy is sent.
+struct Copied {
+    bytes: Vec<u8>,
+    _entry: Bytes,
+}
+
+impl AsRef<[u8]> for Copied {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// An entry with what separates it from the others. A long entry is not copied. Either way it holds
+/// its memory until it is sent.
 fn parts(format: ResponseFormat, index: usize, entry: Bytes) -> impl Iterator<Item = Bytes> {
     let before: &'static [u8] = match format {
         ResponseFormat::Json if index > 0 => b",",
@@ -132,11 +159,11 @@ fn parts(format: ResponseFormat, index: usize, entry: Bytes) -> impl Iterator<It
         ResponseFormat::JsonLines => b"\n",
     };
     let parts = if entry.len() <= COPIED_BYTES_MAX {
-        [
-            Bytes::from([before, &entry[..], after].concat()),
-            Bytes::new(),
-            Bytes::new(),
-        ]
+        let copied = Copied {
+            bytes: [before, &entry[..], after].concat(),
+            _entry: entry,
+        };
+        [Bytes::from_owner(copied), Bytes::new(), Bytes::new()]
     } else {
         [Bytes::from_static(before), entry, Bytes::from_static(after)]
     };
@@ -176,6 +203,8 @@ fn until_panic(outcomes: Outcomes) -> impl Stream<Item = PageOutcome> + Send {
 
 #[cfg(test)]
 mod tests {
+    use trawl_model::memory::MemoryBudget;
+
     use super::*;
 
     async fn body(format: ResponseFormat, n_pages: usize, outcomes: Outcomes) -> String {
@@ -214,6 +243,42 @@ mod tests {
             let lines = body(ResponseFormat::JsonLines, n_pages.into(), outcomes(n_pages)).await;
             assert_eq!(lines.lines().count(), usize::from(n_pages));
             assert!(lines.is_empty() || lines.ends_with("}\n"));
+        }
+    }
+
+    #[tokio::test]
+    async fn an_entry_holds_its_memory_until_it_is_sent() {
+        let budget = MemoryBudget::new(1 << 30);
+        let lease = |n_bytes: usize| {
+            let mut lease = budget.share("acc_1").page().lease();
+            lease.record(n_bytes);
+            lease
+        };
+        for format in [ResponseFormat::Json, ResponseFormat::JsonLines] {
+            for n_bytes in [2, COPIED_BYTES_MAX, COPIED_BYTES_MAX + 1] {
+                let entry = lease(n_bytes).attach(vec![b'x'; n_bytes]);
+                let parts: Vec<Bytes> = parts(format, 1, entry).collect();
+                assert!(budget.in_use().used > 0, "{format:?}: {n_bytes} bytes");
+                drop(parts);
+                assert_eq!(budget.in_use().used, 0);
+            }
+            for n_pages in [1, 2] {
+                let outcome = PageOutcome {
+                    memory: Some(Arc::new(lease(1 << 20))),
+                    ..PageOutcome::default()
+                };
+                let outcomes = stream::once(async { outcome }).boxed();
+                let response = super::pages(format, n_pages, outcomes, Ignored::default()).await;
+                let mut chunks = response.into_body().into_data_stream();
+                let mut sent = Vec::new();
+                while let Some(chunk) = chunks.next().await {
+                    sent.push(chunk);
+                }
+                let used = budget.in_use().used;
+                assert!((1..1 << 20).contains(&used), "{format:?}: {used}");
+                drop((chunks, sent));
+                assert_eq!(budget.in_use().used, 0);
+            }
         }
     }
 

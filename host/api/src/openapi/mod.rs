@@ -118,13 +118,13 @@ pub(crate) async fn openapi(
 /// The document of the plugins in effect. It is made once for each generation of them, because that
 /// takes as long as serving a hundred pages and anybody may ask for it.
 #[derive(Debug, Default)]
-pub(crate) struct CurrentDocument(Mutex<Option<(u64, Arc<Prepared>)>>);
+pub(crate) struct CurrentDocument(Arc<Mutex<Option<(u64, Arc<Prepared>)>>>);
 
 impl CurrentDocument {
     /// The document; the first request of a generation makes it on a thread of its own, the others
-    /// wait for it.
+    /// wait for it. It is made to its end, even if that request is not waited for any more.
     async fn current(&self, service: &Arc<dyn Service>) -> Result<Arc<Prepared>, ApiError> {
-        let mut last = self.0.lock().await;
+        let last = Arc::clone(&self.0).lock_owned().await;
         let generation = service.plugins_generation();
         if let Some((made_for, document)) = &*last
             && *made_for == generation
@@ -132,11 +132,14 @@ impl CurrentDocument {
             return Ok(Arc::clone(document));
         }
         let service = Arc::clone(service);
-        let making = tokio::task::spawn_blocking(move || prepare(&service.plugins()));
-        let document = making.await.map_err(|_panicked| ApiError::Internal)?;
-        let document = Arc::new(document);
-        *last = Some((generation, Arc::clone(&document)));
-        Ok(document)
+        // The lock goes with it, so that the next request finds what was made.
+        let making = tokio::task::spawn_blocking(move || {
+            let mut last = last;
+            let document = Arc::new(prepare(&service.plugins()));
+            *last = Some((generation, Arc::clone(&document)));
+            document
+        });
+        making.await.map_err(|_panicked| ApiError::Internal)
     }
 }
 

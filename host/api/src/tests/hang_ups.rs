@@ -166,16 +166,25 @@ async fn server() -> (TestServer, AccountId) {
 
 /// A parked crawl, as a restart leaves it.
 async fn park(server: &TestServer, account: &AccountId, id: &str) {
+    let request = r#"{"url":"http://a.test/","return_format":"empty","headers":{"x-secret":null}}"#;
+    store(server, account, (id, request, CrawlState::Parked)).await;
+}
+
+/// A background crawl in this state; a parked one needs secrets.
+async fn store(
+    server: &TestServer,
+    account: &AccountId,
+    (id, request, state): (&str, &str, CrawlState),
+) {
     let record = CrawlRecord {
         id: id.to_owned(),
         account: account.clone(),
-        request: r#"{"url":"http://a.test/","return_format":"empty","headers":{"x-secret":null}}"#
-            .to_owned(),
+        request: request.to_owned(),
         verb: "crawl".to_owned(),
         terms: trawl_model::Terms::PayAsYouGo,
-        needs_secrets: true,
+        needs_secrets: state == CrawlState::Parked,
         in_background: true,
-        state: CrawlState::Parked,
+        state,
         stop: None,
         created: Timestamp(1),
         ended: None,
@@ -190,6 +199,16 @@ async fn park(server: &TestServer, account: &AccountId, id: &str) {
         .expect("a row");
 }
 
+/// How many crawls are stored as queued or running.
+async fn n_unfinished(server: &TestServer, account: &AccountId) -> usize {
+    let store = server.service.store();
+    let rows = store.crawls(account, Timestamp::MAX, 10_000).await;
+    let is_unfinished =
+        |row: &CrawlRecord| !matches!(row.state, CrawlState::Ended | CrawlState::Parked);
+    let rows = rows.expect("crawls").into_iter();
+    rows.filter(is_unfinished).count()
+}
+
 /// What differs between the store and memory, or is still in use; empty when nothing is left over.
 async fn left_over(server: &TestServer, account: &AccountId) -> Vec<String> {
     let (service, mut left) = (&server.service, Vec::new());
@@ -199,14 +218,7 @@ async fn left_over(server: &TestServer, account: &AccountId) -> Vec<String> {
         }
     };
     let (store, billing, crawls) = (service.store(), service.billing(), service.crawls());
-    let rows = store
-        .crawls(account, Timestamp::MAX, 10_000)
-        .await
-        .expect("crawls");
-    let n_unfinished = rows
-        .iter()
-        .filter(|row| !matches!(row.state, CrawlState::Ended | CrawlState::Parked))
-        .count();
+    let n_unfinished = n_unfinished(server, account).await;
     check("unfinished rows", n_unfinished.to_string(), "0".to_owned());
     check(
         "crawls",
@@ -334,6 +346,35 @@ async fn a_request_that_is_dropped_at_any_poll_leaves_nothing_over() {
             route.path
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_recovery_that_is_begun_again_takes_nothing_twice() {
+    const REQUEST: &str = r#"{"url":"http://a.test/","return_format":"empty"}"#;
+    let ids = ["a1", "b2", "c3"];
+    for n_polls in 1..POLLS_MAX {
+        let (server, account) = server().await;
+        for id in ids {
+            store(&server, &account, (id, REQUEST, CrawlState::Running)).await;
+        }
+        let crawls = server.service.crawls();
+        let last = crawls.interrupt().await.expect("the store works");
+        assert_eq!(crawls.in_use(&account).background, ids.len());
+        let is_ready = hang_up_after(n_polls, crawls.recover(last)).await;
+        // A crawl gives its place back after its end is stored.
+        let n_used = crawls.in_use(&account).background;
+        let n_left = n_unfinished(&server, &account).await;
+        assert!(
+            n_used >= n_left,
+            "after {n_polls} polls {n_left} crawls have {n_used} places"
+        );
+        crawls.recover(last).await;
+        check_nothing_is_left(&server, &account, "the recovery").await;
+        if is_ready {
+            return;
+        }
+    }
+    panic!("the recovery never ends");
 }
 
 /// Sends one of the routes until it is answered, and drops it one poll later each time.

@@ -11,7 +11,7 @@ use futures_util::{StreamExt, stream};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
-use trawl_billing::Answer;
+use trawl_billing::{Answer, Begun, Repeated};
 use trawl_model::clock::Timestamp;
 use trawl_model::memory::{MemoryBudget, MemoryKind, MemoryLease};
 use trawl_model::{Nanodollars, StopReason, Terms, UrlRow, UrlState};
@@ -39,8 +39,12 @@ fn budget() -> Arc<MemoryBudget> {
 
 /// Lets the account hold its share, and a page of it all that its oldest page may have.
 async fn hold_all(budget: &Arc<MemoryBudget>, server: &TestServer) -> [MemoryLease; 2] {
-    let share = budget.share(test_account(server).as_str());
-    let page = share.page();
+    hold_share(budget, test_account(server).as_str()).await
+}
+
+/// The same with the share of this name.
+async fn hold_share(budget: &Arc<MemoryBudget>, name: &str) -> [MemoryLease; 2] {
+    let page = budget.share(name).page();
     let [mut regular, mut oldest] = [(); 2].map(|()| page.lease_for(MemoryKind::Outputs));
     regular.record(80 * MIB);
     oldest.grow_to(60 * MIB).await.expect("the oldest page");
@@ -114,10 +118,9 @@ async fn a_small_request_of_another_account_waits_for_nobody() {
     assert_eq!(answer.await.expect("at once").status, 200);
 }
 
-/// An ended crawl with this number of stored pages, each with so many bytes of content.
-async fn stored_crawl(server: &TestServer, n_pages: u32, content: usize) {
-    let store = server.service.store();
-    let record = CrawlRecord {
+/// A background crawl that is stored as running.
+fn running_crawl(server: &TestServer) -> CrawlRecord {
+    CrawlRecord {
         id: ID.to_owned(),
         account: test_account(server),
         request: "{}".to_owned(),
@@ -131,7 +134,13 @@ async fn stored_crawl(server: &TestServer, n_pages: u32, content: usize) {
         ended: None,
         counts: CrawlCounts::default(),
         left_out: None,
-    };
+    }
+}
+
+/// An ended crawl with this number of stored pages, each with so many bytes of content.
+async fn stored_crawl(server: &TestServer, n_pages: u32, content: usize) {
+    let store = server.service.store();
+    let record = running_crawl(server);
     store.create_crawl(&record).await.expect("a crawl");
     let data = server.directory();
     let mut log = PageLog::continue_after(data, ID, None).expect("a log");
@@ -303,7 +312,7 @@ async fn a_repeated_answer_holds_its_memory_until_it_is_read() {
     let rest = hold_all(&budget, &server).await;
     let account = test_account(&server);
     let begun = billing.begin(&account, "large", [7; 32], &share).await;
-    let Ok(trawl_billing::Begun::New(large)) = begun else {
+    let Ok(Begun::New(large)) = begun else {
         panic!("{begun:?}");
     };
     let answer = Answer {
@@ -317,7 +326,7 @@ async fn a_repeated_answer_holds_its_memory_until_it_is_read() {
     let early = tokio::time::timeout(Duration::from_millis(200), &mut replay).await;
     assert!(early.is_err(), "it is read without memory");
     drop(rest);
-    let Ok(trawl_billing::Begun::Replay(answer)) = replay.await else {
+    let Ok(Begun::Repeated(Repeated::Replay(answer))) = replay.await else {
         panic!("no replay");
     };
     assert_eq!(held(&budget, MemoryKind::Answers), 20 << 20);
@@ -345,4 +354,75 @@ async fn a_list_holds_its_memory_until_it_is_read() {
         assert!(most > 0, "{path}");
         until("nothing is held", || budget.in_use().used == 0).await;
     }
+}
+
+#[tokio::test]
+async fn the_request_of_a_crawl_is_read_once_there_is_memory() {
+    let budget = budget();
+    let server = TestServer::with_memory(Arc::clone(&budget)).await;
+    stored_crawl(&server, 1, 10).await;
+    for method in ["GET", "DELETE"] {
+        let rest = hold_all(&budget, &server).await;
+        let request = server.request(method, &format!("/crawl/{ID}"));
+        let request = request.body(Body::empty()).expect("a request");
+        let mut answer = Box::pin(server.open(request));
+        let early = tokio::time::timeout(Duration::from_millis(200), &mut answer).await;
+        assert!(early.is_err(), "{method}: it is read without memory");
+        drop(rest);
+        let answer = answer.await;
+        assert_eq!(answer.status(), 200, "{method}");
+        assert!(held(&budget, MemoryKind::Stored) > 0, "{method}");
+        drop(answer);
+        until("nothing is held", || budget.in_use().used == 0).await;
+    }
+}
+
+#[tokio::test]
+async fn a_crawl_of_the_last_process_waits_for_memory_before_it_reads() {
+    const N_URLS: u32 = 2_500;
+    let budget = budget();
+    let server = TestServer::with_memory(Arc::clone(&budget)).await;
+    let account = test_account(&server);
+    let record = CrawlRecord {
+        request: r#"{"url":"http://a.test/0","return_format":"empty"}"#.to_owned(),
+        ..running_crawl(&server)
+    };
+    let store = server.service.store();
+    store.create_crawl(&record).await.expect("a crawl");
+    let urls = (0..N_URLS).map(|n| UrlRow {
+        n,
+        url: format!("http://a.test/{n}"),
+        depth: 0,
+        state: UrlState::Done,
+    });
+    let progress = Progress {
+        urls: urls.collect(),
+        ..Progress::default()
+    };
+    let saved = store.save_crawl_progress(ID, &progress).await;
+    saved.expect("saved");
+
+    let crawls = server.service.crawls();
+    let rest = hold_share(&budget, &format!("crawls of {account}")).await;
+    let last = crawls.interrupt().await.expect("the store works");
+    crawls.recover(last).await;
+    until("it waits", || budget.in_use().n_waiting > 0).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let waiting = crawls.show(&account, ID).await.expect("it is stored");
+    assert_eq!(waiting.progress.state, CrawlState::Queued);
+    drop(rest);
+    let begun = Instant::now();
+    let ended = loop {
+        let view = crawls.show(&account, ID).await.expect("it is stored");
+        if view.record.state == CrawlState::Ended {
+            break view;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{:?}", view.progress);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    assert_eq!(ended.record.stop, Some(StopReason::Completed));
+    let urls = store.crawl_urls(ID, Some(N_URLS - 2), 9).await;
+    let numbers: Vec<u32> = urls.expect("URLs").iter().map(|row| row.n).collect();
+    assert_eq!(numbers, [N_URLS - 1], "no URL was found again");
+    until("nothing is held", || budget.in_use().used == 0).await;
 }

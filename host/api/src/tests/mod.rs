@@ -2,6 +2,7 @@
 
 mod admin;
 mod admin_refusals;
+mod begun;
 mod data;
 mod errors;
 mod hang_ups;

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::server::TestServer;
@@ -58,6 +59,28 @@ async fn the_document_is_made_once_for_the_plugins_in_effect() {
     assert_eq!((again.status.as_u16(), again.body.as_str()), (304, ""));
     assert_eq!(again.header("etag"), first.header("etag"));
     assert_eq!(made(), 2);
+}
+
+#[tokio::test]
+async fn the_document_is_made_once_even_if_nobody_waits_for_it() {
+    let server = TestServer::new().await;
+    for n_polls in 1..5 {
+        let service = &server.service;
+        service.generation.fetch_add(1, Ordering::SeqCst);
+        let before = service.n_described.load(Ordering::SeqCst);
+        let first = server.get_from("/openapi.json", "192.0.2.1:1", &[]);
+        let mut first = Box::pin(first);
+        for _ in 0..n_polls {
+            if (&mut first).now_or_never().is_some() {
+                break;
+            }
+        }
+        drop(first);
+        let next = server.get_from("/openapi.json", "192.0.2.1:1", &[]).await;
+        assert_eq!(next.status, 200);
+        let n_made = service.n_described.load(Ordering::SeqCst) - before;
+        assert_eq!(n_made, 1, "after {n_polls} polls");
+    }
 }
 
 #[tokio::test]

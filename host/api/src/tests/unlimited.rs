@@ -5,10 +5,15 @@ use std::time::Duration;
 
 use axum::body::Body;
 
-use trawl_billing::AccountId;
+use trawl_billing::{AccountId, Begun};
+use trawl_model::Terms;
+use trawl_model::clock::Timestamp;
+use trawl_store::{CrawlCounts, CrawlRecord, CrawlState};
 
 use super::server::{TestResponse, TestServer};
 use crate::Service;
+use crate::http::format::ResponseFormat;
+use crate::http::idempotency::fingerprint;
 
 const PATH: &str = "/unlimited/scrape";
 
@@ -122,5 +127,90 @@ async fn work_with_an_idempotency_key_holds_its_slot_after_a_disconnect() {
     until_free(&server, &account).await;
     let replayed = server.send(request()).await;
     assert_eq!(replayed.header("idempotency-replayed"), "true");
-    assert_eq!(concurrency(&replayed), ("1", "1"));
+    assert_eq!(concurrency(&replayed), ("1", "0"));
+}
+
+#[tokio::test]
+async fn a_replay_needs_neither_a_plan_nor_a_slot() {
+    const BODY: &str = r#"{"url":"a.com"}"#;
+    let (server, account) = with_seats(1, 10_000).await;
+    let send = async |body: &'static str| {
+        let request = server.request("POST", PATH).header("idempotency-key", "k");
+        let request = request.body(Body::from(body)).expect("a request");
+        server.send(request).await
+    };
+    let first = send(BODY).await;
+    assert_eq!(first.status, 200);
+    until_free(&server, &account).await;
+    let held = server.service.billing().take_slot(&account);
+    let held = held.expect("a free slot");
+    let assert_replay = |replay: &TestResponse| {
+        assert_eq!(replay.status, 200, "{}", replay.body);
+        assert_eq!(replay.header("idempotency-replayed"), "true");
+        assert_eq!(replay.body, first.body);
+    };
+    let replay = send(BODY).await;
+    assert_replay(&replay);
+    assert_eq!(concurrency(&replay), ("1", "1"));
+    let other = send(r#"{"url":"b.com"}"#).await;
+    assert_eq!(other.status, 409, "{}", other.body);
+    drop(held);
+
+    let suspend = axum::http::Request::builder()
+        .method("POST")
+        .uri("/admin/accounts/test/seats/suspend")
+        .header("authorization", "Bearer tra_admin");
+    let suspend = suspend.body(Body::empty()).expect("a request");
+    assert_eq!(server.send(suspend).await.status, 200);
+    assert_replay(&send(BODY).await);
+    let request = server.request("POST", PATH).header("idempotency-key", "n");
+    let request = request.body(Body::from(BODY)).expect("a request");
+    assert_eq!(server.send(request).await.status, 403);
+}
+
+#[tokio::test]
+async fn a_repeated_crawl_that_runs_needs_no_second_slot() {
+    const BODY: &str = r#"{"url":"http://a.test/","run_in_background":true}"#;
+    let (server, account) = with_seats(1, 10_000).await;
+    let billing = server.service.billing();
+    // The server was killed before it answered.
+    let share = server.service.memory().share(account.as_str());
+    let hash = fingerprint("/unlimited/crawl", ResponseFormat::Json, BODY.as_bytes());
+    let begun = billing.begin(&account, "k", hash, &share).await;
+    let Ok(Begun::New(mut first)) = begun else {
+        panic!("the first of its key")
+    };
+    let payment = first.open().await.expect("stored").part(0);
+    drop(first);
+    let record = CrawlRecord {
+        id: payment.name.to_string(),
+        account: account.clone(),
+        request: BODY.to_owned(),
+        verb: "crawl".to_owned(),
+        terms: Terms::Unlimited,
+        needs_secrets: false,
+        in_background: true,
+        state: CrawlState::Running,
+        stop: None,
+        created: Timestamp(1),
+        ended: None,
+        counts: CrawlCounts::default(),
+        left_out: None,
+    };
+    let created = server.service.store().create_crawl(&record).await;
+    created.expect("a row");
+    let _of_the_crawl = billing.take_slot(&account).expect("a free slot");
+    let send = async |key: &'static str| {
+        let request = server.request("POST", "/unlimited/crawl");
+        let request = request.header("idempotency-key", key);
+        server
+            .send(request.body(Body::from(BODY)).expect("a request"))
+            .await
+    };
+    let repeated = send("k").await;
+    assert_eq!(repeated.status, 200, "{}", repeated.body);
+    assert_eq!(repeated.json()["id"], record.id.as_str());
+    assert_eq!(concurrency(&repeated), ("1", "1"));
+    let other = send("n").await;
+    assert_eq!(other.status, 429, "{}", other.body);
 }

@@ -8,7 +8,7 @@ use trawl_model::money::PER_CENT;
 use trawl_model::{Charge, Nanodollars};
 
 use super::world::world;
-use crate::{ANSWER_BYTES_MAX, Answer, Begun, Billing, BillingError, Payment};
+use crate::{ANSWER_BYTES_MAX, Answer, Begun, Billing, BillingError, Payment, Repeated};
 
 /// Memory for stored answers.
 fn memory() -> MemoryShare {
@@ -125,7 +125,10 @@ async fn an_interrupted_request_goes_on_and_pays_a_page_once() {
     let world = world.restarted().await;
     let balance = world.billing.funds(&account).balance;
     let other = world.billing.begin(&account, "k", [2; 32], &memory()).await;
-    assert!(matches!(other, Ok(Begun::Mismatch)), "{other:?}");
+    assert!(
+        matches!(other, Ok(Begun::Repeated(Repeated::Mismatch))),
+        "{other:?}"
+    );
     let (first, again) = open(&world.billing, 1).await;
     assert!(again.is_repeated);
     assert_eq!(again.name, payment.name);
@@ -138,7 +141,10 @@ async fn an_interrupted_request_goes_on_and_pays_a_page_once() {
     // A request that fails after charges may only be repeated as it was.
     first.release(&again).await.expect("the store works");
     let other = world.billing.begin(&account, "k", [2; 32], &memory()).await;
-    assert!(matches!(other, Ok(Begun::Mismatch)), "{other:?}");
+    assert!(
+        matches!(other, Ok(Begun::Repeated(Repeated::Mismatch))),
+        "{other:?}"
+    );
     // A day later it is another request.
     world.clock.advance(Duration::from_secs(24 * 60 * 60 + 1));
     let (first, later) = open(&world.billing, 1).await;
@@ -206,7 +212,10 @@ async fn a_repeated_request_gets_the_stored_answer() {
         panic!("the first of its key")
     };
     assert!(matches!(begin("k", 1).await, Begun::InFlight));
-    assert!(matches!(begin("k", 2).await, Begun::Mismatch));
+    assert!(matches!(
+        begin("k", 2).await,
+        Begun::Repeated(Repeated::Mismatch)
+    ));
     drop(first);
     let Begun::New(first) = begin("k", 2).await else {
         panic!("the key was released")
@@ -218,8 +227,18 @@ async fn a_repeated_request_gets_the_stored_answer() {
         body: "[]".into(),
     };
     first.finish(answer.clone()).await.expect("stored");
-    assert!(matches!(begin("k", 2).await, Begun::Replay(stored) if stored == answer));
-    assert!(matches!(begin("k", 1).await, Begun::Mismatch));
+    assert!(
+        matches!(begin("k", 2).await, Begun::Repeated(Repeated::Replay(stored)) if stored == answer)
+    );
+    let at_once = futures_util::future::join_all((0..3).map(|_| begin("k", 2))).await;
+    for begun in at_once {
+        let is_replay = matches!(begun, Begun::Repeated(Repeated::Replay(_)));
+        assert!(is_replay, "{begun:?}");
+    }
+    assert!(matches!(
+        begin("k", 1).await,
+        Begun::Repeated(Repeated::Mismatch)
+    ));
     let Begun::New(large) = begin("large", 1).await else {
         panic!("another key")
     };
@@ -228,7 +247,10 @@ async fn a_repeated_request_gets_the_stored_answer() {
         .finish(Answer { body, ..answer })
         .await
         .expect("stored");
-    assert!(matches!(begin("large", 1).await, Begun::TooLarge));
+    assert!(matches!(
+        begin("large", 1).await,
+        Begun::Repeated(Repeated::TooLarge)
+    ));
     world.clock.advance(Duration::from_secs(24 * 60 * 60 + 1));
     assert!(matches!(begin("k", 1).await, Begun::New(_)));
     assert!(

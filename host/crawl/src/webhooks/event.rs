@@ -12,8 +12,9 @@ use trawl_store::{AccountId, OutboxRow};
 /// from `GET /crawl/{id}/pages`.
 pub const CONTENT_BYTES_MAX: usize = 1024 * 1024;
 
-/// An event to deliver.
-#[derive(Clone, Debug, PartialEq)]
+/// An event to deliver. It may have a megabyte, so that only tests copy it.
+#[derive(Debug, PartialEq)]
+#[cfg_attr(test, derive(Clone))]
 pub struct Event {
     id: String,
     account: AccountId,
@@ -72,11 +73,6 @@ impl EventKind {
 }
 
 impl Event {
-    /// The account that it belongs to.
-    pub(super) const fn account(&self) -> &AccountId {
-        &self.account
-    }
-
     /// A page was crawled. `content` is that of its entry.
     pub fn find(
         account: &AccountId,

@@ -87,20 +87,29 @@ impl Webhooks {
     /// # Errors
     /// [`StoreError`] when the store fails; then none is stored.
     pub async fn push(&self, events: Vec<Event>) -> Result<(), StoreError> {
-        let Some(account) = events.first().map(Event::account) else {
+        self.push_rows(&self.rows(events)).await
+    }
+
+    /// The rows of events, for [`Self::push_rows`].
+    pub(crate) fn rows(&self, events: Vec<Event>) -> Vec<OutboxRow> {
+        let now = self.clock.now();
+        let rows = events.into_iter().map(|event| event.into_row(now));
+        rows.collect()
+    }
+
+    /// As [`Self::push`], of events that are needed again if the store fails.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub(crate) async fn push_rows(&self, rows: &[OutboxRow]) -> Result<(), StoreError> {
+        let Some(account) = rows.first().map(|row| &row.account) else {
             return Ok(());
         };
-        let count = events.len() as u64;
         if let Some(full) = self.full(account).await? {
-            log_dropped(count, full.name);
+            log_dropped(rows.len() as u64, full.name);
             return Ok(());
         }
-        let now = self.clock.now();
-        let rows: Vec<OutboxRow> = events
-            .into_iter()
-            .map(|event| event.into_row(now))
-            .collect();
-        let n_stored = self.store.outbox_push(&rows).await?;
+        let n_stored = self.store.outbox_push(rows).await?;
         self.waiting.fetch_add(n_stored, Relaxed);
         self.wake.notify_one();
         Ok(())

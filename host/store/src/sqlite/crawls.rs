@@ -1,16 +1,17 @@
 //! Crawls: their records, lists and deletion.
 
-use sqlx::sqlite::{SqliteConnection, SqlitePool};
+use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
 use trawl_model::clock::Timestamp;
+use trawl_model::memory::{Held, MemoryLease};
 use trawl_model::{StopReason, UrlRow};
 
 use super::records::record;
-use super::row::{begin, failed_to, signed};
+use super::row::{begin, count_column, failed_to, signed};
 use super::{SqliteStore, crawl_progress, interrupted, lists};
 use crate::{
     AccountId, CrawlLeft, CrawlRecord, CrawlState, CrawlStore, CrawlSummary, CrawledPage,
-    Interrupted, PageRange, PageRow, Progress, Rows, StoreError, StoreFuture,
+    FoundCrawl, Interrupted, PageRange, PageRow, Progress, Rows, StoreError, StoreFuture,
 };
 
 const WRITING: &str = "write a crawl";
@@ -23,10 +24,14 @@ const ROW_BYTES: usize = 256;
 const EXPIRED_ROWS_MAX: u32 = 4_096;
 
 impl CrawlStore for SqliteStore {
-    fn create_crawl<'a>(&'a self, record: &'a CrawlRecord) -> StoreFuture<'a, ()> {
+    fn create_crawls<'a>(&'a self, records: &'a [CrawlRecord]) -> StoreFuture<'a, ()> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
-            create(writer.connection(), record).await
+            let mut transaction = begin(writer.connection(), WRITING).await?;
+            for record in records {
+                create(&mut transaction, record).await?;
+            }
+            transaction.commit().await.map_err(failed_to(WRITING))
         })
     }
 
@@ -34,8 +39,16 @@ impl CrawlStore for SqliteStore {
         &'a self,
         account: &'a AccountId,
         id: &'a str,
-    ) -> StoreFuture<'a, Option<CrawlRecord>> {
+    ) -> StoreFuture<'a, Option<FoundCrawl>> {
         Box::pin(find(&self.readers, account, id))
+    }
+
+    fn crawl_request<'a>(
+        &'a self,
+        id: &'a str,
+        lease: MemoryLease,
+    ) -> StoreFuture<'a, Option<Held<String>>> {
+        Box::pin(request(&self.readers, id, lease))
     }
 
     fn crawls<'a>(
@@ -227,14 +240,38 @@ async fn find(
     readers: &SqlitePool,
     account: &AccountId,
     id: &str,
-) -> Result<Option<CrawlRecord>, StoreError> {
-    let row = sqlx::query("SELECT * FROM crawls WHERE id = ? AND account = ?")
+) -> Result<Option<FoundCrawl>, StoreError> {
+    // The length of a text is in the head of its row.
+    let row = sqlx::query(
+        "SELECT id, account, '' AS request, verb, terms, needs_secrets, in_background, state, stop, created, ended,
+         n_pages, n_failed, n_bytes, spent, left_out, octet_length(request) AS request_bytes
+         FROM crawls WHERE id = ? AND account = ?",
+    )
+    .bind(id)
+    .bind(account.as_str())
+    .fetch_optional(readers)
+    .await
+    .map_err(failed_to(READING))?;
+    let found = |row: SqliteRow| {
+        Ok(FoundCrawl {
+            request_bytes: count_column(&row, "request_bytes")?,
+            record: record(&row)?,
+        })
+    };
+    row.map(found).transpose()
+}
+
+async fn request(
+    readers: &SqlitePool,
+    id: &str,
+    lease: MemoryLease,
+) -> Result<Option<Held<String>>, StoreError> {
+    let request: Option<String> = sqlx::query_scalar("SELECT request FROM crawls WHERE id = ?")
         .bind(id)
-        .bind(account.as_str())
         .fetch_optional(readers)
         .await
         .map_err(failed_to(READING))?;
-    row.as_ref().map(record).transpose()
+    Ok(request.map(|request| lease.hold(request)))
 }
 
 async fn of_account(
@@ -244,7 +281,9 @@ async fn of_account(
     count_max: u32,
 ) -> Result<Vec<CrawlRecord>, StoreError> {
     let rows = sqlx::query(
-        "SELECT * FROM crawls WHERE account = ? AND created < ? ORDER BY created DESC LIMIT ?",
+        "SELECT id, account, '' AS request, verb, terms, needs_secrets, in_background, state, stop, created, ended,
+         n_pages, n_failed, n_bytes, spent, left_out
+         FROM crawls WHERE account = ? AND created < ? ORDER BY created DESC LIMIT ?",
     )
     .bind(account.as_str())
     .bind(before.0)

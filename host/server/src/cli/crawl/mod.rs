@@ -22,6 +22,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use trawl_api::Service;
 use trawl_billing::AccountId;
 use trawl_crawl::{CrawlView, Crawls, NewCrawl};
+use trawl_model::memory::Held;
 use trawl_model::{Nanodollars, SkipReason, Terms, UrlState};
 use trawl_plan::address;
 use trawl_plan::parameters::Route;
@@ -292,11 +293,12 @@ async fn start_and_follow(
     };
     let account = app.billing().known(ACCOUNT)?.id.clone();
     let view = app.crawls().show(&account, &checkpoint.id).await?;
-    let options = StoredOptions::read(&view.record.request);
+    let stored = app.crawls().request(&view).await?;
+    let options = StoredOptions::read(&stored);
     if args.resume {
         let is_parked = view.progress.state == CrawlState::Parked;
         if is_parked {
-            unlock(app, &account, &checkpoint.id, &view, request).await?;
+            unlock(app, &view, stored, request).await?;
         }
         parameters::print(options.without_effect(request, is_parked));
     }
@@ -342,12 +344,7 @@ async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::R
     parameters::print(parameters::ignored(&planned.ignored, Route::Crawl));
     // The body is one object, so there is one crawl.
     let planned = planned.crawls.pop().context("give a URL")?;
-    let planned = [planned];
-    let admitted = app.crawls().admit(&account.id, &planned).await?;
-    let admitted = admitted.into_iter().zip(planned).next();
-    let (admitted, planned) = admitted.context("the crawl has no place")?;
     let crawl = NewCrawl {
-        admitted,
         account: account.id.clone(),
         plan: planned.plan,
         request: planned.request,
@@ -359,21 +356,25 @@ async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::R
         payment: None,
         registry,
     };
-    Ok(app.crawls().begin(crawl).await?.id)
+    let begun = app.crawls().begin(vec![crawl]).await?.pop();
+    Ok(begun.context("the crawl was not started")?.id)
 }
 
 /// Sends a crawl that waits for its secrets, which are not stored, those of the command line.
 async fn unlock(
     app: &App,
-    account: &AccountId,
-    id: &str,
     view: &CrawlView,
+    stored: Held<String>,
     request: &Request,
 ) -> anyhow::Result<()> {
     let sent = Value::Object(secrets(request)?).to_string();
     let record = &view.record;
-    let request = with_secrets(&record.request, record.needs_secrets, sent.as_bytes())?;
-    app.crawls().resume(account, id, &request).await?;
+    let complete = with_secrets(&stored, record.needs_secrets, sent.as_bytes())?;
+    let (_, lease) = stored.into_parts();
+    let complete = lease.hold(complete);
+    app.crawls()
+        .resume(&record.account, &record.id, complete)
+        .await?;
     Ok(())
 }
 

@@ -1,0 +1,167 @@
+//! Starting several crawls at once, and again.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::Instant;
+
+use trawl_billing::{AccountId, Payment};
+use trawl_crawl::{CrawlError, CrawlsInUse, NewCrawl};
+use trawl_model::clock::Timestamp;
+use trawl_model::{Charge, Nanodollars, Terms};
+use trawl_plan::router::RouterDefaults;
+use trawl_plan::testing::FakeCatalog;
+use trawl_plugins::Registry;
+use trawl_store::{CrawlCounts, CrawlRecord, CrawlState, Floor};
+use trawl_wire::{PlanContext, RequestDefaults, Verb, crawl_request};
+
+use super::data::test_account;
+use super::server::TestServer;
+use crate::Service;
+
+const REQUEST: &str =
+    r#"{"url":"http://a.test/","return_format":"empty","run_in_background":true}"#;
+const NAME: &str = "0a1b";
+/// Long enough for a slow machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A background crawl that is charged under this name.
+fn new_crawl(account: &AccountId, payment: Option<Payment>) -> NewCrawl {
+    let context = PlanContext {
+        catalog: &FakeCatalog,
+        defaults: RequestDefaults {
+            pools: &[],
+            router: RouterDefaults::default(),
+            terms: Terms::PayAsYouGo,
+            model: None,
+        },
+    };
+    let request = crawl_request(REQUEST.as_bytes(), Verb::Scrape, context);
+    let planned = request.expect("a valid request").crawls.pop();
+    let planned = planned.expect("one crawl");
+    NewCrawl {
+        account: account.clone(),
+        plan: planned.plan,
+        request: planned.request,
+        needs_secrets: planned.needs_secrets,
+        secrets: planned.secrets,
+        verb: "crawl",
+        terms: Terms::PayAsYouGo,
+        slot: None,
+        registry: Registry::empty(),
+        payment,
+    }
+}
+
+fn payment(is_repeated: bool) -> Option<Payment> {
+    Some(Payment {
+        name: NAME.into(),
+        is_repeated,
+    })
+}
+
+/// A background crawl as a process leaves it that is killed.
+fn stored(account: &AccountId, request: &str) -> CrawlRecord {
+    CrawlRecord {
+        id: NAME.to_owned(),
+        account: account.clone(),
+        request: request.to_owned(),
+        verb: "crawl".to_owned(),
+        terms: Terms::PayAsYouGo,
+        needs_secrets: false,
+        in_background: true,
+        state: CrawlState::Running,
+        stop: None,
+        created: Timestamp(1),
+        ended: None,
+        counts: CrawlCounts::default(),
+        left_out: None,
+    }
+}
+
+#[tokio::test]
+async fn of_the_crawls_of_a_request_all_are_started_or_none() {
+    let server = TestServer::new().await;
+    let account = test_account(&server);
+    let (crawls, store) = (server.service.crawls(), server.service.store());
+    // The last one cannot be stored.
+    let names = [None, payment(false), payment(false)];
+    let new = names.map(|name| new_crawl(&account, name)).into();
+    let begun = crawls.begin(new).await;
+    assert!(matches!(begun, Err(CrawlError::Store(_))));
+    let rows = store.crawls(&account, Timestamp::MAX, 9).await;
+    assert_eq!(rows.expect("crawls"), []);
+    assert_eq!(crawls.in_use(&account), CrawlsInUse::default());
+    assert_eq!(crawls.queued_bytes(&account).0, 0);
+
+    let new = [None, payment(false)].map(|name| new_crawl(&account, name));
+    let begun = crawls.begin(new.into()).await.expect("started");
+    let ids: Vec<&str> = begun.iter().map(|crawl| crawl.id.as_str()).collect();
+    assert_eq!((ids.len(), ids[1]), (2, NAME));
+    let rows = store.crawls(&account, Timestamp::MAX, 9).await;
+    assert_eq!(rows.expect("crawls").len(), 2);
+}
+
+#[tokio::test]
+async fn a_crawl_that_exists_takes_nothing_of_the_limits_again() {
+    // The account may store nothing more.
+    let server = TestServer::with_storage("10", 10_000, Floor::Bytes(0), 1).await;
+    let account = test_account(&server);
+    let (crawls, store) = (server.service.crawls(), server.service.store());
+    let record = stored(&account, REQUEST);
+    store.create_crawl(&record).await.expect("a row");
+    let begun = crawls.begin(vec![new_crawl(&account, payment(true))]).await;
+    let begun = begun.expect("it was started before");
+    assert_eq!((begun.len(), begun[0].id.as_str()), (1, NAME));
+    assert_eq!(crawls.in_use(&account), CrawlsInUse::default());
+    assert_eq!(crawls.queued_bytes(&account).0, 0);
+    let another = crawls.begin(vec![new_crawl(&account, None)]).await;
+    assert!(matches!(another, Err(CrawlError::Storage(_))));
+}
+
+#[tokio::test]
+async fn a_page_that_was_charged_before_a_kill_is_not_paid_again() {
+    const URL: &str = "http://a.test/";
+    const CREDIT: Nanodollars = Nanodollars(100_000);
+    let server = TestServer::new().await;
+    let account = test_account(&server);
+    let (crawls, billing) = (server.service.crawls(), server.service.billing());
+    // The charge is all that is stored of the page, and all that the crawl may cost.
+    let budget = billing.run_budget(&account, NAME, CREDIT, Nanodollars::ZERO);
+    let budget = budget.expect("a budget");
+    let hash = blake3::hash(URL.as_bytes()).to_hex();
+    let page = budget.reserve(CREDIT, URL, &hash[..32], Instant::now() + PATIENCE);
+    let charge = Charge {
+        bytes_transferred: CREDIT,
+        ..Charge::default()
+    };
+    let page = page.await.expect("a reservation");
+    page.post(&charge).await.expect("posted");
+    drop(budget);
+    let request = json!({
+        "url": URL, "return_format": "empty", "request": "http", "respect_robots": false, "max_credits_allowed": 1,
+    });
+    let record = stored(&account, &request.to_string());
+    let created = server.service.store().create_crawl(&record).await;
+    created.expect("a row");
+    let before = billing.funds(&account).balance;
+
+    let last = crawls.interrupt().await.expect("the store works");
+    crawls.recover(last).await;
+    let until = Instant::now() + PATIENCE;
+    while crawls
+        .show(&account, NAME)
+        .await
+        .expect("a row")
+        .record
+        .state
+        != CrawlState::Ended
+    {
+        assert!(Instant::now() < until, "it does not end");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let pages = server.get(&format!("/crawl/{NAME}/pages")).await.json();
+    assert_eq!(pages[0]["url"], URL, "{pages}");
+    assert_eq!(pages[0]["costs"]["total_cost"], 0.0001, "{pages}");
+    assert_eq!(billing.funds(&account).balance, before);
+}
