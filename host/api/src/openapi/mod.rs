@@ -118,7 +118,10 @@ pub(crate) async fn openapi(
 /// The document of the plugins in effect. It is made once for each generation of them, because that
 /// takes as long as serving a hundred pages and anybody may ask for it.
 #[derive(Debug, Default)]
-pub(crate) struct CurrentDocument(Arc<Mutex<Option<(u64, Arc<Prepared>)>>>);
+pub(crate) struct CurrentDocument(Arc<Mutex<Option<Made>>>);
+
+/// The document, and the generation of plugins that it was made for.
+type Made = (u64, Arc<Prepared>);
 
 impl CurrentDocument {
     /// The document; the first request of a generation makes it on a thread of its own, the others

@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use trawl_model::{AnalystFinding, FetchedPage, Nanodollars, PageFailure, Usage};
+use trawl_model::{AnalystFinding, Nanodollars, PageFailure, Usage};
 use trawl_plan::{AnalystChoice, Format, FormatChoice, OutputPlan, PagePlan};
 use trawl_plugins::{ModelReply, Question};
 
 use super::context::RunContext;
-use super::extraction::extract;
+use super::extraction::input;
 use crate::extract::{Analysis, PendingQuestion};
 use crate::purse::Purse;
-use crate::routing::CacheOutcome;
+use crate::routing::Served;
 
 /// How long a step of an analysis may wait for a core and run.
 const STEP_TIME_MAX: Duration = Duration::from_secs(30);
@@ -53,7 +53,7 @@ fn note_unused_model(finding: &mut Value, has_model: bool) {
 pub(super) struct AnalysedPage<'a> {
     pub(super) run: &'a RunContext,
     pub(super) plan: &'a PagePlan,
-    pub(super) page: &'a FetchedPage,
+    pub(super) served: &'a Served,
     /// The money of the page.
     pub(super) purse: &'a Purse<'a>,
 }
@@ -148,17 +148,12 @@ impl AnalysedPage<'_> {
             ..OutputPlan::of(nothing)
         };
         let deadline = Instant::now() + STEP_TIME_MAX;
-        let made = extract(
-            self.run,
-            &Arc::new(output),
-            self.page,
-            None,
-            &CacheOutcome::Private,
-            deadline,
-        )
-        .await;
-        usage.transform += made.cpu.transform;
-        match (made.outputs.analysis, made.outputs.failure) {
+        let turn = (self.run.owner.as_str(), deadline);
+        let (registry, input) = (Arc::clone(&self.run.registry), input(self.served, None));
+        let workers = &self.run.engine.workers;
+        let (outputs, cpu) = workers.run(registry, input, Arc::new(output), turn).await;
+        usage.transform += cpu.transform;
+        match (outputs.analysis, outputs.failure) {
             (_, Some(failure)) => Err(failure),
             (Some(Analysis::Done(mut value)), None) => {
                 if let Some(found) = value.as_object_mut() {

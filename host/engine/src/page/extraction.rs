@@ -20,14 +20,7 @@ pub(super) async fn extract(
     screenshot: Option<Bytes>,
     deadline: Instant,
 ) -> Extraction {
-    let (page, cache) = (&served.page, &served.cache);
-    let input = Input {
-        url: page.final_url.clone(),
-        body: page.body.clone(),
-        content_type: page.content_type.clone(),
-        is_serialised: is_by_own_browser(served),
-        screenshot,
-    };
+    let (cache, input) = (&served.cache, input(served, screenshot));
     let (registry, output) = (Arc::clone(&run.registry), Arc::clone(output));
     let (workers, turn) = (&run.engine.workers, (run.owner.as_str(), deadline));
     if cache.is_shareable() {
@@ -40,5 +33,17 @@ pub(super) async fn extract(
             cpu,
             write: None,
         }
+    }
+}
+
+/// What the plugins of a page get.
+pub(super) fn input(served: &Served, screenshot: Option<Bytes>) -> Input {
+    let page = &served.page;
+    Input {
+        url: page.final_url.clone(),
+        body: page.body.clone(),
+        content_type: page.content_type.clone(),
+        is_serialised: is_by_own_browser(served),
+        screenshot,
     }
 }

@@ -141,7 +141,7 @@ async fn produce_for_owner(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>)
         let page = analysis::AnalysedPage {
             run,
             plan,
-            page: &served.page,
+            served: &served,
             purse,
         };
         match page.finish(analysis, &mut usage).await {
