@@ -10,7 +10,7 @@ use trawl_plan::{AnalystChoice, Format, FormatChoice, OutputPlan, PagePlan};
 use trawl_plugins::{ModelReply, Question};
 
 use super::context::RunContext;
-use super::extraction::extract;
+use super::extraction::{Subject, extract};
 use crate::extract::{Analysis, PendingQuestion};
 use crate::purse::Purse;
 use crate::routing::CacheOutcome;
@@ -54,6 +54,8 @@ pub(super) struct AnalysedPage<'a> {
     pub(super) run: &'a RunContext,
     pub(super) plan: &'a PagePlan,
     pub(super) page: &'a FetchedPage,
+    /// Whether our own browser wrote it.
+    pub(super) is_serialised: bool,
     /// The money of the page.
     pub(super) purse: &'a Purse<'a>,
 }
@@ -148,15 +150,12 @@ impl AnalysedPage<'_> {
             ..OutputPlan::of(nothing)
         };
         let deadline = Instant::now() + STEP_TIME_MAX;
-        let made = extract(
-            self.run,
-            &Arc::new(output),
-            self.page,
-            None,
-            &CacheOutcome::Private,
-            deadline,
-        )
-        .await;
+        let subject = Subject {
+            page: self.page,
+            is_serialised: self.is_serialised,
+            cache: &CacheOutcome::Private,
+        };
+        let made = extract(self.run, &Arc::new(output), subject, None, deadline).await;
         usage.transform += made.cpu.transform;
         match (made.outputs.analysis, made.outputs.failure) {
             (_, Some(failure)) => Err(failure),

@@ -13,8 +13,8 @@ use trawl_plan::{OutputPlan, PagePlan, RefusedPage};
 use super::analysis;
 use super::compose::{compose, handed_in, site_error};
 use super::context::RunContext;
-use super::effects::name_ignored;
-use super::extraction::extract;
+use super::effects::{is_by_own_browser, name_ignored};
+use super::extraction::{Subject, extract};
 use super::settle::{OnPaid, Produced, count, settle};
 use crate::extract::{CpuTime, Extraction, Input, Outputs};
 use crate::purse::{PaidBy, Purse};
@@ -129,7 +129,7 @@ async fn produce_for_owner(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>)
     let deadline = started + served.waited + plan.time_max();
     let mut lease = memory.lease_for(MemoryKind::Outputs);
     let mut made = match lease.grow_to(served.page.body.len()).await {
-        Ok(()) => extract(run, &output, &served, screenshot, deadline).await,
+        Ok(()) => extract(run, &output, Subject::of(&served), screenshot, deadline).await,
         Err(error) => Extraction::failed(error.failure()),
     };
     lease.record(usize::try_from(made.outputs.bytes()).unwrap_or(usize::MAX));
@@ -141,6 +141,7 @@ async fn produce_for_owner(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>)
         let page = analysis::AnalysedPage {
             run,
             plan,
+            is_serialised: is_by_own_browser(&served),
             page: &served.page,
             purse,
         };
