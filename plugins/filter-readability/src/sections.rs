@@ -107,14 +107,15 @@ fn lift_headings(page: &Page<'_>, probabilities: &mut [f32]) {
             continue;
         };
         let (mut all, mut in_main) = (0.0, 0.0);
-        for next in at + 1..end {
+        let following = probabilities.iter().enumerate().take(end).skip(at + 1);
+        for (next, probability) in following {
             let is_over = heading_level(page, next).is_some_and(|next| next <= level);
             if is_over || all >= HEADED_UNITS {
                 break;
             }
             let units = page.blocks[next].stats.units;
             all += units;
-            in_main += units * probabilities[next];
+            in_main += units * probability;
         }
         let expected = share(in_main, all);
         if all > 0.0 && expected > SURELY_MAIN {
