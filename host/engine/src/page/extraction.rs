@@ -27,7 +27,7 @@ impl<'a> Subject<'a> {
     pub(super) fn of(served: &'a Served) -> Self {
         Self {
             page: &served.page,
-            is_serialised,
+            is_serialised: is_by_own_browser(served),
             cache: &served.cache,
         }
     }
@@ -50,7 +50,7 @@ pub(super) async fn extract(
         url: page.final_url.clone(),
         body: page.body.clone(),
         content_type: page.content_type.clone(),
-        is_serialised: is_by_own_browser(served),
+        is_serialised,
         screenshot,
     };
     let (registry, output) = (Arc::clone(&run.registry), Arc::clone(output));
