@@ -393,6 +393,9 @@ async fn a_crawl_of_the_last_process_waits_for_memory_before_it_reads() {
         n,
         url: format!("http://a.test/{n}"),
         depth: 0,
+        referrer: None,
+        anchor: None,
+        target: None,
         state: UrlState::Done,
     });
     let progress = Progress {
