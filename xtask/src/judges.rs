@@ -1,5 +1,5 @@
-//! Judges of the conformance tests, installed into `target/conformance`: packages of Python, and the
-//! test data of the standards for HTML and URLs that packages of the registries ship.
+//! Judges of the conformance tests, installed into `target/conformance`: packages of Python, and
+//! the test data of the standards for HTML and URLs that packages of the registries ship.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -111,7 +111,8 @@ impl Run {
     }
 }
 
-/// How a page of a seed's origin is fetched, or of its upgrade to `https`, as plain HTTP follows it.
+/// How a page of a seed's origin is fetched, or of its upgrade to `https`, as plain HTTP follows
+/// it.
 fn fetch_plan_of<'a>(seeds: &'a [(Url, Arc<FetchPlan>)], url: &Url) -> Option<&'a Arc<FetchPlan>> {
     let same = seeds.iter().find(|(seed, _)| seed.origin() == url.origin());
     let upgraded = || {

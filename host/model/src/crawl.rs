@@ -210,8 +210,8 @@ pub struct Discovered {
     links: Vec<(u32, bool)>,
     /// Links left out because the page, or the text, has too many.
     pub n_dropped: u32,
-    /// The page's `X-Robots-Tag` headers, which may say `nofollow`, and what its `meta` elements say
-    /// to single crawlers, in the same form.
+    /// The page's `X-Robots-Tag` headers, which may say `nofollow`, and what its `meta` elements
+    /// say to single crawlers, in the same form.
     pub robots_tags: Vec<String>,
     /// The canonical URL that the page states.
     pub canonical: Option<String>,

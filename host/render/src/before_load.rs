@@ -9,7 +9,8 @@ use chromiumoxide::cdp::browser_protocol::page::AddScriptToEvaluateOnNewDocument
 use serde_json::Value;
 
 use super::RenderError;
-use super::calls::{WORLD, by_value};
+use super::calls::by_value;
+use super::page_setup::WORLD;
 use super::tab::Tab;
 
 /// What precedes the text of an error in the event of the window.

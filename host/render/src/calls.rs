@@ -10,12 +10,11 @@ use serde_json::Value;
 use super::RenderError;
 use super::cdp::CallError;
 use super::load_error::thrown;
+use super::page_setup::WORLD;
 use super::tab::Tab;
 
 /// The functions of `page.js`.
 const FUNCTIONS: &str = include_str!("page.js");
-/// Name of the isolated world they run in.
-pub(super) const WORLD: &str = "trawl";
 /// Name of the isolated world in which scripts of the caller are parsed.
 const SYNTAX_WORLD: &str = "trawl-syntax";
 impl Tab<'_> {

@@ -10,8 +10,8 @@ use chromiumoxide::cdp::js_protocol::runtime::{
 };
 use serde_json::Value;
 
-use super::calls::WORLD;
 use super::cdp::CallError;
+use super::page_setup::WORLD;
 use super::tab::Tab;
 use super::{HTML_BYTES_MAX, RenderError};
 

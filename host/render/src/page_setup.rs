@@ -10,8 +10,9 @@ use chromiumoxide::cdp::browser_protocol::page::AddScriptToEvaluateOnNewDocument
 use trawl_plan::{FetchPlan, RenderPlan};
 
 use super::FILE_BYTES_MAX;
-use super::calls::WORLD;
 
+/// Name of the isolated world that the functions of `page.js` run in.
+pub(super) const WORLD: &str = "trawl";
 /// Notes when something was added to a document, for `look` of `page.js`.
 const NOTE_CHANGES: &str = "new MutationObserver((changes) => {
   const adds = ({ type, addedNodes }) => type === 'characterData' || addedNodes.length > 0;

@@ -1,5 +1,5 @@
-//! What a page marks up as navigation or aside and is mostly links, and the footer of the page: they
-//! are left out before the features are computed, so that they change nothing about the rest.
+//! What a page marks up as navigation or aside and is mostly links, and the footer of the page:
+//! they are left out before the features are computed, so that they change nothing about the rest.
 
 use trawl_sdk::Tag;
 

@@ -13,8 +13,8 @@
 //! Supports all of XPath 1.0 except variables and namespace prefixes, which are rejected. The
 //! reference is `document.evaluate` of Chromium on an HTML page: names of HTML elements and
 //! their attributes ignore case; names without a prefix never match SVG or MathML elements (`*`
-//! and `*[name()='svg']` do), but elements of XML data in any namespace; `lang()` considers only `xml:lang`; `namespace::` is always
-//! empty; `id()` finds the first element with an id; and the doctype is a node. Differences
+//! and `*[name()='svg']` do), but elements of XML data in any namespace; `lang()` considers only
+//! `xml:lang`; `namespace::` is always empty; `id()` finds the first element with an id; and the doctype is a node. Differences
 //! from Chromium:
 //!
 //! - `string(12345678.5)` has all digits and never an exponent, as the standard says; Chromium

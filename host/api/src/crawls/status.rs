@@ -21,9 +21,9 @@ pub(super) struct CrawlStatus {
     state: &'static str,
     /// The same as `state`.
     status: &'static str,
-    /// Why it ended, is about to end or is parked: `completed`, `limit`, `depth`, `budget`, `host_limit`,
-    /// `max_credits_allowed`, `balance`, `crawl_timeout`, `cancelled`, `client_gone`,
-    /// `server_stopped`, `credentials_lost`, `stored_bytes`, `plan_ended`, `failed`.
+    /// Why it ended, is about to end or is parked: `completed`, `limit`, `depth`, `budget`,
+    /// `host_limit`, `max_credits_allowed`, `balance`, `crawl_timeout`, `cancelled`,
+    /// `client_gone`, `server_stopped`, `credentials_lost`, `stored_bytes`, `plan_ended`, `failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     stop_reason: Option<&'static str>,
     /// The secrets that a parked crawl waits for, such as `headers.authorization`: it goes on once
