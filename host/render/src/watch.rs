@@ -319,18 +319,17 @@ impl Watch {
         Ok(())
     }
 
-    fn handle_network(&self, method: &str, worker: Option<Arc<str>>, fields: Fields) {
-        let Some(id) = fields.request_id.clone() else {
+    fn handle_network(&self, method: &str, worker: Option<Arc<str>>, mut fields: Fields) {
+        let is_main = self.is_main_document(&fields);
+        let Some(id) = fields.request_id.take() else {
             return;
         };
         let mut state = self.state();
         match method {
             "Network.requestWillBeSent" => {
-                let is_main = self.is_main_document(&fields);
                 sent(&mut state, id, is_main, worker, fields);
             }
             "Network.responseReceived" => {
-                let is_main = self.is_main_document(&fields);
                 let is_shown = is_main && fields.loader_id.as_deref() == Some(&id);
                 let Some(response) = fields.response else {
                     return;
