@@ -85,6 +85,7 @@ pub(crate) fn conformance(judge: &str, minutes: u64, seed: Option<u64>) -> anyho
         "--test",
         "conformance",
         "--",
+        "--include-ignored",
         judge,
     ])?;
     command

@@ -137,9 +137,10 @@ impl CallerHeaders {
         let line = lines.next().and_then(|(_, value)| value.as_str());
         match way {
             Way::Home if is_carrier => self.cookies.completed(line),
-            Way::Away => self.cookies.removed(line),
-            // Those of a page that has left are not in the browser's jar any more.
-            Way::Home | Way::Left => None,
+            // Those of a page that has left are not in the browser's jar any more, but a redirect
+            // repeats the header.
+            Way::Away | Way::Left => self.cookies.removed(line),
+            Way::Home => None,
         }
     }
 

@@ -34,6 +34,7 @@ pub(super) struct Fields {
     pub(super) request: Option<Request>,
     pub(super) response: Option<Response>,
     pub(super) headers: Option<Map<String, Value>>,
+    pub(super) status_code: Option<i64>,
     pub(super) url: Option<String>,
     pub(super) data_length: Option<u64>,
     pub(super) frame: Option<Frame>,

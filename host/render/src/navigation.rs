@@ -29,9 +29,14 @@ struct Navigation {
     response: Option<Document>,
     /// The headers of the last answer as they came; every redirect has its own.
     headers: Option<Vec<(String, String)>>,
+    /// The status of that answer.
+    status: Option<u16>,
     /// Bytes of the body so far.
     bytes: u64,
 }
+
+/// The status of an answer about a copy of the page, of which the browser says nothing else.
+pub(super) const NOT_MODIFIED: u16 = 304;
 
 impl Navigation {
     fn new(request: String) -> Self {
@@ -39,12 +44,22 @@ impl Navigation {
             request,
             response: None,
             headers: None,
+            status: None,
             bytes: 0,
         }
     }
 
     fn document(&self) -> Option<Document> {
-        let mut document = self.response.clone()?;
+        let not_modified = self.status.filter(|status| *status == NOT_MODIFIED);
+        let mut document = match (&self.response, not_modified) {
+            (Some(response), _) => response.clone(),
+            (None, Some(status)) => Document {
+                request: self.request.clone(),
+                status,
+                ..Document::default()
+            },
+            (None, None) => return None,
+        };
         if let Some(headers) = &self.headers {
             document.headers.clone_from(headers);
         }
@@ -83,6 +98,13 @@ impl Navigations {
     pub(super) fn headers(&mut self, request: &str, headers: impl Fn() -> Vec<(String, String)>) {
         if let Some(navigation) = self.find(request) {
             navigation.headers = Some(headers());
+        }
+    }
+
+    /// The status of an answer to this request, if it is a navigation's.
+    pub(super) fn status(&mut self, request: &str, status: Option<u16>) {
+        if let Some(navigation) = self.find(request) {
+            navigation.status = status;
         }
     }
 

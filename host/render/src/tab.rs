@@ -27,7 +27,7 @@ use super::cdp::CallError;
 use super::context::OpenContext;
 use super::exchanges::Unstorable;
 use super::load_error::{load_error, refusal};
-use super::navigation::Document;
+use super::navigation::{Document, NOT_MODIFIED};
 use super::page_setup::{ADS, blocked, intercepted, metrics, network_events, noting_changes};
 use super::pool::TabSlot;
 use super::watch::{PagePolicy, Watch};
@@ -40,8 +40,6 @@ const RESERVE_PART: u32 = 8;
 const RESERVE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(3));
 /// How long events may arrive after the response that they belong to.
 const LATE_EVENTS: Duration = Duration::from_millis(300);
-/// The status of an answer that is about a copy of the page.
-const NOT_MODIFIED: u16 = 304;
 
 /// An open page.
 pub(super) struct Tab<'a> {
@@ -382,10 +380,11 @@ impl Tab<'_> {
     fn document(&self, channel: &ProxyChannel) -> Result<(Document, Url), RenderError> {
         let document = self.watch.state().document();
         let document = document.ok_or_else(|| {
-            RenderError::Load(
-                Cause::Timeout,
-                "the site did not respond in time".to_owned(),
-            )
+            // A navigation that was refused shows the browser's own page.
+            self.refused_redirect().unwrap_or_else(|| {
+                let text = "the site did not respond in time";
+                RenderError::Load(Cause::Timeout, text.to_owned())
+            })
         })?;
         let not_a_web_page = || {
             RenderError::Load(

@@ -354,6 +354,8 @@ impl Watch {
                 };
                 state.exchanges.headers(&id, &headers);
                 state.navigation.headers(&id, || lines(&headers));
+                let status = fields.status_code.map(u16::try_from);
+                state.navigation.status(&id, status.and_then(Result::ok));
             }
             "Network.dataReceived" if state.is_open(&id) => {
                 state.load(&id, fields.data_length.unwrap_or(0));

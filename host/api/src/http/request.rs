@@ -98,6 +98,7 @@ where
 pub(crate) struct Received {
     /// The request.
     pub(crate) request: ApiRequest,
+    path: String,
     /// Its `Idempotency-Key`, and the hash of what determines its response.
     keyed: Option<(String, [u8; 32])>,
 }
@@ -140,13 +141,7 @@ pub(crate) async fn receive(
         planning: Arc::clone(&api.planning),
         wanted: Wanted::default(),
     };
-    let Some(key) = idempotency_key else {
-        let keyed = None;
-        return Ok(Received { request, keyed });
-    };
-    let (fingerprint, request) = fingerprint(request, path).await?;
-    let keyed = Some((key, fingerprint));
-    Ok(Received { request, keyed })
+    Received::new(request, path, idempotency_key).await
 }
 
 /// The hash of what determines the response to a request; that of a long body is made where it
@@ -165,6 +160,32 @@ async fn fingerprint(
 }
 
 impl Received {
+    async fn new(
+        request: ApiRequest,
+        path: String,
+        idempotency_key: Option<String>,
+    ) -> Result<Self, ApiError> {
+        let (request, keyed) = match idempotency_key {
+            Some(key) => {
+                let (fingerprint, request) = fingerprint(request, path.clone()).await?;
+                (request, Some((key, fingerprint)))
+            }
+            None => (request, None),
+        };
+        Ok(Self {
+            request,
+            path,
+            keyed,
+        })
+    }
+
+    /// The same request with another body, in which all is that it says.
+    pub(crate) async fn with_body(self, body: Vec<u8>) -> Result<Self, ApiError> {
+        let mut request = self.request;
+        request.body = request.body.replace(body.into());
+        Self::new(request, self.path, self.keyed.map(|(key, _)| key)).await
+    }
+
     /// The response that is stored for the request, if it is a repeated one.
     pub(crate) async fn replayed(&self) -> Result<Option<Response>, ApiError> {
         let Some((key, fingerprint)) = &self.keyed else {
@@ -180,7 +201,7 @@ impl Received {
         W: FnOnce(ApiRequest) -> F + Send + 'static,
         F: Future<Output = Result<Response, ApiError>> + Send + 'static,
     {
-        let Self { request, keyed } = self;
+        let Self { request, keyed, .. } = self;
         let Some((key, fingerprint)) = keyed else {
             return work(request).await;
         };

@@ -80,10 +80,10 @@ pub(crate) async fn fetch(
     }
     let headers = Headers::read(request.headers())?;
     let terms = Terms::PayAsYouGo;
-    let mut received = receive(&api, account, request, BODY_BYTES_MAX, terms).await?;
+    let received = receive(&api, account, request, BODY_BYTES_MAX, terms).await?;
     let written = Written::new(&received.request.body, &url, form, headers)?;
     // All that the request says is in its body now, also for the `Idempotency-Key`.
-    received.request.body = received.request.body.replace(written.body.into());
+    let received = received.with_body(written.body).await?;
     let work = move |request| run(request, form, written.ignored);
     received.serve(work).await
 }

@@ -118,7 +118,10 @@ impl FetchError {
     pub fn may_suit_browsers(&self) -> bool {
         match self {
             Self::Egress(error) => error.may_suit_browsers(),
-            Self::Coding(error) => !matches!(error, CodingError::TooLarge(_)),
+            Self::Coding(error) => !matches!(
+                error,
+                CodingError::TooLarge(_) | CodingError::TooMany | CodingError::TooManyMembers
+            ),
             Self::Unclosed => true,
             _ => false,
         }
