@@ -14,8 +14,8 @@
 //! reference is `document.evaluate` of Chromium on an HTML page: names of HTML elements and
 //! their attributes ignore case; names without a prefix never match SVG or MathML elements (`*`
 //! and `*[name()='svg']` do), but elements of XML data in any namespace; `lang()` considers only
-//! `xml:lang`; `namespace::` is always empty; `id()` finds the first element with an id; and the doctype is a node. Differences
-//! from Chromium:
+//! `xml:lang`; `namespace::` is always empty; `id()` finds the first element with an id; and the
+//! doctype is a node. Differences from Chromium:
 //!
 //! - `string(12345678.5)` has all digits and never an exponent, as the standard says; Chromium
 //!   writes six digits (`1.23457e+7`).
