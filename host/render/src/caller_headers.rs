@@ -88,6 +88,9 @@ impl CallerHeaders {
         }
         let way = self.way(request);
         let is_carrier = request.is_main_frame && way == Way::Home;
+        // A redirect repeats the header of the request before it.
+        let is_repeated = way == Way::Left && request.is_redirected;
+        let way = if is_repeated { Way::Away } else { way };
         let cookie = self.cookie(way, is_carrier, present);
         if self.headers.is_empty() && cookie.is_none() {
             return None;
@@ -137,10 +140,9 @@ impl CallerHeaders {
         let line = lines.next().and_then(|(_, value)| value.as_str());
         match way {
             Way::Home if is_carrier => self.cookies.completed(line),
-            // Those of a page that has left are not in the browser's jar any more, but a redirect
-            // repeats the header.
-            Way::Away | Way::Left => self.cookies.removed(line),
-            Way::Home => None,
+            Way::Away => self.cookies.removed(line),
+            // Those of a page that has left are not in the browser's jar any more.
+            Way::Home | Way::Left => None,
         }
     }
 
