@@ -66,8 +66,8 @@ pub(super) struct PageState {
     /// Whether the current main document is parsed, and since when.
     pub(super) parsed: bool,
     pub(super) parsed_at: Instant,
-    /// When the last request of the document's scripts ended that may fill the page. `None` before
-    /// the first.
+    /// When bytes of what the document's scripts asked for last arrived, or the last such request
+    /// ended. `None` before the first.
     pub(super) asked_until: Option<Instant>,
     /// Whether the current main document has fired its load event.
     pub(super) loaded: bool,
@@ -97,10 +97,9 @@ pub(super) struct InFlight {
     is_picture: bool,
     /// Whether a script sent it.
     is_asked: bool,
-    /// Whether its script may have no use for the body of its answer: then it never ends.
-    may_be_unread: bool,
-    /// Whether the head of such an answer is there, with its length, and nothing of the body.
-    is_unread: bool,
+    /// Bytes of its body that are still to come, if the answer told its length. A script that has no
+    /// use for the body never ends the request.
+    missing: Option<u64>,
     /// Whether it is a picture or a frame that came into view.
     is_brought: bool,
     /// The session of the worker that it is in.
@@ -202,8 +201,7 @@ impl PageState {
             fills,
             is_picture: kind == "Image",
             is_asked: matches!(kind, "XHR" | "Fetch") || (kind == "Script" && self.parsed),
-            may_be_unread: kind == "Fetch",
-            is_unread: false,
+            missing: None,
             is_brought: is_seen && self.brings_into_view,
             worker,
         };
@@ -285,18 +283,20 @@ impl PageState {
         self.in_flight.contains_key(id) || self.streams.contains_key(id)
     }
 
-    /// The head of an answer arrived; `has_length`: it tells the length of its body.
-    pub(super) fn answer(&mut self, id: &str, has_length: bool) {
-        if let Some(request) = self.in_flight.get_mut(id).filter(|sent| sent.is_asked) {
-            request.is_unread = has_length && request.may_be_unread;
-            self.asked_until = Some(Instant::now());
+    /// The head of an answer arrived, with the length of its body if it tells that.
+    pub(super) fn answer(&mut self, id: &str, length: Option<u64>) {
+        if let Some(request) = self.in_flight.get_mut(id) {
+            request.missing = length;
         }
     }
 
     /// More bytes of a body arrived.
     pub(super) fn load(&mut self, id: &str, bytes: u64) {
         if let Some(request) = self.in_flight.get_mut(id) {
-            request.is_unread = false;
+            request.missing = request.missing.map(|missing| missing.saturating_sub(bytes));
+            if request.is_asked {
+                self.asked_until = Some(Instant::now());
+            }
         }
         self.loaded_bytes = self.loaded_bytes.saturating_add(bytes);
         if self.in_flight.get(id).is_some_and(|sent| sent.is_picture) {
@@ -433,7 +433,7 @@ impl PageState {
         self.idle_since = window_start(self.idle_since, 0, self.in_flight.len());
         self.almost_since = window_start(self.almost_since, ALMOST_IDLE, self.in_flight.len());
         let in_flight = self.in_flight.values();
-        let filling = in_flight.filter(|request| request.fills && !request.is_unread);
+        let filling = in_flight.filter(|request| request.fills && request.missing != Some(0));
         self.quiet_since = window_start(self.quiet_since, 0, filling.count());
         let brought = self.in_flight.values().filter(|request| request.is_brought);
         self.brought_since = window_start(self.brought_since, 0, brought.count());

@@ -51,7 +51,7 @@ const DOM_STABLE_WINDOW: Duration = Duration::from_millis(500);
 pub(super) const SCROLL_STEP: Duration = Duration::from_millis(100);
 
 /// What a look at the page tells, by `look` of `page.js`.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Look {
     /// Whether it has grown since the last look.
@@ -177,12 +177,15 @@ impl Tab<'_> {
     async fn wait_for_content(&self, end: Instant) -> bool {
         let mut still_since = Instant::now();
         loop {
-            let _still_loading =
-                tokio::time::timeout(LOOK_INTERVAL, self.watch.quiet(SHOWN_WINDOW)).await;
+            let shown = tokio::time::timeout(LOOK_INTERVAL, self.watch.quiet(SHOWN_WINDOW));
+            let is_quiet = shown.await.is_ok();
             let look = self.look().await;
-            let quiet = self.watch.quiet(self.idle_window(look.as_ref()));
-            if tokio::time::timeout(LOOK_INTERVAL, quiet).await.is_ok() {
-                return false;
+            if is_quiet {
+                let asked_until = self.watch.state().asked_until;
+                let quiet = self.watch.quiet(idle_window(look.as_ref(), asked_until));
+                if tokio::time::timeout(LOOK_INTERVAL, quiet).await.is_ok() {
+                    return false;
+                }
             }
             let Some(look) = look else { continue };
             let is_unfinished = look.is_unfinished;
@@ -194,18 +197,6 @@ impl Tab<'_> {
                 self.watch.state().give_up(is_unfinished);
                 return !is_unfinished;
             }
-        }
-    }
-
-    /// How long nothing that may fill the page must have been in flight: a short time if the page
-    /// has shown what came, or looks finished.
-    fn idle_window(&self, look: Option<&Look>) -> Duration {
-        match (look, self.watch.state().asked_until) {
-            (Some(look), Some(until)) if !look.is_waiting && look.has_changed_since(until) => {
-                SHOWN_WINDOW
-            }
-            (Some(look), None) if !look.is_unfinished => FINISHED_WINDOW,
-            _ => IDLE_WINDOW,
         }
     }
 
@@ -398,6 +389,18 @@ impl Tab<'_> {
     }
 }
 
+/// How long nothing that may fill the page must have been in flight: a short time if the page has
+/// shown what its scripts asked for, or looks finished without having asked.
+fn idle_window(look: Option<&Look>, asked_until: Option<Instant>) -> Duration {
+    match (look, asked_until) {
+        (Some(look), Some(until)) if !look.is_waiting && look.has_changed_since(until) => {
+            SHOWN_WINDOW
+        }
+        (Some(look), None) if !look.is_unfinished => FINISHED_WINDOW,
+        _ => IDLE_WINDOW,
+    }
+}
+
 /// Says that a wait was cut.
 fn cut_short(wanted: Duration, had: Duration) -> String {
     format!(
@@ -406,4 +409,42 @@ fn cut_short(wanted: Duration, had: Duration) -> String {
         wanted.as_millis(),
         had.as_millis()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page that was added to so many milliseconds ago.
+    fn look(is_unfinished: bool, is_waiting: bool, unchanged_ms: Option<f64>) -> Look {
+        Look {
+            has_grown: false,
+            is_unfinished,
+            is_waiting,
+            is_bare: false,
+            unchanged_ms,
+        }
+    }
+
+    #[test]
+    fn what_a_page_shows_decides_how_long_it_is_quiet() {
+        let asked = Instant::now().checked_sub(Duration::from_millis(300));
+        assert!(asked.is_some());
+        let shown = Some(100.0);
+        let before = Some(900.0);
+        for (look, asked_until, expected) in [
+            (look(false, false, shown), asked, SHOWN_WINDOW),
+            // Empty parts are those of a finished page once it has shown what it asked for.
+            (look(true, false, shown), asked, SHOWN_WINDOW),
+            (look(false, false, before), asked, IDLE_WINDOW),
+            (look(false, false, None), asked, IDLE_WINDOW),
+            (look(true, true, shown), asked, IDLE_WINDOW),
+            (look(false, false, None), None, FINISHED_WINDOW),
+            (look(true, false, shown), None, IDLE_WINDOW),
+        ] {
+            let found = idle_window(Some(&look), asked_until);
+            assert_eq!(found, expected, "{look:?} {asked_until:?}");
+        }
+        assert_eq!(idle_window(None, None), IDLE_WINDOW);
+    }
 }

@@ -11,6 +11,7 @@ use chromiumoxide::cdp::browser_protocol::fetch::{
 use chromiumoxide::cdp::browser_protocol::network::ErrorReason;
 use chromiumoxide::cdp::browser_protocol::page::{HandleJavaScriptDialogParams, StopLoadingParams};
 use chromiumoxide::cdp::browser_protocol::storage::OverrideQuotaForOriginParams;
+use serde_json::{Map, Value};
 use tokio::sync::Notify;
 use url::Url;
 
@@ -336,8 +337,7 @@ impl Watch {
                 };
                 let (status, headers) = (response.status, &response.headers);
                 state.exchanges.answered(&id, status, headers);
-                let has_length = |name: &String| name.eq_ignore_ascii_case("content-length");
-                state.answer(&id, headers.keys().any(has_length));
+                state.answer(&id, body_length(headers));
                 if is_shown {
                     state.navigation.respond(Document {
                         request: id,
@@ -506,6 +506,19 @@ fn sent(
         }
         ("Ping", _) | (_, None) => {}
         (kind, Some(url)) => state.send(id, url, kind, worker),
+    }
+}
+
+/// The length of an answer's body, if its headers tell it and it is not coded.
+fn body_length(headers: &Map<String, Value>) -> Option<u64> {
+    let value = |wanted: &str| {
+        let mut headers = headers.iter();
+        let found = headers.find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+        found.and_then(|(_, value)| value.as_str())
+    };
+    match value("content-encoding") {
+        Some(_) => None,
+        None => value("content-length")?.parse().ok(),
     }
 }
 

@@ -21,6 +21,8 @@ async fn a_page_that_is_whole_does_not_wait_for_what_never_ends() {
     let stage = Stage::new().await;
     for rest in [
         "<script>fetch('/page')</script>",
+        // Its script has no use for the body, so the request never ends.
+        "<div id=part></div><script>fetch('/page')</script>",
         "<img src=/silent>",
         "<script>for (let n = 0; n < 5; n++) fetch('/silent?' + n)</script>",
         "<script>new Worker('/worker.js')</script>",

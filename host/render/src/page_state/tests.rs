@@ -26,6 +26,31 @@ fn the_script_of_a_worker_is_in_flight_until_it_has_arrived() {
 }
 
 #[test]
+fn a_body_that_is_all_there_is_not_waited_for() {
+    let mut state = PageState::new();
+    send(&mut state, "read", "Fetch", None);
+    assert_eq!(state.asked_until, None);
+    state.answer("read", Some(5));
+    state.load("read", 3);
+    state.update_idle_windows();
+    assert!(state.is_loading() && state.asked_until.is_some());
+    state.load("read", 2);
+    state.update_idle_windows();
+    assert!(!state.is_loading() && state.idle_since.is_none());
+    // Without a length only its end says so.
+    send(&mut state, "stream", "Fetch", None);
+    state.answer("stream", None);
+    state.load("stream", 2);
+    state.update_idle_windows();
+    assert!(state.is_loading());
+    state.end("stream");
+    state.update_idle_windows();
+    assert!(!state.is_loading());
+    state.commit(None);
+    assert_eq!(state.asked_until, None);
+}
+
+#[test]
 fn nobody_waits_for_the_script_of_a_shared_worker() {
     let mut state = PageState::new();
     send(&mut state, "shared", "Script", None);
