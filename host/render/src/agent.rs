@@ -89,6 +89,8 @@ fn version<'a>(agent: &'a str, product: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     const WINDOWS: &str = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.7.1 Safari/537.36 Edg/141.0.0.0";
@@ -121,12 +123,15 @@ mod tests {
 
     #[test]
     fn the_first_system_that_is_named_counts() {
-        let of = |agent: &str| {
-            let found = SYSTEMS.iter().find(|system| agent.contains(system.mark));
-            found.map(|system| system.platform)
+        let fetch = FetchPlan::bare(Duration::from_secs(1));
+        let of = |own: &str| {
+            let params = agent(&fetch, own);
+            let hints = params.user_agent_metadata;
+            (params.platform, hints.map(|hints| hints.platform))
         };
-        assert_eq!(of(WINDOWS), Some("Win32"));
-        assert_eq!(of(PHONE), Some("Linux armv81"));
-        assert_eq!(of("Own/1.0"), None);
+        let both = |platform: &str, hint: &str| (Some(platform.to_owned()), Some(hint.to_owned()));
+        assert_eq!(of(WINDOWS), both("Win32", "Windows"));
+        assert_eq!(of(PHONE), both("Linux armv81", "Android"));
+        assert_eq!(of("Own/1.0"), (None, None));
     }
 }

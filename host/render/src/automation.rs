@@ -51,22 +51,23 @@ impl Tab<'_> {
         requested: &Url,
         report: &mut Vec<Value>,
     ) -> Result<(), RenderError> {
-        if let Some(script) = plan.scripts.find_at(requested, &self.at(requested)) {
+        let at = self.at(requested);
+        if let Some(script) = plan.scripts.find_at(requested, &at) {
             self.acts();
             if let Ran::Failed(reason) = self.run_script(script).await? {
                 report.push(json!({"script": "execution_scripts", "error": cut(&reason)}));
             }
             self.wait_for_load().await;
         } else if plan.scripts.find(requested.path()).is_some() {
-            let error = not_run(&self.at(requested));
-            report.push(json!({"script": "execution_scripts", "error": error}));
+            report.push(not_run("execution_scripts", &at));
         }
-        if let Some(steps) = plan.automation.find_at(requested, &self.at(requested)) {
+        // The script may have navigated.
+        let at = self.at(requested);
+        if let Some(steps) = plan.automation.find_at(requested, &at) {
             self.chain(steps, report).await?;
             self.wait_for_load().await;
         } else if plan.automation.find(requested.path()).is_some() {
-            let error = not_run(&self.at(requested));
-            report.push(json!({"script": "automation_scripts", "error": error}));
+            report.push(not_run("automation_scripts", &at));
         }
         Ok(())
     }
@@ -379,10 +380,12 @@ fn cut(text: &str) -> String {
     text.chars().take(ERROR_CHARS_MAX).collect()
 }
 
-/// Why nothing was run on a page of another site.
-fn not_run(at: &Url) -> String {
+/// Reports that a parameter ran nothing, since the page is at another site.
+fn not_run(parameter: &str, at: &Url) -> Value {
     let origin = at.origin().ascii_serialization();
-    format!("not run: the page has gone to another site; a key `{origin}/` runs it there")
+    let error =
+        format!("not run: the page has gone to another site; a key `{origin}/` runs it there");
+    json!({"script": parameter, "error": error})
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ const KILL_NOTICE_TIME_MAX: Duration = Duration::from_secs(2);
 /// A running browser.
 pub(super) struct Browser {
     running: Mutex<Option<Running>>,
-    /// Held while it ends, so that whoever ends it as well waits until it has.
+    /// Held while it ends, so that a concurrent `end` waits until it has.
     ending: tokio::sync::Mutex<()>,
     connection: Connection,
     /// The browser's `User-Agent`, without the mark of headless mode.
@@ -259,7 +259,7 @@ impl Browser {
         Ok(cpu.per_page)
     }
 
-    /// Kills all of its processes and waits for their end, whoever ended it first.
+    /// Kills all of its processes and waits for their end, also when another call has begun it.
     pub(super) async fn end(&self) {
         self.retire();
         self.connection.gone().cancel();

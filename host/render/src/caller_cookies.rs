@@ -104,11 +104,8 @@ impl CallerCookies {
             let mut pairs = self.pairs.iter();
             pairs.any(|(name, value)| pair(name, value) == *text)
         };
-        if !pairs_of(present).any(|pair| is_own(&pair)) {
-            return None;
-        }
-        let kept: Vec<&str> = pairs_of(present).filter(|pair| !is_own(pair)).collect();
-        Some(kept.join("; "))
+        let (own, kept): (Vec<&str>, Vec<&str>) = pairs_of(present).partition(is_own);
+        (!own.is_empty()).then(|| kept.join("; "))
     }
 
     /// Takes them out of the browser's jar, but for those that the site has renewed or replaced.

@@ -21,7 +21,7 @@ const STRAYED_MAX: usize = 4_096;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageRequest<'a> {
     pub(super) url: &'a str,
-    /// Whether the main frame makes it; other frames may be strangers'.
+    /// Whether the main frame makes it; other frames may be third parties'.
     pub(super) is_main_frame: bool,
     pub(super) is_document: bool,
     /// The same for all requests of a chain of redirects.

@@ -1,7 +1,9 @@
 //! Commands to a page, and calls of the functions that Trawl has in it.
 
 use chromiumoxide::cdp::browser_protocol::page::CreateIsolatedWorldParams;
-use chromiumoxide::cdp::js_protocol::runtime::{EvaluateParams, ExecutionContextId};
+use chromiumoxide::cdp::js_protocol::runtime::{
+    EvaluateParams, ExceptionDetails, ExecutionContextId, RemoteObject,
+};
 use chromiumoxide::types::Command;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,6 +19,7 @@ use super::tab::Tab;
 const FUNCTIONS: &str = include_str!("page.js");
 /// Name of the isolated world in which scripts of the caller are parsed.
 const SYNTAX_WORLD: &str = "trawl-syntax";
+
 impl Tab<'_> {
     /// Sends a command to the page.
     pub(super) async fn call<T: Command>(&self, params: T) -> Result<T::Response, RenderError> {
@@ -105,16 +108,22 @@ impl Tab<'_> {
         &self,
         params: EvaluateParams,
     ) -> Result<Result<Value, String>, RenderError> {
-        let response = match self.context.call(params).await {
-            Ok(response) => response,
-            // The page navigated meanwhile, or the result cannot be serialised.
-            Err(CallError::Refused(reason)) => return Ok(Err(reason)),
-            Err(error) => return Err(error.into()),
-        };
-        Ok(match response.exception_details {
-            Some(details) => Err(thrown(details)),
-            None => Ok(response.result.value.unwrap_or_default()),
-        })
+        let answer = self.try_call(params).await;
+        let result = outcome(answer.map(|answer| (answer.result, answer.exception_details)))?;
+        Ok(result.map(|object| object.value.unwrap_or_default()))
+    }
+}
+
+/// What a call of JavaScript gave, or why it gave nothing: what it threw, or why it was refused.
+pub(super) fn outcome(
+    answer: Result<(RemoteObject, Option<ExceptionDetails>), CallError>,
+) -> Result<Result<RemoteObject, String>, RenderError> {
+    match answer {
+        Ok((_, Some(details))) => Ok(Err(thrown(details))),
+        Ok((result, None)) => Ok(Ok(result)),
+        // The page navigated meanwhile, or the result cannot be serialised.
+        Err(CallError::Refused(reason)) => Ok(Err(reason)),
+        Err(error) => Err(error.into()),
     }
 }
 

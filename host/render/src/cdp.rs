@@ -118,8 +118,8 @@ impl Connection {
         events
     }
 
-    /// Delivers the events of another session as well to whoever listens to this one, unless
-    /// somebody listens to it already.
+    /// Delivers the events of another session to the listener of this one as well, unless it has
+    /// a listener already.
     pub(super) fn listen_too(&self, session: &str, other: &str) {
         let mut sessions = locked(&self.shared.sessions);
         if let Some(listener) = sessions.get(session).map(|own| own.named(other)) {

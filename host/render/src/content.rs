@@ -61,7 +61,7 @@ impl Tab<'_> {
     /// scripts.
     async fn site_cookies(&self) -> Result<Vec<(String, String)>, RenderError> {
         let all = GetCookiesParams {
-            browser_context_id: Some(self.context().id()),
+            browser_context_id: Some(self.context.id()),
         };
         let cookies = self.browser().command(all).await?.cookies;
         let hosts = self.watch.state().hosts.clone();

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_and_workers_that_nobody_saw_are_not_for_others() {
+    fn messages_and_unseen_workers_are_not_for_others() {
         assert_eq!(after(Exchanges::message), Some(Unstorable::Message));
         let made = |it: &mut Exchanges| it.worker_made("w".to_owned());
         assert_eq!(after(made), Some(Unstorable::Unseen));

@@ -37,7 +37,7 @@ pub(super) struct PageState {
     pub(super) streams: HashMap<String, Option<Arc<str>>>,
     /// The sockets of workers, likewise.
     worker_sockets: HashMap<String, Arc<str>>,
-    /// Scripts of shared workers, whose ends nobody is told of.
+    /// Scripts of shared workers, whose ends no event reports.
     pub(super) unheard: HashSet<String>,
     /// Requests that were in flight when the page was read as it was, although it showed signs that
     /// they would fill it.
@@ -209,7 +209,7 @@ impl PageState {
         self.update_idle_windows();
     }
 
-    /// A worker was made. Nobody is told when the script of a shared one has arrived.
+    /// A worker was made. No event reports that the script of a shared one has arrived.
     pub(super) fn worker_made(&mut self, target: String, kind: &str) {
         if kind == SHARED {
             self.end(&target);
@@ -227,7 +227,7 @@ impl PageState {
         self.update_idle_windows();
     }
 
-    /// The session of a worker has ended: nobody is told of its requests any more.
+    /// The session of a worker has ended: no further event reports its requests.
     pub(super) fn worker_left(&mut self, session: &str) {
         let is_left = |request: &InFlight| request.worker.as_deref() == Some(session);
         let left: Vec<String> = self

@@ -6,9 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::RenderError;
-use super::calls::by_value;
-use super::cdp::CallError;
-use super::load_error::thrown;
+use super::calls::{by_value, outcome};
 use super::tab::Tab;
 
 /// Runs a script and bounds its result, in the page.
@@ -65,16 +63,14 @@ impl Tab<'_> {
     async fn run_without_eval(&self, script: &str) -> Result<Ran, RenderError> {
         let mut params = by_value(block(script));
         params.return_by_value = Some(false);
-        let response = match self.try_call(params).await {
-            Ok(response) => response,
-            Err(CallError::Refused(reason)) => return Ok(Ran::Failed(reason)),
-            Err(error) => return Err(error.into()),
+        let answer = self.try_call(params).await;
+        let answer = answer.map(|answer| (answer.result, answer.exception_details));
+        let result = match outcome(answer)? {
+            Ok(result) => result,
+            Err(reason) => return Ok(Ran::Failed(reason)),
         };
-        if let Some(details) = response.exception_details {
-            return Ok(Ran::Failed(thrown(details)));
-        }
-        let Some(object) = response.result.object_id else {
-            return Ok(primitive(response.result.value.unwrap_or_default()));
+        let Some(object) = result.object_id else {
+            return Ok(primitive(result.value.unwrap_or_default()));
         };
         let mut bound = CallFunctionOnParams::new(format!(
             "function() {{ return ({RUN})(() => this, {RESULT_CHARS_MAX}, true); }}"
@@ -83,15 +79,13 @@ impl Tab<'_> {
         bound.return_by_value = Some(true);
         bound.await_promise = Some(true);
         bound.user_gesture = Some(true);
-        let response = match self.try_call(bound).await {
-            Ok(response) => response,
-            Err(CallError::Refused(reason)) => return Ok(Ran::Failed(reason)),
-            Err(error) => return Err(error.into()),
+        let answer = self.try_call(bound).await;
+        let answer = answer.map(|answer| (answer.result, answer.exception_details));
+        let result = match outcome(answer)? {
+            Ok(result) => result,
+            Err(reason) => return Ok(Ran::Failed(reason)),
         };
-        if let Some(details) = response.exception_details {
-            return Ok(Ran::Failed(thrown(details)));
-        }
-        let bounded = serde_json::from_value(response.result.value.unwrap_or_default());
+        let bounded = serde_json::from_value(result.value.unwrap_or_default());
         Ok(bounded.map_or_else(|_| Ran::Failed(UNREADABLE.to_owned()), ran))
     }
 }

@@ -119,10 +119,6 @@ impl Tab<'_> {
         self.browser
     }
 
-    pub(super) fn context(&self) -> &OpenContext {
-        self.context
-    }
-
     /// The browser's name of the page.
     pub(super) fn target(&self) -> &str {
         self.context.target.as_ref()

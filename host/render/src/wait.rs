@@ -127,9 +127,7 @@ impl Tab<'_> {
             return;
         }
         let looking = async {
-            let limits = (IDLE_CALLBACK_MAX_MS, TIMER_LATE_MAX_MS);
-            let is_free = self.call_function::<bool>("idle", limits).await;
-            if matches!(is_free, Ok(Ok(true))) && self.watch.state().parsed {
+            if self.is_free().await == Some(true) && self.watch.state().parsed {
                 self.note_ready().await;
             }
         };
@@ -146,15 +144,18 @@ impl Tab<'_> {
             if !self.watch.state().loaded {
                 self.wait_for_pictures(end).await;
             }
-            let limits = (IDLE_CALLBACK_MAX_MS, TIMER_LATE_MAX_MS);
-            // The call fails if the page navigated meanwhile.
-            let is_free = self.call_function::<bool>("idle", limits).await;
-            let is_busy = matches!(is_free, Ok(Ok(false)));
+            let is_busy = self.is_free().await == Some(false);
             let is_over = looks_finished || self.watch.state().n_requests == before;
             if is_over && !is_busy && !self.listens(end).await {
                 return;
             }
         }
+    }
+
+    /// Whether the page's main thread is free. `None` if the page navigated meanwhile.
+    async fn is_free(&self) -> Option<bool> {
+        let limits = (IDLE_CALLBACK_MAX_MS, TIMER_LATE_MAX_MS);
+        self.call_function("idle", limits).await.ok()?.ok()
     }
 
     /// Whether the page is bare, and a worker or socket that it has may still fill it. Waits a

@@ -9,6 +9,7 @@ use chromiumoxide::cdp::browser_protocol::target::{
 use chromiumoxide::cdp::js_protocol::runtime::RunIfWaitingForDebuggerParams;
 
 use super::cdp::Connection;
+use super::page_setup::network_events;
 
 /// The kind of target that no page is attached to: other pages of its origin may use it as well.
 pub(super) const SHARED: &str = "shared_worker";
@@ -32,8 +33,7 @@ pub(super) fn start(connection: &Connection, session: &str, agent: &SetUserAgent
         // Nothing is read of their bodies; 0 would be no limit.
         max_total_buffer_size: Some(1),
         max_resource_buffer_size: Some(1),
-        max_post_data_size: Some(1),
-        ..network::EnableParams::default()
+        ..network_events()
     };
     connection.post(session, &events);
     connection.post(session, agent);

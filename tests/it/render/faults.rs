@@ -51,7 +51,7 @@ async fn dialogs_windows_and_downloads_block_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn an_answer_about_a_copy_that_nobody_has_is_a_failure() {
+async fn a_304_to_a_request_without_a_condition_is_a_failure() {
     let stage = Stage::new().await;
     let url = stage.site.url("/status/304");
     let (status, reason) = stage.app.failure(request(&url, json!({}))).await;
@@ -419,7 +419,7 @@ async fn one_account_cannot_occupy_all_tabs() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn a_browser_that_crashes_while_it_is_idle_leaves_nothing() {
+async fn a_browser_that_crashes_while_it_is_idle_is_cleaned_up() {
     const MARK: &str = "--user-data-dir=";
     let stage = Stage::new().await;
     let fine = stage.site.url("/page");
@@ -444,7 +444,7 @@ async fn a_browser_that_crashes_while_it_is_idle_leaves_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn a_page_that_fills_the_memory_of_its_scripts_is_told_so() {
+async fn a_page_that_fills_the_memory_of_its_scripts_fails_with_that_reason() {
     let stage = Stage::new().await;
     let url = stage.page(
         "/",
