@@ -114,11 +114,13 @@ impl Run {
 /// How a page of a seed's origin is fetched, or of its upgrade to `https`, as plain HTTP follows
 /// it.
 fn fetch_plan_of<'a>(seeds: &'a [(Url, Arc<FetchPlan>)], url: &Url) -> Option<&'a Arc<FetchPlan>> {
-    let same = seeds.iter().find(|(seed, _)| seed.origin() == url.origin());
-    let upgraded = || {
-        let mut seeds = seeds.iter();
-        seeds.find(|(seed, _)| is_same_origin_or_upgrade(seed, url))
+    // There may be many seeds, and an origin is a copy.
+    let of_host = || {
+        let seeds = seeds.iter();
+        seeds.filter(move |(seed, _)| seed.host_str() == url.host_str())
     };
+    let same = of_host().find(|(seed, _)| seed.origin() == url.origin());
+    let upgraded = || of_host().find(|(seed, _)| is_same_origin_or_upgrade(seed, url));
     same.or_else(upgraded).map(|(_, fetch)| fetch)
 }
 
