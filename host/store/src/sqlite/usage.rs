@@ -8,7 +8,7 @@ use std::time::Duration;
 use sqlx::AssertSqlSafe;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
-use trawl_model::clock::Timestamp;
+use trawl_model::clock::{DAY_MS, Timestamp};
 use trawl_model::{Charge, Nanodollars};
 
 use super::SqliteStore;
@@ -224,9 +224,6 @@ const SUMS: &str = "account,
              SUM(CASE kind WHEN 'top_up' THEN amount ELSE 0 END) AS top_ups,
              SUM(CASE kind WHEN 'bonus' THEN amount ELSE 0 END) AS bonuses,
              SUM(CASE kind WHEN 'seats' THEN -amount ELSE 0 END) AS seats";
-
-/// Milliseconds of a day.
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Usage per account.
 pub(super) async fn by_account(
