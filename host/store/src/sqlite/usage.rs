@@ -353,6 +353,13 @@ mod tests {
         let end = end_of_step(&mut connection, &id, STEP_ENTRIES, last).await;
         assert_eq!(end.expect("the second step"), last);
         drop(connection);
+        // The sums of all steps of a day are one.
+        let days = by_day(&store, &id, Timestamp::MIN, Timestamp::MAX).await;
+        let days = days.expect("sums");
+        let [(day, usage)] = &days[..] else {
+            panic!("one day: {days:?}");
+        };
+        assert_eq!((*day, usage.top_ups), (Timestamp(0), Nanodollars(last)));
         store.close().await;
     }
 }
