@@ -74,31 +74,16 @@ async fn last_entry(connection: &mut SqliteConnection) -> Result<i64, StoreError
 mod tests {
     use std::path::Path;
 
-    use crate::conformance::fixtures::{account, key, with_accounts};
+    use crate::conformance::fixtures::{account, entry, key, with_accounts};
     use crate::sqlite::SqliteStore;
-    use crate::{Consumed, DataDir, Entry, EntryKind, LedgerStore as _, Store as _, StoreError};
-    use trawl_model::clock::Timestamp;
-    use trawl_model::{Charge, Nanodollars};
+    use crate::{DataDir, Entry, EntryKind, LedgerStore as _, Store as _, StoreError};
 
     async fn open(directory: &Path) -> Result<SqliteStore, StoreError> {
         SqliteStore::open(DataDir::create(directory).expect("a data directory")).await
     }
 
     fn top_up(id: &str) -> Entry {
-        Entry {
-            id: id.to_owned(),
-            account: account(1).id,
-            kind: EntryKind::TopUp,
-            amount: Nanodollars(5),
-            held: Nanodollars::ZERO,
-            reservation: String::new(),
-            run: "".into(),
-            url: "".into(),
-            charge: Charge::default(),
-            consumed: Consumed::default(),
-            reason: String::new(),
-            at: Timestamp(1),
-        }
+        entry(id, EntryKind::TopUp, 5, 0)
     }
 
     /// What a database without its write-ahead log is after a crash.
