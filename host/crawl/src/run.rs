@@ -90,7 +90,7 @@ impl Run {
     }
 
     /// Leases nothing more. Pages that were requested finish. Those that wait for their turn give
-    /// their leases back where somebody waits for the end.
+    /// their leases back if the crawl must end soon: at its timeout, a cancellation or a shutdown.
     pub(super) fn stop(&self, reason: StopReason) {
         lock(&self.frontier).stop(reason);
         if matches!(

@@ -1,5 +1,5 @@
 //! The number of the last ledger entry in a file beside the database. SQLite drops what follows a
-//! damaged frame of its write-ahead log, and says nothing; the file knows that there was more.
+//! damaged frame of its write-ahead log without an error; the file shows that there was more.
 
 use std::fs::File;
 use std::io;
@@ -13,13 +13,13 @@ use crate::StoreError;
 /// Bytes of the number in the file.
 const BYTES: usize = size_of::<i64>();
 
-/// The file. It is written after the entries are durable, so it is never ahead of them; a power
-/// failure may leave it behind.
+/// The file. It is written after the entries are durable, so it is never ahead of them; after a
+/// power failure its number may be lower.
 #[derive(Debug)]
 pub(super) struct LedgerMark(File);
 
 impl LedgerMark {
-    /// Refuses a ledger that lacks entries which the file knows.
+    /// Refuses a ledger that ends before the entry that the file names.
     pub(super) async fn check(
         file: File,
         connection: &mut SqliteConnection,
