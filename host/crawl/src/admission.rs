@@ -69,8 +69,8 @@ struct Admitted {
 
 impl Crawls {
     /// Starts the crawls of a request of one account, all of them or none. Those that an earlier
-    /// try of the request has started go on, and take nothing of the limits again. A caller who
-    /// hangs up leaves no crawl behind that is stored and does not run.
+    /// try of the request has started go on, and take nothing of the limits again. If the caller
+    /// hangs up meanwhile, every crawl that is stored runs.
     ///
     /// # Errors
     /// [`CrawlError::TooMany`], [`CrawlError::TooManyBytes`], [`CrawlError::Storage`] or

@@ -54,10 +54,9 @@ impl Jobs {
 
 impl Membership {
     /// The same with these places, which the crawl has until it ends.
-    pub(super) fn with(self, places: CrawlPlaces) -> Self {
-        let mut with = self;
-        with.places = Some(places);
-        with
+    pub(super) fn with(mut self, places: CrawlPlaces) -> Self {
+        self.places = Some(places);
+        self
     }
 }
 

@@ -231,7 +231,7 @@ fn no_sitemap(run: &Run) -> PageFailure {
     PageFailure::new(Cause::NoSitemap, text)
 }
 
-/// Whether another scheme may have what this failure kept from us.
+/// Whether the page may be served under the other scheme after this failure.
 fn is_of_its_scheme(cause: Cause) -> bool {
     matches!(
         cause,

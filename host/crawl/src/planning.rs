@@ -90,7 +90,7 @@ impl Source {
         }
     }
 
-    /// Plans a crawl with the memory from [`Self::room`].
+    /// Plans a crawl with the memory from [`Self::room`], or waits for it without.
     pub(super) async fn plan(
         self,
         parts: &Arc<CrawlsParts>,

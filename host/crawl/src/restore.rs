@@ -94,7 +94,8 @@ async fn send_windows(
 
 /// Bytes of a row in memory.
 fn bytes(row: &UrlRow) -> usize {
-    size_of::<UrlRow>() + row.url.capacity()
+    let texts = [&row.anchor, &row.target].into_iter().flatten();
+    size_of::<UrlRow>() + row.url.capacity() + texts.map(String::capacity).sum::<usize>()
 }
 
 /// The rows of all windows, on a thread that may block.

@@ -90,7 +90,7 @@ impl Run {
     }
 
     /// Leases nothing more. Pages that were requested finish. Those that wait for their turn give
-    /// their leases back where somebody waits for the end.
+    /// their leases back if the crawl must end soon: at its timeout, a cancellation or a shutdown.
     pub(super) fn stop(&self, reason: StopReason) {
         lock(&self.frontier).stop(reason);
         if matches!(
@@ -114,11 +114,13 @@ impl Run {
 /// How a page of a seed's origin is fetched, or of its upgrade to `https`, as plain HTTP follows
 /// it.
 fn fetch_plan_of<'a>(seeds: &'a [(Url, Arc<FetchPlan>)], url: &Url) -> Option<&'a Arc<FetchPlan>> {
-    let same = seeds.iter().find(|(seed, _)| seed.origin() == url.origin());
-    let upgraded = || {
-        let mut seeds = seeds.iter();
-        seeds.find(|(seed, _)| is_same_origin_or_upgrade(seed, url))
+    // There may be many seeds, and an origin is a copy.
+    let of_host = || {
+        let seeds = seeds.iter();
+        seeds.filter(move |(seed, _)| seed.host_str() == url.host_str())
     };
+    let same = of_host().find(|(seed, _)| seed.origin() == url.origin());
+    let upgraded = || of_host().find(|(seed, _)| is_same_origin_or_upgrade(seed, url));
     same.or_else(upgraded).map(|(_, fetch)| fetch)
 }
 

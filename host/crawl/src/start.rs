@@ -61,12 +61,7 @@ pub(super) async fn run(
         Turn::PlanEnded => return (Ended::Parked(StopReason::PlanEnded), None),
         // Its plan says what to do with the pages that it has from before a restart.
         Turn::Cancelled if job.progress().n_pages > 0 => {
-            let plan = async {
-                let room = source.room(parts, &job).await;
-                source
-                    .plan(parts, planner, (&*job, task.verb.as_str()), room)
-                    .await
-            };
+            let plan = source.plan(parts, planner, (&*job, task.verb.as_str()), None);
             let planned = parts.stop.run_until_cancelled(plan).await;
             return (cancelled, planned.and_then(Result::ok));
         }

@@ -47,7 +47,8 @@ impl Clock {
     }
 }
 
-const DAY_MS: i64 = 86_400_000;
+/// Milliseconds of a day.
+pub const DAY_MS: i64 = 86_400_000;
 
 /// A moment: milliseconds since 1970-01-01 00:00 UTC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -36,7 +36,7 @@ pub enum StoreError {
         "the database is empty, but the data directory has `{found}`: `trawl.db` is lost, or `trawl.db-wal`, which belongs to it; restore a backup of both, or move the directory away to start anew"
     )]
     Emptied {
-        /// A file that an earlier database left behind.
+        /// A file that only a directory with a used database has.
         found: &'static str,
     },
     /// The ledger lacks its newest entries.

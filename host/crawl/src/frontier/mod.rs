@@ -6,6 +6,7 @@
 //! depths may be in flight.
 
 mod caps;
+mod folding;
 mod hosts;
 mod lease;
 mod levels;

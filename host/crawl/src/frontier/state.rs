@@ -44,9 +44,9 @@ pub(crate) struct Frontier {
     /// Where pages redirect to that were skipped for that.
     targets: Texts,
     /// The contents of its pages, if equal ones are left out. They are not stored.
-    contents: HashSet<ContentHash>,
-    /// Redirects: the page and the target that belongs to it.
-    claims: Vec<(u32, u32)>,
+    pub(super) contents: HashSet<ContentHash>,
+    /// Redirects and canonical URLs: the page and the URL that belongs to it.
+    pub(super) claims: Vec<(u32, u32)>,
     changed: Vec<u32>,
     n_skipped: [u64; SkipReason::ALL.len()],
     n_done: u64,
@@ -238,11 +238,7 @@ impl Frontier {
             }
         }
         let Some(target) = known else {
-            let depth = self.table.depth(n);
-            if let Some(target) = self.insert(to, depth, UrlStatus::Skipped(SkipReason::Duplicate))
-            {
-                self.claims.push((n, target));
-            }
+            self.stand_for(n, None, to);
             return Ok(());
         };
         match self.table.status(target) {
@@ -252,11 +248,23 @@ impl Frontier {
             }
             UrlStatus::Skipped(SkipReason::Duplicate) => Err(SkipReason::Duplicate),
             UrlStatus::Waiting | UrlStatus::Skipped(_) => {
-                self.move_to(target, UrlStatus::Skipped(SkipReason::Duplicate));
-                self.claims.push((n, target));
+                self.stand_for(n, known, to);
                 Ok(())
             }
         }
+    }
+
+    /// Makes a URL that is no page of its own another URL of this page. `known` is its number.
+    pub(super) fn stand_for(&mut self, n: u32, known: Option<u32>, url: &str) {
+        let duplicate = UrlStatus::Skipped(SkipReason::Duplicate);
+        let target = match known {
+            Some(target) => {
+                self.move_to(target, duplicate);
+                known
+            }
+            None => self.insert(url, self.table.depth(n), duplicate),
+        };
+        self.claims.extend(target.map(|target| (n, target)));
     }
 
     /// Completes a page that was fetched, even if that failed, and adds its links. With
@@ -272,53 +280,7 @@ impl Frontier {
         self.add_links(n, found, obeys_nofollow);
     }
 
-    /// The same of a page that the crawl has under another URL: it is skipped and does not count.
-    pub(crate) fn complete_folded(&mut self, n: u32, found: &Discovered, obeys_nofollow: bool) {
-        if self.table.status(n) != UrlStatus::Leased {
-            return;
-        }
-        self.skip(n, SkipReason::Duplicate);
-        self.add_links(n, found, obeys_nofollow);
-    }
-
-    /// Whether another page of the crawl has the canonical URL of this one, so that this one is
-    /// left out. Otherwise this page stands for that URL, if it is part of the crawl.
-    pub(crate) fn folds_into(&mut self, n: u32, canonical: &Url) -> bool {
-        let to = normal(canonical);
-        if self.scope.check(&to).is_err() {
-            return false;
-        }
-        let Some(known) = self.table.find(&to) else {
-            let depth = self.table.depth(n);
-            let target = self.insert(&to, depth, UrlStatus::Skipped(SkipReason::Duplicate));
-            self.claims.extend(target.map(|target| (n, target)));
-            return false;
-        };
-        match self.table.status(known) {
-            _ if known == n => false,
-            // One of two pages that name each other must stay: that which is completed first.
-            UrlStatus::Leased => false,
-            UrlStatus::Done => !self.table.is_failed(known),
-            UrlStatus::Skipped(SkipReason::Duplicate) => !self.claims.contains(&(n, known)),
-            UrlStatus::Waiting | UrlStatus::Skipped(_) => {
-                self.move_to(known, UrlStatus::Skipped(SkipReason::Duplicate));
-                self.claims.push((n, known));
-                false
-            }
-        }
-    }
-
-    /// Whether no page of the crawl had this content before.
-    pub(crate) fn is_new_content(&mut self, hash: ContentHash) -> bool {
-        self.contents.insert(hash)
-    }
-
-    /// Notes that a page has failed: no other page folds into it.
-    pub(crate) fn has_failed(&mut self, n: u32) {
-        self.table.set_failed(n);
-    }
-
-    fn add_links(&mut self, n: u32, found: &Discovered, obeys_nofollow: bool) {
+    pub(super) fn add_links(&mut self, n: u32, found: &Discovered, obeys_nofollow: bool) {
         if self.plan.sitemap.only {
             return;
         }
@@ -624,7 +586,7 @@ impl Frontier {
         true
     }
 
-    fn move_to(&mut self, n: u32, status: UrlStatus) {
+    pub(super) fn move_to(&mut self, n: u32, status: UrlStatus) {
         let depth = self.table.depth(n);
         match self.table.status(n) {
             // It stays in its queue, and is ignored when it comes up.

@@ -1,10 +1,13 @@
-//! Accounts, keys and crawls.
+//! Accounts, keys, entries and crawls.
+
+use std::time::Duration;
 
 use trawl_model::clock::Timestamp;
-use trawl_model::{Nanodollars, Terms};
+use trawl_model::{Charge, Nanodollars, Terms};
 
 use crate::{
-    AccountId, AccountRecord, CrawlCounts, CrawlRecord, CrawlState, KeyRecord, LedgerStore, Notice,
+    AccountId, AccountRecord, Consumed, CrawlCounts, CrawlRecord, CrawlState, Entry, EntryKind,
+    KeyRecord, LedgerStore, Notice,
 };
 
 pub(crate) fn account(n: u8) -> AccountRecord {
@@ -27,6 +30,30 @@ pub(crate) fn key(account: u8, n: u8) -> KeyRecord {
         name: String::new(),
         last_used: None,
         revoked: None,
+    }
+}
+
+/// An entry of `acc_1`; negative amounts are charges for bytes.
+pub(crate) fn entry(id: &str, kind: EntryKind, amount: i64, held: i64) -> Entry {
+    Entry {
+        id: id.to_owned(),
+        account: account(1).id,
+        kind,
+        amount: Nanodollars(amount),
+        held: Nanodollars(held),
+        reservation: id.get(2..).unwrap_or_default().to_owned(),
+        run: "run".into(),
+        url: "https://example.com/".into(),
+        charge: Charge {
+            bytes_transferred: Nanodollars(-amount.min(0)),
+            ..Charge::default()
+        },
+        consumed: Consumed {
+            n_bytes: 7,
+            cpu: Duration::from_micros(5),
+        },
+        reason: "why".to_owned(),
+        at: Timestamp(10),
     }
 }
 

@@ -1,12 +1,13 @@
 //! Crawls: their records, lists and deletion.
 
+use sqlx::AssertSqlSafe;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
 use trawl_model::clock::Timestamp;
 use trawl_model::memory::{Held, MemoryLease};
 use trawl_model::{StopReason, UrlRow};
 
-use super::records::record;
+use super::records::{WITHOUT_REQUEST, record};
 use super::row::{begin, count_column, failed_to, signed};
 use super::{SqliteStore, crawl_progress, interrupted, lists};
 use crate::{
@@ -242,16 +243,16 @@ async fn find(
     id: &str,
 ) -> Result<Option<FoundCrawl>, StoreError> {
     // The length of a text is in the head of its row.
-    let row = sqlx::query(
-        "SELECT id, account, '' AS request, verb, terms, needs_secrets, in_background, state, stop, created, ended,
-         n_pages, n_failed, n_bytes, spent, left_out, octet_length(request) AS request_bytes
-         FROM crawls WHERE id = ? AND account = ?",
-    )
-    .bind(id)
-    .bind(account.as_str())
-    .fetch_optional(readers)
-    .await
-    .map_err(failed_to(READING))?;
+    let sql = format!(
+        "SELECT {WITHOUT_REQUEST}, octet_length(request) AS request_bytes
+         FROM crawls WHERE id = ? AND account = ?"
+    );
+    let row = sqlx::query(AssertSqlSafe(sql))
+        .bind(id)
+        .bind(account.as_str())
+        .fetch_optional(readers)
+        .await
+        .map_err(failed_to(READING))?;
     let found = |row: SqliteRow| {
         Ok(FoundCrawl {
             request_bytes: count_column(&row, "request_bytes")?,
@@ -280,17 +281,17 @@ async fn of_account(
     before: Timestamp,
     count_max: u32,
 ) -> Result<Vec<CrawlRecord>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT id, account, '' AS request, verb, terms, needs_secrets, in_background, state, stop, created, ended,
-         n_pages, n_failed, n_bytes, spent, left_out
-         FROM crawls WHERE account = ? AND created < ? ORDER BY created DESC LIMIT ?",
-    )
-    .bind(account.as_str())
-    .bind(before.0)
-    .bind(count_max)
-    .fetch_all(readers)
-    .await
-    .map_err(failed_to(READING))?;
+    let sql = format!(
+        "SELECT {WITHOUT_REQUEST}
+         FROM crawls WHERE account = ? AND created < ? ORDER BY created DESC LIMIT ?"
+    );
+    let rows = sqlx::query(AssertSqlSafe(sql))
+        .bind(account.as_str())
+        .bind(before.0)
+        .bind(count_max)
+        .fetch_all(readers)
+        .await
+        .map_err(failed_to(READING))?;
     rows.iter().map(record).collect()
 }
 

@@ -3,13 +3,13 @@
 
 use std::ops::RangeInclusive;
 
-use sqlx::Row;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::{AssertSqlSafe, Row};
 
 use trawl_model::StopReason;
 use trawl_model::clock::Timestamp;
 
-use super::records::record;
+use super::records::{WITHOUT_REQUEST, record};
 use super::row::{begin, column, count_column, failed_to};
 use crate::{AccountId, CrawlLeft, CrawlState, CrawlsLeft, Interrupted, StoreError};
 
@@ -71,18 +71,18 @@ pub(super) async fn left(
     numbers: RangeInclusive<i64>,
     count_max: u32,
 ) -> Result<Vec<CrawlLeft>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT number, id, account, '' AS request, verb, terms, needs_secrets, in_background, state, stop, created, ended,
-         n_pages, n_failed, n_bytes, spent, left_out, octet_length(request) AS request_bytes
+    let sql = format!(
+        "SELECT number, {WITHOUT_REQUEST}, octet_length(request) AS request_bytes
          FROM crawls WHERE state <> 'ended' AND state <> 'parked' AND in_background AND number > ? AND number <= ?
-         ORDER BY number LIMIT ?",
-    )
-    .bind(numbers.start())
-    .bind(numbers.end())
-    .bind(count_max)
-    .fetch_all(readers)
-    .await
-    .map_err(failed_to(READING))?;
+         ORDER BY number LIMIT ?"
+    );
+    let rows = sqlx::query(AssertSqlSafe(sql))
+        .bind(numbers.start())
+        .bind(numbers.end())
+        .bind(count_max)
+        .fetch_all(readers)
+        .await
+        .map_err(failed_to(READING))?;
     let crawl = |row: &SqliteRow| {
         Ok(CrawlLeft {
             number: column(row, "number")?,

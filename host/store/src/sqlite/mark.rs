@@ -1,5 +1,5 @@
 //! The number of the last ledger entry in a file beside the database. SQLite drops what follows a
-//! damaged frame of its write-ahead log, and says nothing; the file knows that there was more.
+//! damaged frame of its write-ahead log without an error; the file shows that there was more.
 
 use std::fs::File;
 use std::io;
@@ -13,13 +13,13 @@ use crate::StoreError;
 /// Bytes of the number in the file.
 const BYTES: usize = size_of::<i64>();
 
-/// The file. It is written after the entries are durable, so it is never ahead of them; a power
-/// failure may leave it behind.
+/// The file. It is written after the entries are durable, so it is never ahead of them; after a
+/// power failure its number may be lower.
 #[derive(Debug)]
 pub(super) struct LedgerMark(File);
 
 impl LedgerMark {
-    /// Refuses a ledger that lacks entries which the file knows.
+    /// Refuses a ledger that ends before the entry that the file names.
     pub(super) async fn check(
         file: File,
         connection: &mut SqliteConnection,
@@ -74,31 +74,16 @@ async fn last_entry(connection: &mut SqliteConnection) -> Result<i64, StoreError
 mod tests {
     use std::path::Path;
 
-    use crate::conformance::fixtures::{account, key, with_accounts};
+    use crate::conformance::fixtures::{account, entry, key, with_accounts};
     use crate::sqlite::SqliteStore;
-    use crate::{Consumed, DataDir, Entry, EntryKind, LedgerStore as _, Store as _, StoreError};
-    use trawl_model::clock::Timestamp;
-    use trawl_model::{Charge, Nanodollars};
+    use crate::{DataDir, Entry, EntryKind, LedgerStore as _, Store as _, StoreError};
 
     async fn open(directory: &Path) -> Result<SqliteStore, StoreError> {
         SqliteStore::open(DataDir::create(directory).expect("a data directory")).await
     }
 
     fn top_up(id: &str) -> Entry {
-        Entry {
-            id: id.to_owned(),
-            account: account(1).id,
-            kind: EntryKind::TopUp,
-            amount: Nanodollars(5),
-            held: Nanodollars::ZERO,
-            reservation: String::new(),
-            run: "".into(),
-            url: "".into(),
-            charge: Charge::default(),
-            consumed: Consumed::default(),
-            reason: String::new(),
-            at: Timestamp(1),
-        }
+        entry(id, EntryKind::TopUp, 5, 0)
     }
 
     /// What a database without its write-ahead log is after a crash.

@@ -11,6 +11,11 @@ use crate::{
     EventSummary, OutboxRow, StoreError,
 };
 
+/// The columns of a crawl for [`record`], without its request.
+pub(super) const WITHOUT_REQUEST: &str =
+    "id, account, '' AS request, verb, terms, needs_secrets, in_background,
+         state, stop, created, ended, n_pages, n_failed, n_bytes, spent, left_out";
+
 /// A crawl.
 pub(super) fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
     let summary = summary(row)?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use sqlx::AssertSqlSafe;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
-use trawl_model::clock::Timestamp;
+use trawl_model::clock::{DAY_MS, Timestamp};
 use trawl_model::{Charge, Nanodollars};
 
 use super::SqliteStore;
@@ -225,9 +225,6 @@ const SUMS: &str = "account,
              SUM(CASE kind WHEN 'bonus' THEN amount ELSE 0 END) AS bonuses,
              SUM(CASE kind WHEN 'seats' THEN -amount ELSE 0 END) AS seats";
 
-/// Milliseconds of a day.
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
-
 /// Usage per account.
 pub(super) async fn by_account(
     readers: &SqlitePool,
@@ -356,6 +353,13 @@ mod tests {
         let end = end_of_step(&mut connection, &id, STEP_ENTRIES, last).await;
         assert_eq!(end.expect("the second step"), last);
         drop(connection);
+        // The sums of all steps of a day are one.
+        let days = by_day(&store, &id, Timestamp::MIN, Timestamp::MAX).await;
+        let days = days.expect("sums");
+        let [(day, usage)] = &days[..] else {
+            panic!("one day: {days:?}");
+        };
+        assert_eq!((*day, usage.top_ups), (Timestamp(0), Nanodollars(last)));
         store.close().await;
     }
 }

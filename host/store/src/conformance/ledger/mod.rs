@@ -3,37 +3,10 @@
 pub(crate) mod accounts;
 pub(crate) mod entries;
 
-use std::time::Duration;
-
 use trawl_model::clock::Timestamp;
-use trawl_model::{Charge, Nanodollars};
 
-use super::fixtures::{account, key};
-use crate::{Consumed, Entry, EntryKind, LedgerStore, Window};
-
-/// An entry of `acc_1`; negative amounts are charges for bytes.
-fn entry(id: &str, kind: EntryKind, amount: i64, held: i64) -> Entry {
-    Entry {
-        id: id.to_owned(),
-        account: account(1).id,
-        kind,
-        amount: Nanodollars(amount),
-        held: Nanodollars(held),
-        reservation: id.get(2..).unwrap_or_default().to_owned(),
-        run: "run".into(),
-        url: "https://example.com/".into(),
-        charge: Charge {
-            bytes_transferred: Nanodollars(-amount.min(0)),
-            ..Charge::default()
-        },
-        consumed: Consumed {
-            n_bytes: 7,
-            cpu: Duration::from_micros(5),
-        },
-        reason: "why".to_owned(),
-        at: Timestamp(10),
-    }
-}
+use super::fixtures::{account, entry, key};
+use crate::{Entry, EntryKind, LedgerStore, Window};
 
 fn top_up(amount: i64) -> Entry {
     entry("t:1", EntryKind::TopUp, amount, 0)
