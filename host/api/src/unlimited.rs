@@ -172,7 +172,7 @@ async fn try_serve(
     endpoint: Endpoint,
 ) -> Result<Response, ApiError> {
     let billing = api.service.billing();
-    // Nothing is read of others without a plan.
+    // A request without a key repeats no other: its body is only read if the account has a plan.
     let may_be_repeated = idempotency::key(request.headers())?.is_some();
     if !may_be_repeated {
         billing.unlimited(&account.id).await?;
@@ -195,9 +195,8 @@ async fn try_serve(
     let (planned, request) = received.request.planned(plan).await?;
     received.request = request;
     let slot = match take_slot(api, &account).await {
-        Ok(slot) => Ok(Arc::new(slot)),
-        Err(refused) if may_be_repeated && planned.may_run_already() => Err(refused),
-        Err(refused) => return Err(refused),
+        Err(refused) if !(may_be_repeated && planned.may_run_already()) => return Err(refused),
+        slot => slot.map(Arc::new),
     };
     let held = slot.as_ref().ok().cloned();
     // With an idempotency key the work continues after a disconnect, so it holds the slot itself.

@@ -9,6 +9,7 @@ use url::Url;
 use trawl_model::{Discovered, Nanodollars};
 
 use super::address::Receiver;
+use super::expression::shown;
 use super::scope::ScopePlan;
 use super::{PagePlan, PlanError};
 
@@ -110,7 +111,7 @@ pub fn budgets(keys: &BTreeMap<String, u64>) -> Result<Vec<Budget>, PlanError> {
     for (key, &pages) in keys {
         let prefix = budget_prefix(key);
         if let Some(advice) = applies_to_nothing(&prefix) {
-            let key: String = key.chars().take(100).collect();
+            let key = shown(key);
             return Err(refuse(format!("`{key}` can apply to no page: {advice}")));
         }
         let known = smallest.entry(prefix).or_insert(pages);
@@ -128,7 +129,7 @@ pub fn budgets(keys: &BTreeMap<String, u64>) -> Result<Vec<Budget>, PlanError> {
         if around.len() > BUDGETS_NESTED_MAX {
             return Err(refuse(format!(
                 "more than {BUDGETS_NESTED_MAX} keys apply to `{}`, leave out some of them",
-                prefix.chars().take(100).collect::<String>()
+                shown(prefix)
             )));
         }
     }
@@ -155,17 +156,15 @@ fn budget_prefix(key: &str) -> String {
 fn applies_to_nothing(prefix: &str) -> Option<String> {
     if let Some((_, rest)) = prefix.split_once("://") {
         let path = rest.find('/').map_or("/", |at| &rest[at..]);
-        let path: String = path.chars().take(100).collect();
+        let path = shown(path);
         return Some(format!(
             "a key is the beginning of a path, so write `{path}`"
         ));
     }
-    if prefix != "*" && prefix.contains('*') {
-        let before: String = prefix
-            .chars()
-            .take_while(|char| *char != '*')
-            .take(100)
-            .collect();
+    if prefix != "*"
+        && let Some((before, _)) = prefix.split_once('*')
+    {
+        let before = shown(before);
         return Some(format!(
             "`*` alone is the whole crawl, and within a path it has no meaning; write `{before}`"
         ));

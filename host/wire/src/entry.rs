@@ -148,6 +148,7 @@ pub fn write_entry(outcome: &PageOutcome, buffer: &mut Vec<u8>) {
 impl<'a> Entry<'a> {
     fn of(outcome: &'a PageOutcome) -> Self {
         let (fields, error) = (&outcome.fields, outcome.error.as_ref());
+        let place = outcome.place.as_ref();
         let found_by = |pipeline: Pipeline| {
             let finding = fields.finding.as_ref();
             finding
@@ -163,18 +164,14 @@ impl<'a> Entry<'a> {
             duration_elasped_ms: outcome
                 .elapsed
                 .map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
-            depth: outcome.place.as_ref().map(|place| place.depth),
-            referrer: outcome
-                .place
-                .as_ref()
+            depth: place.map(|place| place.depth),
+            referrer: place
                 .and_then(|place| place.referrer.as_deref())
                 .map(Cow::Borrowed),
-            anchor: outcome
-                .place
-                .as_ref()
+            anchor: place
                 .and_then(|place| place.anchor.as_deref())
                 .map(Cow::Borrowed),
-            redirects: (outcome.place.is_some() && !outcome.redirects.is_empty())
+            redirects: (place.is_some() && !outcome.redirects.is_empty())
                 .then_some(Part::Redirects(&outcome.redirects)),
             links: fields.links.as_ref().map(Part::Value),
             metadata: fields.metadata.as_ref().map(Part::Object),

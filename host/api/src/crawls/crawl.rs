@@ -8,7 +8,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 
 use trawl_billing::Account;
-use trawl_crawl::{CrawlView, Crawls};
+use trawl_crawl::CrawlView;
 use trawl_model::memory::Held;
 use trawl_store::CrawlState;
 use trawl_wire::Verb;
@@ -20,7 +20,6 @@ use crate::http::body::BODY_BYTES_MAX;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::params::Path;
-use crate::http::planning::{Planning, Wanted};
 use crate::http::request::{ApiRequest, serve};
 use crate::http::stream::holding;
 
@@ -68,13 +67,7 @@ pub(crate) async fn show(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let view = api.service.crawls().show(&account.id, &id).await?;
-    shown(
-        api.service.crawls(),
-        &api.planning,
-        ResponseFormat::of(&headers),
-        view,
-    )
-    .await
+    shown(&api, ResponseFormat::of(&headers), view).await
 }
 
 #[utoipa::path(
@@ -95,13 +88,7 @@ pub(crate) async fn stop(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let view = api.service.crawls().cancel(&account.id, &id).await?;
-    shown(
-        api.service.crawls(),
-        &api.planning,
-        ResponseFormat::of(&headers),
-        view,
-    )
-    .await
+    shown(&api, ResponseFormat::of(&headers), view).await
 }
 
 #[utoipa::path(
@@ -128,36 +115,30 @@ pub(crate) async fn resume(
     Path(id): Path<String>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let service = Arc::clone(&api.service);
-    let planning = Arc::clone(&api.planning);
+    let shared = api.clone();
     let work = |request: ApiRequest| async move {
-        let crawls = service.crawls();
+        let crawls = shared.service.crawls();
         let view = crawls.show(&request.account.id, &id).await?;
         let stored = crawls.request(&view).await?;
         let complete = move |request: &ApiRequest| with_secrets(&view, stored, &request.body);
         let (complete, request) = request.planned(complete).await?;
         let resumed = crawls.resume(&request.account.id, &id, complete);
-        shown(crawls, &planning, request.format, resumed.await?).await
+        shown(&shared, request.format, resumed.await?).await
     };
     serve(&api, account, request, BODY_BYTES_MAX, work).await
 }
 
-/// The response with the state of a crawl. Its request, which may be long, is made ready where that
-/// holds up nobody else.
-async fn shown(
-    crawls: &Crawls,
-    planning: &Planning,
-    format: ResponseFormat,
-    view: CrawlView,
-) -> Result<Response, ApiError> {
-    let stored = crawls.request(&view).await?;
+/// The response with the state of a crawl. A long request of it is made ready where that delays no
+/// other request.
+async fn shown(api: &Api, format: ResponseFormat, view: CrawlView) -> Result<Response, ApiError> {
+    let stored = api.service.crawls().request(&view).await?;
     let (account, n_bytes) = (view.record.account.clone(), stored.len());
-    let show = move |_: &Wanted| {
+    let show = move || {
         let (stored, lease) = stored.into_parts();
         let response = format.object(&CrawlStatus::new(view, &stored));
         response.map(|response| holding(response, lease))
     };
-    planning.plan(&account, n_bytes, show).await
+    api.planning.work(&account, n_bytes, show).await?
 }
 
 /// The stored request of a crawl with the secrets of a body.

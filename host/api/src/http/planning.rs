@@ -58,7 +58,7 @@ impl Default for Planning {
 impl Planning {
     /// Plans a request of this account whose body has so many bytes. Dropping the future abandons
     /// the plan: one that has not begun never does, and one that has begun asks no further plugin.
-    pub(crate) async fn plan<T: Send + 'static>(
+    pub(super) async fn plan<T: Send + 'static>(
         &self,
         account: &AccountId,
         n_bytes: usize,
@@ -86,12 +86,10 @@ impl Planning {
             Err(ApiError::Internal)
         })
     }
-}
 
-impl Planning {
     /// Does work on the body of a request that is fast unless it is large: where it arrived if it
     /// is small, which takes microseconds, and otherwise where plans are made.
-    pub(super) async fn work<T: Send + 'static>(
+    pub(crate) async fn work<T: Send + 'static>(
         &self,
         account: &AccountId,
         n_bytes: usize,

@@ -145,7 +145,7 @@ pub(crate) async fn receive(
 }
 
 /// The hash of what determines the response to a request; that of a long body is made where it
-/// holds up nobody else.
+/// delays no other request.
 async fn fingerprint(
     request: ApiRequest,
     path: String,

@@ -12,10 +12,10 @@ use trawl_model::{Charge, Nanodollars, Terms};
 use trawl_plan::router::RouterDefaults;
 use trawl_plan::testing::FakeCatalog;
 use trawl_plugins::Registry;
-use trawl_store::{CrawlCounts, CrawlRecord, CrawlState, Floor};
+use trawl_store::{CrawlState, Floor};
 use trawl_wire::{PlanContext, RequestDefaults, Verb, crawl_request};
 
-use super::data::test_account;
+use super::data::{running_crawl, test_account};
 use super::server::TestServer;
 use crate::Service;
 
@@ -60,25 +60,6 @@ fn payment(is_repeated: bool) -> Option<Payment> {
     })
 }
 
-/// A background crawl as a process leaves it that is killed.
-fn stored(account: &AccountId, request: &str) -> CrawlRecord {
-    CrawlRecord {
-        id: NAME.to_owned(),
-        account: account.clone(),
-        request: request.to_owned(),
-        verb: "crawl".to_owned(),
-        terms: Terms::PayAsYouGo,
-        needs_secrets: false,
-        in_background: true,
-        state: CrawlState::Running,
-        stop: None,
-        created: Timestamp(1),
-        ended: None,
-        counts: CrawlCounts::default(),
-        left_out: None,
-    }
-}
-
 #[tokio::test]
 async fn of_the_crawls_of_a_request_all_are_started_or_none() {
     let server = TestServer::new().await;
@@ -108,7 +89,7 @@ async fn a_crawl_that_exists_takes_nothing_of_the_limits_again() {
     let server = TestServer::with_storage("10", 10_000, Floor::Bytes(0), 1).await;
     let account = test_account(&server);
     let (crawls, store) = (server.service.crawls(), server.service.store());
-    let record = stored(&account, REQUEST);
+    let record = running_crawl(&account, NAME, REQUEST);
     store.create_crawl(&record).await.expect("a row");
     let begun = crawls.begin(vec![new_crawl(&account, payment(true))]).await;
     let begun = begun.expect("it was started before");
@@ -141,7 +122,7 @@ async fn a_page_that_was_charged_before_a_kill_is_not_paid_again() {
     let request = json!({
         "url": URL, "return_format": "empty", "request": "http", "respect_robots": false, "max_credits_allowed": 1,
     });
-    let record = stored(&account, &request.to_string());
+    let record = running_crawl(&account, NAME, &request.to_string());
     let created = server.service.store().create_crawl(&record).await;
     created.expect("a row");
     let before = billing.funds(&account).balance;

@@ -3,8 +3,9 @@
 use axum::body::Body;
 use serde_json::{Value, json};
 
+use trawl_model::Terms;
 use trawl_model::clock::Timestamp;
-use trawl_store::{Channel, DeliveryFailure, OutboxRow};
+use trawl_store::{Channel, CrawlCounts, CrawlRecord, CrawlState, DeliveryFailure, OutboxRow};
 
 use super::server::TestServer;
 use crate::Service;
@@ -229,6 +230,29 @@ async fn every_time_is_rfc_3339_beside_the_seconds_that_clients_read() {
 pub(super) fn test_account(server: &TestServer) -> trawl_billing::AccountId {
     let account = server.service.billing().find("test");
     account.expect("the account").id.clone()
+}
+
+/// A background crawl that is stored as running, as a killed process leaves it.
+pub(super) fn running_crawl(
+    account: &trawl_billing::AccountId,
+    id: &str,
+    request: &str,
+) -> CrawlRecord {
+    CrawlRecord {
+        id: id.to_owned(),
+        account: account.clone(),
+        request: request.to_owned(),
+        verb: "crawl".to_owned(),
+        terms: Terms::PayAsYouGo,
+        needs_secrets: false,
+        in_background: true,
+        state: CrawlState::Running,
+        stop: None,
+        created: Timestamp(1),
+        ended: None,
+        counts: CrawlCounts::default(),
+        left_out: None,
+    }
 }
 
 #[tokio::test]

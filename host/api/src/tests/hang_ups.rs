@@ -17,6 +17,7 @@ use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 use trawl_store::{CrawlRecord, CrawlState};
 
+use super::data::running_crawl;
 use super::server::TestServer;
 use crate::Service;
 
@@ -177,19 +178,9 @@ async fn store(
     (id, request, state): (&str, &str, CrawlState),
 ) {
     let record = CrawlRecord {
-        id: id.to_owned(),
-        account: account.clone(),
-        request: request.to_owned(),
-        verb: "crawl".to_owned(),
-        terms: trawl_model::Terms::PayAsYouGo,
         needs_secrets: state == CrawlState::Parked,
-        in_background: true,
         state,
-        stop: None,
-        created: Timestamp(1),
-        ended: None,
-        counts: trawl_store::CrawlCounts::default(),
-        left_out: None,
+        ..running_crawl(account, id, request)
     };
     server
         .service

@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use trawl_billing::{Answer, Begun, Repeated};
 use trawl_model::clock::Timestamp;
 use trawl_model::memory::{MemoryBudget, MemoryKind, MemoryLease};
-use trawl_model::{Nanodollars, StopReason, Terms, UrlRow, UrlState};
-use trawl_store::{CrawlCounts, CrawlRecord, CrawlState, PageLog, PageRow, Progress};
+use trawl_model::{Nanodollars, StopReason, UrlRow, UrlState};
+use trawl_store::{CrawlCounts, CrawlState, PageLog, PageRow, Progress};
 
-use super::data::test_account;
+use super::data::{running_crawl, test_account};
 use super::server::TestServer;
 use crate::Service;
 
@@ -118,29 +118,23 @@ async fn a_small_request_of_another_account_waits_for_nobody() {
     assert_eq!(answer.await.expect("at once").status, 200);
 }
 
-/// A background crawl that is stored as running.
-fn running_crawl(server: &TestServer) -> CrawlRecord {
-    CrawlRecord {
-        id: ID.to_owned(),
-        account: test_account(server),
-        request: "{}".to_owned(),
-        verb: "crawl".to_owned(),
-        terms: Terms::PayAsYouGo,
-        needs_secrets: false,
-        in_background: true,
-        state: CrawlState::Running,
-        stop: None,
-        created: Timestamp(1),
-        ended: None,
-        counts: CrawlCounts::default(),
-        left_out: None,
+/// A fetched URL of a crawl.
+fn fetched(n: u32, url: String) -> UrlRow {
+    UrlRow {
+        n,
+        url,
+        depth: 0,
+        referrer: None,
+        anchor: None,
+        target: None,
+        state: UrlState::Done,
     }
 }
 
 /// An ended crawl with this number of stored pages, each with so many bytes of content.
 async fn stored_crawl(server: &TestServer, n_pages: u32, content: usize) {
     let store = server.service.store();
-    let record = running_crawl(server);
+    let record = running_crawl(&test_account(server), ID, "{}");
     store.create_crawl(&record).await.expect("a crawl");
     let data = server.directory();
     let mut log = PageLog::continue_after(data, ID, None).expect("a log");
@@ -165,15 +159,7 @@ async fn stored_crawl(server: &TestServer, n_pages: u32, content: usize) {
         cause: None,
         error: None,
     });
-    let urls = (0..n_pages).map(|n| UrlRow {
-        n,
-        url: format!("http://a.example/{n}"),
-        depth: 0,
-        referrer: None,
-        anchor: None,
-        target: None,
-        state: UrlState::Done,
-    });
+    let urls = (0..n_pages).map(|n| fetched(n, format!("http://a.example/{n}")));
     let progress = Progress {
         urls: urls.collect(),
         pages: pages.collect(),
@@ -383,21 +369,11 @@ async fn a_crawl_of_the_last_process_waits_for_memory_before_it_reads() {
     let budget = budget();
     let server = TestServer::with_memory(Arc::clone(&budget)).await;
     let account = test_account(&server);
-    let record = CrawlRecord {
-        request: r#"{"url":"http://a.test/0","return_format":"empty"}"#.to_owned(),
-        ..running_crawl(&server)
-    };
+    let request = r#"{"url":"http://a.test/0","return_format":"empty"}"#;
+    let record = running_crawl(&account, ID, request);
     let store = server.service.store();
     store.create_crawl(&record).await.expect("a crawl");
-    let urls = (0..N_URLS).map(|n| UrlRow {
-        n,
-        url: format!("http://a.test/{n}"),
-        depth: 0,
-        referrer: None,
-        anchor: None,
-        target: None,
-        state: UrlState::Done,
-    });
+    let urls = (0..N_URLS).map(|n| fetched(n, format!("http://a.test/{n}")));
     let progress = Progress {
         urls: urls.collect(),
         ..Progress::default()

@@ -62,7 +62,7 @@ async fn the_document_is_made_once_for_the_plugins_in_effect() {
 }
 
 #[tokio::test]
-async fn the_document_is_made_once_even_if_nobody_waits_for_it() {
+async fn the_document_is_made_once_even_if_its_request_is_dropped() {
     let server = TestServer::new().await;
     for n_polls in 1..5 {
         let service = &server.service;

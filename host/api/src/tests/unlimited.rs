@@ -7,9 +7,9 @@ use axum::body::Body;
 
 use trawl_billing::{AccountId, Begun};
 use trawl_model::Terms;
-use trawl_model::clock::Timestamp;
-use trawl_store::{CrawlCounts, CrawlRecord, CrawlState};
+use trawl_store::CrawlRecord;
 
+use super::data::running_crawl;
 use super::server::{TestResponse, TestServer};
 use crate::Service;
 use crate::http::format::ResponseFormat;
@@ -183,19 +183,8 @@ async fn a_repeated_crawl_that_runs_needs_no_second_slot() {
     let payment = first.open().await.expect("stored").part(0);
     drop(first);
     let record = CrawlRecord {
-        id: payment.name.to_string(),
-        account: account.clone(),
-        request: BODY.to_owned(),
-        verb: "crawl".to_owned(),
         terms: Terms::Unlimited,
-        needs_secrets: false,
-        in_background: true,
-        state: CrawlState::Running,
-        stop: None,
-        created: Timestamp(1),
-        ended: None,
-        counts: CrawlCounts::default(),
-        left_out: None,
+        ..running_crawl(&account, &payment.name, BODY)
     };
     let created = server.service.store().create_crawl(&record).await;
     created.expect("a row");

@@ -46,12 +46,11 @@ impl OwnStack {
             && let Some(to) = smart::redirect(&served.clues(), &served.page.final_url)
             && !known.contains(&to)
         {
-            let targets = [to];
+            let targets = std::slice::from_ref(&to);
             let allowed = self
                 .admission
-                .may_serve_cached(&plan.fetch, &plan.url, &targets);
+                .may_serve_cached(&plan.fetch, &plan.url, targets);
             Box::pin(allowed).await?;
-            let [to] = targets;
             known.push(to.clone());
             let keeps_origin = stays(&asked.url, &redirects)
                 && is_same_origin_or_upgrade(&served.page.final_url, &to);

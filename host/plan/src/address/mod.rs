@@ -214,22 +214,23 @@ pub fn without_fragment(url: &Url) -> Url {
 /// Same origin, or an upgrade of the same host from `http` to `https` on the default ports, which
 /// exposes nothing more.
 pub fn is_same_origin_or_upgrade(from: &Url, to: &Url) -> bool {
-    let is_upgrade = (from.scheme(), to.scheme()) == ("http", "https")
-        && from.host() == to.host()
-        && from.port().is_none()
-        && to.port().is_none();
+    let is_upgrade = is_upgrade(from, to) && from.host() == to.host();
     is_upgrade || from.origin() == to.origin()
 }
 
-/// Same origin or an upgrade of it, with or without `www.`: who has written something for one means
-/// the other, too.
+/// Same origin or an upgrade of it, with or without `www.`: what a caller writes for one of the two
+/// names is meant for the other, too.
 pub fn is_same_site(from: &Url, to: &Url) -> bool {
     let is_same =
         from.scheme() == to.scheme() && from.port_or_known_default() == to.port_or_known_default();
-    let is_upgrade = (from.scheme(), to.scheme()) == ("http", "https")
+    bare_host(from) == bare_host(to) && (is_same || is_upgrade(from, to))
+}
+
+/// From `http` to `https`, on the default ports.
+fn is_upgrade(from: &Url, to: &Url) -> bool {
+    (from.scheme(), to.scheme()) == ("http", "https")
         && from.port().is_none()
-        && to.port().is_none();
-    bare_host(from) == bare_host(to) && (is_same || is_upgrade)
+        && to.port().is_none()
 }
 
 /// A host without `www.`.

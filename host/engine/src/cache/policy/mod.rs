@@ -318,7 +318,7 @@ impl StoredPage {
         }
     }
 
-    /// The same with their statuses.
+    /// The redirects that lead to the page from `url`, with their statuses.
     fn hops(&self, url: &Url) -> Vec<Hop> {
         let targets = self.redirects(url).into_iter().enumerate();
         let hops = targets.map(|(at, to)| Hop {

@@ -118,14 +118,10 @@ impl Rule {
 /// Whether a page needs a browser. Takes time linear in the body at most: for most pages some
 /// searches in it, and a look at its beginning up to the end of enough text.
 pub(crate) fn judge(clues: &Clues<'_>) -> Verdict {
-    let body = without_utf_16(clues.body);
-    let clues = &Clues {
-        body: &body,
-        ..*clues
-    };
-    if !is_html(clues) {
-        return Verdict::Enough;
-    }
+    of_html(clues, judge_html).unwrap_or(Verdict::Enough)
+}
+
+fn judge_html(clues: &Clues<'_>) -> Verdict {
     if walls::announced(clues).is_some() {
         return Verdict::NeedsBrowser(Rule::BotWall);
     }
@@ -153,27 +149,15 @@ pub(crate) fn judge(clues: &Clues<'_>) -> Verdict {
 /// Where a page leads that is nothing but a redirect by its markup or its `Refresh` header. `page`
 /// is its URL.
 pub(crate) fn redirect(clues: &Clues<'_>, page: &Url) -> Option<Url> {
-    let body = without_utf_16(clues.body);
-    let clues = &Clues {
-        body: &body,
-        ..*clues
-    };
-    if !is_html(clues) {
-        return None;
-    }
-    redirect::target(clues, page)
+    of_html(clues, |clues| redirect::target(clues, page)).flatten()
 }
 
 /// Whose bot wall answered instead of the page, whatever the status; `None` for any other page.
 pub(crate) fn wall(clues: &Clues<'_>) -> Option<&'static str> {
-    let body = without_utf_16(clues.body);
-    let clues = &Clues {
-        body: &body,
-        ..*clues
-    };
-    if !is_html(clues) {
-        return None;
-    }
+    of_html(clues, wall_of_html).flatten()
+}
+
+fn wall_of_html(clues: &Clues<'_>) -> Option<&'static str> {
     if let Some(rule) = walls::announced(clues) {
         return Some(rule);
     }
@@ -219,6 +203,16 @@ fn is_html(clues: &Clues<'_>) -> bool {
         "" => begins_like_html(clues.body),
         stated => MediaKind::of(stated) == MediaKind::Html,
     }
+}
+
+/// What is found in an answer as the rules read it; `None` if it is not HTML.
+fn of_html<T>(clues: &Clues<'_>, find: impl FnOnce(&Clues<'_>) -> T) -> Option<T> {
+    let body = without_utf_16(clues.body);
+    let clues = &Clues {
+        body: &body,
+        ..*clues
+    };
+    is_html(clues).then(|| find(clues))
 }
 
 /// A body as the rules read it: one in UTF-16, by its byte order mark, as UTF-8 and no further than

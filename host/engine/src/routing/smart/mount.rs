@@ -76,7 +76,7 @@ const SPINNERS: [&str; 7] = [
     "spinner", "loader", "loading", "splash", "preload", "skeleton", "progress",
 ];
 
-/// Ids of elements that have the content of a page, whoever makes it.
+/// Ids of elements that have the content of a page, be it in the source or made by a script.
 const MAIN_IDS: [&str; 4] = ["main", "content", "main-content", "page-content"];
 
 /// Follows the mounts of a page. One within another is part of it.
@@ -194,9 +194,7 @@ impl<'a> Mounts<'a> {
 
 impl Mount<'_> {
     fn is_document(&self) -> bool {
-        ["html", "body"]
-            .iter()
-            .any(|name| self.name.eq_ignore_ascii_case(name.as_bytes()))
+        is_one_of(self.name, &["html", "body"])
     }
 
     /// Whether it has more than any empty one.
@@ -220,11 +218,9 @@ pub(super) fn is_awaited(source: &[u8]) -> bool {
     };
     let (mut mounts, mut scripts) = (Mounts::new(), Scripts::default());
     let mut pieces = Pieces::new(source);
-    loop {
-        let is_over = pieces.at() > last && !mounts.is_undecided();
-        let Some(piece) = pieces.next().filter(|_| !is_over) else {
-            break;
-        };
+    while (pieces.at() <= last || mounts.is_undecided())
+        && let Some(piece) = pieces.next()
+    {
         if let Piece::Sealed(Seal::Script, tag, code) = &piece {
             scripts.add(tag, code);
         }
@@ -240,9 +236,9 @@ pub(super) fn is_awaited(source: &[u8]) -> bool {
 fn last_mark(source: &[u8]) -> Option<usize> {
     let id = b"id=";
     let is_id = |at: &usize| {
-        let value = &source[at + id.len()..];
-        let value = value.strip_prefix(b"\"").or(value.strip_prefix(b"'"));
-        let value = value.unwrap_or(&source[at + id.len()..]);
+        let rest = &source[at + id.len()..];
+        let value = rest.strip_prefix(b"\"").or(rest.strip_prefix(b"'"));
+        let value = value.unwrap_or(rest);
         let end = value
             .iter()
             .take(NAME_BYTES_MAX)
@@ -280,32 +276,31 @@ fn is_mount(tag: &Tag<'_>) -> bool {
 }
 
 fn is_main(tag: &Tag<'_>) -> bool {
-    let is_id = |id: &[u8]| {
-        MAIN_IDS
-            .iter()
-            .any(|known| id.eq_ignore_ascii_case(known.as_bytes()))
-    };
+    let is_id = |id: &[u8]| is_one_of(id, &MAIN_IDS);
     tag.is("main") || (tag.is("div") && tag.attribute("id").is_some_and(is_id))
 }
 
 /// Whether a script of the page defines the element, by its name.
 fn is_own_element(name: &[u8]) -> bool {
-    name.contains(&b'-')
-        && OWN_ENDINGS
-            .iter()
-            .any(|end| name.to_ascii_lowercase().ends_with(end.as_bytes()))
+    OWN_ENDINGS.iter().any(|end| {
+        let start = name.len().checked_sub(end.len());
+        start.is_some_and(|start| name[start..].eq_ignore_ascii_case(end.as_bytes()))
+    })
 }
 
 fn is_mount_name(name: &[u8]) -> bool {
-    MOUNT_NAMES
-        .iter()
-        .any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
+    is_one_of(name, &MOUNT_NAMES)
 }
 
 fn is_mount_id(id: &[u8]) -> bool {
-    MOUNT_IDS
+    is_one_of(id.trim_ascii(), &MOUNT_IDS)
+}
+
+/// Whether it is one of these names, whatever its case.
+fn is_one_of(name: &[u8], names: &[&str]) -> bool {
+    names
         .iter()
-        .any(|known| id.trim_ascii().eq_ignore_ascii_case(known.as_bytes()))
+        .any(|known| name.eq_ignore_ascii_case(known.as_bytes()))
 }
 
 fn is_spinner(tag: &Tag<'_>) -> bool {

@@ -3,6 +3,7 @@
 use url::Url;
 
 use trawl_model::urls;
+use trawl_plan::address::without_fragment;
 
 use super::pieces::{Piece, Pieces, Seal, Tag};
 use super::prose::has_any;
@@ -55,16 +56,8 @@ pub(super) fn target(clues: &Clues<'_>, page: &Url) -> Option<Url> {
     };
     let target = urls::join(&base, &found).ok()?;
     let is_web = matches!(target.scheme(), "http" | "https");
-    (is_web && !is_same_document(&target, page)).then_some(target)
-}
-
-fn is_same_document(one: &Url, other: &Url) -> bool {
-    let place = |url: &Url| {
-        let mut url = url.clone();
-        url.set_fragment(None);
-        url
-    };
-    place(one) == place(other)
+    let is_elsewhere = without_fragment(&target) != without_fragment(page);
+    (is_web && is_elsewhere).then_some(target)
 }
 
 impl Written {
