@@ -31,6 +31,16 @@ pub(crate) struct Asked {
     pub(crate) scripts: Vec<String>,
 }
 
+/// Scripts for `n` things, so many each: `script` with the bounds instead of `__FROM__` and
+/// `__TO__`. The result of one script is limited.
+pub(crate) fn in_parts(script: &str, n: usize, at_once: usize) -> Vec<String> {
+    let part = |from: usize| {
+        let script = script.replace("__FROM__", &from.to_string());
+        script.replace("__TO__", &(from + at_once).to_string())
+    };
+    (0..n).step_by(at_once).map(part).collect()
+}
+
 /// The turn at the browser.
 pub(crate) async fn turn() -> MutexGuard<'static, ()> {
     TURN.lock().await

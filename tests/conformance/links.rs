@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::chromium::{Asked, Chromium, PAGES};
+use crate::chromium::{Asked, Chromium, PAGES, in_parts};
 use crate::draw::Draw;
 use crate::pages::escaped;
 use crate::trial::{Exception, Trial};
@@ -103,13 +103,9 @@ async fn chromium_resolves_links_alike() {
             let lines = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n";
             let target = format!("/dir/{number}/page?q=1");
             let url = chromium.site.put(&target, lines, html);
-            let script = |from: usize| {
-                let script = ASK.replace("__FROM__", &from.to_string());
-                script.replace("__TO__", &(from + AT_ONCE).to_string())
-            };
             asked.push(Asked {
                 url: url.clone(),
-                scripts: (0..LINKS).step_by(AT_ONCE).map(script).collect(),
+                scripts: in_parts(ASK, LINKS, AT_ONCE),
             });
             bodies.push(fields(&url));
             drawn.push((url, head, links));

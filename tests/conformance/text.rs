@@ -1,6 +1,6 @@
 //! The text of elements: what their reader sees. The judge is `innerText` of Chromium.
 
-use crate::chromium::{Asked, Chromium, PAGES};
+use crate::chromium::{Asked, Chromium, PAGES, in_parts};
 use crate::pages::Page;
 use crate::parsed::Parsed;
 use crate::trial::{Exception, Trial};
@@ -20,16 +20,9 @@ async fn chromium_shows_the_same_texts() {
     let mut trial = Trial::of("text: Chromium", &EXCEPTIONS);
     while let Some((mut draw, _turn)) = chromium.round(&mut trial).await {
         let pages: Vec<Page> = (0..PAGES).map(|_| Page::draw(&mut draw)).collect();
-        let asked = pages.iter().enumerate().map(|(number, page)| {
-            let n_elements = page.elements().len();
-            let script = |from: usize| {
-                let script = ASK.replace("__FROM__", &from.to_string());
-                script.replace("__TO__", &(from + AT_ONCE).to_string())
-            };
-            Asked {
-                url: chromium.site.page(&format!("/{number}"), &page.html()),
-                scripts: (0..n_elements).step_by(AT_ONCE).map(script).collect(),
-            }
+        let asked = pages.iter().enumerate().map(|(number, page)| Asked {
+            url: chromium.site.page(&format!("/{number}"), &page.html()),
+            scripts: in_parts(ASK, page.elements().len(), AT_ONCE),
         });
         let answers = chromium.ask(asked.collect()).await;
         for (page, theirs) in pages.iter().zip(answers) {

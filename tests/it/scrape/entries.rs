@@ -119,6 +119,28 @@ async fn parts_are_present_only_on_request() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_content_hash_changes_with_the_content_alone() {
+    let (app, site) = world().await;
+    let hash = async |html: &str, format: &str| {
+        let url = site.put("/hashed", "text/html", html);
+        let entry = app
+            .fine(json!({
+                "url": url, "request": "http", "return_format": format, "metadata": true, "cache": false,
+            }))
+            .await;
+        entry["metadata"]["content_hash"].clone()
+    };
+    let (page, commented, other) = ("<p>one", "<p>one<!-- two -->", "<p>two");
+    let expected = hash(page, "text").await;
+    assert_eq!(hash(commented, "text").await, expected);
+    assert_ne!(hash(other, "text").await, expected);
+    // Without content it is that of the body.
+    let expected = hash(page, "empty").await;
+    assert_eq!(hash(page, "empty").await, expected);
+    assert_ne!(hash(commented, "empty").await, expected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn parts_describe_the_page() {
     let (app, site) = world().await;
     let html = "<html lang=de><head><title> T </title><meta name=description content='D'>\

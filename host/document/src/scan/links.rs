@@ -151,13 +151,13 @@ impl Links {
     pub(super) fn into_discovered(mut self) -> Discovered {
         let mut discovered = Discovered::default();
         discovered.n_dropped = self.n_dropped;
-        discovered.canonical.clone_from(&self.canonical);
-        let mut anchors = self.anchors.iter().peekable();
+        discovered.canonical = self.canonical.take();
         discovered.robots_tags = std::mem::take(&mut self.robots_tags);
+        let mut anchors = std::mem::take(&mut self.anchors).into_iter().peekable();
         for (index, &(_, nofollow)) in self.entries.iter().enumerate() {
             discovered.push(&self.text[self.range(index)], nofollow || self.is_nofollow);
             if let Some((_, text)) = anchors.next_if(|(of, _)| *of == index) {
-                discovered.set_anchor(text.clone());
+                discovered.set_anchor(text);
             }
         }
         discovered

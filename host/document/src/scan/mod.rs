@@ -52,12 +52,10 @@ pub fn scan_with_anchors(page: &Page<'_>) -> Discovered {
 }
 
 fn scanned(page: &Page<'_>, with_anchors: bool) -> Discovered {
-    let mut scan = Scan::new(page, None);
-    scan.with_anchors = with_anchors;
+    let mut scan = Scan::new(page, None, with_anchors);
     if let Some(late) = scan.run() {
         // A base after the first link applies to the links before it, too.
-        scan = Scan::new(page, Some(late));
-        scan.with_anchors = with_anchors;
+        scan = Scan::new(page, Some(late), with_anchors);
         scan.run();
     }
     scan.links.into_discovered()
@@ -90,7 +88,7 @@ struct Scan<'a> {
 }
 
 impl<'a> Scan<'a> {
-    fn new(page: &Page<'a>, base: Option<Url>) -> Self {
+    fn new(page: &Page<'a>, base: Option<Url>, with_anchors: bool) -> Self {
         let has_base = base.is_some();
         let base = base.unwrap_or_else(|| page.url.clone());
         Self {
@@ -101,7 +99,7 @@ impl<'a> Scan<'a> {
             links: Links::new(Joiner::new(base, page.url)),
             has_base,
             is_xml: xml::is_xml(page),
-            with_anchors: false,
+            with_anchors,
             is_serialised: page.is_serialised,
             templates: 0,
             shadows: 0,
