@@ -167,6 +167,7 @@ impl PageState {
         self.navigations += 1;
         self.moves += 1;
         self.counts.navigated();
+        self.worker_sockets.clear();
         self.broken = None;
         self.unfinished = None;
         self.pending.clear();

@@ -28,6 +28,10 @@ impl RedirectGate for GateOfPage {
     fn may_follow<'a>(&'a self, _from: &'a Url, to: &'a Url) -> BoxFuture<'a, bool> {
         self.gate.may_follow(&self.page, to)
     }
+
+    fn sends(&self, _page: &Url) {
+        self.gate.sends(&self.page);
+    }
 }
 
 impl OwnStack {
@@ -114,5 +118,38 @@ fn behind(before: Served, page: Served) -> Served {
         },
         waited: before.waited + page.waited,
         ..page
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    /// Notes which pages are sent.
+    #[derive(Default)]
+    struct Noting(Mutex<Vec<Url>>);
+
+    impl RedirectGate for Noting {
+        fn may_follow<'a>(&'a self, _page: &'a Url, _to: &'a Url) -> BoxFuture<'a, bool> {
+            Box::pin(async { true })
+        }
+
+        fn sends(&self, page: &Url) {
+            self.0.lock().expect("no panic").push(page.clone());
+        }
+    }
+
+    #[test]
+    fn the_run_learns_that_the_page_it_asked_for_is_sent() {
+        let noting = Arc::new(Noting::default());
+        let page = Url::parse("http://a.example/moved").expect("a URL");
+        let gate = GateOfPage {
+            gate: Arc::clone(&noting) as Arc<dyn RedirectGate>,
+            page: page.clone(),
+        };
+        gate.sends(&Url::parse("http://b.example/").expect("a URL"));
+        assert_eq!(*noting.0.lock().expect("no panic"), [page]);
     }
 }

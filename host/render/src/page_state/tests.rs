@@ -95,6 +95,20 @@ fn the_sockets_and_streams_of_a_worker_end_with_it() {
 }
 
 #[test]
+fn sockets_of_the_document_before_end_no_other() {
+    let mut state = PageState::new();
+    let session = Some(Arc::from("session"));
+    let opened = state.socket("Network.webSocketCreated", "workers".to_owned(), session);
+    opened.expect("one");
+    state.commit(None);
+    let opened = state.socket("Network.webSocketCreated", "own".to_owned(), None);
+    opened.expect("one");
+    // The worker of that document ends late.
+    state.worker_left("session");
+    assert!(state.may_listen(), "the page's own socket is open");
+}
+
+#[test]
 fn a_page_that_became_ready_is_not_incomplete() {
     let mut state = PageState::new();
     send(&mut state, "1", "Fetch", None);
