@@ -97,8 +97,8 @@ pub(super) struct InFlight {
     is_picture: bool,
     /// Whether a script sent it.
     is_asked: bool,
-    /// Bytes of its body that are still to come, if the answer told its length. A script that has no
-    /// use for the body never ends the request.
+    /// Bytes of its body that are still to come, if the answer told its length. A script that has
+    /// no use for the body never ends the request.
     missing: Option<u64>,
     /// Whether it is a picture or a frame that came into view.
     is_brought: bool,
