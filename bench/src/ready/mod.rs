@@ -5,7 +5,7 @@
 mod cases;
 mod site;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -123,11 +123,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
     );
     let n_cases = site.cases().len();
     print_row("Trawl", &ours, n_cases);
-    let mut different = BTreeSet::new();
+    let mut different = Vec::new();
     for wait in PEERS {
         let theirs = peer(&site, wait)?;
         print_row(&format!("playwright-core, {wait}"), &theirs, n_cases);
-        different.extend(ours.different(&theirs));
+        different.push((wait, ours.different(&theirs)));
     }
     let is_met = ours.incomplete.is_empty()
         && ours.late_ms(0.5) <= MEDIAN_MAX.as_secs_f64() * 1e3
@@ -136,8 +136,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
     if !ours.incomplete.is_empty() {
         println!("incomplete: {}", ours.incomplete.join(", "));
     }
-    let different: Vec<_> = different.into_iter().collect();
-    println!("other words than `innerText`: {}", different.join(", "));
+    for (wait, names) in different {
+        println!(
+            "other words than `innerText` after `{wait}`: {}",
+            names.join(", ")
+        );
+    }
     Ok(())
 }
 
