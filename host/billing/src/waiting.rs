@@ -2,8 +2,6 @@
 
 use tokio::time::Instant;
 
-use trawl_model::Nanodollars;
-
 use crate::RECHECK_INTERVAL;
 use crate::allotment::Allotment;
 use crate::funds::FundsError;
@@ -48,12 +46,13 @@ pub(crate) async fn wait_for(released: impl Future<Output = ()>, deadline: Insta
     true
 }
 
-/// Reserves `wanted` by this function; waits until `deadline` while pages in flight hold what is
-/// missing.
+/// Reserves by this function; waits until `deadline` while pages in flight hold what is missing.
+///
+/// # Errors
+/// [`FundsError::AllHeld`] if they still do then, or that of the function.
 pub(crate) async fn when_available<T>(
     wallet: &Wallet,
     allotment: Option<&Allotment>,
-    wanted: Nanodollars,
     deadline: Instant,
     reserve: impl Fn() -> Result<T, FundsError>,
 ) -> Result<T, FundsError> {
@@ -71,11 +70,7 @@ pub(crate) async fn when_available<T>(
             continue;
         }
         if !wait_for(released, deadline).await {
-            let own = Nanodollars::ZERO;
-            return Err(FundsError::Short(match allotment {
-                Some(allotment) => allotment.shortfall(wanted, own),
-                None => wallet.shortfall(wanted, own),
-            }));
+            return Err(FundsError::AllHeld);
         }
     }
 }

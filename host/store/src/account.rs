@@ -212,10 +212,19 @@ mod tests {
     fn prefixes_are_the_text_that_they_were_made_of() {
         for text in ["", "tr_1", "tr_9aK2bX7q", "0123456789abcdef"] {
             let prefix = KeyPrefix::new(text);
-            assert_eq!((prefix.as_str(), prefix.is_empty()), (text, text.is_empty()));
+            assert_eq!(
+                (prefix.as_str(), prefix.is_empty()),
+                (text, text.is_empty())
+            );
         }
-        assert_eq!(KeyPrefix::new("0123456789abcdefg").as_str(), "0123456789abcdef");
-        assert_eq!(KeyPrefix::new("0123456789abcdeü").as_str(), "0123456789abcde");
+        assert_eq!(
+            KeyPrefix::new("0123456789abcdefg").as_str(),
+            "0123456789abcdef"
+        );
+        assert_eq!(
+            KeyPrefix::new("0123456789abcdeü").as_str(),
+            "0123456789abcde"
+        );
     }
 
     #[test]

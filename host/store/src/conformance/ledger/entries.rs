@@ -307,7 +307,11 @@ pub(crate) async fn usage_is_summed_by_key(store: &dyn LedgerStore) {
         keys.collect::<Vec<_>>()
     };
     let row = |key: &str, n_pages, n_failed, spent| (key.to_owned(), n_pages, n_failed, spent);
-    let all = [row("", 1, 0, 1), row("tr_1", 2, 0, 14), row("tr_2", 2, 1, 27)];
+    let all = [
+        row("", 1, 0, 1),
+        row("tr_1", 2, 0, 14),
+        row("tr_2", 2, 1, 27),
+    ];
     assert_eq!(keys(0, i64::MAX).await, all);
     assert_eq!(keys(11, 100).await, [row("tr_1", 1, 0, 9)]);
     let stranger = account(2).id;
