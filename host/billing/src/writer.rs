@@ -129,7 +129,7 @@ async fn settle(
                     continue;
                 };
                 let outcome = match source {
-                    None => settle_post((&wallet, &key), entry, written),
+                    None => settle_post(&wallet, &key, entry, written),
                     Some(source) => settle_run_post(store, &*source, entry, written).await,
                 };
                 queue.release();
@@ -151,7 +151,8 @@ async fn settle(
 }
 
 fn settle_post(
-    (wallet, key): (&Wallet, &KeyWallet),
+    wallet: &Wallet,
+    key: &KeyWallet,
     post: &Entry,
     written: &Written,
 ) -> Result<Charge, BillingError> {
