@@ -97,7 +97,8 @@ pub enum SkipReason {
     Budget,
     /// The crawl reached `limit` before it was leased.
     Limit,
-    /// The crawl ran out of money before it was leased: its own ceiling or the account's balance.
+    /// The crawl ran out of money before it was leased: its own ceiling, the budget of its key or
+    /// the account's balance.
     Spend,
     /// Its host is not part of the crawl.
     Scope,

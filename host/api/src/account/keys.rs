@@ -219,8 +219,8 @@ pub(crate) async fn list(
     path = "/account/keys",
     summary = "Create a key",
     description = "Creates a key for the account. It is shown only in this response. An account has at most 100 active keys, and 1,000 \
-        with its revoked ones. A page that a key's `monthly_budget` does not cover is not requested; background crawls count to the key that \
-        started them. A key with a budget creates no keys.",
+        with its revoked ones. Once the `monthly_budget` of a key is used up, no page is requested with it; background crawls count to the key \
+        that started them. A key with a budget creates no keys.",
     request_body(content = KeyName),
     responses(
         (status = 200, description = "The key", body = NewKey),
