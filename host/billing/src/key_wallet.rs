@@ -9,10 +9,9 @@ use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 use trawl_store::{AccountId, KeyPrefix, KeySpending};
 
-use crate::Account;
 use crate::flights::Flights;
 use crate::funds::{Cap, FundsError, KeySpent, Shortfall};
-use crate::wallet::Wallet;
+use crate::wallet::{Account, Wallet};
 
 /// Who a page is charged to: an account, and the key that the page was requested with, which is
 /// empty where no key is known.

@@ -11,11 +11,10 @@ use trawl_store::{Consumed, Entry, EntryKind, WAITS_FOR_HOST};
 
 use crate::allotment::Allotment;
 use crate::error::BillingError;
-use crate::flights::Growing;
 use crate::funds::{Cap, Funds, FundsError, Shortfall};
 use crate::key_wallet::{KeyWallet, Wallets};
 use crate::queue::{ChargeSource, Effect, Item, Queue};
-use crate::waiting::{released, wait_for};
+use crate::waiting::{Growth, released, wait_for};
 use crate::wallet::Wallet;
 
 /// URLs are truncated to this length in the ledger, in bytes.
@@ -49,55 +48,6 @@ pub struct Reservation {
 struct Source {
     allotment: Arc<Allotment>,
     post_id: String,
-}
-
-/// A page that waits for more because of this cap, among those of its run, of its key and of its
-/// account.
-struct Waiting<'a> {
-    cap: Cap,
-    of_run: Option<Growing<'a>>,
-    of_key: Growing<'a>,
-    of_account: Growing<'a>,
-}
-
-impl<'a> Waiting<'a> {
-    /// New pages wait too, as far as they would need the same money.
-    fn new(
-        cap: Cap,
-        allotment: Option<&'a Allotment>,
-        key: &'a KeyWallet,
-        wallet: &'a Wallet,
-    ) -> Self {
-        let (is_of_run, is_of_key) = (cap == Cap::Run, matches!(cap, Cap::Key(_)));
-        Self {
-            cap,
-            of_run: allotment.map(|one| one.flights.grow(is_of_run)),
-            of_key: key.flights.grow(is_of_key),
-            of_account: wallet.flights.grow(!is_of_run && !is_of_key),
-        }
-    }
-
-    /// Whether the page may go on waiting: another one with a part of the money that is missing
-    /// does not wait.
-    fn may_wait(self) -> Option<Self> {
-        let Self {
-            cap,
-            mut of_run,
-            mut of_key,
-            mut of_account,
-        } = self;
-        match cap {
-            Cap::Run => of_run = Some(of_run.and_then(Growing::may_wait)?),
-            Cap::Key(_) => of_key = of_key.may_wait()?,
-            Cap::Balance | Cap::Page => of_account = of_account.may_wait()?,
-        }
-        Some(Self {
-            cap,
-            of_run,
-            of_key,
-            of_account,
-        })
-    }
 }
 
 impl Reservation {
@@ -198,7 +148,7 @@ impl Reservation {
         }
         let (wallet, key) = (Arc::clone(&self.wallet), Arc::clone(&self.key));
         let allotment = self.source.as_ref().map(|one| Arc::clone(&one.allotment));
-        let mut waiting: Option<Waiting<'_>> = None;
+        let mut waiting: Option<Growth<'_>> = None;
         let mut others_return = None;
         loop {
             // Created before the decision, so that no release in between is missed.
@@ -216,8 +166,8 @@ impl Reservation {
             }
             // What is missing may change from the run's money to the account's. The old entry ends
             // first: a page that counted twice would look like all of them.
-            let same = waiting.take().filter(|waiting| waiting.cap == short.cap);
-            let begun = || Waiting::new(short.cap, allotment.as_deref(), &key, &wallet);
+            let same = waiting.take().filter(|growth| growth.is_of(short.cap));
+            let begun = || Growth::new(short.cap, allotment.as_deref(), &key, &wallet);
             waiting = same.unwrap_or_else(begun).may_wait();
             if waiting.is_none() || !wait_for(released, deadline).await {
                 return Err(FundsError::Short(short));
