@@ -456,8 +456,8 @@ ALTER TABLE crawl_urls ADD COLUMN target TEXT;
 
 /// The keys that pages and crawls were requested with, and the budgets of keys.
 ///
-/// A trigger adds up what a key is charged in a calendar month, so that its budget needs no sum over
-/// the ledger. `month` is its beginning in Unix milliseconds.
+/// A trigger adds up what a key is charged in a calendar month, so that its budget needs no sum
+/// over the ledger. `month` is its beginning in Unix milliseconds.
 const VERSION_11: &str = "
 ALTER TABLE entries ADD COLUMN key TEXT NOT NULL DEFAULT '';
 ALTER TABLE crawls ADD COLUMN key TEXT NOT NULL DEFAULT '';
