@@ -159,9 +159,9 @@ impl KeyWallet {
         })
     }
 
-    /// Adds what `grow` takes to `own`, which is reserved for a page: at least until it is `needed`,
-    /// at most until it is what `grow` is given, `preferred` or what is left. Returns what is
-    /// reserved for the page then.
+    /// Adds what `grow` takes to `own`, which is reserved for a page: at least until it is
+    /// `needed`, at most until it is what `grow` is given, `preferred` or what is left. Returns
+    /// what is reserved for the page then.
     pub(crate) fn grow(
         &self,
         own: Nanodollars,
