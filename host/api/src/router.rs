@@ -129,6 +129,7 @@ fn keyed_routes() -> Vec<Endpoint> {
             get_with_query(keys::list).post(keys::create),
         ),
         ("/account/keys/{prefix}", delete_with_query(keys::revoke)),
+        ("/account/keys/{prefix}/budget", put(keys::set_budget)),
         (
             "/account/webhook-secret",
             get(keys::webhook_secret).post(keys::renew_webhook_secret),

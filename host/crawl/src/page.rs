@@ -163,7 +163,8 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     let refused_redirect = run.gate.leave(&leased.url);
     let has_failed = produced.outcome.error.is_some();
     let refusal = purse.refusal().await.filter(|_| has_failed);
-    if let Some(error @ (FundsError::Empty | FundsError::CeilingReached)) = refusal
+    if let Some(error @ (FundsError::Empty | FundsError::KeySpent(_) | FundsError::CeilingReached)) =
+        refusal
         && !purse.is_open().await
     {
         lease.skip(SkipReason::Spend);
@@ -339,16 +340,19 @@ fn slow_down(plan: &mut PagePlan, crawl_delay: Option<Duration>) {
     });
 }
 
-/// Ends the crawl because no page can be paid any more: the run has reached its ceiling or the
-/// balance its end, or what is left of them is not enough for a page even once all others ended.
+/// Ends the crawl because no page can be paid any more: the run has reached its ceiling, or the
+/// budget of its key or the balance is used up, or what is left of them is not enough for a page
+/// even once all others ended.
 fn out_of_funds(run: &Run, error: &FundsError) {
     let stop = match error {
         FundsError::CeilingReached => StopReason::Spend,
         FundsError::Empty => StopReason::Balance,
+        FundsError::KeySpent(_) => StopReason::KeyBudget,
         FundsError::Short(short) if short.may_pass() => return,
         FundsError::Short(short) => match short.cap {
             Cap::Page => return,
             Cap::Run => StopReason::Spend,
+            Cap::Key(_) => StopReason::KeyBudget,
             Cap::Balance => StopReason::Balance,
         },
         FundsError::AllHeld | FundsError::Busy => return,

@@ -1,6 +1,6 @@
 //! Resuming parked crawls.
 
-use trawl_billing::AccountId;
+use trawl_billing::{AccountId, Spender};
 use trawl_model::Terms;
 use trawl_model::memory::Held;
 use trawl_store::{CrawlState, StoreError};
@@ -29,7 +29,11 @@ impl Crawls {
         if record.state != CrawlState::Parked || self.jobs.find(account, id).is_some() {
             return Err(CrawlError::NotParked(record.state));
         }
-        self.parts.billing.admit(account, record.terms)?;
+        let spender = Spender {
+            account,
+            key: record.key,
+        };
+        self.parts.billing.admit(spender, record.terms)?;
         if record.terms == Terms::Unlimited {
             self.parts.billing.unlimited(account).await?;
         }

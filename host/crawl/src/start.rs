@@ -125,7 +125,7 @@ async fn crawl(
     let money = (plan.ceiling, spent);
     let budget = parts
         .billing
-        .payment_budget(&job.account, &job.id, &paid_as, money);
+        .payment_budget(job.spender(), &job.id, &paid_as, money);
     let Ok(budget) = budget else {
         return Ok(Ended::Stopped(StopReason::Balance));
     };
@@ -167,6 +167,7 @@ async fn crawl(
         payer: Payer {
             billing: parts.billing.clone(),
             account: job.account.clone(),
+            key: job.key,
             run_id: job.id.clone(),
         },
         budget,

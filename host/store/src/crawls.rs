@@ -6,7 +6,7 @@ use trawl_model::clock::Timestamp;
 use trawl_model::memory::{Held, MemoryLease};
 use trawl_model::{Nanodollars, StopReason, Terms, UrlRow};
 
-use crate::account::AccountId;
+use crate::account::{AccountId, KeyPrefix};
 use crate::future::StoreFuture;
 use crate::paging::{PageRange, Rows};
 
@@ -215,6 +215,8 @@ pub struct CrawlRecord {
     pub id: String,
     /// Account that requested the crawl and pays for it.
     pub account: AccountId,
+    /// Key that it was requested with; empty if that is not known.
+    pub key: KeyPrefix,
     /// The request as JSON, without the caller's secrets.
     pub request: String,
     /// `crawl` or `links`.

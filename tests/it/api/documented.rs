@@ -57,7 +57,8 @@ fn expected(operation: &Operation<'_>, is_repeat: bool) -> u16 {
         // The first request created the account.
         return 409;
     }
-    if is_repeat && operation.path.contains("/keys/") {
+    let is_deletion = operation.method == reqwest::Method::DELETE;
+    if is_repeat && is_deletion && operation.path.contains("/keys/") {
         // The first request revoked the key.
         return 404;
     }

@@ -74,6 +74,9 @@ struct StatementEntry {
     billed_cost: f64,
     /// Why a page was not charged, or which seats were charged.
     reason: String,
+    /// First characters of the key that the page was requested with; empty for top-ups, and for
+    /// pages from before keys were recorded.
+    key: String,
 }
 
 #[expect(
@@ -99,6 +102,7 @@ impl From<Posted> for StatementEntry {
             costs: is_charge.then(|| Costs::new(&entry.charge, None)),
             billed_cost: dollars(entry.charge.vendor_billed),
             reason: entry.reason,
+            key: entry.key.to_string(),
         }
     }
 }
@@ -209,7 +213,7 @@ impl Reader {
 }
 
 /// Columns of the CSV format.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 15] = [
     "seq",
     "at",
     "kind",
@@ -224,6 +228,7 @@ const COLUMNS: [&str; 14] = [
     "transform_cost",
     "billed_cost",
     "reason",
+    "key",
 ];
 
 impl StatementFormat {
@@ -296,7 +301,7 @@ fn csv_line(posted: &Posted) -> String {
         quoted(&entry.url),
     ];
     fields.extend(parts.map(Nanodollars::dollars_text));
-    fields.push(quoted(&entry.reason));
+    fields.extend([quoted(&entry.reason), quoted(entry.key.as_str())]);
     fields.join(",") + "\r\n"
 }
 

@@ -22,7 +22,7 @@ pub(super) struct CrawlStatus {
     /// The same as `state`.
     status: &'static str,
     /// Why it ended, is about to end or is parked: `completed`, `limit`, `depth`, `budget`,
-    /// `host_limit`, `max_credits_allowed`, `balance`, `crawl_timeout`, `cancelled`,
+    /// `host_limit`, `max_credits_allowed`, `balance`, `key_budget`, `crawl_timeout`, `cancelled`,
     /// `client_gone`, `server_stopped`, `credentials_lost`, `stored_bytes`, `plan_ended`, `failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     stop_reason: Option<&'static str>,

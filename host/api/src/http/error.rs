@@ -234,6 +234,7 @@ impl From<FundsError> for ApiError {
     fn from(error: FundsError) -> Self {
         match error {
             FundsError::Empty
+            | FundsError::KeySpent(_)
             | FundsError::AllHeld
             | FundsError::Short(_)
             | FundsError::CeilingReached => Self::Funds(error.to_string()),
@@ -253,6 +254,7 @@ impl From<BillingError> for ApiError {
             BillingError::BadTopUpId { .. } => field("id"),
             BillingError::BadSeats { .. } => field("seats"),
             BillingError::BadThreshold { .. } => field("low_balance_dollars"),
+            BillingError::BadBudget { .. } => field("monthly_budget"),
             BillingError::UnknownAccount { .. } | BillingError::UnknownKey { .. } => {
                 Self::Unknown(error.to_string())
             }

@@ -66,6 +66,7 @@ const SCHEMAS: &str = "#/components/schemas/";
         notices::set_notices,
         keys::list,
         keys::create,
+        keys::set_budget,
         keys::revoke,
         keys::webhook_secret,
         keys::renew_webhook_secret,

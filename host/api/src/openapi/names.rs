@@ -106,5 +106,10 @@ mod tests {
         );
         check("get", "/openapi.json", "get_openapi_json");
         check("put", "/account/notices", "set_account_notices");
+        check(
+            "put",
+            "/account/keys/{prefix}/budget",
+            "set_account_key_budget",
+        );
     }
 }

@@ -105,7 +105,11 @@ const WITH_BODY: [Shared; 4] = [
 
 /// Errors of requests that cost money and support idempotency keys.
 const WORK: [Shared; 3] = [
-    shared("402", "The balance is too low", "balance is zero"),
+    shared(
+        "402",
+        "The balance is too low, or the budget of the key is used up",
+        "balance is zero",
+    ),
     shared(
         "409",
         "The `Idempotency-Key` was used with another request, or the first request with it is still in progress",

@@ -155,6 +155,9 @@ fn no_pages_reason(stop: StopReason) -> &'static str {
         }
         StopReason::Spend => "a page may cost more than `max_credits_allowed`, raise it",
         StopReason::Balance => "balance is zero",
+        StopReason::KeyBudget => {
+            "the monthly budget of the key is used up: raise it, or use another key"
+        }
         StopReason::Timeout => "the crawl timed out before its first page, raise `crawl_timeout`",
         StopReason::Cancelled | StopReason::HungUp => "the crawl was stopped before its first page",
         StopReason::ServerStopped => {

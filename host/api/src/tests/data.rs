@@ -241,6 +241,7 @@ pub(super) fn running_crawl(
     CrawlRecord {
         id: id.to_owned(),
         account: account.clone(),
+        key: trawl_billing::KeyPrefix::default(),
         request: request.to_owned(),
         verb: "crawl".to_owned(),
         terms: Terms::PayAsYouGo,

@@ -163,6 +163,7 @@ async fn unknown_paths_and_wrong_methods() {
     for (method, path, served) in [
         ("PATCH", "/account/keys", "GET or POST"),
         ("GET", "/account/keys/tr_1", "DELETE"),
+        ("GET", "/account/keys/tr_1/budget", "PUT"),
         ("POST", "/v1/crawl/c1", "GET or DELETE"),
         ("DELETE", "/fetch/a.example/b", "GET or POST"),
         ("POST", "/account/notices", "PUT"),

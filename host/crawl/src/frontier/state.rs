@@ -359,7 +359,7 @@ impl Frontier {
             StopReason::Budget => SkipReason::Budget,
             StopReason::HostLimit => SkipReason::HostLimit,
             StopReason::Depth => SkipReason::Depth,
-            StopReason::Spend | StopReason::Balance => SkipReason::Spend,
+            StopReason::Spend | StopReason::Balance | StopReason::KeyBudget => SkipReason::Spend,
             StopReason::Completed
             | StopReason::Timeout
             | StopReason::Cancelled

@@ -258,7 +258,9 @@ const fn skipped(reason: SkipReason) -> &'static str {
         SkipReason::Depth => "It has more hops from the seed than `depth`.",
         SkipReason::Budget => "A path of `budget` is used up.",
         SkipReason::Limit => "The crawl reached `limit` first.",
-        SkipReason::Spend => "The crawl ran out of money first: its ceiling or the balance.",
+        SkipReason::Spend => {
+            "The crawl ran out of money first: its ceiling, the budget of its key or the balance."
+        }
         SkipReason::Scope => "Its host or path is not part of the crawl.",
         SkipReason::Blacklist => "`blacklist` matches it.",
         SkipReason::Whitelist => "`whitelist` does not match it.",

@@ -186,7 +186,7 @@ pub const CAUSES: &[CauseRow] = &[
     ),
     row(
         Cause::Funds,
-        "The balance or a ceiling does not cover the page.",
+        "The balance, the budget of the key or a ceiling does not cover the page.",
         "Top up, or raise `max_credits_per_page` or `max_credits_allowed`.",
     ),
     row(
@@ -275,7 +275,7 @@ pub(super) const ANSWERS: &[Status] = &[
     ),
     status(
         402,
-        "The balance is zero, or does not cover the ceiling.",
+        "The balance is zero, does not cover the ceiling, or the budget of the key is used up.",
         "Top up, or lower `max_credits_allowed`.",
     ),
     status(

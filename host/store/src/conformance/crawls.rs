@@ -7,13 +7,14 @@ use trawl_model::{Nanodollars, SkipReason, StopReason, Terms, UrlRow, UrlState};
 use super::fixtures::account;
 use crate::{
     AccountId, CrawlCounts, CrawlRecord, CrawlState, CrawlStore, CrawledPage, CrawlsLeft,
-    LogPosition, PageRange, PageRow, Progress,
+    KeyPrefix, LogPosition, PageRange, PageRow, Progress,
 };
 
 fn crawl(id: &str, created: i64) -> CrawlRecord {
     CrawlRecord {
         id: id.to_owned(),
         account: account(1).id,
+        key: KeyPrefix::new("tr_1"),
         request: r#"{"url":"https://example.com"}"#.to_owned(),
         verb: "links".to_owned(),
         terms: Terms::Unlimited,

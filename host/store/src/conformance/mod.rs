@@ -29,6 +29,8 @@ macro_rules! conformance {
                 an_account_is_created_atomically,
                 a_revoked_key_is_gone,
                 keys_are_listed_with_uses_and_revocation,
+                the_budget_of_a_key_is_set_and_removed,
+                charges_of_a_key_are_added_up_by_month,
                 notices_are_read_back,
                 answers_are_stored_until_they_expire,
                 a_subscription_and_its_charge_are_written_together,
@@ -42,6 +44,7 @@ macro_rules! conformance {
                 a_statement_is_paged_within_its_window,
                 usage_is_summed_by_account,
                 usage_is_summed_by_day,
+                usage_is_summed_by_key,
             }
             conformance! { crawls as crawls on $open, with accounts:
                 a_crawl_is_read_back_in_every_state,

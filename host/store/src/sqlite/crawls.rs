@@ -211,11 +211,12 @@ impl CrawlStore for SqliteStore {
 async fn create(connection: &mut SqliteConnection, record: &CrawlRecord) -> Result<(), StoreError> {
     let texts = record.request.len() + record.left_out.as_ref().map_or(0, String::len);
     sqlx::query(
-        "INSERT INTO crawls (id, account, request, verb, terms, needs_secrets, in_background, state, stop, created, ended,
-         n_pages, n_failed, n_bytes, spent, left_out, stored_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO crawls (id, account, key, request, verb, terms, needs_secrets, in_background, state, stop, created, ended,
+         n_pages, n_failed, n_bytes, spent, left_out, stored_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(record.id.as_str())
     .bind(record.account.as_str())
+    .bind(record.key.as_str())
     .bind(record.request.as_str())
     .bind(record.verb.as_str())
     .bind(record.terms.name())

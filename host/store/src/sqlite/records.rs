@@ -8,12 +8,12 @@ use trawl_model::{Nanodollars, StopReason, Terms};
 use super::row::{column, count_column};
 use crate::{
     AccountId, Contact, CrawlCounts, CrawlRecord, CrawlState, CrawlSummary, DeliveryFailure,
-    EventSummary, OutboxRow, StoreError,
+    EventSummary, KeyPrefix, OutboxRow, StoreError,
 };
 
 /// The columns of a crawl for [`record`], without its request.
 pub(super) const WITHOUT_REQUEST: &str =
-    "id, account, '' AS request, verb, terms, needs_secrets, in_background,
+    "id, account, key, '' AS request, verb, terms, needs_secrets, in_background,
          state, stop, created, ended, n_pages, n_failed, n_bytes, spent, left_out";
 
 /// A crawl.
@@ -23,6 +23,7 @@ pub(super) fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
     Ok(CrawlRecord {
         id: summary.id,
         account: AccountId::new(column::<&str>(row, "account")?),
+        key: KeyPrefix::new(column(row, "key")?),
         request: column(row, "request")?,
         verb: summary.verb,
         terms: Terms::named(terms).ok_or(StoreError::Unreadable { what: "terms" })?,

@@ -69,7 +69,7 @@ enum AccountCommand {
         #[arg(long)]
         id: Option<String>,
     },
-    /// Create, list and revoke API keys.
+    /// Create, list and revoke API keys, and set their budgets.
     #[command(subcommand)]
     Key(KeyCommand),
     /// Set the number of seats: concurrent requests of the Unlimited plan, paid monthly from the
@@ -141,6 +141,23 @@ enum KeyCommand {
         /// Name of the key, at most 100 bytes.
         #[arg(long, default_value = "", hide_default_value = true)]
         name: String,
+        /// Dollars that its pages may cost in a calendar month (UTC). Without it, only the balance
+        /// limits them.
+        #[arg(long, value_name = "USD")]
+        monthly_budget: Option<Nanodollars>,
+    },
+    /// Set what the pages of a key may cost in a calendar month (UTC), or remove the budget.
+    Budget {
+        /// The account.
+        account: String,
+        /// First characters of the key, as listed.
+        key: String,
+        /// Dollars.
+        #[arg(value_name = "USD", required_unless_present = "off")]
+        monthly_budget: Option<Nanodollars>,
+        /// Remove the budget.
+        #[arg(long, conflicts_with = "monthly_budget")]
+        off: bool,
     },
     /// List the keys by their first characters, with name and last use.
     List {
@@ -213,13 +230,7 @@ async fn answer(operator: &mut Operator, command: AccountCommand) -> Result<Answ
             amount: amount.0,
             id,
         },
-        AccountCommand::Key(KeyCommand::Create { account, name }) => {
-            Request::CreateKey { account, name }
-        }
-        AccountCommand::Key(KeyCommand::List { account, all }) => Request::Keys { account, all },
-        AccountCommand::Key(KeyCommand::Revoke { account, key }) => {
-            Request::RevokeKey { account, key }
-        }
+        AccountCommand::Key(command) => key_request(command),
         AccountCommand::Seats {
             account,
             suspend: true,
@@ -248,6 +259,33 @@ async fn answer(operator: &mut Operator, command: AccountCommand) -> Result<Answ
         AccountCommand::Verify => Request::Verify {},
     };
     operator.ask(request).await.map(Answer::Reply)
+}
+
+/// The request of a command about keys.
+fn key_request(command: KeyCommand) -> Request {
+    match command {
+        KeyCommand::Create {
+            account,
+            name,
+            monthly_budget,
+        } => Request::CreateKey {
+            account,
+            name,
+            budget: monthly_budget.map(|budget| budget.0),
+        },
+        KeyCommand::Budget {
+            account,
+            key,
+            monthly_budget,
+            ..
+        } => Request::SetKeyBudget {
+            account,
+            key,
+            budget: monthly_budget.map(|budget| budget.0),
+        },
+        KeyCommand::List { account, all } => Request::Keys { account, all },
+        KeyCommand::Revoke { account, key } => Request::RevokeKey { account, key },
+    }
 }
 
 /// Reads a statement page by page.

@@ -346,6 +346,7 @@ async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::R
     let planned = planned.crawls.pop().context("give a URL")?;
     let crawl = NewCrawl {
         account: account.id.clone(),
+        key: account.key,
         plan: planned.plan,
         request: planned.request,
         needs_secrets: planned.needs_secrets,

@@ -179,6 +179,7 @@ fn reason(summary: &Summary<'_>) -> Cow<'static, str> {
             None => "the maximum cost was reached",
         },
         StopReason::Balance => "the account is empty",
+        StopReason::KeyBudget => "the monthly budget of the key is used up",
         StopReason::Timeout => "the time of `crawl_timeout` is over",
         StopReason::Cancelled => "it was cancelled",
         StopReason::HungUp => "the output was closed",
