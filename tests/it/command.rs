@@ -261,3 +261,20 @@ async fn a_crawl_names_what_had_no_effect_and_what_it_did_not_fetch() {
     assert!(is_good && said.contains("page limit of 1 "), "{said}");
     assert_eq!(entries.lines().count(), 1, "{entries}");
 }
+
+#[test]
+fn a_new_data_directory_of_an_account_is_named() {
+    let world = world();
+    let data = world.path("elsewhere");
+    let data = data.to_str().unwrap();
+    let create = |name: &str| run(&world, &["account", "create", name, "--data", data], "");
+    let (is_good, shown, said) = create("alice");
+    assert!(is_good && shown.contains("api key  tr_"), "{said}");
+    let expected = format!("created the data directory `{data}`: ");
+    assert!(
+        said.starts_with(&expected) && said.contains("`--data`"),
+        "{said}"
+    );
+    let (is_good, _, said) = create("bob");
+    assert!(is_good && said.is_empty(), "{said}");
+}

@@ -68,7 +68,7 @@ pub(super) fn run(args: TransformArgs) -> anyhow::Result<()> {
     };
     let config = PluginsConfig {
         manifest: plugins_file(args.plugins.clone())?,
-        cache_dir: cache_folder(),
+        cache_dir: cache_folder()?,
     };
     let plugins = Plugins::start_reporting(config, report_compiling)?;
     let registry = plugins.snapshot();

@@ -129,8 +129,7 @@ pub(super) struct CrawlArgs {
     /// Continue the interrupted crawl of this URL and output, with its original options.
     #[arg(long, conflicts_with = "overwrite")]
     resume: bool,
-    /// Replace the file or the index, and the files of pages. Files of pages that are not crawled
-    /// again stay in the folder.
+    /// Replace the file, or the index of the folder and the files of pages that it lists.
     #[arg(long)]
     overwrite: bool,
     #[command(flatten)]
@@ -212,7 +211,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     config.cache.size_mib = 0;
     let target = args.output.as_deref().or(args.dir.as_deref());
     let url = request.get("url").as_str().unwrap_or_default();
-    let state = State::of(&super::state_folder().join("crawls"), url, target)?;
+    let state = State::of(&super::state_folder()?.join("crawls"), url, target)?;
     let was_interrupted = state.is_interrupted();
     if !args.resume {
         if !args.overwrite {
@@ -224,7 +223,7 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
             );
         }
     }
-    state.prepare(args.resume, &super::cache_folder())?;
+    state.prepare(args.resume, &super::cache_folder()?)?;
     let paths = Paths {
         data: state.data(),
         plugins,
@@ -305,6 +304,9 @@ async fn start_and_follow(
     let output = match (&args.output, &args.dir) {
         (Some(file), _) => Output::file(file, checkpoint.bytes)?,
         (None, Some(dir)) => {
+            if args.overwrite {
+                output::remove_listed(dir)?;
+            }
             let may_replace = args.overwrite || args.resume;
             Output::folder(dir, options.extension(), checkpoint.bytes, may_replace)?
         }
