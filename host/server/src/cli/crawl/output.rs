@@ -113,7 +113,8 @@ pub(super) fn remove_listed(folder: &Path) -> anyhow::Result<()> {
         };
         let file = Path::new(&file);
         let is_inside = |part| matches!(part, Component::Normal(_));
-        if file.components().all(is_inside) {
+        let is_named = file.components().next().is_some();
+        if is_named && file.components().all(is_inside) {
             remove(folder, file)
                 .with_context(|| format!("cannot remove `{}`", folder.join(file).display()))?;
         }
