@@ -40,7 +40,7 @@ pub(super) struct CrawlStatus {
     bytes: u64,
     /// Costs so far.
     costs: CrawlCosts,
-    /// URLs it has discovered, while it runs.
+    /// URLs it has discovered; absent while it is queued or parked.
     #[serde(skip_serializing_if = "Option::is_none")]
     urls: Option<CrawlUrls>,
     /// What a pipeline left out because of a limit.

@@ -66,28 +66,24 @@ struct IndexEntry {
     error: Option<String>,
 }
 
-/// Checks that no earlier crawl has written its pages there.
+/// Checks that no earlier crawl has written its pages there. `advice` is what may be done with that
+/// crawl.
 ///
 /// # Errors
 /// What has pages, and how to continue or replace them.
 pub(super) fn check_unused(
     file: Option<&Path>,
     folder: Option<&Path>,
-    was_interrupted: bool,
+    advice: &str,
 ) -> anyhow::Result<()> {
     let index = folder.map(|folder| folder.join(INDEX));
     let Some(path) = file.or(index.as_deref()) else {
         return Ok(());
     };
     let is_used = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
-    let resume = if was_interrupted {
-        "continue that crawl with `--resume`, "
-    } else {
-        ""
-    };
     anyhow::ensure!(
         !is_used,
-        "`{}` is not empty, it may have the pages of an earlier crawl: {resume}replace it with `--overwrite`, or choose another output",
+        "`{}` is not empty, it may have the pages of an earlier crawl: {advice}replace it with `--overwrite`, or choose another output",
         path.display()
     );
     Ok(())
@@ -385,30 +381,30 @@ mod tests {
     fn pages_of_an_earlier_crawl_are_not_replaced_unasked() {
         let folder = tempfile::tempdir().expect("a folder");
         let (dir, file) = (folder.path().join("site"), folder.path().join("out.jsonl"));
-        assert!(check_unused(Some(&file), None, false).is_ok());
-        assert!(check_unused(None, Some(&dir), false).is_ok());
-        assert!(check_unused(None, None, true).is_ok());
+        assert!(check_unused(Some(&file), None, "").is_ok());
+        assert!(check_unused(None, Some(&dir), "").is_ok());
+        assert!(check_unused(None, None, "").is_ok());
         fs::create_dir(&dir).expect("a folder");
         for used in [&file, &dir.join(INDEX)] {
             fs::write(used, "").expect("an empty file");
         }
-        assert!(
-            check_unused(Some(&file), None, false).is_ok(),
-            "it is empty"
-        );
+        assert!(check_unused(Some(&file), None, "").is_ok(), "it is empty");
         for used in [&file, &dir.join(INDEX)] {
             fs::write(used, "{}\n").expect("a file");
         }
-        let refusal = check_unused(Some(&file), None, true);
+        let refusal = check_unused(Some(&file), None, "go on, ");
         let text = refusal.expect_err("refused").to_string();
         assert!(
-            text.contains("`--resume`, replace it with `--overwrite`"),
+            text.contains(": go on, replace it with `--overwrite`"),
             "{text}"
         );
-        let text = check_unused(None, Some(&dir), false)
+        let text = check_unused(None, Some(&dir), "")
             .expect_err("refused")
             .to_string();
-        assert!(text.contains(INDEX) && !text.contains("--resume"), "{text}");
+        assert!(
+            text.contains(INDEX) && text.contains(": replace it"),
+            "{text}"
+        );
     }
 
     #[test]
