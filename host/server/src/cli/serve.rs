@@ -56,7 +56,7 @@ fn listen_address(text: &str) -> Result<SocketAddr, String> {
         return Ok(address);
     }
     let (host, port) = text.rsplit_once(':').unwrap_or(("localhost", text));
-    match port.parse() {
+    match port.parse::<u16>() {
         Ok(port) if host.eq_ignore_ascii_case("localhost") => {
             Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
         }

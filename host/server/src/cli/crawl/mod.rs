@@ -23,7 +23,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use trawl_api::Service;
 use trawl_billing::AccountId;
-use trawl_crawl::{CrawlView, Crawls, NewCrawl};
+use trawl_crawl::{CrawlProgress, CrawlView, Crawls, NewCrawl};
 use trawl_model::clock::Clock;
 use trawl_model::memory::Held;
 use trawl_model::{Nanodollars, SkipReason, Terms, UrlState};
@@ -251,6 +251,15 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
         first_error,
     } = result?;
     let tally = &view.progress;
+    leave(&state, tally, written)?;
+    if tally.n_pages > 0 && tally.n_pages == tally.n_failed && written == Written::Complete {
+        return Err(nothing_fetched(tally.n_pages, first_error));
+    }
+    Ok(())
+}
+
+/// Removes the state of a crawl, unless `--resume` can continue it.
+fn leave(state: &State, tally: &CrawlProgress, written: Written) -> anyhow::Result<()> {
     let has_ended = tally.state == CrawlState::Ended;
     let may_go_on = tally.stop.and_then(continuation::option_of).is_some();
     if written == Written::PipeClosed || has_ended && !may_go_on {
@@ -259,9 +268,6 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
         state.note_end(Clock::wall().now())?;
     } else {
         trawl_telemetry::say("stopped; run the command again with `--resume` to continue");
-    }
-    if tally.n_pages > 0 && tally.n_pages == tally.n_failed && written == Written::Complete {
-        return Err(nothing_fetched(tally.n_pages, first_error));
     }
     Ok(())
 }
