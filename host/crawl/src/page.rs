@@ -26,6 +26,8 @@ use super::webhooks::Event;
 const REFUSED_IN_A_ROW_MAX: u32 = 3;
 /// How long the ledger is left alone that did not accept the charge of a page.
 const UNPAID_RETRY_DELAY: Duration = Duration::from_millis(500);
+/// How often a charge is tried on a ledger that accepts other entries.
+const UNPAID_RETRIES_MAX: usize = 20;
 /// Most bytes of a failed page's error in lists; its entry has the whole error.
 const ERROR_BYTES_MAX: usize = 512;
 /// Hexadecimal digits of a page's id: 128 bits.
@@ -208,7 +210,8 @@ async fn settled(
         Ok(outcome) => return Some(outcome),
         Err(unpaid) => unpaid,
     };
-    loop {
+    let mut n_retries = 0;
+    while n_retries < UNPAID_RETRIES_MAX {
         tokio::select! {
             biased;
             () = run.stopped.cancelled() => return Some(unpaid.failed()),
@@ -219,12 +222,14 @@ async fn settled(
         if run.payer.billing.flush().await.is_err() {
             continue;
         }
+        n_retries += 1;
         let purse = Purse::new(paid_by, &run.context.expectations, tariff, plan);
         unpaid = match page::settle_again(purse, &tariff, unpaid).await {
             Ok(outcome) => return Some(outcome),
             Err(unpaid) => unpaid,
         };
     }
+    Some(unpaid.failed())
 }
 
 /// Ends the crawl if its pages cannot be paid any more; `refusal` is why this one was not.

@@ -149,7 +149,8 @@ pub(super) struct Source {
     pub(super) memory: MemoryShare,
 }
 
-/// At most `limit` entries of a statement, from `start` on, and the place after them if more follow.
+/// At most `limit` entries of a statement, from `start` on, and the place after them if more
+/// follow.
 ///
 /// # Errors
 /// The store failed, the account's earlier queries take too long, or it has no memory.

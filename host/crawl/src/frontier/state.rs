@@ -556,7 +556,7 @@ impl Frontier {
     /// Adds a stored URL as unchanged; `false` when the table is full. A page that was in flight
     /// waits again.
     pub(super) fn restore_row(&mut self, row: &UrlRow) -> bool {
-        // Whether a cap still holds a URL back is decided when the crawl ends: it may have others now.
+        // Whether a cap holds a URL back is decided when the crawl ends: it may have others now.
         let status = match UrlStatus::restored(row.state) {
             UrlStatus::Skipped(
                 SkipReason::Budget | SkipReason::HostLimit | SkipReason::Limit | SkipReason::Spend,

@@ -50,7 +50,7 @@ pub(super) struct ServeArgs {
     engine: EngineArgs,
 }
 
-/// An IP address and a port. A port alone, or with `localhost`, is one of the IPv4 loopback address.
+/// An IP address and a port. A port alone, or with `localhost`, is one of 127.0.0.1.
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
     if let Ok(address) = text.parse() {
         return Ok(address);

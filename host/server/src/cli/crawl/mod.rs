@@ -129,8 +129,8 @@ pub(super) struct CrawlArgs {
     /// Write the content of each page to a file in this folder, with an index in `pages.jsonl`.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Continue the crawl of this URL and output that was interrupted, or that ended at a cap in the
-    /// last 7 days. Its options stay, but for `--limit`, `--depth` and `--max-cost` if they are given.
+    /// Continue the crawl of this URL and output that was interrupted, or that ended at a cap in
+    /// the last 7 days. Its options stay, but for `--limit`, `--depth` and `--max-cost`.
     #[arg(long, conflicts_with = "overwrite")]
     resume: bool,
     /// Replace the file, or the index of the folder and the files of pages that it lists.
