@@ -557,9 +557,10 @@ pub(crate) async fn crawls_are_listed_with_their_url(store: &dyn CrawlStore) {
         };
         store.create_crawl(&record).await.expect("a crawl");
     }
+    let owner = account(1).id;
     let listed = async || {
-        let rows = store.crawl_rows(&account(1).id, PageRange::offset(9, 0));
-        let rows = rows.await.expect("crawls").rows;
+        let rows = store.crawl_rows(&owner, PageRange::offset(9, 0)).await;
+        let rows = rows.expect("crawls").rows;
         rows.into_iter().map(|row| row.url).collect::<Vec<_>>()
     };
     let several = Some("https://example.com,http://a.example/".to_owned());
