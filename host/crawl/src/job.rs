@@ -46,7 +46,7 @@ pub struct CrawlProgress {
     pub n_bytes: u64,
     /// What the pages cost.
     pub spent: Nanodollars,
-    /// URLs by status; zeros for a crawl that is no longer in memory.
+    /// URLs by status; zeros for a crawl that is not in memory and has not ended.
     pub urls: Counts,
 }
 
@@ -62,6 +62,19 @@ impl CrawlProgress {
             spent: record.counts.spent,
             urls: Counts::default(),
         }
+    }
+
+    /// The same of a crawl that has ended, with the number of URLs that it knew: each is a page or
+    /// was skipped.
+    pub(super) fn with_urls(self, known: u64) -> Self {
+        let done = self.n_pages.min(known);
+        let urls = Counts {
+            known,
+            done,
+            skipped: known - done,
+            ..Counts::default()
+        };
+        Self { urls, ..self }
     }
 
     /// The counts that are stored.

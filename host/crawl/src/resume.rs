@@ -72,6 +72,19 @@ impl Crawls {
         }
     }
 
+    /// Changes the request of a crawl that no process runs, and queues it if it has ended:
+    /// [`Self::interrupt`] and [`Self::recover`], called afterwards, continue it. `request` is the
+    /// stored request object with the changes, such as higher caps.
+    ///
+    /// # Errors
+    /// [`CrawlError::Unknown`], or the store failed.
+    pub async fn reopen(&self, id: &str, request: &str) -> Result<(), CrawlError> {
+        match self.parts.store.reopen_crawl(id, request).await? {
+            true => Ok(()),
+            false => Err(CrawlError::Unknown),
+        }
+    }
+
     /// Queues a parked crawl and runs it; `false` if it is not parked.
     async fn unpark(&self, task: CrawlTask, membership: Membership) -> Result<bool, StoreError> {
         let crawls = self.clone();

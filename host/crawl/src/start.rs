@@ -184,6 +184,7 @@ async fn crawl(
         refused_in_a_row: AtomicU32::new(0),
         frontier_changed,
         stopped: CancellationToken::new(),
+        server_stops: parts.stop.clone(),
         disk: Arc::clone(parts.storage.disk()),
         job,
         plan: Arc::clone(&plan),

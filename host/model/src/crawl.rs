@@ -4,7 +4,7 @@
 /// Why a crawl ended. Spec S7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StopReason {
-    /// Every URL that may be fetched was fetched.
+    /// No URL that may be fetched is left. Its page may have failed.
     Completed,
     /// The page cap `limit`.
     Limit,

@@ -17,7 +17,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
 use crate::account::{credits, details, keys, notices, statement, usage};
-use crate::crawls::{crawl, links, skipped, stored_pages};
+use crate::crawls::{crawl, links, list, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
@@ -47,6 +47,7 @@ const SCHEMAS: &str = "#/components/schemas/";
         unlimited::crawl,
         unlimited::links,
         crawl::crawl,
+        list::list,
         crawl::show,
         crawl::stop,
         stored_pages::stored_pages,

@@ -220,6 +220,7 @@ async fn a_query_parameter_that_an_endpoint_does_not_have_is_refused_by_name() {
         "/data/api_keys",
         "/account/keys",
         "/account/statement",
+        "/crawl",
         "/crawl/abc/pages",
         "/crawl/abc/skipped",
     ] {
@@ -242,6 +243,8 @@ async fn a_list_without_room_for_an_item_is_refused() {
         ("/data/pages", 1_000),
         ("/data/contacts", 1_000),
         ("/data/api_keys", 1_000),
+        ("/account/statement", 1_000),
+        ("/crawl", 1_000),
         ("/crawl/abc/pages", 10_000),
         ("/crawl/abc/pages?follow=true", 10_000),
         ("/crawl/abc/skipped", 100_000),

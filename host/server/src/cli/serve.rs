@@ -31,8 +31,14 @@ const FIRST_BALANCE: Nanodollars = Nanodollars(25 * trawl_model::money::PER_DOLL
 /// Options of `trawl serve`.
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
-    /// IP address and port to listen on.
-    #[arg(long, env = "TRAWL_LISTEN", value_name = "ADDR", default_value_t = LISTEN_DEFAULT)]
+    /// IP address and port to listen on; a port alone, or with `localhost`, is one of 127.0.0.1.
+    #[arg(
+        long,
+        env = "TRAWL_LISTEN",
+        value_name = "ADDR",
+        default_value_t = LISTEN_DEFAULT,
+        value_parser = listen_address
+    )]
     listen: SocketAddr,
     /// Data directory; created if missing.
     #[arg(long, env = "TRAWL_DATA", value_name = "DIR", default_value = DATA_DEFAULT)]
@@ -42,6 +48,23 @@ pub(super) struct ServeArgs {
     access_log: Option<AccessLogSetting>,
     #[command(flatten)]
     engine: EngineArgs,
+}
+
+/// An IP address and a port. A port alone, or with `localhost`, is one of 127.0.0.1.
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let (host, port) = text.rsplit_once(':').unwrap_or(("localhost", text));
+    match port.parse::<u16>() {
+        Ok(port) if host.eq_ignore_ascii_case("localhost") => {
+            Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+        }
+        _ => Err(format!(
+            "write an IP address and a port, such as `{LISTEN_DEFAULT}`, or `0.0.0.0:{}` for all networks of this machine",
+            LISTEN_DEFAULT.port()
+        )),
+    }
 }
 
 pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
@@ -264,6 +287,25 @@ mod tests {
         let text = greeting(&again("[::]:8700", Path::new(DATA_DEFAULT), "default"));
         assert!(text.contains("    target/release/trawl account key create default\n"));
         assert!(text.contains("curl -s http://[::1]:8700/scrape"));
+    }
+
+    #[test]
+    fn the_address_to_listen_on_may_be_a_port_of_this_machine() {
+        for (text, expected) in [
+            ("127.0.0.1:8799", "127.0.0.1:8799"),
+            ("0.0.0.0:1", "0.0.0.0:1"),
+            ("[::1]:8799", "[::1]:8799"),
+            ("localhost:8799", "127.0.0.1:8799"),
+            ("LocalHost:0", "127.0.0.1:0"),
+            ("8799", "127.0.0.1:8799"),
+        ] {
+            let read = listen_address(text).map(|address| address.to_string());
+            assert_eq!(read.as_deref(), Ok(expected), "{text}");
+        }
+        for wrong in ["", "localhost", ":8799", "65536", "trawl.example:80", "::1"] {
+            let text = listen_address(wrong).expect_err(wrong);
+            assert!(text.contains("such as `127.0.0.1:8700`"), "{wrong}: {text}");
+        }
     }
 
     #[test]

@@ -49,11 +49,13 @@ macro_rules! conformance {
             conformance! { crawls as crawls on $open, with accounts:
                 a_crawl_is_read_back_in_every_state,
                 only_a_parked_crawl_is_queued_again,
+                an_ended_crawl_is_reopened_with_another_request,
                 the_crawls_of_the_last_process_are_ended_parked_or_left,
                 what_a_crawl_left_out_is_counted_with_its_bytes,
                 the_first_end_of_a_crawl_stays,
                 progress_is_atomic_and_idempotent,
                 every_url_state_is_read_back,
+                crawls_are_listed_with_their_url,
                 expired_crawls_are_deleted_completely,
                 lists_are_paged,
             }

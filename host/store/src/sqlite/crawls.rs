@@ -109,6 +109,13 @@ impl CrawlStore for SqliteStore {
         })
     }
 
+    fn reopen_crawl<'a>(&'a self, id: &'a str, request: &'a str) -> StoreFuture<'a, bool> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            reopen(writer.connection(), id, request).await
+        })
+    }
+
     fn end_crawl<'a>(
         &'a self,
         id: &'a str,
@@ -143,6 +150,10 @@ impl CrawlStore for SqliteStore {
             let mut connection = connection.map_err(failed_to(READING))?;
             crawl_progress::urls(&mut connection, id, after, count_max).await
         })
+    }
+
+    fn n_crawl_urls<'a>(&'a self, id: &'a str) -> StoreFuture<'a, u64> {
+        Box::pin(crawl_progress::n_urls(&self.readers, id))
     }
 
     fn crawl_skipped<'a>(
@@ -345,6 +356,24 @@ async fn unpark(connection: &mut SqliteConnection, id: &str) -> Result<bool, Sto
     let done = sqlx::query(
         "UPDATE crawls SET state = 'queued', stop = NULL WHERE id = ? AND state = 'parked'",
     )
+    .bind(id)
+    .execute(connection)
+    .await
+    .map_err(failed_to(WRITING))?;
+    Ok(done.rows_affected() > 0)
+}
+
+async fn reopen(
+    connection: &mut SqliteConnection,
+    id: &str,
+    request: &str,
+) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "UPDATE crawls SET request = ?1, stored_bytes = stored_bytes + octet_length(?1) - octet_length(request),
+         stop = CASE WHEN state = 'ended' THEN NULL ELSE stop END, ended = NULL,
+         state = CASE WHEN state = 'ended' THEN 'queued' ELSE state END WHERE id = ?2",
+    )
+    .bind(request)
     .bind(id)
     .execute(connection)
     .await

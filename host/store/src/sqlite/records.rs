@@ -38,12 +38,27 @@ pub(super) fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
     })
 }
 
-/// A crawl in a list.
-pub(super) fn summary(row: &SqliteRow) -> Result<CrawlSummary, StoreError> {
+/// A crawl in a list that has the `url` of its request as `requested`, and its first URL as
+/// `first_url`.
+pub(super) fn listed(row: &SqliteRow) -> Result<CrawlSummary, StoreError> {
+    let requested: Option<String> = column(row, "requested")?;
+    let requested = requested.filter(|url| !url.is_empty());
+    Ok(CrawlSummary {
+        url: match requested {
+            None => column(row, "first_url")?,
+            requested => requested,
+        },
+        ..summary(row)?
+    })
+}
+
+/// A crawl without its URL.
+fn summary(row: &SqliteRow) -> Result<CrawlSummary, StoreError> {
     let state: &str = column(row, "state")?;
     let stop: Option<&str> = column(row, "stop")?;
     Ok(CrawlSummary {
         id: column(row, "id")?,
+        url: None,
         verb: column(row, "verb")?,
         in_background: column(row, "in_background")?,
         state: CrawlState::named(state).ok_or(StoreError::Unreadable { what: "state" })?,

@@ -7,7 +7,7 @@ mod money;
 mod tests;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
@@ -182,6 +182,8 @@ enum KeyCommand {
 /// The server or the store cannot be reached, or refuses the request.
 pub(super) async fn run(args: AccountArgs) -> anyhow::Result<()> {
     let creates = matches!(args.command, AccountCommand::Create { .. });
+    // No server uses a directory that is not there.
+    let is_new = creates && !args.data.exists();
     let mut operator = Operator::reach(&args.data, creates).await?;
     if let AccountCommand::Seats { config, .. } = &args.command {
         let prices = app::seat_prices(&Config::load(config.as_deref())?)?;
@@ -191,12 +193,24 @@ pub(super) async fn run(args: AccountArgs) -> anyhow::Result<()> {
     operator.leave().await;
     let answer = result?;
     show(&answer, args.json)?;
+    if is_new {
+        trawl_telemetry::say(new_directory(&args.data));
+    }
     match answer {
         Answer::Reply(Reply::Audit(audit)) if !audit.disagreements.is_empty() => {
             anyhow::bail!("the ledger is inconsistent")
         }
         _ => Ok(()),
     }
+}
+
+/// Says that the account is in a new data directory, which may not be the one of the server.
+fn new_directory(data: &Path) -> String {
+    let shown = std::path::absolute(data).unwrap_or_else(|_| data.to_path_buf());
+    format!(
+        "created the data directory `{}`: only a server that is started with it knows the account; for another server, select its directory with `--data`",
+        shown.display()
+    )
 }
 
 fn show(answer: &Answer, json: bool) -> io::Result<()> {

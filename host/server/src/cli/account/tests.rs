@@ -1,7 +1,5 @@
 //! Commands and their output.
 
-use std::path::Path;
-
 use clap::Parser;
 use serde_json::json;
 
