@@ -76,9 +76,11 @@ pub(super) async fn render(
     let context = OpenContext::open(slot, channel.address()).await?;
     let events = context.listen();
     let (user, password) = channel.credentials();
+    let mut headers = CallerHeaders::new(fetch, url.clone());
+    headers.cookies.kept_by(channel.kept_cookies(), url);
     let rules = PagePolicy {
         credentials: (user.to_owned(), password.to_owned()),
-        headers: CallerHeaders::new(fetch, url.clone()),
+        headers,
         gate: fetch.gate.clone(),
         url: without_fragment(url),
         blocked: blocked(plan),

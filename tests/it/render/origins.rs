@@ -130,9 +130,11 @@ async fn another_port_of_the_host_is_another_origin() {
         "/",
         &format!(
             "<p>home</p><img src='{}'><iframe src='{frame}'></iframe><script>fetch('{}', \
-             {{mode: 'no-cors', credentials: 'include'}})</script>",
+             {{mode: 'no-cors', credentials: 'include'}}); \
+             new WebSocket('/own-socket'); new WebSocket('{}')</script>",
             neighbour.url("/image"),
             neighbour.url("/fetched"),
+            neighbour.url("/socket"),
         ),
     );
     let entry = stage.rendered(&url, secrets()).await;
@@ -146,12 +148,15 @@ async fn another_port_of_the_host_is_another_origin() {
         "/frame",
         "/in-frame",
         "/fetched",
+        "/socket",
         "/home",
         "/later",
     ] {
         assert_eq!(carried(&neighbour, path), NEITHER, "{path}");
     }
     assert_eq!(carried(&stage.site, "/"), BOTH);
+    // Headers are ours to add, and the browser lets nobody change this request.
+    assert_eq!(carried(&stage.site, "/own-socket"), [false, true]);
     stage.close().await;
 }
 

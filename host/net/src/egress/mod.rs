@@ -34,7 +34,7 @@ pub use connections::{CONNECTIONS_MAX, on_behalf_of};
 pub use error::{EgressError, EgressFault};
 pub use ip_filter::AllowList;
 pub use pool::{PoolConfig, PoolUse, Resolve, Route, UpstreamProxy};
-pub use proxy::{ProxyChannel, ProxyLimits, Refusal};
+pub use proxy::{KeptCookies, ProxyChannel, ProxyLimits, Refusal};
 pub use reply::Reply;
 pub use sample::SAMPLE_HOST;
 
