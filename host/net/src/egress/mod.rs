@@ -30,6 +30,7 @@ use reqwest::{Request, Response};
 use url::{Host, Url};
 
 pub use config::{CONNECT_TIME_MAX, EgressConfig, LOOKUP_TIME_MAX, OwnAddress};
+pub use connection_auth::authenticates_connection;
 pub use connections::{CONNECTIONS_MAX, on_behalf_of};
 pub use error::{EgressError, EgressFault};
 pub use ip_filter::AllowList;
