@@ -73,7 +73,7 @@ impl Tab<'_> {
     }
 
     /// The URL of the current document; the requested one as long as there is none.
-    fn at(&self, requested: &Url) -> Url {
+    pub(super) fn at(&self, requested: &Url) -> Url {
         let document = self.watch.state().document();
         let at = document.and_then(|document| Url::parse(&document.url).ok());
         at.unwrap_or_else(|| requested.clone())

@@ -160,7 +160,7 @@ impl Tab<'_> {
         self.start_chain();
         if plan.before_load.is_some()
             && report.is_empty()
-            && let Some(reason) = self.thrown_before_load().await?
+            && let Some(reason) = self.failed_before_load(url, plan).await?
         {
             report.push(json!({"evaluate_on_new_document": reason}));
         }
@@ -321,7 +321,8 @@ impl Tab<'_> {
             }
         }
         if let Some(script) = &plan.before_load {
-            self.add_before_load(script).await?;
+            let origins = plan.before_load_origins(url);
+            self.add_before_load(script, &origins).await?;
         }
         if plan.load.block_ads {
             let patterns = ADS.iter().map(|pattern| BlockPattern::new(*pattern, true));
