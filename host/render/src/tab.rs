@@ -263,7 +263,7 @@ impl Tab<'_> {
         let page = FetchedPage {
             requested_url: url.clone(),
             final_url: urls::parse(&document.url).unwrap_or_else(|_| url.clone()),
-            redirects: self.watch.state().redirects.clone(),
+            redirects: self.watch.state().navigation.way().redirects,
             status: document.status,
             headers: document.headers,
             cookies: Vec::new(),

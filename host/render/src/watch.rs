@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 use url::Url;
 
-use trawl_model::{Cause, Hop, urls};
+use trawl_model::{Cause, urls};
 use trawl_plan::RedirectGate;
 
 use super::RenderError;
@@ -492,12 +492,8 @@ fn sent(
     state.exchanges.sent(&id, &kind, worker.is_some());
     let url = fields.request.map(|request| request.url);
     if is_main {
-        state.redirects.extend(redirected.map(|status| Hop {
-            status: Some(status),
-            to: url.clone().unwrap_or_default(),
-        }));
-        state.navigation.begin(&id);
-        state.visit(url.as_deref().unwrap_or_default());
+        let url = url.as_deref().unwrap_or_default();
+        state.navigation.request(&id, url, redirected);
     }
     let url = url.filter(|url| url.starts_with("http") && !state.unheard.contains(&id));
     match (kind.as_str(), url) {
