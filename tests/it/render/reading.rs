@@ -75,6 +75,10 @@ async fn framesets_and_any_number_of_frames_are_read() {
         .await;
     assert!(content(&entry).contains("Main text"), "{entry}");
     assert_eq!(entry["links"], json!([stage.site.url("/x")]));
+    // Frames are all that it has, so that is no page for plain HTTP.
+    let smart = json!({"url": url, "return_format": "text"});
+    let entry = stage.app.fine(smart).await;
+    assert!(content(&entry).contains("Main text"), "{entry}");
 
     for depth in 0..9 {
         let inner = format!(
