@@ -179,9 +179,14 @@ impl Navigations {
         self.settle();
     }
 
+    /// The request of the document that the main frame has.
+    pub(super) fn committed(&self) -> Option<&str> {
+        self.committed.as_deref()
+    }
+
     /// Whether the main frame shows the document of this request.
     pub(super) fn is_committed(&self, request: &str) -> bool {
-        self.committed.as_deref() == Some(request)
+        self.committed() == Some(request)
     }
 
     /// The document that is shown, with its raw headers if they are known.
