@@ -151,8 +151,9 @@ impl Tab<'_> {
                 });
             }
             Step::Screenshot(plan) => {
-                let png = self.screenshot(*plan).await;
-                return Ok(png.map(Done::Screenshot).map_err(|error| error.to_string()));
+                let taken = self.screenshot(*plan).await;
+                let png = taken.map(|screenshot| Done::Screenshot(screenshot.png));
+                return Ok(png.map_err(|error| error.to_string()));
             }
             Step::Click(selector) => self.click(selector).await?,
             Step::WaitForAndClick { selector, timeout } => {

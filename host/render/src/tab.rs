@@ -13,7 +13,7 @@ use chromiumoxide::cdp::browser_protocol::network::{
 };
 use chromiumoxide::cdp::browser_protocol::page::{self, NavigateParams};
 use chromiumoxide::cdp::browser_protocol::performance::{self, GetMetricsParams};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use trawl_model::{Cause, FetchedPage, urls};
@@ -173,7 +173,7 @@ impl Tab<'_> {
             self.wait_for_load().await;
         }
         self.automate(plan, url, &mut report).await?;
-        let mut rendered = self.read(channel, url, plan).await?;
+        let mut rendered = self.read(channel, url, plan, &mut report).await?;
         if !report.is_empty() {
             let report = report.into();
             rendered
@@ -207,22 +207,26 @@ impl Tab<'_> {
         })
     }
 
-    /// Reads the page as it is now, with its screenshot if one is wanted.
+    /// Reads the page as it is now, with its screenshot if one is wanted. One that is cut is
+    /// reported.
     async fn read(
         &self,
         channel: &ProxyChannel,
         url: &Url,
         plan: &RenderPlan,
+        report: &mut Vec<Value>,
     ) -> Result<Rendered, RenderError> {
         let document = self.document(channel)?;
         if let Some(reason) = self.watch.state().broken() {
             let text = format!("the page's document ended before it was complete: {reason}");
             return Err(RenderError::Load(Cause::Incomplete, text));
         }
-        let screenshot = match plan.screenshot {
-            Some(plan) => Some(self.screenshot(plan).await?),
-            None => None,
-        };
+        let mut screenshot = None;
+        if let Some(plan) = plan.screenshot {
+            let taken = self.screenshot(plan).await?;
+            report.extend(taken.cut.map(|cut| json!({"screenshot": cut})));
+            screenshot = Some(taken.png);
+        }
         self.look_again().await;
         // Reading the page ends what is in flight.
         let pending = self.watch.state().incomplete();
