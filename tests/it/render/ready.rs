@@ -165,13 +165,13 @@ async fn a_download_that_a_page_starts_leaves_the_page() {
     stage
         .site
         .put("/file.zip", "application/zip", b"PK\x03\x04".as_slice());
-    stage.site.put("/nothing", "text/html", "");
-    let moves =
-        format!("{WHOLE}<script>setTimeout(() => location.href = '/file.zip', 50)</script>");
-    let url = stage.page("/", &moves);
-    let entry = stage.rendered(&url, json!({})).await;
-    assert!(content(&entry).contains("at noon"), "{entry}");
-    assert_eq!(entry["status"], 200);
+    for to in ["/file.zip", "/status/204"] {
+        let moves = format!("{WHOLE}<script>setTimeout(() => location.href = '{to}', 50)</script>");
+        let url = stage.page("/", &moves);
+        let entry = stage.rendered(&url, json!({})).await;
+        assert!(content(&entry).contains("at noon"), "{to}: {entry}");
+        assert_eq!(entry["status"], 200, "{to}");
+    }
     let html = format!("{WHOLE}<a id=a href=/file.zip>Download</a>");
     let url = stage.site.put("/link", "text/html\r\nX-Page: own", html);
     let steps = json!([{"Click": "#a"}, {"Evaluate": "document.body.append(' stayed')"}]);
