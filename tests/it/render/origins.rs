@@ -155,7 +155,7 @@ async fn another_port_of_the_host_is_another_origin() {
         assert_eq!(carried(&neighbour, path), NEITHER, "{path}");
     }
     assert_eq!(carried(&stage.site, "/"), BOTH);
-    // Headers are ours to add, and the browser lets nobody change this request.
+    // Headers are added to requests that can be changed, and this one cannot.
     assert_eq!(carried(&stage.site, "/own-socket"), [false, true]);
     stage.close().await;
 }
