@@ -61,8 +61,8 @@ impl CallerCookies {
         self.pairs.is_empty()
     }
 
-    /// Has the page's proxy keep them out of WebSockets to other ports of its host, which the protocol
-    /// has no way to change.
+    /// Has the page's proxy keep them out of WebSockets to other ports of its host, which the
+    /// protocol has no way to change.
     pub(super) fn kept_by(&mut self, proxy: KeptCookies, home: &Url) {
         let pairs = self.pairs.iter().map(|(name, value)| pair(name, value));
         proxy.keep(home, pairs.collect());

@@ -113,8 +113,8 @@ impl Rule {
         }
     }
 
-    /// Whether it suggests something about other pages of the host. A redirect does not, and neither
-    /// do frames: what they show are other pages of it.
+    /// Whether it suggests something about other pages of the host. A redirect does not. Neither do
+    /// frames: what they show are other pages of it.
     pub(crate) fn speaks_for_host(self) -> bool {
         !matches!(self, Self::ScriptRedirect | Self::Frames)
     }
