@@ -4,7 +4,7 @@
 //! A channel is a listener on loopback for one browser context, with a password of its own.
 //! `connection` serves what the browser opens, `forward` carries plain HTTP (WebSocket upgrades
 //! included) through [`Egress::send`], `dial` opens the connection of a tunnel, `tunnel` carries
-//! its bytes, `kept_cookies` keeps the caller's cookies out of some of them, `meter` counts them and
+//! its bytes, `kept_cookies` keeps the caller's cookies out of some, `meter` counts them and
 //! records destinations that were not reached.
 
 mod connection;
