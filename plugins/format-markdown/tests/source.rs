@@ -105,3 +105,15 @@ fn a_table_in_a_cell_leaves_the_outer_table_its_columns() {
         "| a | b |\n| --- | --- |\n| 1 | 2 |\n\nside\n\nc\n\nd",
     );
 }
+
+#[test]
+fn neutral_elements_do_not_hide_a_link_in_code() {
+    let of = |inside: &str| {
+        let html = format!("<p><code><b>run {inside}<a href=/x>it</a></b></code></p>");
+        let page = testkit::page(&html).url("https://example.com/");
+        page.render_text::<Markdown>(json!({}))
+    };
+    let plain = of("");
+    assert!(plain.contains("(https://example.com/x)"), "{plain}");
+    assert_eq!(of(&"<span></span>".repeat(150)), plain);
+}

@@ -185,7 +185,8 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Text("JavaScript"),
         PAGES,
         OWN,
-        "Runs in every document before its own scripts.",
+        "Runs before the scripts of each document of the requested site, and of sites that a URL names \
+         as a key of scripts or steps.",
     )
     .secret()
     .example("\"window.seen = true\""),
