@@ -57,8 +57,8 @@ pub(crate) enum ApiError {
     Storage(String),
     /// A bug, or the store failed; the cause is in the log.
     Internal,
-    /// The endpoint is part of the interface but not implemented.
-    NotImplemented,
+    /// The endpoint is part of the interface but not available: what is missing, and what to do.
+    NotImplemented(String),
     /// The server accepts no work at the moment.
     Busy(&'static str),
 }
@@ -122,7 +122,7 @@ impl ApiError {
             }
             Self::Storage(_) => StatusCode::INSUFFICIENT_STORAGE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::NotImplemented => StatusCode::NOT_IMPLEMENTED,
+            Self::NotImplemented(_) => StatusCode::NOT_IMPLEMENTED,
             Self::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -134,6 +134,7 @@ impl ApiError {
             | Self::Unknown(reason)
             | Self::AtLimit(reason, _)
             | Self::Storage(reason)
+            | Self::NotImplemented(reason)
             | Self::Taken(reason) => reason.clone(),
             Self::Key(_) => "invalid api key".to_owned(),
             Self::AiSubscription => "ai_subscription_required".to_owned(),
@@ -158,7 +159,6 @@ impl ApiError {
             Self::MediaType => "send a JSON body with `Content-Type: application/json`".to_owned(),
             Self::SlowDown(_) => "slow down".to_owned(),
             Self::Internal => "internal error, the request was not completed".to_owned(),
-            Self::NotImplemented => "this server does not offer this endpoint".to_owned(),
         }
     }
 
@@ -169,8 +169,27 @@ impl ApiError {
             Self::NoSeat(seats, active) => {
                 format!("{{\"error\":\"{text}\",\"seats\":{seats},\"active\":{active}}}")
             }
-            Self::Key(refusal) => json!({ "error": text, "hint": refusal.hint() }).to_string(),
-            _ => json!({ "error": text }).to_string(),
+            _ => match self.hint() {
+                Some(hint) => json!({ "error": text, "hint": hint }).to_string(),
+                None => json!({ "error": text }).to_string(),
+            },
+        }
+    }
+
+    /// What to do, where the interface fixes the text of the error. That of a 403 is the whole
+    /// body. Decisions D227 and D431.
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Key(refusal) => Some(refusal.hint()),
+            Self::Funds(_) => Some(
+                "`GET /data/credits` shows the balance; the operator tops it up with `trawl account \
+                 top-up`, or with `POST /admin/accounts/{account}/top-ups`",
+            ),
+            Self::AiSubscription => Some(
+                "this server has no AI endpoints: use `/scrape` and `/crawl`, or the pipelines below \
+                 `/pipeline`",
+            ),
+            _ => None,
         }
     }
 
@@ -199,7 +218,7 @@ impl ApiError {
             | Self::MediaType
             | Self::Storage(_)
             | Self::Internal
-            | Self::NotImplemented => None,
+            | Self::NotImplemented(_) => None,
         }
     }
 }
@@ -224,7 +243,10 @@ impl From<RequestError> for ApiError {
             RequestError::Wire(error) => Self::Invalid(error.to_string()),
             RequestError::Plan(error) => Self::Invalid(error.to_string()),
             RequestError::NotInPlan(_) => Self::Invalid(error.to_string()),
-            RequestError::NotLoaded(_) => Self::NotImplemented,
+            RequestError::NotLoaded(analyst) => Self::NotImplemented(format!(
+                "this server does not offer this endpoint: its plugin `{analyst}` is not loaded: the \
+                 operator adds it to `plugins.toml`"
+            )),
             RequestError::TooLarge(bytes_max) => Self::TooLarge(bytes_max),
         }
     }

@@ -172,7 +172,7 @@ fn value(shape: &Shape) -> String {
             shapes.join(", or ")
         }
         Shape::List(item) => format!("a list, each item {}", value(item)),
-        Shape::Map(keys, of) => format!("an object from {keys} to {}", value(of)),
+        Shape::Map(keys, of) => format!("an object whose keys are {keys}, each with {}", value(of)),
         Shape::Object(object) => format!("an object, see `{}`", object.name),
         Shape::Switch | Shape::Scalar | Shape::Bytes | Shape::Steps => shape.phrase(),
         Shape::Options(_) | Shape::Any(..) => shape.phrase(),
