@@ -33,6 +33,7 @@ use breaker::Breakers;
 use conversation::Conversation;
 use stats::ProviderStats;
 
+pub use breaker::Pause;
 pub use conversation::ROUNDS_MAX;
 pub use dispatch::{Keys, Refused, prepare};
 pub use eligible::{Candidate, Choice, Payment, ProviderQuery};
