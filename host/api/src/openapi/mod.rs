@@ -4,6 +4,7 @@ mod common;
 mod names;
 mod operation;
 mod responses;
+mod shared;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
@@ -163,6 +164,7 @@ fn fixed() -> Value {
     describe_requests(&mut document);
     common::describe_fetch(&mut document, trawl_wire::header_parameters());
     common::complete(&mut document);
+    shared::share(&mut document);
     document
 }
 
@@ -413,6 +415,14 @@ mod tests {
         }
     }
 
+    /// What a reference within the document points to; anything else is itself.
+    fn resolved<'v>(document: &'v Value, part: &'v Value) -> &'v Value {
+        let pointer = part["$ref"].as_str().and_then(|to| to.strip_prefix('#'));
+        pointer.map_or(part, |pointer| {
+            document.pointer(pointer).expect("what it refers to")
+        })
+    }
+
     /// Calls `visit` for each operation with its method and path.
     fn each_operation(document: &Value, visit: &mut dyn FnMut(&str, &Value)) {
         let paths = document["paths"].as_object().expect("paths");
@@ -460,6 +470,7 @@ mod tests {
                 "{name}: {tag}"
             );
             for (status, response) in operation["responses"].as_object().expect("responses") {
+                let response = resolved(&document, response);
                 let content = &response["content"]["application/json"];
                 if !status.starts_with(['4', '5']) || (name == "get /health" && status == "503") {
                     continue;
@@ -480,7 +491,9 @@ mod tests {
         let header = |pointer: &str, name: &str| {
             let (method, rest) = pointer.split_once(' ').expect("a method");
             let (path, status) = rest.split_once(' ').expect("a status");
-            document["paths"][path][method]["responses"][status]["headers"][name].clone()
+            let response = &document["paths"][path][method]["responses"][status];
+            let header = &resolved(&document, response)["headers"][name];
+            resolved(&document, header).clone()
         };
         let check = |pointer: &str, name: &str, is_always: bool| {
             let header = header(pointer, name);
@@ -510,6 +523,31 @@ mod tests {
             Value::Null
         );
         assert_eq!(header("get /health 503", "Retry-After"), Value::Null);
+    }
+
+    #[test]
+    fn nothing_that_operations_share_is_written_twice() {
+        let document = fixed();
+        let mut written = BTreeSet::new();
+        let (mut n_errors, mut n_headers) = (0, 0);
+        each_operation(&document, &mut |name, operation| {
+            for (status, response) in operation["responses"].as_object().expect("responses") {
+                let is_error = status.starts_with(['4', '5']);
+                n_errors += usize::from(is_error);
+                if is_error && response["$ref"].is_null() {
+                    assert!(written.insert(response.to_string()), "{name} {status}");
+                }
+                let headers = resolved(&document, response)["headers"].as_object();
+                for (header, described) in headers.into_iter().flatten() {
+                    n_headers += 1;
+                    assert!(described["$ref"].is_string(), "{name} {status} {header}");
+                }
+            }
+        });
+        assert!(
+            n_headers > 1_000 && n_errors > 5 * written.len(),
+            "{n_errors}, {n_headers}"
+        );
     }
 
     #[test]
