@@ -17,6 +17,8 @@ use tokio::sync::Mutex;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
+use trawl_plan::chunking;
+
 use crate::account::{credits, details, keys, notices, statement, usage};
 use crate::crawls::{crawl, links, skipped, stored_pages};
 use crate::data::{contacts, tables};
@@ -268,7 +270,7 @@ fn add_plugins(document: &mut Value, status: &Value) {
             narrow(&mut schemas[object]["properties"], plugin);
         }
     }
-    let chunkers = of_kind(plugins, "chunker").map(|(name, plugin)| chunking(name, plugin));
+    let chunkers = of_kind(plugins, "chunker").map(|(name, plugin)| chunker_form(name, plugin));
     if let Some(forms) = schemas["ChunkingForm"]["oneOf"].as_array_mut() {
         // `anyOf`: a plain name also matches the string form, an object also a form with a name.
         forms.extend(chunkers);
@@ -345,12 +347,19 @@ fn options(name: &str, plugin: &Value) -> Value {
 }
 
 /// The object form of `chunking_alg` for one chunker: its options and its name as `type`.
-fn chunking(name: &str, plugin: &Value) -> Value {
+fn chunker_form(name: &str, plugin: &Value) -> Value {
     let mut schema = options(name, plugin);
     if !schema["properties"].is_object() {
         schema["properties"] = json!({});
     }
     schema["properties"]["type"] = json!({"const": name});
+    if chunking::is_built_in(name) {
+        schema["properties"][chunking::OVERLAP] = json!({
+            "type": ["integer", "null"],
+            "minimum": 0,
+            "description": "How much each chunk but the first repeats of the one before, at most half of `value`",
+        });
+    }
     let mut required = vec![json!("type")];
     required.extend(schema["required"].as_array().into_iter().flatten().cloned());
     schema["required"] = required.into();
@@ -400,6 +409,20 @@ mod tests {
         assert_eq!(mine["properties"]["type"], json!({"const": "mine"}));
         assert_eq!(mine["properties"]["width"], json!({"type": "integer"}));
         assert_eq!(mine["required"], json!(["type"]));
+    }
+
+    #[test]
+    fn chunks_of_built_in_chunkers_may_overlap() {
+        let chunker = |name: &str| json!({"kind": "chunker", "name": name, "summary": ""});
+        let schemas = documented(json!([chunker("words"), chunker("mine")]));
+        let forms = schemas["ChunkingForm"]["anyOf"].as_array().expect("forms");
+        let overlap = |name: &str| {
+            let mut forms = forms.iter().map(|form| &form["properties"]);
+            let of_name = forms.find(|properties| properties["type"]["const"] == *name);
+            of_name.expect("its form")["overlap"].clone()
+        };
+        assert_eq!(overlap("words")["type"], json!(["integer", "null"]));
+        assert_eq!(overlap("mine"), Value::Null);
     }
 
     #[test]

@@ -117,7 +117,8 @@ pub(super) const ROWS: &[Parameter] = &[
         Needs::TEXT,
         "Splits `content` into a list: `words`, `sentences`, `lines`, `characters`, a loaded \
          chunker, or `none`. Without `value` a chunk has 200 words, 10 sentences, 40 lines or \
-         1,000 characters.",
+         1,000 characters. `overlap` has each chunk begin with about so much of the one before, \
+         at most half of `value`.",
     )
     .default("none")
     .mistaken(&["chunking", "chunk"])
