@@ -6,7 +6,8 @@ use super::catalog::loaded;
 use super::{Catalog, Chunking, Overlap, PlanError, PluginKind};
 
 const FIELD: &str = "chunking_alg";
-/// The option of the built-in chunkers that is not one of their plugins, whose chunks never overlap.
+/// The option of the built-in chunkers that is not one of their plugins, whose chunks never
+/// overlap.
 pub const OVERLAP: &str = "overlap";
 
 /// Names of the built-in chunkers: names in requests (any case), name in the registry, default
