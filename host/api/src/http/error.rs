@@ -187,7 +187,7 @@ impl ApiError {
     fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Key(refusal) => Some(refusal.hint()),
-            Self::Funds(_, hint) => Some(hint),
+            Self::Funds(_, hint) => Some(*hint),
             Self::AiSubscription => Some(
                 "this server has no AI endpoints: use `/scrape` and `/crawl`, or the pipelines below \
                  `/pipeline`",
