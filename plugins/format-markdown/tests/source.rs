@@ -84,6 +84,16 @@ fn permalinks_are_left_out_whatever_is_around_their_sign() {
         "## Usage",
     );
     check(
+        "<h2 id=u><a href='https://example.com/#u'>Usage</a></h2>",
+        "## Usage",
+    );
+    check("<a href='#u' id=u><h2>Usage</h2></a>", "## Usage");
+    check("<a href='/#u'><h2 id=u>Usage</h2></a>", "## Usage");
+    check(
+        "<h2 id=u><a href='/other#u'>Usage</a></h2>",
+        "## [Usage](https://example.com/other#u)",
+    );
+    check(
         "<h2 id=u><a href='#v'>Usage</a></h2>",
         "## [Usage](https://example.com/#v)",
     );

@@ -29,8 +29,8 @@ fn check(response: &TestResponse, status: u16, text: &str) {
         error.contains(text) && !error.is_empty(),
         "{error:?} does not contain {text:?}"
     );
-    // A refused key has a hint besides. Decision D227.
-    let n_members = if status == 401 { 2 } else { 1 };
+    // A refused key, and a lack of money, have a hint besides. Decisions D227 and D431.
+    let n_members = if matches!(status, 401 | 402) { 2 } else { 1 };
     assert_eq!(json.as_object().map(serde_json::Map::len), Some(n_members));
 }
 
@@ -302,19 +302,22 @@ async fn a_post_whose_fields_are_optional_needs_no_body() {
 #[tokio::test]
 async fn unimplemented_endpoints_say_so() {
     let server = TestServer::new().await;
-    for path in ABSENT {
+    let reasons = [
+        "its plugin `label` is not loaded: the operator adds it",
+        "does not offer web search: send the URLs",
+    ];
+    for (path, reason) in ABSENT.iter().zip(reasons) {
         let response = server.post(path, r#"{"url":"a.com"}"#).await;
-        check(&response, 501, "does not offer");
+        check(&response, 501, reason);
         assert_eq!(response.header("ratelimit-limit"), "10000");
     }
     for path in ["/crawl/abc", "/crawl/abc/pages", "/crawl/abc/skipped"] {
         check(&server.get(path).await, 404, "no crawl has this id");
     }
-    check(
-        &server.post("/ai/scrape", "{}").await,
-        402,
-        "ai_subscription_required",
-    );
+    let response = server.post("/ai/scrape", "{}").await;
+    check(&response, 402, "ai_subscription_required");
+    let hint = response.json()["hint"].to_string();
+    assert!(hint.contains("use `/scrape` and `/crawl`"), "{hint}");
 }
 
 #[tokio::test]
@@ -446,7 +449,10 @@ async fn an_empty_account_gets_402() {
         ("/scrape", r#"{"url":"a.com"}"#),
         ("/transform", r#"{"data":[{"html":""}]}"#),
     ] {
-        check(&server.post(path, body).await, 402, "balance is zero");
+        let response = server.post(path, body).await;
+        check(&response, 402, "balance is zero");
+        let hint = response.json()["hint"].to_string();
+        assert!(hint.contains("`trawl account top-up`"), "{path}: {hint}");
     }
 }
 

@@ -344,16 +344,67 @@ fn add_metadata(engine: Engine, route: Route, reason: Option<String>, served: &m
     let reason = match (reason, engine, route) {
         (Some(reason), ..) => reason,
         (None, Engine::Browser, _) => "requested: every page of this mode".to_owned(),
-        (None, ..) => "enough: the page carries its content".to_owned(),
+        (None, ..) => enough(served),
     };
     let metadata = &mut served.metadata;
     metadata.insert("rendered_by".into(), Value::from(route.name()));
     metadata.insert("render_reason".into(), reason.into());
 }
 
+/// Why a page that plain HTTP served needs no browser.
+fn enough(served: &Served) -> String {
+    let status = served.page.status;
+    if status >= 400 {
+        return format!(
+            "enough: the site answered {status}, without a challenge that a browser passes"
+        );
+    }
+    match smart::is_html(&served.clues()) {
+        true => "enough: the page carries its content".to_owned(),
+        false => "enough: the page is not HTML, and nothing else is rendered".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+
+    use trawl_model::FetchedPage;
+
     use super::*;
+
+    #[test]
+    fn the_reason_says_what_was_enough() {
+        let check = |status: u16, content_type: &str, expected: &str| {
+            let url = Url::parse("http://site.example/a").expect("a URL");
+            let mut served = Served::new(FetchedPage {
+                requested_url: url.clone(),
+                final_url: url,
+                redirects: Vec::new(),
+                status,
+                headers: Vec::new(),
+                cookies: Vec::new(),
+                body: Bytes::from_static(b"%PDF-1.7"),
+                content_type: content_type.to_owned(),
+            });
+            add_metadata(Engine::Smart, Route::Http, None, &mut served);
+            assert_eq!(served.metadata["rendered_by"], "http");
+            let reason = served.metadata["render_reason"].as_str();
+            let reason = reason.unwrap_or_default();
+            assert!(
+                reason.starts_with("enough: ") && reason.contains(expected),
+                "{reason}"
+            );
+        };
+        check(
+            200,
+            "text/html; charset=utf-8",
+            "the page carries its content",
+        );
+        check(200, "application/pdf", "the page is not HTML");
+        check(404, "text/html", "the site answered 404");
+        check(404, "application/pdf", "the site answered 404");
+    }
 
     #[test]
     fn a_host_that_redirects_to_another_is_not_judged_by_its_page() {

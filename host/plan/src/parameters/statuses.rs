@@ -276,7 +276,7 @@ pub(super) const ANSWERS: &[Status] = &[
     status(
         402,
         "The balance is zero, does not cover the ceiling, or the budget of the key is used up.",
-        "Top up, or lower `max_credits_allowed`.",
+        "Top up, as `hint` says, or lower `max_credits_allowed`.",
     ),
     status(
         403,
@@ -337,7 +337,7 @@ pub(super) const ANSWERS: &[Status] = &[
     status(
         501,
         "This server does not offer the endpoint.",
-        "Use another one; `GET /openapi.json` lists them.",
+        "`error` names what is missing; `GET /openapi.json` lists the others.",
     ),
     status(
         502,

@@ -3,6 +3,7 @@
 mod account;
 mod crawl;
 mod engine_args;
+mod listen;
 mod output_args;
 mod parameters;
 pub mod plugin;

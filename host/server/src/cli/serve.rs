@@ -17,6 +17,7 @@ use trawl_model::secret::Secret;
 use trawl_net::egress::SAMPLE_HOST;
 
 use super::engine_args::EngineArgs;
+use super::listen::listen_address;
 use crate::app::{App, Paths};
 use crate::config::{AccessLogSetting, LISTEN_DEFAULT};
 use crate::listener::descriptors;
@@ -48,23 +49,6 @@ pub(super) struct ServeArgs {
     access_log: Option<AccessLogSetting>,
     #[command(flatten)]
     engine: EngineArgs,
-}
-
-/// An IP address and a port. A port alone, or with `localhost`, is one of 127.0.0.1.
-fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    if let Ok(address) = text.parse() {
-        return Ok(address);
-    }
-    let (host, port) = text.rsplit_once(':').unwrap_or(("localhost", text));
-    match port.parse::<u16>() {
-        Ok(port) if host.eq_ignore_ascii_case("localhost") => {
-            Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
-        }
-        _ => Err(format!(
-            "write an IP address and a port, such as `{LISTEN_DEFAULT}`, or `0.0.0.0:{}` for all networks of this machine",
-            LISTEN_DEFAULT.port()
-        )),
-    }
 }
 
 pub(super) async fn run(args: ServeArgs) -> anyhow::Result<()> {
@@ -287,25 +271,6 @@ mod tests {
         let text = greeting(&again("[::]:8700", Path::new(DATA_DEFAULT), "default"));
         assert!(text.contains("    target/release/trawl account key create default\n"));
         assert!(text.contains("curl -s http://[::1]:8700/scrape"));
-    }
-
-    #[test]
-    fn the_address_to_listen_on_may_be_a_port_of_this_machine() {
-        for (text, expected) in [
-            ("127.0.0.1:8799", "127.0.0.1:8799"),
-            ("0.0.0.0:1", "0.0.0.0:1"),
-            ("[::1]:8799", "[::1]:8799"),
-            ("localhost:8799", "127.0.0.1:8799"),
-            ("LocalHost:0", "127.0.0.1:0"),
-            ("8799", "127.0.0.1:8799"),
-        ] {
-            let read = listen_address(text).map(|address| address.to_string());
-            assert_eq!(read.as_deref(), Ok(expected), "{text}");
-        }
-        for wrong in ["", "localhost", ":8799", "65536", "trawl.example:80", "::1"] {
-            let text = listen_address(wrong).expect_err(wrong);
-            assert!(text.contains("such as `127.0.0.1:8700`"), "{wrong}: {text}");
-        }
     }
 
     #[test]

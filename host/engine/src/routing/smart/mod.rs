@@ -203,7 +203,7 @@ pub(crate) fn names_document(url: &Url) -> bool {
 
 /// By the stated type; without one, a body is HTML if it begins with a tag, a comment or a document
 /// type.
-fn is_html(clues: &Clues<'_>) -> bool {
+pub(crate) fn is_html(clues: &Clues<'_>) -> bool {
     match trawl_document::media_type(clues.content_type).as_str() {
         "" => begins_like_html(clues.body),
         stated => MediaKind::of(stated) == MediaKind::Html,
