@@ -159,7 +159,7 @@ fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> JoinSet<()> {
     let plan = Arc::clone(&run.plan);
     let account = run.context.memory.clone();
     let owner = run.context.owner.clone();
-    let sitemaps = sitemaps.through(run.page.fetch.pool);
+    let sitemaps = sitemaps.through(run.page.fetch.exit());
     let pace = RequestPace {
         owner: Owner::of(&run.context.owner),
         delay: plan.delay,

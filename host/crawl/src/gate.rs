@@ -10,7 +10,7 @@ use url::Url;
 
 use trawl_model::SkipReason;
 use trawl_net::robots::Robots;
-use trawl_plan::{Pool, RedirectGate};
+use trawl_plan::{Exit, RedirectGate};
 
 use super::frontier::Frontier;
 use super::lock;
@@ -22,8 +22,8 @@ pub(super) struct Gate {
     screen: Arc<Screen>,
     /// `None` when robots.txt is not obeyed.
     robots: Option<Arc<Robots>>,
-    /// The proxy pool of the crawl's pages.
-    pool: Pool,
+    /// Where the requests of the crawl's pages leave.
+    exit: Exit,
     /// Pages in flight, by requested URL.
     pages: Mutex<HashMap<Url, InFlight>>,
 }
@@ -39,13 +39,13 @@ impl Gate {
         frontier: Arc<Mutex<Frontier>>,
         screen: Arc<Screen>,
         robots: Option<Arc<Robots>>,
-        pool: Pool,
+        exit: Exit,
     ) -> Self {
         Self {
             frontier,
             screen,
             robots,
-            pool,
+            exit,
             pages: Mutex::default(),
         }
     }
@@ -88,7 +88,7 @@ impl Gate {
         }
         match &self.robots {
             Some(robots) => {
-                let verdict = robots.verdict(to, self.pool).await;
+                let verdict = robots.verdict(to, self.exit).await;
                 verdict.is_allowed.then_some(()).ok_or(SkipReason::Robots)
             }
             None => Ok(()),

@@ -131,8 +131,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         ..run.page.clone()
     };
     if let Some(robots) = &run.robots {
-        let pool = plan.fetch.pool;
-        let verdict = robots.verdict(&leased.url, pool).await;
+        let verdict = robots.verdict(&leased.url, plan.fetch.exit()).await;
         let is_paced = verdict.crawl_delay.is_some_and(|delay| !delay.is_zero());
         if lock(&run.frontier).pace_host(leased.n, is_paced) {
             run.frontier_changed.notify_one();

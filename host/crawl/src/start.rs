@@ -140,12 +140,11 @@ async fn crawl(
     let robots = plan.seed.fetch.respect_robots;
     let robots = robots.then(|| Arc::clone(&parts.robots));
     let screen = Arc::new(Screen::new(Arc::clone(&frontier), Arc::clone(&plan)));
-    let pool = plan.seed.fetch.pool;
     let gate = Gate::new(
         Arc::clone(&frontier),
         Arc::clone(&screen),
         robots.clone(),
-        pool,
+        plan.seed.fetch.exit(),
     );
     let gate = Arc::new(gate);
     let page = run::page_plan(&plan, &gate);

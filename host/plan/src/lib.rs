@@ -13,6 +13,7 @@ pub mod crawl;
 pub mod credentials;
 pub mod duration;
 mod error;
+mod exit;
 mod expression;
 pub mod fetching;
 mod link_rewrite;
@@ -43,6 +44,7 @@ use trawl_model::{Nanodollars, PageFailure};
 
 pub use analysis::AnalystChoice;
 pub use error::{PlanError, path_of_pointer};
+pub use exit::{Country, Exit};
 pub use expression::{Allowance, EXPRESSIONS_MAX, SOURCE_BYTES_MAX, STATES_MAX};
 pub use link_rewrite::LinkRewrite;
 pub use made::{MADE_BYTES_MAX, MADE_URLS_MAX};

@@ -10,7 +10,7 @@ use url::Url;
 use trawl_model::PageFailure;
 use trawl_net::fetch::FetchError;
 use trawl_net::robots::Robots;
-use trawl_plan::{FetchPlan, Pace, Pool, RedirectGate};
+use trawl_plan::{Exit, FetchPlan, Pace, RedirectGate};
 
 /// Applies robots.txt to plans that obey it; every route goes through it.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ impl Admission {
         if !plan.respect_robots {
             return Ok(None);
         }
-        let verdict = self.robots.verdict(url, plan.pool).await;
+        let verdict = self.robots.verdict(url, plan.exit()).await;
         match verdict.refusal(url) {
             Some(refusal) => Err(refusal),
             None => Ok(verdict.crawl_delay),
@@ -96,7 +96,7 @@ impl Admission {
     fn gate(&self, plan: &FetchPlan) -> Arc<dyn RedirectGate> {
         Arc::new(RobotsGate {
             robots: Arc::clone(&self.robots),
-            pool: plan.pool,
+            exit: plan.exit(),
             gate: plan.gate.clone(),
         })
     }
@@ -105,7 +105,7 @@ impl Admission {
 /// Allows a redirect if both robots.txt and the plan's own gate do.
 struct RobotsGate {
     robots: Arc<Robots>,
-    pool: Pool,
+    exit: Exit,
     gate: Option<Arc<dyn RedirectGate>>,
 }
 
@@ -117,7 +117,7 @@ impl RedirectGate for RobotsGate {
             {
                 return false;
             }
-            let verdict = self.robots.verdict(to, self.pool).await;
+            let verdict = self.robots.verdict(to, self.exit).await;
             verdict.is_allowed
         })
     }

@@ -142,6 +142,11 @@ impl Egress {
         }
     }
 
+    /// Whether the pool that serves pages of this one has a proxy in a country.
+    pub fn has_country(&self, pool: &str, country: &str) -> bool {
+        self.pools.has_country(pool, country)
+    }
+
     /// The connections to sites and services that are open, and their bound.
     pub fn connections(&self) -> PermitUse {
         self.connections.usage()

@@ -165,6 +165,14 @@ impl Pools {
             .map_or(Nanodollars::ZERO, |(_, pool)| pool.price_per_gigabyte)
     }
 
+    /// Whether the pool that serves a request for this one has a proxy in a country.
+    pub(super) fn has_country(&self, wanted: &str, country: &str) -> bool {
+        self.nearest(wanted).is_some_and(|(_, pool)| {
+            let mut proxies = pool.proxies.iter();
+            proxies.any(|proxy| proxy.upstream.country.as_deref() == Some(country))
+        })
+    }
+
     /// The pool that serves a request for this one; `None` is a direct connection.
     fn nearest<'a>(&'a self, wanted: &'a str) -> Option<(&'a str, &'a Pool)> {
         std::iter::once(&wanted)
@@ -290,6 +298,8 @@ mod tests {
         }
         let (_, ignored) = used(&pools, "standard", Some("US"));
         assert_eq!(ignored, ["country_code"]);
+        let has = |country: &str| pools.has_country("isp", country);
+        assert_eq!([has("DE"), has("US")], [true, false], "it falls back");
         let route = pools.route("standard", Some("FR"));
         assert_eq!(
             route.pool.map(|pool| pool.price_per_gigabyte),

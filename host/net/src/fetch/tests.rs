@@ -104,7 +104,7 @@ impl Site {
             bytes_max: 1 << 20,
             time_max: Duration::from_secs(20),
             pause_max: Duration::from_secs(5),
-            pool: trawl_plan::Pool::Standard,
+            exit: trawl_plan::Exit::default(),
             pace: None,
         };
         get.get(&self.url("/robots.txt"), limits)

@@ -16,7 +16,7 @@ use url::{Position, Url};
 pub use rules::{CRAWL_DELAY_MAX, ROBOTS_BYTES_MAX, Rules, SITEMAPS_MAX};
 
 use trawl_model::{Cause, PageFailure, urls};
-use trawl_plan::Pool;
+use trawl_plan::{Country, Exit};
 
 use crate::fetch::{BodyEnd, FetchError, Get, GetLimits, GetResponse};
 
@@ -105,11 +105,12 @@ impl Robots {
         }
     }
 
-    /// The verdict of robots.txt on this URL, for a page that is fetched through this proxy pool:
-    /// its robots.txt is fetched likewise, since a site may refuse one pool and not the other. An
-    /// unknown robots.txt is fetched first; concurrent calls wait for the same fetch.
-    pub async fn verdict(&self, url: &Url, pool: Pool) -> Verdict {
-        let entry = self.entry(url, pool).await;
+    /// The verdict of robots.txt on this URL, for a page that is fetched through this proxy pool
+    /// and country: its robots.txt is fetched likewise, since a site may refuse one and not the
+    /// other, or have other rules there. An unknown robots.txt is fetched first; concurrent calls
+    /// wait for the same fetch.
+    pub async fn verdict(&self, url: &Url, exit: impl Into<Exit>) -> Verdict {
+        let entry = self.entry(url, exit.into()).await;
         let path = &url[Position::BeforePath..Position::AfterQuery];
         let is_reachable = entry.unreachable.is_none();
         Verdict {
@@ -120,9 +121,9 @@ impl Robots {
     }
 
     /// The sitemaps that the robots.txt of this URL's site names, whatever host they are on. It is
-    /// fetched through this proxy pool.
-    pub async fn sitemaps(&self, url: &Url, pool: Pool) -> Vec<Url> {
-        let entry = self.entry(url, pool).await;
+    /// fetched through this proxy pool and country.
+    pub async fn sitemaps(&self, url: &Url, exit: impl Into<Exit>) -> Vec<Url> {
+        let entry = self.entry(url, exit.into()).await;
         let named = entry.rules.sitemaps.iter();
         named
             .filter_map(|sitemap| urls::join(url, sitemap).ok())
@@ -139,14 +140,16 @@ impl Robots {
         self.locked().by_name.len()
     }
 
-    async fn entry(&self, url: &Url, pool: Pool) -> Entry {
+    async fn entry(&self, url: &Url, exit: Exit) -> Entry {
+        let exit = self.get.exit(exit);
         let mut name = url.origin().ascii_serialization();
-        if pool != Pool::Standard {
-            name = format!("{name} {}", pool.name());
+        if exit != Exit::default() {
+            let country = exit.country.as_ref().map_or("", Country::code);
+            name = format!("{name} {} {country}", exit.pool.name());
         }
         let (cell, before) = self.cell(&name);
         // If the call that fetches is cancelled, a waiting one takes over.
-        let fill = || self.fill(url, pool, &name, &cell, before);
+        let fill = || self.fill(url, exit, &name, &cell, before);
         cell.get_or_init(fill).await.clone()
     }
 
@@ -154,12 +157,12 @@ impl Robots {
     async fn fill(
         &self,
         url: &Url,
-        pool: Pool,
+        exit: Exit,
         name: &str,
         cell: &Arc<OnceCell<Entry>>,
         before: Option<Entry>,
     ) -> Entry {
-        let entry = self.read(url, pool, before).await;
+        let entry = self.read(url, exit, before).await;
         self.locked().filled(name, cell, entry.bytes);
         entry
     }
@@ -188,13 +191,13 @@ impl Robots {
         (entry, before)
     }
 
-    async fn read(&self, url: &Url, pool: Pool, before: Option<Entry>) -> Entry {
+    async fn read(&self, url: &Url, exit: Exit, before: Option<Entry>) -> Entry {
         let limits = GetLimits {
             // One more shows whether the last line is a whole one.
             bytes_max: ROBOTS_BYTES_MAX + 1,
             time_max: TIME_MAX,
             pause_max: PAUSE_TIME_MAX,
-            pool,
+            exit,
             pace: None,
         };
         let file = url.join("/robots.txt").unwrap_or_else(|_| url.clone());

@@ -5,6 +5,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use trawl_model::memory::MemoryError;
+use trawl_plan::Pool;
 
 use super::*;
 
@@ -322,7 +323,7 @@ impl Get for Picky {
         limits: GetLimits,
     ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
         Box::pin(async move {
-            if limits.pool == Pool::Standard {
+            if limits.exit.pool == Pool::Standard {
                 return Err(FetchError::Paused(Duration::from_secs(300)));
             }
             Ok(GetResponse {
@@ -344,4 +345,51 @@ async fn robots_txt_is_fetched_through_the_pool_of_the_pages() {
     let verdict = robots.verdict(&page, Pool::Residential).await;
     assert!(verdict.is_allowed);
     assert!(!robots.verdict(&page, Pool::Standard).await.is_allowed);
+}
+
+/// A site with other rules in France, where there is a proxy.
+struct Abroad;
+
+impl Get for Abroad {
+    fn get<'a>(
+        &'a self,
+        url: &'a Url,
+        limits: GetLimits,
+    ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
+        Box::pin(async move {
+            let body = match limits.exit.country {
+                Some(_) => "User-agent: *\nDisallow: /\n",
+                None => "",
+            };
+            Ok(GetResponse {
+                status: 200,
+                final_url: url.clone(),
+                body: Bytes::from_static(body.as_bytes()),
+                end: BodyEnd::Complete,
+            })
+        })
+    }
+
+    fn exit(&self, wanted: Exit) -> Exit {
+        Exit {
+            country: wanted.country.filter(|country| country.code() == "FR"),
+            ..wanted
+        }
+    }
+}
+
+#[tokio::test]
+async fn robots_txt_is_that_of_the_country_of_the_pages() {
+    let robots = Robots::new(Arc::new(Abroad), TOKEN_DEFAULT);
+    let page = url("http://a.example/");
+    for (country, is_allowed) in [("FR", false), ("DE", true), ("FR", false)] {
+        let exit = Exit {
+            pool: Pool::Isp,
+            country: Country::of(country),
+        };
+        let verdict = robots.verdict(&page, exit).await;
+        assert_eq!(verdict.is_allowed, is_allowed, "{country}");
+    }
+    assert!(robots.verdict(&page, Pool::Isp).await.is_allowed);
+    assert_eq!(robots.origins_known(), 2, "no proxy is in Germany");
 }

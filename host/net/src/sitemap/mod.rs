@@ -15,7 +15,7 @@ use url::Url;
 
 use trawl_model::memory::MemoryShare;
 use trawl_model::urls;
-use trawl_plan::Pool;
+use trawl_plan::Exit;
 
 pub use file::{FILE_BYTES_MAX, URL_BYTES_MAX};
 
@@ -43,7 +43,7 @@ const FAULTS_MAX: usize = 100;
 pub struct Sitemaps {
     get: Arc<dyn Get>,
     robots: Arc<Robots>,
-    pool: Pool,
+    exit: Exit,
 }
 
 /// The result of reading sitemaps.
@@ -71,22 +71,23 @@ impl Sitemaps {
         Self {
             get,
             robots,
-            pool: Pool::Standard,
+            exit: Exit::default(),
         }
     }
 
-    /// The same for pages that are fetched through this proxy pool: so are their sitemaps.
+    /// The same for pages that are fetched through this proxy pool and country: so are their
+    /// sitemaps.
     #[must_use]
-    pub fn through(&self, pool: Pool) -> Self {
+    pub fn through(&self, exit: Exit) -> Self {
         Self {
-            pool,
+            exit,
             ..self.clone()
         }
     }
 
     /// The sitemaps of this URL's site: those that its robots.txt names, or else `/sitemap.xml`.
     pub async fn starts(&self, site: &Url) -> Vec<Url> {
-        let named = self.robots.sitemaps(site, self.pool).await;
+        let named = self.robots.sitemaps(site, self.exit).await;
         if named.is_empty() {
             site.join("/sitemap.xml").into_iter().collect()
         } else {
@@ -119,7 +120,7 @@ impl Sitemaps {
             bytes_max: FILE_BYTES_MAX as usize,
             time_max: FILE_TIME_MAX,
             pause_max: FILE_TIME_MAX,
-            pool: self.pool,
+            exit: self.exit,
             pace: Some(pace),
         };
         while let Some(Queued { url, depth }) = queue.pop_front() {

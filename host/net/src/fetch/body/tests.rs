@@ -114,7 +114,7 @@ async fn a_body_that_stalls_ends_and_a_slow_one_does_not() {
         bytes_max: 10_000,
         time_max: Duration::from_secs(20),
         pause_max: Duration::from_secs(5),
-        pool: trawl_plan::Pool::Standard,
+        exit: trawl_plan::Exit::default(),
         pace: None,
     };
     let response = get

@@ -12,7 +12,7 @@ use url::Url;
 
 use trawl_model::memory::{MemoryShare, PageMemory};
 use trawl_model::redact::without_userinfo;
-use trawl_plan::Pool;
+use trawl_plan::{Country, Exit};
 
 use super::body::{BodyLimits, receive};
 use super::decode::CodingError;
@@ -56,6 +56,11 @@ pub trait Get: Send + Sync {
     ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
         self.get(url, limits)
     }
+
+    /// The exit that serves requests for this one; several may have the same.
+    fn exit(&self, wanted: Exit) -> Exit {
+        wanted
+    }
 }
 
 /// Limits of fetching a file.
@@ -67,8 +72,8 @@ pub struct GetLimits {
     pub time_max: Duration,
     /// Longest pause that is waited for when the host asks for one: others wait for the file.
     pub pause_max: Duration,
-    /// The proxy pool that the request goes through.
-    pub pool: Pool,
+    /// The proxy pool, and the country of the proxy, that the request goes through.
+    pub exit: Exit,
     /// The request's pace; see [`RequestPace`].
     /// `None` takes no permit and waits only for a pause that the host requested: for a fetch on
     /// behalf of a page that may hold the permit itself.
@@ -120,7 +125,9 @@ impl PoliteGet {
         limits: GetLimits,
         memory: PageMemory,
     ) -> Result<GetResponse, FetchError> {
-        let route = self.fetcher.egress.route(limits.pool.name(), None);
+        let Exit { pool, country } = limits.exit;
+        let country = country.as_ref().map(Country::code);
+        let route = self.fetcher.egress.route(pool.name(), country);
         let mut url = without_userinfo(url.clone());
         let (mut redirects, mut retries) = (0, 0);
         let mut time_left = limits.time_max;
@@ -238,6 +245,16 @@ impl Get for PoliteGet {
         limits: GetLimits,
     ) -> BoxFuture<'a, Result<GetResponse, FetchError>> {
         Box::pin(self.follow(url, limits, account.page()))
+    }
+
+    /// Without the country if the pool has no proxy there: then any proxy serves.
+    fn exit(&self, wanted: Exit) -> Exit {
+        let (egress, pool) = (&self.fetcher.egress, wanted.pool.name());
+        let country = wanted.country;
+        Exit {
+            country: country.filter(|country| egress.has_country(pool, country.code())),
+            ..wanted
+        }
     }
 }
 

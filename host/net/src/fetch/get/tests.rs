@@ -6,7 +6,10 @@ const LIMITS: GetLimits = GetLimits {
     bytes_max: 1_000,
     time_max: Duration::from_secs(5),
     pause_max: Duration::from_secs(2),
-    pool: Pool::Standard,
+    exit: Exit {
+        pool: trawl_plan::Pool::Standard,
+        country: None,
+    },
     pace: Some(RequestPace::NONE),
 };
 
