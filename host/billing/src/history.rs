@@ -9,6 +9,19 @@ use trawl_store::{AccountId, AccountUsage, KeyPrefix, KeyRecord, KeyUse, PricesR
 
 use crate::{Billing, BillingError};
 
+/// Usage of a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyUsage {
+    /// First characters of the key; empty where it is not known.
+    pub key: KeyPrefix,
+    /// Its display name, possibly empty.
+    pub name: String,
+    /// When it was revoked.
+    pub revoked: Option<Timestamp>,
+    /// What its pages used. Payments are those of no key.
+    pub used: AccountUsage,
+}
+
 /// Interval at which uses of keys are written.
 const WRITE_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -112,19 +125,29 @@ impl Billing {
         Ok(self.store.usage_by_day(account, from, to).await?)
     }
 
-    /// Usage of an account in a time window by the key that its pages were requested with,
-    /// including every earlier decision. Pages whose key is not known have an empty one.
+    /// Usage of an account in a time window by the key that its pages were requested with, sorted
+    /// by key, including every earlier decision. Pages whose key is not known have an empty one.
     ///
     /// # Errors
     /// [`BillingError::Unavailable`] or [`BillingError::Store`] if the store fails.
-    pub async fn usage_by_key(
+    pub async fn usage_of_keys(
         &self,
         account: &AccountId,
-        from: Timestamp,
-        to: Timestamp,
-    ) -> Result<Vec<(KeyPrefix, AccountUsage)>, BillingError> {
+        (from, to): (Timestamp, Timestamp),
+    ) -> Result<Vec<KeyUsage>, BillingError> {
         self.flush().await?;
-        Ok(self.store.usage_by_key(account, from, to).await?)
+        let records = self.store.all_keys(account).await?;
+        let used = self.store.usage_by_key(account, from, to).await?;
+        let of_key = |(key, used): (KeyPrefix, AccountUsage)| {
+            let record = records.iter().find(|record| record.prefix == key.as_str());
+            KeyUsage {
+                key,
+                name: record.map_or_else(String::new, |record| record.name.clone()),
+                revoked: record.and_then(|record| record.revoked),
+                used,
+            }
+        };
+        Ok(used.into_iter().map(of_key).collect())
     }
 }
 

@@ -48,6 +48,7 @@ use trawl_store::{Entry, EntryKind, LedgerStore, OpenReserve};
 pub use alerts::{Crossing, Crossings};
 pub use error::BillingError;
 pub use funds::{Cap, Funds, FundsError, KeySpent, Shortfall};
+pub use history::KeyUsage;
 pub use idempotency::{Begun, FirstRequest, Payment, Repeated};
 pub use key::{new_key, prefix as key_prefix};
 pub use key_wallet::Spender;

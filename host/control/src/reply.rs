@@ -189,6 +189,31 @@ pub struct UsageView {
     pub bonuses: i64,
     /// Charges for seats.
     pub seats: i64,
+    /// Usage of its keys, sorted by key; `None` if it was not asked for, and in the total.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<Vec<KeyUsageView>>,
+}
+
+/// Usage of a key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyUsageView {
+    /// First characters of the key; empty for pages from before keys were recorded.
+    pub key: String,
+    /// Display name, possibly empty.
+    pub name: String,
+    /// When it was revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked: Option<String>,
+    /// Number of charged pages, including those at zero under the Unlimited plan.
+    pub pages: u64,
+    /// Number of failed pages.
+    pub failed: u64,
+    /// Decoded bytes of all pages.
+    pub bytes: u64,
+    /// CPU time of all pages in microseconds.
+    pub cpu_micros: u64,
+    /// Charges for pages by component, with the names of `costs` in responses.
+    pub costs: BTreeMap<String, i64>,
 }
 
 /// A ledger entry.

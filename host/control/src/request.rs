@@ -115,6 +115,9 @@ pub enum Request {
         from: i64,
         /// End time in Unix milliseconds, exclusive.
         to: i64,
+        /// Whether the usage of each key is added.
+        #[serde(default)]
+        by_key: bool,
     },
     /// Audit the ledger.
     Verify {},

@@ -80,6 +80,12 @@ async fn concurrent_requests_never_overspend_one_cent() {
     assert_eq!(nanodollars(&usage["total"]["costs"]["total_cost"]), charged);
     let pages = usage["total"]["pages"].as_i64().unwrap();
     assert!(usage["total"]["bytes"].as_i64().unwrap() >= pages * PAGE_BYTES as i64);
+    let usage = shown(&admin, "/admin/usage?by=key").await;
+    let mut accounts = usage["accounts"].as_array().unwrap().iter();
+    let keys = &accounts.find(|one| one["name"] == "caller").unwrap()["keys"];
+    assert_eq!(nanodollars(&keys[0]["costs"]["total_cost"]), charged);
+    let own = app.get("/account/usage?by=key").await.json();
+    assert_eq!(*keys, own["keys"], "as its owner sees it");
     assert_eq!(shown(&admin, "/admin/verify").await["ok"], true);
 }
 

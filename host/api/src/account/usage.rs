@@ -9,7 +9,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use trawl_billing::{Account, AccountId, Billing, KeyPrefix, KeyRecord};
+use trawl_billing::{Account, AccountId, Billing};
 use trawl_model::clock::Timestamp;
 use trawl_store::AccountUsage;
 use trawl_wire::{Costs, dollars};
@@ -55,7 +55,7 @@ pub(crate) struct Usage {
     "costs": {"ai_cost": 0.0, "compute_cost": 0.000091, "file_cost": 0.0, "bytes_transferred_cost": 0.04821134,
         "transform_cost": 0.000064, "total_cost": 0.04836634},
 }))]
-struct KeyUsage {
+pub(crate) struct KeyUsage {
     /// First characters of the key; null for pages from before keys were recorded.
     key: Option<String>,
     /// Its name; null if it has none.
@@ -75,15 +75,13 @@ struct KeyUsage {
     costs: Costs,
 }
 
-impl KeyUsage {
-    /// The usage of a key; `record` is what is stored about it.
-    fn new(key: KeyPrefix, record: Option<&KeyRecord>, used: &AccountUsage) -> Self {
-        let name = record.map(|record| record.name.clone());
-        let revoked = record.and_then(|record| record.revoked);
+impl From<trawl_billing::KeyUsage> for KeyUsage {
+    fn from(usage: trawl_billing::KeyUsage) -> Self {
+        let used = &usage.used;
         Self {
-            key: (!key.is_empty()).then(|| key.to_string()),
-            name: name.filter(|name| !name.is_empty()),
-            revoked: revoked.map(|at| at.to_string()),
+            key: (!usage.key.is_empty()).then(|| usage.key.to_string()),
+            name: Some(usage.name).filter(|name| !name.is_empty()),
+            revoked: usage.revoked.map(|at| at.to_string()),
             pages: used.n_pages,
             failed_pages: used.n_failed,
             bytes: used.consumed.n_bytes,
@@ -162,7 +160,7 @@ pub(crate) async fn usage(
 ) -> Result<Response, ApiError> {
     let from = parse_time("from", query.from.as_deref())?.unwrap_or(Timestamp::MIN);
     let to = parse_time("to", query.to.as_deref())?.unwrap_or(Timestamp::MAX);
-    let by_key = by_key(query.by.as_deref())?;
+    let by_key = by_key(query.by.as_deref(), "day")?;
     let _permit = api.queries.take(&account.id).await?;
     let billing = api.service.billing();
     let days = billing.usage_by_day(&account.id, from, to).await?;
@@ -175,26 +173,25 @@ pub(crate) async fn usage(
     ResponseFormat::of(&headers).object(&Usage { days, keys })
 }
 
-/// Whether the usage of each key is asked for.
-fn by_key(by: Option<&str>) -> Result<bool, ApiError> {
+/// Whether `by` asks for the usage of each key; else it may name what is shown without it:
+/// `otherwise`, which is `day` or `account`.
+pub(crate) fn by_key(by: Option<&str>, otherwise: &str) -> Result<bool, ApiError> {
     match by {
         Some("key") => Ok(true),
-        Some("day") | None => Ok(false),
-        Some(_) => Err(ApiError::Invalid("by: write `day` or `key`".to_owned())),
+        None => Ok(false),
+        Some(by) if by == otherwise => Ok(false),
+        Some(_) => Err(ApiError::Invalid(format!(
+            "by: write `{otherwise}` or `key`"
+        ))),
     }
 }
 
-/// The usage of each key in a period.
-async fn keys(
+/// The usage of each key of an account in a period.
+pub(crate) async fn keys(
     billing: &Billing,
     account: &AccountId,
-    (from, to): (Timestamp, Timestamp),
+    period: (Timestamp, Timestamp),
 ) -> Result<Vec<KeyUsage>, ApiError> {
-    let records = billing.all_keys(account).await?;
-    let used = billing.usage_by_key(account, from, to).await?;
-    let used = used.iter().map(|(key, used)| {
-        let record = records.iter().find(|record| record.prefix == key.as_str());
-        KeyUsage::new(*key, record, used)
-    });
-    Ok(used.collect())
+    let used = billing.usage_of_keys(account, period).await?.into_iter();
+    Ok(used.map(KeyUsage::from).collect())
 }

@@ -8,6 +8,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use trawl_billing::AccountId;
 use trawl_control::{DisagreementView, Reply, Request, UsageView};
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
@@ -16,6 +17,7 @@ use trawl_wire::dollars;
 use super::{ask, unexpected};
 use crate::Api;
 use crate::account::statement::{self, Statement, StatementQuery, parse_time};
+use crate::account::usage::{self, KeyUsage};
 use crate::http::error::ApiError;
 use crate::http::fields::{Fields, required};
 use crate::http::format::ResponseFormat;
@@ -136,6 +138,8 @@ pub(super) struct UsageQuery {
     from: Option<String>,
     /// End of the period, exclusive. Default: now.
     to: Option<String>,
+    /// `key` to add the usage of each key of the accounts. Default: `account`.
+    by: Option<String>,
 }
 
 /// Usage and payments of all accounts, from the ledger.
@@ -156,6 +160,10 @@ struct UsedByAccount {
     name: String,
     #[serde(flatten)]
     used: Used,
+    /// Each of its keys with pages in the period, sorted by key, as in `/account/usage`; only with
+    /// `by=key`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys: Option<Vec<KeyUsage>>,
 }
 
 /// Usage and payments. Amounts are in dollars.
@@ -207,11 +215,11 @@ impl From<UsageView> for Used {
     path = "/admin/usage",
     summary = "Sum up usage and payments",
     description = "Sums up the ledger: usage and payments per account and in total. `bytes` and `cpu_seconds` count only usage since the \
-        server records them.",
+        server records them. `by=key` adds the usage of each key, as in `/account/usage`.",
     params(UsageQuery),
     responses(
         (status = 200, description = "The sums", body = Usage),
-        (status = 400, description = "A time is invalid", body = ref("#/components/schemas/Error"),
+        (status = 400, description = "A time or `by` is invalid", body = ref("#/components/schemas/Error"),
             example = json!({"error": "from: write a time like `2026-01-31` or `2026-01-31T10:20:30Z`"})),
     ),
     security(("admin" = []))
@@ -221,28 +229,38 @@ pub(super) async fn usage(
     Query(query): Query<UsageQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
+    let from = parse_time("from", query.from.as_deref())?.unwrap_or(Timestamp::MIN);
+    let to = parse_time("to", query.to.as_deref())?.unwrap_or(Timestamp::MAX);
+    let by_key = usage::by_key(query.by.as_deref(), "account")?;
     let request = Request::Usage {
-        from: parse_time("from", query.from.as_deref())?
-            .unwrap_or(Timestamp::MIN)
-            .0,
-        to: parse_time("to", query.to.as_deref())?
-            .unwrap_or(Timestamp::MAX)
-            .0,
+        from: from.0,
+        to: to.0,
+        // The interface has another form of it.
+        by_key: false,
     };
-    match ask(&api, request).await? {
-        Reply::Usage { accounts, total } => {
-            let accounts = accounts.into_iter().map(|view| UsedByAccount {
-                account: view.account.clone(),
-                name: view.name.clone(),
-                used: view.into(),
-            });
-            ResponseFormat::of(&headers).object(&Usage {
-                total: total.into(),
-                accounts: accounts.collect(),
-            })
-        }
-        other => Err(unexpected(&other)),
+    let (views, total) = match ask(&api, request).await? {
+        Reply::Usage { accounts, total } => (accounts, total),
+        other => return Err(unexpected(&other)),
+    };
+    let billing = api.service.billing();
+    let mut accounts = Vec::with_capacity(views.len());
+    for view in views {
+        let account = AccountId::new(view.account.as_str());
+        let keys = match by_key {
+            true => Some(usage::keys(billing, &account, (from, to)).await?),
+            false => None,
+        };
+        accounts.push(UsedByAccount {
+            account: view.account.clone(),
+            name: view.name.clone(),
+            used: view.into(),
+            keys,
+        });
     }
+    ResponseFormat::of(&headers).object(&Usage {
+        total: total.into(),
+        accounts,
+    })
 }
 
 /// Result of the audit.

@@ -213,6 +213,9 @@ async fn the_life_of_an_account() {
         (&json!(25.0), &json!(20.0))
     );
     assert_eq!(usage["accounts"].as_array().map(Vec::len), Some(2));
+    assert_eq!(usage["accounts"][0].get("keys"), None);
+    let by_key = admin_get(&server, "/admin/usage?by=key").await;
+    assert_eq!(by_key["accounts"][0]["keys"], json!([]), "no page");
     assert_eq!(
         admin_get(&server, "/admin/usage?to=2020-01-01").await["accounts"],
         json!([])

@@ -182,6 +182,13 @@ async fn errors_name_what_is_invalid() {
         ("GET", "/admin/usage?to=x", "", 400, "to: write a time like"),
         (
             "GET",
+            "/admin/usage?by=day",
+            "",
+            400,
+            "by: write `account` or `key`",
+        ),
+        (
+            "GET",
             "/admin/usage?form=2026-01-01",
             "",
             400,

@@ -179,16 +179,24 @@ async fn spending_and_usage_of_a_key_outlive_a_restart() {
     drop(page);
     let usage = world
         .billing
-        .usage_by_key(&world.account, Timestamp::MIN, Timestamp::MAX)
+        .usage_of_keys(&world.account, (Timestamp::MIN, Timestamp::MAX))
         .await;
     let usage = usage.expect("sums").into_iter();
     let usage: Vec<_> = usage
-        .map(|(key, used)| (key, used.n_pages, used.n_failed, used.charge))
+        .map(|one| {
+            (
+                one.key,
+                one.name,
+                one.used.n_pages,
+                one.used.n_failed,
+                one.used.charge,
+            )
+        })
         .collect();
     // Failed: one of the run, the one that was open, and the one that was dropped.
     let expected = [
-        (KeyPrefix::default(), 1, 0, charge(50)),
-        (key, 2, 3, charge(700)),
+        (KeyPrefix::default(), String::new(), 1, 0, charge(50)),
+        (key, "ci".to_owned(), 2, 3, charge(700)),
     ];
     assert_eq!(usage, expected);
 

@@ -76,7 +76,7 @@ async fn carry_out(billing: &Billing, request: Request) -> Result<Reply, Control
         } => reports::statement(billing, &account, (from, to), after).await,
         Request::Prices {} => reports::prices(billing).await,
         Request::PriceHistory {} => reports::price_history(billing).await,
-        Request::Usage { from, to } => reports::usage(billing, (from, to)).await,
+        Request::Usage { from, to, by_key } => reports::usage(billing, (from, to), by_key).await,
         Request::Verify {} => reports::audit(billing).await,
         Request::Plugins {} => {
             let reason = "no server is running: plugins are loaded by a running server only";

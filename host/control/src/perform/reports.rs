@@ -54,10 +54,19 @@ pub(super) async fn price_history(billing: &Billing) -> Result<Reply, ControlErr
 pub(super) async fn usage(
     billing: &Billing,
     (from, to): (i64, i64),
+    by_key: bool,
 ) -> Result<Reply, ControlError> {
-    let rows = billing.usage(Timestamp(from), Timestamp(to)).await?;
-    let accounts = rows.iter().map(|row| views::usage(billing, row));
-    let accounts: Vec<UsageView> = accounts.collect();
+    let period = (Timestamp(from), Timestamp(to));
+    let rows = billing.usage(period.0, period.1).await?;
+    let mut accounts = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let mut view = views::usage(billing, row);
+        if by_key {
+            let keys = billing.usage_of_keys(&row.account, period).await?;
+            view.keys = Some(keys.iter().map(views::key_usage).collect());
+        }
+        accounts.push(view);
+    }
     let mut total = UsageView {
         costs: views::costs(&Charge::default()),
         ..UsageView::default()

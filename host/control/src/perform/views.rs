@@ -1,15 +1,18 @@
 //! Views of billing's values.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use trawl_billing::{
-    Account, AccountUsage, Billing, Funds, KeyRecord, LedgerEntryKind, Notice, Posted, PricesRow,
+    Account, AccountUsage, Billing, Funds, KeyRecord, KeyUsage, LedgerEntryKind, Notice, Posted,
+    PricesRow,
 };
 use trawl_model::Charge;
 use trawl_model::redact::shown_url;
 
 use crate::reply::{
-    AccountView, EntryView, KeyView, NoticesView, PricesView, SubscriptionView, UsageView,
+    AccountView, EntryView, KeyUsageView, KeyView, NoticesView, PricesView, SubscriptionView,
+    UsageView,
 };
 
 /// An account with its current funds.
@@ -91,12 +94,31 @@ pub(super) fn usage(billing: &Billing, row: &AccountUsage) -> UsageView {
         pages: row.n_pages,
         failed: row.n_failed,
         bytes: row.consumed.n_bytes,
-        cpu_micros: u64::try_from(row.consumed.cpu.as_micros()).unwrap_or(u64::MAX),
+        cpu_micros: micros(row.consumed.cpu),
         costs: costs(&row.charge),
         top_ups: row.top_ups.0,
         bonuses: row.bonuses.0,
         seats: row.seats.0,
+        keys: None,
     }
+}
+
+pub(super) fn key_usage(usage: &KeyUsage) -> KeyUsageView {
+    let used = &usage.used;
+    KeyUsageView {
+        key: usage.key.to_string(),
+        name: usage.name.clone(),
+        revoked: usage.revoked.map(|at| at.to_string()),
+        pages: used.n_pages,
+        failed: used.n_failed,
+        bytes: used.consumed.n_bytes,
+        cpu_micros: micros(used.consumed.cpu),
+        costs: costs(&used.charge),
+    }
+}
+
+fn micros(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Prices; `null` if the stored JSON is unreadable.

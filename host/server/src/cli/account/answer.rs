@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use trawl_control::{
-    AccountView, AuditView, EntryView, KeyView, PricesView, Reply, SubscriptionView, SumView,
-    UsageView,
+    AccountView, AuditView, EntryView, KeyUsageView, KeyView, PricesView, Reply, SubscriptionView,
+    SumView, UsageView,
 };
 use trawl_model::Nanodollars;
 
@@ -241,20 +241,47 @@ fn usage_text(usage: &UsageView) -> String {
         "" => "all".to_owned(),
         account => format!("{account}  {}", usage.name),
     };
-    let costs = usage.costs.iter().filter(|(_, amount)| **amount != 0);
-    let costs: String = costs
-        .map(|(name, amount)| format!("  {name} {}", money(*amount)))
-        .collect();
+    let used = used_text(
+        [usage.pages, usage.failed, usage.bytes, usage.cpu_micros],
+        &usage.costs,
+    );
+    let keys = usage.keys.iter().flatten();
+    let keys: String = keys.map(|key| format!("\n  {}", key_usage(key))).collect();
     format!(
-        "{who}\n  {} pages, {} failed, {} bytes, {}.{:06} seconds of CPU\n{costs}\n  topped up {}, bonus {}, seats {}",
-        usage.pages,
-        usage.failed,
-        usage.bytes,
-        usage.cpu_micros / 1_000_000,
-        usage.cpu_micros % 1_000_000,
+        "{who}\n  {used}\n  topped up {}, bonus {}, seats {}{keys}",
         money(usage.top_ups),
         money(usage.bonuses),
         money(usage.seats)
+    )
+}
+
+fn key_usage(usage: &KeyUsageView) -> String {
+    let name = match usage.name.as_str() {
+        "" => String::new(),
+        name => format!("  {name}"),
+    };
+    let revoked = usage.revoked.iter().map(|at| format!("  revoked {at}"));
+    let revoked: String = revoked.collect();
+    let key = match usage.key.as_str() {
+        "" => "key not known".to_owned(),
+        key => format!("{key}…"),
+    };
+    let used = used_text(
+        [usage.pages, usage.failed, usage.bytes, usage.cpu_micros],
+        &usage.costs,
+    );
+    format!("{key}{name}{revoked}: {used}")
+}
+
+/// Pages, failed pages, bytes and microseconds of CPU, and what they cost by part.
+fn used_text([pages, failed, bytes, micros]: [u64; 4], costs: &BTreeMap<String, i64>) -> String {
+    let costs = costs.iter().filter(|(_, amount)| **amount != 0);
+    let costs: String = costs
+        .map(|(name, amount)| format!("  {name} {}", money(*amount)))
+        .collect();
+    let (seconds, micros) = (micros / 1_000_000, micros % 1_000_000);
+    format!(
+        "{pages} pages, {failed} failed, {bytes} bytes, {seconds}.{micros:06} seconds of CPU\n{costs}"
     )
 }
 

@@ -30,6 +30,9 @@ pub(in crate::cli) struct UsageArgs {
     /// End of the period, exclusive.
     #[arg(long)]
     to: Option<Timestamp>,
+    /// Add the usage of each key.
+    #[arg(long)]
+    by_key: bool,
 }
 
 /// The server, and the format of the output.
@@ -64,6 +67,7 @@ pub(in crate::cli) async fn usage(args: UsageArgs) -> anyhow::Result<()> {
     let request = Request::Usage {
         from: args.from.unwrap_or(Timestamp::MIN).0,
         to: args.to.unwrap_or(Timestamp::MAX).0,
+        by_key: args.by_key,
     };
     ask(&args.server, request).await
 }

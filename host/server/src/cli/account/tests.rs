@@ -3,6 +3,8 @@
 use clap::Parser;
 use serde_json::json;
 
+use trawl_control::{KeyUsageView, UsageView};
+
 use super::*;
 
 #[derive(Debug, Parser)]
@@ -202,17 +204,51 @@ async fn usage_and_prices_are_shown() {
     let usage = Request::Usage {
         from: Timestamp::MIN.0,
         to: Timestamp::MAX.0,
+        by_key: true,
     };
     let usage = Answer::Reply(operator.ask(usage).await.expect("sums"));
     let json = usage.json();
     assert_eq!(json["accounts"][0]["name"], "alice");
     assert_eq!(json["total"]["seats"], 20_000_000_000_i64);
+    assert_eq!(json["accounts"][0]["keys"], json!([]), "no page");
     let text = usage.text();
     let line = "  topped up $500, bonus $25, seats $20\n";
     assert_eq!(text.matches(line).count(), 2, "{text}");
     let prices = operator.ask(Request::Prices {}).await.expect("none yet");
     assert_eq!(prices, Reply::Prices(None));
     operator.leave().await;
+}
+
+#[test]
+fn usage_of_keys_is_shown_below_their_account() {
+    let key = |key: &str, name: &str, pages: u64| KeyUsageView {
+        key: key.to_owned(),
+        name: name.to_owned(),
+        pages,
+        costs: [("total_cost".to_owned(), 1_500_000_000)].into(),
+        ..KeyUsageView::default()
+    };
+    let account = UsageView {
+        account: "acc_1".to_owned(),
+        name: "alice".to_owned(),
+        keys: Some(vec![key("", "", 3), key("tr_9aK2bX7q", "ci", 2)]),
+        ..UsageView::default()
+    };
+    let answer = Answer::Reply(Reply::Usage {
+        accounts: vec![account],
+        total: UsageView::default(),
+    });
+    let text = answer.text();
+    for part in [
+        "\n  key not known: 3 pages, 0 failed, ",
+        "\n  tr_9aK2bX7q…  ci: 2 pages, 0 failed, ",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert_eq!(text.matches("  total_cost $1.5").count(), 2, "{text}");
+    let json = answer.json();
+    assert_eq!(json["accounts"][0]["keys"][1]["name"], "ci");
+    assert_eq!(json["total"].get("keys"), None);
 }
 
 #[tokio::test]
