@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-use trawl_model::clock::Clock;
+use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::{Consumed, Entry, EntryKind};
 
@@ -318,12 +318,12 @@ impl ChargeSource for Allotment {
         &self.wallet
     }
 
-    fn uncharge(&self, charge: Nanodollars) {
+    fn uncharge(&self, charge: Nanodollars, at: Timestamp) {
         self.with(|state| {
             state.spent = state.spent - charge;
             state.unused += charge;
         });
-        self.key.uncharge(charge, self.clock.now());
+        self.key.uncharge(charge, at);
         self.after_page();
     }
 

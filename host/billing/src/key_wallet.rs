@@ -190,12 +190,14 @@ impl KeyWallet {
         });
     }
 
-    /// Takes back a charge that the ledger did not accept.
-    pub(crate) fn uncharge(&self, charge: Nanodollars, now: Timestamp) {
-        self.with(now, |money| {
-            // The month of the charge may be over.
-            let spent = money.spending.spent - charge;
-            money.spending.spent = spent.max(Nanodollars::ZERO);
+    /// Takes back a charge of this time that the ledger did not accept. One of a month that is over
+    /// is not part of what is spent.
+    pub(crate) fn uncharge(&self, charge: Nanodollars, at: Timestamp) {
+        self.with(at, |money| {
+            if at >= money.spending.month {
+                let spent = money.spending.spent - charge;
+                money.spending.spent = spent.max(Nanodollars::ZERO);
+            }
         });
     }
 
@@ -289,9 +291,12 @@ mod tests {
         let next = time("2026-02-01");
         assert_eq!(wallet.admit(next), Ok(()));
         assert_eq!(reserve(&wallet, 90, next), Ok(90));
-        // A charge of the last month that was not written.
-        wallet.uncharge(Nanodollars(60), next);
-        assert_eq!(wallet.spending(next).spent, Nanodollars::ZERO);
+        wallet.settle(Nanodollars(90), Nanodollars(80), next);
+        // A charge of the last month that was not written, and one of this month.
+        wallet.uncharge(Nanodollars(60), now);
+        assert_eq!(wallet.spending(next).spent, Nanodollars(80));
+        wallet.uncharge(Nanodollars(30), next);
+        assert_eq!(wallet.spending(next).spent, Nanodollars(50));
     }
 
     #[test]

@@ -32,8 +32,8 @@ pub(crate) trait ChargeSource: fmt::Debug + Send + Sync {
     /// The wallet of its account.
     fn wallet(&self) -> &Arc<Wallet>;
 
-    /// Takes back a charge that the ledger did not accept.
-    fn uncharge(&self, charge: Nanodollars);
+    /// Takes back a charge of this time that the ledger did not accept.
+    fn uncharge(&self, charge: Nanodollars, at: Timestamp);
 
     /// The void of a page whose post was not accepted. The money stays in the allotment.
     fn page_void(&self, post: &Entry, reason: &str) -> Entry;

@@ -137,7 +137,7 @@ async fn settle(
                 let _ignored = done.send(outcome);
             }
             Effect::UndonePost { source, post } => {
-                source.uncharge(-post.amount);
+                source.uncharge(-post.amount, post.at);
                 queue.release();
             }
             Effect::Report { wallet, done } => {
@@ -190,7 +190,7 @@ async fn settle_run_post(
         settle_reservation(source.wallet(), post, true);
         return Ok(post.charge);
     }
-    source.uncharge(-post.amount);
+    source.uncharge(-post.amount, post.at);
     match written {
         Written::AlreadyThere => {
             let earlier = store.entry(&post.id).await?;
