@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 
 use trawl_model::clock::Timestamp;
-use trawl_model::{Cause, Nanodollars, UrlRow, UrlState};
+use trawl_model::{Cause, ContentHash, Nanodollars, UrlRow, UrlState};
 use trawl_store::{
     CrawlCounts, CrawlStore, LogPosition, OutboxRow, PageLog, PageRow, Progress, StoreError,
 };
@@ -33,6 +33,8 @@ pub(super) struct Recorded {
     pub(super) at: Timestamp,
     pub(super) cause: Option<Cause>,
     pub(super) error: Option<String>,
+    /// Its content, if later pages are compared with it.
+    pub(super) content: Option<ContentHash>,
     pub(super) entry: Bytes,
     pub(super) events: Vec<Event>,
 }
@@ -139,6 +141,7 @@ impl Batch {
                     cost: page.charge,
                     cause: page.cause.map(|cause| cause.name().to_owned()),
                     error: page.error,
+                    content: page.content,
                 })
                 .collect();
         }

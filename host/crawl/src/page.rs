@@ -11,7 +11,9 @@ use trawl_billing::{Cap, FundsError};
 use trawl_engine::page::{self, PaidBy, Produced, Purse};
 use trawl_model::memory::MemoryLease;
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{Cause, Charge, Discovered, Nanodollars, PageFailure, SkipReason, StopReason};
+use trawl_model::{
+    Cause, Charge, ContentHash, Discovered, Nanodollars, PageFailure, SkipReason, StopReason,
+};
 use trawl_net::egress::on_behalf_of;
 use trawl_plan::{FetchPlan, Pace, PagePlan};
 
@@ -178,12 +180,9 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         return refused(lease, &leased, reason, redirect_failure(reason)).await;
     }
     let found = produced.outcome.discovered.take().unwrap_or_default();
-    if is_folded(
-        &run,
-        leased.n,
-        &produced.outcome,
-        found.canonical.as_deref(),
-    ) {
+    let content = compared_content(&run, &produced.outcome);
+    let canonical = found.canonical.as_deref().filter(|_| !has_failed);
+    if is_folded(&run, leased.n, content, canonical) {
         purse.void(SkipReason::Duplicate.name());
         return lease.complete(found, PageEnd::Folded).await;
     }
@@ -192,7 +191,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     note_refusal(&run, &purse, refusal).await;
     let n_bytes = produced.usage.content_bytes;
     if let Some(outcome) = settled(&run, paid_by, &plan, (purse, produced)).await {
-        deliver(&run, leased.n, n_bytes, outcome).await;
+        deliver(&run, leased.n, (n_bytes, content), outcome).await;
     }
 }
 
@@ -285,19 +284,19 @@ fn is_of_its_scheme(cause: Cause) -> bool {
     )
 }
 
-/// Whether the crawl has this page under another URL, by what the request counts as one page.
-fn is_folded(run: &Run, n: u32, outcome: &PageOutcome, canonical: Option<&str>) -> bool {
-    if outcome.error.is_some() {
-        return false;
-    }
-    let fold = run.plan.fold;
-    let canonical = canonical.filter(|_| fold.canonical);
-    let canonical = canonical.and_then(|url| Url::parse(url).ok());
-    let content = if fold.equal {
+/// The content of a page, if later pages are compared with it.
+fn compared_content(run: &Run, outcome: &PageOutcome) -> Option<ContentHash> {
+    if run.plan.fold.equal && outcome.error.is_none() {
         outcome.content.hash()
     } else {
         None
-    };
+    }
+}
+
+/// Whether the crawl has this page under another URL, by what the request counts as one page.
+fn is_folded(run: &Run, n: u32, content: Option<ContentHash>, canonical: Option<&str>) -> bool {
+    let canonical = canonical.filter(|_| run.plan.fold.canonical);
+    let canonical = canonical.and_then(|url| Url::parse(url).ok());
     let mut frontier = lock(&run.frontier);
     canonical.is_some_and(|url| frontier.folds_into(n, &url))
         || content.is_some_and(|hash| !frontier.is_new_content(hash))
@@ -333,7 +332,7 @@ async fn failed(lease: FrontierLease, leased: &Leased, failure: PageFailure) {
         ..PageOutcome::default()
     };
     lease.complete(Box::default(), PageEnd::of(&outcome)).await;
-    deliver(&run, leased.n, 0, outcome).await;
+    deliver(&run, leased.n, (0, None), outcome).await;
 }
 
 /// Fetches a page again, free of charge, that an earlier process charged and did not deliver. Its
@@ -349,9 +348,13 @@ async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, n: u32, charge: Cha
         charge,
         ..produced.outcome
     };
+    let content = compared_content(&run, &outcome);
+    if let Some(content) = content {
+        lock(&run.frontier).is_new_content(content);
+    }
     let found = outcome.discovered.take().unwrap_or_default();
     lease.complete(found, PageEnd::of(&outcome)).await;
-    deliver(&run, n, n_bytes, outcome).await;
+    deliver(&run, n, (n_bytes, content), outcome).await;
 }
 
 /// An error, truncated for lists.
@@ -413,8 +416,14 @@ fn held(memory: Option<Arc<MemoryLease>>, entry: Vec<u8>, event_bytes: usize) ->
     }
 }
 
-/// Passes a page on to the recorder and to the caller of a streaming crawl.
-async fn deliver(run: &Run, n: u32, n_bytes: u64, mut outcome: PageOutcome) {
+/// Passes a page on to the recorder and to the caller of a streaming crawl, with its decoded bytes
+/// and the content that later pages are compared with.
+async fn deliver(
+    run: &Run,
+    n: u32,
+    (n_bytes, content): (u64, Option<ContentHash>),
+    mut outcome: PageOutcome,
+) {
     // Headers that only the webhook requires are not part of the entry.
     let headers = if run.plan.seed.output.headers {
         outcome.headers.clone()
@@ -455,6 +464,7 @@ async fn deliver(run: &Run, n: u32, n_bytes: u64, mut outcome: PageOutcome) {
             .error
             .as_ref()
             .map(|failure| truncated(&failure.message)),
+        content: content.filter(|_| !is_failed),
         entry: entry.clone(),
         events,
     };

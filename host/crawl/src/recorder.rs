@@ -303,6 +303,7 @@ mod tests {
             at: Timestamp(1),
             cause: None,
             error: None,
+            content: None,
             entry: Bytes::from_static(b"{}"),
             events: vec![Event::find(&record().account, &hook, page, "x".into())],
         }

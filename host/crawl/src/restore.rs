@@ -33,14 +33,39 @@ pub(super) async fn frontier(
     if first.is_empty() {
         return Ok((new(Arc::clone(plan)).await, false));
     }
-    let plan = Arc::clone(plan);
+    let of_thread = Arc::clone(plan);
     let (windows, read) = mpsc::channel(1);
-    let restoring = on_thread(move || Frontier::restore(plan, rows(read)));
+    let restoring = on_thread(move || Frontier::restore(of_thread, rows(read)));
     // Only the rows that are on their way are in memory twice: here and in the frontier.
-    let (read, frontier) =
+    let (lease, mut frontier) =
         tokio::join!(send_windows(parts, job, (first, lease), windows), restoring);
     // What was read before a failure is no frontier.
-    read.map(|()| (frontier, true))
+    let lease = lease?;
+    if plan.fold.equal || plan.fold.canonical {
+        add_pages(parts, job, &mut frontier).await?;
+    }
+    drop(lease);
+    Ok((frontier, true))
+}
+
+/// Adds what later pages are compared with, in windows that need less memory than those of rows.
+async fn add_pages(
+    parts: &CrawlsParts,
+    job: &Job,
+    frontier: &mut Frontier,
+) -> Result<(), StoreError> {
+    let mut after = 0;
+    loop {
+        let pages = parts.store.crawl_contents(&job.id, after, ROWS_AT_ONCE);
+        let pages = pages.await?;
+        let Some(last) = pages.last() else {
+            return Ok(());
+        };
+        after = last.seq;
+        for page in &pages {
+            frontier.restore_page(page.n, page.is_failed, page.content);
+        }
+    }
 }
 
 /// A new frontier with the seeds, of which there may be a hundred thousand.
@@ -69,13 +94,14 @@ async fn window(
     parts.store.crawl_urls(&job.id, after, ROWS_AT_ONCE).await
 }
 
-/// Reads windows of rows until the end and sends them, each when there is room for it.
+/// Reads windows of rows until the end and sends them, each when there is room for it. Returns
+/// their lease.
 async fn send_windows(
     parts: &CrawlsParts,
     job: &Job,
     (first, mut lease): (Vec<UrlRow>, MemoryLease),
     windows: mpsc::Sender<Vec<UrlRow>>,
-) -> Result<(), StoreError> {
+) -> Result<MemoryLease, StoreError> {
     let mut next = first;
     while let Some(last) = next.last() {
         let after = last.n;
@@ -89,7 +115,7 @@ async fn send_windows(
         }
         next = window(parts, job, Some(after)).await?;
     }
-    Ok(())
+    Ok(lease)
 }
 
 /// Bytes of a row in memory.

@@ -47,6 +47,16 @@ impl ContentHash {
         Self::of(&hasher)
     }
 
+    /// The hash with these bytes.
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(u128::from_be_bytes(bytes))
+    }
+
+    /// Its bytes.
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
+
     fn of(hasher: &blake3::Hasher) -> Self {
         let mut bytes = [0; size_of::<u128>()];
         hasher.finalize_xof().fill(&mut bytes);

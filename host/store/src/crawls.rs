@@ -4,7 +4,7 @@ use std::fmt;
 
 use trawl_model::clock::Timestamp;
 use trawl_model::memory::{Held, MemoryLease};
-use trawl_model::{Nanodollars, StopReason, Terms, UrlRow};
+use trawl_model::{ContentHash, Nanodollars, StopReason, Terms, UrlRow};
 
 use crate::account::{AccountId, KeyPrefix};
 use crate::future::StoreFuture;
@@ -112,6 +112,15 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
         after: u64,
         count_max: u32,
     ) -> StoreFuture<'a, Vec<PageRow>>;
+
+    /// What later pages of a crawl are compared with: its pages that failed or have a content, in
+    /// order of completion, after `after`.
+    fn crawl_contents<'a>(
+        &'a self,
+        id: &'a str,
+        after: u64,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<PageContent>>;
 
     /// The last page of a crawl.
     fn last_crawl_page<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<PageRow>>;
@@ -306,6 +315,21 @@ pub struct PageRow {
     pub cause: Option<String>,
     /// Why it failed.
     pub error: Option<String>,
+    /// Its content, if later pages are compared with it.
+    pub content: Option<ContentHash>,
+}
+
+/// What later pages of a crawl are compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageContent {
+    /// Sequence number in order of completion, from 1.
+    pub seq: u64,
+    /// Number of its URL.
+    pub n: u32,
+    /// Whether the page failed.
+    pub is_failed: bool,
+    /// Its content, if that is stored.
+    pub content: Option<ContentHash>,
 }
 
 /// Position of an entry in a page log.

@@ -37,7 +37,7 @@ pub use answer::{ANSWER_BYTES_MAX, Answer, AnswerKey, StoredAnswer};
 pub use contacts::{CONTACT_PAGES_MAX, Contact, ContactStore};
 pub use crawls::{
     CrawlCounts, CrawlLeft, CrawlRecord, CrawlState, CrawlStore, CrawlSummary, CrawledPage,
-    CrawlsLeft, FoundCrawl, Interrupted, LogPosition, PageRow, Progress,
+    CrawlsLeft, FoundCrawl, Interrupted, LogPosition, PageContent, PageRow, Progress,
 };
 pub use data_dir::{DataDir, DataDirError};
 pub use entry::{Consumed, Entry, EntryKind, OpenReserve, Posted, WAITS_FOR_HOST, Written};

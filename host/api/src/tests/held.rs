@@ -158,6 +158,7 @@ async fn stored_crawl(server: &TestServer, n_pages: u32, content: usize) {
         cost: Nanodollars::ZERO,
         cause: None,
         error: None,
+        content: None,
     });
     let urls = (0..n_pages).map(|n| fetched(n, format!("http://a.example/{n}")));
     let progress = Progress {

@@ -52,4 +52,12 @@ impl Frontier {
     pub(crate) fn has_failed(&mut self, n: u32) {
         self.table.set_failed(n);
     }
+
+    /// Takes what is stored of a page that an earlier process completed.
+    pub(crate) fn restore_page(&mut self, n: u32, is_failed: bool, content: Option<ContentHash>) {
+        if is_failed && (n as usize) < self.table.len() {
+            self.table.set_failed(n);
+        }
+        self.contents.extend(content);
+    }
 }

@@ -43,7 +43,7 @@ pub(crate) struct Frontier {
     anchors: Texts,
     /// Where pages redirect to that were skipped for that.
     targets: Texts,
-    /// The contents of its pages, if equal ones are left out. They are not stored.
+    /// The contents of its pages, if equal ones are left out.
     pub(super) contents: HashSet<ContentHash>,
     /// Redirects and canonical URLs: the page and the URL that belongs to it.
     pub(super) claims: Vec<(u32, u32)>,

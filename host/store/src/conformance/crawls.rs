@@ -2,12 +2,12 @@
 
 use trawl_model::clock::Timestamp;
 use trawl_model::memory::{MemoryBudget, MemoryKind};
-use trawl_model::{Nanodollars, SkipReason, StopReason, Terms, UrlRow, UrlState};
+use trawl_model::{ContentHash, Nanodollars, SkipReason, StopReason, Terms, UrlRow, UrlState};
 
 use super::fixtures::account;
 use crate::{
     AccountId, CrawlCounts, CrawlRecord, CrawlState, CrawlStore, CrawledPage, CrawlsLeft,
-    KeyPrefix, LogPosition, PageRange, PageRow, Progress,
+    KeyPrefix, LogPosition, PageContent, PageRange, PageRow, Progress,
 };
 
 fn crawl(id: &str, created: i64) -> CrawlRecord {
@@ -55,6 +55,7 @@ fn page(seq: u64) -> PageRow {
         cost: Nanodollars(4),
         cause: Some("http_status".to_owned()),
         error: Some("404".to_owned()),
+        content: None,
     }
 }
 
@@ -246,6 +247,36 @@ pub(crate) async fn progress_is_atomic_and_idempotent(store: &dyn CrawlStore) {
     assert_eq!(store.last_crawl_page("b").await.expect("none"), None);
 }
 
+pub(crate) async fn contents_are_read_back_with_the_pages_that_failed(store: &dyn CrawlStore) {
+    with_crawls(store, &[crawl("a", 10), crawl("b", 20)]).await;
+    let content = |seq: u64| ContentHash::of_body(&seq.to_be_bytes());
+    // Of five pages, the second failed and the fourth is not compared.
+    let rows = (1..=5).map(|seq| PageRow {
+        content: (![2, 4].contains(&seq)).then(|| content(seq)),
+        ..listed_page(seq)
+    });
+    let progress = Progress {
+        pages: rows.collect(),
+        ..Progress::default()
+    };
+    let saved = store.save_crawl_progress("a", &progress).await;
+    saved.expect("saved");
+    let pages = store.crawl_pages("a", 0, 9).await.expect("pages");
+    assert_eq!(pages, progress.pages);
+    let expected = [1, 2, 3, 5].map(|seq| PageContent {
+        seq,
+        n: u32::try_from(seq).expect("a small number"),
+        is_failed: seq == 2,
+        content: (seq != 2).then(|| content(seq)),
+    });
+    let found = store.crawl_contents("a", 0, 9).await.expect("contents");
+    assert_eq!(found, expected);
+    let found = store.crawl_contents("a", 1, 2).await.expect("contents");
+    assert_eq!(found, expected[1..3]);
+    let other = store.crawl_contents("b", 0, 9).await.expect("none");
+    assert_eq!(other, []);
+}
+
 pub(crate) async fn every_url_state_is_read_back(store: &dyn CrawlStore) {
     with_crawls(store, &[crawl("a", 10)]).await;
     let reasons = SkipReason::ALL.map(UrlState::Skipped);
@@ -321,6 +352,7 @@ fn listed_page(seq: u64) -> PageRow {
         cost: Nanodollars(3),
         cause: is_failed.then(|| "http_status".to_owned()),
         error: is_failed.then(|| "not found".to_owned()),
+        content: None,
     }
 }
 

@@ -54,6 +54,7 @@ macro_rules! conformance {
                 what_a_crawl_left_out_is_counted_with_its_bytes,
                 the_first_end_of_a_crawl_stays,
                 progress_is_atomic_and_idempotent,
+                contents_are_read_back_with_the_pages_that_failed,
                 every_url_state_is_read_back,
                 crawls_are_listed_with_their_url,
                 expired_crawls_are_deleted_completely,

@@ -33,6 +33,7 @@ fn progress() -> Progress {
         cost: Nanodollars(3),
         cause: None,
         error: None,
+        content: None,
     };
     Progress {
         urls: vec![url(0), url(1)],

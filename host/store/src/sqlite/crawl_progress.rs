@@ -7,11 +7,11 @@ use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
 
 use trawl_model::clock::Timestamp;
-use trawl_model::{Nanodollars, SkipReason, UrlRow, UrlState};
+use trawl_model::{ContentHash, Nanodollars, SkipReason, UrlRow, UrlState};
 
 use super::row::{begin, column, count_column, failed_to, signed};
 use super::totals;
-use crate::{LogPosition, PageRow, Progress, StoreError};
+use crate::{LogPosition, PageContent, PageRow, Progress, StoreError};
 
 const WRITING: &str = "write a crawl";
 const READING: &str = "read a crawl";
@@ -83,6 +83,7 @@ pub(super) async fn save(
             .bind(row.cost.0)
             .bind(row.error.as_deref())
             .bind(row.cause.as_deref())
+            .bind(row.content.map(|content| content.to_bytes().to_vec()))
     })
     .await?;
     let totals = totals::of_account(&mut transaction, &account).await?;
@@ -123,12 +124,12 @@ const URLS: Insert = Insert {
 };
 
 const PAGES: Insert = Insert {
-    into: "INSERT INTO crawl_pages (crawl, seq, n, status, is_failed, place, length, at, cost, error, cause) VALUES ",
-    n_columns: 11,
+    into: "INSERT INTO crawl_pages (crawl, seq, n, status, is_failed, place, length, at, cost, error, cause, content) VALUES ",
+    n_columns: 12,
     // Repeats the same batch when a commit was reported as failed but had reached the disk.
     on_conflict: " ON CONFLICT (crawl, seq) DO UPDATE SET n = excluded.n, status = excluded.status,
         is_failed = excluded.is_failed, place = excluded.place, length = excluded.length,
-        at = excluded.at, cost = excluded.cost, error = excluded.error, cause = excluded.cause",
+        at = excluded.at, cost = excluded.cost, error = excluded.error, cause = excluded.cause, content = excluded.content",
 };
 
 impl Insert {
@@ -277,7 +278,43 @@ fn page(row: &SqliteRow) -> Result<PageRow, StoreError> {
         cost: Nanodollars(column(row, "cost")?),
         cause: column(row, "cause")?,
         error: column(row, "error")?,
+        content: content(row)?,
     })
+}
+
+pub(super) async fn contents(
+    readers: &SqlitePool,
+    id: &str,
+    after: u64,
+    count_max: u32,
+) -> Result<Vec<PageContent>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT seq, n, is_failed, content FROM crawl_pages WHERE crawl = (SELECT number FROM crawls WHERE id = ?)
+         AND seq > ? AND (is_failed OR content IS NOT NULL) ORDER BY seq LIMIT ?",
+    )
+    .bind(id)
+    .bind(signed(after))
+    .bind(count_max)
+    .fetch_all(readers)
+    .await
+    .map_err(failed_to(READING))?;
+    let rows = rows.iter().map(|row| {
+        Ok(PageContent {
+            seq: count_column(row, "seq")?,
+            n: column(row, "n")?,
+            is_failed: column(row, "is_failed")?,
+            content: content(row)?,
+        })
+    });
+    rows.collect()
+}
+
+fn content(row: &SqliteRow) -> Result<Option<ContentHash>, StoreError> {
+    const NAME: &str = "content";
+    let bytes: Option<&[u8]> = column(row, NAME)?;
+    let hash = bytes.map(|bytes| <[u8; 16]>::try_from(bytes).map(ContentHash::from_bytes));
+    hash.transpose()
+        .map_err(|_| StoreError::Unreadable { what: NAME })
 }
 
 fn state_number(state: UrlState) -> i64 {

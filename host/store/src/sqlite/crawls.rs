@@ -12,7 +12,8 @@ use super::row::{begin, count_column, failed_to, signed};
 use super::{SqliteStore, crawl_progress, interrupted, lists};
 use crate::{
     AccountId, CrawlLeft, CrawlRecord, CrawlState, CrawlStore, CrawlSummary, CrawledPage,
-    FoundCrawl, Interrupted, PageRange, PageRow, Progress, Rows, StoreError, StoreFuture,
+    FoundCrawl, Interrupted, PageContent, PageRange, PageRow, Progress, Rows, StoreError,
+    StoreFuture,
 };
 
 const WRITING: &str = "write a crawl";
@@ -176,6 +177,20 @@ impl CrawlStore for SqliteStore {
         count_max: u32,
     ) -> StoreFuture<'a, Vec<PageRow>> {
         Box::pin(crawl_progress::pages(&self.readers, id, after, count_max))
+    }
+
+    fn crawl_contents<'a>(
+        &'a self,
+        id: &'a str,
+        after: u64,
+        count_max: u32,
+    ) -> StoreFuture<'a, Vec<PageContent>> {
+        Box::pin(crawl_progress::contents(
+            &self.readers,
+            id,
+            after,
+            count_max,
+        ))
     }
 
     fn last_crawl_page<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<PageRow>> {

@@ -70,6 +70,7 @@ mod tests {
             cost: Nanodollars::ZERO,
             cause: None,
             error: None,
+            content: None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Hosts, schemes, traps and folding, case by case.
 
+use trawl_model::ContentHash;
+
 use super::*;
 
 /// The URLs that are leased now.
@@ -218,6 +220,36 @@ fn pages_fold_into_the_page_with_their_canonical_url() {
     frontier.complete(bad.n, &found(&["http://a.example/last"]), true);
     let last = leased(&mut frontier);
     assert!(!frontier.folds_into(last.n, &bad.url));
+}
+
+#[test]
+fn pages_fold_into_those_of_an_earlier_process() {
+    let content = |text: &str| ContentHash::of_body(text.as_bytes());
+    let mut frontier = with_seeds(plan("http://a.example/"));
+    let seed = leased(&mut frontier);
+    let links = [
+        "http://a.example/good",
+        "http://a.example/bad",
+        "http://a.example/next",
+    ];
+    frontier.complete(seed.n, &found(&links), true);
+    let pages = all_leased(&mut frontier);
+    let [good, bad, next] = &pages[..] else {
+        panic!("three pages");
+    };
+    for page in [good, bad] {
+        frontier.complete(page.n, &Discovered::default(), true);
+    }
+    let rows = frontier.take_changes().into_iter();
+    let mut restored = Frontier::restore(Arc::new(plan("http://a.example/")), rows);
+    restored.restore_page(good.n, false, Some(content("good")));
+    restored.restore_page(bad.n, true, None);
+    assert!(!restored.is_new_content(content("good")));
+    assert!(restored.is_new_content(content("new")));
+    let again = leased(&mut restored);
+    assert_eq!(again.url, next.url);
+    assert!(!restored.folds_into(again.n, &bad.url), "it failed");
+    assert!(restored.folds_into(again.n, &good.url));
 }
 
 #[test]

@@ -43,7 +43,7 @@ async fn a_newer_schema_is_refused_without_changes() {
     let refusal = open(directory.path()).await.expect_err("refused");
     assert_eq!(
         refusal.to_string(),
-        "the database has schema version 99, this program knows versions up to 11: use the newer program that wrote it"
+        "the database has schema version 99, this program knows versions up to 12: use the newer program that wrote it"
     );
 }
 
