@@ -87,3 +87,38 @@ async fn a_crawl_that_is_cancelled_while_it_is_resumed_ends() {
     let again = server.post(&resume_path, &[], &secrets).await;
     assert_eq!(again.status, 409);
 }
+
+/// Pages of different content on a site where each has a twin.
+const CONTENTS: usize = 20;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pages_fold_into_those_that_were_stored_before_a_kill() {
+    let site = FakeSite::start().await;
+    let links: String = (0..2 * CONTENTS)
+        .map(|n| format!("<a href=\"/leaf/{n}\">{n}</a> "))
+        .collect();
+    site.put("/root", "text/html", links);
+    for n in 0..2 * CONTENTS {
+        let text = format!("<p>leaf of content {}</p>", n % CONTENTS);
+        site.put(&format!("/leaf/{n}"), "text/html", text);
+    }
+    let mut server = ServerProcess::start(World::new());
+    let body = json!({
+        "url": site.url("/root"), "return_format": "text", "request": "http", "cache": false,
+        "run_in_background": true, "fold_equal": true, "concurrency_limit": 1, "delay": 50,
+    });
+    let queued = server.post("/crawl", &[], &body).await.json();
+    let id = queued["id"].as_str().unwrap().to_owned();
+    // Before the first twin is fetched, and after some pages were stored.
+    let until = Instant::now() + PATIENCE;
+    while site.requests().len() < CONTENTS * 3 / 4 {
+        assert!(Instant::now() < until, "the crawl does not go on");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    server.kill();
+    server.start_again();
+    let ended = server.crawl_ended(&id, PATIENCE).await;
+    assert_eq!(ended["stop_reason"], "completed", "{ended}");
+    assert_eq!(delivered(&server, &id).await.len(), 1 + CONTENTS, "{ended}");
+    assert_eq!(server.account(&["verify"])["disagreements"], json!([]));
+}
