@@ -39,14 +39,37 @@ const fn system(mark: &'static str, platform: &'static str, hint: &'static str) 
 /// User agent and language of a page and its workers. Decision D61: they apply to every origin,
 /// since scripts can read them anyway.
 pub(super) fn agent(fetch: &FetchPlan, own: &str) -> SetUserAgentOverrideParams {
-    let agent = fetch.user_agent.as_deref().unwrap_or(own);
+    let header = header(fetch, "user-agent");
+    let agent = header.or(fetch.user_agent.as_deref()).unwrap_or(own);
     let mut params = SetUserAgentOverrideParams::new(agent);
-    let locale = fetch.locale.as_deref().unwrap_or(LANGUAGES);
-    params.accept_language = Some(locale.to_owned());
+    let languages = locale(fetch).map(languages);
+    let languages = languages.filter(|languages| !languages.is_empty());
+    params.accept_language = Some(languages.unwrap_or_else(|| LANGUAGES.to_owned()));
     let system = SYSTEMS.iter().find(|system| agent.contains(system.mark));
     params.platform = system.map(|system| system.platform.to_owned());
     params.user_agent_metadata = hints(agent, system.map_or("", |system| system.hint));
     params
+}
+
+/// The caller's languages, as `Accept-Language` has them.
+pub(super) fn locale(fetch: &FetchPlan) -> Option<&str> {
+    header(fetch, "accept-language").or(fetch.locale.as_deref())
+}
+
+/// A header of the caller. Requests to the page's own origin carry it, so it counts before the
+/// parameter of the same meaning.
+fn header<'f>(fetch: &'f FetchPlan, name: &str) -> Option<&'f str> {
+    let mut headers = fetch.headers.iter();
+    let (_, value) = headers.find(|(known, _)| known == name)?;
+    value.to_str().ok()
+}
+
+/// The languages of an `Accept-Language` in their order, without weights: the browser adds its own.
+fn languages(value: &str) -> String {
+    let items = value.split(',');
+    let languages = items.map(|item| item.split(';').next().unwrap_or_default().trim());
+    let languages = languages.filter(|language| !matches!(*language, "" | "*"));
+    languages.collect::<Vec<_>>().join(",")
 }
 
 /// The client hints that belong to a user agent; `None` for one that sends none.
@@ -119,6 +142,33 @@ mod tests {
         ] {
             assert!(hints(other, "").is_none(), "{other}");
         }
+    }
+
+    #[test]
+    fn headers_of_the_caller_are_what_the_page_sees() {
+        let mut fetch = FetchPlan {
+            user_agent: Some("Parameter/1".to_owned()),
+            locale: Some("de-DE".to_owned()),
+            ..FetchPlan::bare(Duration::from_secs(1))
+        };
+        let told = |fetch: &FetchPlan| {
+            let params = agent(fetch, "Own/1.0");
+            let language = params.accept_language.unwrap_or_default();
+            (params.user_agent, language)
+        };
+        let both = |agent: &str, language: &str| (agent.to_owned(), language.to_owned());
+        assert_eq!(told(&fetch), both("Parameter/1", "de-DE"));
+        for (name, value) in [
+            ("user-agent", "Header/2"),
+            ("accept-language", "fr;q=0.9, en;q=0.5, *;q=0.1"),
+        ] {
+            let name = name.parse().expect("a name");
+            let value = value.parse().expect("a value");
+            fetch.headers.push((name, value));
+        }
+        assert_eq!(told(&fetch), both("Header/2", "fr,en"));
+        let bare = FetchPlan::bare(Duration::from_secs(1));
+        assert_eq!(told(&bare), both("Own/1.0", LANGUAGES));
     }
 
     #[test]

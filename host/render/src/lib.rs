@@ -53,7 +53,8 @@ use trawl_plan::{FetchPlan, RenderPlan};
 /// Pages open at once, unless configured otherwise: about 100 MB each, and four keep two cores
 /// busy.
 pub const TABS_MAX: usize = 8;
-/// Bytes of one page's HTML as UTF-8, as for plain HTTP.
+/// Bytes of one page's HTML as UTF-8, as for plain HTTP. With the default [`PAGE_BYTES_MAX`], the
+/// memory of the page ends it first: the browser takes some hundred bytes for one of HTML.
 pub const HTML_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Bytes of a file that is not HTML: it is read in one message, which has up to six times as many.
 /// Plain HTTP reads larger ones.
@@ -146,7 +147,9 @@ pub enum RenderError {
     #[error("the page did not render within {} s", .0.as_secs_f64().round())]
     TimedOut(Duration),
     /// The page used more memory than it may.
-    #[error("the page used too much memory and was stopped")]
+    #[error(
+        "the page used too much memory and was stopped; ask for `request: \"http\"`, or block what it does not need"
+    )]
     Memory,
     /// The screenshot was not captured in time.
     #[error(

@@ -20,7 +20,7 @@ use trawl_model::{Cause, FetchedPage, urls};
 use trawl_plan::address::without_fragment;
 use trawl_plan::{FetchPlan, RenderPlan};
 
-use super::agent::agent;
+use super::agent::{agent, locale};
 use super::browser::Browser;
 use super::caller_headers::CallerHeaders;
 use super::cdp::CallError;
@@ -314,7 +314,7 @@ impl Tab<'_> {
         if plan.window.touch {
             self.call(SetTouchEmulationEnabledParams::new(true)).await?;
         }
-        if let Some(locale) = &fetch.locale {
+        if let Some(locale) = locale(fetch) {
             // Numbers and dates as well. A value that is a list or no locale sets the languages
             // alone.
             let params = SetLocaleOverrideParams {

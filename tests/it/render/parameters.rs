@@ -178,6 +178,14 @@ async fn caller_headers_are_sent_to_the_pages_origin_only() {
     // Pages share no state.
     let entry = stage.rendered(&url, json!({})).await;
     assert!(!content(&entry).contains("sid="), "{entry}");
+    // Headers of the same meaning are what scripts see.
+    let headers = json!({"User-Agent": "Header/2", "Accept-Language": "fr-FR;q=0.9"});
+    let entry = stage.rendered(&url, json!({"headers": headers})).await;
+    let text = content(&entry);
+    assert!(
+        text.contains("Header/2") && text.contains("fr-FR"),
+        "{text}"
+    );
     stage.close().await;
 }
 
