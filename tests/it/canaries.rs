@@ -325,6 +325,7 @@ async fn no_secret_is_in_answers_logs_metrics_or_files() {
         "/account",
         "/account/statement",
         "/account/statement?format=csv",
+        "/crawl",
         "/plugins",
         "/health",
     ];

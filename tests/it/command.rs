@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use serde_json::Value;
 use trawl_tests::{FakeSite, World, run_program};
 
 /// A world whose commands keep the state of crawls to themselves.
@@ -50,16 +51,56 @@ async fn pages_of_an_earlier_crawl_are_replaced_on_request_only() {
         assert_eq!(lines(), 3);
         let (is_good, said) = crawl(&world, &url, &[&target[..], &["--limit", "1"]].concat());
         assert!(!is_good && said.contains("`--overwrite`"), "{said}");
-        assert!(
-            !said.contains("--resume"),
-            "nothing was interrupted: {said}"
-        );
+        assert!(said.contains("`--resume` and a higher cap"), "{said}");
         assert_eq!(lines(), 3, "nothing is cut");
         let more = ["--depth", "1", "--overwrite"];
         let (is_good, said) = crawl(&world, &url, &[&target[..], &more].concat());
         assert!(is_good && said.contains("beyond depth 1 "), "{said}");
         assert_eq!(lines(), 2);
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crawl_that_ended_at_a_cap_goes_on_with_a_higher_one() {
+    let (world, site) = (world(), FakeSite::start().await);
+    chain(&site, 6);
+    let file = world.path("pages.jsonl");
+    let (url, output) = (site.url("/chain/0"), ["--output", file.to_str().unwrap()]);
+    let urls = || -> Vec<String> {
+        let text = fs::read_to_string(&file).unwrap();
+        let entries = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        entries
+            .map(|entry| entry["url"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let go = |arguments: &[&str]| crawl(&world, &url, &[&output[..], arguments].concat());
+    let (is_good, said) = go(&["--limit", "2"]);
+    assert!(
+        is_good && said.contains("with a higher `--limit`"),
+        "{said}"
+    );
+    let (is_good, said) = go(&["--resume"]);
+    assert!(!is_good && said.contains("nothing to resume: "), "{said}");
+    assert!(said.contains("a higher `--limit` continues it"), "{said}");
+    assert_eq!(urls().len(), 2, "nothing is cut");
+    let (is_good, said) = go(&["--resume", "--limit", "4"]);
+    assert!(is_good && said.contains("page limit of 4"), "{said}");
+    assert!(!said.contains("no effect"), "{said}");
+    let (is_good, said) = go(&["--resume", "--limit", "9", "--depth", "5"]);
+    assert!(is_good && said.contains("beyond depth 5"), "{said}");
+    let (is_good, said) = go(&["--resume", "--depth", "9"]);
+    assert!(is_good, "{said}");
+    // The last link of the chain leads nowhere.
+    assert!(
+        said.trim_end().ends_with("6 of 7 pages were fetched"),
+        "{said}"
+    );
+    let expected: Vec<String> = (0..7).map(|n| site.url(&format!("/chain/{n}"))).collect();
+    assert_eq!(urls(), expected, "each page once");
+    let (is_good, said) = go(&["--resume", "--limit", "99"]);
+    assert!(!is_good && said.contains("nothing to resume"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -260,4 +301,21 @@ async fn a_crawl_names_what_had_no_effect_and_what_it_did_not_fetch() {
     let (is_good, entries, said) = run(&world, &arguments, "");
     assert!(is_good && said.contains("page limit of 1 "), "{said}");
     assert_eq!(entries.lines().count(), 1, "{entries}");
+}
+
+#[test]
+fn a_new_data_directory_of_an_account_is_named() {
+    let world = world();
+    let data = world.path("elsewhere");
+    let data = data.to_str().unwrap();
+    let create = |name: &str| run(&world, &["account", "create", name, "--data", data], "");
+    let (is_good, shown, said) = create("alice");
+    assert!(is_good && shown.contains("api key  tr_"), "{said}");
+    let expected = format!("created the data directory `{data}`: ");
+    assert!(
+        said.starts_with(&expected) && said.contains("`--data`"),
+        "{said}"
+    );
+    let (is_good, _, said) = create("bob");
+    assert!(is_good && said.is_empty(), "{said}");
 }

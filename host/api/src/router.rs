@@ -13,7 +13,7 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, NotForContentType, Predicate};
 
 use crate::account::{credits, details, keys, notices, statement, usage};
-use crate::crawls::{crawl, links, skipped, stored_pages};
+use crate::crawls::{crawl, links, list, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::closest::closest;
 use crate::http::error::ApiError;
@@ -129,6 +129,7 @@ fn keyed_routes() -> Vec<Endpoint> {
             get_with_query(keys::list).post(keys::create),
         ),
         ("/account/keys/{prefix}", delete_with_query(keys::revoke)),
+        ("/account/keys/{prefix}/budget", put(keys::set_budget)),
         (
             "/account/webhook-secret",
             get(keys::webhook_secret).post(keys::renew_webhook_secret),
@@ -143,7 +144,7 @@ fn keyed_routes() -> Vec<Endpoint> {
         ("/pipeline/label", post(pipelines::label)),
         ("/pipeline/filter-links", post(pipelines::filter_links)),
         ("/pipeline/crawl-text", post(pipelines::crawl_text)),
-        ("/crawl", post(crawl::crawl)),
+        ("/crawl", get_with_query(list::list).post(crawl::crawl)),
         ("/crawl/{id}", get(crawl::show).delete(crawl::stop)),
         (
             "/crawl/{id}/pages",

@@ -5,11 +5,13 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
-use trawl_store::{AccountId, AccountRecord, KeyRecord, KeyUse};
+use trawl_store::{AccountId, AccountRecord, KeyPrefix, KeyRecord, KeySpending, KeyUse};
 
 use crate::alerts::AlertSender;
 use crate::funds::Funds;
+use crate::key_wallet::{KeyWallet, Spender, Wallets};
 use crate::wallet::{Account, Wallet};
 
 /// Every account and active key.
@@ -24,14 +26,18 @@ struct Indexes {
     wallets: HashMap<AccountId, Arc<Wallet>>,
     by_name: HashMap<String, AccountId>,
     keys: HashMap<[u8; 32], Key>,
+    /// Of active keys, and of revoked ones whose crawls may go on.
+    key_wallets: HashMap<KeyPrefix, Arc<KeyWallet>>,
 }
 
 /// An active key.
 #[derive(Debug)]
 struct Key {
+    /// Its account, with this key.
     account: Arc<Account>,
     record: KeyRecord,
     last_use: Arc<LastUse>,
+    wallet: Arc<KeyWallet>,
 }
 
 /// When a key was last used. Every request updates it, so it is lock-free.
@@ -78,9 +84,10 @@ impl LastUse {
 }
 
 impl Key {
-    fn record(&self) -> KeyRecord {
+    fn record(&self, now: Timestamp) -> KeyRecord {
         KeyRecord {
             last_used: self.last_use.last(),
+            spending: self.wallet.spending(now),
             ..self.record.clone()
         }
     }
@@ -127,6 +134,26 @@ impl Accounts {
         self.read(|indexes| indexes.wallets.get(account).cloned())
     }
 
+    /// The wallets of a spender; `None` for an unknown account. A key that is not known has no
+    /// budget.
+    pub(crate) fn wallets(&self, spender: Spender<'_>) -> Option<Wallets> {
+        self.read(|indexes| {
+            let account = Arc::clone(indexes.wallets.get(spender.account)?);
+            let key = indexes.key_wallets.get(&spender.key).cloned();
+            let unlimited = || KeyWallet::new(spender.key, KeySpending::default());
+            let key = key.unwrap_or_else(|| Arc::new(unlimited()));
+            Some(Wallets { account, key })
+        })
+    }
+
+    /// Sets the budget of a key.
+    pub(crate) fn set_budget(&self, key: KeyPrefix, budget: Option<Nanodollars>, now: Timestamp) {
+        let wallet = self.read(|indexes| indexes.key_wallets.get(&key).cloned());
+        if let Some(wallet) = wallet {
+            wallet.set_budget(budget, now);
+        }
+    }
+
     /// The account with this identifier or name.
     pub(crate) fn find(&self, id_or_name: &str) -> Option<Arc<Account>> {
         self.read(|indexes| {
@@ -151,11 +178,11 @@ impl Accounts {
     }
 
     /// The keys of an account, oldest first.
-    pub(crate) fn keys(&self, account: &AccountId) -> Vec<KeyRecord> {
+    pub(crate) fn keys(&self, account: &AccountId, now: Timestamp) -> Vec<KeyRecord> {
         let mut keys = self.read(|indexes| {
             let keys = indexes.keys.values();
             keys.filter(|key| key.account.id == *account)
-                .map(Key::record)
+                .map(|key| key.record(now))
                 .collect::<Vec<_>>()
         });
         keys.sort_by(|a, b| (a.created, &a.prefix).cmp(&(b.created, &b.prefix)));
@@ -166,6 +193,7 @@ impl Accounts {
         let account = Arc::new(Account {
             id: record.id.clone(),
             name: record.name.clone(),
+            key: KeyPrefix::default(),
         });
         let alerts = Arc::clone(&self.alerts);
         let wallet = Wallet::new(Arc::clone(&account), &record, alerts);
@@ -180,14 +208,26 @@ impl Accounts {
 
     pub(crate) fn add_key(&self, key: KeyRecord) {
         self.write(|indexes| {
-            if let Some(wallet) = indexes.wallets.get(&key.account) {
-                let key = Key {
-                    account: Arc::clone(&wallet.account),
-                    last_use: Arc::new(LastUse::new(key.last_used)),
-                    record: key,
-                };
-                indexes.keys.insert(key.record.hash, key);
+            let Some(wallet) = indexes.wallets.get(&key.account) else {
+                return;
+            };
+            let prefix = KeyPrefix::new(&key.prefix);
+            let key_wallet = Arc::new(KeyWallet::new(prefix, key.spending));
+            indexes.key_wallets.insert(prefix, Arc::clone(&key_wallet));
+            if key.revoked.is_some() {
+                return;
             }
+            let account = Account {
+                key: prefix,
+                ..(*wallet.account).clone()
+            };
+            let key = Key {
+                account: Arc::new(account),
+                last_use: Arc::new(LastUse::new(key.last_used)),
+                wallet: key_wallet,
+                record: key,
+            };
+            indexes.keys.insert(key.record.hash, key);
         });
     }
 

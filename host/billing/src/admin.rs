@@ -5,8 +5,8 @@ use std::sync::Arc;
 use trawl_model::secret::Secret;
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::{
-    AccountId, AccountRecord, Audit, Consumed, Entry, EntryKind, KeyRecord, Notice, StatementPage,
-    StoreError, Window, Written,
+    AccountId, AccountRecord, Audit, Consumed, Entry, EntryKind, KeyPrefix, KeyRecord, KeySpending,
+    Notice, StatementPage, StoreError, Window, Written,
 };
 
 use crate::top_up::{BALANCE_MAX, TOP_UP_MAX, TopUp, bonus};
@@ -61,22 +61,53 @@ impl Billing {
         Ok((account, secret))
     }
 
-    /// Creates another key for an account; `name` may be empty. The key is returned only here.
+    /// Creates another key for an account; `name` may be empty. Without a `budget`, only the
+    /// balance limits what its pages cost. The key is returned only here.
     ///
     /// # Errors
-    /// [`BillingError::UnknownAccount`], [`BillingError::BadKeyName`], or [`BillingError::Store`]
-    /// if the store fails.
+    /// [`BillingError::UnknownAccount`], [`BillingError::BadKeyName`], [`BillingError::BadBudget`],
+    /// or [`BillingError::Store`] if the store fails.
     pub async fn create_key(
         &self,
         account: &AccountId,
         name: &str,
+        budget: Option<Nanodollars>,
     ) -> Result<Secret, BillingError> {
         self.known(account.as_str())?;
         check_key_name(name)?;
-        let (secret, key) = self.generate_key(account, name)?;
+        check_budget(budget)?;
+        let (secret, mut key) = self.generate_key(account, name)?;
+        key.spending.budget = budget;
         self.store.create_key(&key).await?;
         self.accounts.add_key(key);
         Ok(secret)
+    }
+
+    /// Sets what the pages of a key may cost in a calendar month (UTC), or removes the budget. The
+    /// key is identified by its first characters as in [`Billing::keys`]; `None` if the account has
+    /// no such active key. Takes effect immediately.
+    ///
+    /// # Errors
+    /// [`BillingError::BadBudget`], or [`BillingError::Store`] if the store fails.
+    pub async fn set_key_budget(
+        &self,
+        account: &AccountId,
+        key: &str,
+        budget: Option<Nanodollars>,
+    ) -> Result<Option<KeyRecord>, BillingError> {
+        check_budget(budget)?;
+        // The caller may send the whole key.
+        let prefix = key::prefix(key);
+        // Serialised, so that the store and the wallet end with the same budget.
+        let _guard = self.settings_lock.lock().await;
+        if !self.store.set_key_budget(account, prefix, budget).await? {
+            return Ok(None);
+        }
+        let now = self.clock.now();
+        self.accounts
+            .set_budget(KeyPrefix::new(prefix), budget, now);
+        let mut keys = self.keys(account).into_iter();
+        Ok(keys.find(|key| key.prefix == prefix))
     }
 
     /// Revokes a key, identified by its first characters as in [`Billing::keys`]; `false` if the
@@ -119,7 +150,7 @@ impl Billing {
 
     /// The active keys of an account, oldest first.
     pub fn keys(&self, account: &AccountId) -> Vec<KeyRecord> {
-        self.accounts.keys(account)
+        self.accounts.keys(account, self.clock.now())
     }
 
     /// Every account with its funds, sorted by name.
@@ -224,6 +255,7 @@ impl Billing {
             name: name.to_owned(),
             last_used: None,
             revoked: None,
+            spending: KeySpending::default(),
         };
         Ok((secret, record))
     }
@@ -238,6 +270,7 @@ impl Billing {
             reservation: String::new(),
             run: "".into(),
             url: "".into(),
+            key: KeyPrefix::default(),
             charge: Charge::default(),
             consumed: Consumed::default(),
             reason: String::new(),
@@ -296,6 +329,13 @@ fn check_key_name(name: &str) -> Result<(), BillingError> {
         name: name.to_owned(),
         reason,
     })
+}
+
+fn check_budget(budget: Option<Nanodollars>) -> Result<(), BillingError> {
+    match budget {
+        Some(budget) if budget < Nanodollars::ZERO => Err(BillingError::BadBudget { budget }),
+        _ => Ok(()),
+    }
 }
 
 fn top_up(id: String, amount: Nanodollars, is_repeat: bool) -> TopUp {

@@ -16,6 +16,7 @@ use trawl_store::{Consumed, Entry, EntryKind};
 
 use crate::flights::Flights;
 use crate::funds::{Cap, FundsError, Shortfall};
+use crate::key_wallet::{KeyWallet, Wallets};
 use crate::queue::{ChargeSource, Effect, Item, Queue};
 use crate::wallet::{ReturnUnused, Wallet};
 
@@ -30,6 +31,9 @@ const UNUSED: &str = "not needed";
 #[derive(Debug)]
 pub(crate) struct Allotment {
     pub(crate) wallet: Arc<Wallet>,
+    /// That of the key that the run was requested with. Its lock is never taken under that of the
+    /// state.
+    pub(crate) key: Arc<KeyWallet>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) clock: Clock,
     pub(crate) run: Arc<str>,
@@ -66,7 +70,7 @@ impl Allotment {
     /// An empty allotment for a run that may cost `ceiling` and was charged `spent` before.
     /// `unique` names it in the ledger.
     pub(crate) fn new(
-        wallet: Arc<Wallet>,
+        wallets: Wallets,
         queue: Arc<Queue>,
         clock: Clock,
         run: &str,
@@ -74,7 +78,8 @@ impl Allotment {
         (ceiling, spent): (Nanodollars, Nanodollars),
     ) -> Self {
         Self {
-            wallet,
+            wallet: wallets.account,
+            key: wallets.key,
             queue,
             clock,
             run: Arc::from(run),
@@ -274,6 +279,7 @@ impl Allotment {
             reservation: self.name.clone(),
             run: Arc::clone(&self.run),
             url: Arc::from(""),
+            key: self.key.prefix(),
             charge: Charge::default(),
             consumed: Consumed::default(),
             reason: String::new(),
@@ -317,6 +323,7 @@ impl ChargeSource for Allotment {
             state.spent = state.spent - charge;
             state.unused += charge;
         });
+        self.key.uncharge(charge, self.clock.now());
         self.after_page();
     }
 

@@ -58,6 +58,12 @@ pub enum BillingError {
         /// First characters of the key in the request.
         key: String,
     },
+    /// A negative budget of a key.
+    #[error("the budget {budget} is negative: choose zero or more")]
+    BadBudget {
+        /// The budget.
+        budget: Nanodollars,
+    },
     /// A negative threshold.
     #[error("the threshold {below} is negative: choose zero or more")]
     BadThreshold {

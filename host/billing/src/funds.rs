@@ -3,6 +3,8 @@
 use std::fmt;
 
 use trawl_model::Nanodollars;
+use trawl_model::clock::Timestamp;
+use trawl_store::KeyPrefix;
 
 /// Balance and reserved money of an account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +47,9 @@ pub enum FundsError {
     /// A page costs more than a cap leaves for it.
     #[error("{0}")]
     Short(Shortfall),
+    /// The key that the page was requested with has spent its budget of this month.
+    #[error("{0}")]
+    KeySpent(KeySpent),
     /// The run has reached its ceiling, or its budget is closed.
     #[error("the run has spent all that `max_credits_allowed` allows")]
     CeilingReached,
@@ -56,6 +61,45 @@ pub enum FundsError {
     Busy,
 }
 
+impl FundsError {
+    /// This error, or the shortfall if money was awaited in vain.
+    pub(crate) fn or_short(self, shortfall: impl FnOnce() -> Shortfall) -> Self {
+        match self {
+            Self::AllHeld => Self::Short(shortfall()),
+            other => other,
+        }
+    }
+}
+
+/// A key that has spent its budget of this month.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeySpent {
+    /// First characters of the key.
+    pub key: KeyPrefix,
+    /// Its monthly budget.
+    pub budget: Nanodollars,
+    /// What it was charged in this month.
+    pub spent: Nanodollars,
+    /// When the next month begins.
+    pub until: Timestamp,
+}
+
+impl fmt::Display for KeySpent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            key,
+            budget,
+            spent,
+            until,
+        } = self;
+        write!(
+            f,
+            "the key `{key}` has spent {spent} of its monthly budget of {budget}: raise its budget, \
+             use another key, or wait until {until}"
+        )
+    }
+}
+
 /// What bounds the cost of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cap {
@@ -63,6 +107,8 @@ pub enum Cap {
     Page,
     /// `max_credits_allowed`.
     Run,
+    /// The monthly budget of the key that the page was requested with.
+    Key(KeyPrefix),
     /// The balance of the account.
     Balance,
 }
@@ -74,9 +120,9 @@ pub struct Shortfall {
     pub cap: Cap,
     /// What the page needs in all.
     pub wanted: Nanodollars,
-    /// What the cap allows in all: a ceiling, or the balance.
+    /// What the cap allows in all: a ceiling, a budget, or the balance.
     pub of: Nanodollars,
-    /// What the run was charged before; zero for other caps than its ceiling.
+    /// What the run was charged before, or the key in this month; zero for other caps.
     pub spent: Nanodollars,
     /// What is reserved for other pages.
     pub elsewhere: Nanodollars,
@@ -101,6 +147,11 @@ impl fmt::Display for Shortfall {
                 f,
                 "`max_credits_allowed` is {of}, of which {spent} are spent and {elsewhere} reserved for \
                  other pages"
+            ),
+            Cap::Key(key) => write!(
+                f,
+                "the monthly budget of the key `{key}` is {of}, of which {spent} are spent and \
+                 {elsewhere} reserved for other pages"
             ),
             Cap::Balance => write!(
                 f,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use trawl_model::clock::Timestamp;
-use trawl_store::{AccountId, AccountUsage, KeyRecord, KeyUse, PricesRow};
+use trawl_store::{AccountId, AccountUsage, KeyPrefix, KeyRecord, KeyUse, PricesRow};
 
 use crate::{Billing, BillingError};
 
@@ -19,10 +19,12 @@ impl Billing {
     /// [`BillingError::Store`] if the store fails.
     pub async fn all_keys(&self, account: &AccountId) -> Result<Vec<KeyRecord>, BillingError> {
         let mut keys = self.store.all_keys(account).await?;
-        let active = self.keys(account);
+        let (active, now) = (self.keys(account), self.clock.now());
         for key in &mut keys {
             let active = active.iter().find(|active| active.prefix == key.prefix);
             key.last_used = active.map_or(key.last_used, |active| active.last_used);
+            let stored = key.spending.at(now);
+            key.spending = active.map_or(stored, |active| active.spending);
         }
         Ok(keys)
     }
@@ -109,6 +111,21 @@ impl Billing {
         self.flush().await?;
         Ok(self.store.usage_by_day(account, from, to).await?)
     }
+
+    /// Usage of an account in a time window by the key that its pages were requested with,
+    /// including every earlier decision. Pages whose key is not known have an empty one.
+    ///
+    /// # Errors
+    /// [`BillingError::Unavailable`] or [`BillingError::Store`] if the store fails.
+    pub async fn usage_by_key(
+        &self,
+        account: &AccountId,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Vec<(KeyPrefix, AccountUsage)>, BillingError> {
+        self.flush().await?;
+        Ok(self.store.usage_by_key(account, from, to).await?)
+    }
 }
 
 #[cfg(test)]
@@ -143,7 +160,10 @@ mod tests {
         let billing = start(&store, &clock).await;
         let created = billing.create_account("alice", Nanodollars::ZERO).await;
         let (account, first) = created.expect("an account");
-        let second = billing.create_key(&account.id, "ci").await.expect("a key");
+        let second = billing
+            .create_key(&account.id, "ci", None)
+            .await
+            .expect("a key");
         let used = |keys: &[KeyRecord]| {
             let keys = keys.iter();
             keys.map(|key| (key.name.clone(), key.last_used))

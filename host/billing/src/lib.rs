@@ -16,6 +16,7 @@ mod funds;
 mod history;
 mod idempotency;
 mod key;
+mod key_wallet;
 mod notices;
 mod price;
 mod queue;
@@ -46,9 +47,10 @@ use trawl_store::{Entry, EntryKind, LedgerStore, OpenReserve};
 
 pub use alerts::{Crossing, Crossings};
 pub use error::BillingError;
-pub use funds::{Cap, Funds, FundsError, Shortfall};
+pub use funds::{Cap, Funds, FundsError, KeySpent, Shortfall};
 pub use idempotency::{Begun, FirstRequest, Payment, Repeated};
 pub use key::{new_key, prefix as key_prefix};
+pub use key_wallet::Spender;
 pub use price::{Prices, Tariff, bytes_for, price};
 pub use reservation::Reservation;
 pub use run_budget::RunBudget;
@@ -56,15 +58,14 @@ pub use seats::{Count, SEATS_MAX, SeatPrices, Slot, SubscriptionError};
 pub use top_up::{TOP_UP_MAX, TopUp, bonus};
 pub use trawl_store::{
     ANSWER_BYTES_MAX, AccountId, AccountUsage, Answer, Audit, Consumed, Entry as LedgerEntry,
-    EntryKind as LedgerEntryKind, KeyRecord, KindSum, Notice, Posted, PricesRow, StatementPage,
-    Subscription, SubscriptionState, Threshold, Window,
+    EntryKind as LedgerEntryKind, KeyPrefix, KeyRecord, KeySpending, KindSum, Notice, Posted,
+    PricesRow, StatementPage, Subscription, SubscriptionState, Threshold, Window,
 };
-use wallet::Wallet;
-
 pub use wallet::Account;
 
 use accounts::Accounts;
 use idempotency::InFlight;
+use key_wallet::Wallets;
 use queue::Queue;
 use seats::Seats;
 
@@ -85,8 +86,8 @@ pub struct Billing {
     seats: Arc<Seats>,
     seat_prices: Arc<SeatPrices>,
     writer: Arc<Mutex<Option<JoinHandle<()>>>>,
-    /// Serialises changes of notices.
-    notices_lock: Arc<Mutex<()>>,
+    /// Serialises changes of notices, and of the budgets of keys.
+    settings_lock: Arc<Mutex<()>>,
     /// Owner of changes that go on without their callers.
     tasks: TaskTracker,
 }
@@ -116,7 +117,7 @@ impl Billing {
             seats,
             seat_prices: Arc::default(),
             writer: Arc::new(Mutex::new(Some(writer))),
-            notices_lock: Arc::default(),
+            settings_lock: Arc::default(),
             tasks: tasks.clone(),
         })
     }
@@ -147,16 +148,16 @@ impl Billing {
     /// [`FundsError`] if nothing is available.
     pub fn reserve(
         &self,
-        account: &AccountId,
+        spender: impl Into<Spender<'_>>,
         ceiling: Nanodollars,
         page_url: &str,
         run: &str,
     ) -> Result<Reservation, FundsError> {
-        let wallet = self.wallet(account)?;
-        if wallet.funds().available() < ceiling {
-            wallet.reclaim(None);
+        let wallets = self.wallets(spender.into())?;
+        if wallets.account.funds().available() < ceiling {
+            wallets.account.reclaim(None);
         }
-        Reservation::of_account(wallet, &self.queue, &self.clock, ceiling, page_url, run)
+        Reservation::of_account(wallets, &self.queue, &self.clock, ceiling, page_url, run)
     }
 
     /// Reserves what a page is likely to cost; less only if that is all there is and nothing of it
@@ -166,12 +167,13 @@ impl Billing {
     /// [`FundsError::AllHeld`] while pages in flight hold what is missing; any other is final.
     pub fn reserve_likely(
         &self,
-        account: &AccountId,
+        spender: impl Into<Spender<'_>>,
         likely: Nanodollars,
         page_url: &str,
         run: &str,
     ) -> Result<Reservation, FundsError> {
-        let wallet = self.wallet(account)?;
+        let wallets = self.wallets(spender.into())?;
+        let wallet = &wallets.account;
         if likely > Nanodollars::ZERO {
             let must_wait = || {
                 let funds = wallet.funds();
@@ -187,20 +189,24 @@ impl Billing {
                 }
             }
         }
-        Reservation::of_account(wallet, &self.queue, &self.clock, likely, page_url, run)
+        Reservation::of_account(wallets, &self.queue, &self.clock, likely, page_url, run)
     }
 
-    /// The wallet of an account that must exist.
-    pub(crate) fn wallet(&self, account: &AccountId) -> Result<Arc<Wallet>, FundsError> {
+    /// The wallets of a spender whose account must exist.
+    pub(crate) fn wallets(&self, spender: Spender<'_>) -> Result<Wallets, FundsError> {
         self.accounts
-            .wallet(account)
+            .wallets(spender)
             .ok_or(FundsError::UnknownAccount)
     }
 
     /// What keeps a page that needs this much from it now; `None` for an unknown account.
-    pub fn shortfall(&self, account: &AccountId, wanted: Nanodollars) -> Option<Shortfall> {
-        let wallet = self.accounts.wallet(account)?;
-        Some(wallet.shortfall(wanted, Nanodollars::ZERO))
+    pub fn shortfall(
+        &self,
+        spender: impl Into<Spender<'_>>,
+        wanted: Nanodollars,
+    ) -> Option<Shortfall> {
+        let wallets = self.accounts.wallets(spender.into())?;
+        Some(wallets.shortfall(wanted, self.clock.now()))
     }
 
     /// Resolves when money of this account may have become available, at the latest after a short
@@ -219,34 +225,39 @@ impl Billing {
     /// [`FundsError`] if the balance is used up, or nothing was released in time.
     pub async fn reserve_when_available(
         &self,
-        account: &AccountId,
+        spender: impl Into<Spender<'_>>,
         ceiling: Nanodollars,
         page_url: &str,
         run: &str,
         deadline: Instant,
     ) -> Result<Reservation, FundsError> {
-        let wallet = self.wallet(account)?;
-        let reserve = || self.reserve_likely(account, ceiling, page_url, run);
-        waiting::when_available(&wallet, None, ceiling, deadline, reserve).await
+        let spender = spender.into();
+        let wallets = self.wallets(spender)?;
+        let reserve = || self.reserve_likely(spender, ceiling, page_url, run);
+        let reserved = waiting::when_available(&wallets.account, None, deadline, reserve).await;
+        reserved.map_err(|error| error.or_short(|| wallets.shortfall(ceiling, self.clock.now())))
     }
 
-    /// Checks that a run can start: the balance is not used up, and the ledger accepts
-    /// reservations. A run whose pages cost nothing needs no money.
+    /// Checks that a run can start: the balance and the budget of the key are not used up, and the
+    /// ledger accepts reservations. A run whose pages cost nothing needs no money.
     ///
     /// # Errors
     /// [`FundsError::Busy`] if the ledger accepts no reservations now, [`FundsError::Empty`] if the
-    /// balance is used up.
-    pub fn admit(&self, account: &AccountId, terms: Terms) -> Result<(), FundsError> {
+    /// balance is used up, [`FundsError::KeySpent`] if the budget of the key is.
+    pub fn admit(&self, spender: impl Into<Spender<'_>>, terms: Terms) -> Result<(), FundsError> {
+        let spender = spender.into();
         if !self.queue.has_capacity() {
             return Err(FundsError::Busy);
         }
         if terms == Terms::Unlimited {
             return Ok(());
         }
-        if self.funds(account).balance > Nanodollars::ZERO {
-            Ok(())
-        } else {
-            Err(FundsError::Empty)
+        let wallets = self.accounts.wallets(spender);
+        match wallets {
+            Some(wallets) if wallets.account.funds().balance > Nanodollars::ZERO => {
+                wallets.key.admit(self.clock.now())
+            }
+            _ => Err(FundsError::Empty),
         }
     }
 
@@ -326,6 +337,7 @@ fn void_at_start(reserve: OpenReserve, clock: &Clock) -> Entry {
         reservation: reserve.reservation,
         run: reserve.run,
         url: reserve.url,
+        key: reserve.key,
         charge: Charge::default(),
         consumed: Consumed::default(),
         reason: SERVER_STOPPED.to_owned(),

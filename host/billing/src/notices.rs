@@ -56,7 +56,7 @@ impl Billing {
             account: account.to_string(),
         })?;
         // Serialised, so that the store and the wallet end with the same notice.
-        let _guard = self.notices_lock.lock().await;
+        let _guard = self.settings_lock.lock().await;
         let before = wallet.notice();
         let balance = wallet.funds().balance;
         let state = |state: NoticeState, below| NoticeState {

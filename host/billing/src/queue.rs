@@ -10,10 +10,12 @@ use std::time::Duration;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
+use trawl_model::clock::Timestamp;
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::{Entry, Written};
 
 use crate::error::BillingError;
+use crate::key_wallet::KeyWallet;
 use crate::wallet::Wallet;
 
 /// Reservations that may be open at once, including those whose settlement is not yet in the
@@ -51,12 +53,12 @@ pub(crate) enum Effect {
     Reserve,
     /// Release the capacity of the reservation. Carries the charge of a failed post, in case that
     /// the ledger has it after all.
-    Void {
-        undone_post: Option<(Arc<Wallet>, Nanodollars)>,
-    },
+    Void { undone_post: Option<UndonePost> },
     /// Deduct the charge from the balance, end the reservation, release its capacity.
     Post {
         wallet: Arc<Wallet>,
+        /// The wallet of the key that is charged. An allotment returns a charge to it by itself.
+        key: Arc<KeyWallet>,
         /// The allotment that is charged, for a page of a run with a budget.
         source: Option<Arc<dyn ChargeSource>>,
         done: oneshot::Sender<Result<Charge, BillingError>>,
@@ -79,6 +81,15 @@ pub(crate) enum Effect {
         wallet: Option<Arc<Wallet>>,
         done: oneshot::Sender<Result<Vec<Written>, BillingError>>,
     },
+}
+
+/// A failed post of a page without an allotment.
+#[derive(Debug)]
+pub(crate) struct UndonePost {
+    pub(crate) wallet: Arc<Wallet>,
+    pub(crate) key: Arc<KeyWallet>,
+    pub(crate) charge: Nanodollars,
+    pub(crate) at: Timestamp,
 }
 
 impl Item {

@@ -11,10 +11,10 @@ use trawl_store::{Consumed, Entry, EntryKind, WAITS_FOR_HOST};
 
 use crate::allotment::Allotment;
 use crate::error::BillingError;
-use crate::flights::Growing;
 use crate::funds::{Cap, Funds, FundsError, Shortfall};
+use crate::key_wallet::{KeyWallet, Wallets};
 use crate::queue::{ChargeSource, Effect, Item, Queue};
-use crate::waiting::{released, wait_for};
+use crate::waiting::{Growth, released, wait_for};
 use crate::wallet::Wallet;
 
 /// URLs are truncated to this length in the ledger, in bytes.
@@ -31,6 +31,7 @@ pub struct Reservation {
     id: String,
     amount: Nanodollars,
     wallet: Arc<Wallet>,
+    key: Arc<KeyWallet>,
     queue: Arc<Queue>,
     clock: Clock,
     run: Arc<str>,
@@ -49,13 +50,10 @@ struct Source {
     post_id: String,
 }
 
-/// A page that waits for more because of this cap, among those of its run and of its account.
-type Waiting<'a> = (Cap, Option<Growing<'a>>, Growing<'a>);
-
 impl Reservation {
-    /// Reserves money in an account.
+    /// Reserves money in an account, within the budget of a key.
     pub(crate) fn of_account(
-        wallet: Arc<Wallet>,
+        wallets: Wallets,
         queue: &Arc<Queue>,
         clock: &Clock,
         ceiling: Nanodollars,
@@ -63,10 +61,15 @@ impl Reservation {
         run: &str,
     ) -> Result<Self, FundsError> {
         let id = queue.acquire().ok_or(FundsError::Busy)?;
+        let Wallets {
+            account: wallet,
+            key,
+        } = wallets;
         let mut reservation = Self {
             id,
             amount: Nanodollars::ZERO,
             wallet: Arc::clone(&wallet),
+            key: Arc::clone(&key),
             queue: Arc::clone(queue),
             clock: clock.clone(),
             run: Arc::from(run),
@@ -77,18 +80,21 @@ impl Reservation {
             is_open: false,
         };
         // Queued under the lock, so that the ledger has the decisions in their order.
-        let reserved = wallet.change(|funds| {
-            reservation.amount = reservable(funds, ceiling)?;
-            funds.held += reservation.amount;
-            if reservation.amount > Nanodollars::ZERO {
-                let reserve = reservation.reserve(reservation.amount);
-                queue.push(Item::one(reserve, Effect::Reserve));
-                reservation.n_reserves = 1;
-            }
-            Ok(())
-        });
-        match reserved {
-            Ok(()) => {
+        let reserve = |within: Nanodollars| -> Result<Nanodollars, FundsError> {
+            wallet.change(|funds| {
+                let amount = reservable(funds, within)?;
+                funds.held += amount;
+                if amount > Nanodollars::ZERO {
+                    let reserve = reservation.reserve(amount);
+                    queue.push(Item::one(reserve, Effect::Reserve));
+                    reservation.n_reserves = 1;
+                }
+                Ok(amount)
+            })
+        };
+        match key.reserve(ceiling, clock.now(), reserve) {
+            Ok(amount) => {
+                reservation.amount = amount;
                 reservation.is_open = true;
                 reservation.enter();
                 Ok(reservation)
@@ -112,6 +118,7 @@ impl Reservation {
             id,
             amount: portion,
             wallet: Arc::clone(&allotment.wallet),
+            key: Arc::clone(&allotment.key),
             queue: Arc::clone(&allotment.queue),
             clock: allotment.clock.clone(),
             run: Arc::clone(&allotment.run),
@@ -139,9 +146,9 @@ impl Reservation {
         if needed <= self.amount {
             return Ok(());
         }
-        let wallet = Arc::clone(&self.wallet);
+        let (wallet, key) = (Arc::clone(&self.wallet), Arc::clone(&self.key));
         let allotment = self.source.as_ref().map(|one| Arc::clone(&one.allotment));
-        let mut waiting: Option<Waiting<'_>> = None;
+        let mut waiting: Option<Growth<'_>> = None;
         let mut others_return = None;
         loop {
             // Created before the decision, so that no release in between is missed.
@@ -159,18 +166,9 @@ impl Reservation {
             }
             // What is missing may change from the run's money to the account's. The old entry ends
             // first: a page that counted twice would look like all of them.
-            let same = waiting.take().filter(|(cap, ..)| *cap == short.cap);
-            let (cap, of_run, of_account) = same.unwrap_or_else(|| {
-                let is_of_run = short.cap == Cap::Run;
-                let of_run = allotment.as_ref().map(|one| one.flights.grow(is_of_run));
-                (short.cap, of_run, wallet.flights.grow(!is_of_run))
-            });
-            waiting = match cap {
-                Cap::Run => of_run
-                    .and_then(Growing::may_wait)
-                    .map(|of_run| (cap, Some(of_run), of_account)),
-                Cap::Balance | Cap::Page => of_account.may_wait().map(|own| (cap, of_run, own)),
-            };
+            let same = waiting.take().filter(|growth| growth.is_of(short.cap));
+            let begun = || Growth::new(short.cap, allotment.as_deref(), &key, &wallet);
+            waiting = same.unwrap_or_else(begun).may_wait();
             if waiting.is_none() || !wait_for(released, deadline).await {
                 return Err(FundsError::Short(short));
             }
@@ -178,47 +176,55 @@ impl Reservation {
     }
 
     fn try_grow(&mut self, needed: Nanodollars, preferred: Nanodollars) -> Result<(), Shortfall> {
-        let was_empty = self.amount <= Nanodollars::ZERO;
         let own = self.amount;
-        let preferred = preferred.max(needed);
-        self.amount = match &self.source {
-            Some(source) => {
-                if source.allotment.is_short_of(needed - own) {
-                    source.allotment.reclaim_elsewhere();
-                }
-                source.allotment.grow_page(own, needed, preferred)?
-            }
-            None => {
-                let wallet = Arc::clone(&self.wallet);
-                if wallet.funds().available() < needed - own {
-                    wallet.reclaim(None);
-                }
-                let amount = wallet.change(|funds| {
-                    let room = own + funds.available();
-                    if room < needed {
-                        return Err(funds.shortfall(needed, own));
-                    }
-                    let amount = preferred.min(room);
-                    funds.held += amount - own;
-                    // Queued under the lock, so that the ledger has the decisions in their order.
-                    let reserve = self.reserve(amount - own);
-                    self.queue.push(Item::one(reserve, Effect::Reserve));
-                    Ok(amount)
-                })?;
-                self.n_reserves += 1;
-                amount
-            }
-        };
-        if was_empty {
+        let (key, now) = (Arc::clone(&self.key), self.clock.now());
+        let amounts = (needed, preferred.max(needed));
+        let grow = |preferred| self.grow_to(needed, preferred);
+        self.amount = key.grow(own, amounts, now, grow)?;
+        if own <= Nanodollars::ZERO {
             self.enter();
         }
         Ok(())
+    }
+
+    /// Reserves more of the run's or the account's money. Returns the new amount.
+    fn grow_to(
+        &mut self,
+        needed: Nanodollars,
+        preferred: Nanodollars,
+    ) -> Result<Nanodollars, Shortfall> {
+        let own = self.amount;
+        if let Some(source) = &self.source {
+            if source.allotment.is_short_of(needed - own) {
+                source.allotment.reclaim_elsewhere();
+            }
+            return source.allotment.grow_page(own, needed, preferred);
+        }
+        let wallet = Arc::clone(&self.wallet);
+        if wallet.funds().available() < needed - own {
+            wallet.reclaim(None);
+        }
+        let amount = wallet.change(|funds| {
+            let room = own + funds.available();
+            if room < needed {
+                return Err(funds.shortfall(needed, own));
+            }
+            let amount = preferred.min(room);
+            funds.held += amount - own;
+            // Queued under the lock, so that the ledger has the decisions in their order.
+            let reserve = self.reserve(amount - own);
+            self.queue.push(Item::one(reserve, Effect::Reserve));
+            Ok(amount)
+        })?;
+        self.n_reserves += 1;
+        Ok(amount)
     }
 
     /// Counts the page among those in flight.
     fn enter(&self) {
         if self.amount > Nanodollars::ZERO {
             self.wallet.flights.enter();
+            self.key.flights.enter();
             if let Some(source) = &self.source {
                 source.allotment.flights.enter();
             }
@@ -230,7 +236,8 @@ impl Reservation {
         if self.amount <= Nanodollars::ZERO {
             return;
         }
-        if self.wallet.flights.leave() {
+        let (others_wait, of_key_wait) = (self.wallet.flights.leave(), self.key.flights.leave());
+        if others_wait || of_key_wait {
             self.wallet.notify();
         }
         if let Some(source) = &self.source
@@ -252,10 +259,15 @@ impl Reservation {
 
     /// What keeps the page from having this much in all.
     pub fn shortfall(&self, wanted: Nanodollars) -> Shortfall {
-        match &self.source {
+        let short = match &self.source {
             Some(source) => source.allotment.shortfall(wanted, self.amount),
             None => self.wallet.shortfall(wanted, self.amount),
+        };
+        if short.cap == Cap::Run {
+            return short;
         }
+        let of_key = self.key.shortfall(wanted, self.amount, self.clock.now());
+        of_key.unwrap_or(short)
     }
 
     /// Sets the resources that the page consumed. The ledger records them beside the cost, also for
@@ -299,6 +311,7 @@ impl Reservation {
         });
         let effect = Effect::Post {
             wallet: Arc::clone(&self.wallet),
+            key: Arc::clone(&self.key),
             source,
             done,
         };
@@ -307,6 +320,7 @@ impl Reservation {
             ..self.settlement(EntryKind::Post, -total, String::new())
         };
         self.is_open = false;
+        self.key.settle(self.amount, total, entry.at);
         self.queue.push(Item::one(entry, effect));
         if let Some(source) = &self.source {
             source.allotment.end_page(self.amount, total);
@@ -344,6 +358,7 @@ impl Reservation {
         };
         self.is_open = false;
         self.queue.release();
+        self.settle_key();
         source.allotment.end_page(self.amount, Nanodollars::ZERO);
         self.leave();
     }
@@ -355,6 +370,7 @@ impl Reservation {
         // Queued before the money is available, so that the ledger has its next reserve later.
         self.queue
             .push(Item::one(void, Effect::Void { undone_post: None }));
+        self.settle_key();
         match &self.source {
             Some(source) => source.allotment.end_page(self.amount, Nanodollars::ZERO),
             None => self
@@ -362,6 +378,12 @@ impl Reservation {
                 .change(|funds| funds.held = funds.held - self.amount),
         }
         self.leave();
+    }
+
+    /// Returns what is reserved to the budget of the key.
+    fn settle_key(&self) {
+        let now = self.clock.now();
+        self.key.settle(self.amount, Nanodollars::ZERO, now);
     }
 
     /// A reserve of this much. The first has the plain id.
@@ -400,6 +422,7 @@ impl Reservation {
             reservation,
             run: Arc::clone(&self.run),
             url: Arc::clone(&self.url),
+            key: self.key.prefix(),
             charge: Charge::default(),
             consumed: self.consumed,
             reason,

@@ -2,11 +2,11 @@
 
 use tokio::time::Instant;
 
-use trawl_model::Nanodollars;
-
 use crate::RECHECK_INTERVAL;
 use crate::allotment::Allotment;
-use crate::funds::FundsError;
+use crate::flights::Growing;
+use crate::funds::{Cap, FundsError};
+use crate::key_wallet::KeyWallet;
 use crate::wallet::Wallet;
 
 /// Resolves when money of the account, or of the run, is released after this call.
@@ -48,12 +48,13 @@ pub(crate) async fn wait_for(released: impl Future<Output = ()>, deadline: Insta
     true
 }
 
-/// Reserves `wanted` by this function; waits until `deadline` while pages in flight hold what is
-/// missing.
+/// Reserves by this function; waits until `deadline` while pages in flight hold what is missing.
+///
+/// # Errors
+/// [`FundsError::AllHeld`] if they still do then, or that of the function.
 pub(crate) async fn when_available<T>(
     wallet: &Wallet,
     allotment: Option<&Allotment>,
-    wanted: Nanodollars,
     deadline: Instant,
     reserve: impl Fn() -> Result<T, FundsError>,
 ) -> Result<T, FundsError> {
@@ -71,11 +72,61 @@ pub(crate) async fn when_available<T>(
             continue;
         }
         if !wait_for(released, deadline).await {
-            let own = Nanodollars::ZERO;
-            return Err(FundsError::Short(match allotment {
-                Some(allotment) => allotment.shortfall(wanted, own),
-                None => wallet.shortfall(wanted, own),
-            }));
+            return Err(FundsError::AllHeld);
         }
+    }
+}
+
+/// A page that waits for more because of this cap, among those of its run, of its key and of its
+/// account.
+pub(crate) struct Growth<'a> {
+    cap: Cap,
+    of_run: Option<Growing<'a>>,
+    of_key: Growing<'a>,
+    of_account: Growing<'a>,
+}
+
+impl<'a> Growth<'a> {
+    /// The page begins to wait. New pages wait too, as far as they would need the same money.
+    pub(crate) fn new(
+        cap: Cap,
+        allotment: Option<&'a Allotment>,
+        key: &'a KeyWallet,
+        wallet: &'a Wallet,
+    ) -> Self {
+        let (is_of_run, is_of_key) = (cap == Cap::Run, matches!(cap, Cap::Key(_)));
+        Self {
+            cap,
+            of_run: allotment.map(|one| one.flights.grow(is_of_run)),
+            of_key: key.flights.grow(is_of_key),
+            of_account: wallet.flights.grow(!is_of_run && !is_of_key),
+        }
+    }
+
+    /// Whether the page waits because of this cap.
+    pub(crate) fn is_of(&self, cap: Cap) -> bool {
+        self.cap == cap
+    }
+
+    /// Whether the page may go on waiting: another one with a part of the money that is missing
+    /// does not wait.
+    pub(crate) fn may_wait(self) -> Option<Self> {
+        let Self {
+            cap,
+            mut of_run,
+            mut of_key,
+            mut of_account,
+        } = self;
+        match cap {
+            Cap::Run => of_run = Some(of_run.and_then(Growing::may_wait)?),
+            Cap::Key(_) => of_key = of_key.may_wait()?,
+            Cap::Balance | Cap::Page => of_account = of_account.may_wait()?,
+        }
+        Some(Self {
+            cap,
+            of_run,
+            of_key,
+            of_account,
+        })
     }
 }

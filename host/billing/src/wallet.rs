@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
 use trawl_model::Nanodollars;
-use trawl_store::{AccountId, AccountRecord, Notice};
+use trawl_store::{AccountId, AccountRecord, KeyPrefix, Notice};
 
 use crate::alerts::{AlertSender, BalanceAlerts};
 use crate::flights::Flights;
@@ -21,6 +21,8 @@ pub struct Account {
     pub id: AccountId,
     /// Name.
     pub name: String,
+    /// The key that was presented for it; empty if none was.
+    pub key: KeyPrefix,
 }
 
 /// Reserved money that its owner can return early: the allotments of runs.

@@ -7,7 +7,8 @@ use trawl_model::{Charge, Nanodollars};
 use trawl_store::{Entry, EntryKind, LedgerStore, StoreError, Written};
 
 use crate::error::BillingError;
-use crate::queue::{ChargeSource, Effect, Item, Queue};
+use crate::key_wallet::KeyWallet;
+use crate::queue::{ChargeSource, Effect, Item, Queue, UndonePost};
 use crate::wallet::Wallet;
 
 /// Delay before a retry after the store failed, for instance because the disk is full.
@@ -113,16 +114,14 @@ async fn settle(
         match effect {
             Effect::Reserve | Effect::UndoneMoney { .. } => {}
             Effect::Void { undone_post } => {
-                if let (Some((wallet, charge)), [Written::AlreadyThere]) = (undone_post, &*written)
-                {
-                    // The failed commit had reached the disk: the post is valid and is deducted
-                    // now.
-                    wallet.change(|funds| funds.balance = funds.balance - charge);
+                if let Some(post) = undone_post {
+                    settle_undone(&post, &written);
                 }
                 queue.release();
             }
             Effect::Post {
                 wallet,
+                key,
                 source,
                 done,
             } => {
@@ -130,7 +129,7 @@ async fn settle(
                     continue;
                 };
                 let outcome = match source {
-                    None => settle_post(&wallet, entry, written),
+                    None => settle_post(&wallet, &key, entry, written),
                     Some(source) => settle_run_post(store, &*source, entry, written).await,
                 };
                 queue.release();
@@ -151,13 +150,31 @@ async fn settle(
     }
 }
 
-fn settle_post(wallet: &Wallet, post: &Entry, written: &Written) -> Result<Charge, BillingError> {
+fn settle_post(
+    wallet: &Wallet,
+    key: &KeyWallet,
+    post: &Entry,
+    written: &Written,
+) -> Result<Charge, BillingError> {
     let is_posted = matches!(written, Written::New | Written::AlreadyThere);
     settle_reservation(wallet, post, is_posted);
     if is_posted {
         Ok(post.charge)
     } else {
+        key.uncharge(-post.amount, post.at);
         Err(BillingError::Unavailable)
+    }
+}
+
+/// Settles a failed post, after its void was written, or was not because the post is there.
+fn settle_undone(post: &UndonePost, written: &[Written]) {
+    let charge = post.charge;
+    if let [Written::AlreadyThere] = written {
+        // The failed commit had reached the disk: the post is valid and is deducted now.
+        post.wallet
+            .change(|funds| funds.balance = funds.balance - charge);
+    } else {
+        post.key.uncharge(charge, post.at);
     }
 }
 
@@ -219,12 +236,13 @@ fn undo(entries: Vec<Entry>, effects: Vec<ItemEffect>) -> Vec<Item> {
             }
             Effect::Post {
                 wallet,
+                key,
                 source,
                 done,
             } => {
                 for post in entries {
                     remaining.push(match &source {
-                        None => undo_post(&wallet, post),
+                        None => undo_post(&wallet, &key, post),
                         Some(source) => undo_run_post(source, post),
                     });
                 }
@@ -244,9 +262,14 @@ fn undo(entries: Vec<Entry>, effects: Vec<ItemEffect>) -> Vec<Item> {
     remaining
 }
 
-fn undo_post(wallet: &Arc<Wallet>, post: Entry) -> Item {
+fn undo_post(wallet: &Arc<Wallet>, key: &Arc<KeyWallet>, post: Entry) -> Item {
     settle_reservation(wallet, &post, false);
-    let undone_post = Some((Arc::clone(wallet), -post.amount));
+    let undone_post = Some(UndonePost {
+        wallet: Arc::clone(wallet),
+        key: Arc::clone(key),
+        charge: -post.amount,
+        at: post.at,
+    });
     let void = Entry {
         kind: EntryKind::Void,
         amount: Nanodollars::ZERO,

@@ -49,6 +49,8 @@ pub enum Reply {
         /// The API key.
         api_key: String,
     },
+    /// A key with its new budget.
+    KeyBudget(KeyView),
     /// The secret that signs webhook events.
     WebhookSecret {
         /// The secret.
@@ -149,6 +151,10 @@ pub struct KeyView {
     pub last_used: Option<String>,
     /// When it was revoked.
     pub revoked: Option<String>,
+    /// What its pages may cost in a calendar month (UTC); `None` without a budget.
+    pub monthly_budget: Option<i64>,
+    /// What its pages have cost in the current month.
+    pub month_spent: i64,
 }
 
 /// Prices and when they came into effect.

@@ -35,6 +35,17 @@ pub enum Request {
         account: String,
         /// Display name, possibly empty.
         name: String,
+        /// Monthly budget in nanodollars; `None` for none.
+        budget: Option<i64>,
+    },
+    /// Set or remove the monthly budget of a key.
+    SetKeyBudget {
+        /// Identifier or name.
+        account: String,
+        /// First characters of the key as listed.
+        key: String,
+        /// The budget in nanodollars; `None` removes it.
+        budget: Option<i64>,
     },
     /// List the keys of an account.
     Keys {
@@ -127,6 +138,7 @@ impl Request {
             Self::CreateAccount { .. }
             | Self::TopUp { .. }
             | Self::CreateKey { .. }
+            | Self::SetKeyBudget { .. }
             | Self::RevokeKey { .. }
             | Self::WebhookSecret { .. }
             | Self::SetNotices { .. }

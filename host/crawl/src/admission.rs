@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use trawl_billing::{AccountId, Payment, Slot};
+use trawl_billing::{AccountId, KeyPrefix, Payment, Slot, Spender};
 use trawl_model::Terms;
 use trawl_model::secret::Secret;
 use trawl_plan::crawl::CrawlPlan;
@@ -27,6 +27,8 @@ const BUFFERED_ENTRIES_MAX: usize = 16;
 pub struct NewCrawl {
     /// The account that pays.
     pub account: AccountId,
+    /// The key that the request was sent with; empty if there was none.
+    pub key: KeyPrefix,
     /// What to crawl.
     pub plan: CrawlPlan,
     /// The request object without the caller's secrets, to continue the crawl after a restart.
@@ -147,8 +149,12 @@ impl Crawls {
             return Ok(Vec::new());
         };
         let (account, terms) = (first.account.clone(), first.terms);
+        let spender = Spender {
+            account: &account,
+            key: first.key,
+        };
         let admitted = self.admit(&account, &crawls).await?;
-        self.parts.billing.admit(&account, terms)?;
+        self.parts.billing.admit(spender, terms)?;
         let this = self.clone();
         let creating = async move { this.create(crawls, admitted).await };
         self.parts.billing.to_its_end(creating).await
@@ -219,6 +225,7 @@ impl Crawls {
         Ok(CrawlRecord {
             id,
             account: new.account.clone(),
+            key: new.key,
             request: std::mem::take(&mut new.request),
             verb: new.verb.to_owned(),
             terms: new.terms,

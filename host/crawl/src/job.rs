@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use trawl_billing::AccountId;
+use trawl_billing::{AccountId, KeyPrefix, Spender};
 use trawl_model::{Nanodollars, StopReason, Terms};
 use trawl_store::{CrawlCounts, CrawlRecord, CrawlState};
 
@@ -17,6 +17,8 @@ use super::lock;
 pub(super) struct Job {
     pub(super) id: String,
     pub(super) account: AccountId,
+    /// The key that it was requested with; empty if that is not known.
+    pub(super) key: KeyPrefix,
     pub(super) in_background: bool,
     /// What its pages cost and what they may use.
     pub(super) terms: Terms,
@@ -44,7 +46,7 @@ pub struct CrawlProgress {
     pub n_bytes: u64,
     /// What the pages cost.
     pub spent: Nanodollars,
-    /// URLs by status; zeros for a crawl that is no longer in memory.
+    /// URLs by status; zeros for a crawl that is not in memory and has not ended.
     pub urls: Counts,
 }
 
@@ -60,6 +62,19 @@ impl CrawlProgress {
             spent: record.counts.spent,
             urls: Counts::default(),
         }
+    }
+
+    /// The same of a crawl that has ended, with the number of URLs that it knew: each is a page or
+    /// was skipped.
+    pub(super) fn with_urls(self, known: u64) -> Self {
+        let done = self.n_pages.min(known);
+        let urls = Counts {
+            known,
+            done,
+            skipped: known - done,
+            ..Counts::default()
+        };
+        Self { urls, ..self }
     }
 
     /// The counts that are stored.
@@ -88,12 +103,21 @@ impl Job {
         Self {
             id: record.id.clone(),
             account: record.account.clone(),
+            key: record.key,
             in_background: record.in_background,
             terms: record.terms,
             cancel: CancellationToken::new(),
             ended: CancellationToken::new(),
             recorded: watch::Sender::new(progress.n_pages),
             progress: Mutex::new(progress),
+        }
+    }
+
+    /// Who its pages are charged to.
+    pub(super) fn spender(&self) -> Spender<'_> {
+        Spender {
+            account: &self.account,
+            key: self.key,
         }
     }
 

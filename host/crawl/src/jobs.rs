@@ -71,6 +71,7 @@ impl Drop for Membership {
 
 #[cfg(test)]
 mod tests {
+    use trawl_billing::KeyPrefix;
     use trawl_model::Terms;
     use trawl_model::clock::Timestamp;
     use trawl_store::{CrawlCounts, CrawlRecord, CrawlState};
@@ -85,6 +86,7 @@ mod tests {
         let record = CrawlRecord {
             id: "a".to_owned(),
             account: account.clone(),
+            key: KeyPrefix::default(),
             request: "{}".to_owned(),
             verb: "crawl".to_owned(),
             terms: Terms::PayAsYouGo,

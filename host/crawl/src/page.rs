@@ -8,7 +8,7 @@ use bytes::Bytes;
 use url::Url;
 
 use trawl_billing::{Cap, FundsError};
-use trawl_engine::page::{self, PaidBy, Purse};
+use trawl_engine::page::{self, PaidBy, Produced, Purse};
 use trawl_model::memory::MemoryLease;
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, Charge, Discovered, Nanodollars, PageFailure, SkipReason, StopReason};
@@ -24,6 +24,10 @@ use super::webhooks::Event;
 /// Pages in a row that could not be paid, after which the crawl ends. One alone may be larger than
 /// the others, which can still be paid.
 const REFUSED_IN_A_ROW_MAX: u32 = 3;
+/// How long the ledger is left alone that did not accept the charge of a page.
+const UNPAID_RETRY_DELAY: Duration = Duration::from_millis(500);
+/// How often a charge is tried on a ledger that accepts other entries.
+const UNPAID_RETRIES_MAX: usize = 20;
 /// Most bytes of a failed page's error in lists; its entry has the whole error.
 const ERROR_BYTES_MAX: usize = 512;
 /// Hexadecimal digits of a page's id: 128 bits.
@@ -163,7 +167,8 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     let refused_redirect = run.gate.leave(&leased.url);
     let has_failed = produced.outcome.error.is_some();
     let refusal = purse.refusal().await.filter(|_| has_failed);
-    if let Some(error @ (FundsError::Empty | FundsError::CeilingReached)) = refusal
+    if let Some(error @ (FundsError::Empty | FundsError::KeySpent(_) | FundsError::CeilingReached)) =
+        refusal
         && !purse.is_open().await
     {
         lease.skip(SkipReason::Spend);
@@ -187,8 +192,45 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     lease.complete(found, end).await;
     note_refusal(&run, &purse, refusal).await;
     let n_bytes = produced.usage.content_bytes;
-    let outcome = page::settle(purse, &run.context.tariff, produced).await;
-    deliver(&run, leased.n, n_bytes, outcome).await;
+    if let Some(outcome) = settled(&run, paid_by, &plan, (purse, produced)).await {
+        deliver(&run, leased.n, n_bytes, outcome).await;
+    }
+}
+
+/// A page once its charge is durable. While the ledger accepts none, as on a full disk, the page
+/// waits with its content, unless the crawl is stopped. `None` if the server stops before: the next
+/// process fetches it again.
+async fn settled(
+    run: &Run,
+    paid_by: PaidBy<'_>,
+    plan: &PagePlan,
+    (purse, produced): (Purse<'_>, Produced),
+) -> Option<PageOutcome> {
+    let tariff = run.context.tariff;
+    let mut unpaid = match page::try_settle(purse, &tariff, produced).await {
+        Ok(outcome) => return Some(outcome),
+        Err(unpaid) => unpaid,
+    };
+    let mut n_retries = 0;
+    while n_retries < UNPAID_RETRIES_MAX {
+        tokio::select! {
+            biased;
+            () = run.stopped.cancelled() => return Some(unpaid.failed()),
+            () = run.server_stops.cancelled(), if run.job.in_background => return None,
+            () = tokio::time::sleep(UNPAID_RETRY_DELAY) => {}
+        }
+        // Then it knows, too, what became of the charges that it did not accept.
+        if run.payer.billing.flush().await.is_err() {
+            continue;
+        }
+        n_retries += 1;
+        let purse = Purse::new(paid_by, &run.context.expectations, tariff, plan);
+        unpaid = match page::settle_again(purse, &tariff, unpaid).await {
+            Ok(outcome) => return Some(outcome),
+            Err(unpaid) => unpaid,
+        };
+    }
+    Some(unpaid.failed())
 }
 
 /// Ends the crawl if its pages cannot be paid any more; `refusal` is why this one was not.
@@ -339,16 +381,19 @@ fn slow_down(plan: &mut PagePlan, crawl_delay: Option<Duration>) {
     });
 }
 
-/// Ends the crawl because no page can be paid any more: the run has reached its ceiling or the
-/// balance its end, or what is left of them is not enough for a page even once all others ended.
+/// Ends the crawl because no page can be paid any more: the run has reached its ceiling, or the
+/// budget of its key or the balance is used up, or what is left of them is not enough for a page
+/// even once all others ended.
 fn out_of_funds(run: &Run, error: &FundsError) {
     let stop = match error {
         FundsError::CeilingReached => StopReason::Spend,
         FundsError::Empty => StopReason::Balance,
+        FundsError::KeySpent(_) => StopReason::KeyBudget,
         FundsError::Short(short) if short.may_pass() => return,
         FundsError::Short(short) => match short.cap {
             Cap::Page => return,
             Cap::Run => StopReason::Spend,
+            Cap::Key(_) => StopReason::KeyBudget,
             Cap::Balance => StopReason::Balance,
         },
         FundsError::AllHeld | FundsError::Busy => return,

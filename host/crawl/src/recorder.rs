@@ -225,7 +225,8 @@ mod tests {
     use trawl_store::sqlite::SqliteStore;
     use trawl_store::{
         AccountId, AccountRecord, Channel, CrawlRecord, CrawlState, CrawlStore, DataDir, Disk,
-        Floor, KeyRecord, LedgerStore, Notice, OutboxStore, PageLog, PageRange, Store,
+        Floor, KeyPrefix, KeyRecord, KeySpending, LedgerStore, Notice, OutboxStore, PageLog,
+        PageRange, Store,
     };
 
     use super::*;
@@ -257,6 +258,7 @@ mod tests {
             name: String::new(),
             last_used: None,
             revoked: None,
+            spending: KeySpending::default(),
         };
         let created = store.create_account(&account, &key, &[]).await;
         created.expect("a new account");
@@ -267,6 +269,7 @@ mod tests {
         CrawlRecord {
             id: ID.to_owned(),
             account: AccountId::new("acc_1"),
+            key: KeyPrefix::default(),
             request: "{}".to_owned(),
             verb: "crawl".to_owned(),
             terms: Terms::PayAsYouGo,

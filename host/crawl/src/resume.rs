@@ -1,6 +1,6 @@
 //! Resuming parked crawls.
 
-use trawl_billing::AccountId;
+use trawl_billing::{AccountId, Spender};
 use trawl_model::Terms;
 use trawl_model::memory::Held;
 use trawl_store::{CrawlState, StoreError};
@@ -29,7 +29,11 @@ impl Crawls {
         if record.state != CrawlState::Parked || self.jobs.find(account, id).is_some() {
             return Err(CrawlError::NotParked(record.state));
         }
-        self.parts.billing.admit(account, record.terms)?;
+        let spender = Spender {
+            account,
+            key: record.key,
+        };
+        self.parts.billing.admit(spender, record.terms)?;
         if record.terms == Terms::Unlimited {
             self.parts.billing.unlimited(account).await?;
         }
@@ -65,6 +69,19 @@ impl Crawls {
         match is_parked {
             true => Ok(view),
             false => Err(CrawlError::NotParked(view.progress.state)),
+        }
+    }
+
+    /// Changes the request of a crawl that no process runs, and queues it if it has ended:
+    /// [`Self::interrupt`] and [`Self::recover`], called afterwards, continue it. `request` is the
+    /// stored request object with the changes, such as higher caps.
+    ///
+    /// # Errors
+    /// [`CrawlError::Unknown`], or the store failed.
+    pub async fn reopen(&self, id: &str, request: &str) -> Result<(), CrawlError> {
+        match self.parts.store.reopen_crawl(id, request).await? {
+            true => Ok(()),
+            false => Err(CrawlError::Unknown),
         }
     }
 

@@ -132,7 +132,16 @@ impl Crawls {
         let found = self.found(account, id).await?;
         let progress = match job {
             Some(job) if !job.ended.is_cancelled() => job.progress(),
-            _ => CrawlProgress::stored(&found.record),
+            _ => {
+                let progress = CrawlProgress::stored(&found.record);
+                // Of another one it is not known how many still wait.
+                match progress.state {
+                    CrawlState::Ended => {
+                        progress.with_urls(self.parts.store.n_crawl_urls(id).await?)
+                    }
+                    _ => progress,
+                }
+            }
         };
         Ok(CrawlView {
             record: found.record,

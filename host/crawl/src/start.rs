@@ -125,7 +125,7 @@ async fn crawl(
     let money = (plan.ceiling, spent);
     let budget = parts
         .billing
-        .payment_budget(&job.account, &job.id, &paid_as, money);
+        .payment_budget(job.spender(), &job.id, &paid_as, money);
     let Ok(budget) = budget else {
         return Ok(Ended::Stopped(StopReason::Balance));
     };
@@ -167,6 +167,7 @@ async fn crawl(
         payer: Payer {
             billing: parts.billing.clone(),
             account: job.account.clone(),
+            key: job.key,
             run_id: job.id.clone(),
         },
         budget,
@@ -183,6 +184,7 @@ async fn crawl(
         refused_in_a_row: AtomicU32::new(0),
         frontier_changed,
         stopped: CancellationToken::new(),
+        server_stops: parts.stop.clone(),
         disk: Arc::clone(parts.storage.disk()),
         job,
         plan: Arc::clone(&plan),

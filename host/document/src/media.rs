@@ -218,6 +218,9 @@ fn sniff_body(body: &[u8]) -> &'static str {
             "text/xml"
         };
     }
+    if head.starts_with(b"%PDF-") {
+        return "application/pdf";
+    }
     let is_utf_16 = head.starts_with(b"\xFE\xFF") || head.starts_with(b"\xFF\xFE");
     let is_binary = |byte: &u8| matches!(byte, 0..=8 | 0x0B | 0x0E..=0x1A | 0x1C..=0x1F);
     if !is_utf_16 && head.iter().any(is_binary) {
@@ -253,6 +256,11 @@ mod tests {
         assert_eq!(sniff("", b"<abbr>").0, "text/plain");
         assert_eq!(sniff("", b"{\"a\": 1}").1, MediaKind::Text);
         assert_eq!(sniff("", b"\x89PNG\r\n\x1a\n\0\0").1, MediaKind::Binary);
+        let (media_type, kind) = sniff("", b"%PDF-1.7\n1 0 obj\n<< >>");
+        assert_eq!(
+            (media_type.as_str(), kind),
+            ("application/pdf", MediaKind::Binary)
+        );
     }
 
     #[test]

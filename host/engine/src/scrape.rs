@@ -121,15 +121,14 @@ impl Run {
     /// The budget of a request that may be repeated: a page of it is charged once, however often
     /// the request is tried. Others charge the account page by page.
     fn budget(&self) -> Result<Option<RunBudget>, FundsError> {
-        let Payer {
-            billing,
-            account,
-            run_id,
-        } = &self.payer;
+        let payer = &self.payer;
+        let (spender, run_id) = (payer.spender(), &payer.run_id);
         let payment = self.payment.as_ref();
         let no_ceiling = (Nanodollars::MAX, Nanodollars::ZERO);
-        let budget =
-            |payment: &Payment| billing.payment_budget(account, run_id, &payment.name, no_ceiling);
+        let budget = |payment: &Payment| {
+            let billing = &payer.billing;
+            billing.payment_budget(spender, run_id, &payment.name, no_ceiling)
+        };
         payment.map(budget).transpose()
     }
 
@@ -153,7 +152,7 @@ impl Run {
     }
 
     fn admit(&self) -> Result<(), FundsError> {
-        self.payer.billing.admit(&self.payer.account, self.terms())
+        self.payer.billing.admit(self.payer.spender(), self.terms())
     }
 
     /// Whether another page may begin: under the Unlimited plan not once it has ended. Decision

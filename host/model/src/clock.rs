@@ -89,6 +89,13 @@ impl Timestamp {
         Self(days_from_civil(year, month, day) * DAY_MS + time)
     }
 
+    /// The beginning of its calendar month (UTC).
+    #[must_use]
+    pub fn month_begin(self) -> Self {
+        let (year, month, _) = civil_from_days(self.0.div_euclid(DAY_MS));
+        Self(days_from_civil(year, month, 1).saturating_mul(DAY_MS))
+    }
+
     /// Whole days from this moment to a later one, rounded up; 0 if the other is not later.
     pub const fn days_until(self, later: Self) -> i64 {
         let millis = later.0.saturating_sub(self.0);
@@ -286,6 +293,19 @@ mod tests {
         check("2026-12-15T10:20:30Z", 1, "2027-01-15T10:20:30Z");
         check("2026-03-30T23:59:59Z", 11, "2027-02-28T23:59:59Z");
         check("2026-06-30", 25, "2028-07-30");
+    }
+
+    #[test]
+    fn months_begin_at_midnight_of_their_first_day() {
+        let check = |at: &str, begin: &str| {
+            let read = |text| Timestamp::parse(text).expect("a time");
+            assert_eq!(read(at).month_begin(), read(begin), "{at}");
+        };
+        check("1970-01-01", "1970-01-01");
+        check("2026-01-31T23:59:59.999Z", "2026-01-01");
+        check("2026-02-01", "2026-02-01");
+        check("2028-02-29T10:20:30Z", "2028-02-01");
+        check("2026-12-31", "2026-12-01");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 /// Why a crawl ended. Spec S7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StopReason {
-    /// Every URL that may be fetched was fetched.
+    /// No URL that may be fetched is left. Its page may have failed.
     Completed,
     /// The page cap `limit`.
     Limit,
@@ -18,6 +18,8 @@ pub enum StopReason {
     Spend,
     /// The account's balance.
     Balance,
+    /// The monthly budget of the key that it was requested with.
+    KeyBudget,
     /// `crawl_timeout`.
     Timeout,
     /// The caller stopped it.
@@ -37,7 +39,7 @@ pub enum StopReason {
 
 impl StopReason {
     /// Every reason.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Completed,
         Self::Limit,
         Self::Depth,
@@ -45,6 +47,7 @@ impl StopReason {
         Self::HostLimit,
         Self::Spend,
         Self::Balance,
+        Self::KeyBudget,
         Self::Timeout,
         Self::Cancelled,
         Self::HungUp,
@@ -64,6 +67,7 @@ impl StopReason {
             Self::HostLimit => "host_limit",
             Self::Spend => "max_credits_allowed",
             Self::Balance => "balance",
+            Self::KeyBudget => "key_budget",
             Self::Timeout => "crawl_timeout",
             Self::Cancelled => "cancelled",
             Self::HungUp => "client_gone",
@@ -93,7 +97,8 @@ pub enum SkipReason {
     Budget,
     /// The crawl reached `limit` before it was leased.
     Limit,
-    /// The crawl ran out of money before it was leased: its own ceiling or the account's balance.
+    /// The crawl ran out of money before it was leased: its own ceiling, the budget of its key or
+    /// the account's balance.
     Spend,
     /// Its host is not part of the crawl.
     Scope,

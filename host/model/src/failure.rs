@@ -86,7 +86,7 @@ pub enum Cause {
     Download,
     /// The screenshot was not captured in time.
     Screenshot,
-    /// The balance or a ceiling does not cover the page.
+    /// The balance, the budget of the key or a ceiling does not cover the page.
     Funds,
     /// There was no memory for the page.
     Memory,

@@ -3,7 +3,7 @@
 /// Longest name that is compared letter by letter: no known one is longer.
 const COMPARED_BYTES_MAX: usize = 48;
 /// Names of fewer letters may differ in one letter, longer ones in two.
-const SHORT_BYTES: usize = 6;
+const SHORT_BYTES: usize = 9;
 
 /// The known name that a wrong one most probably means: it differs only in case and separators, or
 /// in a letter or two. `None` if several are equally close.
@@ -81,6 +81,19 @@ fn distance(a: &[u8], b: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_of_few_letters_differ_in_one() {
+        let near = |name: &str| nearest_name(name, ["headers", "request_timeout"].into_iter());
+        assert_eq!(near("haeders"), Some("headers"));
+        assert_eq!(near("header"), Some("headers"));
+        assert_eq!(
+            near("headless"),
+            None,
+            "two letters of eight are another word"
+        );
+        assert_eq!(near("reqest_timout"), Some("request_timeout"));
+    }
 
     #[test]
     fn neighbours_that_are_swapped_are_one_mistake() {

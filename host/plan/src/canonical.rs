@@ -51,6 +51,7 @@ mod tests {
             chunking: Some(Chunking {
                 chunker: "words".to_owned(),
                 options: json!({"value": 1}),
+                overlap: None,
             }),
             max_size: Some(1),
             analyst: Some(AnalystChoice {

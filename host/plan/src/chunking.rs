@@ -3,9 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::catalog::loaded;
-use super::{Catalog, Chunking, PlanError, PluginKind};
+use super::{Catalog, Chunking, Overlap, PlanError, PluginKind};
 
 const FIELD: &str = "chunking_alg";
+/// The option of the built-in chunkers that is not one of their plugins, whose chunks never
+/// overlap.
+pub const OVERLAP: &str = "overlap";
 
 /// Names of the built-in chunkers: names in requests (any case), name in the registry, default
 /// size.
@@ -19,10 +22,16 @@ const BUILT_IN: [(&[&str], &str, u64); 4] = [
     (&["characters", "bycharacterlength"], "characters", 1_000),
 ];
 
+/// Whether this is the name of a built-in chunker in the registry.
+pub fn is_built_in(chunker: &str) -> bool {
+    BUILT_IN.iter().any(|(_, name, _)| *name == chunker)
+}
+
 /// The requested chunking: a name and, in the object form, the rest of the object.
 ///
 /// # Errors
-/// The chunker is not loaded, its size is zero, or it refuses its options.
+/// The chunker is not loaded, its size is zero, its chunks overlap by more than half of it, or it
+/// refuses its options.
 pub fn choose(
     name: &str,
     mut options: Map<String, Value>,
@@ -36,6 +45,7 @@ pub fn choose(
     let built_in = BUILT_IN
         .iter()
         .find(|(names, ..)| names.contains(&name.as_str()));
+    let mut overlap = None;
     let chunker = match built_in {
         Some(&(_, chunker, size)) => {
             options.entry("value").or_insert(json!(size));
@@ -45,6 +55,7 @@ pub fn choose(
                     "`value` must be a whole number of at least 1",
                 ));
             }
+            overlap = take_overlap(&mut options)?;
             chunker.to_owned()
         }
         None => name,
@@ -60,7 +71,38 @@ pub fn choose(
     catalog
         .check_options(PluginKind::Chunker, &chunker, &options)
         .map_err(|reason| PlanError::new(FIELD, reason))?;
-    Ok(Some(Chunking { chunker, options }))
+    Ok(Some(Chunking {
+        chunker,
+        options,
+        overlap,
+    }))
+}
+
+/// Takes `overlap` from the options of a built-in chunker, and the size of a chunk without it into
+/// them: with it, a chunk has `value`.
+fn take_overlap(options: &mut Map<String, Value>) -> Result<Option<Overlap>, PlanError> {
+    let Some(sent) = options.remove(OVERLAP) else {
+        return Ok(None);
+    };
+    let size = options.get("value").and_then(Value::as_u64).unwrap_or(1);
+    let overlap = sent.as_u64().filter(|overlap| *overlap <= size / 2);
+    let Some(overlap) = overlap else {
+        let reason = format!(
+            "`overlap` must be a whole number from 0 to {}, half of `value`",
+            size / 2
+        );
+        return Err(PlanError::new(FIELD, reason));
+    };
+    if overlap == 0 {
+        return Ok(None);
+    }
+    options.insert("value".to_owned(), json!(size - overlap));
+    // Small pieces come closer to the overlap, large ones end at better places.
+    let piece = (overlap / 2).max(1);
+    Ok(Some(Overlap {
+        options: json!({"value": piece}),
+        pieces: overlap / piece,
+    }))
 }
 
 #[cfg(test)]
@@ -91,6 +133,35 @@ mod tests {
             chunking("mine", json!({"overlap": 3})),
             Ok(Some(("mine".to_owned(), json!({"overlap": 3}))))
         );
+    }
+
+    #[test]
+    fn an_overlap_is_part_of_the_size() {
+        let check = |overlap: u64, size: u64, pieces: Option<(u64, u64)>| {
+            let options = json!({"value": 200, "overlap": overlap});
+            let options = options.as_object().cloned().unwrap_or_default();
+            let chosen = choose("ByWords", options, &FakeCatalog).expect("fits");
+            let chosen = chosen.expect("a chunker");
+            assert_eq!(chosen.options, json!({"value": size}), "{overlap}");
+            let expected = pieces.map(|(value, pieces)| Overlap {
+                options: json!({"value": value}),
+                pieces,
+            });
+            assert_eq!(chosen.overlap, expected, "{overlap}");
+        };
+        check(0, 200, None);
+        check(1, 199, Some((1, 1)));
+        check(3, 197, Some((1, 3)));
+        check(20, 180, Some((10, 2)));
+        check(21, 179, Some((10, 2)));
+        check(100, 100, Some((50, 2)));
+        for overlap in [json!(101), json!(-1), json!("20"), json!(0.5)] {
+            let error = chunking("words", json!({"value": 200, "overlap": overlap}));
+            let error = error.expect_err("a bad overlap");
+            assert_eq!(error.field, "chunking_alg");
+            assert!(error.reason.ends_with("from 0 to 100, half of `value`"));
+        }
+        assert!(chunking("words", json!({"overlap": null})).is_ok());
     }
 
     #[test]

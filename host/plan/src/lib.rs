@@ -451,6 +451,18 @@ pub struct Chunking {
     pub chunker: String,
     /// Options object for the plugin: `{"value": n}` for the built-in ones.
     pub options: Value,
+    /// What each chunk but the first repeats of the one before.
+    pub overlap: Option<Overlap>,
+}
+
+/// The end of a chunk that the next one repeats: its last pieces, as the same chunker cuts them.
+/// Decision D432.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Overlap {
+    /// Options object for the plugin that gives these pieces.
+    pub options: Value,
+    /// How many of them.
+    pub pieces: u64,
 }
 
 /// The `router` object, normalised. Spec S17.

@@ -73,7 +73,7 @@ impl Tab<'_> {
     }
 
     /// The URL of the current document; the requested one as long as there is none.
-    fn at(&self, requested: &Url) -> Url {
+    pub(super) fn at(&self, requested: &Url) -> Url {
         let document = self.watch.state().document();
         let at = document.and_then(|document| Url::parse(&document.url).ok());
         at.unwrap_or_else(|| requested.clone())
@@ -151,8 +151,9 @@ impl Tab<'_> {
                 });
             }
             Step::Screenshot(plan) => {
-                let png = self.screenshot(*plan).await;
-                return Ok(png.map(Done::Screenshot).map_err(|error| error.to_string()));
+                let taken = self.screenshot(*plan).await;
+                let png = taken.map(|screenshot| Done::Screenshot(screenshot.png));
+                return Ok(png.map_err(|error| error.to_string()));
             }
             Step::Click(selector) => self.click(selector).await?,
             Step::WaitForAndClick { selector, timeout } => {

@@ -1,12 +1,20 @@
-//! What `evaluate_on_new_document` throws when it runs; the browser tells nobody but the page.
+//! `evaluate_on_new_document`: where it runs, and what it throws then, which the browser reports to
+//! the page alone.
 //!
 //! The script stands between two others. The first listens for the error event that the window
 //! gets, the last stops that before a script of the page runs. What was thrown goes to an isolated
 //! world, by an event whose name the page does not know, and is read there once the page has
 //! loaded. Decision D260.
+//!
+//! The browser runs all of them in every document. In those of other origins the first makes a
+//! property of the window that the script declares at its end, so that it ends before it begins
+//! (ECMA-262, GlobalDeclarationInstantiation, step 3). Decision D384.
 
 use chromiumoxide::cdp::browser_protocol::page::AddScriptToEvaluateOnNewDocumentParams;
 use serde_json::Value;
+use url::Url;
+
+use trawl_plan::RenderPlan;
 
 use super::RenderError;
 use super::calls::by_value;
@@ -21,23 +29,38 @@ const ERROR_CHARS_MAX: usize = 1_000;
 const READ: &str = "globalThis.thrown ?? null";
 
 impl Tab<'_> {
-    /// Has the script run in every document before those of the page.
-    pub(super) async fn add_before_load(&self, script: &str) -> Result<(), RenderError> {
-        // The browser has chosen it at random.
-        let name = Value::from(self.target());
+    /// Has the script run in every document of these origins before those of the page.
+    pub(super) async fn add_before_load(
+        &self,
+        script: &str,
+        origins: &[String],
+    ) -> Result<(), RenderError> {
+        // The browser has chosen both at random.
+        let (name, mark) = (Value::from(self.target()), mark(self.context.id().inner()));
         let mut keeping = AddScriptToEvaluateOnNewDocumentParams::new(keeping(&name));
         keeping.world_name = Some(WORLD.to_owned());
         self.call(keeping).await?;
         // They run in the order in which they are added.
-        for source in [listening(&name), script.to_owned(), stopping(&name)] {
+        let guarded = format!("{script}\nlet {mark}");
+        let listening = listening(&name, &mark, origins);
+        for source in [listening, guarded, stopping(&name)] {
             let added = AddScriptToEvaluateOnNewDocumentParams::new(source);
             self.call(added).await?;
         }
         Ok(())
     }
 
-    /// What the script threw in the main document.
-    pub(super) async fn thrown_before_load(&self) -> Result<Option<String>, RenderError> {
+    /// Why the script failed in the main document: that is another site's, or what it threw.
+    pub(super) async fn failed_before_load(
+        &self,
+        requested: &Url,
+        plan: &RenderPlan,
+    ) -> Result<Option<String>, RenderError> {
+        let origin = self.at(requested).origin().ascii_serialization();
+        if !plan.before_load_origins(requested).contains(&origin) {
+            let reason = format!("not run: the page has gone to another site, `{origin}`");
+            return Ok(Some(reason));
+        }
         let Ok(world) = self.isolated_world(WORLD).await? else {
             return Ok(None);
         };
@@ -59,10 +82,18 @@ fn keeping(name: &Value) -> String {
     )
 }
 
+/// The name that the script declares: no other script has it.
+fn mark(id: &str) -> String {
+    let known = id.chars().filter(char::is_ascii_alphanumeric);
+    format!("_{}", known.collect::<String>())
+}
+
 /// Runs before the script, in the page's own world. What it needs later the script may replace.
-fn listening(name: &Value) -> String {
+fn listening(name: &Value, mark: &str, origins: &[String]) -> String {
+    let origins = Value::from(origins);
     format!(
         "(() => {{
+  if (!{origins}.includes(origin)) return Object.defineProperty(globalThis, '{mark}', {{}});
   const name = {name}, end = `${{name}}-end`;
   const send = dispatchEvent, remove = removeEventListener, Told = CustomEvent;
   const tell = (event) => send(new Told(name, {{ detail: event.message }}));
@@ -85,7 +116,9 @@ mod tests {
     #[test]
     fn the_name_is_quoted_in_every_script() {
         let name = Value::from("A1\"`");
-        for script in [keeping(&name), listening(&name), stopping(&name)] {
+        let listening = listening(&name, &mark("A-1"), &[]);
+        assert!(listening.contains("'_A1'"), "{listening}");
+        for script in [keeping(&name), listening, stopping(&name)] {
             assert!(script.contains(r#""A1\"`""#), "{script}");
         }
         assert_eq!(

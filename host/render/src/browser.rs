@@ -19,6 +19,7 @@ use super::cdp::{Connection, Forwarder};
 use super::events::Events;
 use super::launch::{self, Running};
 use super::memory::{Growth, Verdict};
+use super::workers::{SHARED, auto_attach_shared};
 use super::{RenderConfig, RenderError};
 
 /// How long a browser may take to respond for the first time: one second with warm caches, several
@@ -119,6 +120,7 @@ impl Browser {
         };
         let discover = SetDiscoverTargetsParams::new(true);
         browser.command(discover).await?;
+        browser.command(auto_attach_shared()).await?;
         tokio::spawn(watch_targets(top, browser.connection.forwarder()));
         metrics::counter!("trawl_browser_launches_total").increment(1);
         Ok(browser)
@@ -304,6 +306,14 @@ async fn watch_targets(mut top: Events, forwarder: Forwarder) {
                 }
                 context
             }
+            // Pages are attached to as well.
+            (
+                "Target.attachedToTarget",
+                TargetChange {
+                    target_info: Some(new),
+                    ..
+                },
+            ) if new.r#type == SHARED => new.browser_context_id,
             (
                 "Target.targetDestroyed",
                 TargetChange {

@@ -9,6 +9,7 @@ use chromiumoxide::cdp::browser_protocol::network::{
 };
 use url::Url;
 
+use trawl_net::egress::KeptCookies;
 use trawl_plan::FetchPlan;
 
 use super::cdp::{CallError, Connection};
@@ -27,6 +28,8 @@ pub(super) struct CallerCookies {
     /// Those that the browser's jar does not take, such as `__Secure-…` for an `http` page. They
     /// are sent as headers are.
     untaken: OnceLock<Vec<(String, String)>>,
+    /// Those that the page's proxy keeps out of WebSockets to other ports.
+    kept: KeptCookies,
 }
 
 impl CallerCookies {
@@ -50,11 +53,20 @@ impl CallerCookies {
         Self {
             pairs: own,
             untaken: OnceLock::new(),
+            kept: KeptCookies::default(),
         }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.pairs.is_empty()
+    }
+
+    /// Has the page's proxy keep them out of WebSockets to other ports of its host, which the
+    /// protocol has no way to change.
+    pub(super) fn kept_by(&mut self, proxy: KeptCookies, home: &Url) {
+        let pairs = self.pairs.iter().map(|(name, value)| pair(name, value));
+        proxy.keep(home, pairs.collect());
+        self.kept = proxy;
     }
 
     /// The cookies for the browser's jar, as those of this page.
@@ -129,6 +141,8 @@ impl CallerCookies {
             delete.path = Some(cookie.path);
             connection.call(Some(session), delete).await?;
         }
+        // From now on what it has is the site's.
+        self.kept.release();
         Ok(())
     }
 }

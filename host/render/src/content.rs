@@ -9,6 +9,7 @@ use chromiumoxide::cdp::browser_protocol::storage::GetCookiesParams;
 use url::Url;
 
 use trawl_model::{FetchedPage, MediaKind, urls};
+use trawl_net::fetch::gets_cookies_of;
 
 use super::navigation::Document;
 use super::tab::Tab;
@@ -48,7 +49,7 @@ impl Tab<'_> {
         Ok(FetchedPage {
             requested_url: requested.clone(),
             final_url,
-            redirects: self.watch.state().redirects.clone(),
+            redirects: self.watch.state().navigation.way().redirects,
             status: document.status,
             headers: document.headers,
             cookies,
@@ -64,7 +65,7 @@ impl Tab<'_> {
             browser_context_id: Some(self.context.id()),
         };
         let cookies = self.browser().command(all).await?.cookies;
-        let hosts = self.watch.state().hosts.clone();
+        let hosts = self.watch.state().navigation.way().hosts;
         let callers = self.watch.cookies();
         let is_sites = |cookie: &Cookie| {
             hosts.iter().any(|host| is_sent_to(&cookie.domain, host))
@@ -147,10 +148,13 @@ impl Tab<'_> {
     }
 }
 
-/// Whether a host gets the cookies of a domain; one without a dot in front is a host.
+/// Whether a host gets the cookies of a domain as the protocol writes it: those of a host alone
+/// have no dot in front.
 fn is_sent_to(domain: &str, host: &str) -> bool {
-    let below = host.strip_suffix(domain.trim_start_matches('.'));
-    below.is_some_and(|below| below.is_empty() || domain.starts_with('.') && below.ends_with('.'))
+    match domain.strip_prefix('.') {
+        Some(domain) => gets_cookies_of(host, domain, false),
+        None => gets_cookies_of(host, domain, true),
+    }
 }
 
 fn unreadable(reason: String) -> RenderError {

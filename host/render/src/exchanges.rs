@@ -6,6 +6,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use trawl_net::egress::authenticates_connection;
+
 /// Requests of a page whose kinds are remembered until their headers are known; those beyond it
 /// make a page that is not stored.
 const OPEN_MAX: usize = 10_000;
@@ -25,6 +27,8 @@ pub enum Unstorable {
     Message,
     /// It had a worker whose requests were not seen.
     Unseen,
+    /// An answer offers to authenticate its connection, or goes on with that.
+    ConnectionAuth,
 }
 
 /// The record of all exchanges of a page.
@@ -78,6 +82,16 @@ impl Exchanges {
         for (name, value) in headers {
             if name.eq_ignore_ascii_case("set-cookie") {
                 self.note(Unstorable::SetsCookie);
+            }
+            let is_challenge = name.eq_ignore_ascii_case("www-authenticate");
+            // The protocol joins repeated headers with line feeds.
+            if is_challenge
+                && let Some(value) = value.as_str()
+                && value
+                    .lines()
+                    .any(|line| authenticates_connection(line.as_bytes()))
+            {
+                self.note(Unstorable::ConnectionAuth);
             }
             let is_control =
                 name.eq_ignore_ascii_case("cache-control") || name.eq_ignore_ascii_case("pragma");
@@ -181,6 +195,26 @@ mod tests {
             assert_eq!(failed, Some(Unstorable::Failed), "{blocked:?}");
         }
         assert_eq!(after(|it| it.failed("data", true, None)), None);
+    }
+
+    #[test]
+    fn connections_that_are_authenticated_are_not_for_others() {
+        for (value, is_noted) in [
+            ("Negotiate", true),
+            ("Basic realm=\"a\"\nNTLM", true),
+            ("Basic realm=\"a\", negotiate YII=", true),
+            ("Basic realm=\"a\"", false),
+            ("Bearer realm=\"NTLM\"", false),
+        ] {
+            let challenge = headers("WWW-Authenticate", value);
+            let noted = is_noted.then_some(Unstorable::ConnectionAuth);
+            for id in ["document", "data"] {
+                let answered = after(|it| it.answered(id, 200, &challenge));
+                assert_eq!(answered, noted, "{id}: {value}");
+                let raw = after(|it| it.headers(id, &challenge));
+                assert_eq!(raw, noted, "{id}: {value}");
+            }
+        }
     }
 
     #[test]

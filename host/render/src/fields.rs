@@ -60,6 +60,8 @@ pub(super) struct Frame {
 pub(super) struct TargetInfo {
     pub(super) target_id: String,
     pub(super) r#type: String,
+    #[serde(default)]
+    pub(super) url: String,
 }
 
 #[derive(Deserialize)]

@@ -1,6 +1,54 @@
 //! The navigations of a page's main frame: the one whose document is shown, and the one that has
 //! begun. What becomes of the second, a download for example, leaves the first as it is.
 
+use url::Url;
+
+use trawl_model::Hop;
+
+/// Redirects that are remembered of all documents that led to the one that is shown: browsers
+/// follow 20 for each.
+const REDIRECTS_MAX: usize = 100;
+/// Hosts that are remembered likewise.
+const HOSTS_MAX: usize = 100;
+
+/// What led to a document: the documents before it, and redirects.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Way {
+    /// The hosts that were requested, each once.
+    pub(super) hosts: Vec<String>,
+    pub(super) redirects: Vec<Hop>,
+}
+
+impl Way {
+    fn visit(&mut self, url: &str, redirect: Option<u16>) {
+        if redirect.is_some() && self.redirects.len() < REDIRECTS_MAX {
+            self.redirects.push(Hop {
+                status: redirect,
+                to: url.to_owned(),
+            });
+        }
+        if let Ok(url) = Url::parse(url) {
+            self.add_host(url.host_str().unwrap_or_default());
+        }
+    }
+
+    fn add_host(&mut self, host: &str) {
+        if self.hosts.len() < HOSTS_MAX && self.hosts.iter().all(|known| known != host) {
+            self.hosts.push(host.to_owned());
+        }
+    }
+
+    /// The way to a document that this one led to.
+    fn followed_by(mut self, next: Self) -> Self {
+        for host in next.hosts {
+            self.add_host(&host);
+        }
+        let room = REDIRECTS_MAX.saturating_sub(self.redirects.len());
+        self.redirects.extend(next.redirects.into_iter().take(room));
+        self
+    }
+}
+
 /// The main document's response.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Document {
@@ -33,6 +81,8 @@ struct Navigation {
     status: Option<u16>,
     /// Bytes of the body so far.
     bytes: u64,
+    /// What led to it; that to the document before it is added when it is shown.
+    way: Way,
 }
 
 /// The status of an answer about a copy of the page, of which the browser says nothing else.
@@ -46,6 +96,7 @@ impl Navigation {
             headers: None,
             status: None,
             bytes: 0,
+            way: Way::default(),
         }
     }
 
@@ -78,8 +129,15 @@ pub(super) struct Navigations {
 }
 
 impl Navigations {
-    /// A main document is requested; a redirect requests it again.
-    pub(super) fn begin(&mut self, request: &str) {
+    /// A main document is requested at this URL; after a redirect of this status, again.
+    pub(super) fn request(&mut self, request: &str, url: &str, redirect: Option<u16>) {
+        self.begin(request);
+        if let Some(navigation) = self.find(request) {
+            navigation.way.visit(url, redirect);
+        }
+    }
+
+    fn begin(&mut self, request: &str) {
         if self.find(request).is_none() {
             self.begun = Some(Navigation::new(request.to_owned()));
             self.settle();
@@ -121,14 +179,25 @@ impl Navigations {
         self.settle();
     }
 
+    /// The request of the document that the main frame has.
+    pub(super) fn committed(&self) -> Option<&str> {
+        self.committed.as_deref()
+    }
+
     /// Whether the main frame shows the document of this request.
     pub(super) fn is_committed(&self, request: &str) -> bool {
-        self.committed.as_deref() == Some(request)
+        self.committed() == Some(request)
     }
 
     /// The document that is shown, with its raw headers if they are known.
     pub(super) fn document(&self) -> Option<Document> {
         self.shown.as_ref()?.document()
+    }
+
+    /// What led to the document that is shown, or to the first one while none is.
+    pub(super) fn way(&self) -> Way {
+        let navigation = self.shown.as_ref().or(self.begun.as_ref());
+        navigation.map_or_else(Way::default, |navigation| navigation.way.clone())
     }
 
     /// Bytes of the body of the document that is shown.
@@ -156,7 +225,9 @@ impl Navigations {
     fn settle(&mut self) {
         let committed = self.committed.as_deref();
         let begun = &mut self.begun;
-        if let Some(shown) = begun.take_if(|begun| committed == Some(&*begun.request)) {
+        if let Some(mut shown) = begun.take_if(|begun| committed == Some(&*begun.request)) {
+            let before = self.shown.take().map_or_else(Way::default, |last| last.way);
+            shown.way = before.followed_by(shown.way);
             self.shown = Some(shown);
         }
     }
@@ -228,6 +299,51 @@ mod tests {
         all.commit(None);
         assert_eq!(all.document().map(|found| found.status), Some(200));
         assert!(!all.is_committed("page"));
+    }
+
+    #[test]
+    fn only_what_led_to_the_document_is_its_way() {
+        let mut all = Navigations::default();
+        all.request("page", "http://a.example/", None);
+        all.request("page", "http://b.example/", Some(301));
+        assert_eq!(all.way().redirects.len(), 1, "it may show nothing");
+        all.commit(Some("page".to_owned()));
+        all.request("file", "http://files.example/", None);
+        all.request("file", "http://mirror.example/", Some(302));
+        let way = all.way();
+        assert_eq!(way.hosts, ["a.example", "b.example"]);
+        all.request("next", "http://b.example/next", None);
+        all.request("next", "http://c.example/", Some(307));
+        all.commit(Some("next".to_owned()));
+        let way = all.way();
+        assert_eq!(way.hosts, ["a.example", "b.example", "c.example"]);
+        let hops = way
+            .redirects
+            .iter()
+            .map(|hop| (hop.status, hop.to.as_str()));
+        let expected = [
+            (Some(301), "http://b.example/"),
+            (Some(307), "http://c.example/"),
+        ];
+        assert_eq!(hops.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_way_is_bounded() {
+        let mut all = Navigations::default();
+        for number in 0..3 * REDIRECTS_MAX {
+            let (request, url) = (
+                format!("page{}", number / 60),
+                format!("http://h{number}.example/"),
+            );
+            all.request(&request, &url, Some(302));
+            if number % 60 == 59 {
+                all.commit(Some(request));
+            }
+        }
+        let way = all.way();
+        assert_eq!(way.redirects.len(), REDIRECTS_MAX);
+        assert_eq!(way.hosts.len(), HOSTS_MAX);
     }
 
     #[test]

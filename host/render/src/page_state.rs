@@ -8,8 +8,6 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 use url::Url;
 
-use trawl_model::Hop;
-
 use super::RenderError;
 use super::counts::Counts;
 use super::exchanges::{Exchanges, fills};
@@ -23,15 +21,11 @@ const PENDING_MAX: usize = 10;
 const PENDING_CHARS_MAX: usize = 300;
 /// Windows that are reported of those that one step opens.
 const WINDOWS_MAX: usize = 10;
-/// Hosts of main documents and their redirects that are remembered.
-const HOSTS_MAX: usize = 100;
 
 /// The state of a page.
 #[derive(Debug)]
 pub(super) struct PageState {
     pub(super) navigation: Navigations,
-    /// The hosts that main documents were requested from, redirects included.
-    pub(super) hosts: Vec<String>,
     pub(super) in_flight: HashMap<String, InFlight>,
     /// Streams of events that are open, with the session of the worker that has them.
     pub(super) streams: HashMap<String, Option<Arc<str>>>,
@@ -73,8 +67,6 @@ pub(super) struct PageState {
     pub(super) loaded: bool,
     /// A redirect target that the page may not navigate to.
     pub(super) refused_redirect: Option<Url>,
-    /// The redirects of the main documents.
-    pub(super) redirects: Vec<Hop>,
     pub(super) idle_since: Option<Instant>,
     pub(super) almost_since: Option<Instant>,
     /// Since when nothing that may fill the page is in flight.
@@ -112,7 +104,6 @@ impl PageState {
         let now = Some(Instant::now());
         Self {
             navigation: Navigations::default(),
-            hosts: Vec::new(),
             in_flight: HashMap::new(),
             streams: HashMap::new(),
             worker_sockets: HashMap::new(),
@@ -135,7 +126,6 @@ impl PageState {
             asked_until: None,
             loaded: false,
             refused_redirect: None,
-            redirects: Vec::new(),
             idle_since: now,
             almost_since: now,
             quiet_since: now,
@@ -143,15 +133,6 @@ impl PageState {
             brings_into_view: false,
             has_listened: false,
             windows: Vec::new(),
-        }
-    }
-
-    /// A main document is requested from this URL.
-    pub(super) fn visit(&mut self, url: &str) {
-        let Ok(url) = Url::parse(url) else { return };
-        let host = url.host_str().unwrap_or_default();
-        if self.hosts.len() < HOSTS_MAX && self.hosts.iter().all(|known| known != host) {
-            self.hosts.push(host.to_owned());
         }
     }
 

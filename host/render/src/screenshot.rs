@@ -40,15 +40,23 @@ const TRANSPARENT: Rgba = Rgba {
 /// How long the browser may take for one screenshot: those of other pages wait meanwhile.
 const CAPTURE_TIME_MAX: Duration = Duration::from_secs(10);
 
+/// A screenshot.
+pub(super) struct Screenshot {
+    pub(super) png: Bytes,
+    /// Says that it shows less than it should: the most that may be painted.
+    pub(super) cut: Option<String>,
+}
+
 impl Tab<'_> {
-    /// Takes a screenshot of the page as PNG, cut at the most that may be painted.
-    pub(super) async fn screenshot(&self, plan: Picture) -> Result<Bytes, RenderError> {
+    /// Takes a screenshot of the page, cut at the most that may be painted.
+    pub(super) async fn screenshot(&self, plan: Picture) -> Result<Screenshot, RenderError> {
         if plan.full_page {
             self.show_all().await?;
         }
         let layout = self.call(GetLayoutMetricsParams::default()).await?;
         let is_beyond_viewport = plan.full_page || plan.clip.is_some();
-        let clip = self.clip(plan, &layout);
+        let (clip, cut) = self.clip(plan, &layout);
+        let cut = cut.filter(|_| is_beyond_viewport);
         let params = CaptureScreenshotParams {
             format: Some(CaptureScreenshotFormat::Png),
             capture_beyond_viewport: Some(is_beyond_viewport),
@@ -69,7 +77,8 @@ impl Tab<'_> {
         let png = STANDARD
             .decode(text)
             .map_err(|error| RenderError::Protocol(error.to_string()))?;
-        Ok(Bytes::from(png))
+        let png = Bytes::from(png);
+        Ok(Screenshot { png, cut })
     }
 
     /// Brings each part of a page with lazy pictures into view once, and waits for them.
@@ -98,8 +107,8 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// The part of the page that the screenshot shows, in CSS pixels.
-    fn clip(&self, plan: Picture, layout: &GetLayoutMetricsReturns) -> Viewport {
+    /// The part of the page that the screenshot shows, in CSS pixels, and whether it is cut.
+    fn clip(&self, plan: Picture, layout: &GetLayoutMetricsReturns) -> (Viewport, Option<String>) {
         let side = |pixels: i64| f64::from(i32::try_from(pixels).unwrap_or(i32::MAX));
         let (x, y, width, height) = match plan.clip {
             Some(clip) => (
@@ -118,17 +127,32 @@ impl Tab<'_> {
                 (0.0, 0.0, side(width), side(height))
             }
         };
-        let side_max = SIDE_MAX / self.scale;
-        let pixels_max = PIXELS_MAX / (self.scale * self.scale);
-        let width = width.clamp(1.0, side_max);
-        Viewport {
+        let (wide, high) = painted((width, height), self.scale);
+        let is_cut = wide < width || high < height;
+        let cut = is_cut.then(|| {
+            format!(
+                "it shows {wide:.0} × {high:.0} of {width:.0} × {height:.0} pixels, the most that \
+                 is painted"
+            )
+        });
+        let clip = Viewport {
             x,
             y,
-            width,
-            height: height.clamp(1.0, side_max.min(pixels_max / width)),
+            width: wide,
+            height: high,
             scale: 1.0,
-        }
+        };
+        (clip, cut)
     }
+}
+
+/// Width and height of what is painted of a part of a page, in CSS pixels, of which there are so
+/// many device pixels along each side.
+fn painted((width, height): (f64, f64), scale: f64) -> (f64, f64) {
+    let side_max = SIDE_MAX / scale;
+    let pixels_max = PIXELS_MAX / (scale * scale);
+    let width = width.clamp(1.0, side_max);
+    (width, height.clamp(1.0, side_max.min(pixels_max / width)))
 }
 
 /// Captures a screenshot once it has its turn, which it gives back after `time_max` at the latest.
@@ -146,6 +170,21 @@ async fn in_turn<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn as_much_is_painted_as_the_browser_can() {
+        for (part, scale, expected) in [
+            ((1_366.0, 30_600.0), 1.0, (1_366.0, 30_600.0)),
+            ((1_366.0, 100_000.0), 1.0, (1_366.0, 32_767.0)),
+            ((2_000.0, 30_000.0), 1.0, (2_000.0, 25_000.0)),
+            ((1_000.0, 30_000.0), 2.0, (1_000.0, 12_500.0)),
+            ((0.0, 0.0), 1.0, (1.0, 1.0)),
+        ] {
+            let (width, height) = painted(part, scale);
+            let distance = (width - expected.0).abs() + (height - expected.1).abs();
+            assert!(distance < 0.001, "{part:?}: {width} × {height}");
+        }
+    }
 
     #[tokio::test]
     async fn a_screenshot_that_takes_too_long_gives_its_turn_back() {

@@ -13,7 +13,7 @@ use chromiumoxide::cdp::browser_protocol::network::{
 };
 use chromiumoxide::cdp::browser_protocol::page::{self, NavigateParams};
 use chromiumoxide::cdp::browser_protocol::performance::{self, GetMetricsParams};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use url::Url;
 
 use trawl_model::{Cause, FetchedPage, urls};
@@ -76,9 +76,11 @@ pub(super) async fn render(
     let context = OpenContext::open(slot, channel.address()).await?;
     let events = context.listen();
     let (user, password) = channel.credentials();
+    let mut headers = CallerHeaders::new(fetch, url.clone());
+    headers.cookies.kept_by(channel.kept_cookies(), url);
     let rules = PagePolicy {
         credentials: (user.to_owned(), password.to_owned()),
-        headers: CallerHeaders::new(fetch, url.clone()),
+        headers,
         gate: fetch.gate.clone(),
         url: without_fragment(url),
         blocked: blocked(plan),
@@ -158,7 +160,7 @@ impl Tab<'_> {
         self.start_chain();
         if plan.before_load.is_some()
             && report.is_empty()
-            && let Some(reason) = self.thrown_before_load().await?
+            && let Some(reason) = self.failed_before_load(url, plan).await?
         {
             report.push(json!({"evaluate_on_new_document": reason}));
         }
@@ -171,7 +173,7 @@ impl Tab<'_> {
             self.wait_for_load().await;
         }
         self.automate(plan, url, &mut report).await?;
-        let mut rendered = self.read(channel, url, plan).await?;
+        let mut rendered = self.read(channel, url, plan, &mut report).await?;
         if !report.is_empty() {
             let report = report.into();
             rendered
@@ -205,22 +207,26 @@ impl Tab<'_> {
         })
     }
 
-    /// Reads the page as it is now, with its screenshot if one is wanted.
+    /// Reads the page as it is now, with its screenshot if one is wanted. One that is cut is
+    /// reported.
     async fn read(
         &self,
         channel: &ProxyChannel,
         url: &Url,
         plan: &RenderPlan,
+        report: &mut Vec<Value>,
     ) -> Result<Rendered, RenderError> {
         let document = self.document(channel)?;
         if let Some(reason) = self.watch.state().broken() {
             let text = format!("the page's document ended before it was complete: {reason}");
             return Err(RenderError::Load(Cause::Incomplete, text));
         }
-        let screenshot = match plan.screenshot {
-            Some(plan) => Some(self.screenshot(plan).await?),
-            None => None,
-        };
+        let mut screenshot = None;
+        if let Some(plan) = plan.screenshot {
+            let taken = self.screenshot(plan).await?;
+            report.extend(taken.cut.map(|cut| json!({"screenshot": cut})));
+            screenshot = Some(taken.png);
+        }
         self.look_again().await;
         // Reading the page ends what is in flight.
         let pending = self.watch.state().incomplete();
@@ -261,7 +267,7 @@ impl Tab<'_> {
         let page = FetchedPage {
             requested_url: url.clone(),
             final_url: urls::parse(&document.url).unwrap_or_else(|_| url.clone()),
-            redirects: self.watch.state().redirects.clone(),
+            redirects: self.watch.state().navigation.way().redirects,
             status: document.status,
             headers: document.headers,
             cookies: Vec::new(),
@@ -319,7 +325,8 @@ impl Tab<'_> {
             }
         }
         if let Some(script) = &plan.before_load {
-            self.add_before_load(script).await?;
+            let origins = plan.before_load_origins(url);
+            self.add_before_load(script, &origins).await?;
         }
         if plan.load.block_ads {
             let patterns = ADS.iter().map(|pattern| BlockPattern::new(*pattern, true));

@@ -33,6 +33,9 @@ const STILL_WINDOW: Duration = Duration::from_millis(600);
 const LOOK_INTERVAL: Duration = Duration::from_millis(200);
 /// How long content that is on its way is waited for once the document is there.
 const PENDING_TIME_MAX: Duration = Duration::from_secs(5);
+/// How long nothing may arrive that the document's parser waits for, once the document is there:
+/// what comes behind a script may be the whole page.
+const PARSER_TIME_MAX: Duration = Duration::from_secs(10);
 /// How long to wait for the page's own idle callbacks.
 const IDLE_CALLBACK_MAX_MS: u32 = 200;
 /// How late a timer may be on a free main thread: a long task of the Long Tasks standard.
@@ -82,8 +85,7 @@ impl Tab<'_> {
     pub(super) async fn wait_for_load(&self) {
         let soft = self.soft_deadline();
         loop {
-            let parsed = self.watch.until(|state| state.parsed);
-            if tokio::time::timeout_at(soft.into(), parsed).await.is_err() {
+            if !self.wait_for_parser(soft).await {
                 self.watch.state().cut("the document");
                 return;
             }
@@ -103,6 +105,30 @@ impl Tab<'_> {
             }
             if is_same || Instant::now() >= soft {
                 return;
+            }
+        }
+    }
+
+    /// Waits until the document is parsed; `false` if it is not in time. Once it has arrived its
+    /// parser waits for scripts and style sheets alone, which may never come.
+    async fn wait_for_parser(&self, soft: Instant) -> bool {
+        let most = match self.watch.state().unfinished {
+            None => PARSER_TIME_MAX,
+            Some(_) => STILL_WINDOW,
+        };
+        let (mut known, mut since) = (None, Instant::now());
+        loop {
+            let end = soft.min(Instant::now() + LOOK_INTERVAL);
+            let parsed = self.watch.until(|state| state.parsed);
+            if tokio::time::timeout_at(end.into(), parsed).await.is_ok() {
+                return true;
+            }
+            let (now, progress) = (Instant::now(), arrived(&self.watch.state()));
+            if progress.is_none() || progress != known {
+                (known, since) = (progress, now);
+            }
+            if now >= soft || now - since >= most {
+                return false;
             }
         }
     }
@@ -388,6 +414,14 @@ impl Tab<'_> {
     pub(super) fn until(&self, time: Duration) -> Instant {
         self.soft_deadline().min(Instant::now() + time)
     }
+}
+
+/// What has arrived of a page whose document has: changes when more of what its parser may wait for
+/// does. `None` while more of the document is to come.
+fn arrived(state: &PageState) -> Option<(u64, usize, u64)> {
+    let document = state.navigation.committed()?;
+    let is_whole = !state.in_flight.contains_key(document);
+    is_whole.then(|| (state.n_requests, state.in_flight.len(), state.other_bytes()))
 }
 
 /// How long nothing that may fill the page must have been in flight: a short time if the page has

@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use tokio::sync::Notify;
 use url::Url;
 
-use trawl_model::{Cause, Hop, urls};
+use trawl_model::{Cause, urls};
 use trawl_plan::RedirectGate;
 
 use super::RenderError;
@@ -182,7 +182,7 @@ impl Watch {
             return Ok(());
         };
         match event.method.as_str() {
-            "Fetch.requestPaused" => self.handle_request(connection, session, fields).await?,
+            "Fetch.requestPaused" => self.paused(connection, session, event, fields).await?,
             "Fetch.authRequired" => self.authenticate(connection, session, fields),
             "Page.javascriptDialogOpening" => {
                 // Leaving a page is confirmed; all other dialogs are dismissed.
@@ -281,9 +281,11 @@ impl Watch {
                     ..
                 },
             ) => {
-                connection.listen_too(session, &own);
-                workers::start(connection, &own, &self.policy.agent);
-                state.exchanges.worker_seen(worker.target_id);
+                if worker.r#type != workers::SHARED {
+                    connection.listen_too(session, &own);
+                    state.exchanges.worker_seen(worker.target_id.clone());
+                }
+                workers::start(connection, &own, &worker, &self.policy.agent);
             }
             (
                 "Target.detachedFromTarget",
@@ -379,6 +381,21 @@ impl Watch {
     fn is_main_document(&self, fields: &Fields) -> bool {
         fields.frame_id.as_deref() == Some(&self.frame)
             && fields.kind.as_deref() == Some("Document")
+    }
+
+    /// A request waits: one of the page, or the one for the script of a service worker.
+    async fn paused(
+        &self,
+        connection: &Connection,
+        session: &str,
+        event: &Event,
+        fields: Fields,
+    ) -> Result<(), RenderError> {
+        match event.of_another(session) {
+            Some(worker) => workers::send(connection, &worker, fields, &self.policy.agent),
+            None => self.handle_request(connection, session, fields).await?,
+        }
+        Ok(())
     }
 
     async fn handle_request(
@@ -492,12 +509,8 @@ fn sent(
     state.exchanges.sent(&id, &kind, worker.is_some());
     let url = fields.request.map(|request| request.url);
     if is_main {
-        state.redirects.extend(redirected.map(|status| Hop {
-            status: Some(status),
-            to: url.clone().unwrap_or_default(),
-        }));
-        state.navigation.begin(&id);
-        state.visit(url.as_deref().unwrap_or_default());
+        let url = url.as_deref().unwrap_or_default();
+        state.navigation.request(&id, url, redirected);
     }
     let url = url.filter(|url| url.starts_with("http") && !state.unheard.contains(&id));
     match (kind.as_str(), url) {

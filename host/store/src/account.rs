@@ -45,6 +45,48 @@ impl Borrow<str> for AccountId {
     }
 }
 
+/// Longest prefix of a key, in bytes.
+const PREFIX_BYTES_MAX: usize = 16;
+
+/// The first characters of an API key, by which lists and the ledger name it; empty where no key is
+/// known. It is no secret. Copied, because it is short.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyPrefix([u8; PREFIX_BYTES_MAX]);
+
+impl KeyPrefix {
+    /// The prefix with this text, of which the first 16 bytes count.
+    pub fn new(text: &str) -> Self {
+        let text = &text[..text.floor_char_boundary(PREFIX_BYTES_MAX)];
+        let mut bytes = [0; PREFIX_BYTES_MAX];
+        bytes[..text.len()].copy_from_slice(text.as_bytes());
+        Self(bytes)
+    }
+
+    /// The prefix as text.
+    pub fn as_str(&self) -> &str {
+        let end = self.0.iter().position(|byte| *byte == 0);
+        let text = &self.0[..end.unwrap_or(PREFIX_BYTES_MAX)];
+        std::str::from_utf8(text).unwrap_or_default()
+    }
+
+    /// Whether no key is known.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Debug for KeyPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for KeyPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// An account with its materialised balance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccountRecord {
@@ -122,6 +164,35 @@ pub struct KeyRecord {
     pub last_used: Option<Timestamp>,
     /// When it was revoked.
     pub revoked: Option<Timestamp>,
+    /// Its budget, and what of it is spent.
+    pub spending: KeySpending,
+}
+
+/// What a key may spend in a calendar month (UTC), and what it has spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeySpending {
+    /// Most that its pages may cost in a month; `None` without a budget.
+    pub budget: Option<Nanodollars>,
+    /// Beginning of the month of the last charge.
+    pub month: Timestamp,
+    /// Charges of that month.
+    pub spent: Nanodollars,
+}
+
+impl KeySpending {
+    /// The same at a later time: nothing is spent of a month that begins.
+    #[must_use]
+    pub fn at(self, now: Timestamp) -> Self {
+        let month = now.month_begin();
+        if month <= self.month {
+            return self;
+        }
+        Self {
+            month,
+            spent: Nanodollars::ZERO,
+            ..self
+        }
+    }
 }
 
 /// The last use of a key.
@@ -131,4 +202,48 @@ pub struct KeyUse {
     pub prefix: String,
     /// Time of the use.
     pub at: Timestamp,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_are_the_text_that_they_were_made_of() {
+        for text in ["", "tr_1", "tr_9aK2bX7q", "0123456789abcdef"] {
+            let prefix = KeyPrefix::new(text);
+            assert_eq!(
+                (prefix.as_str(), prefix.is_empty()),
+                (text, text.is_empty())
+            );
+        }
+        assert_eq!(
+            KeyPrefix::new("0123456789abcdefg").as_str(),
+            "0123456789abcdef"
+        );
+        assert_eq!(
+            KeyPrefix::new("0123456789abcdeü").as_str(),
+            "0123456789abcde"
+        );
+    }
+
+    #[test]
+    fn a_month_begins_with_nothing_spent() {
+        let time = |text: &str| Timestamp::parse(text).expect("a time");
+        let spending = KeySpending {
+            budget: Some(Nanodollars(9)),
+            month: time("2026-01-01"),
+            spent: Nanodollars(5),
+        };
+        for same in ["2025-12-31", "2026-01-01", "2026-01-31T23:59:59.999Z"] {
+            assert_eq!(spending.at(time(same)), spending, "{same}");
+        }
+        let next = KeySpending {
+            month: time("2026-02-01"),
+            spent: Nanodollars::ZERO,
+            ..spending
+        };
+        assert_eq!(spending.at(time("2026-02-01")), next);
+        assert_eq!(spending.at(time("2026-02-28T10:20:30Z")), next);
+    }
 }

@@ -6,7 +6,7 @@ use trawl_model::clock::Timestamp;
 use trawl_model::memory::{Held, MemoryLease};
 use trawl_model::{Nanodollars, StopReason, Terms, UrlRow};
 
-use crate::account::AccountId;
+use crate::account::{AccountId, KeyPrefix};
 use crate::future::StoreFuture;
 use crate::paging::{PageRange, Rows};
 
@@ -70,6 +70,10 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
     /// Queues a parked crawl. Returns `false`, and changes nothing, if it is not parked.
     fn unpark_crawl<'a>(&'a self, id: &'a str) -> StoreFuture<'a, bool>;
 
+    /// Replaces the request of a crawl that no process runs, and queues it if it has ended. Returns
+    /// `false` if there is none with this id.
+    fn reopen_crawl<'a>(&'a self, id: &'a str, request: &'a str) -> StoreFuture<'a, bool>;
+
     /// Ends a crawl. One that has ended already is not changed.
     fn end_crawl<'a>(&'a self, id: &'a str, stop: StopReason, at: Timestamp)
     -> StoreFuture<'a, ()>;
@@ -89,6 +93,9 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
         after: Option<u32>,
         count_max: u32,
     ) -> StoreFuture<'a, Vec<UrlRow>>;
+
+    /// How many URLs of a crawl are stored.
+    fn n_crawl_urls<'a>(&'a self, id: &'a str) -> StoreFuture<'a, u64>;
 
     /// Skipped URLs of a crawl by number, after `after`.
     fn crawl_skipped<'a>(
@@ -215,6 +222,8 @@ pub struct CrawlRecord {
     pub id: String,
     /// Account that requested the crawl and pays for it.
     pub account: AccountId,
+    /// Key that it was requested with; empty if that is not known.
+    pub key: KeyPrefix,
     /// The request as JSON, without the caller's secrets.
     pub request: String,
     /// `crawl` or `links`.
@@ -244,6 +253,9 @@ pub struct CrawlRecord {
 pub struct CrawlSummary {
     /// Its id.
     pub id: String,
+    /// The `url` of its request, if that is short: the seed, or several with commas between them.
+    /// Else the first URL that it knows; `None` while it knows none, or has not begun.
+    pub url: Option<String>,
     /// `crawl`, `links` or the name of a pipeline.
     pub verb: String,
     /// Whether it runs in the background.

@@ -63,8 +63,13 @@ pub enum DataDirError {
         holder: String,
     },
     /// An I/O error.
-    #[error("the data directory `{path}` cannot be used: failed to {doing}")]
+    #[error(
+        "the data directory `{directory}` cannot be used: failed to {doing} `{path}`{}",
+        remedy(.source)
+    )]
     Io {
+        /// The directory.
+        directory: PathBuf,
         /// The directory, or a file in it.
         path: PathBuf,
         /// The operation.
@@ -87,10 +92,10 @@ impl DataDir {
             .recursive(true)
             .mode(PRIVATE_DIRECTORY)
             .create(path)
-            .map_err(io_error(path, "create it"))?;
+            .map_err(io_error(path, path, "create"))?;
         if is_new {
             // The umask may have removed bits from the mode above.
-            make_private(path)?;
+            make_private(path, path)?;
         }
         Self::open(path)
     }
@@ -128,11 +133,11 @@ impl DataDir {
             // What a link points to is not ours.
             Ok(found) if found.is_symlink() => {}
             Ok(found) if found.permissions().mode() & NOT_OWN == 0 => {}
-            Ok(_) => make_private(&path)?,
+            Ok(_) => make_private(&self.path, &path)?,
             Err(_) => DirBuilder::new()
                 .mode(PRIVATE_DIRECTORY)
                 .create(&path)
-                .map_err(io_error(&path, "create it"))?,
+                .map_err(io_error(&self.path, &path, "create"))?,
         }
         Ok(path)
     }
@@ -151,29 +156,28 @@ impl DataDir {
 
     /// The file with the number of the last ledger entry, created if it is missing.
     pub(crate) fn ledger_mark(&self) -> Result<File, DataDirError> {
-        private_file(&self.path.join(LEDGER_MARK_FILE))
+        private_file(&self.path, LEDGER_MARK_FILE)
     }
 
     /// Path of the database file, created with a private mode. SQLite gives its other files the
     /// same mode.
     pub(crate) fn database(&self) -> Result<PathBuf, DataDirError> {
-        let path = self.path.join(DATABASE_FILE);
-        private_file(&path)?;
-        Ok(path)
+        private_file(&self.path, DATABASE_FILE)?;
+        Ok(self.path.join(DATABASE_FILE))
     }
 }
 
 /// Takes the rights of the group and of others from a directory that is the server's alone. Any
 /// other one is left as it is, with a warning: it may be `/srv`, or shared on purpose.
 fn narrow(path: &Path) -> Result<(), DataDirError> {
-    let found = std::fs::metadata(path).map_err(io_error(path, "read its mode"))?;
+    let found = std::fs::metadata(path).map_err(io_error(path, path, "read the mode of"))?;
     let mode = found.permissions().mode() & 0o777;
     if mode & NOT_OWN == 0 {
         return Ok(());
     }
     let shown = format!("{mode:03o}");
     let is_own = found.uid() == rustix::process::geteuid().as_raw() && holds_own_files_only(path);
-    if is_own && make_private(path).is_ok() {
+    if is_own && make_private(path, path).is_ok() {
         tracing::info!(
             was = shown,
             "the data directory was open to other users, it is private now"
@@ -201,14 +205,18 @@ fn holds_own_files_only(path: &Path) -> bool {
     std::fs::read_dir(path).is_ok_and(|mut entries| entries.all(is_own))
 }
 
-fn make_private(path: &Path) -> Result<(), DataDirError> {
-    std::fs::set_permissions(path, PermissionsExt::from_mode(PRIVATE_DIRECTORY))
-        .map_err(io_error(path, "make it private"))
+/// Makes a data directory, or a folder in it, private.
+fn make_private(directory: &Path, path: &Path) -> Result<(), DataDirError> {
+    std::fs::set_permissions(path, PermissionsExt::from_mode(PRIVATE_DIRECTORY)).map_err(io_error(
+        directory,
+        path,
+        "change the mode of",
+    ))
 }
 
 fn lock(directory: &Path) -> Result<File, DataDirError> {
     let path = directory.join(LOCK_FILE);
-    let mut file = private_file(&path)?;
+    let mut file = private_file(directory, LOCK_FILE)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => {
@@ -220,30 +228,50 @@ fn lock(directory: &Path) -> Result<File, DataDirError> {
             let path = directory.to_path_buf();
             return Err(DataDirError::InUse { path, holder });
         }
-        Err(error) => return Err(io_error(&path, "lock it")(error.into())),
+        Err(error) => return Err(io_error(directory, &path, "lock")(error.into())),
     }
     // The process id is for error messages only; the lock is what counts.
     file.set_len(0)
         .and_then(|()| file.rewind())
         .and_then(|()| writeln!(file, "{}", std::process::id()))
-        .map_err(io_error(&path, "write to it"))?;
+        .map_err(io_error(directory, &path, "write to"))?;
     Ok(file)
 }
 
-fn private_file(path: &Path) -> Result<File, DataDirError> {
+fn private_file(directory: &Path, name: &str) -> Result<File, DataDirError> {
+    let path = directory.join(name);
     OpenOptions::new()
         .read(true)
         .write(true)
         .create(true)
         .truncate(false)
         .mode(PRIVATE_FILE)
-        .open(path)
-        .map_err(io_error(path, "open it"))
+        .open(&path)
+        .map_err(io_error(directory, &path, "open"))
 }
 
-fn io_error(path: &Path, doing: &'static str) -> impl FnOnce(io::Error) -> DataDirError {
-    let path = path.to_path_buf();
+/// What to do about an I/O error in a data directory, to follow its text; empty if that is not
+/// known.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "; run the program as the owner of the directory, give the directory and its files to its user, or choose another one"
+        }
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "; choose a directory on a file system that can be written"
+        }
+        _ => "",
+    }
+}
+
+fn io_error(
+    directory: &Path,
+    path: &Path,
+    doing: &'static str,
+) -> impl FnOnce(io::Error) -> DataDirError {
+    let (directory, path) = (directory.to_path_buf(), path.to_path_buf());
     move |source| DataDirError::Io {
+        directory,
         path,
         doing,
         source,
@@ -303,6 +331,22 @@ mod tests {
         assert!(text.contains(&std::process::id().to_string()), "{text}");
         drop(first);
         DataDir::open(parent.path()).expect("free again");
+    }
+
+    #[test]
+    fn an_error_names_the_directory_the_file_and_what_to_do() {
+        let parent = tempfile::tempdir().expect("a temporary directory");
+        let path = parent.path().join("data");
+        std::fs::create_dir_all(path.join(LOCK_FILE)).expect("a folder in place of the file");
+        let text = DataDir::open(&path).expect_err("no lock").to_string();
+        let begin = format!("the data directory `{}` cannot be used", path.display());
+        assert!(text.starts_with(&begin), "{text}");
+        let end = format!("failed to open `{}`", path.join(LOCK_FILE).display());
+        assert!(text.ends_with(&end), "{text}");
+
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        let text = io_error(&path, &path.join(LOCK_FILE), "open")(denied).to_string();
+        assert!(text.contains("as the owner of the directory"), "{text}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use trawl_model::clock::Timestamp;
 use trawl_model::{Charge, Nanodollars};
 
-use crate::account::AccountId;
+use crate::account::{AccountId, KeyPrefix};
 
 /// Reason of a void by which a page returns its money until its host is ready. The page goes on, so
 /// it is not a failed one.
@@ -89,6 +89,8 @@ pub struct Entry {
     pub run: Arc<str>,
     /// URL of the page; empty without one.
     pub url: Arc<str>,
+    /// Key that the page was requested with; empty without a page, and where it is not known.
+    pub key: KeyPrefix,
     /// Components of a post's charge; zero otherwise.
     pub charge: Charge,
     /// Resources that the page consumed, even if it was not charged; zero without a page.
@@ -135,4 +137,6 @@ pub struct OpenReserve {
     pub run: Arc<str>,
     /// URL of its page; empty for the allotment of a run.
     pub url: Arc<str>,
+    /// Key that the page or the run was requested with.
+    pub key: KeyPrefix,
 }

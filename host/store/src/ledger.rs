@@ -6,7 +6,9 @@ use trawl_model::clock::Timestamp;
 use trawl_model::memory::PageMemory;
 use trawl_model::{Charge, Nanodollars};
 
-use crate::account::{AccountId, AccountRecord, KeyRecord, KeyUse, Notice, NoticeState, Threshold};
+use crate::account::{
+    AccountId, AccountRecord, KeyPrefix, KeyRecord, KeyUse, Notice, NoticeState, Threshold,
+};
 use crate::answer::{AnswerKey, StoredAnswer};
 use crate::entry::{Entry, OpenReserve, Posted, Written};
 use crate::future::StoreFuture;
@@ -31,7 +33,8 @@ pub trait LedgerStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
         opening: &'a [Entry],
     ) -> StoreFuture<'a, ()>;
 
-    /// All keys that have not been revoked.
+    /// All keys that have not been revoked, and the revoked ones with a budget: it holds for the
+    /// crawls that they have started.
     fn keys(&self) -> StoreFuture<'_, Vec<KeyRecord>>;
 
     /// The keys of an account, including revoked ones, oldest first.
@@ -49,6 +52,15 @@ pub trait LedgerStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
         account: &'a AccountId,
         prefix: &'a str,
         at: Timestamp,
+    ) -> StoreFuture<'a, bool>;
+
+    /// Sets the monthly budget of an active key of this account, or removes it; `false` if there is
+    /// no such key.
+    fn set_key_budget<'a>(
+        &'a self,
+        account: &'a AccountId,
+        prefix: &'a str,
+        budget: Option<Nanodollars>,
     ) -> StoreFuture<'a, bool>;
 
     /// Records the last uses of keys. An earlier time than the stored one changes nothing.
@@ -110,6 +122,15 @@ pub trait LedgerStore: WebhookSecrets + fmt::Debug + Send + Sync + 'static {
         from: Timestamp,
         to: Timestamp,
     ) -> StoreFuture<'a, Vec<(Timestamp, AccountUsage)>>;
+
+    /// Usage of an account in a time window by the key that its pages were requested with, sorted
+    /// by key. Keys without pages are omitted; pages whose key is not known have an empty one.
+    fn usage_by_key<'a>(
+        &'a self,
+        account: &'a AccountId,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> StoreFuture<'a, Vec<(KeyPrefix, AccountUsage)>>;
 
     /// The latest subscription of each account that ever had one.
     fn subscriptions(&self) -> StoreFuture<'_, Vec<Subscription>>;

@@ -29,7 +29,10 @@ mod store;
 mod subscription;
 mod totals;
 
-pub use account::{AccountId, AccountRecord, KeyRecord, KeyUse, Notice, NoticeState, Threshold};
+pub use account::{
+    AccountId, AccountRecord, KeyPrefix, KeyRecord, KeySpending, KeyUse, Notice, NoticeState,
+    Threshold,
+};
 pub use answer::{ANSWER_BYTES_MAX, Answer, AnswerKey, StoredAnswer};
 pub use contacts::{CONTACT_PAGES_MAX, Contact, ContactStore};
 pub use crawls::{

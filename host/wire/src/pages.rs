@@ -202,7 +202,8 @@ fn split_urls<'a>(text: &'a str, purpose: Purpose, said: &Said) -> Result<Vec<&'
         let mut unknown = said.unknown.iter();
         return Err(match unknown.find(|unknown| is_meant(&unknown.path)) {
             Some(other) => {
-                let reason = format!("{reason}; did you mean `url` by `{}`?", other.path);
+                let other = &other.path;
+                let reason = format!("{reason}; `{other}` is not a parameter, did you mean `url`?");
                 PlanError::new("url", reason)
             }
             None => PlanError::new("url", reason),

@@ -345,7 +345,7 @@ fn shape(of: &Shape) -> Value {
         Shape::Map(keys, value) => json!({
             "type": "object",
             "additionalProperties": nullable(shape(value)),
-            "description": format!("an object from {keys} to values"),
+            "description": format!("an object whose keys are {keys}"),
         }),
         Shape::Either(shapes) => json!({"oneOf": shapes.iter().map(shape).collect::<Vec<_>>()}),
         Shape::Steps => json!({"type": "array", "items": reference(STEP)}),

@@ -118,7 +118,9 @@ fn bodies_without_a_url_are_refused() {
         assert!(error.starts_with(path), "{error}");
     }
     let error = plan_of(r#"{"urls":"a.com"}"#).expect_err("another name");
-    assert!(error.ends_with("did you mean `url` by `urls`?"), "{error}");
+    let expected = "url: is missing or empty, send the URL of a page; `urls` is not a parameter, did \
+                    you mean `url`?";
+    assert_eq!(error, expected);
     let error = plan_of(r#"{"url":["https://a.com"]}"#).expect_err("a list");
     assert_eq!(
         error,

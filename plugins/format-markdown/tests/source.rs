@@ -84,6 +84,16 @@ fn permalinks_are_left_out_whatever_is_around_their_sign() {
         "## Usage",
     );
     check(
+        "<h2 id=u><a href='https://example.com/#u'>Usage</a></h2>",
+        "## Usage",
+    );
+    check("<a href='#u' id=u><h2>Usage</h2></a>", "## Usage");
+    check("<a href='/#u'><h2 id=u>Usage</h2></a>", "## Usage");
+    check(
+        "<h2 id=u><a href='/other#u'>Usage</a></h2>",
+        "## [Usage](https://example.com/other#u)",
+    );
+    check(
         "<h2 id=u><a href='#v'>Usage</a></h2>",
         "## [Usage](https://example.com/#v)",
     );
@@ -104,4 +114,16 @@ fn a_table_in_a_cell_leaves_the_outer_table_its_columns() {
         "<table><tr><td><table><tr><th>a<th>b<tr><td>1<td>2</table><td>side<tr><td>c<td>d</table>",
         "| a | b |\n| --- | --- |\n| 1 | 2 |\n\nside\n\nc\n\nd",
     );
+}
+
+#[test]
+fn neutral_elements_do_not_hide_a_link_in_code() {
+    let of = |inside: &str| {
+        let html = format!("<p><code><b>run {inside}<a href=/x>it</a></b></code></p>");
+        let page = testkit::page(&html).url("https://example.com/");
+        page.render_text::<Markdown>(json!({}))
+    };
+    let plain = of("");
+    assert!(plain.contains("(https://example.com/x)"), "{plain}");
+    assert_eq!(of(&"<span></span>".repeat(150)), plain);
 }

@@ -114,3 +114,33 @@ fn wrong_arguments_are_named_in_the_error() {
         );
     }
 }
+
+#[test]
+fn a_file_that_is_not_text_is_decoded_or_refused() {
+    let world = World::new();
+    let tides = include_bytes!("../../../plugins/decoder-pdf/src/__fuzz__/pdf/corpus/tides.pdf");
+    for (name, bytes, expected) in [
+        ("tides.pdf", &tides[..], Ok("# Tides of the harbour")),
+        ("tides", &tides[..], Ok("# Tides of the harbour")),
+        (
+            "dot.png",
+            &b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..],
+            Err("ask for `bytes`"),
+        ),
+    ] {
+        world.write(name, bytes);
+        let file = world.path(name);
+        let arguments = [file.to_str().unwrap(), "--format", "markdown"];
+        let (is_good, content, error) = transform(&world, &arguments, "");
+        match expected {
+            Ok(begin) => assert!(
+                is_good && content.contains(begin),
+                "{name}: {content} {error}"
+            ),
+            Err(reason) => assert!(
+                !is_good && error.contains(reason),
+                "{name}: {content} {error}"
+            ),
+        }
+    }
+}

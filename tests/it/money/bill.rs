@@ -147,9 +147,56 @@ async fn a_time_range_limits_a_statement() {
         ("?from=yesterday", "from"),
         ("?to=1", "to"),
         ("?format=pdf", "format"),
+        ("?limit=0", "limit"),
+        ("?cursor=7", "cursor"),
     ] {
         let answer = app.get(&format!("/account/statement{query}")).await;
         assert_eq!(answer.status, 400);
         assert!(answer.error().starts_with(name), "{}", answer.error());
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_can_be_read_in_pages() {
+    let (app, site) = (TestApp::start().await, FakeSite::start().await);
+    for _ in 0..3 {
+        app.fine(json!({"url": site.url("/page"), "return_format": "text"}))
+            .await;
+    }
+    let bill = statement(&app, "").await;
+    let all = bill["entries"].as_array().unwrap();
+    assert_eq!(bill["next_cursor"], Value::Null);
+    let (mut read, mut query) = (Vec::new(), "?limit=2".to_owned());
+    let mut balance = bill["opening_balance"].clone();
+    loop {
+        let answer = app.get(&format!("/account/statement{query}")).await;
+        let page = answer.json();
+        assert_eq!(
+            page["opening_balance"], balance,
+            "it begins where the last one ended"
+        );
+        balance = page["closing_balance"].clone();
+        let entries = page["entries"].as_array().unwrap();
+        assert!((1..=2).contains(&entries.len()), "{page}");
+        read.extend(entries.clone());
+        let Some(next) = page["next_cursor"].as_str() else {
+            assert_eq!(answer.header("x-next-cursor"), "");
+            break;
+        };
+        assert_eq!(answer.header("x-next-cursor"), next);
+        query = format!("?limit=2&cursor={next}");
+    }
+    assert_eq!((&read, &balance), (all, &bill["closing_balance"]));
+
+    let first = app.get("/account/statement?format=csv&limit=1").await;
+    let table = String::from_utf8(first.body.clone()).unwrap();
+    assert_eq!(table.lines().count(), 2, "{table}");
+    let next = first.header("x-next-cursor");
+    let rest = statement(&app, &format!("?cursor={next}")).await;
+    assert_eq!(
+        rest["entries"],
+        json!(all[1..]),
+        "without a limit it is all the rest"
+    );
+    assert_eq!(rest["closing_balance"], bill["closing_balance"]);
 }

@@ -4,6 +4,7 @@ mod bill;
 mod ceilings;
 mod charges;
 mod interrupted;
+mod keys;
 mod kill;
 mod repeats;
 

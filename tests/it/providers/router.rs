@@ -23,6 +23,20 @@ async fn first_uses_the_provider_before_our_own_stack() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_smart_mode_says_that_a_provider_made_it() {
+    let stage = Stage::without_credentials().await;
+    let body = json!({"url": "http://shop.example/page", "return_format": "raw",
+        "router": first("provider_2", GOOD_KEY)});
+    let entry = stage.app.page(body).await;
+    assert_eq!(served_by(&entry), ("provider_2".to_owned(), 1));
+    let metadata = &entry["metadata"];
+    assert_eq!(metadata["rendered_by"], "provider", "{entry}");
+    let reason = metadata["render_reason"].as_str().unwrap_or_default();
+    assert!(reason.starts_with("provider: it "), "{entry}");
+    stage.assert_used(&["provider_2"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_router_or_with_mode_off_no_provider_is_used() {
     let stage = Stage::with(&[pooled(1)]).await;
     let url = stage.site.url("/status/403");

@@ -190,6 +190,7 @@ async fn a_crawl_survives_a_full_disk() {
     drop(filler);
     let status = app.crawl_ended(&id, Duration::from_secs(60)).await;
     assert_eq!(status["stop_reason"], "limit", "{status}");
+    assert_eq!(status["failed"], 0, "pages wait for the ledger: {status}");
     let entries = stored(&app, &id).await;
     assert_eq!(entries.len(), 150);
     let urls: BTreeSet<&str> = entries

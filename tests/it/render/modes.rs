@@ -270,6 +270,21 @@ async fn screenshots_have_the_requested_size() {
     let long = json!({"url": stage.site.url("/long"), "binary": true});
     let long = stage.app.post("/screenshot", &[], &long).await.json()[0].clone();
     assert!(long["error"].is_null(), "{}", long["error"]);
+    let cut = &long["metadata"]["automation_data"][0]["screenshot"];
+    let cut = cut.as_str().unwrap_or_default();
+    assert!(cut.contains("1366 × 32767 of 1366 × 1000"), "{cut}");
+    // What a step has left out of its own is in that of the page.
+    let without = json!([{"Screenshot": {"omit_background": true, "full_page": false}}]);
+    let plain = stage.page("/plain", "<p>x</p>");
+    let plain = json!({"url": plain, "binary": true, "automation_scripts": {"*": without}});
+    let plain = stage.app.post("/screenshot", &[], &plain).await.json()[0].clone();
+    // The colour type of a PNG: true colour without alpha.
+    assert_eq!(plain["content"][25], 2, "{}", plain["error"]);
+    let step = &plain["metadata"]["automation_data"][0]["result"];
+    let is_png = step
+        .as_str()
+        .is_some_and(|png| png.starts_with("iVBORw0KGgo"));
+    assert!(is_png, "{step}");
     stage.close().await;
 }
 

@@ -130,9 +130,11 @@ async fn another_port_of_the_host_is_another_origin() {
         "/",
         &format!(
             "<p>home</p><img src='{}'><iframe src='{frame}'></iframe><script>fetch('{}', \
-             {{mode: 'no-cors', credentials: 'include'}})</script>",
+             {{mode: 'no-cors', credentials: 'include'}}); \
+             new WebSocket('/own-socket'); new WebSocket('{}')</script>",
             neighbour.url("/image"),
             neighbour.url("/fetched"),
+            neighbour.url("/socket"),
         ),
     );
     let entry = stage.rendered(&url, secrets()).await;
@@ -146,12 +148,15 @@ async fn another_port_of_the_host_is_another_origin() {
         "/frame",
         "/in-frame",
         "/fetched",
+        "/socket",
         "/home",
         "/later",
     ] {
         assert_eq!(carried(&neighbour, path), NEITHER, "{path}");
     }
     assert_eq!(carried(&stage.site, "/"), BOTH);
+    // Headers are added to requests that can be changed, and this one cannot.
+    assert_eq!(carried(&stage.site, "/own-socket"), [false, true]);
     stage.close().await;
 }
 
@@ -235,5 +240,51 @@ async fn another_site_gets_no_steps_unless_a_key_names_it() {
     assert!(content(&entry).contains("form"), "{entry}");
     let heard = stranger.requests().join("\n");
     assert!(heard.contains("canary-password"), "{heard}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn another_site_gets_no_first_script_unless_a_key_names_it() {
+    let (stage, stranger) = stages().await;
+    let shows = |name: &str| {
+        let script = "p.textContent += ` has ${typeof given} and ${typeof named}`";
+        format!("<p id=p>{name}</p><script>{script}</script>")
+    };
+    let there = stranger.put("/frame", "text/html", shows("stranger"));
+    stage.page("/own", &shows("frame"));
+    let frames = format!(
+        "<iframe src='{there}'></iframe><iframe src=/own></iframe>\
+         <iframe sandbox=allow-scripts src=/own></iframe>"
+    );
+    let url = stage.page("/", &format!("{}{frames}", shows("home")));
+    let script = "'use strict'; let given = 'canary-first'; function named() {}";
+    let more = json!({"evaluate_on_new_document": script});
+    let entry = stage.rendered(&url, more.clone()).await;
+    let text = content(&entry);
+    for shown in [
+        "home has string and function",
+        "frame has string and function",
+        "frame has undefined and undefined",
+        "stranger has undefined and undefined",
+    ] {
+        assert!(text.contains(shown), "{shown}: {entry}");
+    }
+    assert_eq!(entry["metadata"]["automation_data"], Value::Null, "{entry}");
+    let moved = stage.site.url(&format!("/to?{there}"));
+    let entry = stage.rendered(&moved, more.clone()).await;
+    let text = content(&entry);
+    assert!(
+        text.contains("stranger has undefined and undefined"),
+        "{entry}"
+    );
+    let reported = &entry["metadata"]["automation_data"][0]["evaluate_on_new_document"];
+    let reason = reported.as_str().expect("a reason");
+    assert!(reason.contains(stranger.url("").as_str()), "{reason}");
+    let mut named = more;
+    named["execution_scripts"] = json!({stranger.url("/"): "0"});
+    let entry = stage.rendered(&moved, named).await;
+    let text = content(&entry);
+    assert!(text.contains("stranger has string and function"), "{entry}");
     stage.close().await;
 }

@@ -75,6 +75,10 @@ async fn framesets_and_any_number_of_frames_are_read() {
         .await;
     assert!(content(&entry).contains("Main text"), "{entry}");
     assert_eq!(entry["links"], json!([stage.site.url("/x")]));
+    // Frames are all that it has, so that is no page for plain HTTP.
+    let smart = json!({"url": url, "return_format": "text"});
+    let entry = stage.app.fine(smart).await;
+    assert!(content(&entry).contains("Main text"), "{entry}");
 
     for depth in 0..9 {
         let inner = format!(
@@ -324,18 +328,44 @@ async fn closed_components_are_read() {
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn workers_tell_the_story_of_their_page() {
     let stage = Stage::new().await;
-    let tell = "postMessage(JSON.stringify([navigator.userAgent, navigator.languages, (1234.5).toLocaleString()]))";
-    stage.site.put("/worker.js", "text/javascript", tell);
+    let tell = "JSON.stringify([navigator.userAgent, navigator.languages, navigator.platform, (1234.5).toLocaleString()])";
+    let scripts = [
+        ("/worker.js", format!("postMessage({tell})")),
+        (
+            "/shared.js",
+            format!("onconnect = (event) => event.ports[0].postMessage({tell})"),
+        ),
+        (
+            "/service.js",
+            format!("onmessage = (event) => event.source.postMessage({tell})"),
+        ),
+    ];
+    for (path, script) in &scripts {
+        stage.site.put(path, "text/javascript", script.as_str());
+    }
     let url = stage.page(
         "/",
-        "<p id=p></p><script>new Worker('/worker.js').onmessage = (event) => { p.textContent = event.data; }</script>",
+        "<p id=p></p><script>const said = []; \
+         const hear = (event) => { said.push(event.data); if (said.length === 3) p.textContent = `[${said}]`; }; \
+         new Worker('/worker.js').onmessage = hear; \
+         new SharedWorker('/shared.js').port.onmessage = hear; \
+         navigator.serviceWorker.onmessage = hear; \
+         navigator.serviceWorker.register('/service.js').then((made) => \
+         (made.installing ?? made.waiting ?? made.active).postMessage(0));</script>",
     );
     let agent = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/140";
     let more = json!({"user_agent": agent, "locale": "de-DE",
         "wait_for": {"selector": {"selector": "p:not(:empty)", "timeout": {"secs": 10, "nanos": 0}}}});
     let entry = stage.rendered(&url, more).await;
     let said: serde_json::Value = serde_json::from_str(content(&entry).trim()).expect("JSON");
-    // The browser has no way to set `navigator.platform` of a worker.
-    assert_eq!(said, json!([agent, ["de-DE"], "1.234,5"]));
+    let story = json!([agent, ["de-DE"], "Win32", "1.234,5"]);
+    assert_eq!(said, json!([story, story, story]));
+    for (path, _) in scripts {
+        let heads = stage.site.requests();
+        let line = format!("GET {path} ");
+        let head = heads.iter().find(|head| head.starts_with(&line));
+        let head = head.expect("a request");
+        assert!(head.contains(agent), "{head}");
+    }
     stage.close().await;
 }

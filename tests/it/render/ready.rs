@@ -102,6 +102,31 @@ async fn steps_and_waits_do_not_wait_for_pictures() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_script_that_never_comes_leaves_time_for_steps() {
+    let stage = Stage::new().await;
+    let html = format!(
+        "{WHOLE}<button onclick=\"document.body.append(' pressed')\">Press</button><script src=/silent></script>"
+    );
+    let url = stage.page("/", &html);
+    let begun = Instant::now();
+    let steps = json!({"automation_scripts": {"*": [{"Click": "button"}]}});
+    let entry = stage.rendered(&url, steps).await;
+    assert!(begun.elapsed() < 2 * AT_ONCE, "{:?}", begun.elapsed());
+    assert!(content(&entry).contains("pressed"), "{entry}");
+    let pending = &entry["metadata"]["incomplete"]["pending"];
+    let missing = json!(["the document", stage.site.url("/silent")]);
+    assert_eq!(pending, &missing, "{entry}");
+    // One that comes late is waited for.
+    let late = "<script src=/slow/6000></script><script>later('there')</script>";
+    let url = stage.page("/late", &format!("{LATER}</script>{late}"));
+    let entry = stage.rendered(&url, json!({})).await;
+    assert!(content(&entry).contains("there"), "{entry}");
+    assert_eq!(entry["metadata"].get("incomplete"), None, "{entry}");
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn a_challenge_gets_the_time_that_it_needs() {
     let stage = Stage::new().await;
     // Works for a while, then the site lets the browser in.
@@ -140,13 +165,13 @@ async fn a_download_that_a_page_starts_leaves_the_page() {
     stage
         .site
         .put("/file.zip", "application/zip", b"PK\x03\x04".as_slice());
-    stage.site.put("/nothing", "text/html", "");
-    let moves =
-        format!("{WHOLE}<script>setTimeout(() => location.href = '/file.zip', 50)</script>");
-    let url = stage.page("/", &moves);
-    let entry = stage.rendered(&url, json!({})).await;
-    assert!(content(&entry).contains("at noon"), "{entry}");
-    assert_eq!(entry["status"], 200);
+    for to in ["/file.zip", "/status/204"] {
+        let moves = format!("{WHOLE}<script>setTimeout(() => location.href = '{to}', 50)</script>");
+        let url = stage.page("/", &moves);
+        let entry = stage.rendered(&url, json!({})).await;
+        assert!(content(&entry).contains("at noon"), "{to}: {entry}");
+        assert_eq!(entry["status"], 200, "{to}");
+    }
     let html = format!("{WHOLE}<a id=a href=/file.zip>Download</a>");
     let url = stage.site.put("/link", "text/html\r\nX-Page: own", html);
     let steps = json!([{"Click": "#a"}, {"Evaluate": "document.body.append(' stayed')"}]);

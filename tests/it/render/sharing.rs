@@ -49,6 +49,14 @@ async fn a_page_is_shared_only_with_parts_that_may_be() {
         &format!("{json}\r\nCache-Control: private; max-age=0"),
     );
     put("/cookie", &format!("{json}\r\nSet-Cookie: t=1"));
+    put(
+        "/domain",
+        &format!("{json}\r\nWWW-Authenticate: Basic realm=a\r\nWWW-Authenticate: NTLM"),
+    );
+    put(
+        "/basic",
+        &format!("{json}\r\nWWW-Authenticate: Basic realm=a"),
+    );
     stage.site.put(
         "/secret-frame",
         "text/html\r\nCache-Control: no-store",
@@ -59,6 +67,8 @@ async fn a_page_is_shared_only_with_parts_that_may_be() {
         ("<img src=/missing>", true),
         ("<script>fetch('/private')</script>", false),
         ("<script>fetch('/cookie')</script>", false),
+        ("<script>fetch('/basic')</script>", true),
+        ("<script>fetch('/domain')</script>", false),
         ("<script>fetch('/status/503')</script>", false),
         // Its status line is no HTTP: the page is whole without it.
         ("<script>fetch('/status/busy')</script>", false),
@@ -74,6 +84,28 @@ async fn a_page_is_shared_only_with_parts_that_may_be() {
         let entry = other.fine(request(&url, json!({}))).await;
         assert!(content(&entry).contains("at noon"), "{part}: {entry}");
         assert_eq!(is_hit(&entry), is_shared, "{part}: {entry}");
+    }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_document_whose_connection_may_be_authenticated_is_not_shared() {
+    let stage = Stage::with(|world| world.keeps_pages = true).await;
+    let (_, other) = stage.app.another("other", DOLLAR).await;
+    for (challenge, is_shared) in [
+        ("Negotiate YII=", false),
+        ("NTLM", false),
+        ("Basic realm=a", true),
+    ] {
+        let kind = format!("text/html\r\nWWW-Authenticate: {challenge}");
+        let url = stage.site.put("/", &kind, TEXT);
+        // Each a page of its own for the cache.
+        let url = format!("{url}#{}", challenge.len());
+        stage.rendered(&url, json!({})).await;
+        let entry = other.fine(request(&url, json!({}))).await;
+        assert!(content(&entry).contains("at noon"), "{challenge}: {entry}");
+        assert_eq!(is_hit(&entry), is_shared, "{challenge}: {entry}");
     }
     stage.close().await;
 }

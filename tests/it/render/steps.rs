@@ -68,12 +68,17 @@ async fn clicks_reach_the_element_that_they_name() {
         "<button id=c {said}>C</button><div id=veil style='position:fixed;inset:0;background:white'></div>\
          <script>setTimeout(() => veil.remove(), 1000)</script>"
     );
+    let moving = format!(
+        "<style>@keyframes move {{ to {{ transform: translateX(400px) }} }} #e {{ animation: move 1s }}</style>\
+         <button id=e {said}>E</button>"
+    );
     for (html, selector) in [
         (wrapped.as_str(), "a"),
         (shadow, "#deep"),
         (&disabled, "#b"),
         (framed, "#inner"),
         (&leaving, "#c"),
+        (&moving, "#e"),
     ] {
         let url = stage.page("/", html);
         let steps = json!([{"WaitFor": selector}, {"Click": selector}]);
@@ -119,6 +124,14 @@ async fn fields_are_typed_into_and_filled_by_their_kinds() {
     let (reported, _) = after(&stage, &url, steps).await;
     let values = "2026-11-25,12:30,7,#102030,2,true";
     assert_eq!(reported[0]["result"], values, "{reported}");
+    let shadow = stage.page(
+        "/shadow",
+        "<x-box></x-box><p id=out></p><script>customElements.define('x-box', class extends HTMLElement { connectedCallback() { \
+         const root = this.attachShadow({mode: 'open'}); root.innerHTML = '<input id=deep>'; \
+         root.querySelector('input').oninput = (event) => { out.textContent = event.target.value; }; } });</script>",
+    );
+    let (reported, text) = after(&stage, &shadow, json!([fill("deep", "typed within")])).await;
+    assert!(text.contains("typed within"), "{reported}: {text}");
     for (id, value, reason) in [
         ("fixed", "x", "read-only"),
         ("date", "tomorrow", "does not take this value"),

@@ -251,6 +251,37 @@ async fn content_is_chunked_and_cut_at_character_boundaries() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn chunks_may_repeat_the_end_of_the_one_before() {
+    let (app, site) = world().await;
+    let text = "one two three four five six seven";
+    let url = site.put("/words", "text/plain", text);
+    let chunks = async |overlap: u64| {
+        let chunking = json!({"type": "words", "value": 4, "overlap": overlap});
+        let body = json!({"url": url, "return_format": "text", "chunking_alg": chunking});
+        let entry = app.fine(body).await;
+        let chunks = entry["content"].as_array().cloned().unwrap_or_default();
+        let trimmed = chunks.iter().filter_map(Value::as_str).map(str::trim);
+        trimmed.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(chunks(0).await, ["one two three four", "five six seven"]);
+    let overlapping = [
+        "one two",
+        "one two three four",
+        "three four five six",
+        "five six seven",
+    ];
+    assert_eq!(chunks(2).await, overlapping);
+    let body = json!({"url": url, "chunking_alg": {"type": "words", "value": 4, "overlap": 3}});
+    let refused = app.post("/scrape", &[], &body).await;
+    assert_eq!(refused.status, 400);
+    let error = refused.error();
+    assert!(
+        error.starts_with("chunking_alg: `overlap` must be"),
+        "{error}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn selectors_apply_to_every_output() {
     let (app, site) = world().await;
     let html = "<title>T</title><nav><a href=/n>nav</a></nav><main><p>in</p><aside><a href=/a>aside</a></aside></main>";

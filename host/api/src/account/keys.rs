@@ -10,7 +10,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use trawl_billing::{Account, key_prefix};
+use trawl_billing::{Account, KeyRecord, key_prefix};
 use trawl_control::{Reply, Request};
 
 use super::views::KeyView;
@@ -52,10 +52,26 @@ pub(crate) struct NewKey {
     dead_code,
     reason = "the body is read field by field; this type documents it"
 )]
-#[schema(as = KeyRequest, example = json!({"name": "ci"}))]
+#[schema(as = KeyRequest, example = json!({"name": "ci", "monthly_budget": "5"}))]
 pub(crate) struct KeyName {
     /// Its name, at most 100 bytes. Names need not be unique.
     name: Option<String>,
+    /// Dollars that its pages may cost in a calendar month (UTC), as decimal text or a number.
+    /// Without it, only the balance limits them.
+    monthly_budget: Option<String>,
+}
+
+/// Body of a request for the budget of a key.
+#[derive(ToSchema)]
+#[expect(
+    dead_code,
+    reason = "the body is read field by field; this type documents it"
+)]
+#[schema(as = KeyBudgetRequest, example = json!({"monthly_budget": "5"}))]
+pub(crate) struct Budget {
+    /// Dollars that its pages may cost in a calendar month (UTC), as decimal text or a number; null
+    /// or absent removes the budget.
+    monthly_budget: Option<String>,
 }
 
 /// A revoked key.
@@ -107,10 +123,35 @@ pub(crate) async fn create_for(
     request: extract::Request,
     format: ResponseFormat,
 ) -> Result<Response, ApiError> {
-    let fields = Fields::read(request, &["name"]).await?;
-    let name = fields.text("name")?.unwrap_or_default();
-    match ask(api, Request::CreateKey { account, name }).await? {
+    let fields = Fields::read(request, &["name", "monthly_budget"]).await?;
+    let request = Request::CreateKey {
+        account,
+        name: fields.text("name")?.unwrap_or_default(),
+        budget: fields.dollars("monthly_budget")?.map(|budget| budget.0),
+    };
+    match ask(api, request).await? {
         Reply::Key { api_key } => format.object(&NewKey { api_key }),
+        other => Err(unexpected(&other)),
+    }
+}
+
+/// Sets or removes the monthly budget of a key of an account.
+pub(crate) async fn set_budget_of(
+    api: &Api,
+    account: String,
+    key: String,
+    request: extract::Request,
+    format: ResponseFormat,
+) -> Result<Response, ApiError> {
+    let fields = Fields::read(request, &["monthly_budget"]).await?;
+    let budget = fields.dollars("monthly_budget")?.map(|budget| budget.0);
+    let request = Request::SetKeyBudget {
+        account,
+        key,
+        budget,
+    };
+    match ask(api, request).await? {
+        Reply::KeyBudget(key) => format.object(&KeyView::from(key)),
         other => Err(unexpected(&other)),
     }
 }
@@ -151,7 +192,8 @@ pub(crate) async fn secret_of(
     params(KeysQuery),
     responses(
         (status = 200, description = "The keys", body = Page<KeyView>, example = json!({"data": [{
-            "key": "tr_9aK2bX7q", "name": "ci", "created": "2026-01-31T10:20:30.000Z", "last_used": null}], "count": 1})),
+            "key": "tr_9aK2bX7q", "name": "ci", "created": "2026-01-31T10:20:30.000Z", "last_used": null,
+            "monthly_budget": 5.0, "month_spent": 0.25}], "count": 1})),
         (status = 400, description = "`all` is neither `true` nor `false`", body = ref("#/components/schemas/Error"),
             example = json!({"error": "all: write `true` or `false`"})),
     ),
@@ -177,13 +219,14 @@ pub(crate) async fn list(
     path = "/account/keys",
     summary = "Create a key",
     description = "Creates a key for the account. It is shown only in this response. An account has at most 100 active keys, and 1,000 \
-        with its revoked ones.",
+        with its revoked ones. Once the `monthly_budget` of a key is used up, no page is requested with it; background crawls count to the key \
+        that started them. A key with a budget creates no keys.",
     request_body(content = KeyName),
     responses(
         (status = 200, description = "The key", body = NewKey),
-        (status = 400, description = "The name is invalid", body = ref("#/components/schemas/Error"),
+        (status = 400, description = "The name or the budget is invalid", body = ref("#/components/schemas/Error"),
             example = json!({"error": "name: `…` is not a valid key name: it is longer than 100 bytes"})),
-        (status = 409, description = "The account has as many keys as it may", body = ref("#/components/schemas/Error"),
+        (status = 409, description = "The account has as many keys as it may, or the key of the request has a budget", body = ref("#/components/schemas/Error"),
             example = json!({"error": "the account has 100 active keys, which is the limit: revoke one first"})),
     ),
     security(("key" = []))
@@ -194,6 +237,7 @@ pub(crate) async fn create(
     headers: HeaderMap,
     request: extract::Request,
 ) -> Result<Response, ApiError> {
+    has_no_budget(&api, &owner)?;
     let account = owner.id.to_string();
     let keys = read(&api, account.clone(), true).await?;
     let n_active = keys.iter().filter(|key| key.revoked.is_none()).count();
@@ -209,6 +253,37 @@ pub(crate) async fn create(
         )));
     }
     create_for(&api, account, request, ResponseFormat::of(&headers)).await
+}
+
+#[utoipa::path(
+    put,
+    path = "/account/keys/{prefix}/budget",
+    summary = "Set the budget of a key",
+    description = "Sets what the pages of a key may cost in a calendar month (UTC), or removes the budget. It holds at once, also for what \
+        the key was charged in this month and for its background crawls. A key with a budget sets none.",
+    params(("prefix" = String, Path, description = "First characters of the key, as listed", example = "tr_9aK2bX7q")),
+    request_body(content = Budget),
+    responses(
+        (status = 200, description = "The key", body = KeyView),
+        (status = 400, description = "The budget is invalid", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "monthly_budget: write dollars like `25` or `0.50`, with at most nine decimals"})),
+        (status = 404, description = "The account has no such active key", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "`alice` has no key `tr_9aK2bX7q`, or it is revoked: list its keys"})),
+        (status = 409, description = "The key of the request has a budget", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "the key of this request has a monthly budget: create keys and set budgets with a key without one"})),
+    ),
+    security(("key" = []))
+)]
+pub(crate) async fn set_budget(
+    State(api): State<Api>,
+    Extension(owner): Extension<Arc<Account>>,
+    Path(key): Path<String>,
+    headers: HeaderMap,
+    request: extract::Request,
+) -> Result<Response, ApiError> {
+    has_no_budget(&api, &owner)?;
+    let format = ResponseFormat::of(&headers);
+    set_budget_of(&api, owner.id.to_string(), key, request, format).await
 }
 
 #[utoipa::path(
@@ -295,6 +370,20 @@ pub(crate) async fn renew_webhook_secret(
         ResponseFormat::of(&headers),
     )
     .await
+}
+
+/// Checks that the key of a request has no budget: with a budget it could spend more by making
+/// another key.
+fn has_no_budget(api: &Api, owner: &Account) -> Result<(), ApiError> {
+    let keys = api.service.billing().keys(&owner.id);
+    let is_current = |key: &&KeyRecord| key.prefix == owner.key.as_str();
+    let current = keys.iter().find(is_current);
+    match current.and_then(|key| key.spending.budget) {
+        None => Ok(()),
+        Some(_) => Err(ApiError::Conflict(
+            "the key of this request has a monthly budget: create keys and set budgets with a key without one",
+        )),
+    }
 }
 
 /// The keys of an account, with revoked ones or without.

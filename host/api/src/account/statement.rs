@@ -13,16 +13,20 @@ use utoipa::IntoParams;
 use trawl_billing::{Account, AccountId};
 use trawl_model::clock::{NotATime, Timestamp};
 
-use super::statement_body::{self, Source, StatementFormat};
+use super::statement_body::{self, Place, Source, StatementFormat};
 use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
-use crate::http::params::Query;
+use crate::http::headers::set_next_cursor;
+use crate::http::params::{Query, Whole, checked_limit};
 use crate::http::queries::Queries;
 
 pub(crate) use super::statement_body::Statement;
 
-/// Period and format of a statement.
+/// Most entries of a statement that is asked for in pages.
+const ENTRIES_MAX: u32 = 1_000;
+
+/// Period, part and format of a statement.
 #[derive(Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -32,6 +36,12 @@ pub(crate) struct StatementQuery {
     from: Option<String>,
     /// End of the period, exclusive. Default: now.
     to: Option<String>,
+    /// Maximum number of entries; a larger one than 1,000 counts as 1,000. Default: all of the
+    /// period.
+    #[param(value_type = Option<u64>)]
+    limit: Option<Whole>,
+    /// `next_cursor` of the page before, of the same period: the statement continues there.
+    cursor: Option<String>,
     /// `json` (default) or `csv`; `Accept: text/csv` also selects CSV.
     format: Option<String>,
 }
@@ -41,12 +51,14 @@ pub(crate) struct StatementQuery {
     path = "/account/statement",
     summary = "Read the statement",
     description = "Returns the opening balance, every ledger entry in order, and the closing balance. The opening balance plus all amounts \
-        equals the closing balance to the nanodollar. A failed page has an entry of $0 with the reason. With \
+        equals the closing balance to the nanodollar. A failed page has an entry of $0 with the reason. With `limit`, the statement is \
+        that of the first entries; `next_cursor`, sent as `cursor`, gets the next ones, which begin with the balance where these ended. With \
         `Accept: application/jsonl`, the response has one line per entry.",
     params(StatementQuery),
     responses(
-        (status = 200, description = "The statement", body = Statement),
-        (status = 400, description = "A time or the format is invalid", body = ref("#/components/schemas/Error"),
+        (status = 200, description = "The statement", body = Statement,
+            headers(("X-Next-Cursor" = String, description = "The same as `next_cursor`, in every format; absent if no entry follows"))),
+        (status = 400, description = "A time, the part or the format is invalid", body = ref("#/components/schemas/Error"),
             example = json!({"error": "from: write a time like `2026-01-31` or `2026-01-31T10:20:30Z`"})),
     ),
     security(("key" = []))
@@ -80,8 +92,27 @@ pub(crate) async fn respond(
         queries,
         memory: api.service.memory().share(owner),
     };
-    let chunks = statement_body::chunks(source, account.clone(), from..to, format).await?;
-    let mut response = Response::new(Body::from_stream(chunks));
+    let start = place(query.cursor.as_deref())?;
+    let limit = query.limit.map(|limit| checked_limit(limit, ENTRIES_MAX));
+    let (body, next) = match limit.transpose()? {
+        Some(limit) => {
+            let part = (start, limit);
+            let (text, next) =
+                statement_body::page(source, account, from..to, format, part).await?;
+            (Body::from(text), next)
+        }
+        None => {
+            let chunks =
+                statement_body::chunks(source, account.clone(), from..to, format, start).await?;
+            (Body::from_stream(chunks), None)
+        }
+    };
+    let mut response = Response::new(body);
+    if let Some(next) = next
+        && let Ok(next) = HeaderValue::from_str(&next.to_string())
+    {
+        set_next_cursor(&mut response, next);
+    }
     let media_type = HeaderValue::from_static(format.media_type());
     response
         .headers_mut()
@@ -100,6 +131,16 @@ pub(crate) fn parse_time(name: &str, text: Option<&str>) -> Result<Option<Timest
             .map_err(|error: NotATime| ApiError::Invalid(format!("{name}: {error}")))
     };
     text.map(read).transpose()
+}
+
+/// Where the statement continues; `None` at its first entry.
+fn place(cursor: Option<&str>) -> Result<Option<Place>, ApiError> {
+    let cursor = cursor.map(str::trim).filter(|cursor| !cursor.is_empty());
+    let read = |cursor: &str| {
+        let refusal = || "cursor: must be the `next_cursor` of the page before".to_owned();
+        Place::read(cursor).ok_or_else(|| ApiError::Invalid(refusal()))
+    };
+    cursor.map(read).transpose()
 }
 
 /// The requested format of the statement.

@@ -1,5 +1,6 @@
 //! The body of a statement, streamed from the ledger: an account may have millions of entries.
 
+use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -46,6 +47,41 @@ pub(crate) struct Statement {
     entries: Vec<StatementEntry>,
     /// Balance after the last entry: the opening balance plus all amounts.
     closing_balance: f64,
+    /// Send it as `cursor` to get the entries after these; absent if none follows, and without
+    /// `limit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+/// A place in a statement. Its text is opaque to callers: two numbers, joined by `.`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Position in the ledger of the entry before it.
+    after: i64,
+    /// Balance after that entry.
+    balance: Nanodollars,
+}
+
+impl Place {
+    /// The place of a text; `None` if it is that of none. The balance is what the caller got: the
+    /// sums of all entries before would be read again for each page.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        /// More than any account has, and far from an overflow.
+        const BALANCE_MAX: u64 = u64::MAX / 4;
+        let (after, balance) = text.split_once('.')?;
+        let (after, balance) = (after.parse().ok()?, balance.parse::<i64>().ok()?);
+        let is_place = after > 0 && balance.unsigned_abs() <= BALANCE_MAX;
+        is_place.then_some(Self {
+            after,
+            balance: Nanodollars(balance),
+        })
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.after, self.balance.0)
+    }
 }
 
 /// One ledger entry of an account.
@@ -74,6 +110,9 @@ struct StatementEntry {
     billed_cost: f64,
     /// Why a page was not charged, or which seats were charged.
     reason: String,
+    /// First characters of the key that the page was requested with; empty for top-ups, and for
+    /// pages from before keys were recorded.
+    key: String,
 }
 
 #[expect(
@@ -99,6 +138,7 @@ impl From<Posted> for StatementEntry {
             costs: is_charge.then(|| Costs::new(&entry.charge, None)),
             billed_cost: dollars(entry.charge.vendor_billed),
             reason: entry.reason,
+            key: entry.key.to_string(),
         }
     }
 }
@@ -113,7 +153,58 @@ pub(super) struct Source {
     pub(super) memory: MemoryShare,
 }
 
-/// The statement in chunks. The account waits for its turn before each, unless the operator asks.
+/// At most `limit` entries of a statement, from `start` on, and the place after them if more
+/// follow.
+///
+/// # Errors
+/// The store failed, the account's earlier queries take too long, or it has no memory.
+pub(super) async fn page(
+    source: Source,
+    account: &AccountId,
+    time: Range<Timestamp>,
+    format: StatementFormat,
+    (start, limit): (Option<Place>, u32),
+) -> Result<(Bytes, Option<Place>), ApiError> {
+    let mut lease = source.memory.page().lease_for(MemoryKind::Stored);
+    let granted = lease.grow_to(CHUNK_BYTES_LIKELY).await;
+    granted.map_err(|_error| ApiError::no_memory())?;
+    let permit = match &source.queries {
+        Some(queries) => Some(queries.take(account).await?),
+        None => None,
+    };
+    let opening = match start {
+        Some(place) => place.balance,
+        None => balance_before(&source.billing, account, time.start).await?,
+    };
+    let window = Window {
+        from: time.start,
+        to: time.end,
+        after: start.map_or(Window::WITHOUT_SUMS, |place| place.after),
+        limit: limit + 1,
+    };
+    let mut entries = source.billing.statement(account, window).await?.entries;
+    drop(permit);
+    let has_more = entries.len() > limit as usize;
+    entries.truncate(limit as usize);
+    let mut text = format.head(account, opening).to_vec();
+    let (mut after, mut balance) = (0, opening);
+    for (number, posted) in entries.into_iter().enumerate() {
+        after = posted.seq;
+        balance += posted.entry.amount;
+        let written = format.write(posted, number == 0, &mut text);
+        written.map_err(|error| {
+            tracing::error!(error = %error, "cannot serialize an entry of a statement");
+            ApiError::Internal
+        })?;
+    }
+    let next = has_more.then_some(Place { after, balance });
+    text.extend_from_slice(format.end(balance, next).as_bytes());
+    lease.record(text.capacity());
+    Ok((lease.attach(text), next))
+}
+
+/// The statement in chunks, from `start` on. The account waits for its turn before each, unless the
+/// operator asks.
 ///
 /// # Errors
 /// The store failed, or the account's earlier queries take too long.
@@ -122,12 +213,16 @@ pub(super) async fn chunks(
     account: AccountId,
     time: Range<Timestamp>,
     format: StatementFormat,
+    start: Option<Place>,
 ) -> Result<impl Stream<Item = io::Result<Bytes>> + Send + 'static, ApiError> {
     let permit = match &source.queries {
         Some(queries) => Some(queries.take(&account).await?),
         None => None,
     };
-    let opening = balance_before(&source.billing, &account, time.start).await?;
+    let opening = match start {
+        Some(place) => place.balance,
+        None => balance_before(&source.billing, &account, time.start).await?,
+    };
     drop(permit);
     let head = format.head(&account, opening);
     let reader = Reader {
@@ -135,8 +230,9 @@ pub(super) async fn chunks(
         account,
         time,
         format,
-        after: Window::WITHOUT_SUMS,
+        after: start.map_or(Window::WITHOUT_SUMS, |place| place.after),
         balance: opening,
+        is_at_start: true,
         is_done: false,
     };
     let head = stream::iter((!head.is_empty()).then_some(Ok(head)));
@@ -167,6 +263,8 @@ struct Reader {
     after: i64,
     /// Balance after the last entry that was read.
     balance: Nanodollars,
+    /// Whether no entry was read yet.
+    is_at_start: bool,
     is_done: bool,
 }
 
@@ -195,13 +293,13 @@ impl Reader {
         self.is_done = entries.is_empty();
         let mut text = Vec::new();
         for posted in entries {
-            let is_first = self.after == Window::WITHOUT_SUMS;
+            let is_first = std::mem::take(&mut self.is_at_start);
             self.after = posted.seq;
             self.balance += posted.entry.amount;
             self.format.write(posted, is_first, &mut text)?;
         }
         if self.is_done {
-            text = self.format.end(self.balance).into_bytes();
+            text = self.format.end(self.balance, None).into_bytes();
         }
         lease.record(text.capacity());
         Ok(Some((lease.attach(text), self)))
@@ -209,7 +307,7 @@ impl Reader {
 }
 
 /// Columns of the CSV format.
-const COLUMNS: [&str; 14] = [
+const COLUMNS: [&str; 15] = [
     "seq",
     "at",
     "kind",
@@ -224,6 +322,7 @@ const COLUMNS: [&str; 14] = [
     "transform_cost",
     "billed_cost",
     "reason",
+    "key",
 ];
 
 impl StatementFormat {
@@ -250,10 +349,14 @@ impl StatementFormat {
     }
 
     /// What follows the entries.
-    fn end(self, closing: Nanodollars) -> String {
-        match self {
-            Self::Json => format!("],\"closing_balance\":{}}}", dollars(closing)),
-            Self::JsonLines | Self::Csv => String::new(),
+    fn end(self, closing: Nanodollars, next: Option<Place>) -> String {
+        let closing = dollars(closing);
+        match (self, next) {
+            (Self::Json, None) => format!("],\"closing_balance\":{closing}}}"),
+            (Self::Json, Some(next)) => {
+                format!("],\"closing_balance\":{closing},\"next_cursor\":\"{next}\"}}")
+            }
+            (Self::JsonLines | Self::Csv, _) => String::new(),
         }
     }
 
@@ -296,7 +399,7 @@ fn csv_line(posted: &Posted) -> String {
         quoted(&entry.url),
     ];
     fields.extend(parts.map(Nanodollars::dollars_text));
-    fields.push(quoted(&entry.reason));
+    fields.extend([quoted(&entry.reason), quoted(entry.key.as_str())]);
     fields.join(",") + "\r\n"
 }
 
@@ -317,6 +420,28 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_is_read_back_from_its_text() {
+        let place = Place {
+            after: 7,
+            balance: Nanodollars(-5),
+        };
+        assert_eq!(Place::read(&place.to_string()), Some(place));
+        for text in [
+            "",
+            "7",
+            "7.",
+            ".5",
+            "0.5",
+            "-1.5",
+            "7.5.1",
+            "7.x",
+            "7.9223372036854775807",
+        ] {
+            assert_eq!(Place::read(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn fields_are_quoted_where_needed() {

@@ -1,4 +1,4 @@
-//! `GET /account/usage`: usage and payments by day.
+//! `GET /account/usage`: usage and payments by day, and usage by key.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use trawl_billing::Account;
+use trawl_billing::{Account, AccountId, Billing, KeyPrefix, KeyRecord};
 use trawl_model::clock::Timestamp;
 use trawl_store::AccountUsage;
 use trawl_wire::{Costs, dollars};
@@ -33,14 +33,64 @@ pub(crate) struct UsageQuery {
     from: Option<String>,
     /// End of the period, exclusive. Default: now.
     to: Option<String>,
+    /// `key` to add the usage of each key in the whole period. Default: `day`.
+    by: Option<String>,
 }
 
-/// Usage and payments by day.
+/// Usage and payments by day, and usage by key.
 #[derive(Serialize, ToSchema)]
 #[schema(as = AccountUsage)]
 pub(crate) struct Usage {
     /// Each day with ledger entries, oldest first.
     days: Vec<DayUsage>,
+    /// Each key with pages in the period, sorted by key; only with `by=key`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    keys: Option<Vec<KeyUsage>>,
+}
+
+/// Usage of one key. Amounts are in dollars.
+#[derive(Serialize, ToSchema)]
+#[schema(example = json!({
+    "key": "tr_9aK2bX7q", "name": "ci", "pages": 1200, "failed_pages": 31, "bytes": 48211340, "cpu_seconds": 93.25,
+    "costs": {"ai_cost": 0.0, "compute_cost": 0.000091, "file_cost": 0.0, "bytes_transferred_cost": 0.04821134,
+        "transform_cost": 0.000064, "total_cost": 0.04836634},
+}))]
+struct KeyUsage {
+    /// First characters of the key; null for pages from before keys were recorded.
+    key: Option<String>,
+    /// Its name; null if it has none.
+    name: Option<String>,
+    /// When it was revoked; absent for an active key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revoked: Option<String>,
+    /// Pages that were charged; under the Unlimited plan the charge is zero.
+    pages: u64,
+    /// Failed pages, which are free.
+    failed_pages: u64,
+    /// Decoded bytes of all pages.
+    bytes: u64,
+    /// CPU time of all pages.
+    cpu_seconds: f64,
+    /// Page charges by part.
+    costs: Costs,
+}
+
+impl KeyUsage {
+    /// The usage of a key; `record` is what is stored about it.
+    fn new(key: KeyPrefix, record: Option<&KeyRecord>, used: &AccountUsage) -> Self {
+        let name = record.map(|record| record.name.clone());
+        let revoked = record.and_then(|record| record.revoked);
+        Self {
+            key: (!key.is_empty()).then(|| key.to_string()),
+            name: name.filter(|name| !name.is_empty()),
+            revoked: revoked.map(|at| at.to_string()),
+            pages: used.n_pages,
+            failed_pages: used.n_failed,
+            bytes: used.consumed.n_bytes,
+            cpu_seconds: used.consumed.cpu.as_secs_f64(),
+            costs: Costs::new(&used.charge, None),
+        }
+    }
 }
 
 /// Usage and payments of one day. Amounts are in dollars.
@@ -94,11 +144,12 @@ impl DayUsage {
     get,
     path = "/account/usage",
     summary = "Sum up usage by day",
-    description = "Sums up the ledger of the account: usage and payments on each day, in UTC. Days without any are left out.",
+    description = "Sums up the ledger of the account: usage and payments on each day, in UTC. Days without any are left out. `by=key` adds \
+        the usage of each key; the pages of a background crawl count to the key that started it.",
     params(UsageQuery),
     responses(
         (status = 200, description = "The days", body = Usage),
-        (status = 400, description = "A time is invalid", body = ref("#/components/schemas/Error"),
+        (status = 400, description = "A time or `by` is invalid", body = ref("#/components/schemas/Error"),
             example = json!({"error": "from: write a time like `2026-01-31` or `2026-01-31T10:20:30Z`"})),
     ),
     security(("key" = []))
@@ -111,11 +162,39 @@ pub(crate) async fn usage(
 ) -> Result<Response, ApiError> {
     let from = parse_time("from", query.from.as_deref())?.unwrap_or(Timestamp::MIN);
     let to = parse_time("to", query.to.as_deref())?.unwrap_or(Timestamp::MAX);
+    let by_key = by_key(query.by.as_deref())?;
     let _permit = api.queries.take(&account.id).await?;
     let billing = api.service.billing();
     let days = billing.usage_by_day(&account.id, from, to).await?;
     let days = days.iter().map(|(day, used)| DayUsage::new(*day, used));
-    ResponseFormat::of(&headers).object(&Usage {
-        days: days.collect(),
-    })
+    let days = days.collect();
+    let keys = match by_key {
+        true => Some(keys(billing, &account.id, (from, to)).await?),
+        false => None,
+    };
+    ResponseFormat::of(&headers).object(&Usage { days, keys })
+}
+
+/// Whether the usage of each key is asked for.
+fn by_key(by: Option<&str>) -> Result<bool, ApiError> {
+    match by {
+        Some("key") => Ok(true),
+        Some("day") | None => Ok(false),
+        Some(_) => Err(ApiError::Invalid("by: write `day` or `key`".to_owned())),
+    }
+}
+
+/// The usage of each key in a period.
+async fn keys(
+    billing: &Billing,
+    account: &AccountId,
+    (from, to): (Timestamp, Timestamp),
+) -> Result<Vec<KeyUsage>, ApiError> {
+    let records = billing.all_keys(account).await?;
+    let used = billing.usage_by_key(account, from, to).await?;
+    let used = used.iter().map(|(key, used)| {
+        let record = records.iter().find(|record| record.prefix == key.as_str());
+        KeyUsage::new(*key, record, used)
+    });
+    Ok(used.collect())
 }

@@ -14,7 +14,8 @@ use super::limits::LimitView;
 #[derive(Serialize, ToSchema)]
 #[schema(as = Account, example = json!({
     "id": "acc_4nWzLbQ2vTg0yR1s", "name": "alice", "balance": 24.99, "reserved": 0.02, "available": 24.97, "credits": "249900",
-    "keys": [{"key": "tr_9aK2bX7q", "name": "ci", "created": "2026-01-31T10:20:30.000Z", "last_used": "2026-02-01T08:00:00.000Z"}],
+    "keys": [{"key": "tr_9aK2bX7q", "name": "ci", "created": "2026-01-31T10:20:30.000Z", "last_used": "2026-02-01T08:00:00.000Z",
+        "monthly_budget": 5.0, "month_spent": 0.25}],
     "subscription": {"state": "active", "seats": 8, "active": 3, "next_seats": 8, "price": 160.0,
         "from": "2026-01-31T10:20:30.000Z", "to": "2026-02-28T10:20:30.000Z"},
     "notices": {"destination": "https://you.example/hook", "low_balance_dollars": 5.0},
@@ -156,6 +157,10 @@ pub(crate) struct KeyView {
     /// When it was revoked; absent for an active key.
     #[serde(skip_serializing_if = "Option::is_none")]
     revoked: Option<String>,
+    /// Dollars that its pages may cost in a calendar month (UTC); null without a budget.
+    monthly_budget: Option<f64>,
+    /// Dollars that its pages have cost in the current month.
+    month_spent: f64,
 }
 
 impl From<trawl_control::KeyView> for KeyView {
@@ -166,6 +171,10 @@ impl From<trawl_control::KeyView> for KeyView {
             created: view.created,
             last_used: view.last_used,
             revoked: view.revoked,
+            monthly_budget: view
+                .monthly_budget
+                .map(|budget| dollars(Nanodollars(budget))),
+            month_spent: dollars(Nanodollars(view.month_spent)),
         }
     }
 }

@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 
 use crate::Api;
-use crate::account::keys::{self, KeyName, KeysQuery, NewKey, Revoked, WebhookSecret};
+use crate::account::keys::{self, Budget, KeyName, KeysQuery, NewKey, Revoked, WebhookSecret};
 use crate::account::views::KeyView;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
@@ -20,7 +20,8 @@ use crate::http::params::{Path, Query};
     params(("account" = String, Path, description = "Identifier or name", example = "alice"), KeysQuery),
     responses(
         (status = 200, description = "The keys", body = Page<KeyView>, example = json!({"data": [{
-            "key": "tr_9aK2bX7q", "name": "ci", "created": "2026-01-31T10:20:30.000Z", "last_used": null}], "count": 1})),
+            "key": "tr_9aK2bX7q", "name": "ci", "created": "2026-01-31T10:20:30.000Z", "last_used": null,
+            "monthly_budget": 5.0, "month_spent": 0.25}], "count": 1})),
         (status = 400, description = "`all` is neither `true` nor `false`", body = ref("#/components/schemas/Error"),
             example = json!({"error": "all: write `true` or `false`"})),
     ),
@@ -39,12 +40,12 @@ pub(super) async fn list(
     post,
     path = "/admin/accounts/{account}/keys",
     summary = "Create a key for an account",
-    description = "Creates a key. It is shown only in this response.",
+    description = "Creates a key, with a monthly budget if the body has one. It is shown only in this response.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice")),
     request_body(content = KeyName),
     responses(
         (status = 200, description = "The key", body = NewKey),
-        (status = 400, description = "The name is invalid", body = ref("#/components/schemas/Error"),
+        (status = 400, description = "The name or the budget is invalid", body = ref("#/components/schemas/Error"),
             example = json!({"error": "name: `…` is not a valid key name: it is longer than 100 bytes"})),
     ),
     security(("admin" = []))
@@ -56,6 +57,35 @@ pub(super) async fn create(
     request: extract::Request,
 ) -> Result<Response, ApiError> {
     keys::create_for(&api, account, request, ResponseFormat::of(&headers)).await
+}
+
+#[utoipa::path(
+    put,
+    path = "/admin/accounts/{account}/keys/{prefix}/budget",
+    summary = "Set the budget of a key of an account",
+    description = "Sets what the pages of a key may cost in a calendar month (UTC), or removes the budget. It holds at once, also for what \
+        the key was charged in this month and for its background crawls.",
+    params(
+        ("account" = String, Path, description = "Identifier or name", example = "alice"),
+        ("prefix" = String, Path, description = "First characters of the key, as listed", example = "tr_9aK2bX7q"),
+    ),
+    request_body(content = Budget),
+    responses(
+        (status = 200, description = "The key", body = KeyView),
+        (status = 400, description = "The budget is invalid", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "monthly_budget: the budget $-5 is negative: choose zero or more"})),
+        (status = 404, description = "There is no such account, or it has no such active key", body = ref("#/components/schemas/Error"),
+            example = json!({"error": "`alice` has no key `tr_9aK2bX7q`, or it is revoked: list its keys"})),
+    ),
+    security(("admin" = []))
+)]
+pub(super) async fn set_budget(
+    State(api): State<Api>,
+    Path((account, key)): Path<(String, String)>,
+    headers: HeaderMap,
+    request: extract::Request,
+) -> Result<Response, ApiError> {
+    keys::set_budget_of(&api, account, key, request, ResponseFormat::of(&headers)).await
 }
 
 #[utoipa::path(

@@ -24,6 +24,7 @@ use crate::http::methods::{Endpoint, delete, get, get_with_query, post, put};
     accounts::set_notices,
     keys::list,
     keys::create,
+    keys::set_budget,
     keys::revoke,
     keys::webhook_secret,
     keys::renew_webhook_secret,
@@ -58,6 +59,10 @@ pub(crate) fn routes() -> Vec<Endpoint> {
         (
             "/admin/accounts/{account}/keys/{prefix}",
             delete(keys::revoke),
+        ),
+        (
+            "/admin/accounts/{account}/keys/{prefix}/budget",
+            put(keys::set_budget),
         ),
         (
             "/admin/accounts/{account}/webhook-secret",

@@ -109,8 +109,9 @@ pub(super) async fn top_up(
     description = "Returns the statement of an account, as `/account/statement` does for its owner.",
     params(("account" = String, Path, description = "Identifier or name", example = "alice"), StatementQuery),
     responses(
-        (status = 200, description = "The statement", body = Statement),
-        (status = 400, description = "A time or the format is invalid", body = ref("#/components/schemas/Error"),
+        (status = 200, description = "The statement", body = Statement,
+            headers(("X-Next-Cursor" = String, description = "The same as `next_cursor`, in every format; absent if no entry follows"))),
+        (status = 400, description = "A time, the part or the format is invalid", body = ref("#/components/schemas/Error"),
             example = json!({"error": "from: write a time like `2026-01-31` or `2026-01-31T10:20:30Z`"})),
     ),
     security(("admin" = []))

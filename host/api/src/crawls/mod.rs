@@ -2,6 +2,7 @@
 
 pub(crate) mod crawl;
 pub(crate) mod links;
+pub(crate) mod list;
 pub(crate) mod skipped;
 pub(crate) mod start;
 mod status;

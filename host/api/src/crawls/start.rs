@@ -108,6 +108,7 @@ impl PlannedCrawls {
         let payment = request.payment.as_ref();
         let crawls = crawls.into_iter().enumerate().map(|(n, crawl)| NewCrawl {
             account: request.account.id.clone(),
+            key: request.account.key,
             plan: crawl.plan,
             request: crawl.request,
             needs_secrets: crawl.needs_secrets,

@@ -22,7 +22,7 @@ pub(super) struct CrawlStatus {
     /// The same as `state`.
     status: &'static str,
     /// Why it ended, is about to end or is parked: `completed`, `limit`, `depth`, `budget`,
-    /// `host_limit`, `max_credits_allowed`, `balance`, `crawl_timeout`, `cancelled`,
+    /// `host_limit`, `max_credits_allowed`, `balance`, `key_budget`, `crawl_timeout`, `cancelled`,
     /// `client_gone`, `server_stopped`, `credentials_lost`, `stored_bytes`, `plan_ended`, `failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     stop_reason: Option<&'static str>,
@@ -40,7 +40,7 @@ pub(super) struct CrawlStatus {
     bytes: u64,
     /// Costs so far.
     costs: CrawlCosts,
-    /// URLs it has discovered, while it runs.
+    /// URLs it has discovered; absent while it is queued or parked.
     #[serde(skip_serializing_if = "Option::is_none")]
     urls: Option<CrawlUrls>,
     /// What a pipeline left out because of a limit.
@@ -59,6 +59,15 @@ pub(super) struct CrawlStatus {
     /// End time in RFC 3339.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<String>,
+}
+
+/// The name of the reason why a crawl ended, is about to end or is parked.
+pub(super) fn stop_reason(state: CrawlState, stop: Option<StopReason>) -> Option<&'static str> {
+    let name = stop.map(StopReason::name);
+    match state {
+        CrawlState::Parked => name.or(Some("credentials_lost")),
+        CrawlState::Queued | CrawlState::Running | CrawlState::Ended => name,
+    }
 }
 
 /// Costs of a crawl.
@@ -89,11 +98,6 @@ impl CrawlStatus {
         let CrawlView {
             record, progress, ..
         } = view;
-        let stop_reason = progress.stop.map(StopReason::name);
-        let stop_reason = match progress.state {
-            CrawlState::Parked => stop_reason.or(Some("credentials_lost")),
-            _ => stop_reason,
-        };
         let urls = (progress.urls.known > 0).then_some(CrawlUrls {
             known: progress.urls.known,
             waiting: progress.urls.waiting,
@@ -111,7 +115,7 @@ impl CrawlStatus {
             id: record.id,
             state: progress.state.name(),
             status: progress.state.name(),
-            stop_reason,
+            stop_reason: stop_reason(progress.state, progress.stop),
             missing_secrets,
             background: record.in_background,
             pages: progress.n_pages,

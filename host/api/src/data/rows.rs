@@ -101,7 +101,9 @@ impl From<CrawledPage> for StoredPage {
 pub(crate) struct CrawlStateRow {
     /// Its id.
     crawl_id: String,
-    /// `crawl` or `links`.
+    /// Its seed, as in `GET /crawl`.
+    url: Option<String>,
+    /// `crawl`, `links` or the name of a pipeline.
     verb: String,
     /// `queued`, `running`, `parked` or `ended`.
     state: &'static str,
@@ -127,6 +129,7 @@ impl From<CrawlSummary> for CrawlStateRow {
     fn from(crawl: CrawlSummary) -> Self {
         Self {
             crawl_id: crawl.id,
+            url: crawl.url,
             verb: crawl.verb,
             state: crawl.state.name(),
             stop_reason: crawl.stop.map(StopReason::name),

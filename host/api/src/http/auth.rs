@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use trawl_billing::Account;
 
 use super::concurrency;
+use super::cors;
 use super::error::{ApiError, KeyRefusal};
 use super::observe::Served;
 use super::rate::RateLimit;
@@ -17,13 +18,24 @@ use crate::Api;
 
 /// Authenticates a request and applies the rate limit of its account. Passes the account and its
 /// share of the memory on as request extensions.
-pub(crate) async fn require_key(
-    State(api): State<Api>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let Some((account, limit)) = authenticate(&api, request.headers()) else {
-        return refused(&api, request.headers(), Opens::Accounts).into_response();
+///
+/// A preflight needs no key, and pages of any origin may read what is answered to a key. Decision
+/// D430.
+pub(crate) async fn require_key(State(api): State<Api>, request: Request, next: Next) -> Response {
+    let is_of_page = cors::has_origin(request.headers());
+    let mut response = match cors::is_preflight(&request) {
+        true => next.run(request).await,
+        false => answer_key(&api, request, next).await,
+    };
+    if is_of_page {
+        cors::open(response.headers_mut());
+    }
+    response
+}
+
+async fn answer_key(api: &Api, mut request: Request, next: Next) -> Response {
+    let Some((account, limit)) = authenticate(api, request.headers()) else {
+        return refused(api, request.headers(), Opens::Accounts).into_response();
     };
     let id = account.id.as_str();
     tracing::Span::current().record("account", id);
@@ -38,7 +50,7 @@ pub(crate) async fn require_key(
         next.run(request).await
     } else {
         let path = request.uri().path();
-        concurrency::rate_limited(&api, &account, path, limit.reset_seconds)
+        concurrency::rate_limited(api, &account, path, limit.reset_seconds)
     };
     set_headers(response.headers_mut(), &limit);
     response.extensions_mut().insert(served);
@@ -75,13 +87,16 @@ pub(crate) fn is_admin(api: &Api, headers: &HeaderMap) -> bool {
     key(headers).is_some_and(|key| api.service.is_admin(key))
 }
 
-/// Requires the admin key. What the operator sends takes from the server's own share of the memory.
+/// Requires the admin key, but for a preflight, whose answer opens nothing to pages of other
+/// origins. What the operator sends takes from the server's own share of the memory.
 pub(crate) async fn require_admin(
     State(api): State<Api>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    if is_admin(&api, request.headers()) {
+    if cors::is_preflight(&request) {
+        next.run(request).await
+    } else if is_admin(&api, request.headers()) {
         let share = api.service.memory().share("");
         request.extensions_mut().insert(share);
         next.run(request).await

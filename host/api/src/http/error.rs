@@ -7,11 +7,19 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
 
-use trawl_billing::{BillingError, FundsError, SubscriptionError};
+use trawl_billing::{BillingError, Cap, FundsError, SubscriptionError};
 use trawl_control::ControlError;
 use trawl_crawl::CrawlError;
 use trawl_store::{StorageRefusal, StoreError};
 use trawl_wire::RequestError;
+
+/// What to do if the balance is too low.
+const TOP_UP: &str = "`GET /data/credits` shows the balance; the operator tops it up with `trawl \
+                      account top-up`, or with `POST /admin/accounts/{account}/top-ups`";
+/// What to do if the ceiling of a run is too low.
+const RAISE_CEILING: &str = "raise `max_credits_allowed`";
+/// The same for the budget of a key.
+const RAISE_BUDGET: &str = "`GET /account/keys` shows the budgets; raise it, or use another key";
 
 /// Why a request failed. Decision D73.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +28,8 @@ pub(crate) enum ApiError {
     Invalid(String),
     /// The key does not open the endpoint.
     Key(KeyRefusal),
-    /// The balance does not cover the request.
-    Funds(String),
+    /// The balance, or a ceiling, does not cover the request: why, and what to do.
+    Funds(String, &'static str),
     /// AI endpoints need a subscription that this server does not offer.
     AiSubscription,
     /// The account has no Unlimited subscription. Spec S26.
@@ -57,8 +65,8 @@ pub(crate) enum ApiError {
     Storage(String),
     /// A bug, or the store failed; the cause is in the log.
     Internal,
-    /// The endpoint is part of the interface but not implemented.
-    NotImplemented,
+    /// The endpoint is part of the interface but not available: what is missing, and what to do.
+    NotImplemented(String),
     /// The server accepts no work at the moment.
     Busy(&'static str),
 }
@@ -109,7 +117,7 @@ impl ApiError {
         match self {
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
             Self::Key(_) => StatusCode::UNAUTHORIZED,
-            Self::Funds(_) | Self::AiSubscription => StatusCode::PAYMENT_REQUIRED,
+            Self::Funds(..) | Self::AiSubscription => StatusCode::PAYMENT_REQUIRED,
             Self::PlanRequired | Self::PlanInactive => StatusCode::FORBIDDEN,
             Self::NotFound(_) | Self::NoCrawl | Self::Unknown(_) => StatusCode::NOT_FOUND,
             Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
@@ -122,7 +130,7 @@ impl ApiError {
             }
             Self::Storage(_) => StatusCode::INSUFFICIENT_STORAGE,
             Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::NotImplemented => StatusCode::NOT_IMPLEMENTED,
+            Self::NotImplemented(_) => StatusCode::NOT_IMPLEMENTED,
             Self::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -130,10 +138,11 @@ impl ApiError {
     fn text(&self) -> String {
         match self {
             Self::Invalid(reason)
-            | Self::Funds(reason)
+            | Self::Funds(reason, _)
             | Self::Unknown(reason)
             | Self::AtLimit(reason, _)
             | Self::Storage(reason)
+            | Self::NotImplemented(reason)
             | Self::Taken(reason) => reason.clone(),
             Self::Key(_) => "invalid api key".to_owned(),
             Self::AiSubscription => "ai_subscription_required".to_owned(),
@@ -158,7 +167,6 @@ impl ApiError {
             Self::MediaType => "send a JSON body with `Content-Type: application/json`".to_owned(),
             Self::SlowDown(_) => "slow down".to_owned(),
             Self::Internal => "internal error, the request was not completed".to_owned(),
-            Self::NotImplemented => "this server does not offer this endpoint".to_owned(),
         }
     }
 
@@ -169,8 +177,24 @@ impl ApiError {
             Self::NoSeat(seats, active) => {
                 format!("{{\"error\":\"{text}\",\"seats\":{seats},\"active\":{active}}}")
             }
-            Self::Key(refusal) => json!({ "error": text, "hint": refusal.hint() }).to_string(),
-            _ => json!({ "error": text }).to_string(),
+            _ => match self.hint() {
+                Some(hint) => json!({ "error": text, "hint": hint }).to_string(),
+                None => json!({ "error": text }).to_string(),
+            },
+        }
+    }
+
+    /// What to do, where the interface fixes the text of the error. That of a 403 is the whole
+    /// body. Decisions D227 and D431.
+    fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Key(refusal) => Some(refusal.hint()),
+            Self::Funds(_, hint) => Some(*hint),
+            Self::AiSubscription => Some(
+                "this server has no AI endpoints: use `/scrape` and `/crawl`, or the pipelines below \
+                 `/pipeline`",
+            ),
+            _ => None,
         }
     }
 
@@ -184,7 +208,7 @@ impl ApiError {
                 Some((header::RETRY_AFTER, HeaderValue::from_static("1")))
             }
             Self::Invalid(_)
-            | Self::Funds(_)
+            | Self::Funds(..)
             | Self::AiSubscription
             | Self::PlanRequired
             | Self::PlanInactive
@@ -199,7 +223,7 @@ impl ApiError {
             | Self::MediaType
             | Self::Storage(_)
             | Self::Internal
-            | Self::NotImplemented => None,
+            | Self::NotImplemented(_) => None,
         }
     }
 }
@@ -224,7 +248,10 @@ impl From<RequestError> for ApiError {
             RequestError::Wire(error) => Self::Invalid(error.to_string()),
             RequestError::Plan(error) => Self::Invalid(error.to_string()),
             RequestError::NotInPlan(_) => Self::Invalid(error.to_string()),
-            RequestError::NotLoaded(_) => Self::NotImplemented,
+            RequestError::NotLoaded(analyst) => Self::NotImplemented(format!(
+                "this server does not offer this endpoint: its plugin `{analyst}` is not loaded: the \
+                 operator adds it to `plugins.toml`"
+            )),
             RequestError::TooLarge(bytes_max) => Self::TooLarge(bytes_max),
         }
     }
@@ -232,11 +259,20 @@ impl From<RequestError> for ApiError {
 
 impl From<FundsError> for ApiError {
     fn from(error: FundsError) -> Self {
-        match error {
-            FundsError::Empty
-            | FundsError::AllHeld
-            | FundsError::Short(_)
-            | FundsError::CeilingReached => Self::Funds(error.to_string()),
+        let lack = |hint| Self::Funds(error.to_string(), hint);
+        match &error {
+            FundsError::Empty => lack(TOP_UP),
+            FundsError::KeySpent(_) => lack(RAISE_BUDGET),
+            FundsError::AllHeld => {
+                lack("wait for the pages in flight to end, or top up the account")
+            }
+            FundsError::Short(shortfall) => lack(match shortfall.cap {
+                Cap::Balance => TOP_UP,
+                Cap::Page => "raise `max_credits_per_page`",
+                Cap::Run => RAISE_CEILING,
+                Cap::Key(_) => RAISE_BUDGET,
+            }),
+            FundsError::CeilingReached => lack(RAISE_CEILING),
             FundsError::UnknownAccount => Self::Key(KeyRefusal::Unknown),
             FundsError::Busy => Self::Busy("too many pages are in flight, try again"),
         }
@@ -253,13 +289,14 @@ impl From<BillingError> for ApiError {
             BillingError::BadTopUpId { .. } => field("id"),
             BillingError::BadSeats { .. } => field("seats"),
             BillingError::BadThreshold { .. } => field("low_balance_dollars"),
+            BillingError::BadBudget { .. } => field("monthly_budget"),
             BillingError::UnknownAccount { .. } | BillingError::UnknownKey { .. } => {
                 Self::Unknown(error.to_string())
             }
             BillingError::NameTaken { .. }
             | BillingError::IdTaken { .. }
             | BillingError::NoSubscription { .. } => Self::Taken(error.to_string()),
-            BillingError::NotCovered { .. } => Self::Funds(error.to_string()),
+            BillingError::NotCovered { .. } => Self::Funds(error.to_string(), TOP_UP),
             BillingError::Store(StoreError::Memory(_)) => Self::no_memory(),
             BillingError::OutgrewCeiling { .. }
             | BillingError::Unavailable
@@ -357,4 +394,41 @@ impl From<SubscriptionError> for ApiError {
 pub(crate) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
     tracing::error!("a request handler panicked");
     ApiError::Internal.into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use trawl_billing::Shortfall;
+    use trawl_model::Nanodollars;
+
+    use super::*;
+
+    #[test]
+    fn a_lack_of_money_says_what_to_raise() {
+        let check = |error: FundsError, expected: &str| {
+            let body = ApiError::from(error).body();
+            let body: Value = serde_json::from_str(&body).expect("JSON");
+            let hint = body["hint"].as_str().unwrap_or_default();
+            assert!(hint.contains(expected), "{body}");
+        };
+        check(FundsError::Empty, "`trawl account top-up`");
+        check(FundsError::AllHeld, "wait for the pages in flight");
+        check(FundsError::CeilingReached, "raise `max_credits_allowed`");
+        for (cap, expected) in [
+            (Cap::Page, "raise `max_credits_per_page`"),
+            (Cap::Run, "raise `max_credits_allowed`"),
+            (Cap::Balance, "`trawl account top-up`"),
+        ] {
+            let shortfall = Shortfall {
+                cap,
+                wanted: Nanodollars(2),
+                of: Nanodollars(1),
+                spent: Nanodollars::ZERO,
+                elsewhere: Nanodollars::ZERO,
+            };
+            check(FundsError::Short(shortfall), expected);
+        }
+    }
 }

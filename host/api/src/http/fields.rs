@@ -36,7 +36,7 @@ impl<'de> Visitor<'de> for UniqueVisitor {
     type Value = Unique;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
+        f.write_str("a JSON object")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Unique, A::Error> {
@@ -141,6 +141,16 @@ impl Fields {
         let value = self.0.get(name)?.get();
         (value != "null").then_some(value)
     }
+}
+
+/// The refusal of a body that is broken JSON, or not an object. Decision D6.
+pub(crate) fn not_an_object(error: &serde_json::Error) -> ApiError {
+    // The reader's message may repeat a long value.
+    let reason: String = error.to_string().chars().take(REASON_CHARS_MAX).collect();
+    ApiError::Invalid(match error.is_data() {
+        true => reason,
+        false => format!("the body is not valid JSON: {reason}"),
+    })
 }
 
 /// A required field.

@@ -13,6 +13,7 @@ use axum::middleware::{Next, from_fn};
 use axum::response::Response;
 use axum::routing::MethodRouter;
 
+use super::cors;
 use super::error::ApiError;
 use super::params::refuse_query;
 use crate::Api;
@@ -65,14 +66,20 @@ impl Methods {
         self.with("DELETE", |router| router.delete(handler))
     }
 
-    /// The handlers for the router. Other methods get a 405 that names those which are served.
+    /// The handlers for the router. Other methods get a 405 that names those which are served, a
+    /// preflight their list.
     pub(crate) fn into_router(self) -> MethodRouter<Api> {
         if self.names.is_empty() {
             return self.router;
         }
         let served: Arc<str> = listed(&self.names).into();
-        self.router
-            .fallback(move || ready(ApiError::Method(served)))
+        let allowed: Arc<str> = self.names.join(", ").into();
+        self.router.fallback(move |request: Request| {
+            ready(match cors::is_preflight(&request) {
+                true => Ok(cors::preflight(&allowed)),
+                false => Err(ApiError::Method(served)),
+            })
+        })
     }
 
     fn with(

@@ -117,7 +117,9 @@ mod tests {
     #[test]
     fn keys_and_urls_in_paths_are_not_logged() {
         assert_eq!(loggable_path("/v1/crawl/c1/pages"), "/v1/crawl/c1/pages");
-        assert_eq!(loggable_path("/account/keys/tr_canary"), "/account/keys/");
+        for path in ["/account/keys/tr_canary", "/account/keys/tr_canary/budget"] {
+            assert_eq!(loggable_path(path), "/account/keys/");
+        }
         assert_eq!(loggable_path("/fetch/u:canary@a.example/keys/"), "/fetch/");
     }
 

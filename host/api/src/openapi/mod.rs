@@ -4,6 +4,7 @@ mod common;
 mod names;
 mod operation;
 mod responses;
+mod shared;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
@@ -16,8 +17,10 @@ use tokio::sync::Mutex;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
+use trawl_plan::chunking;
+
 use crate::account::{credits, details, keys, notices, statement, usage};
-use crate::crawls::{crawl, links, skipped, stored_pages};
+use crate::crawls::{crawl, links, list, skipped, stored_pages};
 use crate::data::{contacts, tables};
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
@@ -47,6 +50,7 @@ const SCHEMAS: &str = "#/components/schemas/";
         unlimited::crawl,
         unlimited::links,
         crawl::crawl,
+        list::list,
         crawl::show,
         crawl::stop,
         stored_pages::stored_pages,
@@ -66,6 +70,7 @@ const SCHEMAS: &str = "#/components/schemas/";
         notices::set_notices,
         keys::list,
         keys::create,
+        keys::set_budget,
         keys::revoke,
         keys::webhook_secret,
         keys::renew_webhook_secret,
@@ -163,6 +168,7 @@ fn fixed() -> Value {
     describe_requests(&mut document);
     common::describe_fetch(&mut document, trawl_wire::header_parameters());
     common::complete(&mut document);
+    shared::share(&mut document);
     document
 }
 
@@ -266,7 +272,7 @@ fn add_plugins(document: &mut Value, status: &Value) {
             narrow(&mut schemas[object]["properties"], plugin);
         }
     }
-    let chunkers = of_kind(plugins, "chunker").map(|(name, plugin)| chunking(name, plugin));
+    let chunkers = of_kind(plugins, "chunker").map(|(name, plugin)| chunker_form(name, plugin));
     if let Some(forms) = schemas["ChunkingForm"]["oneOf"].as_array_mut() {
         // `anyOf`: a plain name also matches the string form, an object also a form with a name.
         forms.extend(chunkers);
@@ -343,12 +349,19 @@ fn options(name: &str, plugin: &Value) -> Value {
 }
 
 /// The object form of `chunking_alg` for one chunker: its options and its name as `type`.
-fn chunking(name: &str, plugin: &Value) -> Value {
+fn chunker_form(name: &str, plugin: &Value) -> Value {
     let mut schema = options(name, plugin);
     if !schema["properties"].is_object() {
         schema["properties"] = json!({});
     }
     schema["properties"]["type"] = json!({"const": name});
+    if chunking::is_built_in(name) {
+        schema["properties"][chunking::OVERLAP] = json!({
+            "type": ["integer", "null"],
+            "minimum": 0,
+            "description": "How much each chunk but the first repeats of the one before, at most half of `value`",
+        });
+    }
     let mut required = vec![json!("type")];
     required.extend(schema["required"].as_array().into_iter().flatten().cloned());
     schema["required"] = required.into();
@@ -401,6 +414,20 @@ mod tests {
     }
 
     #[test]
+    fn chunks_of_built_in_chunkers_may_overlap() {
+        let chunker = |name: &str| json!({"kind": "chunker", "name": name, "summary": ""});
+        let schemas = documented(json!([chunker("words"), chunker("mine")]));
+        let forms = schemas["ChunkingForm"]["anyOf"].as_array().expect("forms");
+        let overlap = |name: &str| {
+            let mut forms = forms.iter().map(|form| &form["properties"]);
+            let of_name = forms.find(|properties| properties["type"]["const"] == *name);
+            of_name.expect("its form")["overlap"].clone()
+        };
+        assert_eq!(overlap("words")["type"], json!(["integer", "null"]));
+        assert_eq!(overlap("mine"), Value::Null);
+    }
+
+    #[test]
     fn ids_of_operations_are_unique() {
         let document = fixed();
         let paths = document["paths"].as_object().expect("paths");
@@ -411,6 +438,14 @@ mod tests {
                 assert!(ids.insert(id), "{method} {path}: {id}");
             }
         }
+    }
+
+    /// What a reference within the document points to; anything else is itself.
+    fn resolved<'v>(document: &'v Value, part: &'v Value) -> &'v Value {
+        let pointer = part["$ref"].as_str().and_then(|to| to.strip_prefix('#'));
+        pointer.map_or(part, |pointer| {
+            document.pointer(pointer).expect("what it refers to")
+        })
     }
 
     /// Calls `visit` for each operation with its method and path.
@@ -460,6 +495,7 @@ mod tests {
                 "{name}: {tag}"
             );
             for (status, response) in operation["responses"].as_object().expect("responses") {
+                let response = resolved(&document, response);
                 let content = &response["content"]["application/json"];
                 if !status.starts_with(['4', '5']) || (name == "get /health" && status == "503") {
                     continue;
@@ -480,7 +516,9 @@ mod tests {
         let header = |pointer: &str, name: &str| {
             let (method, rest) = pointer.split_once(' ').expect("a method");
             let (path, status) = rest.split_once(' ').expect("a status");
-            document["paths"][path][method]["responses"][status]["headers"][name].clone()
+            let response = &document["paths"][path][method]["responses"][status];
+            let header = &resolved(&document, response)["headers"][name];
+            resolved(&document, header).clone()
         };
         let check = |pointer: &str, name: &str, is_always: bool| {
             let header = header(pointer, name);
@@ -510,6 +548,31 @@ mod tests {
             Value::Null
         );
         assert_eq!(header("get /health 503", "Retry-After"), Value::Null);
+    }
+
+    #[test]
+    fn nothing_that_operations_share_is_written_twice() {
+        let document = fixed();
+        let mut written = BTreeSet::new();
+        let (mut n_errors, mut n_headers) = (0, 0);
+        each_operation(&document, &mut |name, operation| {
+            for (status, response) in operation["responses"].as_object().expect("responses") {
+                let is_error = status.starts_with(['4', '5']);
+                n_errors += usize::from(is_error);
+                if is_error && response["$ref"].is_null() {
+                    assert!(written.insert(response.to_string()), "{name} {status}");
+                }
+                let headers = resolved(&document, response)["headers"].as_object();
+                for (header, described) in headers.into_iter().flatten() {
+                    n_headers += 1;
+                    assert!(described["$ref"].is_string(), "{name} {status} {header}");
+                }
+            }
+        });
+        assert!(
+            n_headers > 1_000 && n_errors > 5 * written.len(),
+            "{n_errors}, {n_headers}"
+        );
     }
 
     #[test]

@@ -6,6 +6,8 @@ const ACTIONS: [&str; 2] = ["resume", "suspend"];
 const SILENT: [&str; 1] = ["pipeline"];
 /// Parameters that are said, since a path without them is there, too.
 const SAID: [&str; 1] = ["{url}"];
+/// Words that read the list of all when they end a path.
+const LISTED: [&str; 1] = ["crawl"];
 /// What is made anew rather than added.
 const RENEWED: [&str; 1] = ["webhook_secret"];
 
@@ -24,7 +26,11 @@ pub(super) fn operation_id(method: &str, path: &str) -> String {
         let has_parameter = segments
             .get(at + 1)
             .is_some_and(|next| next.starts_with('{') && !SAID.contains(next));
-        words.push(word(segment, has_parameter));
+        let mut said = word(segment, has_parameter);
+        if method == "get" && at + 1 == segments.len() && LISTED.contains(segment) {
+            said.push('s');
+        }
+        words.push(said);
     }
     let action = words.pop_if(|word| ACTIONS.contains(&word.as_str()));
     let is_record = segments
@@ -73,6 +79,8 @@ mod tests {
         check("post", "/unlimited/scrape", "unlimited_scrape");
         check("post", "/pipeline/extract-contacts", "extract_contacts");
         check("get", "/crawl/{id}", "get_crawl");
+        check("get", "/crawl", "get_crawls");
+        check("post", "/crawl", "crawl");
         check("delete", "/crawl/{id}", "delete_crawl");
         check("get", "/crawl/{id}/pages", "get_crawl_pages");
         check("post", "/crawl/{id}/resume", "resume_crawl");
@@ -106,5 +114,10 @@ mod tests {
         );
         check("get", "/openapi.json", "get_openapi_json");
         check("put", "/account/notices", "set_account_notices");
+        check(
+            "put",
+            "/account/keys/{prefix}/budget",
+            "set_account_key_budget",
+        );
     }
 }

@@ -105,7 +105,11 @@ const WITH_BODY: [Shared; 4] = [
 
 /// Errors of requests that cost money and support idempotency keys.
 const WORK: [Shared; 3] = [
-    shared("402", "The balance is too low", "balance is zero"),
+    shared(
+        "402",
+        "The balance is too low, or the budget of the key is used up",
+        "balance is zero",
+    ),
     shared(
         "409",
         "The `Idempotency-Key` was used with another request, or the first request with it is still in progress",
@@ -124,7 +128,7 @@ const WORK: [Shared; 3] = [
 const PIPELINE: [Shared; 1] = [shared(
     "501",
     "The plugin of this pipeline is not loaded",
-    "this server does not offer this endpoint",
+    "this server does not offer this endpoint: its plugin `label` is not loaded: the operator adds it to `plugins.toml`",
 )];
 
 /// Errors of endpoints with path, query or header parameters.
@@ -168,7 +172,7 @@ pub(super) fn error_schema() -> Value {
         "type": "object",
         "properties": {
             "error": {"type": "string", "description": "What is wrong and what to do"},
-            "hint": {"type": "string", "description": "With a 401: what is wrong with the key"},
+            "hint": {"type": "string", "description": "With a 401 what is wrong with the key, with a 402 what to do"},
             "cause": {"type": "string", "description": "Of a page whose content alone was asked for: the name of the cause"},
             "seats": {"type": "integer", "description": "Unlimited plan: seats of the account"},
             "active": {"type": "integer", "description": "Unlimited plan: requests in flight"},

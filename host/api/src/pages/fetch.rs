@@ -22,7 +22,7 @@ use super::scrape;
 use crate::Api;
 use crate::http::body::BODY_BYTES_MAX;
 use crate::http::error::ApiError;
-use crate::http::fields::Unique;
+use crate::http::fields::{Unique, not_an_object};
 use crate::http::format::ResponseFormat;
 use crate::http::idempotency;
 use crate::http::request::{ApiRequest, receive};
@@ -257,8 +257,7 @@ impl Written {
         form: Option<ContentForm>,
         headers: Headers,
     ) -> Result<Self, ApiError> {
-        let invalid =
-            |error: serde_json::Error| ApiError::Invalid(format!("Deserialization error: {error}"));
+        let invalid = |error: serde_json::Error| not_an_object(&error);
         let mut fields = match body.trim_ascii() {
             b"" => BTreeMap::new(),
             body => serde_json::from_slice::<Unique>(body).map_err(invalid)?.0,
@@ -373,10 +372,18 @@ mod tests {
             &["url"],
         );
         check(r#"{"url": null}"#, r#"{"url":"https://a.com"}"#, &[]);
-        for bad in ["[]", "3", "{", r#"{"a":1,"a":1}"#] {
+        for (bad, reason) in [
+            ("[]", "expected a JSON object"),
+            ("3", "expected a JSON object"),
+            ("{", "the body is not valid JSON: "),
+            (r#"{"a":1,"a":1}"#, "duplicate field `a`"),
+        ] {
             let error = written(bad, None, &[]).expect_err(bad);
+            // Only a field of a wrong type begins with "Deserialization error".
             assert!(
-                matches!(error, ApiError::Invalid(text) if text.starts_with("Deserialization error: "))
+                matches!(&error, ApiError::Invalid(text)
+                    if text.contains(reason) && !text.starts_with("Deserialization")),
+                "{error:?}"
             );
         }
     }

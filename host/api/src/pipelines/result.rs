@@ -154,7 +154,10 @@ fn no_pages_reason(stop: StopReason) -> &'static str {
             "the crawl may fetch no page, check `budget`, `blacklist`, `whitelist` and `limit`"
         }
         StopReason::Spend => "a page may cost more than `max_credits_allowed`, raise it",
-        StopReason::Balance => "balance is zero",
+        StopReason::Balance => "balance is zero, top up the account",
+        StopReason::KeyBudget => {
+            "the monthly budget of the key is used up: raise it, or use another key"
+        }
         StopReason::Timeout => "the crawl timed out before its first page, raise `crawl_timeout`",
         StopReason::Cancelled | StopReason::HungUp => "the crawl was stopped before its first page",
         StopReason::ServerStopped => {

@@ -39,7 +39,8 @@ pub(crate) async fn metrics(
         ));
     }
     record_memory(&api.service.memory());
-    let text = trawl_telemetry::metrics_text().ok_or(ApiError::NotImplemented)?;
+    let absent = || ApiError::NotImplemented("this server does not offer metrics".to_owned());
+    let text = trawl_telemetry::metrics_text().ok_or_else(absent)?;
     Ok((
         [(
             header::CONTENT_TYPE,

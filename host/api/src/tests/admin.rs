@@ -34,7 +34,7 @@ pub(super) async fn admin_ok(server: &TestServer, method: &str, path: &str, body
     response.json()
 }
 
-const ROUTES: [(&str, &str); 20] = [
+const ROUTES: [(&str, &str); 21] = [
     ("GET", "/admin/accounts"),
     ("POST", "/admin/accounts"),
     ("GET", "/admin/accounts/test"),
@@ -42,6 +42,7 @@ const ROUTES: [(&str, &str); 20] = [
     ("GET", "/admin/accounts/test/keys"),
     ("POST", "/admin/accounts/test/keys"),
     ("DELETE", "/admin/accounts/test/keys/tr_x"),
+    ("PUT", "/admin/accounts/test/keys/tr_x/budget"),
     ("GET", "/admin/accounts/test/webhook-secret"),
     ("POST", "/admin/accounts/test/webhook-secret"),
     ("POST", "/admin/accounts/test/top-ups"),

@@ -250,6 +250,27 @@ async fn errors_name_what_is_invalid() {
             404,
             "`test` has no key `tr_x`",
         ),
+        (
+            "PUT",
+            "/admin/accounts/test/keys/tr_x/budget",
+            "{\"monthly_budget\": \"5\"}",
+            404,
+            "`test` has no key `tr_x`",
+        ),
+        (
+            "PUT",
+            "/admin/accounts/test/keys/tr_x/budget",
+            "{\"monthly_budget\": -5}",
+            400,
+            "monthly_budget: the budget $-5 is negative",
+        ),
+        (
+            "POST",
+            "/admin/accounts/test/keys",
+            "{\"monthly_budget\": true}",
+            400,
+            "monthly_budget: write dollars",
+        ),
     ];
     for (method, path, body, status, expected) in cases {
         let response = admin_request(&server, method, path, body).await;

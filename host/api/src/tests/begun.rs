@@ -41,6 +41,7 @@ fn new_crawl(account: &AccountId, payment: Option<Payment>) -> NewCrawl {
     let planned = planned.expect("one crawl");
     NewCrawl {
         account: account.clone(),
+        key: trawl_billing::KeyPrefix::default(),
         plan: planned.plan,
         request: planned.request,
         needs_secrets: planned.needs_secrets,

@@ -47,6 +47,36 @@ async fn tables_have_only_rows_of_their_account() {
     );
     assert_eq!(crawls["data"][0]["background"], true, "newest first");
     assert_eq!(crawls["data"][0]["stop_reason"], "completed");
+    assert_eq!(crawls["data"][0]["url"], "http://127.0.0.1:1/");
+    let listed = table(&server, "/crawl").await;
+    assert_eq!(listed["count"], 2);
+    for n in [0, 1] {
+        let (one, row) = (&listed["data"][n], &crawls["data"][n]);
+        assert_eq!(one["id"], row["crawl_id"]);
+        for name in [
+            "url",
+            "state",
+            "stop_reason",
+            "pages",
+            "failed",
+            "total_cost",
+            "created",
+        ] {
+            assert!(
+                !one[name].is_null() && one[name] == row[name],
+                "{name}: {listed}"
+            );
+        }
+    }
+    let first = table(&server, "/v1/crawl?limit=1").await;
+    let cursor = first["next_cursor"].as_str().expect("there are more");
+    let second = table(&server, &format!("/crawl?limit=1&cursor={cursor}")).await;
+    assert_eq!(second["data"], json!([listed["data"][1]]));
+    assert_eq!(second.get("next_cursor"), None);
+    let id = listed["data"][0]["id"].as_str().expect("an id");
+    let shown = table(&server, &format!("/crawl/{id}")).await;
+    let urls = json!({"known": 1, "waiting": 0, "in_flight": 0, "skipped": 0});
+    assert_eq!(shown["urls"], urls, "it is known after the end");
     let logs = table(&server, "/v1/data/crawl_logs?limit=1&page=2").await;
     assert_eq!(
         (&logs["count"], logs["data"].as_array().map(Vec::len)),
@@ -112,6 +142,10 @@ async fn tables_have_only_rows_of_their_account() {
         request.headers_mut().insert("authorization", bearer);
         request
     };
+    let mut crawls_of_stranger = of_stranger("x");
+    *crawls_of_stranger.uri_mut() = "/crawl".parse().expect("a path");
+    let response = server.send(crawls_of_stranger).await;
+    assert_eq!(response.json(), json!({"data": [], "count": 0}));
     for table_name in ["crawl_logs", "crawl_state", "pages"] {
         let response = server.send(of_stranger(table_name)).await;
         assert_eq!(
@@ -214,6 +248,7 @@ async fn every_time_is_rfc_3339_beside_the_seconds_that_clients_read() {
         ("/account/statement", 1),
         ("/data/crawl_logs", 1),
         ("/data/crawl_state", 2),
+        ("/crawl", 2),
         ("/data/pages", 1),
         ("/data/webhooks", 3),
         ("/data/api_keys", 2),
@@ -241,6 +276,7 @@ pub(super) fn running_crawl(
     CrawlRecord {
         id: id.to_owned(),
         account: account.clone(),
+        key: trawl_billing::KeyPrefix::default(),
         request: request.to_owned(),
         verb: "crawl".to_owned(),
         terms: Terms::PayAsYouGo,

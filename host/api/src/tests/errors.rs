@@ -29,8 +29,8 @@ fn check(response: &TestResponse, status: u16, text: &str) {
         error.contains(text) && !error.is_empty(),
         "{error:?} does not contain {text:?}"
     );
-    // A refused key has a hint besides. Decision D227.
-    let n_members = if status == 401 { 2 } else { 1 };
+    // A refused key, and a lack of money, have a hint besides. Decisions D227 and D431.
+    let n_members = if matches!(status, 401 | 402) { 2 } else { 1 };
     assert_eq!(json.as_object().map(serde_json::Map::len), Some(n_members));
 }
 
@@ -163,6 +163,7 @@ async fn unknown_paths_and_wrong_methods() {
     for (method, path, served) in [
         ("PATCH", "/account/keys", "GET or POST"),
         ("GET", "/account/keys/tr_1", "DELETE"),
+        ("GET", "/account/keys/tr_1/budget", "PUT"),
         ("POST", "/v1/crawl/c1", "GET or DELETE"),
         ("DELETE", "/fetch/a.example/b", "GET or POST"),
         ("POST", "/account/notices", "PUT"),
@@ -219,6 +220,7 @@ async fn a_query_parameter_that_an_endpoint_does_not_have_is_refused_by_name() {
         "/data/api_keys",
         "/account/keys",
         "/account/statement",
+        "/crawl",
         "/crawl/abc/pages",
         "/crawl/abc/skipped",
     ] {
@@ -241,6 +243,8 @@ async fn a_list_without_room_for_an_item_is_refused() {
         ("/data/pages", 1_000),
         ("/data/contacts", 1_000),
         ("/data/api_keys", 1_000),
+        ("/account/statement", 1_000),
+        ("/crawl", 1_000),
         ("/crawl/abc/pages", 10_000),
         ("/crawl/abc/pages?follow=true", 10_000),
         ("/crawl/abc/skipped", 100_000),
@@ -298,19 +302,22 @@ async fn a_post_whose_fields_are_optional_needs_no_body() {
 #[tokio::test]
 async fn unimplemented_endpoints_say_so() {
     let server = TestServer::new().await;
-    for path in ABSENT {
+    let reasons = [
+        "its plugin `label` is not loaded: the operator adds it",
+        "does not offer web search: send the URLs",
+    ];
+    for (path, reason) in ABSENT.iter().zip(reasons) {
         let response = server.post(path, r#"{"url":"a.com"}"#).await;
-        check(&response, 501, "does not offer");
+        check(&response, 501, reason);
         assert_eq!(response.header("ratelimit-limit"), "10000");
     }
     for path in ["/crawl/abc", "/crawl/abc/pages", "/crawl/abc/skipped"] {
         check(&server.get(path).await, 404, "no crawl has this id");
     }
-    check(
-        &server.post("/ai/scrape", "{}").await,
-        402,
-        "ai_subscription_required",
-    );
+    let response = server.post("/ai/scrape", "{}").await;
+    check(&response, 402, "ai_subscription_required");
+    let hint = response.json()["hint"].to_string();
+    assert!(hint.contains("use `/scrape` and `/crawl`"), "{hint}");
 }
 
 #[tokio::test]
@@ -442,7 +449,10 @@ async fn an_empty_account_gets_402() {
         ("/scrape", r#"{"url":"a.com"}"#),
         ("/transform", r#"{"data":[{"html":""}]}"#),
     ] {
-        check(&server.post(path, body).await, 402, "balance is zero");
+        let response = server.post(path, body).await;
+        check(&response, 402, "balance is zero");
+        let hint = response.json()["hint"].to_string();
+        assert!(hint.contains("`trawl account top-up`"), "{path}: {hint}");
     }
 }
 

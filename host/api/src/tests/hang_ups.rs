@@ -90,6 +90,11 @@ fn routes(n: usize, crawl: &str, key: &str) -> Vec<Route> {
             json!({"destination": "http://a.test/hook", "low_balance_dollars": format!("0.{n}")}),
         ),
         keyed("POST", "/account/keys", json!({"name": format!("k{n}")})),
+        keyed(
+            "PUT",
+            format!("/account/keys/{key}/budget"),
+            json!({"monthly_budget": format!("0.{n}")}),
+        ),
         keyed("DELETE", format!("/account/keys/{key}"), Value::Null),
         keyed("POST", "/account/webhook-secret", Value::Null),
         admin(
@@ -103,6 +108,11 @@ fn routes(n: usize, crawl: &str, key: &str) -> Vec<Route> {
             json!({"destination": "http://a.test/hook", "low_balance_dollars": format!("1.{n}")}),
         ),
         admin("POST", of("keys"), json!({"name": format!("k{n}")})),
+        admin(
+            "PUT",
+            of(&format!("keys/{key}/budget")),
+            json!({"monthly_budget": format!("1.{n}")}),
+        ),
         admin("DELETE", of(&format!("keys/{key}")), Value::Null),
         admin("POST", of("webhook-secret"), Value::Null),
         admin(
@@ -394,7 +404,11 @@ async fn route(server: &TestServer, account: &AccountId, at: usize, n: usize) ->
     }
     let mut prefix = String::new();
     if path.contains("KEY") {
-        let key = server.service.billing().create_key(account, "spare").await;
+        let key = server
+            .service
+            .billing()
+            .create_key(account, "spare", None)
+            .await;
         key_prefix(key.expect("a key").expose()).clone_into(&mut prefix);
     }
     routes(n, &id, &prefix).swap_remove(at)

@@ -3,6 +3,7 @@
 mod admin;
 mod admin_refusals;
 mod begun;
+mod cors;
 mod data;
 mod errors;
 mod hang_ups;

@@ -8,11 +8,12 @@ use std::sync::{Arc, Weak};
 use tokio::time::Instant;
 
 use trawl_model::{Charge, Nanodollars};
-use trawl_store::{AccountId, EntryKind, StoreError};
+use trawl_store::{EntryKind, StoreError};
 
 use crate::allotment::Allotment;
 use crate::error::BillingError;
-use crate::funds::{FundsError, Shortfall};
+use crate::funds::{Cap, FundsError, Shortfall};
+use crate::key_wallet::Spender;
 use crate::reservation::Reservation;
 use crate::{Billing, key, waiting};
 
@@ -38,12 +39,12 @@ impl Billing {
     /// random numbers.
     pub fn run_budget(
         &self,
-        account: &AccountId,
+        spender: impl Into<Spender<'_>>,
         run: &str,
         ceiling: Nanodollars,
         spent: Nanodollars,
     ) -> Result<RunBudget, FundsError> {
-        self.payment_budget(account, run, run, (ceiling, spent))
+        self.payment_budget(spender, run, run, (ceiling, spent))
     }
 
     /// As [`Self::run_budget`], for a run whose pages are charged under another name than its own:
@@ -53,15 +54,16 @@ impl Billing {
     /// As [`Self::run_budget`].
     pub fn payment_budget(
         &self,
-        account: &AccountId,
+        spender: impl Into<Spender<'_>>,
         run: &str,
         payment: &str,
         (ceiling, spent): (Nanodollars, Nanodollars),
     ) -> Result<RunBudget, FundsError> {
-        let wallet = self.wallet(account)?;
+        let wallets = self.wallets(spender.into())?;
+        let wallet = Arc::clone(&wallets.account);
         let unique = key::unique().map_err(|_| FundsError::Busy)?;
         let allotment = Arc::new(Allotment::new(
-            Arc::clone(&wallet),
+            wallets,
             Arc::clone(&self.queue),
             self.clock.clone(),
             run,
@@ -131,7 +133,8 @@ impl RunBudget {
         let allotment = &*self.allotment;
         let wallet = &allotment.wallet;
         let reserve = || self.reserve_now(likely, page_url, page_id);
-        waiting::when_available(wallet, Some(allotment), likely, deadline, reserve).await
+        let reserved = waiting::when_available(wallet, Some(allotment), deadline, reserve).await;
+        reserved.map_err(|error| error.or_short(|| self.shortfall(likely)))
     }
 
     /// As [`Self::reserve`], without waiting.
@@ -153,7 +156,9 @@ impl RunBudget {
         if allotment.is_short_of(requested) {
             allotment.reclaim_elsewhere();
         }
-        match allotment.reserve(requested) {
+        let now = allotment.clock.now();
+        let reserve = |within| allotment.reserve(within);
+        match allotment.key.reserve(requested, now, reserve) {
             Ok(portion) => Ok(Reservation::within(
                 Arc::clone(allotment),
                 id,
@@ -176,7 +181,14 @@ impl RunBudget {
 
     /// What keeps a page that needs this much from it now.
     pub fn shortfall(&self, wanted: Nanodollars) -> Shortfall {
-        self.allotment.shortfall(wanted, Nanodollars::ZERO)
+        let (allotment, nothing) = (&self.allotment, Nanodollars::ZERO);
+        let short = allotment.shortfall(wanted, nothing);
+        if short.cap == Cap::Run {
+            return short;
+        }
+        let now = allotment.clock.now();
+        let of_key = allotment.key.shortfall(wanted, nothing, now);
+        of_key.unwrap_or(short)
     }
 
     /// The most that the run may still be charged, pages in flight included.

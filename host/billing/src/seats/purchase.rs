@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use trawl_model::{Charge, Nanodollars};
-use trawl_store::{AccountId, Consumed, Entry, EntryKind, Subscription, Written};
+use trawl_store::{AccountId, Consumed, Entry, EntryKind, KeyPrefix, Subscription, Written};
 
 use crate::wallet::Wallet;
 use crate::{Billing, BillingError};
@@ -129,6 +129,7 @@ impl Billing {
             reservation: String::new(),
             run: "".into(),
             url: "".into(),
+            key: KeyPrefix::default(),
             charge: Charge::default(),
             consumed: Consumed::default(),
             reason: note,

@@ -43,7 +43,10 @@ async fn keys_are_valid_immediately_until_they_are_revoked() {
     let world = world(Nanodollars::ZERO).await;
     let billing = &world.billing;
     assert_eq!(billing.authenticate("tr_wrong"), None);
-    let key = billing.create_key(&world.account, "").await.expect("a key");
+    let key = billing
+        .create_key(&world.account, "", None)
+        .await
+        .expect("a key");
     assert!(billing.authenticate(key.expose()).is_some());
     let keys = billing.keys(&world.account);
     assert_eq!(keys.len(), 2);
@@ -60,7 +63,7 @@ async fn keys_are_valid_immediately_until_they_are_revoked() {
 #[tokio::test]
 async fn every_file_is_private_and_contains_no_key() {
     let world = world(Nanodollars(PER_CENT)).await;
-    let key = world.billing.create_key(&world.account, "").await;
+    let key = world.billing.create_key(&world.account, "", None).await;
     let key = key.expect("a key");
     let hidden = key.expose().get(11..).expect("a key is longer").as_bytes();
     for file in std::fs::read_dir(world.directory.path()).expect("a directory") {

@@ -12,9 +12,10 @@ use trawl_model::secret::Secret;
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{
-    AccountId, AccountRecord, AccountUsage, AnswerKey, Audit, DataDir, Entry, KeyRecord, KeyUse,
-    LedgerStore, Notice, NoticeState, OpenReserve, Posted, PricesRow, StatementPage, StoreError,
-    StoreFuture, StoredAnswer, Subscription, Threshold, WebhookSecrets, Window, Written,
+    AccountId, AccountRecord, AccountUsage, AnswerKey, Audit, DataDir, Entry, KeyPrefix, KeyRecord,
+    KeyUse, LedgerStore, Notice, NoticeState, OpenReserve, Posted, PricesRow, StatementPage,
+    StoreError, StoreFuture, StoredAnswer, Subscription, Threshold, WebhookSecrets, Window,
+    Written,
 };
 
 use crate::{Billing, BillingError, Funds, Reservation, RunBudget, SeatPrices};
@@ -136,6 +137,15 @@ impl LedgerStore for FaultyStore {
         self.store.revoke_key(account, prefix, at)
     }
 
+    fn set_key_budget<'a>(
+        &'a self,
+        account: &'a AccountId,
+        prefix: &'a str,
+        budget: Option<Nanodollars>,
+    ) -> StoreFuture<'a, bool> {
+        self.store.set_key_budget(account, prefix, budget)
+    }
+
     fn record_key_uses<'a>(&'a self, uses: &'a [KeyUse]) -> StoreFuture<'a, ()> {
         self.store.record_key_uses(uses)
     }
@@ -200,6 +210,15 @@ impl LedgerStore for FaultyStore {
         to: Timestamp,
     ) -> StoreFuture<'a, Vec<(Timestamp, AccountUsage)>> {
         self.store.usage_by_day(account, from, to)
+    }
+
+    fn usage_by_key<'a>(
+        &'a self,
+        account: &'a AccountId,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> StoreFuture<'a, Vec<(KeyPrefix, AccountUsage)>> {
+        self.store.usage_by_key(account, from, to)
     }
 
     fn subscriptions(&self) -> StoreFuture<'_, Vec<Subscription>> {

@@ -3,6 +3,7 @@
 mod accounts;
 mod crash;
 mod faults;
+mod keys;
 mod kills;
 mod model;
 mod properties;

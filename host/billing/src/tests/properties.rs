@@ -153,7 +153,7 @@ async fn everything_survives_a_restart() {
     let world = world(Nanodollars(PER_CENT)).await;
     let key = world
         .billing
-        .create_key(&world.account, "")
+        .create_key(&world.account, "", None)
         .await
         .expect("key");
     world

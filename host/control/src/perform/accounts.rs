@@ -1,6 +1,6 @@
 //! Accounts, keys, webhook secrets, balance notices.
 
-use trawl_billing::{Billing, BillingError};
+use trawl_billing::{Account, Billing, BillingError, key_prefix};
 use trawl_model::Nanodollars;
 use trawl_plan::address;
 
@@ -58,11 +58,27 @@ pub(super) async fn create_key(
     billing: &Billing,
     account: &str,
     name: &str,
+    budget: Option<i64>,
 ) -> Result<Reply, ControlError> {
     let account = billing.known(account)?;
-    let key = billing.create_key(&account.id, name).await?;
+    let budget = budget.map(Nanodollars);
+    let key = billing.create_key(&account.id, name, budget).await?;
     let api_key = key.expose().to_owned();
     Ok(Reply::Key { api_key })
+}
+
+pub(super) async fn set_key_budget(
+    billing: &Billing,
+    account: &str,
+    key: &str,
+    budget: Option<i64>,
+) -> Result<Reply, ControlError> {
+    let account = billing.known(account)?;
+    let budget = budget.map(Nanodollars);
+    match billing.set_key_budget(&account.id, key, budget).await? {
+        Some(key) => Ok(Reply::KeyBudget(views::key(key))),
+        None => Err(unknown_key(&account, key)),
+    }
 }
 
 pub(super) async fn keys(
@@ -88,10 +104,15 @@ pub(super) async fn revoke_key(
     if billing.revoke_key(&account.id, key).await? {
         return Ok(Reply::Revoked {});
     }
-    Err(ControlError::Billing(BillingError::UnknownKey {
+    Err(unknown_key(&account, key))
+}
+
+/// The caller may have sent a whole key, of which the message shows what lists show.
+fn unknown_key(account: &Account, key: &str) -> ControlError {
+    ControlError::Billing(BillingError::UnknownKey {
         account: account.name.clone(),
-        key: key.to_owned(),
-    }))
+        key: key_prefix(key).to_owned(),
+    })
 }
 
 pub(super) async fn webhook_secret(

@@ -45,9 +45,16 @@ async fn carry_out(billing: &Billing, request: Request) -> Result<Reply, Control
             amount,
             id,
         } => accounts::top_up(billing, &account, amount, id.as_deref()).await,
-        Request::CreateKey { account, name } => {
-            accounts::create_key(billing, &account, &name).await
-        }
+        Request::CreateKey {
+            account,
+            name,
+            budget,
+        } => accounts::create_key(billing, &account, &name, budget).await,
+        Request::SetKeyBudget {
+            account,
+            key,
+            budget,
+        } => accounts::set_key_budget(billing, &account, &key, budget).await,
         Request::Keys { account, all } => accounts::keys(billing, &account, all).await,
         Request::RevokeKey { account, key } => accounts::revoke_key(billing, &account, &key).await,
         Request::WebhookSecret { account, renew } => {

@@ -56,6 +56,8 @@ pub(super) fn key(key: KeyRecord) -> KeyView {
         created: key.created.to_string(),
         last_used: key.last_used.map(|at| at.to_string()),
         revoked: key.revoked.map(|at| at.to_string()),
+        monthly_budget: key.spending.budget.map(|budget| budget.0),
+        month_spent: key.spending.spent.0,
     }
 }
 

@@ -359,7 +359,7 @@ impl Frontier {
             StopReason::Budget => SkipReason::Budget,
             StopReason::HostLimit => SkipReason::HostLimit,
             StopReason::Depth => SkipReason::Depth,
-            StopReason::Spend | StopReason::Balance => SkipReason::Spend,
+            StopReason::Spend | StopReason::Balance | StopReason::KeyBudget => SkipReason::Spend,
             StopReason::Completed
             | StopReason::Timeout
             | StopReason::Cancelled
@@ -556,9 +556,14 @@ impl Frontier {
     /// Adds a stored URL as unchanged; `false` when the table is full. A page that was in flight
     /// waits again.
     pub(super) fn restore_row(&mut self, row: &UrlRow) -> bool {
-        // Whether a budget or its host still holds a URL back is decided when the crawl ends.
+        // Whether a cap holds a URL back is decided when the crawl ends: it may have others now.
         let status = match UrlStatus::restored(row.state) {
-            UrlStatus::Skipped(SkipReason::Budget | SkipReason::HostLimit) => UrlStatus::Waiting,
+            UrlStatus::Skipped(
+                SkipReason::Budget | SkipReason::HostLimit | SkipReason::Limit | SkipReason::Spend,
+            ) => UrlStatus::Waiting,
+            UrlStatus::Skipped(SkipReason::Depth) if row.depth <= self.plan.depth => {
+                UrlStatus::Waiting
+            }
             status => status,
         };
         let twin = self.table.find(&row.url);

@@ -480,6 +480,45 @@ fn missing_seeds_are_added_when_a_crawl_is_restored() {
     assert!(whole.take_changes().is_empty());
 }
 
+#[test]
+fn higher_caps_continue_a_crawl_that_ended_at_its_own() {
+    let capped = |limit: u64, depth: u16| {
+        Arc::new(CrawlPlan {
+            limit: Some(limit),
+            depth,
+            ..plan("https://a.example/")
+        })
+    };
+    let mut frontier = Frontier::new(capped(2, 1));
+    frontier.add_seeds();
+    let seed = leased(&mut frontier);
+    frontier.complete(
+        seed.n,
+        &found(&["https://a.example/1", "https://a.example/2"]),
+        true,
+    );
+    let one = leased(&mut frontier);
+    frontier.complete(one.n, &found(&["https://a.example/deep"]), true);
+    assert!(matches!(frontier.lease(), Lease::Done(StopReason::Limit)));
+    let rows = frontier.take_changes();
+
+    let mut same = Frontier::restore(capped(2, 1), rows.clone().into_iter());
+    assert!(matches!(same.lease(), Lease::Done(StopReason::Limit)));
+    let mut wider = Frontier::restore(capped(9, 1), rows.clone().into_iter());
+    let two = leased(&mut wider);
+    assert_eq!(two.url.as_str(), "https://a.example/2");
+    wider.complete(two.n, &Discovered::default(), true);
+    assert!(matches!(wider.lease(), Lease::Done(StopReason::Depth)));
+    let mut deeper = Frontier::restore(capped(9, 2), rows.into_iter());
+    let two = leased(&mut deeper);
+    deeper.complete(two.n, &Discovered::default(), true);
+    let deep = leased(&mut deeper);
+    assert_eq!(deep.url.as_str(), "https://a.example/deep");
+    deeper.complete(deep.n, &Discovered::default(), true);
+    assert!(matches!(deeper.lease(), Lease::Done(StopReason::Completed)));
+    assert_eq!(deeper.counts().done, 4);
+}
+
 /// Three seeds and a page that they link to.
 fn stored_rows(plan: &Arc<CrawlPlan>) -> impl Iterator<Item = UrlRow> + use<> {
     let mut frontier = Frontier::new(Arc::clone(plan));

@@ -18,7 +18,8 @@ use trawl_net::egress::{AllowList, Egress, EgressConfig};
 use trawl_plan::address;
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{
-    AccountId, AccountRecord, DataDir, EventSummary, KeyRecord, Notice, PageRange, Store,
+    AccountId, AccountRecord, DataDir, EventSummary, KeyRecord, KeySpending, Notice, PageRange,
+    Store,
 };
 
 use super::{AGE_MAX, Event, FoundPage, WAITING_FLOOR, WebhookLimits, Webhooks, signature};
@@ -151,6 +152,7 @@ async fn world_with(directory: &Path, limits: WebhookLimits) -> World {
         name: String::new(),
         last_used: None,
         revoked: None,
+        spending: KeySpending::default(),
     };
     let other = AccountRecord {
         id: other_account(),

@@ -1,5 +1,7 @@
 //! The outputs of one page: masks, formats, extractors, chunks.
 
+use std::ops::Range;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -404,13 +406,35 @@ fn chunks(
     let chunker = registry
         .chunker(&chunking.chunker)
         .ok_or_else(|| not_loaded("chunker", &chunking.chunker))?;
-    let spans = chunker
-        .chunk(text, &options_text(&chunking.options))
-        .map_err(failure_of)?;
+    let split = |options: &Value| {
+        let spans = chunker.chunk(text, &options_text(options));
+        spans.map_err(failure_of)
+    };
+    let mut spans = split(&chunking.options)?;
+    if let Some(overlap) = &chunking.overlap {
+        let pieces = split(&overlap.options)?;
+        let starts: Vec<usize> = pieces.into_iter().map(|piece| piece.start).collect();
+        let n_pieces = usize::try_from(overlap.pieces).unwrap_or(usize::MAX);
+        repeat_ends(&mut spans, &starts, n_pieces);
+    }
     Ok(spans
         .into_iter()
         .map(|span| text[span].to_owned())
         .collect())
+}
+
+/// Has every span but the first begin with the end of the one before: so many of the pieces that
+/// start at `starts`, in order, and no more than that span.
+fn repeat_ends(spans: &mut [Range<usize>], starts: &[usize], n_pieces: usize) {
+    // From the end, so that the span before is still as it was.
+    for at in (1..spans.len()).rev() {
+        let (start, earliest) = (spans[at].start, spans[at - 1].start);
+        let n_before = starts.partition_point(|piece| *piece < start);
+        let first = n_before.saturating_sub(n_pieces);
+        if let Some(piece) = starts[first..n_before].first() {
+            spans[at].start = earliest.max(*piece);
+        }
+    }
 }
 
 fn extract(
@@ -438,6 +462,22 @@ mod tests {
         assert!(keeps_document(&[]), "the whole page");
         assert!(keeps_document(&[0b0000_0001]));
         assert!(!keeps_document(&[0, 0]));
+    }
+
+    #[test]
+    fn a_chunk_begins_with_the_last_pieces_of_the_one_before() {
+        let check = |starts: &[usize], n_pieces: usize, expected: &[Range<usize>]| {
+            let mut spans = [0..10, 10..20, 20..25];
+            repeat_ends(&mut spans, starts, n_pieces);
+            assert_eq!(spans, expected, "{starts:?} {n_pieces}");
+        };
+        let starts = [0, 3, 6, 9, 12, 15, 18, 21, 24];
+        check(&starts, 1, &[0..10, 9..20, 18..25]);
+        check(&starts, 2, &[0..10, 6..20, 15..25]);
+        check(&[0, 4, 10, 14, 20], 2, &[0..10, 0..20, 10..25]);
+        // Never more than the chunk before, and nothing where no piece starts.
+        check(&starts, 9, &[0..10, 0..20, 10..25]);
+        check(&[], 2, &[0..10, 10..20, 20..25]);
     }
 
     #[test]

@@ -10,8 +10,9 @@ use crate::routing::Served;
 
 /// Names in `metadata.ignored` what had no effect on this page. Decision D16.
 pub(super) fn name_ignored(plan: &PagePlan, served: &mut Served) {
-    let rendered_by = served.metadata.get("rendered_by").and_then(Value::as_str);
-    let page = situation(plan, rendered_by, served.vendor.is_some());
+    let vendor = served.vendor.as_ref();
+    let by_provider = vendor.map(|vendor| vendor.rendered == Some(true));
+    let page = situation(plan, is_by_own_browser(served), by_provider);
     let names = plan.undecided.without_effect(page);
     if !names.is_empty() {
         let names = names.into_iter().map(Value::from).collect();
@@ -25,16 +26,18 @@ pub(super) fn is_by_own_browser(served: &Served) -> bool {
     served.vendor.is_none() && rendered_by == Some("browser")
 }
 
-/// What is known of a page by who served it.
-fn situation(plan: &PagePlan, rendered_by: Option<&str>, by_provider: bool) -> Situation {
-    let by_browser = !by_provider && rendered_by == Some("browser");
-    let is_rendered =
-        by_browser || by_provider && (rendered_by.is_some() || plan.needs_javascript());
+/// What is known of a page by who served it: our own browser, or a provider, which may say that it
+/// ran the page's JavaScript, or neither.
+fn situation(plan: &PagePlan, by_browser: bool, by_provider: Option<bool>) -> Situation {
+    let is_rendered = match by_provider {
+        Some(says_so) => says_so || plan.needs_javascript(),
+        None => by_browser,
+    };
     Situation::default()
-        .with(Needs::OWN_STACK, !by_provider)
+        .with(Needs::OWN_STACK, by_provider.is_none())
         .with(Needs::OWN_BROWSER, by_browser)
         .with(Needs::JAVASCRIPT, is_rendered)
-        .with(Needs::HTTP_ANSWER, !by_provider && !by_browser)
+        .with(Needs::HTTP_ANSWER, by_provider.is_none() && !by_browser)
 }
 
 #[cfg(test)]
@@ -57,18 +60,15 @@ mod tests {
             undecided: Undecided::new(asked.to_vec()),
             ..page_plan("http://a.example/")
         };
-        let check = |rendered_by: Option<&str>, by_provider: bool, expected: &[&str]| {
-            let page = situation(&plan, rendered_by, by_provider);
+        let check = |by_browser: bool, by_provider: Option<bool>, expected: &[&str]| {
+            let page = situation(&plan, by_browser, by_provider);
             assert_eq!(plan.undecided.without_effect(page), expected);
         };
-        check(Some("browser"), false, &["cache.allow_stale"]);
-        check(Some("http"), false, &["viewport", "wait_for"]);
-        check(None, false, &["viewport", "wait_for"]);
-        check(
-            Some("provider"),
-            true,
-            &["viewport", "wait_for.dom", "cache.allow_stale"],
-        );
-        check(None, true, &["viewport", "wait_for", "cache.allow_stale"]);
+        check(true, None, &["cache.allow_stale"]);
+        check(false, None, &["viewport", "wait_for"]);
+        let rendered = ["viewport", "wait_for.dom", "cache.allow_stale"];
+        check(false, Some(true), &rendered);
+        let plain = ["viewport", "wait_for", "cache.allow_stale"];
+        check(false, Some(false), &plain);
     }
 }

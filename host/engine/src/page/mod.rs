@@ -12,6 +12,6 @@ pub use compose::handed_in;
 pub use context::{PageEngine, RunContext};
 pub use run::{plan_ended, produce, produce_paid, refused, run, transform};
 
-pub use settle::{Produced, settle};
+pub use settle::{Produced, Unpaid, settle, settle_again, try_settle};
 
 pub use crate::purse::{PaidBy, Payer, Purse};

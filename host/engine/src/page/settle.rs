@@ -1,6 +1,6 @@
 //! Settling a page: its charge is posted or voided, and only a page that was paid for is cached.
 
-use trawl_billing::{BillingError, Consumed, Tariff};
+use trawl_billing::{BillingError, Consumed, FundsError, Tariff};
 use trawl_model::outcome::{PageOutcome, VendorPart};
 use trawl_model::{Cause, Charge, Nanodollars, PageFailure, Usage};
 
@@ -74,23 +74,34 @@ impl OnPaid {
 /// Posts the charge of a good page, voids that of a failed one. Content leaves here only once its
 /// charge is durable: to the caller, to the page cache and to the output cache.
 pub async fn settle(purse: Purse<'_>, tariff: &Tariff, produced: Produced) -> PageOutcome {
-    let Produced {
-        outcome,
-        usage,
-        on_paid,
-    } = produced;
+    match try_settle(purse, tariff, produced).await {
+        Ok(outcome) => outcome,
+        Err(unpaid) => unpaid.failed(),
+    }
+}
+
+/// As [`settle`], for a page that can wait.
+///
+/// # Errors
+/// [`Unpaid`] if the ledger did not accept the charge.
+pub async fn try_settle(
+    purse: Purse<'_>,
+    tariff: &Tariff,
+    produced: Produced,
+) -> Result<PageOutcome, Box<Unpaid>> {
     // Kept until the charge is durable: until then the page has a reservation.
     let _in_flight = purse.in_flight();
+    let usage = produced.usage;
     if let Some(charge) = purse.charged_before() {
         count(
-            if outcome.error.is_none() {
+            if produced.outcome.error.is_none() {
                 "ok"
             } else {
                 "failed"
             },
             &usage,
         );
-        return charged(outcome, charge);
+        return Ok(charged(produced.outcome, charge));
     }
     let reservation = purse.into_reservation().map(|reservation| {
         reservation.with_consumed(Consumed {
@@ -98,31 +109,84 @@ pub async fn settle(purse: Purse<'_>, tariff: &Tariff, produced: Produced) -> Pa
             cpu: usage.compute + usage.transform,
         })
     });
-    if let Some(error) = &outcome.error {
+    if let Some(error) = &produced.outcome.error {
         if let Some(reservation) = reservation {
             reservation.void(&error.message);
         }
         count("failed", &usage);
-        return outcome;
+        return Ok(produced.outcome);
     }
     let charge = trawl_billing::price(&usage, tariff);
     let posted = match reservation {
         Some(reservation) => reservation.post(&charge).await,
         None => Err(BillingError::Unavailable),
     };
-    count(if posted.is_ok() { "ok" } else { "failed" }, &usage);
     match posted {
         Ok(charge) => {
-            on_paid.run(&charge);
-            charged(outcome, charge)
+            count("ok", &usage);
+            produced.on_paid.run(&charge);
+            Ok(charged(produced.outcome, charge))
         }
-        Err(error) => PageOutcome {
+        Err(error) => {
+            // The page itself costs too much: it would again.
+            let is_final = matches!(error, BillingError::OutgrewCeiling { .. });
+            let unpaid = Box::new(Unpaid { produced, error });
+            if is_final {
+                Ok(unpaid.failed())
+            } else {
+                Err(unpaid)
+            }
+        }
+    }
+}
+
+/// Settles a page whose charge the ledger did not accept before. `purse` is a new one; it reserves
+/// what the page costs.
+///
+/// # Errors
+/// The ledger accepts the charge, or a reservation, still not.
+pub async fn settle_again(
+    purse: Purse<'_>,
+    tariff: &Tariff,
+    unpaid: Box<Unpaid>,
+) -> Result<PageOutcome, Box<Unpaid>> {
+    let covered = purse.cover(&unpaid.produced.usage).await;
+    let Err(failure) = covered else {
+        return try_settle(purse, tariff, unpaid.produced).await;
+    };
+    match purse.refusal().await {
+        Some(FundsError::Busy | FundsError::AllHeld) => Err(unpaid),
+        _ => {
+            purse.void(&failure.message);
+            Ok(unpaid.failed_with(failure))
+        }
+    }
+}
+
+/// A good page whose charge the ledger did not accept, as on a full disk. Nothing was charged.
+#[derive(Debug)]
+pub struct Unpaid {
+    produced: Produced,
+    error: BillingError,
+}
+
+impl Unpaid {
+    /// The page as a failed one.
+    pub fn failed(self) -> PageOutcome {
+        let failure = PageFailure::new(Cause::Internal, self.error.to_string());
+        self.failed_with(failure)
+    }
+
+    fn failed_with(self, failure: PageFailure) -> PageOutcome {
+        let Produced { outcome, usage, .. } = self.produced;
+        count("failed", &usage);
+        PageOutcome {
             url: outcome.url,
             status: outcome.status,
             elapsed: outcome.elapsed,
-            error: Some(PageFailure::new(Cause::Internal, error.to_string())),
+            error: Some(failure),
             ..PageOutcome::default()
-        },
+        }
     }
 }
 
@@ -149,8 +213,54 @@ pub(super) fn count(outcome: &'static str, usage: &Usage) {
 mod tests {
     use std::time::Instant;
 
+    use trawl_plan::testing::page_plan;
+
     use super::*;
     use crate::purse::PaidBy;
+    use crate::purse::tests::{payer, purse};
+
+    #[tokio::test]
+    async fn a_page_is_paid_once_the_ledger_accepts_its_charge() {
+        let (closed, _directory) = payer(1_000).await;
+        closed.billing.close().await;
+        let (plan, tariff) = (page_plan("http://site.example/"), Tariff::default());
+        let outcome = PageOutcome {
+            status: 200,
+            ..PageOutcome::default()
+        };
+        let usage = Usage {
+            content_bytes: 300,
+            ..Usage::default()
+        };
+        let produced = Produced::new(outcome, usage, OnPaid::default());
+        let unpaid = try_settle(purse(&closed, &plan), &tariff, produced).await;
+        let unpaid = unpaid.expect_err("the ledger is closed");
+        let (open, _other_directory) = payer(1_000).await;
+        let paid = settle_again(purse(&open, &plan), &tariff, unpaid).await;
+        let paid = paid.expect("this one is open");
+        assert_eq!((paid.status, paid.error.is_none()), (200, true));
+        assert_eq!(paid.charge.total(), Nanodollars(300));
+        let funds = open.billing.funds(&open.account);
+        assert_eq!(
+            (funds.balance, funds.held),
+            (Nanodollars(700), Nanodollars::ZERO)
+        );
+    }
+
+    #[tokio::test]
+    async fn an_unpaid_page_has_failed_for_free_if_it_cannot_wait() {
+        let (closed, _directory) = payer(1_000).await;
+        closed.billing.close().await;
+        let (plan, tariff) = (page_plan("http://site.example/"), Tariff::default());
+        let usage = Usage {
+            content_bytes: 300,
+            ..Usage::default()
+        };
+        let produced = Produced::new(PageOutcome::default(), usage, OnPaid::default());
+        let failed = settle(purse(&closed, &plan), &tariff, produced).await;
+        assert_eq!(failed.error.map(|error| error.cause), Some(Cause::Internal));
+        assert_eq!(failed.charge.total(), Nanodollars::ZERO);
+    }
 
     #[tokio::test]
     async fn a_repeated_request_shows_what_its_provider_was_billed() {

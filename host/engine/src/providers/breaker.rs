@@ -49,6 +49,17 @@ struct BreakerState {
     opened_at: Option<Instant>,
     /// Until when the trial after the pause is under way. Other pages wait for its outcome.
     trial_until: Option<Instant>,
+    /// The failure that it opened for; `None` for one of the adapter.
+    class: Option<Class>,
+}
+
+/// How much longer a route is paused, and after which failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// How much longer.
+    pub left: Duration,
+    /// The failure; `None` for one of the adapter.
+    pub class: Option<Class>,
 }
 
 /// Permission for one try. If it is dropped without an outcome, the next page may try.
@@ -99,9 +110,14 @@ impl Breakers {
         }
     }
 
-    /// How much longer the route is paused; `None` if it may be tried now.
-    pub(super) fn pause(&self, key: &BreakerKey, now: Instant) -> Option<Duration> {
-        self.lock().get(key)?.left(now)
+    /// How much longer the route is paused, and why; `None` if it may be tried now.
+    pub(super) fn pause(&self, key: &BreakerKey, now: Instant) -> Option<Pause> {
+        let breakers = self.lock();
+        let breaker = breakers.get(key)?;
+        Some(Pause {
+            left: breaker.left(now)?,
+            class: breaker.class,
+        })
     }
 
     /// Permission to try the route now, for a try that ends by then. After a pause only one page
@@ -139,28 +155,21 @@ impl Breakers {
         if opened_at.is_some_and(|opened_at| begun < opened_at) {
             return;
         }
-        let pause = match outcome {
-            Ok(_) => {
-                breakers.remove(key);
-                return;
-            }
-            Err(failure) => {
-                if breakers.len() >= BREAKERS_MAX && !breakers.contains_key(key) {
-                    breakers
-                        .retain(|_, breaker| breaker.open_until.is_some_and(|until| until > now));
-                    if breakers.len() >= BREAKERS_MAX {
-                        breakers.clear();
-                    }
-                }
-                breakers
-                    .entry(key.clone())
-                    .or_default()
-                    .pause(failure, key.is_own)
-            }
+        let Err(failure) = outcome else {
+            breakers.remove(key);
+            return;
         };
-        if let (Some(pause), Some(breaker)) = (pause, breakers.get_mut(key)) {
+        if breakers.len() >= BREAKERS_MAX && !breakers.contains_key(key) {
+            breakers.retain(|_, breaker| breaker.open_until.is_some_and(|until| until > now));
+            if breakers.len() >= BREAKERS_MAX {
+                breakers.clear();
+            }
+        }
+        let breaker = breakers.entry(key.clone()).or_default();
+        if let Some(pause) = breaker.pause(failure, key.is_own) {
             breaker.open_until = Some(now + pause);
             breaker.opened_at = Some(now);
+            breaker.class = failure.class;
         }
     }
 
@@ -259,6 +268,11 @@ mod tests {
         assert!(!format!("{wrong:?}").contains("wrong"));
         let own = key(&breakers, "wrong", true);
         breakers.note(&own, &failed(Class::NoCredit), now, now);
+        let pause = Pause {
+            left: OWN_KEY_PAUSE,
+            class: Some(Class::NoCredit),
+        };
+        assert_eq!(breakers.pause(&own, now), Some(pause));
         assert!(!breakers.is_closed(&own, now) && breakers.is_closed(&own, now + OWN_KEY_PAUSE));
     }
 

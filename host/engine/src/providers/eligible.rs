@@ -2,14 +2,13 @@
 //! S20.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use trawl_model::VendorUse;
 use trawl_plan::{Funding, PagePlan};
 use trawl_plugins::ProviderPlugin;
 
 use super::Keys;
-use super::breaker::{BreakerKey, Breakers};
+use super::breaker::{BreakerKey, Breakers, Pause};
 use super::pooled::PooledKeys;
 use super::task::{beyond, needs};
 use super::unfit::{LeftOut, Needs, unfit};
@@ -83,7 +82,7 @@ pub(super) fn candidates<'a>(
     query: &ProviderQuery<'_>,
     pooled: &PooledKeys,
     breakers: &Breakers,
-    pause: &dyn Fn(&BreakerKey) -> Option<Duration>,
+    pause: &dyn Fn(&BreakerKey) -> Option<Pause>,
 ) -> Choice {
     let router = &query.plan.router;
     let beyond = beyond(query.plan, query.javascript);
@@ -134,7 +133,7 @@ fn candidate(
     query: &ProviderQuery<'_>,
     needs: Needs,
     breakers: &Breakers,
-    pause: &dyn Fn(&BreakerKey) -> Option<Duration>,
+    pause: &dyn Fn(&BreakerKey) -> Option<Pause>,
 ) -> Result<Candidate, LeftOut> {
     if let Some(reason) = unfit(plugin.description(), needs) {
         return Err(LeftOut::Unfit(reason));
@@ -148,8 +147,8 @@ fn candidate(
         return Err(LeftOut::TooDear);
     }
     let breaker = breakers.key(&plugin.info().name, &keys, byok);
-    if let Some(left) = pause(&breaker) {
-        return Err(LeftOut::Paused(left));
+    if let Some(pause) = pause(&breaker) {
+        return Err(LeftOut::Paused(pause));
     }
     Ok(Candidate {
         plugin: Arc::clone(plugin),

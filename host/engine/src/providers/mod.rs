@@ -33,6 +33,7 @@ use breaker::Breakers;
 use conversation::Conversation;
 use stats::ProviderStats;
 
+pub use breaker::Pause;
 pub use conversation::ROUNDS_MAX;
 pub use dispatch::{Keys, Refused, prepare};
 pub use eligible::{Candidate, Choice, Payment, ProviderQuery};
@@ -147,10 +148,14 @@ impl VendorFailure {
     }
 
     /// The route is paused, or another page's trial of it under way.
-    fn paused() -> Self {
+    fn paused(pause: Option<Pause>) -> Self {
+        let message = match pause {
+            Some(pause) => LeftOut::Paused(pause).to_string(),
+            None => "another page tries it after a pause".to_owned(),
+        };
         Self {
             is_paused: true,
-            ..Self::of(Class::Unsupported, "it is paused after failures")
+            ..Self::of(Class::Unsupported, message)
         }
     }
 
@@ -313,7 +318,8 @@ impl Providers {
         }
         // Dropped without an outcome, it lets another page try.
         let Some(_trial) = self.breakers.admit(&candidate.breaker, begun, deadline) else {
-            return Err(VendorFailure::paused());
+            let pause = self.breakers.pause(&candidate.breaker, begun);
+            return Err(VendorFailure::paused(pause));
         };
         let attempt = AttemptContext {
             javascript,

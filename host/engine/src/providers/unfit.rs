@@ -2,9 +2,10 @@
 //! command line, so that nothing a page needs is dropped silently. Decision D210.
 
 use std::fmt::{self, Display};
-use std::time::Duration;
 
-use trawl_sdk::provider::{Abilities, Description, Pool, Task};
+use trawl_sdk::provider::{Abilities, Class, Description, Pool, Task};
+
+use super::breaker::Pause;
 
 /// What a page needs of a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +31,8 @@ pub enum LeftOut {
     NotLoaded,
     /// It can cost more than the page may.
     TooDear,
-    /// It is paused after failures, for this long.
-    Paused(Duration),
+    /// It is paused after a failure.
+    Paused(Pause),
 }
 
 impl Needs {
@@ -144,17 +145,59 @@ impl Display for LeftOut {
             }
             Self::NotLoaded => f.write_str("this server does not have it"),
             Self::TooDear => f.write_str("it can cost more than the page may"),
-            Self::Paused(left) => {
-                let seconds = left.as_secs().saturating_add(1);
-                write!(f, "it is paused after failures, for {seconds} s at most")
+            Self::Paused(pause) => {
+                let seconds = pause.left.as_secs().saturating_add(1);
+                let cause = paused_by(pause.class);
+                write!(f, "{cause}: it is paused for {seconds} s at most")
             }
         }
     }
 }
 
+/// The failure after which a provider is paused, and what helps against it.
+fn paused_by(class: Option<Class>) -> &'static str {
+    match class {
+        Some(Class::BadKey) => "it refused this key just now (`bad_key`), check the key",
+        Some(Class::NoCredit) => {
+            "this key had no credit left just now (`no_credit`), top up at the provider"
+        }
+        Some(Class::RateLimited) => {
+            "it refused this key just now for its rate limit (`rate_limited`), send fewer requests"
+        }
+        Some(Class::ProviderTimeout) => "it timed out several times (`provider_timeout`)",
+        Some(Class::Drift) => "its replies were not those of its documentation (`drift`)",
+        None => "its adapter failed several times (`adapter`)",
+        Some(_) => "it failed several times (`provider_error`)",
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+
+    #[test]
+    fn a_pause_comes_with_its_failure() {
+        let check = |class: Option<Class>, begin: &str| {
+            let left = Duration::from_secs(29);
+            let reason = LeftOut::Paused(Pause { left, class }).to_string();
+            assert!(reason.starts_with(begin), "{reason}");
+            assert!(reason.ends_with(": it is paused for 30 s at most"));
+            let name = class.map_or("adapter", Class::name);
+            assert!(reason.contains(&format!("(`{name}`)")), "{reason}");
+        };
+        check(Some(Class::BadKey), "it refused this key just now");
+        check(Some(Class::NoCredit), "this key had no credit left");
+        check(
+            Some(Class::RateLimited),
+            "it refused this key just now for its rate limit",
+        );
+        check(Some(Class::ProviderTimeout), "it timed out");
+        check(Some(Class::ProviderError), "it failed");
+        check(Some(Class::Drift), "its replies");
+        check(None, "its adapter failed");
+    }
 
     fn described() -> Description {
         Description::new("acme", "1.0.0", "Acme", "https://api.acme.example")

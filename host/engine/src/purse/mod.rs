@@ -16,7 +16,8 @@ use std::time::Instant;
 use tokio::sync::Mutex;
 
 use trawl_billing::{
-    AccountId, Billing, Cap, FundsError, Reservation, RunBudget, Shortfall, Tariff,
+    AccountId, Billing, Cap, FundsError, KeyPrefix, Reservation, RunBudget, Shortfall, Spender,
+    Tariff,
 };
 use trawl_model::{Cause, Charge, Nanodollars, PageFailure, Usage};
 use trawl_plan::PagePlan;
@@ -33,8 +34,20 @@ pub struct Payer {
     pub billing: Billing,
     /// The account that pays.
     pub account: AccountId,
+    /// The key that the run was requested with; empty if that is not known.
+    pub key: KeyPrefix,
     /// Name of the run in the ledger: the request's id.
     pub run_id: String,
+}
+
+impl Payer {
+    /// The account and the key, as billing wants them.
+    pub fn spender(&self) -> Spender<'_> {
+        Spender {
+            account: &self.account,
+            key: self.key,
+        }
+    }
 }
 
 /// What pays for a page.
@@ -207,7 +220,7 @@ impl<'a> Purse<'a> {
             PaidBy::Account(payer) => {
                 payer
                     .billing
-                    .reserve_likely(&payer.account, likely, self.url, &payer.run_id)
+                    .reserve_likely(payer.spender(), likely, self.url, &payer.run_id)
             }
             PaidBy::Run {
                 budget, page_id, ..
@@ -258,7 +271,7 @@ impl<'a> Purse<'a> {
         let short = match (&state.reservation, self.paid_by) {
             (Some(reservation), _) => Some(reservation.shortfall(wanted)),
             (None, PaidBy::Nobody | PaidBy::Before(_)) => None,
-            (None, PaidBy::Account(payer)) => payer.billing.shortfall(&payer.account, wanted),
+            (None, PaidBy::Account(payer)) => payer.billing.shortfall(payer.spender(), wanted),
             (None, PaidBy::Run { budget, .. }) => Some(budget.shortfall(wanted)),
         };
         Some(state.refuse(FundsError::Short(short?)))
@@ -301,10 +314,10 @@ impl<'a> Purse<'a> {
                     return Ok(self.ceiling);
                 }
                 PaidBy::Account(payer) => {
-                    let (account, run) = (&payer.account, &payer.run_id);
+                    let (spender, run) = (payer.spender(), &payer.run_id);
                     let billing = &payer.billing;
                     billing
-                        .reserve_when_available(account, first, self.url, run, deadline)
+                        .reserve_when_available(spender, first, self.url, run, deadline)
                         .await
                 }
                 PaidBy::Run {
@@ -454,8 +467,8 @@ impl<'a> Purse<'a> {
             .or_else(|| match self.paid_by {
                 PaidBy::Nobody | PaidBy::Before(_) => None,
                 PaidBy::Account(payer) => {
-                    let (account, run) = (&payer.account, &payer.run_id);
-                    let reserved = payer.billing.reserve(account, nothing, self.url, run);
+                    let (spender, run) = (payer.spender(), &payer.run_id);
+                    let reserved = payer.billing.reserve(spender, nothing, self.url, run);
                     reserved.ok()
                 }
                 PaidBy::Run {

@@ -18,6 +18,7 @@ pub(crate) async fn payer(balance: i64) -> (Payer, TempDir) {
     let payer = Payer {
         billing,
         account,
+        key: KeyPrefix::default(),
         run_id: "run".to_owned(),
     };
     (payer, directory)

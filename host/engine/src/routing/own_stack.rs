@@ -10,6 +10,7 @@ use url::{Position, Url};
 use trawl_model::{Cause, Nanodollars, PageFailure};
 use trawl_net::fetch::{FetchError, Fetcher, Redirect};
 use trawl_net::politeness::Politeness;
+use trawl_plan::address::is_same_site;
 use trawl_plan::{Engine, PagePlan};
 use trawl_render::Renderer;
 
@@ -256,7 +257,7 @@ impl OwnStack {
             Some(body) => self.verdicts.judge(&clues, body),
             None => smart::judge(&clues),
         };
-        if let Some(host) = host_and_port(&plan.url) {
+        for host in judged_hosts(&plan.url, &served.page.final_url) {
             self.hosts.note(host, verdict, Instant::now());
         }
         match verdict {
@@ -325,6 +326,16 @@ fn host_and_port(url: &Url) -> Option<&str> {
     has_host.then(|| &url[Position::BeforeHost..Position::AfterPort])
 }
 
+/// The hosts that a verdict on a page speaks for: the one that answered, and the requested one if
+/// it only led to its other name.
+fn judged_hosts<'a>(requested: &'a Url, found: &'a Url) -> Vec<&'a str> {
+    let led = is_same_site(requested, found).then_some(requested);
+    let hosts = [found].into_iter().chain(led).filter_map(host_and_port);
+    let mut hosts: Vec<&str> = hosts.collect();
+    hosts.dedup();
+    hosts
+}
+
 /// Adds which route made the page, and why, to its metadata. Decision D16.
 fn add_metadata(engine: Engine, route: Route, reason: Option<String>, served: &mut Served) {
     if engine == Engine::Http {
@@ -333,9 +344,95 @@ fn add_metadata(engine: Engine, route: Route, reason: Option<String>, served: &m
     let reason = match (reason, engine, route) {
         (Some(reason), ..) => reason,
         (None, Engine::Browser, _) => "requested: every page of this mode".to_owned(),
-        (None, ..) => "enough: the page carries its content".to_owned(),
+        (None, ..) => enough(served),
     };
     let metadata = &mut served.metadata;
     metadata.insert("rendered_by".into(), Value::from(route.name()));
     metadata.insert("render_reason".into(), reason.into());
+}
+
+/// Why a page that plain HTTP served needs no browser.
+fn enough(served: &Served) -> String {
+    let status = served.page.status;
+    if status >= 400 {
+        return format!(
+            "enough: the site answered {status}, without a challenge that a browser passes"
+        );
+    }
+    match smart::is_html(&served.clues()) {
+        true => "enough: the page carries its content".to_owned(),
+        false => "enough: the page is not HTML, and nothing else is rendered".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use trawl_model::FetchedPage;
+
+    use super::*;
+
+    #[test]
+    fn the_reason_says_what_was_enough() {
+        let check = |status: u16, content_type: &str, expected: &str| {
+            let url = Url::parse("http://site.example/a").expect("a URL");
+            let mut served = Served::new(FetchedPage {
+                requested_url: url.clone(),
+                final_url: url,
+                redirects: Vec::new(),
+                status,
+                headers: Vec::new(),
+                cookies: Vec::new(),
+                body: Bytes::from_static(b"%PDF-1.7"),
+                content_type: content_type.to_owned(),
+            });
+            add_metadata(Engine::Smart, Route::Http, None, &mut served);
+            assert_eq!(served.metadata["rendered_by"], "http");
+            let reason = served.metadata["render_reason"].as_str();
+            let reason = reason.unwrap_or_default();
+            assert!(
+                reason.starts_with("enough: ") && reason.contains(expected),
+                "{reason}"
+            );
+        };
+        check(
+            200,
+            "text/html; charset=utf-8",
+            "the page carries its content",
+        );
+        check(200, "application/pdf", "the page is not HTML");
+        check(404, "text/html", "the site answered 404");
+        check(404, "application/pdf", "the site answered 404");
+    }
+
+    #[test]
+    fn a_host_that_redirects_to_another_is_not_judged_by_its_page() {
+        for (requested, found, expected) in [
+            (
+                "http://a.example/x",
+                "http://a.example/y",
+                &["a.example"][..],
+            ),
+            (
+                "http://short.example/x",
+                "https://a.example/",
+                &["a.example"][..],
+            ),
+            (
+                "http://a.example/x",
+                "https://www.a.example/x",
+                &["www.a.example", "a.example"][..],
+            ),
+            (
+                "http://a.example:8080/",
+                "http://a.example/",
+                &["a.example"][..],
+            ),
+        ] {
+            let url = |text: &str| Url::parse(text).expect("a URL");
+            let (requested, found) = (url(requested), url(found));
+            assert_eq!(judged_hosts(&requested, &found), expected, "{requested}");
+        }
+    }
 }

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use url::Url;
 
 use trawl_model::redact::without_userinfo;
-use trawl_model::{FetchedPage, Usage};
+use trawl_model::{FetchedPage, Hop, Usage};
 use trawl_net::fetch::{FetchError, Redirect};
 use trawl_plan::address::is_same_origin_or_upgrade;
 use trawl_plan::{Engine, FetchPlan, PagePlan, RedirectGate};
@@ -71,7 +71,7 @@ impl OwnStack {
             asked.url = without_userinfo(to);
             asked.fetch = Arc::new(fetch);
             let (page, way) = self.by_http(&asked, &visit.client).await?;
-            (served, redirects) = (behind(served, page), way);
+            (served, redirects) = (behind(served, page, &asked.url), way);
         }
         Ok(served)
     }
@@ -82,9 +82,11 @@ impl OwnStack {
 fn continue_as(fetch: &mut FetchPlan, plan: &PagePlan, to: &Url, waited: Duration) {
     let asked = &plan.fetch;
     fetch.pace.patience = asked.pace.patience.saturating_sub(waited);
-    if to.host() != plan.url.host() {
-        fetch.pace.host_delay = Duration::ZERO;
-    }
+    // The page may have been on another host in between.
+    fetch.pace.host_delay = match to.host() == plan.url.host() {
+        true => asked.pace.host_delay,
+        false => Duration::ZERO,
+    };
     fetch.gate = asked.gate.clone().map(|gate| {
         let page = plan.url.clone();
         Arc::new(GateOfPage { gate, page }) as Arc<dyn RedirectGate>
@@ -101,14 +103,22 @@ fn stays(url: &Url, redirects: &[Redirect]) -> bool {
     })
 }
 
-/// The page that another one led to.
-fn behind(before: Served, page: Served) -> Served {
+/// The page that another one led to, by a refresh to this URL: one more hop of its way.
+fn behind(before: Served, page: Served, to: &Url) -> Served {
+    let refresh = Hop {
+        status: Some(before.page.status),
+        to: to.to_string(),
+    };
+    let mut redirects = before.page.redirects;
+    redirects.push(refresh);
+    redirects.extend(page.page.redirects);
     let mut cookies = before.page.cookies;
     cookies.retain(|(name, _)| page.page.cookies.iter().all(|(new, _)| new != name));
     cookies.extend(page.page.cookies);
     Served {
         page: FetchedPage {
             requested_url: before.page.requested_url,
+            redirects,
             cookies,
             ..page.page
         },
@@ -125,7 +135,65 @@ fn behind(before: Served, page: Served) -> Served {
 mod tests {
     use std::sync::Mutex;
 
+    use bytes::Bytes;
+
+    use trawl_plan::testing::page_plan;
+
     use super::*;
+
+    fn url(text: &str) -> Url {
+        Url::parse(text).expect("a URL")
+    }
+
+    /// A page that was reached by these hops.
+    fn reached(status: u16, hops: &[(u16, &str)]) -> Served {
+        let hops = hops.iter().map(|(status, to)| Hop {
+            status: Some(*status),
+            to: (*to).to_owned(),
+        });
+        Served::new(FetchedPage {
+            requested_url: url("http://a.example/"),
+            final_url: url("http://a.example/"),
+            redirects: hops.collect(),
+            status,
+            headers: Vec::new(),
+            cookies: Vec::new(),
+            body: Bytes::new(),
+            content_type: String::new(),
+        })
+    }
+
+    #[test]
+    fn a_page_behind_a_refresh_has_the_whole_way() {
+        let before = reached(200, &[(301, "http://b.example/")]);
+        let page = reached(404, &[(302, "http://d.example/")]);
+        let page = behind(before, page, &url("http://c.example/")).page;
+        assert_eq!(page.status, 404);
+        let hops = page
+            .redirects
+            .iter()
+            .map(|hop| (hop.status, hop.to.as_str()));
+        let expected = [
+            (Some(301), "http://b.example/"),
+            (Some(200), "http://c.example/"),
+            (Some(302), "http://d.example/"),
+        ];
+        assert_eq!(hops.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn a_host_has_its_delay_again_when_the_page_returns() {
+        let mut plan = page_plan("http://a.example/");
+        let mut fetch = FetchPlan::clone(&plan.fetch);
+        fetch.pace.host_delay = Duration::from_secs(3);
+        plan.fetch = Arc::new(fetch.clone());
+        let mut delay_at = |to: &str| {
+            continue_as(&mut fetch, &plan, &url(to), Duration::ZERO);
+            fetch.pace.host_delay
+        };
+        assert_eq!(delay_at("http://b.example/"), Duration::ZERO);
+        assert_eq!(delay_at("http://a.example/x"), Duration::from_secs(3));
+    }
 
     /// Notes which pages are sent.
     #[derive(Default)]
@@ -144,12 +212,12 @@ mod tests {
     #[test]
     fn the_run_learns_that_the_page_it_asked_for_is_sent() {
         let noting = Arc::new(Noting::default());
-        let page = Url::parse("http://a.example/moved").expect("a URL");
+        let page = url("http://a.example/moved");
         let gate = GateOfPage {
             gate: Arc::clone(&noting) as Arc<dyn RedirectGate>,
             page: page.clone(),
         };
-        gate.sends(&Url::parse("http://b.example/").expect("a URL"));
+        gate.sends(&url("http://b.example/"));
         assert_eq!(*noting.0.lock().expect("no panic"), [page]);
     }
 }

@@ -208,6 +208,7 @@ mod tests {
             cost: Nanodollars(1_000_000),
             byok: false,
             attempts: 1,
+            rendered: None,
             counters: RouteCounters::unread(),
         };
         let mut served = Served::new(page).with_vendor(Some(vendor));

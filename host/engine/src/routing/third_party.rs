@@ -11,7 +11,7 @@ use trawl_model::{Cause, Nanodollars, PageFailure, Usage, VendorUse};
 use trawl_net::fetch::Fetcher;
 use trawl_net::politeness::{Owner, Politeness, RequestPace, Turn};
 use trawl_plan::address::without_fragment;
-use trawl_plan::{FetchPlan, PagePlan, RouterMode, RouterPlan};
+use trawl_plan::{Engine, FetchPlan, PagePlan, RouterMode, RouterPlan};
 use trawl_sdk::provider::Class;
 
 use super::admission::Admission;
@@ -51,6 +51,8 @@ pub struct Vendor {
     pub byok: bool,
     /// Its place among the providers that were preferred, asked or left out; 1 is the first choice.
     pub attempts: u32,
+    /// Whether it ran the page's JavaScript, if it says so.
+    pub rendered: Option<bool>,
     /// Where to count what is billed for it.
     pub counters: RouteCounters,
 }
@@ -231,6 +233,7 @@ impl ThirdParty {
                 && let Ok(Some(mut stored)) = lookup.find(&self.admission).await
             {
                 attempts.add_metadata(&mut stored);
+                add_rendered_by(plan.engine, Some(javascript), &mut stored);
                 stored.waited = time.waited(patience);
                 return Ok(Box::new(stored));
             }
@@ -269,7 +272,7 @@ impl ThirdParty {
             };
             match result {
                 Ok(page) => {
-                    let mut served = served(providers, candidate, page);
+                    let mut served = served(providers, candidate, plan.engine, page);
                     if let Some(lookup) = lookup {
                         served.cache = lookup.write(&served.page);
                     }
@@ -399,7 +402,12 @@ fn needs(used: VendorUse) -> Usage {
     }
 }
 
-fn served(providers: &Providers, candidate: &Candidate, page: VendorPage) -> Served {
+fn served(
+    providers: &Providers,
+    candidate: &Candidate,
+    engine: Engine,
+    page: VendorPage,
+) -> Served {
     let provider = candidate.name();
     let vendor = Vendor {
         route: format!("{provider}.{}", page.variant),
@@ -407,6 +415,7 @@ fn served(providers: &Providers, candidate: &Candidate, page: VendorPage) -> Ser
         cost: page.cost,
         byok: candidate.payment == Payment::Own,
         attempts: candidate.place,
+        rendered: page.rendered,
         counters: providers.counters(candidate),
     };
     let mut served = Served::new(page.page).with_vendor(Some(vendor));
@@ -420,11 +429,24 @@ fn served(providers: &Providers, candidate: &Candidate, page: VendorPage) -> Ser
         let metadata = &mut served.metadata;
         metadata.insert(COST_SOURCE.to_owned(), source.into());
     }
-    if page.rendered == Some(true) {
-        let metadata = &mut served.metadata;
-        metadata.insert("rendered_by".to_owned(), "provider".into());
-    }
+    add_rendered_by(engine, page.rendered, &mut served);
     served
+}
+
+/// Adds that a provider made the page to its metadata, and whether it says that it ran the page's
+/// JavaScript. Decision D16.
+fn add_rendered_by(engine: Engine, rendered: Option<bool>, served: &mut Served) {
+    if engine == Engine::Http && rendered != Some(true) {
+        return;
+    }
+    let reason = match rendered {
+        Some(true) => "provider: it ran the page's JavaScript",
+        Some(false) => "provider: it did not run the page's JavaScript",
+        None => "provider: it does not say whether it ran the page's JavaScript",
+    };
+    let metadata = &mut served.metadata;
+    metadata.insert("rendered_by".to_owned(), "provider".into());
+    metadata.insert("render_reason".to_owned(), reason.into());
 }
 
 /// One entry of `metadata.provider_attempts`.

@@ -18,19 +18,21 @@ pub(crate) fn is_offered(headers: &HeaderMap) -> bool {
     has_scheme(headers, [&WWW_AUTHENTICATE, &PROXY_AUTHENTICATE])
 }
 
-/// Whether one of these headers begins with such a scheme, or has one in its list of challenges
-/// (RFC 9110 section 11.6.1).
 fn has_scheme(headers: &HeaderMap, names: [&HeaderName; 2]) -> bool {
-    let values = names.into_iter().flat_map(|name| headers.get_all(name));
-    values
-        .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
-        .any(|challenge| {
-            let mut words = challenge.trim_ascii().split(u8::is_ascii_whitespace);
-            let scheme = words.next().unwrap_or_default();
-            SCHEMES
-                .iter()
-                .any(|known| scheme.eq_ignore_ascii_case(known))
-        })
+    let mut values = names.into_iter().flat_map(|name| headers.get_all(name));
+    values.any(|value| authenticates_connection(value.as_bytes()))
+}
+
+/// Whether a value of `Authorization` or `WWW-Authenticate` authenticates a connection: it begins
+/// with such a scheme, or has one in its list of challenges (RFC 9110 section 11.6.1).
+pub fn authenticates_connection(value: &[u8]) -> bool {
+    value.split(|byte| *byte == b',').any(|challenge| {
+        let mut words = challenge.trim_ascii().split(u8::is_ascii_whitespace);
+        let scheme = words.next().unwrap_or_default();
+        SCHEMES
+            .iter()
+            .any(|known| scheme.eq_ignore_ascii_case(known))
+    })
 }
 
 #[cfg(test)]

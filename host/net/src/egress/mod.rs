@@ -30,11 +30,12 @@ use reqwest::{Request, Response};
 use url::{Host, Url};
 
 pub use config::{CONNECT_TIME_MAX, EgressConfig, LOOKUP_TIME_MAX, OwnAddress};
+pub use connection_auth::authenticates_connection;
 pub use connections::{CONNECTIONS_MAX, on_behalf_of};
 pub use error::{EgressError, EgressFault};
 pub use ip_filter::AllowList;
 pub use pool::{PoolConfig, PoolUse, Resolve, Route, UpstreamProxy};
-pub use proxy::{ProxyChannel, ProxyLimits, Refusal};
+pub use proxy::{KeptCookies, ProxyChannel, ProxyLimits, Refusal};
 pub use reply::Reply;
 pub use sample::SAMPLE_HOST;
 

@@ -18,7 +18,7 @@ use http::header::{AUTHORIZATION, CONTENT_TYPE, COOKIE};
 use http::{HeaderMap, Method, StatusCode};
 use url::Url;
 
-pub use cookies::CookieJar;
+pub use cookies::{CookieJar, gets_cookies_of};
 pub use decode::{CODINGS_MAX, CodingError};
 pub use error::FetchError;
 pub use exchange::Exchanged;

@@ -226,6 +226,23 @@ pub fn is_same_site(from: &Url, to: &Url) -> bool {
     bare_host(from) == bare_host(to) && (is_same || is_upgrade(from, to))
 }
 
+/// The origins of all documents that are of the [same site](is_same_site) as this URL, as browsers
+/// write origins.
+pub fn site_origins(url: &Url) -> Vec<String> {
+    let bare = bare_host(url).to_owned();
+    let mut origins = Vec::new();
+    for scheme in ["http", "https"] {
+        for host in [bare.clone(), format!("www.{bare}")] {
+            let mut other = url.clone();
+            let is_url = other.set_scheme(scheme).is_ok() && other.set_host(Some(&host)).is_ok();
+            if is_url && is_same_site(url, &other) {
+                origins.push(other.origin().ascii_serialization());
+            }
+        }
+    }
+    origins
+}
+
 /// From `http` to `https`, on the default ports.
 fn is_upgrade(from: &Url, to: &Url) -> bool {
     (from.scheme(), to.scheme()) == ("http", "https")

@@ -193,6 +193,27 @@ fn a_site_has_two_names() {
 }
 
 #[test]
+fn origins_of_a_site_are_listed() {
+    let check = |url: &str, expected: &[&str]| {
+        let found = site_origins(&Url::parse(url).expect("a URL"));
+        assert_eq!(found, expected, "{url}");
+    };
+    let all = [
+        "http://a.com",
+        "http://www.a.com",
+        "https://a.com",
+        "https://www.a.com",
+    ];
+    check("http://www.a.com/x", &all);
+    check("https://a.com/", &all[2..]);
+    check(
+        "http://a.com:81/",
+        &["http://a.com:81", "http://www.a.com:81"],
+    );
+    check("http://127.0.0.1:81/", &["http://127.0.0.1:81"]);
+}
+
+#[test]
 fn a_receiver_keeps_its_password_and_does_not_show_it() {
     let receiver = receiver("https://u:canary@a.com/x?token=canary").expect("a URL");
     assert_eq!(receiver.expose(), "https://u:canary@a.com/x?token=canary");

@@ -38,6 +38,12 @@ mod tests {
         check("limt", Some("limit"));
         check("waitFor", Some("wait_for"));
         check("webhok", Some("webhooks"));
+        check("headless", Some("request"));
+        check("onlyMainContent", Some("readability"));
+        check("cssSelector", Some("root_selector"));
+        check("cssSelectors", Some("css_extraction_map"));
+        check("excludeTags", Some("exclude_selector"));
+        check("maxDiscoveryDepth", Some("depth"));
         check("no_such_parameter", None);
         check("x", None);
         check("cron", None);

@@ -40,6 +40,7 @@ Numbers, booleans and texts are written as they are, lists of texts with commas 
 | `X-Concurrency-Limit`, `X-Concurrency-Active` | seats of the Unlimited plan, and how many are in use |
 | `Idempotency-Replayed` | the response is a repetition of that to an earlier request with the same `Idempotency-Key` |
 | `Deprecation`, `Link` | whether the endpoint is deprecated, and its successor |
+| `Access-Control-Allow-Origin`, `Access-Control-Expose-Headers` | to a request with `Origin`: that web pages of any origin may read the response; only where an account's key is needed |
 ";
 
 /// `docs/reference.md`.
@@ -172,7 +173,7 @@ fn value(shape: &Shape) -> String {
             shapes.join(", or ")
         }
         Shape::List(item) => format!("a list, each item {}", value(item)),
-        Shape::Map(keys, of) => format!("an object from {keys} to {}", value(of)),
+        Shape::Map(keys, of) => format!("an object whose keys are {keys}, each with {}", value(of)),
         Shape::Object(object) => format!("an object, see `{}`", object.name),
         Shape::Switch | Shape::Scalar | Shape::Bytes | Shape::Steps => shape.phrase(),
         Shape::Options(_) | Shape::Any(..) => shape.phrase(),
@@ -258,7 +259,9 @@ const fn skipped(reason: SkipReason) -> &'static str {
         SkipReason::Depth => "It has more hops from the seed than `depth`.",
         SkipReason::Budget => "A path of `budget` is used up.",
         SkipReason::Limit => "The crawl reached `limit` first.",
-        SkipReason::Spend => "The crawl ran out of money first: its ceiling or the balance.",
+        SkipReason::Spend => {
+            "The crawl ran out of money first: its ceiling, the budget of its key or the balance."
+        }
         SkipReason::Scope => "Its host or path is not part of the crawl.",
         SkipReason::Blacklist => "`blacklist` matches it.",
         SkipReason::Whitelist => "`whitelist` does not match it.",

@@ -210,7 +210,12 @@ impl Shape {
                 let names = object.rows.iter().map(|row| format!("`{}`", row.name));
                 format!("an object with {}", names.collect::<Vec<_>>().join(", "))
             }
-            Self::Map(keys, value) => format!("an object from {keys} to {}", value.phrase()),
+            Self::Map(keys, value) => {
+                format!(
+                    "an object whose keys are {keys}, each with {}",
+                    value.phrase()
+                )
+            }
             Self::Either(shapes) => {
                 let mut text = String::new();
                 for (at, shape) in shapes.iter().enumerate() {

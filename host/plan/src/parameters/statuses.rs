@@ -186,7 +186,7 @@ pub const CAUSES: &[CauseRow] = &[
     ),
     row(
         Cause::Funds,
-        "The balance or a ceiling does not cover the page.",
+        "The balance, the budget of the key or a ceiling does not cover the page.",
         "Top up, or raise `max_credits_per_page` or `max_credits_allowed`.",
     ),
     row(
@@ -275,8 +275,8 @@ pub(super) const ANSWERS: &[Status] = &[
     ),
     status(
         402,
-        "The balance is zero, or does not cover the ceiling.",
-        "Top up, or lower `max_credits_allowed`.",
+        "The balance is zero, does not cover the ceiling, or the budget of the key is used up.",
+        "Top up, as `hint` says, or lower `max_credits_allowed`.",
     ),
     status(
         403,
@@ -337,7 +337,7 @@ pub(super) const ANSWERS: &[Status] = &[
     status(
         501,
         "This server does not offer the endpoint.",
-        "Use another one; `GET /openapi.json` lists them.",
+        "`error` names what is missing; `GET /openapi.json` lists the others.",
     ),
     status(
         502,

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::PlanError;
-use super::address::is_same_site;
+use super::address::{is_same_site, site_origins};
 use read::{Wrong, by_path, steps, wait, window};
 
 /// Longest single wait. Decision D58.
@@ -28,7 +28,8 @@ pub const WINDOW_PIXELS_MAX: f64 = 40_000_000.0;
 /// What a browser does with a page. By default: load it and wait until it is idle.
 #[derive(Clone, Default, PartialEq)]
 pub struct RenderPlan {
-    /// Script run in every document before the page's own.
+    /// Script run before the page's own, in documents of
+    /// [these origins](Self::before_load_origins).
     pub before_load: Option<String>,
     /// Scripts run after load, by path.
     pub scripts: ByPath<String>,
@@ -139,6 +140,11 @@ impl<T> ByPath<T> {
             let is_own = is_same_site(requested, at);
             self.find(requested.path()).filter(|_| is_own)
         })
+    }
+
+    /// The keys that are URLs.
+    fn urls(&self) -> impl Iterator<Item = Url> {
+        self.0.iter().filter_map(|(key, _)| url_of(key))
     }
 
     /// The value for a path: the exact one, else the longest prefix, else `*`.
@@ -366,6 +372,14 @@ impl RenderPlan {
             || self.wait != WaitPlan::default()
             || self.scroll.is_some()
             || self.screenshot.is_some()
+    }
+
+    /// The origins whose documents get [`before_load`](Self::before_load) on a page that was
+    /// requested at this URL: those of its site, and those that a key names. Decision D384.
+    pub fn before_load_origins(&self, requested: &Url) -> Vec<String> {
+        let named = self.scripts.urls().chain(self.automation.urls());
+        let named = named.map(|url| url.origin().ascii_serialization());
+        site_origins(requested).into_iter().chain(named).collect()
     }
 
     /// The plan for a page of a site that the caller has not requested: without what was written

@@ -242,6 +242,12 @@ fn another_site_gets_only_what_names_it() {
         assert_eq!(find(&other).as_deref(), of_others, "{at}");
     }
     assert_eq!(other.before_load, None);
+    let origins = plan.before_load_origins(&url("https://home.example/a"));
+    let own = ["https://home.example", "https://www.home.example"];
+    assert_eq!(origins[..2], own);
+    let mut named = origins[2..].iter();
+    assert!(named.all(|origin| origin == "https://login.example"));
+    assert_eq!(origins.len(), 4);
     assert_eq!(plan.scripts.unusable(), ["http://"]);
     assert_eq!(plan.scripts.unused(&["/"]), ["/a", "http://"]);
 }

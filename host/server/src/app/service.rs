@@ -91,6 +91,7 @@ impl Service for App {
         let payer = Payer {
             billing: self.billing.clone(),
             account: account.id.clone(),
+            key: account.key,
             run_id: request_id.to_owned(),
         };
         let (engine, registry) = (Arc::clone(&self.page_engine), self.plugins.snapshot());

@@ -3,6 +3,7 @@
 mod account;
 mod crawl;
 mod engine_args;
+mod listen;
 mod output_args;
 mod parameters;
 pub mod plugin;
@@ -16,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::{Parser, Subcommand};
 
 use plugin::manifest::{self, Places};
@@ -108,23 +110,53 @@ fn plugins_file(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     places.manifest(given, manifest::own_bundle)
 }
 
-/// Where commands without a data directory cache compiled plugins.
-fn cache_folder() -> PathBuf {
-    environment("XDG_CACHE_HOME")
+/// Variable with the folder of caches.
+const CACHE_HOME: &str = "XDG_CACHE_HOME";
+/// Variable with the folder of states.
+const STATE_HOME: &str = "XDG_STATE_HOME";
+
+/// Where commands without a data directory cache compiled plugins; created if it is missing.
+///
+/// # Errors
+/// It cannot be created.
+fn cache_folder() -> anyhow::Result<PathBuf> {
+    created(cache_path(), CACHE_HOME)
+}
+
+fn cache_path() -> PathBuf {
+    environment(CACHE_HOME)
         .map(PathBuf::from)
         .or_else(|| environment("HOME").map(|home| Path::new(&home).join(".cache")))
         .unwrap_or_else(std::env::temp_dir)
         .join("trawl")
 }
 
-/// Where interrupted commands store what they need to resume. Never below [`cache_folder`]: the
-/// plugin compiler removes unknown files there.
-fn state_folder() -> PathBuf {
-    environment("XDG_STATE_HOME")
+/// Where interrupted commands store what they need to resume; created if it is missing. Never below
+/// [`cache_folder`]: the plugin compiler removes unknown files there.
+///
+/// # Errors
+/// It cannot be created.
+fn state_folder() -> anyhow::Result<PathBuf> {
+    created(state_path(), STATE_HOME)
+}
+
+fn state_path() -> PathBuf {
+    environment(STATE_HOME)
         .map(PathBuf::from)
         .or_else(|| environment("HOME").map(|home| Path::new(&home).join(".local/state")))
         .unwrap_or_else(|| std::env::temp_dir().join("state"))
         .join("trawl")
+}
+
+/// The folder, after it was created if it was missing; this variable selects another one.
+fn created(folder: PathBuf, variable: &str) -> anyhow::Result<PathBuf> {
+    std::fs::create_dir_all(&folder).with_context(|| {
+        format!(
+            "cannot create `{}`; set the variable {variable} to a folder that can be written",
+            folder.display()
+        )
+    })?;
+    Ok(folder)
 }
 
 /// The log filter in `RUST_LOG`.
@@ -170,7 +202,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_folder_that_cannot_be_created_names_the_variable_for_another() {
+        let parent = tempfile::tempdir().expect("a temporary directory");
+        let folder = parent.path().join("a/trawl");
+        assert_eq!(
+            created(folder.clone(), CACHE_HOME).expect("created"),
+            folder
+        );
+        assert!(folder.is_dir());
+        let file = parent.path().join("file");
+        std::fs::write(&file, "").expect("a file");
+        let text = created(file.join("trawl"), STATE_HOME).expect_err("in a file");
+        let text = text.to_string();
+        assert!(
+            text.contains("file/trawl") && text.contains("XDG_STATE_HOME"),
+            "{text}"
+        );
+    }
+
+    #[test]
     fn state_is_not_stored_among_compiled_plugins() {
-        assert!(!state_folder().starts_with(cache_folder()));
+        assert!(!state_path().starts_with(cache_path()));
     }
 }

@@ -46,7 +46,7 @@ pub(super) struct ScrapeArgs {
 pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     let request = request(&args)?;
     let (config, manifest) = args.engine.load()?;
-    let engine = Engine::build(&config, &manifest, super::cache_folder(), None).await?;
+    let engine = Engine::build(&config, &manifest, super::cache_folder()?, None).await?;
     let registry = engine.plugins.snapshot();
     let pools = app::pools(&config)?;
     let context = PlanContext {

@@ -17,6 +17,7 @@ use trawl_model::secret::Secret;
 use trawl_net::egress::SAMPLE_HOST;
 
 use super::engine_args::EngineArgs;
+use super::listen::listen_address;
 use crate::app::{App, Paths};
 use crate::config::{AccessLogSetting, LISTEN_DEFAULT};
 use crate::listener::descriptors;
@@ -31,8 +32,14 @@ const FIRST_BALANCE: Nanodollars = Nanodollars(25 * trawl_model::money::PER_DOLL
 /// Options of `trawl serve`.
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
-    /// IP address and port to listen on.
-    #[arg(long, env = "TRAWL_LISTEN", value_name = "ADDR", default_value_t = LISTEN_DEFAULT)]
+    /// IP address and port to listen on; a port alone, or with `localhost`, is one of 127.0.0.1.
+    #[arg(
+        long,
+        env = "TRAWL_LISTEN",
+        value_name = "ADDR",
+        default_value_t = LISTEN_DEFAULT,
+        value_parser = listen_address
+    )]
     listen: SocketAddr,
     /// Data directory; created if missing.
     #[arg(long, env = "TRAWL_DATA", value_name = "DIR", default_value = DATA_DEFAULT)]

@@ -42,7 +42,7 @@ pub(super) struct TransformArgs {
     #[arg(long)]
     url: Option<String>,
     /// `Content-Type` of the page (default: that of the file's ending, such as `.csv`, `.json` or
-    /// `.xml`, else `text/html`).
+    /// `.xml`, else what its first bytes say).
     #[arg(long, value_name = "TYPE")]
     content_type: Option<String>,
     #[command(flatten)]
@@ -68,19 +68,20 @@ pub(super) fn run(args: TransformArgs) -> anyhow::Result<()> {
     };
     let config = PluginsConfig {
         manifest: plugins_file(args.plugins.clone())?,
-        cache_dir: cache_folder(),
+        cache_dir: cache_folder()?,
     };
     let plugins = Plugins::start_reporting(config, report_compiling)?;
     let registry = plugins.snapshot();
     let plan = transform_plan(&request.body(), &*registry)?;
     parameters::print(parameters::ignored(&plan.ignored, Route::Transform));
+    let body = page(&args.file)?;
     let input = Input {
         url,
-        body: page(&args.file)?.into(),
         content_type: match &args.content_type {
             Some(given) => given.clone(),
-            None => of_ending(&args.file).to_owned(),
+            None => media_type(&args.file, &body).to_owned(),
         },
+        body: body.into(),
         is_serialised: false,
         screenshot: None,
     };
@@ -99,6 +100,8 @@ fn request(args: &TransformArgs) -> anyhow::Result<Request> {
     Ok(request)
 }
 
+/// How many bytes tell whether a file is text.
+const FIRST_BYTES: usize = 1024;
 /// Media types of files by their endings; a file has no `Content-Type`. Decision D256.
 const ENDINGS: &[(&str, &str)] = &[
     ("atom", "application/atom+xml"),
@@ -139,14 +142,26 @@ const ENDINGS: &[(&str, &str)] = &[
     ("yml", "application/yaml"),
 ];
 
-/// The media type of a file by its ending; HTML if it says nothing.
-fn of_ending(file: &Path) -> &'static str {
+/// The media type of a file: by its ending, else that of anything if its first bytes are not text,
+/// which decoders know by more of them; else HTML.
+fn media_type(file: &Path, body: &[u8]) -> &'static str {
     let ending = file.extension().and_then(|ending| ending.to_str());
     let ending = ending.map(str::to_ascii_lowercase);
     let known = ENDINGS
         .iter()
         .find(|(known, _)| ending.as_deref() == Some(*known));
-    known.map_or("text/html", |(_, media_type)| media_type)
+    match known {
+        Some(&(_, media_type)) => media_type,
+        None if is_binary(body) => "application/octet-stream",
+        None => "text/html",
+    }
+}
+
+/// Whether a file is not text. UTF-16 is, if it says so.
+fn is_binary(body: &[u8]) -> bool {
+    let head = &body[..body.len().min(FIRST_BYTES)];
+    let is_utf_16 = head.starts_with(b"\xFE\xFF") || head.starts_with(b"\xFF\xFE");
+    head.starts_with(b"%PDF-") || !is_utf_16 && head.contains(&0)
 }
 
 fn page(file: &Path) -> anyhow::Result<Vec<u8>> {
@@ -180,13 +195,18 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_what_its_ending_says() {
-        let of = |file: &str| of_ending(Path::new(file));
+    fn a_file_is_what_its_ending_or_its_first_bytes_say() {
+        let of = |file: &str| media_type(Path::new(file), b"<p>text");
         assert_eq!(of("a/feed.RSS"), "application/rss+xml");
         assert_eq!(of("a.tar.json"), "application/json");
         assert_eq!(of("page.html"), "text/html");
         assert_eq!(of("-"), "text/html");
         assert_eq!(of("json"), "text/html");
+        let of = |body: &[u8]| media_type(Path::new("-"), body);
+        assert_eq!(of(b"%PDF-1.7\n1 0 obj"), "application/octet-stream");
+        assert_eq!(of(b"\x89PNG\r\n\x1a\n\0\0"), "application/octet-stream");
+        assert_eq!(of(b"\xFF\xFE<\0p\0>\0"), "text/html");
+        assert_eq!(of(b""), "text/html");
     }
 
     #[test]

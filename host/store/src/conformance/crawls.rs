@@ -7,13 +7,14 @@ use trawl_model::{Nanodollars, SkipReason, StopReason, Terms, UrlRow, UrlState};
 use super::fixtures::account;
 use crate::{
     AccountId, CrawlCounts, CrawlRecord, CrawlState, CrawlStore, CrawledPage, CrawlsLeft,
-    LogPosition, PageRange, PageRow, Progress,
+    KeyPrefix, LogPosition, PageRange, PageRow, Progress,
 };
 
 fn crawl(id: &str, created: i64) -> CrawlRecord {
     CrawlRecord {
         id: id.to_owned(),
         account: account(1).id,
+        key: KeyPrefix::new("tr_1"),
         request: r#"{"url":"https://example.com"}"#.to_owned(),
         verb: "links".to_owned(),
         terms: Terms::Unlimited,
@@ -497,4 +498,84 @@ pub(crate) async fn the_crawls_of_the_last_process_are_ended_parked_or_left(
     assert!(again.last > last);
     let stream = found(store, "stream").await.expect("stored");
     assert_eq!(stream.ended, Some(Timestamp(30)), "ended once");
+}
+
+pub(crate) async fn an_ended_crawl_is_reopened_with_another_request(store: &dyn CrawlStore) {
+    let record = crawl("a", 1);
+    store.create_crawl(&record).await.expect("a crawl");
+    let bytes = async || {
+        let saved = store.save_crawl_progress("a", &Progress::default()).await;
+        saved.expect("saved")
+    };
+    let before = bytes().await;
+    let wider = r#"{"url":"https://example.com","limit":400}"#;
+    // One that has not ended keeps its state.
+    store
+        .park_crawl("a", Some(StopReason::PlanEnded))
+        .await
+        .expect("parked");
+    assert!(store.reopen_crawl("a", wider).await.expect("changed"));
+    let parked = CrawlRecord {
+        request: wider.to_owned(),
+        state: CrawlState::Parked,
+        stop: Some(StopReason::PlanEnded),
+        ..record.clone()
+    };
+    assert_eq!(found(store, "a").await, Some(parked));
+    assert_eq!(
+        bytes().await,
+        before + (wider.len() - record.request.len()) as u64
+    );
+
+    let ended = store.end_crawl("a", StopReason::Limit, Timestamp(9)).await;
+    ended.expect("ended");
+    assert!(
+        store
+            .reopen_crawl("a", &record.request)
+            .await
+            .expect("changed")
+    );
+    assert_eq!(found(store, "a").await, Some(record));
+    assert_eq!(bytes().await, before);
+    assert!(!store.reopen_crawl("b", wider).await.expect("none"));
+}
+
+pub(crate) async fn crawls_are_listed_with_their_url(store: &dyn CrawlStore) {
+    let long = format!(r#"{{"url":"https://example.com/{}"}}"#, "x".repeat(5_000));
+    for (id, created, request) in [
+        (
+            "several",
+            4,
+            r#"{"url":"https://example.com,http://a.example/"}"#,
+        ),
+        ("text", 3, r#"{"text":"see https://example.com"}"#),
+        ("long", 2, long.as_str()),
+        ("other", 1, "not JSON"),
+    ] {
+        let record = CrawlRecord {
+            request: request.to_owned(),
+            ..crawl(id, created)
+        };
+        store.create_crawl(&record).await.expect("a crawl");
+    }
+    let owner = account(1).id;
+    let listed = async || {
+        let rows = store.crawl_rows(&owner, PageRange::offset(9, 0)).await;
+        let rows = rows.expect("crawls").rows;
+        rows.into_iter().map(|row| row.url).collect::<Vec<_>>()
+    };
+    let several = Some("https://example.com,http://a.example/".to_owned());
+    assert_eq!(listed().await, [several.clone(), None, None, None]);
+    assert_eq!(store.n_crawl_urls("long").await.expect("a number"), 0);
+    let progress = Progress {
+        urls: [0, 1].map(|n| url(n, UrlState::Waiting)).into(),
+        ..Progress::default()
+    };
+    for id in ["several", "long"] {
+        let saved = store.save_crawl_progress(id, &progress).await;
+        saved.expect("URLs");
+    }
+    let first = Some("https://example.com/0".to_owned());
+    assert_eq!(listed().await, [several, None, first, None]);
+    assert_eq!(store.n_crawl_urls("long").await.expect("a number"), 2);
 }

@@ -7,7 +7,7 @@ use trawl_model::{Charge, Nanodollars, Terms};
 
 use crate::{
     AccountId, AccountRecord, Consumed, CrawlCounts, CrawlRecord, CrawlState, Entry, EntryKind,
-    KeyRecord, LedgerStore, Notice,
+    KeyPrefix, KeyRecord, KeySpending, LedgerStore, Notice,
 };
 
 pub(crate) fn account(n: u8) -> AccountRecord {
@@ -30,6 +30,7 @@ pub(crate) fn key(account: u8, n: u8) -> KeyRecord {
         name: String::new(),
         last_used: None,
         revoked: None,
+        spending: KeySpending::default(),
     }
 }
 
@@ -44,6 +45,7 @@ pub(crate) fn entry(id: &str, kind: EntryKind, amount: i64, held: i64) -> Entry 
         reservation: id.get(2..).unwrap_or_default().to_owned(),
         run: "run".into(),
         url: "https://example.com/".into(),
+        key: KeyPrefix::new("tr_1"),
         charge: Charge {
             bytes_transferred: Nanodollars(-amount.min(0)),
             ..Charge::default()
@@ -70,6 +72,7 @@ pub(crate) fn crawl(id: &str) -> CrawlRecord {
     CrawlRecord {
         id: id.to_owned(),
         account: account(1).id,
+        key: KeyPrefix::new("tr_1"),
         request: "{}".to_owned(),
         verb: "crawl".to_owned(),
         terms: Terms::PayAsYouGo,

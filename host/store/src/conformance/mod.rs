@@ -29,6 +29,8 @@ macro_rules! conformance {
                 an_account_is_created_atomically,
                 a_revoked_key_is_gone,
                 keys_are_listed_with_uses_and_revocation,
+                the_budget_of_a_key_is_set_and_removed,
+                charges_of_a_key_are_added_up_by_month,
                 notices_are_read_back,
                 answers_are_stored_until_they_expire,
                 a_subscription_and_its_charge_are_written_together,
@@ -42,15 +44,18 @@ macro_rules! conformance {
                 a_statement_is_paged_within_its_window,
                 usage_is_summed_by_account,
                 usage_is_summed_by_day,
+                usage_is_summed_by_key,
             }
             conformance! { crawls as crawls on $open, with accounts:
                 a_crawl_is_read_back_in_every_state,
                 only_a_parked_crawl_is_queued_again,
+                an_ended_crawl_is_reopened_with_another_request,
                 the_crawls_of_the_last_process_are_ended_parked_or_left,
                 what_a_crawl_left_out_is_counted_with_its_bytes,
                 the_first_end_of_a_crawl_stays,
                 progress_is_atomic_and_idempotent,
                 every_url_state_is_read_back,
+                crawls_are_listed_with_their_url,
                 expired_crawls_are_deleted_completely,
                 lists_are_paged,
             }

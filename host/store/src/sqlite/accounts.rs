@@ -8,8 +8,8 @@ use trawl_model::clock::Timestamp;
 use super::entries;
 use super::row::{begin, bytes_column, column, failed_to, signed};
 use crate::{
-    AccountId, AccountRecord, Entry, KeyRecord, KeyUse, Notice, NoticeState, StoreError, Threshold,
-    Written,
+    AccountId, AccountRecord, Entry, KeyRecord, KeySpending, KeyUse, Notice, NoticeState,
+    StoreError, Threshold, Written,
 };
 
 pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<AccountRecord>, StoreError> {
@@ -21,7 +21,7 @@ pub(super) async fn all(readers: &SqlitePool) -> Result<Vec<AccountRecord>, Stor
 }
 
 pub(super) async fn keys(readers: &SqlitePool) -> Result<Vec<KeyRecord>, StoreError> {
-    let rows = sqlx::query("SELECT * FROM keys WHERE revoked IS NULL")
+    let rows = sqlx::query("SELECT * FROM keys WHERE revoked IS NULL OR budget IS NOT NULL")
         .fetch_all(readers)
         .await
         .map_err(failed_to("read the keys"))?;
@@ -90,15 +90,18 @@ pub(super) async fn insert_key(
     connection: &mut SqliteConnection,
     key: &KeyRecord,
 ) -> Result<(), StoreError> {
-    sqlx::query("INSERT INTO keys (prefix, account, hash, created, name) VALUES (?, ?, ?, ?, ?)")
-        .bind(key.prefix.as_str())
-        .bind(key.account.as_str())
-        .bind(&key.hash[..])
-        .bind(key.created.0)
-        .bind(key.name.as_str())
-        .execute(connection)
-        .await
-        .map_err(taken_or("this key", &failed_to("add a key")))?;
+    sqlx::query(
+        "INSERT INTO keys (prefix, account, hash, created, name, budget) VALUES (?, ?, ?, ?, ?, ?)",
+    )
+    .bind(key.prefix.as_str())
+    .bind(key.account.as_str())
+    .bind(&key.hash[..])
+    .bind(key.created.0)
+    .bind(key.name.as_str())
+    .bind(key.spending.budget.map(|budget| budget.0))
+    .execute(connection)
+    .await
+    .map_err(taken_or("this key", &failed_to("add a key")))?;
     Ok(())
 }
 
@@ -117,6 +120,24 @@ pub(super) async fn revoke_key(
     .execute(connection)
     .await
     .map_err(failed_to("revoke a key"))?;
+    Ok(done.rows_affected() > 0)
+}
+
+pub(super) async fn set_key_budget(
+    connection: &mut SqliteConnection,
+    account: &AccountId,
+    prefix: &str,
+    budget: Option<Nanodollars>,
+) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "UPDATE keys SET budget = ? WHERE account = ? AND prefix = ? AND revoked IS NULL",
+    )
+    .bind(budget.map(|budget| budget.0))
+    .bind(account.as_str())
+    .bind(prefix)
+    .execute(connection)
+    .await
+    .map_err(failed_to("set the budget of a key"))?;
     Ok(done.rows_affected() > 0)
 }
 
@@ -208,5 +229,10 @@ fn key(row: &SqliteRow) -> Result<KeyRecord, StoreError> {
         name: column(row, "name")?,
         last_used: column::<Option<i64>>(row, "last_used")?.map(Timestamp),
         revoked: column::<Option<i64>>(row, "revoked")?.map(Timestamp),
+        spending: KeySpending {
+            budget: column::<Option<i64>>(row, "budget")?.map(Nanodollars),
+            month: Timestamp(column(row, "month")?),
+            spent: Nanodollars(column(row, "month_spent")?),
+        },
     })
 }

@@ -177,6 +177,18 @@ pub(super) async fn urls(
     select_urls(connection, id, after, count_max, WAITING).await
 }
 
+/// The numbers of URLs have no gaps, so the last one says how many there are.
+pub(super) async fn n_urls(readers: &SqlitePool, id: &str) -> Result<u64, StoreError> {
+    let n_urls: i64 = sqlx::query_scalar(
+        "SELECT COALESCE(MAX(n) + 1, 0) FROM crawl_urls WHERE crawl = (SELECT number FROM crawls WHERE id = ?)",
+    )
+    .bind(id)
+    .fetch_one(readers)
+    .await
+    .map_err(failed_to(READING))?;
+    Ok(n_urls.unsigned_abs())
+}
+
 pub(super) async fn skipped(
     connection: &mut SqliteConnection,
     id: &str,

@@ -109,6 +109,13 @@ impl CrawlStore for SqliteStore {
         })
     }
 
+    fn reopen_crawl<'a>(&'a self, id: &'a str, request: &'a str) -> StoreFuture<'a, bool> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            reopen(writer.connection(), id, request).await
+        })
+    }
+
     fn end_crawl<'a>(
         &'a self,
         id: &'a str,
@@ -143,6 +150,10 @@ impl CrawlStore for SqliteStore {
             let mut connection = connection.map_err(failed_to(READING))?;
             crawl_progress::urls(&mut connection, id, after, count_max).await
         })
+    }
+
+    fn n_crawl_urls<'a>(&'a self, id: &'a str) -> StoreFuture<'a, u64> {
+        Box::pin(crawl_progress::n_urls(&self.readers, id))
     }
 
     fn crawl_skipped<'a>(
@@ -211,11 +222,12 @@ impl CrawlStore for SqliteStore {
 async fn create(connection: &mut SqliteConnection, record: &CrawlRecord) -> Result<(), StoreError> {
     let texts = record.request.len() + record.left_out.as_ref().map_or(0, String::len);
     sqlx::query(
-        "INSERT INTO crawls (id, account, request, verb, terms, needs_secrets, in_background, state, stop, created, ended,
-         n_pages, n_failed, n_bytes, spent, left_out, stored_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO crawls (id, account, key, request, verb, terms, needs_secrets, in_background, state, stop, created, ended,
+         n_pages, n_failed, n_bytes, spent, left_out, stored_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     )
     .bind(record.id.as_str())
     .bind(record.account.as_str())
+    .bind(record.key.as_str())
     .bind(record.request.as_str())
     .bind(record.verb.as_str())
     .bind(record.terms.name())
@@ -344,6 +356,24 @@ async fn unpark(connection: &mut SqliteConnection, id: &str) -> Result<bool, Sto
     let done = sqlx::query(
         "UPDATE crawls SET state = 'queued', stop = NULL WHERE id = ? AND state = 'parked'",
     )
+    .bind(id)
+    .execute(connection)
+    .await
+    .map_err(failed_to(WRITING))?;
+    Ok(done.rows_affected() > 0)
+}
+
+async fn reopen(
+    connection: &mut SqliteConnection,
+    id: &str,
+    request: &str,
+) -> Result<bool, StoreError> {
+    let done = sqlx::query(
+        "UPDATE crawls SET request = ?1, stored_bytes = stored_bytes + octet_length(?1) - octet_length(request),
+         stop = CASE WHEN state = 'ended' THEN NULL ELSE stop END, ended = NULL,
+         state = CASE WHEN state = 'ended' THEN 'queued' ELSE state END WHERE id = ?2",
+    )
+    .bind(request)
     .bind(id)
     .execute(connection)
     .await

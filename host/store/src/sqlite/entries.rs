@@ -12,11 +12,13 @@ use trawl_model::clock::Timestamp;
 use trawl_model::{Charge, Nanodollars};
 
 use super::row::{begin, column, failed_to, violated_constraint};
-use crate::{AccountId, Consumed, Entry, EntryKind, OpenReserve, Posted, StoreError, Written};
+use crate::{
+    AccountId, Consumed, Entry, EntryKind, KeyPrefix, OpenReserve, Posted, StoreError, Written,
+};
 
 const COLUMNS: &str = "id, account, kind, amount, held, hold, run, url, \
-    ai, compute, file, bytes_transferred, transform, vendor_billed, reason, at, n_bytes, cpu";
-const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    ai, compute, file, bytes_transferred, transform, vendor_billed, reason, at, n_bytes, cpu, key";
+const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 const DOING: &str = "write the ledger";
 /// Ledger entries that one step of the search for open reserves reads.
 const SEARCH_STEP: i64 = 10_000;
@@ -122,6 +124,7 @@ fn bind<'q>(query: Insert<'q>, entry: &Entry) -> Insert<'q> {
         .bind(entry.at.0)
         .bind(i64::try_from(entry.consumed.n_bytes).unwrap_or(i64::MAX))
         .bind(i64::try_from(entry.consumed.cpu.as_micros()).unwrap_or(i64::MAX))
+        .bind(entry.key.as_str())
 }
 
 pub(super) async fn entry(readers: &SqlitePool, id: &str) -> Result<Option<Posted>, StoreError> {
@@ -148,7 +151,7 @@ pub(super) async fn open_reserves(readers: &SqlitePool) -> Result<Vec<OpenReserv
     let (mut missing, mut before) = (held, last + 1);
     while missing != 0 && before > 1 {
         let rows = sqlx::query(
-            "SELECT account, hold, held, run, url FROM entries AS reserve
+            "SELECT account, hold, held, run, url, key FROM entries AS reserve
              WHERE seq < ? AND seq >= ? AND kind = 'reserve'
              AND NOT EXISTS (SELECT 1 FROM entries WHERE id = 's:' || reserve.hold)
              ORDER BY seq DESC",
@@ -208,6 +211,7 @@ fn open_reserve(row: &SqliteRow) -> Result<OpenReserve, StoreError> {
         held: Nanodollars(column(row, "held")?),
         run: column::<&str>(row, "run")?.into(),
         url: column::<&str>(row, "url")?.into(),
+        key: KeyPrefix::new(column(row, "key")?),
     })
 }
 
@@ -230,6 +234,7 @@ pub(super) fn posted(row: &SqliteRow) -> Result<Posted, StoreError> {
         reservation: column(row, "hold")?,
         run: column::<&str>(row, "run")?.into(),
         url: column::<&str>(row, "url")?.into(),
+        key: KeyPrefix::new(column(row, "key")?),
         charge,
         consumed: Consumed {
             n_bytes: column::<i64>(row, "n_bytes")?.unsigned_abs(),

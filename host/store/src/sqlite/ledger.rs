@@ -6,7 +6,7 @@ use trawl_model::{Charge, Nanodollars};
 
 use super::{SqliteStore, accounts, answers, entries, prices, subscriptions, usage};
 use crate::{
-    AccountId, AccountRecord, AccountUsage, AnswerKey, Audit, Entry, KeyRecord, KeyUse,
+    AccountId, AccountRecord, AccountUsage, AnswerKey, Audit, Entry, KeyPrefix, KeyRecord, KeyUse,
     LedgerStore, Notice, NoticeState, OpenReserve, Posted, PricesRow, StatementPage, StoreFuture,
     StoredAnswer, Subscription, Threshold, Window, Written,
 };
@@ -54,6 +54,18 @@ impl LedgerStore for SqliteStore {
         Box::pin(async move {
             let mut writer = self.writer().await?;
             accounts::revoke_key(writer.connection(), account, prefix, at).await
+        })
+    }
+
+    fn set_key_budget<'a>(
+        &'a self,
+        account: &'a AccountId,
+        prefix: &'a str,
+        budget: Option<Nanodollars>,
+    ) -> StoreFuture<'a, bool> {
+        Box::pin(async move {
+            let mut writer = self.writer().await?;
+            accounts::set_key_budget(writer.connection(), account, prefix, budget).await
         })
     }
 
@@ -139,6 +151,15 @@ impl LedgerStore for SqliteStore {
         to: Timestamp,
     ) -> StoreFuture<'a, Vec<(Timestamp, AccountUsage)>> {
         Box::pin(usage::by_day(self, account, from, to))
+    }
+
+    fn usage_by_key<'a>(
+        &'a self,
+        account: &'a AccountId,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> StoreFuture<'a, Vec<(KeyPrefix, AccountUsage)>> {
+        Box::pin(usage::by_key(self, account, from, to))
     }
 
     fn subscriptions(&self) -> StoreFuture<'_, Vec<Subscription>> {

@@ -1,6 +1,7 @@
 //! Lists of an account's records, in pages. A page starts after a key, so that it costs the same
 //! anywhere in the list, and the number of all rows is a stored total. Only the columns that are
-//! shown are read: a crawl's request and an event's body may have megabytes.
+//! shown are read: a crawl's request and an event's body may have megabytes, of which the former is
+//! read only if it is short.
 
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{Sqlite, SqliteRow};
@@ -88,7 +89,11 @@ pub(super) async fn crawls(
     let mut list = List::open(store, account, range, FIRST_DESCENDING).await?;
     let rows = sqlx::query(
         "SELECT id, number, verb, in_background, state, stop, created, ended, n_pages, n_failed,
-             n_bytes, spent
+             n_bytes, spent,
+             CASE WHEN octet_length(request) <= 4096 THEN
+                 CASE WHEN json_valid(request) THEN CAST(json_extract(request, '$.url') AS TEXT) END
+             END AS requested,
+             (SELECT url FROM crawl_urls WHERE crawl = crawls.number AND n = 0) AS first_url
          FROM crawls WHERE account = ? AND (created, number) < (?, ?)
          ORDER BY created DESC, number DESC LIMIT ? OFFSET ?",
     )
@@ -101,7 +106,7 @@ pub(super) async fn crawls(
     .await
     .map_err(failed_to(READING))?;
     let key = |row: &SqliteRow| Ok(RowKey([column(row, "created")?, column(row, "number")?, 0]));
-    list.page(&rows, list.totals.n_crawls, key, records::summary)
+    list.page(&rows, list.totals.n_crawls, key, records::listed)
 }
 
 /// Pages of crawls, newest crawl and page first: the rest of the crawl where the last page of the

@@ -8,12 +8,12 @@ use trawl_model::{Nanodollars, StopReason, Terms};
 use super::row::{column, count_column};
 use crate::{
     AccountId, Contact, CrawlCounts, CrawlRecord, CrawlState, CrawlSummary, DeliveryFailure,
-    EventSummary, OutboxRow, StoreError,
+    EventSummary, KeyPrefix, OutboxRow, StoreError,
 };
 
 /// The columns of a crawl for [`record`], without its request.
 pub(super) const WITHOUT_REQUEST: &str =
-    "id, account, '' AS request, verb, terms, needs_secrets, in_background,
+    "id, account, key, '' AS request, verb, terms, needs_secrets, in_background,
          state, stop, created, ended, n_pages, n_failed, n_bytes, spent, left_out";
 
 /// A crawl.
@@ -23,6 +23,7 @@ pub(super) fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
     Ok(CrawlRecord {
         id: summary.id,
         account: AccountId::new(column::<&str>(row, "account")?),
+        key: KeyPrefix::new(column(row, "key")?),
         request: column(row, "request")?,
         verb: summary.verb,
         terms: Terms::named(terms).ok_or(StoreError::Unreadable { what: "terms" })?,
@@ -37,12 +38,27 @@ pub(super) fn record(row: &SqliteRow) -> Result<CrawlRecord, StoreError> {
     })
 }
 
-/// A crawl in a list.
-pub(super) fn summary(row: &SqliteRow) -> Result<CrawlSummary, StoreError> {
+/// A crawl in a list that has the `url` of its request as `requested`, and its first URL as
+/// `first_url`.
+pub(super) fn listed(row: &SqliteRow) -> Result<CrawlSummary, StoreError> {
+    let requested: Option<String> = column(row, "requested")?;
+    let requested = requested.filter(|url| !url.is_empty());
+    Ok(CrawlSummary {
+        url: match requested {
+            None => column(row, "first_url")?,
+            requested => requested,
+        },
+        ..summary(row)?
+    })
+}
+
+/// A crawl without its URL.
+fn summary(row: &SqliteRow) -> Result<CrawlSummary, StoreError> {
     let state: &str = column(row, "state")?;
     let stop: Option<&str> = column(row, "stop")?;
     Ok(CrawlSummary {
         id: column(row, "id")?,
+        url: None,
         verb: column(row, "verb")?,
         in_background: column(row, "in_background")?,
         state: CrawlState::named(state).ok_or(StoreError::Unreadable { what: "state" })?,

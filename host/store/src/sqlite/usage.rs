@@ -15,8 +15,8 @@ use super::SqliteStore;
 use super::entries::{kind_named, posted};
 use super::row::{column, count_column, failed_to};
 use crate::{
-    AccountId, AccountUsage, Audit, Consumed, Disagreement, KindSum, StatementPage, StoreError,
-    WAITS_FOR_HOST, Window,
+    AccountId, AccountUsage, Audit, Consumed, Disagreement, KeyPrefix, KindSum, StatementPage,
+    StoreError, WAITS_FOR_HOST, Window,
 };
 
 /// Total charge of a run by component. The ids of its posts start with its name, so this reads no
@@ -244,13 +244,57 @@ pub(super) async fn by_account(
     rows.iter().map(account_usage).collect()
 }
 
-/// Usage of an account per day. Read in steps like a statement.
+/// How the entries of an account are grouped.
+struct Groups<K> {
+    /// Expression over an entry; what has the same value is a group.
+    of: String,
+    /// Condition on the entries, after `AND`.
+    only: &'static str,
+    /// Reads the value, which is the column `part`.
+    read: fn(&SqliteRow) -> Result<K, StoreError>,
+}
+
+/// Usage of an account per day.
 pub(super) async fn by_day(
     store: &SqliteStore,
     account: &AccountId,
     from: Timestamp,
     to: Timestamp,
 ) -> Result<Vec<(Timestamp, AccountUsage)>, StoreError> {
+    let days = Groups {
+        // Division rounds towards zero, and no entry is older than 1970.
+        of: format!("at / {DAY_MS}"),
+        only: "TRUE",
+        read: |row| column::<i64>(row, "part").map(|day| Timestamp(day * DAY_MS)),
+    };
+    grouped(store, account, (from, to), days).await
+}
+
+/// Usage of an account per key that its pages were requested with.
+pub(super) async fn by_key(
+    store: &SqliteStore,
+    account: &AccountId,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<Vec<(KeyPrefix, AccountUsage)>, StoreError> {
+    let keys = Groups {
+        of: "key".to_owned(),
+        only: "kind IN ('post', 'void')",
+        read: |row| column::<&str>(row, "part").map(KeyPrefix::new),
+    };
+    let mut keys = grouped(store, account, (from, to), keys).await?;
+    // The void of a run's unused money is no page.
+    keys.retain(|(_, usage)| usage.n_pages + usage.n_failed > 0);
+    Ok(keys)
+}
+
+/// Usage of an account per group, sorted by group. Read in steps like a statement.
+async fn grouped<K: Ord + Send>(
+    store: &SqliteStore,
+    account: &AccountId,
+    (from, to): (Timestamp, Timestamp),
+    groups: Groups<K>,
+) -> Result<Vec<(K, AccountUsage)>, StoreError> {
     let failed = failed_to("add up the usage");
     let last: i64 =
         sqlx::query_scalar("SELECT COALESCE(MAX(seq), 0) FROM entries WHERE account = ?")
@@ -258,13 +302,13 @@ pub(super) async fn by_day(
             .fetch_one(&mut *store.list_connection().await?)
             .await
             .map_err(&failed)?;
-    // Division rounds towards zero, and no entry is older than 1970.
     let sql: Arc<str> = format!(
-        "SELECT at / {DAY_MS} AS day, {SUMS} FROM entries
-         WHERE account = ? AND seq > ? AND seq <= ? AND at >= ? AND at < ? GROUP BY account, day"
+        "SELECT {} AS part, {SUMS} FROM entries
+         WHERE account = ? AND seq > ? AND seq <= ? AND at >= ? AND at < ? AND {} GROUP BY account, part",
+        groups.of, groups.only
     )
     .into();
-    let mut days: BTreeMap<i64, AccountUsage> = BTreeMap::new();
+    let mut sums: BTreeMap<K, AccountUsage> = BTreeMap::new();
     let mut after = 0;
     while after < last {
         let mut connection = store.list_connection().await?;
@@ -281,19 +325,16 @@ pub(super) async fn by_day(
             .map_err(&failed)?;
         for row in &rows {
             let usage = account_usage(row)?;
-            match days.entry(column(row, "day")?) {
-                Entry::Vacant(day) => {
-                    day.insert(usage);
+            match sums.entry((groups.read)(row)?) {
+                Entry::Vacant(group) => {
+                    group.insert(usage);
                 }
-                Entry::Occupied(mut day) => day.get_mut().add(&usage),
+                Entry::Occupied(mut group) => group.get_mut().add(&usage),
             }
         }
         after = end;
     }
-    let days = days.into_iter();
-    Ok(days
-        .map(|(day, usage)| (Timestamp(day * DAY_MS), usage))
-        .collect())
+    Ok(sums.into_iter().collect())
 }
 
 fn account_usage(row: &SqliteRow) -> Result<AccountUsage, StoreError> {

@@ -1,6 +1,6 @@
 //! Inline code.
 
-use trawl_sdk::{Element, Node, Step, Tag};
+use trawl_sdk::{Element, Step, Tag};
 
 use super::{After, Renderer};
 use crate::inline::Mark;
@@ -121,8 +121,11 @@ fn is_mark(element: Element<'_>) -> bool {
     )
 }
 
+/// Whether a link is inside this element, or more than is examined.
 fn has_link(element: Element<'_>) -> bool {
-    let elements = element.descendants().filter_map(Node::as_element);
-    let mut inside = elements.take(PARTS_MAX);
-    inside.any(|element| element.tag() == Tag::A)
+    let mut n_parts = 0;
+    element.descendants().any(|node| {
+        n_parts += usize::from(node.is_counted());
+        n_parts > PARTS_MAX || node.as_element().is_some_and(|inner| inner.tag() == Tag::A)
+    })
 }

@@ -95,24 +95,36 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// Whether a link leads from a heading to that heading, as in many manuals: it says nothing.
+/// Whether a link in a heading, or around one, leads to that heading, as in many manuals: it says
+/// nothing.
 fn is_of_own_heading(link: Element<'_>, href: &str) -> bool {
     const LEVELS_MAX: usize = 3;
     const ELEMENTS_MAX: usize = 20;
-    let Some(place) = href.trim_ascii().strip_prefix('#') else {
+    let Some((page, place)) = href.trim_ascii().split_once('#') else {
         return false;
     };
-    let is_heading = |outer: &Element<'_>| outer.tag().heading_level().is_some();
-    let heading = link.ancestors().take(LEVELS_MAX).find(is_heading);
+    let is_heading = |element: &Element<'_>| element.tag().heading_level().is_some();
+    let outer = link.ancestors().take(LEVELS_MAX).find(is_heading);
+    let inner = || {
+        let inside = link.descendants().filter_map(Node::as_element);
+        inside.take(ELEMENTS_MAX).find(is_heading)
+    };
+    let heading = outer.or_else(inner);
     let Some(heading) = heading.filter(|_| !place.is_empty()) else {
         return false;
     };
     let document = link.document();
+    let own = document.url().split('#').next().unwrap_or_default();
+    let is_here = match page {
+        "" => document.base_url() == document.url(),
+        page => document.resolve(page).as_deref() == Some(own),
+    };
     let is_place =
         |element: Element<'_>| element.id() == Some(place) || element.attr("name") == Some(place);
     let inside = heading.descendants().filter_map(Node::as_element);
-    document.base_url() == document.url()
+    is_here
         && (is_place(heading)
+            || is_place(link)
             || heading.parent_element().is_some_and(is_place)
             || inside.take(ELEMENTS_MAX).any(is_place))
 }

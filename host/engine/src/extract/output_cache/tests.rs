@@ -69,6 +69,7 @@ fn full_plan() -> OutputPlan {
         chunking: Some(Chunking {
             chunker: "whole".to_owned(),
             options: json!({}),
+            overlap: None,
         }),
         ..plan()
     }

@@ -78,6 +78,8 @@ pub(crate) enum Rule {
     HydrationWithoutText,
     /// No text, and a short script that redirects, reloads or submits a form.
     ScriptRedirect,
+    /// No text of its own, only frames.
+    Frames,
     /// A challenge of a bot wall that a browser passes by running its scripts.
     BotWall,
 }
@@ -91,6 +93,7 @@ impl Rule {
             Self::ScriptOnlyBody => "script_only_body",
             Self::HydrationWithoutText => "hydration_without_text",
             Self::ScriptRedirect => "script_redirect",
+            Self::Frames => "frames",
             Self::BotWall => "bot_wall",
         }
     }
@@ -105,13 +108,15 @@ impl Rule {
                 "the page carries a framework's data but none of its text"
             }
             Self::ScriptRedirect => "the page has no content but a script that redirects",
+            Self::Frames => "the page has no content but frames",
             Self::BotWall => "the site answered with a challenge that only a browser passes",
         }
     }
 
-    /// Whether it suggests something about other pages of the host. A redirect does not.
+    /// Whether it suggests something about other pages of the host. A redirect does not. Neither do
+    /// frames: what they show are other pages of it.
     pub(crate) fn speaks_for_host(self) -> bool {
-        self != Self::ScriptRedirect
+        !matches!(self, Self::ScriptRedirect | Self::Frames)
     }
 }
 
@@ -198,7 +203,7 @@ pub(crate) fn names_document(url: &Url) -> bool {
 
 /// By the stated type; without one, a body is HTML if it begins with a tag, a comment or a document
 /// type.
-fn is_html(clues: &Clues<'_>) -> bool {
+pub(crate) fn is_html(clues: &Clues<'_>) -> bool {
     match trawl_document::media_type(clues.content_type).as_str() {
         "" => begins_like_html(clues.body),
         stated => MediaKind::of(stated) == MediaKind::Html,

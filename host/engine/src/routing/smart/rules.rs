@@ -22,7 +22,7 @@ const STUB_BYTES_MAX: usize = 8 * 1024;
 type Holds = fn(&Clues<'_>, &Shape) -> bool;
 
 /// From the most specific (challenges and redirects) to the bare absence of content.
-const RULES: [(Rule, Holds); 7] = [
+const RULES: [(Rule, Holds); 8] = [
     (Rule::BotWall, walls::is_challenge),
     (Rule::ScriptRedirect, is_script_redirect),
     (Rule::EmptyShell, is_empty_shell),
@@ -30,6 +30,7 @@ const RULES: [(Rule, Holds); 7] = [
     (Rule::NoscriptAppeal, is_noscript_appeal),
     (Rule::ScriptOnlyBody, is_script_only),
     (Rule::EmptyShell, has_empty_content),
+    (Rule::Frames, has_frames_alone),
 ];
 
 /// The first rule that applies to a page with little text.
@@ -78,6 +79,10 @@ fn is_noscript_appeal(_: &Clues<'_>, shape: &Shape) -> bool {
 
 fn is_script_only(_: &Clues<'_>, shape: &Shape) -> bool {
     !shape.scripts.is_empty() && is_bare(shape, BARE_THINGS_MAX)
+}
+
+fn has_frames_alone(_: &Clues<'_>, shape: &Shape) -> bool {
+    shape.n_frames > 0 && is_bare(shape, shape.n_frames + BARE_THINGS_MAX)
 }
 
 fn is_at_most(shape: &Shape, bytes: usize) -> bool {

@@ -35,6 +35,8 @@ pub(super) struct Shape {
     pub(super) n_things: usize,
     /// The fields among them.
     pub(super) n_fields: usize,
+    /// The frames among them that show a document.
+    pub(super) n_frames: usize,
     /// Whether a mount element is empty, or contains only what is displayed until the application
     /// has loaded.
     pub(super) has_empty_mount: bool,
@@ -81,7 +83,10 @@ impl Shape {
     fn add_tag(&mut self, tag: &Tag<'_>) {
         match thing(tag) {
             Some(Thing::Field) => self.add_field(),
-            Some(Thing::Other) => self.n_things += 1,
+            Some(Thing::Other) => {
+                self.n_things += 1;
+                self.n_frames += usize::from(tag.is("frame") && shows_document(tag));
+            }
             None => self.has_refresh |= refresh::of_tag(tag).is_some(),
         }
         if tag.is("body")
@@ -105,11 +110,25 @@ impl Shape {
         match seal {
             Seal::Script => self.scripts.add(tag, inner),
             Seal::Noscript => self.has_noscript_appeal |= asks_for_scripts(inner),
-            Seal::Frame => self.n_things += 1,
+            Seal::Frame => {
+                self.n_things += 1;
+                self.n_frames += usize::from(shows_document(tag));
+            }
             Seal::Field => self.add_field(),
             Seal::Template | Seal::Drawing | Seal::Other => {}
         }
     }
+}
+
+/// Whether a frame has a document of its own from the start.
+fn shows_document(frame: &Tag<'_>) -> bool {
+    let url = frame.attribute("src").unwrap_or_default().trim_ascii();
+    let begins = |scheme: &[u8]| {
+        let start = url.get(..scheme.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    let is_url = !url.is_empty() && !begins(b"about:") && !begins(b"javascript:");
+    is_url || frame.attribute("srcdoc").is_some()
 }
 
 /// Whether a `noscript` speaks of JavaScript, in whatever language, or leads away.

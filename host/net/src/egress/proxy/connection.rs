@@ -9,6 +9,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::BufReader;
 use tokio::net::TcpStream;
 use url::Url;
 
@@ -16,8 +17,8 @@ use trawl_model::Cause;
 use trawl_model::secret::Secret;
 
 use super::meter::Denial;
-use super::response::{ProxyBody, ProxyError, TunnelSlot, empty, refusal, switch_to, text};
-use super::{Channel, dial, forward, tunnel};
+use super::response::{ProxyBody, ProxyError, Tunnel, TunnelSlot, empty, refusal, switch_to, text};
+use super::{Channel, dial, forward, kept_cookies, tunnel};
 use crate::egress::sample;
 
 /// Smallest header limit that the parser accepts.
@@ -47,16 +48,32 @@ pub(super) async fn serve(stream: TcpStream, channel: Arc<Channel>) {
         return;
     }
     let opened = slot.lock().unwrap_or_else(PoisonError::into_inner).take();
-    let Some(opened) = opened else { return };
-    match opened.near.await {
-        Ok(near) => {
-            let (near, idle) = (TokioIo::new(near), limits.idle_time_max);
-            tunnel::carry(near, opened.far, &channel.meter, idle).await;
-        }
+    if let Some(opened) = opened {
+        carry(opened, &channel).await;
+    }
+}
+
+/// Carries a tunnel until it ends.
+async fn carry(opened: Tunnel, channel: &Channel) {
+    let near = match opened.near.await {
+        Ok(near) => near,
         Err(error) => {
-            tracing::debug!(%error, "a browser closed its connection before the tunnel was open")
+            tracing::debug!(%error, "a browser closed its connection before the tunnel was open");
+            return;
+        }
+    };
+    let (mut near, mut far) = (BufReader::new(TokioIo::new(near)), opened.far);
+    let (meter, limits) = (&channel.meter, &channel.limits);
+    if let Some(cookies) = &opened.kept {
+        let beginning = kept_cookies::begin(cookies, &mut near, &mut far, limits.header_bytes_max);
+        let begun = tokio::time::timeout(limits.idle_time_max, beginning).await;
+        let begun = begun.unwrap_or_else(|elapsed| Err(elapsed.into()));
+        if let Err(error) = begun.and_then(|bytes| meter.send(bytes)) {
+            tracing::debug!(%error, "a browser's tunnel did not begin");
+            return;
         }
     }
+    tunnel::carry(near, far, meter, limits.idle_time_max).await;
 }
 
 async fn respond(
@@ -109,8 +126,12 @@ async fn connect(
     let far = dial::dial(&channel.egress, &url, &channel.route)
         .await
         .map_err(|error| Denial::by_egress(&url, &error))?;
-    let near = hyper::upgrade::on(request);
-    switch_to(slot, near, Box::new(far));
+    let tunnel = Tunnel {
+        near: hyper::upgrade::on(request),
+        far: Box::new(far),
+        kept: channel.kept.kept_from(&url),
+    };
+    switch_to(slot, tunnel);
     Ok(Response::new(empty()))
 }
 

@@ -20,7 +20,7 @@ use trawl_model::Cause;
 
 use super::Channel;
 use super::meter::{Denial, Meter};
-use super::response::{ProxyBody, ProxyError, TunnelSlot, empty, switch_to};
+use super::response::{ProxyBody, ProxyError, Tunnel, TunnelSlot, empty, switch_to};
 use crate::egress::{EgressError, EgressFault, Reply};
 
 /// Hop-by-hop headers (RFC 9110 section 7.6.1), besides those that `Connection` names.
@@ -61,7 +61,12 @@ pub(super) async fn forward(
             headers.insert(UPGRADE, WEBSOCKET);
             let far = reply.upgrade().await;
             let far = far.map_err(|error| Denial::by_egress(&url, &error))?;
-            switch_to(slot, near, Box::new(far));
+            let tunnel = Tunnel {
+                near,
+                far: Box::new(far),
+                kept: None,
+            };
+            switch_to(slot, tunnel);
             Ok(response)
         }
         (StatusCode::SWITCHING_PROTOCOLS, None) => {

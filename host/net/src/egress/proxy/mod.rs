@@ -4,11 +4,13 @@
 //! A channel is a listener on loopback for one browser context, with a password of its own.
 //! `connection` serves what the browser opens, `forward` carries plain HTTP (WebSocket upgrades
 //! included) through [`Egress::send`], `dial` opens the connection of a tunnel, `tunnel` carries
-//! its bytes, `meter` counts them and records destinations that were not reached.
+//! its bytes, `kept_cookies` keeps the caller's cookies out of some, `meter` counts them and
+//! records destinations that were not reached.
 
 mod connection;
 mod dial;
 mod forward;
+mod kept_cookies;
 mod meter;
 mod response;
 mod tunnel;
@@ -35,6 +37,7 @@ use super::{Egress, Route};
 use meter::Meter;
 
 pub(super) use dial::{direct, through};
+pub use kept_cookies::KeptCookies;
 pub use meter::Refusal;
 
 /// Bytes of one request's line and headers: browsers store up to 180 cookies of 4 KiB for a site,
@@ -93,6 +96,7 @@ pub struct ProxyChannel {
     address: SocketAddr,
     password: Secret,
     meter: Arc<Meter>,
+    kept: KeptCookies,
     closing: CancellationToken,
     listening: AbortOnDropHandle<()>,
 }
@@ -105,6 +109,7 @@ struct Channel {
     /// The expected value of `Proxy-Authorization` after `Basic`.
     expected: Secret,
     meter: Arc<Meter>,
+    kept: KeptCookies,
 }
 
 impl Egress {
@@ -125,6 +130,7 @@ impl Egress {
             limits.total_bytes_max,
             Arc::clone(&self.received),
         ));
+        let kept = KeptCookies::default();
         let channel = Channel {
             egress: Arc::clone(self),
             route,
@@ -134,6 +140,7 @@ impl Egress {
             },
             expected: Secret::new(expected),
             meter: Arc::clone(&meter),
+            kept: kept.clone(),
         };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
@@ -144,6 +151,7 @@ impl Egress {
             address,
             password,
             meter,
+            kept,
             closing,
             listening: AbortOnDropHandle::new(tokio::spawn(listening)),
         })
@@ -159,6 +167,11 @@ impl ProxyChannel {
     /// User name and password for its `Basic` challenge (RFC 7617). No request passes without them.
     pub fn credentials(&self) -> (&str, &str) {
         (USER, self.password.expose())
+    }
+
+    /// The cookies that it keeps from other ports of their host; none at first.
+    pub fn kept_cookies(&self) -> KeptCookies {
+        self.kept.clone()
     }
 
     /// Bytes received so far: bodies as they came over the wire, and what arrived through tunnels.

@@ -35,6 +35,8 @@ pub(super) struct Tunnel {
     pub(super) near: OnUpgrade,
     /// The connection to the destination.
     pub(super) far: Box<dyn Stream>,
+    /// Cookies that must not enter it.
+    pub(super) kept: Option<Vec<String>>,
 }
 
 /// Where a handler stores a tunnel for the connection to continue with.
@@ -55,8 +57,8 @@ impl From<Denial> for ProxyError {
 }
 
 /// Stores a tunnel for the connection to continue with.
-pub(super) fn switch_to(slot: &TunnelSlot, near: OnUpgrade, far: Box<dyn Stream>) {
-    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(Tunnel { near, far });
+pub(super) fn switch_to(slot: &TunnelSlot, tunnel: Tunnel) {
+    *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(tunnel);
 }
 
 /// What the browser gets for a destination that was not reached.

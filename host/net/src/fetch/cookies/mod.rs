@@ -230,8 +230,7 @@ impl Cookie {
 
     fn is_sent_to(&self, url: &Url) -> bool {
         let host = url.host_str().unwrap_or_default();
-        let is_host = host == self.domain || !self.is_host_only && is_within(host, &self.domain);
-        is_host
+        gets_cookies_of(host, &self.domain, self.is_host_only)
             && (!self.is_secure || is_secure(url))
             && is_below(url.path().as_bytes(), &self.path)
     }
@@ -290,6 +289,12 @@ fn domain_of(written: Option<&[u8]>, url: &Url) -> Option<(String, bool)> {
         return host_only.filter(|(host, _)| *host == domain);
     }
     is_within(host, &domain).then_some((domain, false))
+}
+
+/// Whether a host gets the cookies of a domain; those that are host-only it gets of its own alone.
+/// RFC 6265bis section 5.8.3.
+pub fn gets_cookies_of(host: &str, domain: &str, is_host_only: bool) -> bool {
+    host == domain || !is_host_only && is_within(host, domain)
 }
 
 /// Whether a host is a domain or below it.

@@ -272,3 +272,16 @@ fn the_size_of_a_jar_and_of_a_header_is_bounded() {
     }
     assert!(sent(&jar, "http://a.com/").len() <= HEADER_BYTES_MAX);
 }
+
+#[test]
+fn hosts_below_a_domain_get_its_cookies_unless_they_are_of_the_host_alone() {
+    for (host, domain, of_domain, of_host) in [
+        ("a.example", "a.example", true, true),
+        ("www.a.example", "a.example", true, false),
+        ("ba.example", "a.example", false, false),
+        ("a.example", "www.a.example", false, false),
+    ] {
+        assert_eq!(gets_cookies_of(host, domain, false), of_domain, "{host}");
+        assert_eq!(gets_cookies_of(host, domain, true), of_host, "{host}");
+    }
+}

@@ -185,7 +185,8 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Text("JavaScript"),
         PAGES,
         OWN,
-        "Runs in every document before its own scripts.",
+        "Runs before the scripts of each document of the requested site, and of sites that a URL names \
+         as a key of scripts or steps.",
     )
     .secret()
     .example("\"window.seen = true\""),
@@ -198,7 +199,7 @@ pub(super) const ROWS: &[Parameter] = &[
          site that was not requested, only under its URL. At most 1,000 steps and 60 seconds.",
     )
     .secret()
-    .mistaken(&["automation", "actions", "steps"])
+    .mistaken(&["automation", "actions", "steps", "js_scenario"])
     .example("{\"*\": [{\"Click\": \"#more\"}]}"),
     Parameter::new(
         "execution_scripts",
@@ -218,7 +219,7 @@ pub(super) const ROWS: &[Parameter] = &[
         "What to wait for after load: a time, or conditions that must all be met. Longer times \
          count as 60 seconds.",
     )
-    .mistaken(&["wait", "wait_for_selector"])
+    .mistaken(&["wait", "wait_for_selector", "wait_until"])
     .example("{\"selector\": {\"selector\": \".price\"}}"),
     Parameter::new(
         "scroll",

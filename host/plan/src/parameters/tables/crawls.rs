@@ -87,7 +87,7 @@ pub(super) const ROWS: &[Parameter] = &[
          65,535.",
     )
     .default("25; 0 on `/pipeline/crawl-text`")
-    .mistaken(&["max_depth"])
+    .mistaken(&["max_depth", "max_discovery_depth"])
     .example("3"),
     Parameter::new(
         "budget",

@@ -117,7 +117,8 @@ pub(super) const ROWS: &[Parameter] = &[
         Needs::TEXT,
         "Splits `content` into a list: `words`, `sentences`, `lines`, `characters`, a loaded \
          chunker, or `none`. Without `value` a chunk has 200 words, 10 sentences, 40 lines or \
-         1,000 characters.",
+         1,000 characters. `overlap` has each chunk begin with about so much of the one before, \
+         at most half of `value`.",
     )
     .default("none")
     .mistaken(&["chunking", "chunk"])
@@ -175,7 +176,7 @@ pub(super) const ROWS: &[Parameter] = &[
         "Adds `css_extracted`: named fields by CSS selector or XPath; `@name` at the end gives an \
          attribute.",
     )
-    .mistaken(&["selectors", "css_selectors", "extraction_map"])
+    .mistaken(&["selectors", "css_selectors", "extraction_map", "extract_rules", "css_extractor"])
     .example("{\"title\": \"h1\"}"),
     Parameter::new(
         "link_rewrite",
@@ -191,7 +192,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Needs::TEXT.and(Needs::PLUGIN),
         "Reduces `content` to the main content of the page.",
     )
-    .mistaken(&["readable", "main_content"]),
+    .mistaken(&["readable", "main_content", "only_main_content"]),
     Parameter::switch(
         "clean_html",
         CONTENT,
@@ -205,7 +206,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Needs::DOCUMENT,
         "Keeps only the elements that match.",
     )
-    .mistaken(&["target_selector", "selector"])
+    .mistaken(&["target_selector", "selector", "css_selector", "include_tags"])
     .example("\"main\""),
     Parameter::new(
         "exclude_selector",
@@ -214,7 +215,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Needs::DOCUMENT,
         "Drops the elements that match.",
     )
-    .mistaken(&["remove_selector"])
+    .mistaken(&["remove_selector", "exclude_tags", "excluded_tags"])
     .example("\"nav\""),
     filter("filter_images", "Drops images."),
     filter("filter_output_images", "The same as `filter_images`."),

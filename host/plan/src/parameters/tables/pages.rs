@@ -133,7 +133,16 @@ pub(super) const ROWS: &[Parameter] = &[
          browser.",
     )
     .default("smart")
-    .mistaken(&["mode", "engine", "render", "renderer"])
+    .mistaken(&[
+        "mode",
+        "engine",
+        "render",
+        "renderer",
+        "headless",
+        "render_js",
+        "js_render",
+        "javascript",
+    ])
     .example("\"http\""),
     Parameter::new(
         "request_timeout",
@@ -214,7 +223,7 @@ pub(super) const ROWS: &[Parameter] = &[
         "The proxy pool. One that is not configured is replaced by the nearest cheaper one.",
     )
     .default("standard; on `/unblocker` the strongest")
-    .mistaken(&["proxy_type", "proxy_pool"])
+    .mistaken(&["proxy_type", "proxy_pool", "premium_proxy"])
     .example("\"isp\""),
     Parameter::switch(
         "respect_robots",
@@ -223,7 +232,12 @@ pub(super) const ROWS: &[Parameter] = &[
         "Whether robots.txt and `nofollow` are obeyed.",
     )
     .default("true in a crawl, else false")
-    .mistaken(&["robots", "obey_robots"]),
+    .mistaken(&[
+        "robots",
+        "obey_robots",
+        "respect_robots_txt",
+        "ignore_robots",
+    ]),
     Parameter::new(
         "cache",
         Shape::Either(&[Shape::Switch, Shape::Object(&CACHE)]),

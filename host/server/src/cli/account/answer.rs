@@ -55,6 +55,7 @@ impl Answer {
                 "balance": account.balance, "repeat": is_repeat,
             }),
             Self::Reply(Reply::Key { api_key }) => json!({"api_key": api_key}),
+            Self::Reply(Reply::KeyBudget(key)) => json!(key),
             Self::Reply(Reply::WebhookSecret { secret }) => json!({"webhook_secret": secret}),
             Self::Reply(Reply::Revoked {}) => json!({"revoked": true}),
             Self::Reply(Reply::Seats { account, charged }) => json!({
@@ -112,6 +113,7 @@ impl Answer {
             Self::Reply(Reply::Key { api_key }) => {
                 format!("api key  {api_key}\nThe key is shown only once.\n")
             }
+            Self::Reply(Reply::KeyBudget(key)) => key_line(key) + "\n",
             Self::Reply(Reply::WebhookSecret { secret }) => format!("{secret}\n"),
             Self::Reply(Reply::Revoked {}) => "key revoked\n".to_owned(),
             Self::Reply(Reply::Seats { account, charged }) => format!(
@@ -208,7 +210,11 @@ fn key_line(key: &KeyView) -> String {
     };
     let revoked = key.revoked.iter().map(|at| format!("  revoked {at}"));
     let line = format!("{}…  created {}  {used}", key.key, key.created);
-    let line = line + &revoked.collect::<String>();
+    let budget = key.monthly_budget.iter().map(|budget| {
+        let (spent, budget) = (money(key.month_spent), money(*budget));
+        format!("  spent {spent} of {budget} this month")
+    });
+    let line = line + &revoked.collect::<String>() + &budget.collect::<String>();
     match key.name.as_str() {
         "" => line,
         name => format!("{line}  {name}"),

@@ -7,7 +7,7 @@ mod money;
 mod tests;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
@@ -69,7 +69,7 @@ enum AccountCommand {
         #[arg(long)]
         id: Option<String>,
     },
-    /// Create, list and revoke API keys.
+    /// Create, list and revoke API keys, and set their budgets.
     #[command(subcommand)]
     Key(KeyCommand),
     /// Set the number of seats: concurrent requests of the Unlimited plan, paid monthly from the
@@ -141,6 +141,23 @@ enum KeyCommand {
         /// Name of the key, at most 100 bytes.
         #[arg(long, default_value = "", hide_default_value = true)]
         name: String,
+        /// Dollars that its pages may cost in a calendar month (UTC). Without it, only the balance
+        /// limits them.
+        #[arg(long, value_name = "USD")]
+        monthly_budget: Option<Nanodollars>,
+    },
+    /// Set what the pages of a key may cost in a calendar month (UTC), or remove the budget.
+    Budget {
+        /// The account.
+        account: String,
+        /// First characters of the key, as listed.
+        key: String,
+        /// Dollars.
+        #[arg(value_name = "USD", required_unless_present = "off")]
+        monthly_budget: Option<Nanodollars>,
+        /// Remove the budget.
+        #[arg(long, conflicts_with = "monthly_budget")]
+        off: bool,
     },
     /// List the keys by their first characters, with name and last use.
     List {
@@ -165,6 +182,8 @@ enum KeyCommand {
 /// The server or the store cannot be reached, or refuses the request.
 pub(super) async fn run(args: AccountArgs) -> anyhow::Result<()> {
     let creates = matches!(args.command, AccountCommand::Create { .. });
+    // No server uses a directory that is not there.
+    let is_new = creates && !args.data.exists();
     let mut operator = Operator::reach(&args.data, creates).await?;
     if let AccountCommand::Seats { config, .. } = &args.command {
         let prices = app::seat_prices(&Config::load(config.as_deref())?)?;
@@ -174,12 +193,24 @@ pub(super) async fn run(args: AccountArgs) -> anyhow::Result<()> {
     operator.leave().await;
     let answer = result?;
     show(&answer, args.json)?;
+    if is_new {
+        trawl_telemetry::say(new_directory(&args.data));
+    }
     match answer {
         Answer::Reply(Reply::Audit(audit)) if !audit.disagreements.is_empty() => {
             anyhow::bail!("the ledger is inconsistent")
         }
         _ => Ok(()),
     }
+}
+
+/// Says that the account is in a new data directory, which may not be the one of the server.
+fn new_directory(data: &Path) -> String {
+    let shown = std::path::absolute(data).unwrap_or_else(|_| data.to_path_buf());
+    format!(
+        "created the data directory `{}`: only a server that is started with it knows the account; for another server, select its directory with `--data`",
+        shown.display()
+    )
 }
 
 fn show(answer: &Answer, json: bool) -> io::Result<()> {
@@ -213,13 +244,7 @@ async fn answer(operator: &mut Operator, command: AccountCommand) -> Result<Answ
             amount: amount.0,
             id,
         },
-        AccountCommand::Key(KeyCommand::Create { account, name }) => {
-            Request::CreateKey { account, name }
-        }
-        AccountCommand::Key(KeyCommand::List { account, all }) => Request::Keys { account, all },
-        AccountCommand::Key(KeyCommand::Revoke { account, key }) => {
-            Request::RevokeKey { account, key }
-        }
+        AccountCommand::Key(command) => key_request(command),
         AccountCommand::Seats {
             account,
             suspend: true,
@@ -248,6 +273,33 @@ async fn answer(operator: &mut Operator, command: AccountCommand) -> Result<Answ
         AccountCommand::Verify => Request::Verify {},
     };
     operator.ask(request).await.map(Answer::Reply)
+}
+
+/// The request of a command about keys.
+fn key_request(command: KeyCommand) -> Request {
+    match command {
+        KeyCommand::Create {
+            account,
+            name,
+            monthly_budget,
+        } => Request::CreateKey {
+            account,
+            name,
+            budget: monthly_budget.map(|budget| budget.0),
+        },
+        KeyCommand::Budget {
+            account,
+            key,
+            monthly_budget,
+            ..
+        } => Request::SetKeyBudget {
+            account,
+            key,
+            budget: monthly_budget.map(|budget| budget.0),
+        },
+        KeyCommand::List { account, all } => Request::Keys { account, all },
+        KeyCommand::Revoke { account, key } => Request::RevokeKey { account, key },
+    }
 }
 
 /// Reads a statement page by page.

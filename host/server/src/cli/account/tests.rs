@@ -1,7 +1,5 @@
 //! Commands and their output.
 
-use std::path::Path;
-
 use clap::Parser;
 use serde_json::json;
 
@@ -72,6 +70,37 @@ async fn keys_are_created_and_revoked() {
     assert!(run_line(data.path(), &revoke).await.is_ok());
     let again = run_line(data.path(), &revoke).await.err().expect("refused");
     assert!(again.contains("has no key"), "{again}");
+}
+
+#[tokio::test]
+async fn keys_have_budgets() {
+    let data = tempfile::tempdir().expect("a temporary directory");
+    let run = |line| run_line(data.path(), line);
+    run("create alice").await.expect("created");
+    let key = run("key create alice --monthly-budget 5 --json").await;
+    let key = key.expect("a key").json();
+    let shown = &key["api_key"].as_str().expect("a key")[..11];
+    let listed = run("key list alice").await.expect("a list").text();
+    assert!(listed.contains("  spent $0 of $5 this month\n"), "{listed}");
+    assert_eq!(listed.matches("this month").count(), 1, "{listed}");
+    let set = async |words: &str| {
+        let line = format!("key budget alice {shown} {words}");
+        run_line(data.path(), &line).await
+    };
+    let lower = set("2.5").await.expect("set").json();
+    assert_eq!(
+        (&lower["monthly_budget"], &lower["month_spent"]),
+        (&json!(2_500_000_000_i64), &json!(0))
+    );
+    let off = set("--off").await.expect("removed").text();
+    assert!(
+        off.starts_with(shown) && !off.contains("this month"),
+        "{off}"
+    );
+    assert!(set("5 --off").await.is_err(), "both");
+    let unknown = run("key budget alice tr_x 5").await.err();
+    let unknown = unknown.expect("there is no such key");
+    assert!(unknown.contains("has no key `tr_x`"), "{unknown}");
 }
 
 #[tokio::test]

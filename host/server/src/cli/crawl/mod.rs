@@ -2,8 +2,10 @@
 //!
 //! Runs the crawl of the server as a background crawl of this process and writes its pages as they
 //! come. Its state has a directory of its own until the crawl ends, so `--resume` continues an
-//! interrupted crawl.
+//! interrupted crawl; that of one which ended at a cap stays for a while, so that a higher cap
+//! continues it.
 
+mod continuation;
 mod names;
 mod output;
 mod progress;
@@ -21,7 +23,8 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use trawl_api::Service;
 use trawl_billing::AccountId;
-use trawl_crawl::{CrawlView, Crawls, NewCrawl};
+use trawl_crawl::{CrawlProgress, CrawlView, Crawls, NewCrawl};
+use trawl_model::clock::Clock;
 use trawl_model::memory::Held;
 use trawl_model::{Nanodollars, SkipReason, Terms, UrlState};
 use trawl_plan::address;
@@ -126,11 +129,11 @@ pub(super) struct CrawlArgs {
     /// Write the content of each page to a file in this folder, with an index in `pages.jsonl`.
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
-    /// Continue the interrupted crawl of this URL and output, with its original options.
+    /// Continue the crawl of this URL and output that was interrupted, or that ended at a cap in
+    /// the last 7 days. Its options stay, but for `--limit`, `--depth` and `--max-cost`.
     #[arg(long, conflicts_with = "overwrite")]
     resume: bool,
-    /// Replace the file or the index, and the files of pages. Files of pages that are not crawled
-    /// again stay in the folder.
+    /// Replace the file, or the index of the folder and the files of pages that it lists.
     #[arg(long)]
     overwrite: bool,
     #[command(flatten)]
@@ -212,19 +215,22 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
     config.cache.size_mib = 0;
     let target = args.output.as_deref().or(args.dir.as_deref());
     let url = request.get("url").as_str().unwrap_or_default();
-    let state = State::of(&super::state_folder().join("crawls"), url, target)?;
-    let was_interrupted = state.is_interrupted();
+    let states = super::state_folder()?.join("crawls");
+    state::expire(&states, Clock::wall().now());
+    let state = State::of(&states, url, target)?;
     if !args.resume {
+        let earlier = state.checkpoint().ok();
         if !args.overwrite {
-            output::check_unused(args.output.as_deref(), args.dir.as_deref(), was_interrupted)?;
+            let advice = continuation::advice(earlier.as_ref());
+            output::check_unused(args.output.as_deref(), args.dir.as_deref(), advice)?;
         }
-        if was_interrupted {
+        if earlier.is_some_and(|earlier| earlier.ended.is_none()) {
             trawl_telemetry::say(
                 "the interrupted crawl of this URL starts over; `--resume` would continue it",
             );
         }
     }
-    state.prepare(args.resume, &super::cache_folder())?;
+    state.prepare(args.resume, &super::cache_folder()?)?;
     let paths = Paths {
         data: state.data(),
         plugins,
@@ -244,14 +250,24 @@ pub(super) async fn run(args: CrawlArgs) -> anyhow::Result<()> {
         written,
         first_error,
     } = result?;
-    if view.progress.state == CrawlState::Ended || written == Written::PipeClosed {
-        state.remove();
-    } else {
-        trawl_telemetry::say("stopped; run the command again with `--resume` to continue");
-    }
     let tally = &view.progress;
+    leave(&state, tally, written)?;
     if tally.n_pages > 0 && tally.n_pages == tally.n_failed && written == Written::Complete {
         return Err(nothing_fetched(tally.n_pages, first_error));
+    }
+    Ok(())
+}
+
+/// Removes the state of a crawl, unless `--resume` can continue it.
+fn leave(state: &State, tally: &CrawlProgress, written: Written) -> anyhow::Result<()> {
+    let has_ended = tally.state == CrawlState::Ended;
+    let may_go_on = tally.stop.and_then(continuation::option_of).is_some();
+    if written == Written::PipeClosed || has_ended && !may_go_on {
+        state.remove();
+    } else if has_ended {
+        state.note_end(Clock::wall().now())?;
+    } else {
+        trawl_telemetry::say("stopped; run the command again with `--resume` to continue");
     }
     Ok(())
 }
@@ -280,9 +296,11 @@ async fn start_and_follow(
     state: &State,
 ) -> anyhow::Result<Followed> {
     let checkpoint = if args.resume {
+        let mut checkpoint = state.checkpoint()?;
+        continuation::reopen(app, request, state, &mut checkpoint).await?;
         let last = app.crawls().interrupt().await?;
         app.crawls().recover(last).await;
-        state.checkpoint()?
+        checkpoint
     } else {
         let checkpoint = Checkpoint {
             id: start(app, args, request).await?,
@@ -305,6 +323,9 @@ async fn start_and_follow(
     let output = match (&args.output, &args.dir) {
         (Some(file), _) => Output::file(file, checkpoint.bytes)?,
         (None, Some(dir)) => {
+            if args.overwrite {
+                output::remove_listed(dir)?;
+            }
             let may_replace = args.overwrite || args.resume;
             Output::folder(dir, options.extension(), checkpoint.bytes, may_replace)?
         }
@@ -346,6 +367,7 @@ async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::R
     let planned = planned.crawls.pop().context("give a URL")?;
     let crawl = NewCrawl {
         account: account.id.clone(),
+        key: account.key,
         plan: planned.plan,
         request: planned.request,
         needs_secrets: planned.needs_secrets,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Read, Seek, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
@@ -66,30 +66,70 @@ struct IndexEntry {
     error: Option<String>,
 }
 
-/// Checks that no earlier crawl has written its pages there.
+/// Checks that no earlier crawl has written its pages there. `advice` is what may be done with that
+/// crawl.
 ///
 /// # Errors
 /// What has pages, and how to continue or replace them.
 pub(super) fn check_unused(
     file: Option<&Path>,
     folder: Option<&Path>,
-    was_interrupted: bool,
+    advice: &str,
 ) -> anyhow::Result<()> {
     let index = folder.map(|folder| folder.join(INDEX));
     let Some(path) = file.or(index.as_deref()) else {
         return Ok(());
     };
     let is_used = fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() > 0);
-    let resume = if was_interrupted {
-        "continue that crawl with `--resume`, "
-    } else {
-        ""
-    };
     anyhow::ensure!(
         !is_used,
-        "`{}` is not empty, it may have the pages of an earlier crawl: {resume}replace it with `--overwrite`, or choose another output",
+        "`{}` is not empty, it may have the pages of an earlier crawl: {advice}replace it with `--overwrite`, or choose another output",
         path.display()
     );
+    Ok(())
+}
+
+/// Removes the files of pages that the index of a folder lists, and folders that are empty then.
+/// Whatever else is there stays.
+///
+/// # Errors
+/// The index cannot be read, or a file not removed.
+pub(super) fn remove_listed(folder: &Path) -> anyhow::Result<()> {
+    let path = folder.join(INDEX);
+    let index = match File::open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened.with_context(|| format!("cannot read `{}`", path.display()))?,
+    };
+    for line in BufReader::new(index).split(b'\n') {
+        let line = line.with_context(|| format!("cannot read `{}`", path.display()))?;
+        // A process that was killed may have written part of its last line.
+        let entry = serde_json::from_slice::<IndexEntry>(&line).ok();
+        let Some(file) = entry.and_then(|entry| entry.file) else {
+            continue;
+        };
+        let file = Path::new(&file);
+        let is_inside = |part| matches!(part, Component::Normal(_));
+        let is_named = file.components().next().is_some();
+        if is_named && file.components().all(is_inside) {
+            remove(folder, file)
+                .with_context(|| format!("cannot remove `{}`", folder.join(file).display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes a file of a folder, and the folders in between that are empty then.
+fn remove(folder: &Path, file: &Path) -> io::Result<()> {
+    match fs::remove_file(folder.join(file)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let above = file.ancestors().skip(1);
+    for parent in above.filter(|parent| !parent.as_os_str().is_empty()) {
+        if fs::remove_dir(folder.join(parent)).is_err() {
+            break;
+        }
+    }
     Ok(())
 }
 
@@ -341,30 +381,30 @@ mod tests {
     fn pages_of_an_earlier_crawl_are_not_replaced_unasked() {
         let folder = tempfile::tempdir().expect("a folder");
         let (dir, file) = (folder.path().join("site"), folder.path().join("out.jsonl"));
-        assert!(check_unused(Some(&file), None, false).is_ok());
-        assert!(check_unused(None, Some(&dir), false).is_ok());
-        assert!(check_unused(None, None, true).is_ok());
+        assert!(check_unused(Some(&file), None, "").is_ok());
+        assert!(check_unused(None, Some(&dir), "").is_ok());
+        assert!(check_unused(None, None, "").is_ok());
         fs::create_dir(&dir).expect("a folder");
         for used in [&file, &dir.join(INDEX)] {
             fs::write(used, "").expect("an empty file");
         }
-        assert!(
-            check_unused(Some(&file), None, false).is_ok(),
-            "it is empty"
-        );
+        assert!(check_unused(Some(&file), None, "").is_ok(), "it is empty");
         for used in [&file, &dir.join(INDEX)] {
             fs::write(used, "{}\n").expect("a file");
         }
-        let refusal = check_unused(Some(&file), None, true);
+        let refusal = check_unused(Some(&file), None, "go on, ");
         let text = refusal.expect_err("refused").to_string();
         assert!(
-            text.contains("`--resume`, replace it with `--overwrite`"),
+            text.contains(": go on, replace it with `--overwrite`"),
             "{text}"
         );
-        let text = check_unused(None, Some(&dir), false)
+        let text = check_unused(None, Some(&dir), "")
             .expect_err("refused")
             .to_string();
-        assert!(text.contains(INDEX) && !text.contains("--resume"), "{text}");
+        assert!(
+            text.contains(INDEX) && text.contains(": replace it"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -421,6 +461,38 @@ mod tests {
         let second = listed[2].file.as_deref().expect("a file of its own");
         assert_eq!(read(second), "two");
         assert_eq!((listed[4].file.as_deref(), listed[4].status), (None, 404));
+    }
+
+    #[test]
+    fn the_files_of_an_earlier_crawl_are_removed_and_no_others() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dir = folder.path().join("site");
+        remove_listed(&dir).expect("there is nothing yet");
+        let mut output = Output::folder(&dir, "md", 0, false).expect("a folder");
+        for path in ["/", "/a/b/c", "/a/d"] {
+            write(&mut output, &page(path, json!("text")));
+        }
+        output.flush().expect("flushed");
+        drop(output);
+        let index = fs::read_to_string(dir.join(INDEX)).expect("an index");
+        let outside = folder.path().join("mine.md");
+        let foreign = r#"{"url": "", "status": 200, "file": "../mine.md"}"#;
+        fs::write(dir.join(INDEX), format!("{index}{foreign}\n{{\"url\": ")).expect("an index");
+        for file in [&outside, &dir.join("a.example/a/notes.md")] {
+            fs::write(file, "mine").expect("a file");
+        }
+        remove_listed(&dir).expect("removed");
+        assert!(outside.is_file(), "it is not in the folder");
+        assert!(
+            dir.join("a.example/a/notes.md").is_file(),
+            "it is not listed"
+        );
+        for gone in ["a.example/index.md", "a.example/a/d.md", "a.example/a/b"] {
+            assert!(!dir.join(gone).exists(), "{gone}");
+        }
+        fs::remove_file(dir.join("a.example/a/notes.md")).expect("removed");
+        remove_listed(&dir).expect("they are gone already");
+        assert!(!dir.join("a.example").exists(), "it is empty");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use trawl_crawl::CrawlProgress;
 use trawl_model::{SkipReason, StopReason};
 
+use super::continuation::option_of;
 use super::output::Written;
 use super::stored::StoredOptions;
 
@@ -147,8 +148,21 @@ fn skipped_line(skipped: &[(SkipReason, u64)]) -> Option<String> {
     (n_all > 0).then(|| format!("{n_all} URLs were found but not fetched: {reasons}"))
 }
 
-/// Why the crawl ended.
+/// Why the crawl ended, and how it goes on if it ended at a cap.
 fn reason(summary: &Summary<'_>) -> Cow<'static, str> {
+    let ended = end_reason(summary);
+    let stop = summary.progress.stop;
+    let stop = stop.filter(|_| summary.written == Written::Complete);
+    match stop.and_then(option_of) {
+        Some(option) => {
+            format!("{ended}; `--resume` with a higher `{option}` continues the crawl").into()
+        }
+        None => ended,
+    }
+}
+
+/// Why the crawl ended.
+fn end_reason(summary: &Summary<'_>) -> Cow<'static, str> {
     let (progress, options) = (summary.progress, summary.options);
     if summary.written == Written::PipeClosed {
         return "the output was closed".into();
@@ -170,7 +184,7 @@ fn reason(summary: &Summary<'_>) -> Cow<'static, str> {
         },
         StopReason::Depth => {
             let depth = options.depth();
-            return format!("only pages beyond depth {depth} are left, see `--depth`").into();
+            return format!("only pages beyond depth {depth} are left").into();
         }
         StopReason::Budget => "all pages within the budget were fetched",
         StopReason::HostLimit => "only pages of hosts with `host_limit` pages are left",
@@ -179,6 +193,7 @@ fn reason(summary: &Summary<'_>) -> Cow<'static, str> {
             None => "the maximum cost was reached",
         },
         StopReason::Balance => "the account is empty",
+        StopReason::KeyBudget => "the monthly budget of the key is used up",
         StopReason::Timeout => "the time of `crawl_timeout` is over",
         StopReason::Cancelled => "it was cancelled",
         StopReason::HungUp => "the output was closed",
@@ -242,7 +257,10 @@ mod tests {
             text(StopReason::Completed, 3, 1),
             "2 of 3 pages were fetched"
         );
-        assert!(text(StopReason::Limit, 40, 0).contains("limit of 40"));
+        assert_eq!(
+            text(StopReason::Limit, 40, 0),
+            "the page limit of 40 was reached; `--resume` with a higher `--limit` continues the crawl"
+        );
         assert!(text(StopReason::Depth, 26, 0).contains("beyond depth 25"));
         assert!(text(StopReason::Spend, 26, 0).contains("cost of $0.5 was"));
         let closed = text_of(StopReason::Cancelled, 3, 0, Written::PipeClosed);

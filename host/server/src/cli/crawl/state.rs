@@ -1,15 +1,20 @@
-//! State of a crawl until it ends: a data directory of its own, and a checkpoint of its output.
+//! State of a crawl until it ends, and a while longer if it ended at a cap: a data directory of its
+//! own, and a checkpoint of its output.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 
+use trawl_model::clock::Timestamp;
 use trawl_store::DataDir;
 
 /// The checkpoint file. Its name is part of the stored format.
 const CHECKPOINT: &str = "mark.json";
+/// How long the state of a crawl is stored that ended at a cap, as on a server. Decision D50.
+const RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// Length of the name of a crawl's directory.
 const NAME_DIGITS: usize = 24;
 
@@ -28,6 +33,28 @@ pub(super) struct Checkpoint {
     pub(super) cursor: u64,
     /// Length of the file that the output appends to.
     pub(super) bytes: u64,
+    /// When the crawl ended at a cap, in milliseconds since 1970; a higher one continues it.
+    #[serde(default)]
+    pub(super) ended: Option<i64>,
+}
+
+/// Removes the states of crawls that ended at a cap long before `now`.
+pub(super) fn expire(folder: &Path, now: Timestamp) {
+    // There is none before the first crawl.
+    let Ok(states) = fs::read_dir(folder) else {
+        return;
+    };
+    for entry in states.flatten() {
+        let state = State {
+            folder: entry.path(),
+        };
+        let ended = state.checkpoint().ok().and_then(|it| it.ended);
+        let is_old = ended.is_some_and(|ended| ended < now.before(RETENTION).0);
+        // It is locked while another process continues it.
+        if is_old && DataDir::open(&state.data()).is_ok() {
+            state.remove();
+        }
+    }
 }
 
 impl State {
@@ -101,6 +128,15 @@ impl State {
         written.with_context(|| format!("cannot write `{}`", path.display()))
     }
 
+    /// Notes in the checkpoint that the crawl has ended at a cap.
+    pub(super) fn note_end(&self, at: Timestamp) -> anyhow::Result<()> {
+        let checkpoint = Checkpoint {
+            ended: Some(at.0),
+            ..self.checkpoint()?
+        };
+        self.set_checkpoint(&checkpoint)
+    }
+
     /// Removes the directory of a crawl that has ended.
     pub(super) fn remove(&self) {
         if let Err(error) = fs::remove_dir_all(&self.folder) {
@@ -126,6 +162,33 @@ mod tests {
     }
 
     #[test]
+    fn the_state_of_a_crawl_that_ended_at_a_cap_expires() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (states, compiled) = (folder.path().join("crawls"), folder.path().join("compiled"));
+        expire(&states, Timestamp(0));
+        let state = State::of(&states, "a.example", None).expect("a directory");
+        state.prepare(false, &compiled).expect("a new one");
+        state
+            .set_checkpoint(&Checkpoint::default())
+            .expect("a checkpoint");
+        let long = Timestamp(i64::try_from(RETENTION.as_millis()).expect("it fits") + 9);
+        expire(&states, long);
+        assert!(state.is_interrupted(), "it has not ended");
+        state.note_end(Timestamp(8)).expect("noted");
+        expire(&states, Timestamp(long.0 - 1));
+        assert_eq!(state.checkpoint().expect("not yet").ended, Some(8));
+        let locked = DataDir::open(&state.data()).expect("in use");
+        expire(&states, long);
+        assert!(state.is_interrupted(), "another process continues it");
+        drop(locked);
+        expire(&states, long);
+        assert!(!state.data().exists());
+        let old = r#"{"id": "one", "cursor": 3, "bytes": 9}"#;
+        let old: Checkpoint = serde_json::from_str(old).expect("of an earlier version");
+        assert_eq!(old.ended, None);
+    }
+
+    #[test]
     fn a_new_crawl_starts_empty_and_a_resumed_one_finds_its_checkpoint() {
         let folder = tempfile::tempdir().expect("a folder");
         let compiled = folder.path().join("compiled");
@@ -138,6 +201,7 @@ mod tests {
             id: "one".to_owned(),
             cursor: 3,
             bytes: 1_000,
+            ended: None,
         };
         state.set_checkpoint(&checkpoint).expect("a checkpoint");
         assert!(state.is_interrupted());

@@ -200,7 +200,10 @@ fn accepted(shape: &Shape) -> String {
         Shape::List(item) => format!("a list, each item {}", accepted(item)),
         Shape::Bytes => shape.phrase(),
         Shape::Object(_) => "an object".to_owned(),
-        Shape::Map(keys, of) => format!("an object from {keys} to {}", accepted(of)),
+        Shape::Map(keys, of) => format!(
+            "an object whose keys are {keys}, each with {}",
+            accepted(of)
+        ),
         Shape::Either(shapes) => {
             let shapes: Vec<_> = shapes.iter().map(accepted).collect();
             shapes.join(", or ")

@@ -49,7 +49,7 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
     config.providers.environment.0.extend(given.clone());
-    let engine = Engine::build(&config, &manifest, crate::cli::cache_folder(), None).await?;
+    let engine = Engine::build(&config, &manifest, crate::cli::cache_folder()?, None).await?;
     let registry = engine.plugins.snapshot();
     let plugin = super::named(&registry, &args.page.name)?;
     let body = request(&args, plugin.description())?;

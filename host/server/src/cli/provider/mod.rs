@@ -148,7 +148,7 @@ fn named(registry: &Registry, name: &str) -> anyhow::Result<Arc<ProviderPlugin>>
 fn plugins(manifest: PathBuf) -> anyhow::Result<Arc<Registry>> {
     let config = PluginsConfig {
         manifest,
-        cache_dir: std::path::absolute(super::cache_folder())?,
+        cache_dir: std::path::absolute(super::cache_folder()?)?,
     };
     Ok(Plugins::start_reporting(config, crate::app::report_compiling)?.snapshot())
 }

@@ -1,5 +1,7 @@
 //! Accounts, keys, notices, subscriptions, answers, prices.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 use trawl_model::memory::MemoryBudget;
@@ -7,9 +9,9 @@ use trawl_model::memory::MemoryBudget;
 use super::super::fixtures::{account, key};
 use super::{entry, sums, top_up, with_account};
 use crate::{
-    AccountId, AccountRecord, Answer, AnswerKey, Entry, EntryKind, KeyRecord, KeyUse, LedgerStore,
-    Notice, NoticeState, PricesRow, StoreError, StoredAnswer, Subscription, SubscriptionState,
-    Threshold, Written,
+    AccountId, AccountRecord, Answer, AnswerKey, Entry, EntryKind, KeyPrefix, KeyRecord,
+    KeySpending, KeyUse, LedgerStore, Notice, NoticeState, PricesRow, StoreError, StoredAnswer,
+    Subscription, SubscriptionState, Threshold, Written,
 };
 
 pub(crate) async fn an_account_is_created_atomically(store: &dyn LedgerStore) {
@@ -180,6 +182,86 @@ pub(crate) async fn keys_are_listed_with_uses_and_revocation(store: &dyn LedgerS
     assert_eq!(store.keys().await.expect("keys"), expected[1..]);
     let stranger = AccountId::new("acc_9");
     assert_eq!(store.all_keys(&stranger).await.expect("none"), []);
+}
+
+pub(crate) async fn the_budget_of_a_key_is_set_and_removed(store: &dyn LedgerStore) {
+    with_account(store, 0).await;
+    let with = |budget: Option<i64>| KeySpending {
+        budget: budget.map(Nanodollars),
+        ..KeySpending::default()
+    };
+    let limited = KeyRecord {
+        spending: with(Some(7)),
+        ..key(1, 2)
+    };
+    store.create_key(&limited).await.expect("a second key");
+    let id = account(1).id;
+    let budgets = async || {
+        let keys = store.all_keys(&id).await.expect("keys").into_iter();
+        keys.map(|key| key.spending).collect::<Vec<_>>()
+    };
+    assert_eq!(budgets().await, [with(None), with(Some(7))]);
+    let set = async |account: &AccountId, prefix: &str, budget: Option<i64>| {
+        let budget = budget.map(Nanodollars);
+        let set = store.set_key_budget(account, prefix, budget).await;
+        set.expect("written")
+    };
+    assert!(set(&id, "tr_1", Some(0)).await && set(&id, "tr_2", Some(9)).await);
+    let stranger = AccountId::new("acc_9");
+    assert!(!set(&stranger, "tr_1", Some(5)).await && !set(&id, "tr_3", Some(5)).await);
+    assert_eq!(budgets().await, [with(Some(0)), with(Some(9))]);
+    for prefix in ["tr_1", "tr_2"] {
+        let revoked = store.revoke_key(&id, prefix, Timestamp(60)).await;
+        assert!(revoked.expect("revoked"));
+        assert!(!set(&id, prefix, None).await, "it is revoked");
+    }
+    let still = store.keys().await.expect("keys");
+    let still = still.iter().map(|key| (key.prefix.as_str(), key.revoked));
+    let expected = [("tr_1", Some(Timestamp(60))), ("tr_2", Some(Timestamp(60)))];
+    assert_eq!(still.collect::<Vec<_>>(), expected);
+}
+
+pub(crate) async fn charges_of_a_key_are_added_up_by_month(store: &dyn LedgerStore) {
+    with_account(store, 1_000).await;
+    store.create_key(&key(1, 2)).await.expect("a second key");
+    let time = |text: &str| Timestamp::parse(text).expect("a time");
+    let n_written = AtomicU64::new(0);
+    let post = async |key: &str, kind, amount, at: &str| {
+        let n = n_written.fetch_add(1, Ordering::Relaxed);
+        let entry = Entry {
+            key: KeyPrefix::new(key),
+            at: time(at),
+            ..entry(&format!("s:{n}"), kind, amount, 0)
+        };
+        store.post_group(&[entry]).await.expect("written")
+    };
+    let spent = async || {
+        let keys = store.keys().await.expect("keys").into_iter();
+        let spent = keys.map(|key| (key.spending.month.to_string(), key.spending.spent.0));
+        spent.collect::<Vec<_>>()
+    };
+    let row = |month: &str, spent| (time(month).to_string(), spent);
+    post("tr_2", EntryKind::Post, -5, "2026-01-31T23:59:59.999Z").await;
+    post("tr_2", EntryKind::Void, 0, "2026-01-31").await;
+    post("tr_2", EntryKind::Seats, -70, "2026-01-31").await;
+    post("", EntryKind::Post, -80, "2026-01-31").await;
+    post("tr_2", EntryKind::Post, -7, "2026-01-01").await;
+    assert_eq!(spent().await, [row("1970-01-01", 0), row("2026-01-01", 12)]);
+    post("tr_2", EntryKind::Post, -3, "2026-02-01").await;
+    post("tr_1", EntryKind::Post, -4, "2026-12-31").await;
+    assert_eq!(spent().await, [row("2026-12-01", 4), row("2026-02-01", 3)]);
+    // The clock was set back: what is charged counts, in the latest month.
+    post("tr_2", EntryKind::Post, -2, "2026-01-31").await;
+    assert_eq!(spent().await, [row("2026-12-01", 4), row("2026-02-01", 5)]);
+    let repeated = Entry {
+        at: time("2026-02-02"),
+        ..entry("s:0", EntryKind::Post, -100, 0)
+    };
+    let repeated = store.post_group(&[repeated]).await.expect("written");
+    assert_eq!(repeated, [Written::AlreadyThere]);
+    let refused = post("tr_2", EntryKind::Post, -9_999, "2026-02-02").await;
+    assert!(matches!(refused[..], [Written::Refused { .. }]));
+    assert_eq!(spent().await, [row("2026-12-01", 4), row("2026-02-01", 5)]);
 }
 
 pub(crate) async fn notices_are_read_back(store: &dyn LedgerStore) {

@@ -8,7 +8,8 @@ use trawl_model::{Charge, Nanodollars};
 use super::super::fixtures::{account, key};
 use super::{entry, sums, with_account};
 use crate::{
-    AccountId, AccountUsage, Consumed, Entry, EntryKind, KindSum, LedgerStore, Window, Written,
+    AccountId, AccountUsage, Consumed, Entry, EntryKind, KeyPrefix, KindSum, LedgerStore, Window,
+    Written,
 };
 
 pub(crate) async fn a_repeated_entry_is_skipped(store: &dyn LedgerStore) {
@@ -72,6 +73,7 @@ pub(crate) async fn open_reserves_are_found_anywhere_in_the_ledger(store: &dyn L
         .map(|reserve| (reserve.reservation.as_str(), reserve.held.0))
         .collect();
     assert_eq!(found, [("recent", 9), ("old", 7)]);
+    assert_eq!(open[0].key, KeyPrefix::new("tr_1"));
 }
 
 pub(crate) async fn the_outstanding_allotment_of_a_run_is_open(store: &dyn LedgerStore) {
@@ -264,5 +266,55 @@ pub(crate) async fn usage_is_summed_by_day(store: &dyn LedgerStore) {
     assert_eq!(days(DAY + 1, 9 * DAY).await, [(1, 1, 5, 0), (2, 1, 7, 0)]);
     let stranger = account(2).id;
     let other = store.usage_by_day(&stranger, Timestamp::MIN, Timestamp::MAX);
+    assert_eq!(other.await.expect("none"), []);
+}
+
+pub(crate) async fn usage_is_summed_by_key(store: &dyn LedgerStore) {
+    with_account(store, 1_000).await;
+    let of = |key: &str, entry: Entry| Entry {
+        key: KeyPrefix::new(key),
+        ..entry
+    };
+    let unused_allotment = Entry {
+        url: "".into(),
+        reservation: "p:1".to_owned(),
+        ..entry("v:p:1/2", EntryKind::Void, 0, 0)
+    };
+    let group = [
+        of("tr_2", entry("s:1", EntryKind::Post, -20, 0)),
+        of("tr_1", entry("s:2", EntryKind::Post, -5, 0)),
+        of("tr_2", entry("s:3", EntryKind::Void, 0, 0)),
+        of("tr_2", entry("s:4", EntryKind::Post, -7, 0)),
+        of("", entry("s:5", EntryKind::Post, -1, 0)),
+        of("tr_3", unused_allotment),
+        of("", entry("b:1", EntryKind::Bonus, 60, 0)),
+        Entry {
+            at: Timestamp(99),
+            ..of("tr_1", entry("s:6", EntryKind::Post, -9, 0))
+        },
+    ];
+    store.post_group(&group).await.expect("written");
+    let id = account(1).id;
+    let keys = async |from, to| {
+        let keys = store
+            .usage_by_key(&id, Timestamp(from), Timestamp(to))
+            .await;
+        let keys = keys.expect("sums").into_iter();
+        let keys = keys.map(|(key, usage)| {
+            let spent = usage.charge.total().0;
+            (key.to_string(), usage.n_pages, usage.n_failed, spent)
+        });
+        keys.collect::<Vec<_>>()
+    };
+    let row = |key: &str, n_pages, n_failed, spent| (key.to_owned(), n_pages, n_failed, spent);
+    let all = [
+        row("", 1, 0, 1),
+        row("tr_1", 2, 0, 14),
+        row("tr_2", 2, 1, 27),
+    ];
+    assert_eq!(keys(0, i64::MAX).await, all);
+    assert_eq!(keys(11, 100).await, [row("tr_1", 1, 0, 9)]);
+    let stranger = account(2).id;
+    let other = store.usage_by_key(&stranger, Timestamp::MIN, Timestamp::MAX);
     assert_eq!(other.await.expect("none"), []);
 }

@@ -19,7 +19,7 @@ const SQLITE_NOTADB: &str = "26";
 /// The migration at index `n` upgrades a database from version `n` to `n + 1`.
 const MIGRATIONS: &[&str] = &[
     VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7, VERSION_8,
-    VERSION_9, VERSION_10,
+    VERSION_9, VERSION_10, VERSION_11,
 ];
 
 /// Accounts, keys, ledger, answers.
@@ -452,6 +452,28 @@ const VERSION_10: &str = "
 ALTER TABLE crawl_urls ADD COLUMN referrer INTEGER;
 ALTER TABLE crawl_urls ADD COLUMN anchor TEXT;
 ALTER TABLE crawl_urls ADD COLUMN target TEXT;
+";
+
+/// The keys that pages and crawls were requested with, and the budgets of keys.
+///
+/// A trigger adds up what a key is charged in a calendar month, so that its budget needs no sum
+/// over the ledger. `month` is its beginning in Unix milliseconds.
+const VERSION_11: &str = "
+ALTER TABLE entries ADD COLUMN key TEXT NOT NULL DEFAULT '';
+ALTER TABLE crawls ADD COLUMN key TEXT NOT NULL DEFAULT '';
+
+ALTER TABLE keys ADD COLUMN budget INTEGER CHECK (budget >= 0);
+ALTER TABLE keys ADD COLUMN month INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE keys ADD COLUMN month_spent INTEGER NOT NULL DEFAULT 0;
+
+CREATE TRIGGER entries_count_for_keys AFTER INSERT ON entries
+WHEN NEW.kind = 'post' AND NEW.amount <> 0 AND NEW.key <> '' BEGIN
+    UPDATE keys SET
+        month_spent = CASE WHEN month < unixepoch(NEW.at / 1000, 'unixepoch', 'start of month') * 1000
+            THEN 0 ELSE month_spent END - NEW.amount,
+        month = MAX(month, unixepoch(NEW.at / 1000, 'unixepoch', 'start of month') * 1000)
+        WHERE prefix = NEW.key;
+END;
 ";
 
 /// Refuses a file that a newer version or another program wrote, before anything is written to it.

@@ -43,7 +43,7 @@ async fn a_newer_schema_is_refused_without_changes() {
     let refusal = open(directory.path()).await.expect_err("refused");
     assert_eq!(
         refusal.to_string(),
-        "the database has schema version 99, this program knows versions up to 10: use the newer program that wrote it"
+        "the database has schema version 99, this program knows versions up to 11: use the newer program that wrote it"
     );
 }
 
@@ -101,9 +101,9 @@ async fn the_ledger_of_version_3_is_migrated() {
         let refusal = execute(directory.path(), sql).await.expect_err("final");
         assert!(refusal.to_string().contains("ledger entries are final"));
     }
-    let seats = "INSERT INTO entries VALUES (6, 'seats:a', 'a', 'seats', -400, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 4, 0, 0)";
+    let seats = "INSERT INTO entries VALUES (6, 'seats:a', 'a', 'seats', -400, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 4, 0, 0, '')";
     execute(directory.path(), seats).await.expect("a new kind");
-    let too_much = "INSERT INTO entries VALUES (7, 'seats:b', 'a', 'seats', -1, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 4, 0, 0)";
+    let too_much = "INSERT INTO entries VALUES (7, 'seats:b', 'a', 'seats', -1, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 4, 0, 0, '')";
     let refusal = execute(directory.path(), too_much).await;
     refusal.expect_err("reserved money is not spent");
     let store = open(directory.path()).await.expect("the same");
@@ -283,6 +283,40 @@ async fn what_crawls_of_version_8_left_out_moves_into_its_column() {
 }
 
 #[tokio::test]
+async fn keys_of_version_10_have_no_budget_and_entries_no_key() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for tables in MIGRATIONS.iter().copied().take(10) {
+        execute(directory.path(), tables).await.expect("tables");
+    }
+    let rows = "PRAGMA user_version = 10; PRAGMA application_id = 0x7472776c;
+        INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0);
+        INSERT INTO keys (prefix, account, hash, created) VALUES ('tr_1', 'a', zeroblob(32), 1);
+        INSERT INTO entries VALUES (1, 't', 'a', 'top_up', 500, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 0, 0, 0),
+            (2, 's:1', 'a', 'post', -30, 0, '1', 'x', 'u', 0, 30, 0, 0, 0, 0, '', 5, 7, 0);
+        INSERT INTO crawls (number, id, account, request, verb, needs_secrets, in_background, state,
+            created, n_pages, n_failed, n_bytes, spent) VALUES (1, 'c', 'a', '{}', 'crawl', 0, 1, 'queued', 1, 0, 0, 0, 0)";
+    execute(directory.path(), rows).await.expect("rows");
+    for _ in 0..2 {
+        let store = open(directory.path()).await.expect("migrated");
+        let keys = store.keys().await.expect("keys");
+        assert_eq!(keys[0].spending, crate::KeySpending::default());
+        assert!(crawls(&store).await[0].key.is_empty());
+        let (from, to) = (
+            trawl_model::clock::Timestamp(0),
+            trawl_model::clock::Timestamp(9),
+        );
+        let usage = store.usage_by_key(&keys[0].account, from, to).await;
+        let usage = usage.expect("sums");
+        let [(key, usage)] = &usage[..] else {
+            panic!("one key: {usage:?}");
+        };
+        assert!(key.is_empty());
+        assert_eq!((usage.n_pages, usage.charge.total().0), (1, 30));
+        store.close().await;
+    }
+}
+
+#[tokio::test]
 async fn a_database_of_another_program_is_refused() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let other = execute(directory.path(), "CREATE TABLE bookmarks (url TEXT)").await;
@@ -302,7 +336,7 @@ async fn ledger_entries_are_final() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     drop(open(directory.path()).await.expect("a new store"));
     let sql = "INSERT INTO accounts (id, name, created) VALUES ('a', 'a', 0);
-        INSERT INTO entries VALUES (1, 't', 'a', 'top_up', 5, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 0, 0, 0)";
+        INSERT INTO entries VALUES (1, 't', 'a', 'top_up', 5, 0, '', '', '', 0, 0, 0, 0, 0, 0, '', 0, 0, 0, '')";
     execute(directory.path(), sql).await.expect("an entry");
     for sql in ["UPDATE entries SET amount = 9", "DELETE FROM entries"] {
         let refusal = execute(directory.path(), sql).await.expect_err("final");
@@ -325,6 +359,14 @@ async fn a_database_without_a_part_of_its_schema_is_refused() {
         (
             "ALTER TABLE crawl_pages DROP COLUMN cause",
             "its column `crawl_pages.cause` is missing",
+        ),
+        (
+            "DROP TRIGGER entries_count_for_keys",
+            "its trigger `entries_count_for_keys` is missing",
+        ),
+        (
+            "DROP TRIGGER entries_count_for_keys; ALTER TABLE keys DROP COLUMN month_spent",
+            "its column `keys.month_spent` is missing",
         ),
         ("PRAGMA user_version = -1", "another schema version than -1"),
         ("PRAGMA user_version = 0", "another schema version than 0"),

@@ -435,6 +435,28 @@ fn leads(status: u16, headers: &[(&str, &str)], body: &str) -> Option<String> {
 }
 
 #[test]
+fn a_page_of_frames_alone_needs_a_browser() {
+    for frames in [
+        "<iframe src=/list width=100%></iframe>",
+        "<IFRAME srcdoc='<p>text'></IFRAME><img src=logo.png>",
+        "<frameset cols='20%,80%'><frame src=/nav><FRAME SRC=/main></frameset><noframes>old</noframes>",
+    ] {
+        needs(Rule::Frames, &format!("<title>Listings</title>{frames}"));
+    }
+    for other in [
+        "<iframe></iframe>".to_owned(),
+        "<iframe src='about:blank'></iframe><iframe src=' JavaScript:0'></iframe>".to_owned(),
+        "<iframe src=/list></iframe><p>The tide is at 2.1 m and falls until six.".to_owned(),
+        "<iframe src=/list></iframe><form><input name=q></form>".to_owned(),
+        format!("<iframe src=/map></iframe>{}", "<img src=x>".repeat(4)),
+        "<noscript><iframe src=/count></iframe></noscript>".to_owned(),
+    ] {
+        enough(&other);
+    }
+    assert!(!Rule::Frames.speaks_for_host());
+}
+
+#[test]
 fn a_page_that_is_nothing_but_a_refresh_leads_to_its_target() {
     let refresh = "<meta http-equiv=refresh content=";
     for (body, expected) in [

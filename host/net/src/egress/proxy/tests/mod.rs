@@ -2,6 +2,7 @@
 
 mod bounds;
 mod carrying;
+mod cookies;
 mod refusing;
 mod upstream;
 
