@@ -31,6 +31,7 @@ use mimalloc::MiMalloc;
 
 use crate::crawl::CrawlOptions;
 use crate::quality::QualityOptions;
+use crate::ready::ReadyOptions;
 
 /// The server's allocator, so that in-process measurements match the server.
 #[global_allocator]
@@ -45,6 +46,8 @@ struct Options {
     names: Vec<String>,
     #[command(flatten, next_help_heading = "Options of `crawl`")]
     crawl: CrawlOptions,
+    #[command(flatten, next_help_heading = "Options of `ready`")]
+    ready: ReadyOptions,
     #[command(flatten, next_help_heading = "Options of `quality`")]
     quality: QualityOptions,
 }
@@ -61,7 +64,7 @@ const BENCHES: [Bench; 14] = [
     ("api", |_| api::run()),
     ("crawl", |options| crawl::run(&options.crawl)),
     ("render", |_| render::run()),
-    ("ready", |_| ready::run()),
+    ("ready", |options| ready::run(&options.ready)),
     ("providers", |_| providers::run()),
     ("unlimited", |_| unlimited::run()),
     ("pipelines", |_| pipelines::run()),

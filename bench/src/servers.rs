@@ -198,12 +198,22 @@ impl Trawl {
 
     /// Number of failed pages since the start, from `/metrics`.
     pub(crate) fn failed_pages(&self) -> anyhow::Result<u64> {
+        self.metric("trawl_pages_total{outcome=\"failed\"}")
+    }
+
+    /// Number of open tabs of the browsers, from `/metrics`.
+    pub(crate) fn open_tabs(&self) -> anyhow::Result<u64> {
+        self.metric("trawl_browser_tabs")
+    }
+
+    /// A number of `/metrics`; 0 if it is not there yet.
+    fn metric(&self, name: &str) -> anyhow::Result<u64> {
         let url = format!("{}/metrics", self.base);
         let output = Command::new("curl").args(["-s", &url]).output()?;
         let text = String::from_utf8_lossy(&output.stdout);
         let count = text
             .lines()
-            .find_map(|line| line.strip_prefix("trawl_pages_total{outcome=\"failed\"} "));
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         Ok(count.map_or(Ok(0), str::parse)?)
     }
 
@@ -246,10 +256,8 @@ impl Trawl {
         Ok(self.status()?.peak_kib / 1024)
     }
 
-    /// Private resident memory of the browser's processes.
-    ///
-    /// proc(5): `statm` fields 2 and 3 are resident and shared pages, of 4 KiB each.
-    pub(crate) fn browser_mib(&self) -> anyhow::Result<u64> {
+    /// Ids of the browsers' processes.
+    pub(crate) fn browser_processes(&self) -> Vec<String> {
         let server = self.process.0.id().to_string();
         let field = |id: &str, at: usize| {
             let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
@@ -260,23 +268,47 @@ impl Trawl {
             let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
             processes.filter_map(|process| process.file_name().into_string().ok())
         };
-        // The browser is a child of the server and the leader of its process group.
+        // A browser is a child of the server and the leader of its process group.
         let browsers: Vec<String> = ids()
             .filter(|id| field(id, 1).as_deref() == Some(&server))
             .collect();
+        ids()
+            .filter(|id| browsers.contains(&field(id, 2).unwrap_or_default()))
+            .collect()
+    }
+
+    /// Private resident memory of the browser's processes.
+    ///
+    /// proc(5): `statm` fields 2 and 3 are resident and shared pages, of 4 KiB each.
+    pub(crate) fn browser_mib(&self) -> anyhow::Result<u64> {
         let mut pages = 0;
-        for id in ids() {
-            let group = field(&id, 2).unwrap_or_default();
-            let statm = std::fs::read_to_string(format!("/proc/{id}/statm"));
-            if let (true, Ok(statm)) = (browsers.contains(&group), statm) {
-                let numbers: Vec<u64> = statm
-                    .split_whitespace()
-                    .filter_map(|number| number.parse().ok())
-                    .collect();
-                pages += numbers[1].saturating_sub(numbers[2]);
-            }
+        for id in self.browser_processes() {
+            let Ok(statm) = std::fs::read_to_string(format!("/proc/{id}/statm")) else {
+                continue;
+            };
+            let numbers: Vec<u64> = statm
+                .split_whitespace()
+                .filter_map(|number| number.parse().ok())
+                .collect();
+            pages += numbers[1].saturating_sub(numbers[2]);
         }
         Ok(pages * 4 / 1024)
+    }
+
+    /// Number of profile folders of the server's browsers.
+    pub(crate) fn browser_profiles(&self) -> anyhow::Result<usize> {
+        let prefix = format!("trawl-browser-{}-", self.process.0.id());
+        let mut n_profiles = 0;
+        for entry in std::fs::read_dir(std::env::temp_dir())? {
+            let name = entry?.file_name();
+            n_profiles += usize::from(name.to_string_lossy().starts_with(&prefix));
+        }
+        Ok(n_profiles)
+    }
+
+    /// Number of open descriptors of the server.
+    pub(crate) fn descriptors(&self) -> anyhow::Result<usize> {
+        Ok(std::fs::read_dir(format!("/proc/{}/fd", self.process.0.id()))?.count())
     }
 
     /// Generation of the plugin registry, from `GET /plugins`.

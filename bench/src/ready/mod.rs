@@ -3,9 +3,11 @@
 //! `networkidle`, on the same browser.
 
 mod cases;
+mod leftovers;
 mod site;
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -24,6 +26,14 @@ const PEERS: [&str; 2] = ["load", "networkidle"];
 /// Goals for the time between the moment when a text is complete and its return.
 const MEDIAN_MAX: Duration = Duration::from_millis(300);
 const P95_MAX: Duration = Duration::from_secs(1);
+
+/// Command-line options of this benchmark.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReadyOptions {
+    /// Render N of these pages, eight at a time, and print what is left of them, instead
+    #[arg(long, value_name = "N")]
+    pages: Option<NonZeroUsize>,
+}
 
 /// How a page was returned.
 struct Returned {
@@ -93,13 +103,16 @@ impl Score {
 
 /// Prints for each tool how many pages were complete, and how late they were returned: those that
 /// were complete, and all, where a text that is missing is late for ever.
-pub(crate) fn run() -> anyhow::Result<()> {
+pub(crate) fn run(options: &ReadyOptions) -> anyhow::Result<()> {
     let folder = tempfile::tempdir()?;
     let site = Site::start(cases::all())?;
     let trawl = Trawl::start(folder.path())?;
     let mut ours = Score::default();
     // The browser starts with the first page.
     trawl_page(&trawl, &site.url(&site.cases()[0]))?;
+    if let Some(n_pages) = options.pages {
+        return leftovers::run(&trawl, &site, n_pages.get());
+    }
     let mut slow = Vec::new();
     for case in site.cases() {
         let returned = trawl_page(&trawl, &site.url(case))?;

@@ -147,9 +147,9 @@ impl Billing {
     ///
     /// # Errors
     /// [`FundsError`] if nothing is available.
-    pub fn reserve(
+    pub fn reserve<'a>(
         &self,
-        spender: impl Into<Spender<'_>>,
+        spender: impl Into<Spender<'a>>,
         ceiling: Nanodollars,
         page_url: &str,
         run: &str,
@@ -166,9 +166,9 @@ impl Billing {
     ///
     /// # Errors
     /// [`FundsError::AllHeld`] while pages in flight hold what is missing; any other is final.
-    pub fn reserve_likely(
+    pub fn reserve_likely<'a>(
         &self,
-        spender: impl Into<Spender<'_>>,
+        spender: impl Into<Spender<'a>>,
         likely: Nanodollars,
         page_url: &str,
         run: &str,
@@ -201,9 +201,9 @@ impl Billing {
     }
 
     /// What keeps a page that needs this much from it now; `None` for an unknown account.
-    pub fn shortfall(
+    pub fn shortfall<'a>(
         &self,
-        spender: impl Into<Spender<'_>>,
+        spender: impl Into<Spender<'a>>,
         wanted: Nanodollars,
     ) -> Option<Shortfall> {
         let wallets = self.accounts.wallets(spender.into())?;
@@ -224,9 +224,9 @@ impl Billing {
     ///
     /// # Errors
     /// [`FundsError`] if the balance is used up, or nothing was released in time.
-    pub async fn reserve_when_available(
+    pub async fn reserve_when_available<'a>(
         &self,
-        spender: impl Into<Spender<'_>>,
+        spender: impl Into<Spender<'a>>,
         ceiling: Nanodollars,
         page_url: &str,
         run: &str,
@@ -245,7 +245,11 @@ impl Billing {
     /// # Errors
     /// [`FundsError::Busy`] if the ledger accepts no reservations now, [`FundsError::Empty`] if the
     /// balance is used up, [`FundsError::KeySpent`] if the budget of the key is.
-    pub fn admit(&self, spender: impl Into<Spender<'_>>, terms: Terms) -> Result<(), FundsError> {
+    pub fn admit<'a>(
+        &self,
+        spender: impl Into<Spender<'a>>,
+        terms: Terms,
+    ) -> Result<(), FundsError> {
         let spender = spender.into();
         if !self.queue.has_capacity() {
             return Err(FundsError::Busy);

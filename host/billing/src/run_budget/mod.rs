@@ -37,9 +37,9 @@ impl Billing {
     /// # Errors
     /// [`FundsError::UnknownAccount`], or [`FundsError::Busy`] if the operating system provides no
     /// random numbers.
-    pub fn run_budget(
+    pub fn run_budget<'a>(
         &self,
-        spender: impl Into<Spender<'_>>,
+        spender: impl Into<Spender<'a>>,
         run: &str,
         ceiling: Nanodollars,
         spent: Nanodollars,
@@ -52,9 +52,9 @@ impl Billing {
     ///
     /// # Errors
     /// As [`Self::run_budget`].
-    pub fn payment_budget(
+    pub fn payment_budget<'a>(
         &self,
-        spender: impl Into<Spender<'_>>,
+        spender: impl Into<Spender<'a>>,
         run: &str,
         payment: &str,
         (ceiling, spent): (Nanodollars, Nanodollars),

@@ -468,7 +468,11 @@ async fn a_page_that_lacks_the_accounts_money_after_its_runs_stops_new_pages() {
         let grown = waiting.grow(wanted, wanted, soon()).await;
         (grown, waiting)
     });
-    let wallet = world.billing.wallet(&world.account).expect("a wallet");
+    let wallet = world
+        .billing
+        .accounts
+        .wallet(&world.account)
+        .expect("a wallet");
     until(|| budget.allotment.flights.is_starving()).await;
     assert!(!wallet.flights.is_starving(), "the account has more");
     // The run's money is free again, but another page has all of the account's by now.
