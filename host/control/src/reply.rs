@@ -241,6 +241,9 @@ pub struct EntryView {
     /// Reason or note.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+    /// First characters of the key that the page was requested with.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub key: String,
     /// Creation time.
     pub at: String,
 }

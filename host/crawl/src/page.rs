@@ -416,6 +416,26 @@ fn held(memory: Option<Arc<MemoryLease>>, entry: Vec<u8>, event_bytes: usize) ->
     }
 }
 
+/// Notes where a page was found, and whether others may fold into it: not if it has failed, perhaps
+/// only because it could not be paid. Returns its content if they may.
+fn note_end(
+    run: &Run,
+    n: u32,
+    outcome: &mut PageOutcome,
+    content: Option<ContentHash>,
+) -> Option<ContentHash> {
+    let mut frontier = lock(&run.frontier);
+    outcome.place = Some(frontier.place(n));
+    if outcome.error.is_none() {
+        return content;
+    }
+    frontier.has_failed(n);
+    if let Some(content) = content {
+        frontier.forget_content(content);
+    }
+    None
+}
+
 /// Passes a page on to the recorder and to the caller of a streaming crawl, with its decoded bytes
 /// and the content that later pages are compared with.
 async fn deliver(
@@ -430,7 +450,8 @@ async fn deliver(
     } else {
         outcome.headers.take()
     };
-    outcome.place = Some(lock(&run.frontier).place(n));
+    let is_failed = outcome.error.is_some();
+    let content = note_end(run, n, &mut outcome, content);
     let mut entry = Vec::new();
     trawl_wire::write_entry(&outcome, &mut entry);
     let events = run.events.as_ref().map(|events| {
@@ -440,7 +461,6 @@ async fn deliver(
     let events = events.unwrap_or_default();
     let event_bytes = events.iter().map(Event::bytes).sum();
     let entry = held(outcome.memory.take(), entry, event_bytes);
-    let is_failed = outcome.error.is_some();
     let charge = if is_failed {
         Nanodollars::ZERO
     } else {
@@ -464,7 +484,7 @@ async fn deliver(
             .error
             .as_ref()
             .map(|failure| truncated(&failure.message)),
-        content: content.filter(|_| !is_failed),
+        content,
         entry: entry.clone(),
         events,
     };

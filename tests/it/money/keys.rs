@@ -124,6 +124,17 @@ async fn a_key_spends_its_budget_and_no_more_across_a_kill() {
     let (posted, now) = paid(&server, key).await;
     assert!(posted == now && now > used, "{posted} {now} {used}");
     assert_eq!(server.account(&["verify"])["disagreements"], json!([]));
+    let statement = server.account(&["statement", "caller"]);
+    let entries = statement["entries"].as_array().unwrap();
+    let posts = entries
+        .iter()
+        .filter(|entry| entry["key"] == key && entry["kind"] == "post");
+    assert_eq!(
+        -posts
+            .map(|entry| entry["amount"].as_i64().unwrap())
+            .sum::<i64>(),
+        now
+    );
     let unknown = server.get("/account/usage?by=month").await;
     assert_eq!(unknown.status, 400);
 }

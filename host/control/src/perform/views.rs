@@ -80,6 +80,7 @@ pub(super) fn entry(posted: Posted) -> EntryView {
         url: entry.url.to_string(),
         costs,
         reason: entry.reason,
+        key: entry.key.to_string(),
         at: entry.at.to_string(),
     }
 }

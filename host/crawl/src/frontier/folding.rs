@@ -53,6 +53,11 @@ impl Frontier {
         self.table.set_failed(n);
     }
 
+    /// Notes that the page with this content has failed after all.
+    pub(crate) fn forget_content(&mut self, hash: ContentHash) {
+        self.contents.remove(&hash);
+    }
+
     /// Takes what is stored of a page that an earlier process completed.
     pub(crate) fn restore_page(&mut self, n: u32, is_failed: bool, content: Option<ContentHash>) {
         if is_failed && (n as usize) < self.table.len() {

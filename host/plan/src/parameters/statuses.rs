@@ -187,7 +187,7 @@ pub const CAUSES: &[CauseRow] = &[
     row(
         Cause::Funds,
         "The balance, the budget of the key or a ceiling does not cover the page.",
-        "Top up, or raise `max_credits_per_page` or `max_credits_allowed`.",
+        "Top up, or raise `max_credits_per_page`, `max_credits_allowed` or the budget.",
     ),
     row(
         Cause::Memory,

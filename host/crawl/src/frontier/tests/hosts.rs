@@ -246,6 +246,8 @@ fn pages_fold_into_those_of_an_earlier_process() {
     restored.restore_page(bad.n, true, None);
     assert!(!restored.is_new_content(content("good")));
     assert!(restored.is_new_content(content("new")));
+    restored.forget_content(content("new"));
+    assert!(restored.is_new_content(content("new")), "it was not paid");
     let again = leased(&mut restored);
     assert_eq!(again.url, next.url);
     assert!(!restored.folds_into(again.n, &bad.url), "it failed");
