@@ -51,7 +51,7 @@ async fn no_datagram_and_no_relay_leaves_the_browser() {
 async fn a_name_that_changes_its_address_is_checked_for_each_request() {
     // First the page's own IP address, more often than the page itself needs; then one that is not
     // allowed.
-    const N_OWN: usize = 12;
+    const N_OWN: usize = 6;
     let site = FakeSite::start().await;
     let inside = FakeSite::start_at("127.0.0.2").await;
     let (port, hidden) = (site.address.port(), inside.address.port());

@@ -34,6 +34,7 @@ pub(crate) struct UsageQuery {
     /// End of the period, exclusive. Default: now.
     to: Option<String>,
     /// `key` to add the usage of each key in the whole period. Default: `day`.
+    #[param(pattern = "^(day|key)$")]
     by: Option<String>,
 }
 

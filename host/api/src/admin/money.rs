@@ -139,6 +139,7 @@ pub(super) struct UsageQuery {
     /// End of the period, exclusive. Default: now.
     to: Option<String>,
     /// `key` to add the usage of each key of the accounts. Default: `account`.
+    #[param(pattern = "^(account|key)$")]
     by: Option<String>,
 }
 

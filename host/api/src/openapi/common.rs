@@ -207,7 +207,9 @@ fn narrow_queries(described: &mut Value) {
         match name.as_str() {
             "limit" | "page" => schema["minimum"] = 1.into(),
             "from" | "to" => schema["pattern"] = TIME.into(),
-            "cursor" if schema["type"] == "string" => schema["pattern"] = CURSOR.into(),
+            "cursor" if schema["type"] == "string" && schema["pattern"].is_null() => {
+                schema["pattern"] = CURSOR.into();
+            }
             "format" => schema["enum"] = json!(["json", "csv"]),
             _ => {}
         }
@@ -237,6 +239,14 @@ fn narrow_schemas(schemas: &mut Value) {
             0,
             9_223_372_036,
         ),
+        ("KeyRequest", "monthly_budget", large, 0, 9_223_372_036),
+        (
+            "KeyBudgetRequest",
+            "monthly_budget",
+            large,
+            0,
+            9_223_372_036,
+        ),
     ] {
         let field = &mut schemas[name]["properties"][field];
         let (mut schema, description) = (amount(text, least, most), field["description"].take());
@@ -253,6 +263,7 @@ fn narrow_schemas(schemas: &mut Value) {
         "AccountRequest",
         "NoticesRequest",
         "KeyRequest",
+        "KeyBudgetRequest",
         "SeatsRequest",
     ] {
         schemas[name]["additionalProperties"] = json!(false);
