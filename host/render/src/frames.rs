@@ -18,12 +18,18 @@ use super::{HTML_BYTES_MAX, RenderError};
 /// Encloses the name of a frame where its content belongs. No text of a page has this character:
 /// `serialise` leaves it out.
 const MARK: char = '\0';
-/// Notes the name of a frame at its element, for `serialise`.
-const NAME_FRAME: &str =
-    "function(name) { (globalThis.trawlFrames ??= new Map()).set(this, name); }";
+/// Notes the name of a frame at its element, for `serialise`, unless a reader of the element sees
+/// the frame's document. What the browser says of a frame does not tell: it knows the origin of the
+/// URL, and a sandboxed frame has another.
+const NAME_FRAME: &str = "function(name) {
+  let inner = null;
+  try { inner = this.contentDocument; } catch {}
+  if (!inner) (globalThis.trawlFrames ??= new Map()).set(this, name);
+  return !inner;
+}";
 
-/// A frame that is read on its own, and the one that has its element.
-struct Foreign {
+/// A frame, and the one that has its element.
+struct Child {
     frame: FrameId,
     parent: FrameId,
 }
@@ -33,15 +39,15 @@ impl Tab<'_> {
     /// meanwhile has no name.
     pub(super) async fn name_foreign_frames(&self) -> Result<usize, RenderError> {
         let tree = self.call(GetFrameTreeParams::default()).await?.frame_tree;
-        let mut foreign = Vec::new();
-        collect(&tree, &mut foreign);
+        let mut children = Vec::new();
+        collect(&tree, &mut children);
         let mut n_named = 0;
-        for Foreign { frame, parent } in foreign {
+        for Child { frame, parent } in children {
             // The element is where a reader of the main document finds it, or one of the frame
             // that it is in, which is read on its own, too.
             for reader in [self.watch.frame(), parent.inner()] {
-                if self.name_frame(&frame, reader).await? {
-                    n_named += 1;
+                if let Some(is_named) = self.name_frame(&frame, reader).await? {
+                    n_named += usize::from(is_named);
                     break;
                 }
             }
@@ -49,13 +55,15 @@ impl Tab<'_> {
         Ok(n_named)
     }
 
-    async fn name_frame(&self, frame: &FrameId, reader: &str) -> Result<bool, RenderError> {
+    /// Names a frame for this reader if that cannot look into it; `None` if the reader does not
+    /// find its element.
+    async fn name_frame(&self, frame: &FrameId, reader: &str) -> Result<Option<bool>, RenderError> {
         let world = self.world_of(reader, WORLD).await?;
         let owner = self
             .attempt(GetFrameOwnerParams::new(frame.clone()))
             .await?;
         let (Ok(world), Some(owner)) = (world, owner) else {
-            return Ok(false);
+            return Ok(None);
         };
         let resolve = ResolveNodeParams {
             backend_node_id: Some(owner.backend_node_id),
@@ -64,7 +72,7 @@ impl Tab<'_> {
         };
         let object = self.attempt(resolve).await?;
         let Some(object) = object.and_then(|found| found.object.object_id) else {
-            return Ok(false);
+            return Ok(None);
         };
         let mut name = CallFunctionOnParams::new(NAME_FRAME);
         name.object_id = Some(object);
@@ -72,8 +80,10 @@ impl Tab<'_> {
             value: Some(Value::from(frame.inner().as_str())),
             ..CallArgument::default()
         }]);
+        name.return_by_value = Some(true);
         let named = self.attempt(name).await?;
-        Ok(named.is_some_and(|named| named.exception_details.is_none()))
+        let named = named.filter(|named| named.exception_details.is_none());
+        Ok(named.and_then(|named| named.result.value?.as_bool()))
     }
 
     /// The document with the content of the named frames in their places.
@@ -114,19 +124,14 @@ impl Tab<'_> {
     }
 }
 
-/// The frames below this one that are of another origin than their parent: in a sandbox, origins
-/// are equal to none.
-fn collect(tree: &FrameTree, foreign: &mut Vec<Foreign>) {
+/// The frames below this one.
+fn collect(tree: &FrameTree, children: &mut Vec<Child>) {
     for child in tree.child_frames.iter().flatten() {
-        let (own, parent) = (&child.frame.security_origin, &tree.frame.security_origin);
-        let is_opaque = own == "://" || own == "null" || own.is_empty();
-        if own != parent || is_opaque {
-            foreign.push(Foreign {
-                frame: child.frame.id.clone(),
-                parent: tree.frame.id.clone(),
-            });
-        }
-        collect(child, foreign);
+        children.push(Child {
+            frame: child.frame.id.clone(),
+            parent: tree.frame.id.clone(),
+        });
+        collect(child, children);
     }
 }
 

@@ -228,9 +228,10 @@ async fn frames_of_other_origins_and_sandboxed_ones_are_read() {
     );
     let html = format!(
         "<p>before</p><iframe src='{list}'></iframe><p>between</p>\
-         <iframe sandbox srcdoc='<p>boxed</p>'></iframe><div><iframe srcdoc=\"<iframe src='{list}?again'></iframe>\"></iframe></div><p>after</p>"
+         <iframe sandbox srcdoc='<p>boxed</p>'></iframe><iframe sandbox=allow-scripts src=/sealed></iframe><div><iframe srcdoc=\"<iframe src='{list}?again'></iframe>\"></iframe></div><p>after</p>"
     );
     other.put("/list?again", "text/html", "<p>inside the same origin</p>");
+    stage.page("/sealed", "<p>sealed</p>");
     let url = stage.page("/", &html);
     let entry = stage
         .rendered(&url, json!({"return_page_links": true}))
@@ -243,6 +244,7 @@ async fn frames_of_other_origins_and_sandboxed_ones_are_read() {
         "third level",
         "between",
         "boxed",
+        "sealed",
         "inside the same origin",
         "after",
     ] {
