@@ -9,10 +9,20 @@ use crate::site::target;
 use crate::trial::{Exception, Trial};
 
 /// Several `Location` headers are not drawn, nor names of other hosts.
-const EXCEPTIONS: [Exception; 1] = [Exception {
-    reason: "Chromium escapes `|` in paths; the standard's path percent-encode set lacks it",
-    covers: |it| it.judge.replace("%7C", "|") == it.trawl.replace("%7C", "|"),
-}];
+const EXCEPTIONS: [Exception; 2] = [
+    Exception {
+        reason: "Chromium escapes `|` in paths; the standard's path percent-encode set lacks it",
+        covers: |it| it.judge.replace("%7C", "|") == it.trawl.replace("%7C", "|"),
+    },
+    Exception {
+        reason: "of a circle, Chromium repeats permanent redirects from its cache",
+        covers: |it| {
+            [&it.judge, &it.trawl]
+                .iter()
+                .all(|end| end.ends_with(", failed"))
+        },
+    },
+];
 
 const STATUSES: [&str; 8] = [
     "301 Moved Permanently",
