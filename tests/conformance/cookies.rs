@@ -103,7 +103,6 @@ const ATTRIBUTES: [&str; 40] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "its differences are being sorted out: cargo xtask conformance"]
 async fn chromium_sends_the_same_cookies() {
     let chromium = Chromium::start().await;
     let mut trial = Trial::of("cookies: Chromium", &EXCEPTIONS);

@@ -59,7 +59,6 @@ const PARTS: [&str; 28] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "its differences are being sorted out: cargo xtask conformance"]
 async fn chromium_follows_the_same_redirects() {
     let chromium = Chromium::start().await;
     let mut trial = Trial::of("redirects: Chromium", &EXCEPTIONS);
