@@ -10,8 +10,8 @@ use crate::trial::{Exception, Trial};
 /// A page that says nothing is not drawn: browsers guess, each in its own way.
 const EXCEPTIONS: [Exception; 2] = [
     Exception {
-        reason: "in a header, single quotes are none: browsers guess where the page declares nothing, \
-                 the server takes the label",
+        reason: "in a header, single quotes are none: where the page declares nothing, browsers guess \
+                 and the server takes the label",
         covers: |it| it.input.contains("charset='") && it.input.contains("meta ``"),
     },
     Exception {

@@ -13,8 +13,8 @@ const EXCEPTIONS: [Exception; 4] = [
         covers: |it| it.input.to_ascii_lowercase().contains("xn--"),
     },
     Exception {
-        reason: "a scheme that is not the web's: such URLs are never fetched, and Chromium reads them \
-                 otherwise than the standard (tabs of `data:`, spaces of `mailto:`, queries)",
+        reason: "a scheme that is not the web's: such URLs are never fetched, and Chromium reads \
+                 them otherwise than the standard (tabs of `data:`, spaces of `mailto:`, queries)",
         covers: |it| !it.judge.starts_with("http") && !it.judge.starts_with("ftp"),
     },
     Exception {
