@@ -202,7 +202,6 @@ async fn accounts_see_only_what_is_shared() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "its differences are being sorted out: cargo xtask conformance"]
 async fn accounts_see_only_what_is_shared_in_the_browser() {
     let mut world = world();
     let browser = WatchedBrowser::put(&mut world);

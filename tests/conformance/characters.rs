@@ -8,7 +8,18 @@ use crate::draw::Draw;
 use crate::trial::{Exception, Trial};
 
 /// A page that says nothing is not drawn: browsers guess, each in its own way.
-const EXCEPTIONS: [Exception; 0] = [];
+const EXCEPTIONS: [Exception; 2] = [
+    Exception {
+        reason: "in a header, single quotes are none: where the page declares nothing, browsers guess \
+                 and the server takes the label",
+        covers: |it| it.input.contains("charset='") && it.input.contains("meta ``"),
+    },
+    Exception {
+        reason: "Chromium's decoder of Big5 knows other characters than the standard's, and replaces \
+                 malformed octets otherwise",
+        covers: |it| it.input.to_ascii_lowercase().contains("big5"),
+    },
+];
 
 /// Texts a page.
 const TEXTS: usize = 12;
@@ -76,7 +87,6 @@ struct Declared {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "its differences are being sorted out: cargo xtask conformance"]
 async fn chromium_reads_the_same_characters() {
     let chromium = Chromium::start().await;
     let mut trial = Trial::of("character sets: Chromium", &EXCEPTIONS);

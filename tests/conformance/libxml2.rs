@@ -10,9 +10,16 @@ use crate::parsed::Parsed;
 use crate::python::PythonJudge;
 use crate::trial::{Exception, Trial};
 
-/// None is known: what both read differently by intent (the doctype, `lang()`, `id()`, texts of
-/// numbers beyond six digits) is not drawn.
-const EXCEPTIONS: [Exception; 0] = [];
+/// What both read differently by intent (the doctype, `lang()`, `id()`, texts of numbers beyond six
+/// digits) is not drawn.
+const EXCEPTIONS: [Exception; 1] = [Exception {
+    reason: "outside of predicates, the judge has no position: `last()` is an error, not 1",
+    covers: |it| {
+        let expression = it.input.split(" on <html").next().unwrap_or_default();
+        let asks = |function: &&str| expression.contains(*function);
+        it.judge == "error" && ["last()", "position()"].iter().any(asks)
+    },
+}];
 
 /// Expressions a page.
 const EXPRESSIONS: usize = 60;
@@ -53,7 +60,7 @@ const STRINGS: [&str; 9] = [
 ];
 
 #[test]
-#[ignore = "its differences are being sorted out: cargo xtask conformance"]
+#[cfg_attr(no_judges, ignore = "no judges: cargo xtask judges")]
 fn libxml2_gives_the_same_results() {
     let mut judge = PythonJudge::start("libxml2.py");
     let mut trial = Trial::of("XPath: libxml2", &EXCEPTIONS);
@@ -78,8 +85,10 @@ fn libxml2_gives_the_same_results() {
     trial.close();
 }
 
+/// What the expression is on the page's root element: the judge begins there, too.
 fn answer(document: &Document<'_>, expression: &str) -> String {
-    let value = XPath::parse(expression).and_then(|xpath| xpath.evaluate(document.root()));
+    let root = document.html().expect("a page has a root").node();
+    let value = XPath::parse(expression).and_then(|xpath| xpath.evaluate(root));
     match value {
         Err(_) => "error".to_owned(),
         Ok(Value::Boolean(boolean)) => format!("boolean {boolean}"),

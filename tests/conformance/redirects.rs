@@ -8,8 +8,21 @@ use crate::draw::Draw;
 use crate::site::target;
 use crate::trial::{Exception, Trial};
 
-/// None is known: several `Location` headers are not drawn, nor names of other hosts.
-const EXCEPTIONS: [Exception; 0] = [];
+/// Several `Location` headers are not drawn, nor names of other hosts.
+const EXCEPTIONS: [Exception; 2] = [
+    Exception {
+        reason: "Chromium escapes `|` in paths; the standard's path percent-encode set lacks it",
+        covers: |it| it.judge.replace("%7C", "|") == it.trawl.replace("%7C", "|"),
+    },
+    Exception {
+        reason: "of a circle, Chromium repeats permanent redirects from its cache",
+        covers: |it| {
+            [&it.judge, &it.trawl]
+                .iter()
+                .all(|end| end.ends_with(", failed"))
+        },
+    },
+];
 
 const STATUSES: [&str; 8] = [
     "301 Moved Permanently",
@@ -46,7 +59,6 @@ const PARTS: [&str; 28] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "its differences are being sorted out: cargo xtask conformance"]
 async fn chromium_follows_the_same_redirects() {
     let chromium = Chromium::start().await;
     let mut trial = Trial::of("redirects: Chromium", &EXCEPTIONS);

@@ -14,7 +14,6 @@ const ASK: &str = r"JSON.stringify([...document.body.querySelectorAll('*')].slic
   it.innerText.replace(/[ \t\n\r\f]+/g, ' ').replace(/^ | $/g, '')))";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "its differences are being sorted out: cargo xtask conformance"]
 async fn chromium_shows_the_same_texts() {
     let chromium = Chromium::start().await;
     let mut trial = Trial::of("text: Chromium", &EXCEPTIONS);

@@ -30,17 +30,19 @@ pub struct Decoded<'a> {
 
 /// Decodes a body by its byte order mark, else by the header's `charset`, else (HTML and untyped
 /// bodies) by a `meta` near its beginning, else (XML, too) by an XML declaration, else by a `meta`
-/// further on, else as UTF-8 if it is valid UTF-8, else by detection from its bytes.
+/// further on, else by a `charset` in single quotes, which are no quotes in a header, else as UTF-8
+/// if it is valid UTF-8, else by detection from its bytes.
 #[must_use]
 pub fn decode<'a>(body: &'a [u8], content_type: &str) -> Decoded<'a> {
     if let Some((encoding, length)) = Encoding::for_bom(body) {
         return decode_as(encoding, &body[length..]);
     }
     let media_type = MediaType::extract(content_type).unwrap_or_default();
-    let declared = media_type
-        .parameter("charset")
-        .and_then(|label| Encoding::for_label(label.trim_matches('\'').as_bytes()))
-        .or_else(|| declared_inside(body, &media_type.essence));
+    let label = media_type.parameter("charset");
+    let declared = label
+        .and_then(|label| Encoding::for_label(label.as_bytes()))
+        .or_else(|| declared_inside(body, &media_type.essence))
+        .or_else(|| Encoding::for_label(label?.trim_matches('\'').as_bytes()));
     decode_as(declared.unwrap_or_else(|| detect(body)), body)
 }
 
@@ -403,6 +405,22 @@ mod tests {
             "windows-1251",
         );
         check("é".as_bytes(), "text/html charset=gbk", "é", "utf-8");
+    }
+
+    #[test]
+    fn a_header_s_label_in_single_quotes_counts_after_what_the_page_declares() {
+        check(
+            b"<meta charset=koi8-r>\xC1",
+            "text/html; charset='gbk'",
+            "<meta charset=koi8-r>\u{430}",
+            "koi8-r",
+        );
+        check(
+            b"<p>\xE0",
+            "text/html; charset='windows-1251'",
+            "<p>\u{430}",
+            "windows-1251",
+        );
     }
 
     #[test]

@@ -17,7 +17,7 @@ const OPEN_MAX: usize = 10_000;
 pub enum Unstorable {
     /// A part of it failed, or was answered with an error: another time it may be whole.
     Failed,
-    /// A part of it is `no-store` or `private`.
+    /// A part of it is `no-store` or `private`, or varies with everything.
     Private,
     /// An answer set a cookie.
     SetsCookie,
@@ -95,7 +95,9 @@ impl Exchanges {
             }
             let is_control =
                 name.eq_ignore_ascii_case("cache-control") || name.eq_ignore_ascii_case("pragma");
-            if is_control && value.as_str().is_some_and(is_private) {
+            let varies = name.eq_ignore_ascii_case("vary");
+            let value = value.as_str().unwrap_or_default();
+            if is_control && is_private(value) || varies && names_everything(value) {
                 self.note(Unstorable::Private);
             }
         }
@@ -149,6 +151,13 @@ impl Exchanges {
     fn note(&mut self, reason: Unstorable) {
         self.unstorable.get_or_insert(reason);
     }
+}
+
+/// Whether a value of `Vary` has a `*`: what makes the answer differ is not in its request. RFC
+/// 9110 section 12.5.5.
+fn names_everything(value: &str) -> bool {
+    // The protocol joins repeated headers with line feeds.
+    value.split([',', '\n']).any(|name| name.trim() == "*")
 }
 
 /// Whether a value of `Cache-Control` keeps an answer from shared caches. The words count however
@@ -213,6 +222,24 @@ mod tests {
                 assert_eq!(answered, noted, "{id}: {value}");
                 let raw = after(|it| it.headers(id, &challenge));
                 assert_eq!(raw, noted, "{id}: {value}");
+            }
+        }
+    }
+
+    #[test]
+    fn answers_that_vary_with_everything_are_not_for_others() {
+        for (value, is_noted) in [
+            ("*", true),
+            ("Accept, *", true),
+            ("Accept\n*", true),
+            ("Accept, Accept-Encoding", false),
+            ("Accept-*", false),
+        ] {
+            let vary = headers("Vary", value);
+            let noted = is_noted.then_some(Unstorable::Private);
+            for id in ["document", "data"] {
+                let answered = after(|it| it.answered(id, 200, &vary));
+                assert_eq!(answered, noted, "{id}: {value}");
             }
         }
     }

@@ -41,6 +41,11 @@ impl SetCookie {
         if name.is_empty() && value.is_empty() || name.len() + value.len() > PAIR_BYTES_MAX {
             return None;
         }
+        // A nameless cookie is sent as its value alone, which must not pass for a cookie with a
+        // name. The standard takes such cookies; Chromium does not.
+        if name.is_empty() && value.contains(&b'=') {
+            return None;
+        }
         let mut cookie = Self {
             name: name.to_vec(),
             value: value.to_vec(),

@@ -202,7 +202,11 @@ fn nameless_cookies_are_sent_as_their_value() {
         echo("http://a.com/", &["a", "b=1", "=c", "=", "", ";x"]),
         "c; b=1"
     );
-    assert_eq!(echo("http://a.com/", &["=d=e"]), "d=e");
+    // Not as a cookie with a name.
+    for cookie in ["=d=e", " = d=e; Path=/", "=d="] {
+        assert_eq!(echo("http://a.com/", &[cookie, "d"]), "d", "{cookie}");
+        assert_eq!(echo("http://a.com/", &[cookie]), "", "{cookie}");
+    }
 }
 
 #[test]
