@@ -40,8 +40,8 @@ pub(crate) struct StatementQuery {
     /// period.
     #[param(value_type = Option<u64>)]
     limit: Option<Whole>,
-    /// `next_cursor` of the page before, of the same period: the statement continues there. Blank is
-    /// not set.
+    /// `next_cursor` of the page before, of the same period: the statement continues there. Blank
+    /// is not set.
     #[param(pattern = r"^\s*(\+?0*[1-9]\d{0,17}\.[+-]?\d{1,18})?\s*$")]
     cursor: Option<String>,
     /// `json` (default) or `csv`; `Accept: text/csv` also selects CSV.
