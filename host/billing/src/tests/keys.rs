@@ -138,6 +138,7 @@ async fn a_budget_is_raised_removed_and_begins_anew_with_the_month() {
     world.spend_with(key, 300).await;
     assert!(world.reserve_with(key, 1).is_err());
     set(None).await.expect("set").expect("the key");
+    assert_eq!(world.billing.key_budget(world.spender(key)), None);
     world.spend_with(key, 5_000).await;
     set(Some(1_000)).await.expect("set").expect("the key");
     assert!(world.reserve_with(key, 1).is_err(), "more is spent");
@@ -203,6 +204,8 @@ async fn spending_and_usage_of_a_key_outlive_a_restart() {
     // A revoked key authenticates no more, and its budget holds for what it has started.
     let revoked = world.billing.revoke_key(&world.account, key.as_str()).await;
     assert!(revoked.expect("revoked"));
+    let budget = world.billing.key_budget(world.spender(key));
+    assert_eq!(budget, Some(BUDGET));
     world.spend_with(key, 300).await;
     let world = world.restarted().await;
     assert!(matches!(
