@@ -245,6 +245,37 @@ async fn a_page_that_grows_beyond_the_budget_is_refused_with_its_name() {
 }
 
 #[tokio::test]
+async fn new_pages_of_a_key_wait_while_one_in_flight_needs_more_of_its_budget() {
+    let world = world(BALANCE).await;
+    let key = new_key(&world.billing, &world.account, Some(BUDGET)).await;
+    let soon = tokio::time::Instant::now() + Duration::from_secs(20);
+    let mut first = world.reserve_with(key, 100).expect("money");
+    let other = world.reserve_with(key, 800).expect("money");
+    let grown = tokio::spawn(async move {
+        let wanted = Nanodollars(400);
+        let grown = first.grow(wanted, wanted, soon).await;
+        (grown, first)
+    });
+    let wallets = world.billing.accounts.wallets(world.spender(key));
+    let wallet = wallets.expect("wallets").key;
+    while !wallet.flights.is_starving() {
+        assert!(tokio::time::Instant::now() < soon, "it does not wait");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    // A tenth of the budget is left, but not for a new page.
+    let new = world.reserve_with(key, 50).err();
+    assert_eq!(new, Some(FundsError::AllHeld));
+    world.spend_with(KeyPrefix::default(), 50).await;
+    other.post(&charge(600)).await.expect("posted");
+    let (grown, page) = grown.await.expect("no panic");
+    assert_eq!((grown, page.ceiling()), (Ok(()), Nanodollars(400)));
+    assert!(!wallet.flights.is_starving());
+    page.post(&charge(400)).await.expect("posted");
+    assert_eq!(spent(&world.billing, &world.account, key), BUDGET);
+    world.check_sums().await;
+}
+
+#[tokio::test]
 async fn a_charge_that_is_not_written_returns_to_the_budget() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let data = DataDir::create(directory.path()).expect("a data directory");
