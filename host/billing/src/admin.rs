@@ -9,6 +9,7 @@ use trawl_store::{
     Notice, StatementPage, StoreError, Window, Written,
 };
 
+use crate::key_wallet::Spender;
 use crate::top_up::{BALANCE_MAX, TOP_UP_MAX, TopUp, bonus};
 use crate::{Account, Billing, BillingError, Funds, key};
 
@@ -108,6 +109,12 @@ impl Billing {
             .set_budget(KeyPrefix::new(prefix), budget, now);
         let mut keys = self.keys(account).into_iter();
         Ok(keys.find(|key| key.prefix == prefix))
+    }
+
+    /// The monthly budget of a key; that of a revoked key still holds. `None` without one.
+    pub fn key_budget<'a>(&self, spender: impl Into<Spender<'a>>) -> Option<Nanodollars> {
+        let wallets = self.accounts.wallets(spender.into())?;
+        wallets.key.spending(self.clock.now()).budget
     }
 
     /// Revokes a key, identified by its first characters as in [`Billing::keys`]; `false` if the

@@ -5,7 +5,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-/// The pages with a reservation of one run, or of one account.
+/// The pages with a reservation of one run, of one key, or of one account.
 #[derive(Debug, Default)]
 pub(crate) struct Flights(Mutex<Counts>);
 
@@ -15,7 +15,7 @@ struct Counts {
     open: usize,
     /// Those of them that wait for more.
     growing: usize,
-    /// Those of the growing that wait for money of this run, or of this account.
+    /// Those of the growing that wait for money of this run, key or account.
     starving: usize,
 }
 
@@ -47,8 +47,8 @@ impl Flights {
         self.with(|counts| counts.starving > 0)
     }
 
-    /// Marks a page with a reservation as waiting for more. `is_starving`: for money of this run or
-    /// account, so that new pages wait too.
+    /// Marks a page with a reservation as waiting for more. `is_starving`: for money of this run,
+    /// key or account, so that new pages wait too.
     pub(crate) fn grow(&self, is_starving: bool) -> Growing<'_> {
         self.with(|counts| {
             counts.growing += 1;

@@ -18,7 +18,7 @@ pub struct KeyUsage {
     pub name: String,
     /// When it was revoked.
     pub revoked: Option<Timestamp>,
-    /// What its pages used. Payments are those of no key.
+    /// What its pages used. Its payments are zero: they belong to no key.
     pub used: AccountUsage,
 }
 

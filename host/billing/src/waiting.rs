@@ -108,8 +108,8 @@ impl<'a> Growth<'a> {
         self.cap == cap
     }
 
-    /// Whether the page may go on waiting: another one with a part of the money that is missing
-    /// does not wait.
+    /// The page if it may go on waiting: another one, which has a part of the missing money, does
+    /// not wait. Else it stops waiting.
     pub(crate) fn may_wait(self) -> Option<Self> {
         let Self {
             cap,

@@ -114,8 +114,9 @@ async fn settle(
         match effect {
             Effect::Reserve | Effect::UndoneMoney { .. } => {}
             Effect::Void { undone_post } => {
-                if let Some(post) = undone_post {
-                    settle_undone(&post, &written);
+                if let (Some(undone), [void], [written]) = (undone_post, &entries[..], &written[..])
+                {
+                    settle_undone(store, &undone, void, written).await;
                 }
                 queue.release();
             }
@@ -166,16 +167,29 @@ fn settle_post(
     }
 }
 
-/// Settles a failed post, after its void was written, or was not because the post is there.
-fn settle_undone(post: &UndonePost, written: &[Written]) {
-    let charge = post.charge;
-    if let [Written::AlreadyThere] = written {
+/// Settles a failed post, after its void was written, or was not because one of the two is there.
+async fn settle_undone(
+    store: &dyn LedgerStore,
+    undone: &UndonePost,
+    void: &Entry,
+    written: &Written,
+) {
+    let charge = undone.charge;
+    if *written == Written::AlreadyThere && is_posted(store, &void.id).await {
         // The failed commit had reached the disk: the post is valid and is deducted now.
-        post.wallet
+        undone
+            .wallet
             .change(|funds| funds.balance = funds.balance - charge);
     } else {
-        post.key.uncharge(charge, post.at);
+        undone.key.uncharge(charge, undone.at);
     }
+}
+
+/// Whether the settlement with this id is a post. It is a void if the commit of the void was
+/// reported as failed, too, and had reached the disk. One that cannot be read counts as a post.
+async fn is_posted(store: &dyn LedgerStore, id: &str) -> bool {
+    let found = store.entry(id).await;
+    !matches!(found, Ok(Some(found)) if found.entry.kind == EntryKind::Void)
 }
 
 /// Settles the post of a page of a run. A page is posted only once: if it was charged before, its

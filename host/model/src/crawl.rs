@@ -4,7 +4,7 @@
 /// Why a crawl ended. Spec S7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StopReason {
-    /// No URL that may be fetched is left. Its page may have failed.
+    /// No URL that may be fetched is left; pages may have failed.
     Completed,
     /// The page cap `limit`.
     Limit,

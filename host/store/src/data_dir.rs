@@ -255,7 +255,7 @@ fn private_file(directory: &Path, name: &str) -> Result<File, DataDirError> {
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            "; run the program as the owner of the directory, give the directory and its files to its user, or choose another one"
+            "; run the program as the owner of the directory, give the directory and its files to the user of the program, or choose another directory"
         }
         io::ErrorKind::ReadOnlyFilesystem => {
             "; choose a directory on a file system that can be written"

@@ -10,7 +10,7 @@ use axum::response::Response;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use trawl_billing::{Account, KeyRecord, key_prefix};
+use trawl_billing::{Account, key_prefix};
 use trawl_control::{Reply, Request};
 
 use super::views::KeyView;
@@ -373,12 +373,9 @@ pub(crate) async fn renew_webhook_secret(
 }
 
 /// Checks that the key of a request has no budget: with a budget it could spend more by making
-/// another key.
+/// another key. The budget counts even if the key was revoked since the request began.
 fn has_no_budget(api: &Api, owner: &Account) -> Result<(), ApiError> {
-    let keys = api.service.billing().keys(&owner.id);
-    let is_current = |key: &&KeyRecord| key.prefix == owner.key.as_str();
-    let current = keys.iter().find(is_current);
-    match current.and_then(|key| key.spending.budget) {
+    match api.service.billing().key_budget(owner) {
         None => Ok(()),
         Some(_) => Err(ApiError::Conflict(
             "the key of this request has a monthly budget: create keys and set budgets with a key without one",

@@ -63,8 +63,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The place of a text; `None` if it is that of none. The balance is what the caller got: the
-    /// sums of all entries before would be read again for each page.
+    /// The place that a text names; `None` if it names none. The balance is the one that the caller
+    /// sends: without it, each page would add up all entries before it.
     pub(super) fn read(text: &str) -> Option<Self> {
         /// More than any account has, and far from an overflow.
         const BALANCE_MAX: u64 = u64::MAX / 4;

@@ -19,7 +19,8 @@ const TOP_UP: &str = "`GET /data/credits` shows the balance; the operator tops i
 /// What to do if the ceiling of a run is too low.
 const RAISE_CEILING: &str = "raise `max_credits_allowed`";
 /// The same for the budget of a key.
-const RAISE_BUDGET: &str = "`GET /account/keys` shows the budgets; raise it, or use another key";
+const RAISE_BUDGET: &str = "`GET /account/keys` shows the budgets; raise it with `PUT \
+                            /account/keys/{prefix}/budget` and a key without one, or use another key";
 
 /// Why a request failed. Decision D73.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -400,8 +401,9 @@ pub(crate) fn panicked(_: Box<dyn std::any::Any + Send>) -> Response {
 mod tests {
     use serde_json::Value;
 
-    use trawl_billing::Shortfall;
+    use trawl_billing::{KeyPrefix, KeySpent, Shortfall};
     use trawl_model::Nanodollars;
+    use trawl_model::clock::Timestamp;
 
     use super::*;
 
@@ -416,7 +418,19 @@ mod tests {
         check(FundsError::Empty, "`trawl account top-up`");
         check(FundsError::AllHeld, "wait for the pages in flight");
         check(FundsError::CeilingReached, "raise `max_credits_allowed`");
+        let (key, of_key) = (
+            KeyPrefix::new("tr_1"),
+            "`PUT /account/keys/{prefix}/budget`",
+        );
+        let spent = KeySpent {
+            key,
+            budget: Nanodollars(1),
+            spent: Nanodollars(1),
+            until: Timestamp(2),
+        };
+        check(FundsError::KeySpent(spent), of_key);
         for (cap, expected) in [
+            (Cap::Key(key), of_key),
             (Cap::Page, "raise `max_credits_per_page`"),
             (Cap::Run, "raise `max_credits_allowed`"),
             (Cap::Balance, "`trawl account top-up`"),

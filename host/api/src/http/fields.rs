@@ -75,9 +75,7 @@ impl Fields {
             body => body,
         };
         let Unique(fields) = serde_json::from_slice(body).map_err(|error| {
-            // The reader's message may repeat a long value.
-            let reason: String = error.to_string().chars().take(REASON_CHARS_MAX).collect();
-            ApiError::Invalid(format!("send a JSON object: {reason}"))
+            ApiError::Invalid(format!("send a JSON object: {}", reason_of(&error)))
         })?;
         let set = fields.iter().filter(|(_, value)| value.get() != "null");
         let mut names = set.map(|(name, _)| name.as_str());
@@ -143,10 +141,14 @@ impl Fields {
     }
 }
 
+/// The message of the JSON reader, cut: it may repeat a long value.
+fn reason_of(error: &serde_json::Error) -> String {
+    error.to_string().chars().take(REASON_CHARS_MAX).collect()
+}
+
 /// The refusal of a body that is broken JSON, or not an object. Decision D6.
 pub(crate) fn not_an_object(error: &serde_json::Error) -> ApiError {
-    // The reader's message may repeat a long value.
-    let reason: String = error.to_string().chars().take(REASON_CHARS_MAX).collect();
+    let reason = reason_of(error);
     ApiError::Invalid(match error.is_data() {
         true => reason,
         false => format!("the body is not valid JSON: {reason}"),

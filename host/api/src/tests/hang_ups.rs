@@ -259,9 +259,13 @@ async fn left_over(server: &TestServer, account: &AccountId) -> Vec<String> {
                 .collect(),
         ),
     );
-    let keys = |keys: Vec<KeyRecord>| names(keys.into_iter().map(|key| key.prefix).collect());
+    let key = |key: KeyRecord| format!("{} {:?}", key.prefix, key.spending.budget);
+    let keys = |keys: Vec<KeyRecord>| names(keys.into_iter().map(key).collect());
     let stored = store.keys().await.expect("keys").into_iter();
-    let stored = stored.filter(|key| key.account == *account).collect();
+    // Revoked ones are read for their budgets.
+    let stored = stored
+        .filter(|key| key.account == *account && key.revoked.is_none())
+        .collect();
     check("keys", keys(billing.keys(account)), keys(stored));
     let record = accounts
         .iter()

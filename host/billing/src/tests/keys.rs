@@ -138,6 +138,7 @@ async fn a_budget_is_raised_removed_and_begins_anew_with_the_month() {
     world.spend_with(key, 300).await;
     assert!(world.reserve_with(key, 1).is_err());
     set(None).await.expect("set").expect("the key");
+    assert_eq!(world.billing.key_budget(world.spender(key)), None);
     world.spend_with(key, 5_000).await;
     set(Some(1_000)).await.expect("set").expect("the key");
     assert!(world.reserve_with(key, 1).is_err(), "more is spent");
@@ -203,6 +204,8 @@ async fn spending_and_usage_of_a_key_outlive_a_restart() {
     // A revoked key authenticates no more, and its budget holds for what it has started.
     let revoked = world.billing.revoke_key(&world.account, key.as_str()).await;
     assert!(revoked.expect("revoked"));
+    let budget = world.billing.key_budget(world.spender(key));
+    assert_eq!(budget, Some(BUDGET));
     world.spend_with(key, 300).await;
     let world = world.restarted().await;
     assert!(matches!(
@@ -238,6 +241,37 @@ async fn a_page_that_grows_beyond_the_budget_is_refused_with_its_name() {
         );
     }
     drop(run);
+    world.check_sums().await;
+}
+
+#[tokio::test]
+async fn new_pages_of_a_key_wait_while_one_in_flight_needs_more_of_its_budget() {
+    let world = world(BALANCE).await;
+    let key = new_key(&world.billing, &world.account, Some(BUDGET)).await;
+    let soon = tokio::time::Instant::now() + Duration::from_secs(20);
+    let mut first = world.reserve_with(key, 100).expect("money");
+    let other = world.reserve_with(key, 800).expect("money");
+    let grown = tokio::spawn(async move {
+        let wanted = Nanodollars(400);
+        let grown = first.grow(wanted, wanted, soon).await;
+        (grown, first)
+    });
+    let wallets = world.billing.accounts.wallets(world.spender(key));
+    let wallet = wallets.expect("wallets").key;
+    while !wallet.flights.is_starving() {
+        assert!(tokio::time::Instant::now() < soon, "it does not wait");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    // A tenth of the budget is left, but not for a new page.
+    let new = world.reserve_with(key, 50).err();
+    assert_eq!(new, Some(FundsError::AllHeld));
+    world.spend_with(KeyPrefix::default(), 50).await;
+    other.post(&charge(600)).await.expect("posted");
+    let (grown, page) = grown.await.expect("no panic");
+    assert_eq!((grown, page.ceiling()), (Ok(()), Nanodollars(400)));
+    assert!(!wallet.flights.is_starving());
+    page.post(&charge(400)).await.expect("posted");
+    assert_eq!(spent(&world.billing, &world.account, key), BUDGET);
     world.check_sums().await;
 }
 

@@ -1,7 +1,7 @@
 //! Lists of an account's records, in pages. A page starts after a key, so that it costs the same
 //! anywhere in the list, and the number of all rows is a stored total. Only the columns that are
-//! shown are read: a crawl's request and an event's body may have megabytes, of which the former is
-//! read only if it is short.
+//! shown are read: a crawl's request and an event's body may have megabytes. A short request is
+//! read for its URL.
 
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{Sqlite, SqliteRow};
