@@ -493,6 +493,8 @@ async fn deliver(
     // The recorder is gone only after the store failed repeatedly; the caller still gets the pages
     // that were charged.
     let _gone = run.recorder.send(recorded).await;
+    // Not before: its other URLs are stored as skipped once its entry is.
+    lock(&run.frontier).note_delivered(n);
     if let Some(listener) = &run.listener {
         // The loop notices when the caller hangs up.
         let _gone = listener.send(entry).await;

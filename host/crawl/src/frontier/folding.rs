@@ -48,6 +48,15 @@ impl Frontier {
         self.contents.insert(hash)
     }
 
+    /// Notes that a page is delivered: its other URLs are no pages, also in the next process.
+    pub(crate) fn note_delivered(&mut self, n: u32) {
+        let others = self.claims.extract_if(.., |(by, _)| *by == n);
+        let others: Vec<(u32, u32)> = others.collect();
+        for (_, other) in others {
+            self.set(other, self.table.depth(other), self.table.status(other));
+        }
+    }
+
     /// Notes that a page has failed: no other page folds into it.
     pub(crate) fn has_failed(&mut self, n: u32) {
         self.table.set_failed(n);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use url::Url;
 
-use trawl_model::UrlRow;
+use trawl_model::{SkipReason, UrlRow};
 use trawl_plan::crawl::CrawlPlan;
 
 use super::scope::normal;
@@ -68,7 +68,31 @@ impl Frontier {
             }
         }
         frontier.add_missing_seeds();
+        frontier.widen_again();
         frontier
+    }
+
+    /// Adds the hosts to the scope that redirects of seeds added before: those of URLs without a
+    /// hop that are no seeds.
+    fn widen_again(&mut self) {
+        if self.plan.named.is_some() || self.plan.sitemap.only {
+            return;
+        }
+        for n in self.n_seeds..self.table.len() as u32 {
+            let may_be_target = self.table.depth(n) == 0
+                && matches!(
+                    self.table.status(n),
+                    UrlStatus::Waiting
+                        | UrlStatus::Done
+                        | UrlStatus::Skipped(SkipReason::Duplicate)
+                );
+            if may_be_target
+                && self.scope.check(self.table.url(n)) == Err(SkipReason::Scope)
+                && let Ok(target) = Url::parse(self.table.url(n))
+            {
+                self.scope.widen(&target);
+            }
+        }
     }
 
     /// Adds the seeds that were not stored before the last process was killed. Seeds have the

@@ -45,7 +45,8 @@ pub(crate) struct Frontier {
     targets: Texts,
     /// The contents of its pages, if equal ones are left out.
     pub(super) contents: HashSet<ContentHash>,
-    /// Redirects and canonical URLs: the page and the URL that belongs to it.
+    /// Redirects and canonical URLs of pages that are not delivered: the page and the URL that
+    /// belongs to it.
     pub(super) claims: Vec<(u32, u32)>,
     changed: Vec<u32>,
     n_skipped: [u64; SkipReason::ALL.len()],
@@ -274,7 +275,6 @@ impl Frontier {
         if self.table.status(n) != UrlStatus::Leased {
             return;
         }
-        self.claims.retain(|(by, _)| *by != n);
         self.move_to(n, UrlStatus::Done);
         self.end_at_host(n);
         self.add_links(n, found, obeys_nofollow);
@@ -384,11 +384,18 @@ impl Frontier {
         !is_complete
     }
 
-    /// Rows that are new or have changed since the last call.
+    /// Rows that are new or have changed since the last call. Another URL of a page that is not
+    /// delivered waits: if this process is killed, the next one fetches the page again.
     pub(crate) fn take_changes(&mut self) -> Vec<UrlRow> {
         let changed = std::mem::take(&mut self.changed);
         let rows = changed.into_iter().map(|n| {
             self.table.clear_change(n);
+            let status = match self.table.status(n) {
+                UrlStatus::Skipped(SkipReason::Duplicate) if is_claimed(&self.claims, n) => {
+                    UrlStatus::Waiting
+                }
+                status => status,
+            };
             UrlRow {
                 n,
                 url: self.table.url(n).to_owned(),
@@ -396,7 +403,7 @@ impl Frontier {
                 referrer: self.table.referrer(n),
                 anchor: self.anchors.get(n),
                 target: self.targets.get(n),
-                state: self.table.status(n).stored(),
+                state: status.stored(),
             }
         });
         rows.collect()
@@ -609,7 +616,7 @@ impl Frontier {
         }
     }
 
-    fn set(&mut self, n: u32, depth: u16, status: UrlStatus) {
+    pub(super) fn set(&mut self, n: u32, depth: u16, status: UrlStatus) {
         if self.table.set(n, depth, status) {
             self.changed.push(n);
         }
@@ -687,4 +694,8 @@ impl Frontier {
 
 fn is_https(url: &str) -> bool {
     url.starts_with("https:")
+}
+
+fn is_claimed(claims: &[(u32, u32)], n: u32) -> bool {
+    claims.iter().any(|(_, target)| *target == n)
 }

@@ -243,6 +243,50 @@ fn redirects_claim_their_targets() {
 }
 
 #[test]
+fn the_target_of_a_redirect_waits_in_the_store_until_its_page_is_delivered() {
+    let mut frontier = with_seeds(plan("http://a.example/"));
+    let seed = leased(&mut frontier);
+    let home = Url::parse("http://a.example/home").expect("a URL");
+    assert_eq!(frontier.redirect(seed.n, &home), Ok(()));
+    let rows = frontier.take_changes().into_iter();
+    let mut restored = Frontier::restore(Arc::clone(&frontier.plan), rows);
+    let again = leased(&mut restored);
+    assert_eq!(again.url, seed.url);
+    assert_eq!(restored.redirect(again.n, &home), Ok(()), "as before");
+    frontier.complete(seed.n, &Discovered::default(), true);
+    assert!(matches!(
+        frontier.lease(),
+        Lease::Done(StopReason::Completed)
+    ));
+    let is_home = |row: &UrlRow| row.url == home.as_str();
+    assert!(!frontier.take_changes().iter().any(is_home));
+    frontier.note_delivered(seed.n);
+    let rows = frontier.take_changes();
+    let states: Vec<UrlState> = rows.iter().map(|row| row.state).collect();
+    assert_eq!(states, [UrlState::Skipped(SkipReason::Duplicate)]);
+    assert!(rows.iter().all(is_home));
+}
+
+#[test]
+fn a_restored_crawl_has_the_hosts_that_redirects_of_seeds_added() {
+    let mut frontier = with_seeds(plan("http://a.example/"));
+    let seed = leased(&mut frontier);
+    let home = Url::parse("https://new.example/home").expect("a URL");
+    assert_eq!(frontier.redirect(seed.n, &home), Ok(()));
+    let links = found(&["https://new.example/one", "https://out.example/"]);
+    frontier.complete(seed.n, &links, true);
+    frontier.note_delivered(seed.n);
+    let rows = frontier.take_changes().into_iter();
+    let mut restored = Frontier::restore(Arc::clone(&frontier.plan), rows);
+    let one = leased(&mut restored);
+    let links = found(&["https://new.example/two", "https://out.example/two"]);
+    restored.complete(one.n, &links, true);
+    assert_eq!(leased(&mut restored).url.path(), "/two");
+    let out = reason(&mut restored, "https://out.example/two");
+    assert_eq!(out, Some(UrlState::Skipped(SkipReason::Scope)));
+}
+
+#[test]
 fn budgets_count_by_prefix_and_skipped_pages_do_not_count() {
     let budget = |prefix: &str, pages| Budget {
         prefix: prefix.to_owned(),

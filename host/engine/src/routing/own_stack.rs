@@ -361,7 +361,7 @@ fn enough(served: &Served) -> String {
     }
     match smart::is_html(&served.clues()) {
         true => "enough: the page carries its content".to_owned(),
-        false => "enough: the page is not HTML, and nothing else is rendered".to_owned(),
+        false => "enough: the page is not HTML, and only HTML is rendered".to_owned(),
     }
 }
 

@@ -120,8 +120,10 @@ pub(super) fn remove_listed(folder: &Path) -> anyhow::Result<()> {
 
 /// Removes a file of a folder, and the folders in between that are empty then.
 fn remove(folder: &Path, file: &Path) -> io::Result<()> {
+    // It is gone, too, if a file has the name of its folder now.
+    let is_gone = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
     match fs::remove_file(folder.join(file)) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Err(error) if !is_gone.contains(&error.kind()) => return Err(error),
         _ => {}
     }
     let above = file.ancestors().skip(1);
@@ -493,6 +495,9 @@ mod tests {
         fs::remove_file(dir.join("a.example/a/notes.md")).expect("removed");
         remove_listed(&dir).expect("they are gone already");
         assert!(!dir.join("a.example").exists(), "it is empty");
+        fs::write(dir.join("a.example"), "mine").expect("a file");
+        remove_listed(&dir).expect("there is no such folder");
+        assert!(dir.join("a.example").is_file(), "it is not listed");
     }
 
     #[test]
