@@ -58,8 +58,10 @@ impl Tab<'_> {
     ) -> Result<Option<String>, RenderError> {
         let origin = self.at(requested).origin().ascii_serialization();
         if !plan.before_load_origins(requested).contains(&origin) {
-            let reason = format!("not run: the page has gone to another site, `{origin}`");
-            return Ok(Some(reason));
+            return Ok(Some(format!(
+                "not run: the page has gone to another site; a key `{origin}/` of \
+                 `execution_scripts` or `automation_scripts` has it run there"
+            )));
         }
         let Ok(world) = self.isolated_world(WORLD).await? else {
             return Ok(None);

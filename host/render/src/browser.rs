@@ -279,8 +279,8 @@ impl Browser {
 
 /// For as long as the browser runs, closes every window that a page opens, and tells each page
 /// of the workers that it starts and ends, dedicated, shared and service workers alike. A browser
-/// whose windows and workers come faster than they are watched is ended: nobody would close or
-/// count them any more.
+/// whose windows and workers come faster than they are watched is ended: they would not be closed
+/// or counted any more.
 async fn watch_targets(mut top: Events, forwarder: Forwarder) {
     let mut workers: HashMap<TargetId, String> = HashMap::new();
     while let Some(event) = top.recv().await {

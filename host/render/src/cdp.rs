@@ -196,7 +196,7 @@ impl Forwarder {
         &self.shared.gone
     }
 
-    /// Hands an event of the browser itself to whoever listens under this name.
+    /// Hands an event of the browser itself to the listener of this name.
     pub(super) fn forward(&self, name: &str, event: Event) {
         self.shared.deliver(name, event.method, event.params);
     }

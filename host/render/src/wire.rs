@@ -6,8 +6,8 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt};
 /// Bytes of one message from the browser: a screenshot of 40 megapixels, unless it is noise, and
 /// ten times as much as any other answer, all of which are read in pieces.
 pub(super) const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Bytes of a message that is skipped. V8 makes no string of more than 512 Mi characters; whoever
-/// sends more is not worth waiting for, and the browser is replaced.
+/// Bytes of a message that is skipped. V8 makes no string of more than 512 Mi characters; a
+/// browser that sends more is not waited for but replaced.
 const SKIPPED_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// Bytes kept of both ends of a message that is skipped: they name what it belongs to.
 const END_BYTES: usize = 256;

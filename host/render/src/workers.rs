@@ -108,7 +108,7 @@ pub(super) fn send(
 /// The request for a script is intercepted.
 fn intercepted(script: &str) -> fetch::EnableParams {
     let pattern = RequestPattern {
-        url_pattern: Some(script.to_owned()),
+        url_pattern: Some(literal(script)),
         resource_type: None,
         request_stage: None,
     };
@@ -116,6 +116,18 @@ fn intercepted(script: &str) -> fetch::EnableParams {
         patterns: Some(vec![pattern]),
         handle_auth_requests: None,
     }
+}
+
+/// A URL as a pattern that matches it alone.
+fn literal(url: &str) -> String {
+    let mut pattern = String::with_capacity(url.len());
+    for character in url.chars() {
+        if matches!(character, '*' | '?' | '\\') {
+            pattern.push('\\');
+        }
+        pattern.push(character);
+    }
+    pattern
 }
 
 /// Tells a worker what its page says.
@@ -149,5 +161,19 @@ mod tests {
         }
         agent.platform = None;
         assert!(!telling(&agent).expression.contains("Win32"));
+    }
+
+    #[test]
+    fn the_script_of_a_service_worker_is_intercepted_whatever_its_url() {
+        for (script, pattern) in [
+            ("https://a.example/sw.js", "https://a.example/sw.js"),
+            (
+                r"https://a.example/sw.js?v=\1*",
+                r"https://a.example/sw.js\?v=\\1\*",
+            ),
+        ] {
+            let patterns = intercepted(script).patterns.unwrap_or_default();
+            assert_eq!(patterns[0].url_pattern.as_deref(), Some(pattern));
+        }
     }
 }

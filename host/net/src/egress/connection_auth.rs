@@ -1,5 +1,5 @@
 //! Authentication of a connection instead of a request: NTLM and Negotiate (RFC 4559). What such a
-//! connection carries next counts as its first user's, so nobody else may use it. Decision D293.
+//! connection carries next counts as its first user's, so no other may use it. Decision D293.
 
 use http::HeaderMap;
 use http::header::{

@@ -65,10 +65,10 @@ async fn carry(opened: Tunnel, channel: &Channel) {
     let (mut near, mut far) = (BufReader::new(TokioIo::new(near)), opened.far);
     let (meter, limits) = (&channel.meter, &channel.limits);
     if let Some(cookies) = &opened.kept {
-        let beginning = kept_cookies::begin(cookies, &mut near, &mut far, limits.header_bytes_max);
+        let most = limits.header_bytes_max;
+        let beginning = kept_cookies::begin(cookies, &mut near, &mut far, most, meter);
         let begun = tokio::time::timeout(limits.idle_time_max, beginning).await;
-        let begun = begun.unwrap_or_else(|elapsed| Err(elapsed.into()));
-        if let Err(error) = begun.and_then(|bytes| meter.send(bytes)) {
+        if let Err(error) = begun.unwrap_or_else(|elapsed| Err(elapsed.into())) {
             tracing::debug!(%error, "a browser's tunnel did not begin");
             return;
         }

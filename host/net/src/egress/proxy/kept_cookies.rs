@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use url::Url;
 
+use super::meter::Meter;
+
 /// Type of a TLS record that has a part of a handshake, and bytes of a record's head. RFC 8446
 /// section 5.1.
 const HANDSHAKE: u8 = 22;
@@ -22,6 +24,8 @@ const ALPN: [u8; 2] = [0, 16];
 const HTTP_2: &[u8] = b"h2";
 /// How a line of a request's head begins that has cookies.
 const COOKIE: &[u8] = b"cookie:";
+/// How the answer to a handshake begins that opens a WebSocket. RFC 6455 section 4.2.2.
+const SWITCHING: &[u8] = b"HTTP/1.1 101";
 
 /// The cookies that a channel keeps from other ports of their host. Clones share them.
 #[derive(Clone, Default)]
@@ -72,40 +76,68 @@ fn is_own_port(home: &Url, url: &Url) -> bool {
     is_upgrade || home.port_or_known_default() == port
 }
 
-/// Passes on the beginning of a tunnel: the head of a request without these cookies, or the first
-/// record of TLS. Returns the number of bytes.
+/// Passes on the beginning of a tunnel: the head of a request without these cookies, and how its
+/// answer begins, or the first record of TLS.
 ///
 /// # Errors
-/// It breaks off or is too large, or it is that of a WebSocket over TLS, which may have them.
+/// It breaks off or is too large, it is that of a WebSocket over TLS, which may have them, or its
+/// WebSocket is not opened: after a 401 the browser would send the head again, with them.
 pub(super) async fn begin(
     cookies: &[String],
-    near: &mut (impl AsyncRead + Unpin),
-    far: &mut (impl AsyncWrite + Unpin),
+    near: &mut (impl AsyncRead + AsyncWrite + Unpin),
+    far: &mut (impl AsyncRead + AsyncWrite + Unpin),
     head_bytes_max: usize,
-) -> io::Result<usize> {
-    let mut beginning = vec![near.read_u8().await?];
-    if beginning[0] == HANDSHAKE {
-        beginning.resize(RECORD_HEAD_BYTES, 0);
-        near.read_exact(&mut beginning[1..]).await?;
-        let length = u16::from_be_bytes([beginning[3], beginning[4]]);
-        beginning.resize(RECORD_HEAD_BYTES + usize::from(length), 0);
-        near.read_exact(&mut beginning[RECORD_HEAD_BYTES..]).await?;
-        if !offers_http_2(&beginning[RECORD_HEAD_BYTES..]) {
-            let reason = "a WebSocket to another port of the host may carry the caller's cookies";
-            return Err(io::Error::other(reason));
-        }
-    } else {
-        while !beginning.ends_with(b"\r\n\r\n") {
-            if beginning.len() >= head_bytes_max {
-                return Err(io::Error::other("the head of a request is too large"));
-            }
-            beginning.push(near.read_u8().await?);
-        }
-        beginning = without(&beginning, cookies);
+    meter: &Meter,
+) -> io::Result<()> {
+    let first = near.read_u8().await?;
+    if first == HANDSHAKE {
+        let record = first_record(near).await?;
+        return pass_on(&record, far, meter).await;
     }
-    far.write_all(&beginning).await?;
-    far.flush().await?;
-    Ok(beginning.len())
+    let mut head = vec![first];
+    while !head.ends_with(b"\r\n\r\n") {
+        if head.len() >= head_bytes_max {
+            return Err(io::Error::other("the head of a request is too large"));
+        }
+        head.push(near.read_u8().await?);
+    }
+    pass_on(&without(&head, cookies), far, meter).await?;
+    let mut answer = [0; SWITCHING.len()];
+    far.read_exact(&mut answer).await?;
+    meter.receive_from_tunnel(answer.len())?;
+    if answer != *SWITCHING {
+        let reason = "a WebSocket to another port of the host was not opened by it";
+        return Err(io::Error::other(reason));
+    }
+    near.write_all(&answer).await?;
+    near.flush().await
+}
+
+/// Reads what follows the type of the first record of TLS: the whole record if it is that of a
+/// connection for requests.
+async fn first_record(near: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
+    let mut record = vec![0; RECORD_HEAD_BYTES];
+    record[0] = HANDSHAKE;
+    near.read_exact(&mut record[1..]).await?;
+    let length = u16::from_be_bytes([record[3], record[4]]);
+    record.resize(RECORD_HEAD_BYTES + usize::from(length), 0);
+    near.read_exact(&mut record[RECORD_HEAD_BYTES..]).await?;
+    if !offers_http_2(&record[RECORD_HEAD_BYTES..]) {
+        let reason = "a WebSocket to another port of the host may carry the caller's cookies";
+        return Err(io::Error::other(reason));
+    }
+    Ok(record)
+}
+
+/// Sends bytes into a tunnel, and counts them.
+async fn pass_on(
+    bytes: &[u8],
+    far: &mut (impl AsyncWrite + Unpin),
+    meter: &Meter,
+) -> io::Result<()> {
+    meter.send(bytes.len())?;
+    far.write_all(bytes).await?;
+    far.flush().await
 }
 
 /// The head of a request without these cookies.

@@ -7,6 +7,9 @@ use super::*;
 
 const HEAD: &str = "GET /socket HTTP/1.1\r\nHost: a\r\nCookie: s=1; sid=secret\r\n\r\n";
 
+const REFUSAL: &str =
+    "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=a\r\nContent-Length: 0\r\n\r\n";
+
 /// A channel that keeps a cookie of a page at this port.
 async fn keeping(port: u16) -> ProxyChannel {
     let channel = open(loopback(), ProxyLimits::default()).await;
@@ -56,6 +59,18 @@ async fn a_socket_to_another_port_has_the_cookies_of_the_site_alone() {
         stream.read_exact(&mut echoed).await.expect("an echo");
         assert_eq!(&echoed, b"later: sid=secret");
     }
+}
+
+#[tokio::test]
+async fn a_socket_that_another_port_does_not_open_is_not_tried_again() {
+    let site = Site::start(|_| REFUSAL.into()).await;
+    let channel = keeping(1).await;
+    let (mut stream, _) = connect(&channel, &site.address.to_string()).await;
+    stream.write_all(HEAD.as_bytes()).await.expect("sent");
+    assert_eq!(read_all(&mut stream).await, "");
+    let heads = site.heads();
+    assert_eq!(heads.len(), 1, "{heads:?}");
+    assert!(!heads[0].contains("secret"), "{heads:?}");
 }
 
 #[tokio::test]
