@@ -325,6 +325,8 @@ async fn no_secret_is_in_answers_logs_metrics_or_files() {
         "/account",
         "/account/statement",
         "/account/statement?format=csv",
+        "/account/keys",
+        "/account/usage?by=key",
         "/crawl",
         "/plugins",
         "/health",
@@ -341,7 +343,7 @@ async fn no_secret_is_in_answers_logs_metrics_or_files() {
     for path in [
         "/admin/accounts",
         "/admin/accounts/caller",
-        "/admin/usage",
+        "/admin/usage?by=key",
         "/providers",
         "/admin/accounts/caller/statement",
     ] {

@@ -28,7 +28,7 @@ const COMMON: [Shared; 2] = [
     shared(
         "405",
         "The path does not support another method than those of `Allow`",
-        "this endpoint does not support this method, see the `Allow` header",
+        "this endpoint does not support this method: use GET",
     ),
     shared(
         "500",
