@@ -32,7 +32,7 @@ const FIRST_BALANCE: Nanodollars = Nanodollars(25 * trawl_model::money::PER_DOLL
 /// Options of `trawl serve`.
 #[derive(Debug, Args)]
 pub(super) struct ServeArgs {
-    /// IP address and port to listen on; a port alone, or with `localhost`, is one of 127.0.0.1.
+    /// IP address and port to listen on; 127.0.0.1 with a port alone or `localhost`.
     #[arg(
         long,
         env = "TRAWL_LISTEN",
