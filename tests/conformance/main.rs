@@ -2,10 +2,10 @@
 //! published extractor of structured data, the data of the standards' own tests, and itself, where
 //! two answers must agree.
 //!
-//! Inputs are drawn anew each time. Each judge is a file with its inputs, the judge, what is
-//! compared, and the exceptions as rows with a reason. A quick draw is part of the tests, except
-//! for judges that are ignored until their differences are sorted out; `cargo xtask conformance
-//! --minutes 60` draws longer, with all judges. Each judge prints the seed and what it compared;
+//! Each judge is a file with its inputs, the judge, what is compared, and the exceptions as rows
+//! with a reason. A quick draw, the same each time, is part of the tests, except for judges that
+//! are ignored until their differences are sorted out; `cargo xtask conformance --minutes 60` draws
+//! anew and longer, with all judges. Each judge prints the seed and what it compared;
 //! `TRAWL_CONFORMANCE_SEED` or `--seed` draws the same again.
 #![allow(
     clippy::unwrap_used,
