@@ -151,13 +151,13 @@ mod tests {
             locale: Some("de-DE".to_owned()),
             ..FetchPlan::bare(Duration::from_secs(1))
         };
-        let told = |fetch: &FetchPlan| {
+        let reported = |fetch: &FetchPlan| {
             let params = agent(fetch, "Own/1.0");
             let language = params.accept_language.unwrap_or_default();
             (params.user_agent, language)
         };
         let both = |agent: &str, language: &str| (agent.to_owned(), language.to_owned());
-        assert_eq!(told(&fetch), both("Parameter/1", "de-DE"));
+        assert_eq!(reported(&fetch), both("Parameter/1", "de-DE"));
         for (name, value) in [
             ("user-agent", "Header/2"),
             ("accept-language", "fr;q=0.9, en;q=0.5, *;q=0.1"),
@@ -166,9 +166,9 @@ mod tests {
             let value = value.parse().expect("a value");
             fetch.headers.push((name, value));
         }
-        assert_eq!(told(&fetch), both("Header/2", "fr,en"));
+        assert_eq!(reported(&fetch), both("Header/2", "fr,en"));
         let bare = FetchPlan::bare(Duration::from_secs(1));
-        assert_eq!(told(&bare), both("Own/1.0", LANGUAGES));
+        assert_eq!(reported(&bare), both("Own/1.0", LANGUAGES));
     }
 
     #[test]

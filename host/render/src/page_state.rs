@@ -89,8 +89,8 @@ pub(super) struct InFlight {
     is_picture: bool,
     /// Whether a script sent it.
     is_asked: bool,
-    /// Bytes of its body that are still to come, if the answer told its length. A script that has
-    /// no use for the body never ends the request.
+    /// Bytes of its body that are still to come, if the headers of the answer gave its length. A
+    /// script that has no use for the body never ends the request.
     missing: Option<u64>,
     /// Whether it is a picture or a frame that came into view.
     is_brought: bool,
@@ -265,7 +265,7 @@ impl PageState {
         self.in_flight.contains_key(id) || self.streams.contains_key(id)
     }
 
-    /// The head of an answer arrived, with the length of its body if it tells that.
+    /// The head of an answer arrived, with the length of its body if it gives one.
     pub(super) fn answer(&mut self, id: &str, length: Option<u64>) {
         if let Some(request) = self.in_flight.get_mut(id) {
             request.missing = length;

@@ -25,12 +25,12 @@ const SERVICE: &str = "service_worker";
 
 const USER_AGENT: &str = "User-Agent";
 
-/// Has a worker say of the browser what it is told: the protocol cannot set all of it there.
-const TELL: &str = "(told) => {
-  for (const name in told) {
-    if (navigator[name] === told[name]) continue;
+/// Overrides what `navigator` of a worker reports: the protocol cannot set all of it there.
+const OVERRIDE: &str = "(values) => {
+  for (const name in values) {
+    if (navigator[name] === values[name]) continue;
     const own = Object.getOwnPropertyDescriptor(WorkerNavigator.prototype, name);
-    const apply = (get, at) => { Reflect.apply(get, at, []); return told[name]; };
+    const apply = (get, at) => { Reflect.apply(get, at, []); return values[name]; };
     own.get = new Proxy(own.get, { apply });
     Object.defineProperty(WorkerNavigator.prototype, name, own);
   }
@@ -76,7 +76,7 @@ pub(super) fn start(
         connection.post(session, &auto_attach());
     }
     connection.post(session, agent);
-    connection.post(session, &telling(agent));
+    connection.post(session, &overriding(agent));
     if worker.r#type == SERVICE {
         let headers = Headers::new(json!({ USER_AGENT: agent.user_agent }));
         connection.post(session, &SetExtraHttpHeadersParams::new(headers));
@@ -130,17 +130,17 @@ fn literal(url: &str) -> String {
     pattern
 }
 
-/// Tells a worker what its page says.
-fn telling(agent: &SetUserAgentOverrideParams) -> EvaluateParams {
+/// Has a worker report the browser that its page reports.
+fn overriding(agent: &SetUserAgentOverrideParams) -> EvaluateParams {
     let user_agent = agent.user_agent.as_str();
     // HTML, section "Client identification".
     let version = user_agent.split_once('/');
     let version = version.map_or(user_agent, |(_, version)| version);
-    let mut told = json!({"userAgent": user_agent, "appVersion": version});
+    let mut values = json!({"userAgent": user_agent, "appVersion": version});
     if let Some(platform) = &agent.platform {
-        told["platform"] = json!(platform);
+        values["platform"] = json!(platform);
     }
-    EvaluateParams::new(format!("({TELL})({told})"))
+    EvaluateParams::new(format!("({OVERRIDE})({values})"))
 }
 
 #[cfg(test)]
@@ -148,19 +148,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn workers_are_told_what_the_page_says() {
+    fn workers_report_the_browser_of_their_page() {
         let mut agent = SetUserAgentOverrideParams::new("Mozilla/5.0 (\"x\") Chrome/1");
         agent.platform = Some("Win32".to_owned());
-        let told = telling(&agent).expression;
+        let script = overriding(&agent).expression;
         for part in [
             r#""userAgent":"Mozilla/5.0 (\"x\") Chrome/1""#,
             r#""appVersion":"5.0 (\"x\") Chrome/1""#,
             r#""platform":"Win32""#,
         ] {
-            assert!(told.contains(part), "{told}");
+            assert!(script.contains(part), "{script}");
         }
         agent.platform = None;
-        assert!(!telling(&agent).expression.contains("Win32"));
+        assert!(!overriding(&agent).expression.contains("Win32"));
     }
 
     #[test]
