@@ -27,6 +27,15 @@ use crate::http::queries::{ROW_BYTES_LIKELY, memory_for};
 pub(crate) struct ListedCrawl {
     /// Its id.
     id: String,
+    /// Why it ended or is parked, as in `GET /crawl/{id}`; null for others.
+    stop_reason: Option<&'static str>,
+    #[serde(flatten)]
+    crawl: CrawlFigures,
+}
+
+/// What lists show of a crawl.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct CrawlFigures {
     /// Its seed, or several with commas between them; of a request with more than 4,096 bytes the
     /// first URL, null until the crawl runs.
     url: Option<String>,
@@ -34,8 +43,6 @@ pub(crate) struct ListedCrawl {
     verb: String,
     /// `queued`, `running`, `parked` or `ended`.
     state: &'static str,
-    /// Why it ended or is parked, as in `GET /crawl/{id}`; null for others.
-    stop_reason: Option<&'static str>,
     /// Whether it runs in the background.
     background: bool,
     /// Pages, including failed ones.
@@ -53,13 +60,21 @@ pub(crate) struct ListedCrawl {
 }
 
 impl From<CrawlSummary> for ListedCrawl {
+    fn from(mut crawl: CrawlSummary) -> Self {
+        Self {
+            id: std::mem::take(&mut crawl.id),
+            stop_reason: stop_reason(crawl.state, crawl.stop),
+            crawl: crawl.into(),
+        }
+    }
+}
+
+impl From<CrawlSummary> for CrawlFigures {
     fn from(crawl: CrawlSummary) -> Self {
         Self {
-            id: crawl.id,
             url: crawl.url,
             verb: crawl.verb,
             state: crawl.state.name(),
-            stop_reason: stop_reason(crawl.state, crawl.stop),
             background: crawl.in_background,
             pages: crawl.counts.n_pages,
             failed: crawl.counts.n_failed,

@@ -9,6 +9,7 @@ use trawl_store::{CrawlSummary, CrawledPage, EventSummary};
 use trawl_wire::dollars;
 
 use crate::account::views::KeyView;
+use crate::crawls::list::CrawlFigures;
 
 /// A row of a table.
 #[derive(Serialize, ToSchema)]
@@ -101,45 +102,18 @@ impl From<CrawledPage> for StoredPage {
 pub(crate) struct CrawlStateRow {
     /// Its id.
     crawl_id: String,
-    /// Its seed, as in `GET /crawl`.
-    url: Option<String>,
-    /// `crawl`, `links` or the name of a pipeline.
-    verb: String,
-    /// `queued`, `running`, `parked` or `ended`.
-    state: &'static str,
     /// Why it ended; null while it has not.
     stop_reason: Option<&'static str>,
-    /// Whether it runs in the background.
-    background: bool,
-    /// Pages, including failed ones.
-    pages: u64,
-    /// Pages that failed.
-    failed: u64,
-    /// Decoded bytes of the pages.
-    bytes: u64,
-    /// Their cost in dollars.
-    total_cost: f64,
-    /// When it was requested.
-    created: String,
-    /// When it ended; null while it has not.
-    ended: Option<String>,
+    #[serde(flatten)]
+    crawl: CrawlFigures,
 }
 
 impl From<CrawlSummary> for CrawlStateRow {
-    fn from(crawl: CrawlSummary) -> Self {
+    fn from(mut crawl: CrawlSummary) -> Self {
         Self {
-            crawl_id: crawl.id,
-            url: crawl.url,
-            verb: crawl.verb,
-            state: crawl.state.name(),
+            crawl_id: std::mem::take(&mut crawl.id),
             stop_reason: crawl.stop.map(StopReason::name),
-            background: crawl.in_background,
-            pages: crawl.counts.n_pages,
-            failed: crawl.counts.n_failed,
-            bytes: crawl.counts.n_bytes,
-            total_cost: dollars(crawl.counts.spent),
-            created: crawl.created.to_string(),
-            ended: crawl.ended.map(|at| at.to_string()),
+            crawl: crawl.into(),
         }
     }
 }
