@@ -137,6 +137,18 @@
   const EMPTY = "main:empty,article:empty,section:empty,ul:empty,ol:empty,dl:empty,tbody:empty,table:empty,[id]:is(div,p,span,output,pre,strong,b,td,li):empty";
   // Texts of fewer characters are a heading or a name.
   const TEXT_FEW = 40;
+  // A page whose last long task ended less than so many milliseconds ago is not done with its work.
+  const BETWEEN_TASKS = 150;
+  // The text that a body shows.
+  const textOf = (body) => (body.innerText ?? "").trim();
+  // Whether the document, which shows this text, waits for something: it has next to no text, or says that it is loading.
+  const waits = (text) => {
+    const isSeen = (element) => { const box = element.getBoundingClientRect(); return box.width > 0 && box.height > 0; };
+    const isLoading = (element) => LOADING.test(element.textContent.trim().slice(0, 60)) && isSeen(element);
+    return text.length < TEXT_FEW || LOADING.test(text)
+      || [...all(document, PLACEHOLDER)].slice(0, 200).some(isSeen)
+      || [...all(document, "p,div,span,li,td,h1,h2,h3,output,strong,em,b,section,main")].slice(0, 2000).some((element) => element.childElementCount === 0 && isLoading(element));
+  };
   return {
     // Serialises the document as HTML, or what its body shows: shadow roots flattened, frames of the same origin inlined, without `noscript`. A
     // frame in `trawlFrames` is its name between two U+0000. Returns its length and its first `piece` characters, and keeps it for `piece()`;
@@ -259,14 +271,17 @@
       return this.cut(globalThis.trawlHtml, from, length);
     },
     // Resolves when the page's own idle callbacks have run, or after `most` ms: whether a timer then came on time, so that the main thread
-    // is free. An idle page that neither paints nor runs anything may never get an idle callback without a limit.
+    // is free. An idle page that neither paints nor runs anything may never get an idle callback without a limit. A page that waits for
+    // something and works for it in one long task after the other is not idle between two of them.
     async idle(most, late) {
       // A frame is followed by idle time; without one the shell may find none.
       requestAnimationFrame(() => {});
       await new Promise((resolve) => requestIdleCallback(resolve, { timeout: most }));
       const start = performance.now();
       await new Promise((resolve) => setTimeout(resolve, 0));
-      return performance.now() - start <= late;
+      const now = performance.now(), body = bodyOf(document);
+      if (now - start > late) return false;
+      return !body || now - (globalThis.trawlWorked ?? -Infinity) > BETWEEN_TASKS || !waits(textOf(body));
     },
     // Whether the page has grown since the last look, whether it shows signs that something is still to come (`isUnfinished`: also parts that
     // are empty) or waits for it (`isWaiting`), whether it shows nothing else, and how many milliseconds ago it changed.
@@ -278,12 +293,7 @@
       const most = globalThis.trawlMost ?? [0, 0];
       const hasGrown = now[0] > most[0] || now[1] > most[1] + 8;
       globalThis.trawlMost = [Math.max(now[0], most[0]), Math.max(now[1], most[1])];
-      const text = (body.innerText ?? "").trim();
-      const isSeen = (element) => { const box = element.getBoundingClientRect(); return box.width > 0 && box.height > 0; };
-      const isLoading = (element) => LOADING.test(element.textContent.trim().slice(0, 60)) && isSeen(element);
-      const isWaiting = text.length < TEXT_FEW || LOADING.test(text)
-        || [...all(document, PLACEHOLDER)].slice(0, 200).some(isSeen)
-        || [...all(document, "p,div,span,li,td,h1,h2,h3,output,strong,em,b,section,main")].slice(0, 2000).some((element) => element.childElementCount === 0 && isLoading(element));
+      const text = textOf(body), isWaiting = waits(text);
       const isUnfinished = isWaiting || all(document, EMPTY).length > 0;
       const unchangedMs = globalThis.trawlChanged === undefined ? null : performance.now() - globalThis.trawlChanged;
       return { hasGrown, isUnfinished, isWaiting, isBare: text === "" || LOADING.test(text), unchangedMs };

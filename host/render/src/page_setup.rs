@@ -13,11 +13,16 @@ use super::FILE_BYTES_MAX;
 
 /// Name of the isolated world that the functions of `page.js` run in.
 pub(super) const WORLD: &str = "trawl";
-/// Notes when something was added to a document, for `look` of `page.js`.
-const NOTE_CHANGES: &str = "new MutationObserver((changes) => {
+/// Notes when something was added to a document, for `look` of `page.js`, and when a long task of
+/// its scripts (the Long Tasks standard: over 50 ms) ended, for `idle`.
+const NOTE_WORK: &str = "new MutationObserver((changes) => {
   const adds = ({ type, addedNodes }) => type === 'characterData' || addedNodes.length > 0;
   if (changes.some(adds)) globalThis.trawlChanged = performance.now();
-}).observe(document, { childList: true, characterData: true, subtree: true });";
+}).observe(document, { childList: true, characterData: true, subtree: true });
+new PerformanceObserver((tasks) => {
+  const ends = tasks.getEntries().map(({ startTime, duration }) => startTime + duration);
+  globalThis.trawlWorked = Math.max(globalThis.trawlWorked ?? 0, ...ends);
+}).observe({ type: 'longtask' });";
 
 /// Pixels of the screen that a window is on, unless the window is larger.
 const SCREEN: (i64, i64) = (1920, 1080);
@@ -86,8 +91,8 @@ pub(super) fn intercepted(fetch: &FetchPlan, blocked: &[&str]) -> fetch::EnableP
 }
 
 /// What runs in the isolated world of every document before its first script.
-pub(super) fn noting_changes() -> AddScriptToEvaluateOnNewDocumentParams {
-    let mut params = AddScriptToEvaluateOnNewDocumentParams::new(NOTE_CHANGES);
+pub(super) fn noting_work() -> AddScriptToEvaluateOnNewDocumentParams {
+    let mut params = AddScriptToEvaluateOnNewDocumentParams::new(NOTE_WORK);
     params.world_name = Some(WORLD.to_owned());
     params
 }

@@ -28,7 +28,7 @@ use super::context::OpenContext;
 use super::exchanges::Unstorable;
 use super::load_error::{load_error, refusal};
 use super::navigation::{Document, NOT_MODIFIED};
-use super::page_setup::{ADS, blocked, intercepted, metrics, network_events, noting_changes};
+use super::page_setup::{ADS, blocked, intercepted, metrics, network_events, noting_work};
 use super::pool::TabSlot;
 use super::watch::{PagePolicy, Watch};
 use super::workers;
@@ -307,7 +307,7 @@ impl Tab<'_> {
                 self.call(agent(fetch, &self.browser.user_agent)),
                 self.call(workers::auto_attach()),
                 self.call(metrics(plan)),
-                self.call(noting_changes()),
+                self.call(noting_work()),
             )
         };
         everything.await?;

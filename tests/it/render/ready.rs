@@ -310,3 +310,30 @@ async fn a_screenshot_waits_for_the_pictures_that_came_into_view_alone() {
     );
     stage.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn work_in_one_long_task_after_the_other_is_waited_for() {
+    let stage = Stage::new().await;
+    let work = |ms: u32, then: &str| {
+        format!(
+            "const end = Date.now() + {ms}; const work = () => {{ const task = Date.now() + 90; \
+             while (Date.now() < task); if (Date.now() < end) setTimeout(work, 0); else {then} }}; \
+             addEventListener('load', work)"
+        )
+    };
+    let script = work(2_000, "later('there')");
+    let url = stage.page("/", &format!("{LATER}{script}</script>"));
+    for _ in 0..2 {
+        let entry = stage.rendered(&url, json!({})).await;
+        assert!(content(&entry).contains("there"), "{entry}");
+        assert_eq!(entry["metadata"].get("incomplete"), None, "{entry}");
+    }
+    // Work that never ends is cut, and said.
+    let script = work(60_000, "later('there')");
+    let url = stage.page("/endless", &format!("{LATER}{script}</script>"));
+    let entry = stage.rendered(&url, json!({"request_timeout": 60})).await;
+    let pending = &entry["metadata"]["incomplete"]["pending"];
+    assert_eq!(pending, &json!(["the page's scripts"]), "{entry}");
+    stage.close().await;
+}
