@@ -80,7 +80,6 @@ pub(crate) fn conformance(judge: &str, minutes: u64, seed: Option<u64>) -> anyho
     })?;
     let mut command = workspace::linting_cargo(&[
         "test",
-        "--release",
         "--workspace",
         "--test",
         "conformance",
@@ -103,7 +102,6 @@ const SIEGES: usize = 3;
 fn besiege(is_long: bool) -> anyhow::Result<()> {
     let mut command = workspace::linting_cargo(&[
         "test",
-        "--release",
         "--workspace",
         "--test",
         "siege",
@@ -126,7 +124,6 @@ fn besiege(is_long: bool) -> anyhow::Result<()> {
 fn compile() -> anyhow::Result<()> {
     workspace::run(&mut workspace::linting_cargo(&[
         "build",
-        "--release",
         "--workspace",
         "--all-targets",
     ])?)
@@ -135,7 +132,7 @@ fn compile() -> anyhow::Result<()> {
 /// The server with its plugins inside, for the tests of a copied program.
 fn bundle() -> anyhow::Result<()> {
     let file = workspace::root().join("target/bundle/trawl");
-    host::pack(&Profile::Release.program("trawl"), &file)
+    host::pack(&Profile::Dev.program("trawl"), &file)
 }
 
 /// How long rustup may take to add a component.

@@ -13,17 +13,25 @@ use crate::{browser, guests, workspace};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Profile {
     /// For everyday work: optimised where it matters, compiled quickly.
-    Release,
+    Dev,
     /// For shipping and measuring: everything optimised, across crates.
-    Dist,
+    Release,
 }
 
 impl Profile {
-    /// Name of the profile in `Cargo.toml`, and of its folder below `target`.
+    /// Name of the profile in `Cargo.toml`.
     const fn name(self) -> &'static str {
         match self {
+            Self::Dev => "dev",
             Self::Release => "release",
-            Self::Dist => "dist",
+        }
+    }
+
+    /// Its folder below `target`.
+    const fn folder(self) -> &'static str {
+        match self {
+            Self::Dev => "debug",
+            Self::Release => "release",
         }
     }
 
@@ -31,7 +39,7 @@ impl Profile {
     pub(crate) fn program(self, name: &str) -> PathBuf {
         workspace::root()
             .join("target")
-            .join(self.name())
+            .join(self.folder())
             .join(name)
     }
 
@@ -68,8 +76,8 @@ pub(crate) fn beside_plugins(work: impl FnOnce() -> anyhow::Result<()>) -> anyho
 /// Builds plugins and server, then becomes the server: signals and the exit status are its own.
 pub(crate) fn serve(arguments: &[String]) -> anyhow::Result<()> {
     browser::ensure();
-    build(Profile::Release)?;
-    let mut command = Command::new(Profile::Release.program(SERVER));
+    build(Profile::Dev)?;
+    let mut command = Command::new(Profile::Dev.program(SERVER));
     command
         .current_dir(workspace::root())
         .args(["serve", "--data", "data", "--plugins", "plugins.toml"])
@@ -80,12 +88,12 @@ pub(crate) fn serve(arguments: &[String]) -> anyhow::Result<()> {
 
 /// Builds the server as it is shipped and packs the plugins into it. Returns the file.
 pub(crate) fn dist() -> anyhow::Result<PathBuf> {
-    build(Profile::Dist)?;
-    let file = workspace::root().join("target/dist/bundle/trawl");
-    pack(&Profile::Dist.program(SERVER), &file)?;
+    build(Profile::Release)?;
+    let file = workspace::root().join("target/release/bundle/trawl");
+    pack(&Profile::Release.program(SERVER), &file)?;
     let bytes = std::fs::metadata(&file)?.len();
     eprintln!(
-        "dist: target/dist/bundle/trawl ({} MiB) serves without any other file",
+        "dist: target/release/bundle/trawl ({} MiB) serves without any other file",
         bytes.div_ceil(1 << 20)
     );
     Ok(file)
@@ -106,9 +114,9 @@ pub(crate) fn pack(server: &Path, file: &Path) -> anyhow::Result<()> {
 
 /// Runs the benchmark program on the server as it is shipped; it prints its own tables.
 pub(crate) fn bench(arguments: &[String]) -> anyhow::Result<()> {
-    beside_plugins(|| Profile::Dist.build(&[SERVER, "trawl-bench", "trawl-tests"]))?;
+    beside_plugins(|| Profile::Release.build(&[SERVER, "trawl-bench", "trawl-tests"]))?;
     workspace::run(
-        Command::new(Profile::Dist.program("trawl-bench"))
+        Command::new(Profile::Release.program("trawl-bench"))
             .current_dir(workspace::root())
             .args(arguments),
     )

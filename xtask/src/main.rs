@@ -31,9 +31,9 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Chore {
-    /// Build every plugin into target/guests, and the server into target/release/trawl
+    /// Build every plugin into target/guests, and the server into target/debug/trawl
     Build,
-    /// Build the program that is shipped, with the plugins inside: target/dist/bundle/trawl
+    /// Build the program that is shipped, with the plugins inside: target/release/bundle/trawl
     Dist,
     /// Build every plugin into target/guests
     Guests {

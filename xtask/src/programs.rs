@@ -72,7 +72,7 @@ impl TestProgram {
 /// # Errors
 /// They do not compile, or the linter has something to say.
 pub(crate) fn compiled() -> anyhow::Result<Vec<TestProgram>> {
-    let arguments = ["test", "--release", "--workspace", "--no-run"];
+    let arguments = ["test", "--workspace", "--no-run"];
     let mut command = workspace::linting_cargo(&arguments)?;
     let output = command
         .arg("--message-format=json-render-diagnostics")

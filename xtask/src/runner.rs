@@ -89,7 +89,7 @@ fn jobs(arguments: &[&str]) -> anyhow::Result<VecDeque<Job>> {
         command.current_dir(&program.folder).args(arguments);
         jobs.push_back(Job::new(program.title(&root), command, per_core)?);
     }
-    let mut examples = workspace::linting_cargo(&["test", "--release", "--workspace", "--doc"])?;
+    let mut examples = workspace::linting_cargo(&["test", "--workspace", "--doc"])?;
     examples.args(["--no-fail-fast", "--"]).args(arguments);
     let title = "examples in comments".to_owned();
     let examples = Job {

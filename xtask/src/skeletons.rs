@@ -101,7 +101,7 @@ fn inspect_one(dir: &Path, file: &Path) -> anyhow::Result<()> {
 
 fn trawl(dir: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let root = workspace::root();
-    let mut command = trawl_guest_build::cargo(root.join("target/release/trawl"));
+    let mut command = trawl_guest_build::cargo(root.join("target/debug/trawl"));
     command.env("TRAWL_PLUGIN_TARGET_DIR", root.join("target"));
     workspace::run(command.current_dir(dir).arg("plugin").args(arguments))
 }

@@ -8,7 +8,7 @@ use trawl_plugins::Bundle;
 
 pub(super) fn run(dir: &Path, out: &mut dyn Write) -> anyhow::Result<()> {
     let bundle = Bundle::own()?.context(
-        "this program has no bundled plugins to write: `cargo xtask dist` writes one that has to `target/dist/bundle/trawl`",
+        "this program has no bundled plugins to write: `cargo xtask dist` writes one that has to `target/release/bundle/trawl`",
     )?;
     let files = trawl_plugins::eject(&bundle, dir)?;
     for file in &files {
