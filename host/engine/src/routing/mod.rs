@@ -5,6 +5,7 @@
 
 mod admission;
 mod cached;
+mod clock;
 mod own_browser;
 mod own_http;
 mod own_stack;
@@ -24,7 +25,7 @@ use trawl_model::memory::PageMemory;
 use trawl_net::fetch::{CookieJar, Fetcher};
 use trawl_net::politeness::Politeness;
 use trawl_net::robots::Robots;
-use trawl_plan::{FetchPlan, PagePlan, RouterMode};
+use trawl_plan::{PagePlan, RouterMode};
 use trawl_plugins::Registry;
 use trawl_render::Renderer;
 
@@ -32,8 +33,9 @@ use crate::cache::PageCache;
 use crate::providers::Providers;
 use crate::purse::Purse;
 use admission::Admission;
+use clock::PageClock;
 use own_stack::OwnStack;
-use third_party::{Block, Pacing, ThirdParty};
+use third_party::{Block, ThirdParty};
 
 pub use cached::CacheWrite;
 pub use own_http::RETRIES_MAX;
@@ -62,17 +64,14 @@ pub struct Client<'a> {
 struct Visit<'a> {
     plan: &'a PagePlan,
     client: Client<'a>,
-    /// When the page must be served; `plan.fetch.pace.patience` may extend it.
-    deadline: Instant,
-    /// When it is given up, whatever it waits for and whichever route it is on.
-    latest: Instant,
+    clock: PageClock,
 }
 
 impl Visit<'_> {
-    /// The same with this time from now on.
+    /// The same on another route, with this time from now on.
     fn within(self, time: Duration) -> Self {
-        let deadline = (Instant::now() + time).min(self.latest);
-        Self { deadline, ..self }
+        let clock = self.clock.restarted(time);
+        Self { clock, ..self }
     }
 }
 
@@ -157,12 +156,12 @@ impl Routing {
     /// # Errors
     /// The failure of the last route tried. A site's own 4xx or 5xx is a served page, not an error.
     pub async fn serve(&self, plan: &PagePlan, client: Client<'_>) -> Result<Served, NotServed> {
-        let begun = Instant::now();
+        let patience = plan.fetch.pace.patience;
+        let end = Instant::now() + plan.time_max() + patience;
         let visit = Visit {
             plan,
             client,
-            deadline: begun + plan.fetch.timeout,
-            latest: begun + plan.time_max() + plan.fetch.pace.patience,
+            clock: PageClock::start(plan.fetch.timeout, patience, end),
         };
         let mut served = match plan.router.mode {
             RouterMode::Off => {
@@ -186,12 +185,9 @@ impl Routing {
             false => visit,
         };
         let target = self.third_party.check_target(&plan.fetch, &plan.url);
-        let pacing = Pacing {
-            crawl_delay: target.await?,
-            latest: by_provider.deadline + plan.fetch.pace.patience,
-        };
+        let crawl_delay = target.await?;
         let javascript = plan.needs_javascript();
-        let served = self.third_party.serve(by_provider, javascript, pacing);
+        let served = self.third_party.serve(by_provider, javascript, crawl_delay);
         let attempts = match served.await {
             Ok(served) => return Ok(*served),
             Err(attempts) => attempts,
@@ -219,28 +215,16 @@ impl Routing {
         let own = if times.has_own {
             self.own.serve_until(visit).await
         } else if self.third_party.has_candidates(visit) {
-            let hurried = PagePlan {
-                fetch: Arc::new(FetchPlan {
-                    timeout: times.own,
-                    ..(*plan.fetch).clone()
-                }),
-                ..plan.clone()
-            };
-            let visit = Visit {
-                plan: &hurried,
-                ..visit.within(times.own)
-            };
-            self.own.serve_until(visit).await
+            self.own.serve_until(visit.within(times.own)).await
         } else {
             self.own.serve(visit).await
         };
         // Waiting for the host's rate limit does not use up the page's own time.
-        let Visit { deadline, .. } = visit.within(times.provider);
-        let deadline = match times.has_own {
-            true => deadline,
-            false => visit.deadline.max(deadline),
+        let by_provider = visit.within(times.provider);
+        let clock = match times.has_own {
+            true => by_provider.clock,
+            false => visit.clock.or_later(by_provider.clock),
         };
-        let latest = (deadline + plan.fetch.pace.patience).min(visit.latest);
         let (own, needed_browser) = match own {
             Ok(served) => match Block::of(&served) {
                 None => return Ok(served),
@@ -255,12 +239,8 @@ impl Routing {
         };
         let needs_browser = needed_browser && plan.engine == trawl_plan::Engine::Smart;
         let javascript = plan.needs_javascript() || needs_browser;
-        let visit = Visit { deadline, ..visit };
-        let pacing = Pacing {
-            crawl_delay,
-            latest,
-        };
-        match self.third_party.serve(visit, javascript, pacing).await {
+        let visit = Visit { clock, ..visit };
+        match self.third_party.serve(visit, javascript, crawl_delay).await {
             Ok(served) => Ok(*served),
             Err(attempts) => attempts.give_up(own),
         }

@@ -1,20 +1,19 @@
 //! The headless browser: where robots.txt allows it and at the host's pace, as plain HTTP is.
 
 use std::sync::Arc;
-use std::time::Duration;
-
-use tokio::time::Instant;
+use std::time::{Duration, Instant};
 
 use trawl_model::memory::{MemoryLease, PageMemory};
 use trawl_model::{Cause, Nanodollars, PageFailure};
 use trawl_net::fetch::FetchError;
 use trawl_net::politeness::{Owner, Politeness, RequestPace};
-use trawl_plan::PagePlan;
-use trawl_render::{RenderError, RenderJob, Rendered, Renderer};
+use trawl_render::{LOADED_BYTES_MAX, RenderError, RenderJob, Rendered, Renderer};
 
+use super::Visit;
 use super::admission::Admission;
-use super::paid_permit::{NoPermit, paid_permit};
-use crate::purse::{Loader, Purse};
+use super::paid_permit::{NoPermit, PageTurn, paid_permit};
+use super::smart::{self, Clues};
+use crate::purse::Loader;
 
 /// Least time left in which a page is still rendered: with less it has no chance.
 const TIME_MIN: Duration = Duration::from_millis(500);
@@ -52,52 +51,53 @@ impl OwnBrowser {
         self.renderer.is_installed()
     }
 
-    /// Renders a page before the job's deadline, which moves by the time that the page may wait for
-    /// its host's rate limit (`plan.fetch.pace`).
+    /// Renders a page.
     ///
     /// # Errors
     /// Why there is no page. Error answers of the site are pages.
     pub(super) async fn fetch(
         &self,
-        plan: &PagePlan,
-        memory: &PageMemory,
-        purse: &Purse<'_>,
+        visit: Visit<'_>,
         pool_price: Nanodollars,
-        job: RenderJob<'_>,
     ) -> Result<BrowserFetch, PageFailure> {
-        let (url, begun) = (&plan.url, Instant::now());
+        let (plan, client) = (visit.plan, visit.client);
+        let (purse, memory) = (client.purse, client.memory);
+        let (mut clock, begun, url) = (visit.clock, Instant::now(), &plan.url);
         let fetch = self.admission.admit(&plan.fetch, url).await?;
         let host = url.host_str().unwrap_or_default();
-        let patience = fetch.pace.patience;
-        let own_end = Instant::from_std(job.deadline);
-        let timed_out = || FetchError::TimedOut(fetch.timeout).failure();
-        let owner = Owner::of(job.owner);
-        let pace = RequestPace::of(&fetch.pace, owner);
-        let deadline = own_end + patience;
+        let timed_out = FetchError::TimedOut(clock.time());
+        let owner = Owner::of(client.owner);
         let pause = self.politeness.pause(host, owner);
-        if !pause.is_zero() && Instant::now() + pause >= deadline {
+        if !pause.is_zero() && pause >= clock.left_for_waiting() {
             return Err(FetchError::Paused(pause).failure());
         }
-        let (politeness, loader) = (&self.politeness, Loader::Browser);
-        let permit = paid_permit(politeness, host, pace, purse, loader, pool_price, deadline).await;
+        let turn = PageTurn {
+            host,
+            pace: RequestPace::of(&fetch.pace, owner),
+            purse,
+            loader: Loader::Browser,
+            pool_price,
+        };
+        let permit = paid_permit(&self.politeness, turn, clock.latest()).await;
         let permit = permit.map_err(|error| match error {
             NoPermit::Unpaid(failure) => failure,
-            NoPermit::TimedOut => timed_out(),
+            NoPermit::TimedOut => timed_out.failure(),
         })?;
         fetch.tell_sent(url);
-        let waited = begun.elapsed().min(patience);
+        clock.add_wait_since(begun);
         let affordable = purse.bytes_for(purse.spendable(), pool_price);
         let job = RenderJob {
-            deadline: job.deadline + waited,
-            bytes_max: job.bytes_max.min(affordable),
-            ..job
+            owner: client.owner,
+            bytes_max: LOADED_BYTES_MAX.min(affordable),
+            deadline: clock.deadline(),
+            is_challenge,
         };
         // Only now, so that a page that waits for its host or for money takes none from others.
         let mut lease = memory.lease();
         let room = lease.grow_to(RENDERED_BYTES_LIKELY).await;
         room.map_err(|error| error.failure())?;
-        if Instant::now() + TIME_MIN > Instant::from_std(job.deadline) {
-            return Err(timed_out());
+        if clock.left() < TIME_MIN {
+            return Err(timed_out.failure());
         }
         let rendered = self
             .renderer
@@ -112,7 +112,10 @@ impl OwnBrowser {
         };
         hold(&mut rendered, memory, lease);
         self.report_pace(host, owner, &rendered);
-        Ok(BrowserFetch { rendered, waited })
+        Ok(BrowserFetch {
+            rendered,
+            waited: clock.waited(),
+        })
     }
 
     /// Reports the host's answer to its rate limiter.
@@ -142,6 +145,17 @@ fn hold(rendered: &mut Rendered, memory: &PageMemory, mut lease: MemoryLease) {
         lease.record(screenshot.len());
         rendered.screenshot = Some(lease.attach(screenshot));
     }
+}
+
+/// Whether an answer is a bot wall's challenge.
+fn is_challenge(status: u16, headers: &[(String, String)], html: &[u8]) -> bool {
+    let clues = Clues {
+        status,
+        headers,
+        content_type: "text/html",
+        body: html,
+    };
+    smart::wall(&clues).is_some()
 }
 
 /// The failure of a page that needs a browser where none is installed. Decision D57.

@@ -25,8 +25,6 @@ use crate::cache::PageCache;
 const NO_BROWSER: &str = "no browser is installed, so this is the plain HTTP result";
 /// The reason to use a browser for a page that plain HTTP could not read.
 const BROKEN: &str = "broken";
-/// Time reserved to hand over the result before the page's deadline.
-pub(super) const HAND_OVER_TIME: Duration = Duration::from_millis(50);
 
 /// The routes that need no third party.
 pub(super) struct OwnStack {
@@ -133,8 +131,8 @@ impl OwnStack {
                 Route::Http => Box::pin(self.http_page(visit)).await,
                 Route::Browser => {
                     let waited = spare.as_ref().map_or(Duration::ZERO, |page| page.waited);
-                    let deadline = visit.deadline + waited;
-                    let rendered = self.cached_or_rendered(Visit { deadline, ..visit });
+                    let clock = visit.clock.having_waited(waited);
+                    let rendered = self.cached_or_rendered(Visit { clock, ..visit });
                     Box::pin(rendered).await.map_err(OwnFailure::of)
                 }
             };
@@ -176,11 +174,9 @@ impl OwnStack {
     /// [`Self::serve`], given up shortly before the deadline, so that the report on providers can
     /// still be added.
     pub(super) async fn serve_until(&self, visit: Visit<'_>) -> Result<Served, OwnFailure> {
-        let end = visit.deadline.checked_sub(HAND_OVER_TIME);
-        let deadline = end.unwrap_or(visit.deadline);
-        let latest = deadline + visit.plan.fetch.pace.patience;
-        let served = self.serve(Visit { deadline, ..visit });
-        match timeout_at(latest.into(), served).await {
+        let clock = visit.clock.handing_over();
+        let served = self.serve(Visit { clock, ..visit });
+        match timeout_at(clock.latest().into(), served).await {
             Ok(served) => served,
             Err(_elapsed) => Err(match visit.client.purse.unmet_wait().await {
                 // A provider costs money too.
@@ -190,9 +186,8 @@ impl OwnStack {
                     may_suit_browsers: false,
                 },
                 None => {
-                    let seconds = visit.plan.fetch.timeout.as_secs_f32();
-                    let message = format!("timed out after {seconds} s");
-                    OwnFailure::of(PageFailure::new(Cause::Timeout, message))
+                    let timed_out = FetchError::TimedOut(visit.clock.time());
+                    OwnFailure::of(timed_out.failure())
                 }
             }),
         }
@@ -272,10 +267,9 @@ impl OwnStack {
     /// Gets a page from the cache or by plain HTTP, and the redirects that led to it.
     pub(super) async fn by_http(
         &self,
-        plan: &PagePlan,
-        client: &Client<'_>,
+        visit: Visit<'_>,
     ) -> Result<(Served, Vec<Redirect>), OwnFailure> {
-        let cached = self.cached_or_http(plan, client).await?;
+        let cached = self.cached_or_http(visit).await?;
         let fetched = cached.fetched;
         let mut served = Served::new(fetched.page);
         served.usage.compute = fetched.decode_time;

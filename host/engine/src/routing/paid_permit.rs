@@ -2,9 +2,10 @@
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::future::poll_immediate;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 
 use trawl_model::{Nanodollars, PageFailure};
 use trawl_net::politeness::{Permit, Politeness, RequestPace, Turn};
@@ -20,6 +21,21 @@ pub(super) enum NoPermit {
     TimedOut,
 }
 
+/// What a page needs before it may contact its host.
+#[derive(Clone, Copy)]
+pub(super) struct PageTurn<'a> {
+    /// The host.
+    pub(super) host: &'a str,
+    /// How fast it may be contacted.
+    pub(super) pace: RequestPace,
+    /// The money of the page.
+    pub(super) purse: &'a Purse<'a>,
+    /// What will load the page: its likely cost is reserved.
+    pub(super) loader: Loader,
+    /// What a gigabyte costs on top of the ordinary price.
+    pub(super) pool_price: Nanodollars,
+}
+
 /// Waits until the host may be contacted and the page's likely cost is reserved. A page that waits
 /// for its host holds no money, and one that waits for money keeps no other page from the host.
 ///
@@ -27,17 +43,14 @@ pub(super) enum NoPermit {
 /// [`NoPermit`], at the latest at `deadline`.
 pub(super) async fn paid_permit(
     politeness: &Arc<Politeness>,
-    host: &str,
-    pace: RequestPace,
-    purse: &Purse<'_>,
-    loader: Loader,
-    pool_price: Nanodollars,
+    turn: PageTurn<'_>,
     deadline: Instant,
 ) -> Result<Permit, NoPermit> {
+    let purse = turn.purse;
     let permit = async {
         loop {
-            let permit = turn(politeness, host, pace, purse).await;
-            match purse.open(loader, pool_price).await {
+            let permit = host_permit(politeness, turn).await;
+            match purse.open(turn.loader, turn.pool_price).await {
                 Ok(()) => return Ok(permit),
                 Err(Unready::Refused(failure)) => return Err(NoPermit::Unpaid(failure)),
                 Err(Unready::Wait) => permit.unused(),
@@ -45,7 +58,7 @@ pub(super) async fn paid_permit(
             purse.released().await;
         }
     };
-    match timeout_at(deadline, permit).await {
+    match timeout_at(deadline.into(), permit).await {
         Ok(permit) => permit,
         Err(_elapsed) => Err(match purse.unmet_wait().await {
             Some(failure) => NoPermit::Unpaid(failure),
@@ -72,16 +85,11 @@ pub(super) async fn provider_turn(
 
 /// The page's turn at its host. If it does not come at once, the page gives back what it had
 /// reserved for an earlier try.
-async fn turn(
-    politeness: &Arc<Politeness>,
-    host: &str,
-    pace: RequestPace,
-    purse: &Purse<'_>,
-) -> Permit {
-    let mut permit = pin!(politeness.permit_with(host, pace));
+async fn host_permit(politeness: &Arc<Politeness>, turn: PageTurn<'_>) -> Permit {
+    let mut permit = pin!(politeness.permit_with(turn.host, turn.pace));
     if let Some(permit) = poll_immediate(permit.as_mut()).await {
         return permit;
     }
-    purse.unreserve().await;
+    turn.purse.unreserve().await;
     permit.await
 }

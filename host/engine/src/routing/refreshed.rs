@@ -1,7 +1,7 @@
 //! Pages that are nothing but a refresh, which `smart` follows as it follows a redirect.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use url::Url;
@@ -39,8 +39,8 @@ impl OwnStack {
     /// robots.txt and the run's gate allow it, within the page's time, with the caller's headers
     /// and cookies on their own origin alone, and without charge.
     pub(super) async fn http_page(&self, visit: Visit<'_>) -> Result<Served, OwnFailure> {
-        let (plan, begun) = (visit.plan, Instant::now());
-        let (mut served, mut redirects) = self.by_http(plan, &visit.client).await?;
+        let plan = visit.plan;
+        let (mut served, mut redirects) = self.by_http(visit).await?;
         if plan.engine != Engine::Smart {
             return Ok(served);
         }
@@ -63,25 +63,29 @@ impl OwnStack {
                 fetch.headers.clear();
                 fetch.cookies.clear();
             }
-            continue_as(&mut fetch, plan, &to, served.waited);
-            fetch.timeout = (plan.fetch.timeout + served.waited).saturating_sub(begun.elapsed());
-            if fetch.timeout.is_zero() {
-                return Err(FetchError::TimedOut(plan.fetch.timeout).into());
+            continue_as(&mut fetch, plan, &to);
+            let clock = visit.clock.having_waited(served.waited);
+            if clock.left().is_zero() {
+                return Err(FetchError::TimedOut(clock.time()).into());
             }
             asked.url = without_userinfo(to);
             asked.fetch = Arc::new(fetch);
-            let (page, way) = self.by_http(&asked, &visit.client).await?;
+            let refreshed = Visit {
+                plan: &asked,
+                clock,
+                ..visit
+            };
+            let (page, way) = self.by_http(refreshed).await?;
             (served, redirects) = (behind(served, page, &asked.url), way);
         }
         Ok(served)
     }
 }
 
-/// What the page behind a refresh takes over from the one that was asked for: its gate, the rest of
-/// its patience, and on the same host the delay.
-fn continue_as(fetch: &mut FetchPlan, plan: &PagePlan, to: &Url, waited: Duration) {
+/// What the page behind a refresh takes over from the one that was asked for: its gate, and on the
+/// same host the delay.
+fn continue_as(fetch: &mut FetchPlan, plan: &PagePlan, to: &Url) {
     let asked = &plan.fetch;
-    fetch.pace.patience = asked.pace.patience.saturating_sub(waited);
     // The page may have been on another host in between.
     fetch.pace.host_delay = match to.host() == plan.url.host() {
         true => asked.pace.host_delay,
@@ -126,7 +130,7 @@ fn behind(before: Served, page: Served, to: &Url) -> Served {
             compute: before.usage.compute + page.usage.compute,
             ..page.usage
         },
-        waited: before.waited + page.waited,
+        waited: before.waited.max(page.waited),
         ..page
     }
 }
@@ -188,7 +192,7 @@ mod tests {
         fetch.pace.host_delay = Duration::from_secs(3);
         plan.fetch = Arc::new(fetch.clone());
         let mut delay_at = |to: &str| {
-            continue_as(&mut fetch, &plan, &url(to), Duration::ZERO);
+            continue_as(&mut fetch, &plan, &url(to));
             fetch.pace.host_delay
         };
         assert_eq!(delay_at("http://b.example/"), Duration::ZERO);

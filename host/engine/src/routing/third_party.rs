@@ -16,7 +16,7 @@ use trawl_sdk::provider::Class;
 
 use super::admission::Admission;
 use super::cached::RenderedLookup;
-use super::own_stack::HAND_OVER_TIME;
+use super::clock::PageClock;
 use super::paid_permit::{NoPermit, provider_turn};
 use super::smart::{self, Rule, Verdict};
 use super::{NotServed, Served, Visit};
@@ -64,23 +64,6 @@ pub(super) struct ThirdParty {
     fetcher: Fetcher,
     politeness: Arc<Politeness>,
     admission: Admission,
-}
-
-/// How fast providers may fetch a page, besides the pace of its plan.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pacing {
-    /// The crawl delay of the site's robots.txt, if the plan obeys it; zero is none.
-    pub(super) crawl_delay: Duration,
-    /// When the page must be served, however long it waits for its turn at its host.
-    pub(super) latest: Instant,
-}
-
-/// The time of a page at providers.
-struct PageTime {
-    /// When it must be served.
-    deadline: Instant,
-    /// How far a wait for its turn may move that.
-    latest: Instant,
 }
 
 /// The providers tried so far, none of which served the page.
@@ -182,7 +165,8 @@ impl ThirdParty {
     }
 
     /// Tries one provider after the other until one serves the page. Each waits for the page's turn
-    /// at its host if the page has a delay. Decision D233.
+    /// at its host if the page has a delay, or its host this crawl delay (zero is none). Decision
+    /// D233.
     ///
     /// # Errors
     /// None did; the attempts.
@@ -190,7 +174,7 @@ impl ThirdParty {
         &self,
         visit: Visit<'_>,
         javascript: bool,
-        pacing: Pacing,
+        crawl_delay: Duration,
     ) -> Result<Box<Served>, Attempts> {
         let mut attempts = Attempts::default();
         let route = if javascript {
@@ -205,11 +189,10 @@ impl ThirdParty {
             return Err(attempts);
         };
         let plan = visit.plan;
-        let patience = plan.fetch.pace.patience;
-        let mut time = PageTime::new(visit.deadline, pacing.latest);
+        let mut clock = visit.clock.handing_over();
         let pace = RequestPace::of(&plan.fetch.pace, Owner::of(visit.client.owner));
         let pace = RequestPace {
-            host_delay: pace.host_delay.max(pacing.crawl_delay),
+            host_delay: pace.host_delay.max(crawl_delay),
             ..pace
         };
         let Choice {
@@ -222,7 +205,7 @@ impl ThirdParty {
         let is_last_resort = plan.router.mode == RouterMode::Fallback || plan.router.is_pinned;
         for (index, candidate) in candidates.iter().take(ROUTES_MAX).enumerate() {
             let is_last = is_last_resort && index + 1 == n_routes;
-            if time.left() < TIME_MIN {
+            if clock.left() < TIME_MIN {
                 break;
             }
             // Pages that the operator's key paid for serve everybody.
@@ -234,21 +217,20 @@ impl ThirdParty {
             {
                 attempts.add_metadata(&mut stored);
                 add_rendered_by(plan.engine, Some(javascript), &mut stored);
-                stored.waited = time.waited(patience);
+                stored.waited = clock.waited();
                 return Ok(Box::new(stored));
             }
-            let Ok(turn) = self.turn(visit, pace, &mut time).await else {
+            let Ok(turn) = self.turn(visit, pace, &mut clock).await else {
                 let reason = "its turn at the site, by `delay` or robots.txt, did not come in time";
                 attempts.note(candidate, "delayed", reason);
                 break;
             };
             visit.plan.fetch.tell_sent(&visit.plan.url);
-            let left = time.left();
             // A provider that hangs leaves a third of the time to those after it.
             let end = if is_last {
-                time.deadline
+                clock.deadline()
             } else {
-                Instant::now() + left * 2 / 3
+                Instant::now() + clock.left() * 2 / 3
             };
             let (purse, most) = (visit.client.purse, needs(candidate.most()));
             // A wait for money leaves our own stack, and the providers after this one, their time.
@@ -278,7 +260,7 @@ impl ThirdParty {
                     }
                     if Block::of(&served).is_none() {
                         attempts.add_metadata(&mut served);
-                        served.waited = time.waited(patience);
+                        served.waited = clock.waited();
                         return Ok(Box::new(served));
                     }
                     attempts.note(candidate, "turned_away", "the site blocked it");
@@ -303,15 +285,15 @@ impl ThirdParty {
         &self,
         visit: Visit<'_>,
         pace: RequestPace,
-        time: &mut PageTime,
+        clock: &mut PageClock,
     ) -> Result<Option<Turn>, NoPermit> {
         let host = visit.plan.url.host_str().unwrap_or_default();
         let since = Instant::now();
         let turn = provider_turn(&self.politeness, host, pace, visit.client.purse);
-        let turn = timeout_at(time.latest.into(), turn).await;
+        let turn = timeout_at(clock.latest().into(), turn).await;
         let turn = turn.map_err(|_elapsed| NoPermit::TimedOut)?;
-        time.add_wait_since(since);
-        if time.left() >= TIME_MIN {
+        clock.add_wait_since(since);
+        if clock.left() >= TIME_MIN {
             return Ok(turn);
         }
         give_back(turn);
@@ -346,32 +328,6 @@ impl ThirdParty {
             });
         }
         Ok(page)
-    }
-}
-
-impl PageTime {
-    /// The time until a deadline that waits may move to `latest`, less what handing over takes.
-    fn new(deadline: Instant, latest: Instant) -> Self {
-        let before = |end: Instant| end.checked_sub(HAND_OVER_TIME).unwrap_or(end);
-        Self {
-            deadline: before(deadline),
-            latest: before(latest),
-        }
-    }
-
-    fn left(&self) -> Duration {
-        self.deadline.saturating_duration_since(Instant::now())
-    }
-
-    /// Adds a wait for the page's turn.
-    fn add_wait_since(&mut self, since: Instant) {
-        let moved = self.deadline + since.elapsed();
-        self.deadline = moved.min(self.latest).max(self.deadline);
-    }
-
-    /// How much of this patience waits have used up.
-    fn waited(&self, patience: Duration) -> Duration {
-        patience.saturating_sub(self.latest.saturating_duration_since(self.deadline))
     }
 }
 
@@ -542,40 +498,5 @@ impl Attempts {
                 provider_attempts: self.listed(),
             }),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    #[test]
-    fn a_wait_for_the_turn_moves_the_deadline_within_the_patience() {
-        let now = Instant::now();
-        let mut time = PageTime::new(now + 30 * SECOND, now + 40 * SECOND);
-        assert_eq!(time.waited(10 * SECOND), Duration::ZERO);
-        let (before, since) = (time.deadline, Instant::now());
-        time.add_wait_since(since.checked_sub(4 * SECOND).unwrap_or(since));
-        assert!(time.deadline >= before + 4 * SECOND && time.deadline < before + 5 * SECOND);
-        assert!(time.waited(10 * SECOND) >= 4 * SECOND);
-        time.add_wait_since(since.checked_sub(60 * SECOND).unwrap_or(since));
-        assert_eq!(
-            (time.deadline, time.waited(10 * SECOND)),
-            (time.latest, 10 * SECOND)
-        );
-    }
-
-    #[test]
-    fn without_patience_a_wait_uses_up_the_pages_time() {
-        let now = Instant::now();
-        let mut time = PageTime::new(now + 30 * SECOND, now + 30 * SECOND);
-        let before = time.deadline;
-        time.add_wait_since(now.checked_sub(4 * SECOND).unwrap_or(now));
-        assert_eq!(
-            (time.deadline, time.waited(Duration::ZERO)),
-            (before, Duration::ZERO)
-        );
     }
 }

@@ -20,7 +20,7 @@ use trawl_plan::{FetchPlan, PagePlan};
 
 use super::own_http::HttpRequest;
 use super::own_stack::OwnStack;
-use super::{CacheOutcome, Client};
+use super::{CacheOutcome, Client, Visit};
 use crate::cache::{self, Key, PageCache, StoredPage};
 
 /// Name of the route in a page's key: a rendered page would be another page.
@@ -61,11 +61,12 @@ impl OwnStack {
     /// Gets a page from the cache if it is young enough or its site confirms it, otherwise by plain
     /// HTTP. A request with headers, cookies or a password of its own, or with `cache: false`,
     /// bypasses the cache.
-    pub(super) async fn cached_or_http(
-        &self,
-        plan: &PagePlan,
-        client: &Client<'_>,
-    ) -> Result<CachedFetch, FetchError> {
+    pub(super) async fn cached_or_http(&self, visit: Visit<'_>) -> Result<CachedFetch, FetchError> {
+        let Visit {
+            plan,
+            client,
+            clock,
+        } = visit;
         let request = HttpRequest {
             plan: &plan.fetch,
             url: &plan.url,
@@ -75,6 +76,7 @@ impl OwnStack {
             },
             purse: client.purse,
             owner: Owner::of(client.owner),
+            clock,
             condition: None,
         };
         let Some(lookup) = self.lookup(request) else {
@@ -144,16 +146,15 @@ impl OwnStack {
             at: &request.at,
             headers: &request.headers,
         });
-        let mut plan = Arc::clone(request.plan);
-        if plan.cache.allow_stale {
+        let clock = match request.plan.cache.allow_stale {
             // Leaves time for the stale page if the site does not answer.
-            plan = Arc::new(FetchPlan {
-                timeout: plan.timeout - plan.timeout / TIME_FOR_STALE,
-                ..(*plan).clone()
-            });
-        }
+            true => request
+                .clock
+                .shortened(request.clock.time() / TIME_FOR_STALE),
+            false => request.clock,
+        };
         let request = HttpRequest {
-            plan: &plan,
+            clock,
             condition,
             ..request
         };
@@ -163,9 +164,9 @@ impl OwnStack {
             if let Some(valid) = lookup.validated(stored, &fetched) {
                 return Ok(valid);
             }
-            let condition = None;
             let request = HttpRequest {
-                condition,
+                clock: clock.having_waited(fetched.waited),
+                condition: None,
                 ..request
             };
             fetched = self.http.fetch(request).await?;

@@ -14,7 +14,6 @@ use trawl_model::{FetchedPage, PageFailure, Usage};
 use trawl_net::fetch::{FetchError, Fetcher};
 use trawl_plan::PagePlan;
 use trawl_plan::address::without_fragment;
-use trawl_render::{LOADED_BYTES_MAX, RenderJob};
 
 use super::{CacheWrite, count, metadata};
 use crate::cache::{self, Key, PageCache, StoredPage};
@@ -22,7 +21,6 @@ use crate::purse::Loader;
 use crate::routing::admission::Admission;
 use crate::routing::own_browser;
 use crate::routing::own_stack::OwnStack;
-use crate::routing::smart::{self, Clues};
 use crate::routing::{CacheOutcome, Client, Served, Visit};
 
 /// A page that may be answered from the cache, or written to it once it was made.
@@ -133,17 +131,6 @@ impl<'a> RenderedLookup<'a> {
     }
 }
 
-/// Whether an answer is a bot wall's challenge.
-fn is_challenge(status: u16, headers: &[(String, String)], html: &[u8]) -> bool {
-    let clues = Clues {
-        status,
-        headers,
-        content_type: "text/html",
-        body: html,
-    };
-    smart::wall(&clues).is_some()
-}
-
 impl OwnStack {
     /// Gets a page from the cache, or renders it.
     pub(in crate::routing) async fn cached_or_rendered(
@@ -151,14 +138,7 @@ impl OwnStack {
         visit: Visit<'_>,
     ) -> Result<Served, PageFailure> {
         let browser = self.browser().ok_or_else(own_browser::not_installed)?;
-        let job = RenderJob {
-            owner: visit.client.owner,
-            bytes_max: LOADED_BYTES_MAX,
-            deadline: visit.deadline,
-            is_challenge,
-        };
         let pool_price = self.pool_price(visit.plan);
-        let (memory, purse) = (visit.client.memory, visit.client.purse);
         let (cache, client) = (self.cache.as_ref(), &visit.client);
         let lookup = RenderedLookup::new(cache, &self.fetcher, visit.plan, client, "browser");
         if let Some(lookup) = &lookup {
@@ -167,8 +147,7 @@ impl OwnStack {
                 return Ok(served);
             }
         }
-        let fetched = browser.fetch(visit.plan, memory, purse, pool_price, job);
-        let fetched = fetched.await?;
+        let fetched = browser.fetch(visit, pool_price).await?;
         let rendered = fetched.rendered;
         let cache = match &lookup {
             Some(lookup) if rendered.metadata.is_empty() && rendered.unstorable.is_none() => {

@@ -4,9 +4,9 @@
 mod tests;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 use url::Url;
 
 use futures_util::future::BoxFuture;
@@ -17,7 +17,8 @@ use trawl_net::politeness::{Owner, Politeness, RequestPace};
 use trawl_plan::FetchPlan;
 
 use super::admission::Admission;
-use super::paid_permit::{NoPermit, paid_permit};
+use super::clock::PageClock;
+use super::paid_permit::{NoPermit, PageTurn, paid_permit};
 use crate::purse::{Loader, Purse};
 
 /// Most retries after a 429 or 503. A host that is still not ready after two pauses of its own
@@ -27,8 +28,6 @@ pub const RETRIES_MAX: usize = 2;
 const RECONNECTS_MAX: usize = 1;
 /// Pause before such a retry.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(250);
-/// Time reserved to hand over the last answer if a retry takes too long.
-const HAND_OVER_TIME: Duration = Duration::from_millis(20);
 
 /// The route.
 pub(super) struct OwnHttp {
@@ -46,17 +45,10 @@ pub(super) struct HttpRequest<'a> {
     pub(super) purse: &'a Purse<'a>,
     /// For whom it is fetched.
     pub(super) owner: Owner,
+    /// The time that it has.
+    pub(super) clock: PageClock,
     /// Makes the request conditional.
     pub(super) condition: Option<Condition<'a>>,
-}
-
-/// The time budget of one page: its own timeout, and how long it may wait for the host's rate
-/// limit besides.
-struct TimeBudget {
-    begun: Instant,
-    timeout: Duration,
-    patience: Duration,
-    waited: Duration,
 }
 
 impl OwnHttp {
@@ -73,13 +65,13 @@ impl OwnHttp {
     /// # Errors
     /// Why there is no page. Error answers of the site are pages, the last 429 or 503 too.
     pub(super) async fn fetch(&self, request: HttpRequest<'_>) -> Result<Fetched, FetchError> {
-        let mut time = TimeBudget::of(request.plan);
+        let (mut clock, begun) = (request.clock, Instant::now());
         let admitted = self.admission.admit(request.plan, request.url).await;
         if request.plan.respect_robots {
-            time.add_wait_since(time.begun);
+            clock.add_wait_since(begun);
         }
         let plan = &admitted.map_err(FetchError::Refused)?;
-        self.attempt(HttpRequest { plan, ..request }, &mut time)
+        self.attempt(HttpRequest { plan, ..request }, &mut clock)
             .await
     }
 
@@ -87,21 +79,21 @@ impl OwnHttp {
     async fn attempt(
         &self,
         request: HttpRequest<'_>,
-        time: &mut TimeBudget,
+        clock: &mut PageClock,
     ) -> Result<Fetched, FetchError> {
         let (host, owner) = (request.url.host_str().unwrap_or_default(), request.owner);
         let (mut retries, mut reconnects) = (0, 0);
         let mut last: Option<Fetched> = None;
         loop {
-            let tried = self.once(request, time, last.is_some()).await;
+            let tried = self.once(request, clock, last.is_some()).await;
             match (tried, last.take()) {
                 (Ok(fetched), _) if is_rate_limit(&fetched) => {
                     let final_url = &fetched.page.final_url;
                     let answered = final_url.host_str().unwrap_or_default().to_owned();
                     let asked = retry_after(&fetched);
                     let pause = self.politeness.backoff(&answered, owner, asked);
-                    if retries == RETRIES_MAX || pause >= time.left_for_waiting() {
-                        return Ok(time.with_wait(fetched));
+                    if retries == RETRIES_MAX || pause >= clock.left_for_waiting() {
+                        return Ok(with_wait(fetched, clock));
                     }
                     retries += 1;
                     last = Some(fetched);
@@ -110,7 +102,7 @@ impl OwnHttp {
                         request.purse.unreserve().await;
                         let since = Instant::now();
                         sleep(pause).await;
-                        time.add_wait_since(since);
+                        clock.add_wait_since(since);
                     }
                 }
                 (Ok(fetched), _) => {
@@ -118,10 +110,10 @@ impl OwnHttp {
                     if let Some(answered) = fetched.page.final_url.host_str() {
                         self.politeness.succeeded(answered, owner);
                     }
-                    return Ok(time.with_wait(fetched));
+                    return Ok(with_wait(fetched, clock));
                 }
                 // A failed retry does not take away the answer before it.
-                (Err(_), Some(before)) => return Ok(time.with_wait(before)),
+                (Err(_), Some(before)) => return Ok(with_wait(before, clock)),
                 (Err(error), None) if reconnects < RECONNECTS_MAX && error.is_of_restart() => {
                     reconnects += 1;
                     sleep(RECONNECT_PAUSE).await;
@@ -135,7 +127,7 @@ impl OwnHttp {
     async fn once(
         &self,
         request: HttpRequest<'_>,
-        time: &mut TimeBudget,
+        clock: &mut PageClock,
         has_answer: bool,
     ) -> Result<Fetched, FetchError> {
         let HttpRequest {
@@ -145,36 +137,40 @@ impl OwnHttp {
             purse,
             owner,
             condition,
+            ..
         } = request;
         let host = url.host_str().unwrap_or_default();
         let pause = self.politeness.pause(host, owner);
-        if pause >= time.left_for_waiting() {
+        if pause >= clock.left_for_waiting() {
             return Err(FetchError::Paused(pause));
         }
         let since = Instant::now();
         let pool_price = self.fetcher.pool_price(plan);
-        let pace = RequestPace::of(&plan.pace, owner);
-        let deadline = since + time.left_for_waiting();
-        let (politeness, loader) = (&self.politeness, Loader::Http);
-        let permit = paid_permit(politeness, host, pace, purse, loader, pool_price, deadline).await;
-        time.add_wait_since(since);
+        let turn = PageTurn {
+            host,
+            pace: RequestPace::of(&plan.pace, owner),
+            purse,
+            loader: Loader::Http,
+            pool_price,
+        };
+        let permit = paid_permit(&self.politeness, turn, clock.latest()).await;
+        clock.add_wait_since(since);
         let permit = permit.map_err(|error| match error {
             NoPermit::Unpaid(failure) => FetchError::Refused(failure),
-            NoPermit::TimedOut => FetchError::TimedOut(plan.timeout),
+            NoPermit::TimedOut => FetchError::TimedOut(clock.time()),
         })?;
         plan.tell_sent(url);
         let left = if has_answer {
-            time.left().saturating_sub(HAND_OVER_TIME)
+            clock.left_to_improve()
         } else {
-            time.left()
+            clock.left()
         };
         let meter = PurseMeter { purse, pool_price };
         let fetcher = &self.fetcher;
         let fetched = fetcher.fetch_if(&permit, url, plan, caller, condition, Some(&meter));
-        let patience = time.patience_left();
-        let fetched = permit.in_time(left, patience, fetched).await;
-        time.add_wait(permit.waited());
-        let timed_out = Err(FetchError::TimedOut(plan.timeout));
+        let fetched = permit.in_time(left, clock.patience(), fetched).await;
+        clock.add_wait(permit.waited());
+        let timed_out = Err(FetchError::TimedOut(clock.time()));
         match fetched.unwrap_or(timed_out) {
             Err(FetchError::TimedOut(time)) => Err(match purse.unmet_wait().await {
                 Some(failure) => FetchError::Refused(failure),
@@ -205,45 +201,11 @@ impl BodyMeter for PurseMeter<'_> {
     }
 }
 
-impl TimeBudget {
-    fn of(plan: &FetchPlan) -> Self {
-        Self {
-            begun: Instant::now(),
-            timeout: plan.timeout,
-            patience: plan.pace.patience,
-            waited: Duration::ZERO,
-        }
-    }
-
-    /// Adds a wait. What exceeds the patience counts towards the page's own timeout.
-    fn add_wait(&mut self, wait: Duration) {
-        self.waited = (self.waited + wait).min(self.patience);
-    }
-
-    fn add_wait_since(&mut self, since: Instant) {
-        self.add_wait(since.elapsed());
-    }
-
-    /// What the page may still wait.
-    fn patience_left(&self) -> Duration {
-        self.patience - self.waited
-    }
-
-    /// The page with the time it waited.
-    fn with_wait(&self, fetched: Fetched) -> Fetched {
-        Fetched {
-            waited: self.waited,
-            ..fetched
-        }
-    }
-
-    /// What is left of the page's own timeout.
-    fn left(&self) -> Duration {
-        (self.timeout + self.waited).saturating_sub(self.begun.elapsed())
-    }
-
-    fn left_for_waiting(&self) -> Duration {
-        self.left() + self.patience_left()
+/// The page with the time that it waited.
+fn with_wait(fetched: Fetched, clock: &PageClock) -> Fetched {
+    Fetched {
+        waited: clock.waited(),
+        ..fetched
     }
 }
 

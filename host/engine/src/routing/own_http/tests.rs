@@ -59,6 +59,11 @@ async fn fetch_paid(
         },
         purse,
         owner: Owner::of(owner),
+        clock: PageClock::start(
+            plan.timeout,
+            plan.pace.patience,
+            Instant::now() + plan.timeout + plan.pace.patience,
+        ),
         condition: None,
     };
     let fetched = route.fetch(request).await;
