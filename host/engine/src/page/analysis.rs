@@ -11,7 +11,7 @@ use trawl_plugins::{ModelReply, Question};
 
 use super::context::RunContext;
 use super::extraction::input;
-use crate::extract::{Analysis, PendingQuestion};
+use crate::extract::{Analysis, Outputs, PendingQuestion};
 use crate::purse::Purse;
 use crate::routing::Served;
 
@@ -59,12 +59,24 @@ pub(super) struct AnalysedPage<'a> {
 }
 
 impl AnalysedPage<'_> {
+    /// Adds what the analyst found, if the page has one and its outputs were made.
+    pub(super) async fn add_finding(&self, outputs: &mut Outputs, usage: &mut Usage) {
+        let analysis = outputs.analysis.take();
+        let Some(analysis) = analysis.filter(|_| outputs.failure.is_none()) else {
+            return;
+        };
+        match self.finish(analysis, usage).await {
+            Ok(finding) => outputs.fields.finding = Some(finding),
+            Err(failure) => outputs.failure = Some(failure),
+        }
+    }
+
     /// Runs an analysis to its end. If the analyst fails on a reply of the model, it runs again
     /// without a model: the result that needs none is always available.
     ///
     /// # Errors
     /// The analyst fails without a model too; then the page has failed.
-    pub(super) async fn finish(
+    async fn finish(
         &self,
         analysis: Analysis,
         usage: &mut Usage,

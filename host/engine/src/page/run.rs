@@ -4,20 +4,20 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use trawl_billing::Tariff;
-use trawl_model::memory::{MemoryKind, PageMemory};
+use trawl_model::memory::{MemoryKind, MemoryLease, PageMemory};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, Nanodollars, PageFailure, Usage};
 use trawl_net::egress::on_behalf_of;
 use trawl_plan::{OutputPlan, PagePlan, RefusedPage};
 
-use super::analysis;
+use super::analysis::{self, AnalysedPage};
 use super::compose::{compose, handed_in, site_error};
 use super::context::RunContext;
 use super::effects::name_ignored;
 use super::extraction::extract;
 use super::settle::{OnPaid, Produced, count, settle};
 use crate::extract::{CpuTime, Extraction, Input, Outputs};
-use crate::purse::{PaidBy, Purse};
+use crate::purse::{Loader, PaidBy, Purse};
 use crate::routing::{Client, NotServed, Served};
 
 /// Reserved before a page that the caller handed in is transformed: more than nearly all need.
@@ -109,83 +109,106 @@ fn not_served(plan: &PagePlan, elapsed: Duration, reason: NotServed) -> Produced
 }
 
 async fn produce_for_owner(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>) -> Produced {
-    let started = Instant::now();
-    let memory = run.memory.page();
+    let (started, memory) = (Instant::now(), run.memory.page());
     let mut served = match serve(run, plan, started, purse, &memory).await {
         Ok(served) => served,
         Err(reason) => return not_served(plan, started.elapsed(), reason),
     };
-    let has_failed = served.error.is_some() || site_error(served.page.status).is_some();
-    if !has_failed {
+    if !has_failed(&served) {
         name_ignored(plan, &mut served);
     }
-    let output = if has_failed {
-        // A failed page costs nothing, so no analyst may spend money on it.
-        analysis::without_analyst(&plan.output)
-    } else {
-        Arc::clone(&plan.output)
-    };
-    let screenshot = served.screenshot.take();
-    let deadline = started + served.waited + plan.time_max();
     let mut lease = memory.lease_for(MemoryKind::Outputs);
-    let mut made = match lease.grow_to(served.page.body.len()).await {
-        Ok(()) => extract(run, &output, &served, screenshot, deadline).await,
-        Err(error) => Extraction::failed(error.failure()),
-    };
-    lease.record(usize::try_from(made.outputs.bytes()).unwrap_or(usize::MAX));
+    let deadline = started + served.waited + plan.time_max();
+    let mut made = outputs(run, plan, &mut served, &mut lease, deadline).await;
     let mut usage = served.usage;
     usage.compute += made.cpu.parse;
     usage.transform += made.cpu.transform;
-    let analysis = made.outputs.analysis.take();
-    if let Some(analysis) = analysis.filter(|_| made.outputs.failure.is_none()) {
-        let page = analysis::AnalysedPage {
-            run,
-            plan,
-            served: &served,
-            purse,
-        };
-        match page.finish(analysis, &mut usage).await {
-            Ok(finding) => made.outputs.fields.finding = Some(finding),
-            Err(failure) => made.outputs.failure = Some(failure),
-        }
-    }
-    let (loader, is_fetched) = (
-        served.loader,
-        served.vendor.is_none() && !served.cache.is_hit(),
-    );
+    let page = AnalysedPage {
+        run,
+        plan,
+        served: &served,
+        purse,
+    };
+    page.add_finding(&mut made.outputs, &mut usage).await;
+    let is_fetched = served.vendor.is_none() && !served.cache.is_hit();
+    let fetched_by = is_fetched.then_some(served.loader);
     let outcome = compose(&plan.output, served.page, made.outputs, served.metadata);
-    let mut outcome = PageOutcome {
+    let outcome = PageOutcome {
         elapsed: Some(started.elapsed()),
         error: served.error.or(outcome.error),
         memory: Some(Arc::new(lease)),
         ..outcome
     };
-    let mut is_refused = false;
-    if outcome.error.is_none() {
-        if is_fetched {
-            purse.note(loader, &usage);
-        }
-        if let Err(failure) = purse.cover(&usage).await {
-            is_refused = true;
-            outcome = PageOutcome {
-                url: outcome.url,
-                status: outcome.status,
-                elapsed: outcome.elapsed,
-                redirects: outcome.redirects,
-                error: Some(failure),
-                discovered: outcome.discovered,
-                ..PageOutcome::default()
-            };
-        }
-    }
     let on_paid = OnPaid {
         page: served.cache.into_write(),
         outputs: made.write,
         provider: None,
     };
-    // A page that could not be paid was not served.
-    let vendor = served.vendor.filter(|_| !is_refused);
-    Produced::new(outcome, usage, on_paid).with_vendor(vendor)
+    match cover(purse, &outcome, &usage, fetched_by).await {
+        Ok(()) => Produced::new(outcome, usage, on_paid).with_vendor(served.vendor),
+        // A page that could not be paid was not served.
+        Err(failure) => Produced::new(unpaid(outcome, failure), usage, on_paid),
+    }
+}
+
+/// Whether the page is a failed one whatever is made of it.
+fn has_failed(served: &Served) -> bool {
+    served.error.is_some() || site_error(served.page.status).is_some()
+}
+
+/// Makes the outputs of a served page; they hold the lease.
+async fn outputs(
+    run: &RunContext,
+    plan: &PagePlan,
+    served: &mut Served,
+    lease: &mut MemoryLease,
+    deadline: Instant,
+) -> Extraction {
+    let output = match has_failed(served) {
+        // A failed page costs nothing, so no analyst may spend money on it.
+        true => analysis::without_analyst(&plan.output),
+        false => Arc::clone(&plan.output),
+    };
+    let screenshot = served.screenshot.take();
+    let made = match lease.grow_to(served.page.body.len()).await {
+        Ok(()) => extract(run, &output, served, screenshot, deadline).await,
+        Err(error) => Extraction::failed(error.failure()),
+    };
+    lease.record(usize::try_from(made.outputs.bytes()).unwrap_or(usize::MAX));
+    made
+}
+
+/// Reserves what a good page costs, and notes it for the expected cost of later pages if it was
+/// fetched.
+///
+/// # Errors
+/// A cap does not cover it.
+async fn cover(
+    purse: &Purse<'_>,
+    outcome: &PageOutcome,
+    usage: &Usage,
+    fetched_by: Option<Loader>,
+) -> Result<(), PageFailure> {
+    if outcome.error.is_some() {
+        return Ok(());
+    }
+    if let Some(loader) = fetched_by {
+        purse.note(loader, usage);
+    }
+    purse.cover(usage).await.map(drop)
+}
+
+/// A page that could not be paid, without its content.
+fn unpaid(outcome: PageOutcome, failure: PageFailure) -> PageOutcome {
+    PageOutcome {
+        url: outcome.url,
+        status: outcome.status,
+        elapsed: outcome.elapsed,
+        redirects: outcome.redirects,
+        error: Some(failure),
+        discovered: outcome.discovered,
+        ..PageOutcome::default()
+    }
 }
 
 async fn serve(

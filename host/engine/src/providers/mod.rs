@@ -198,6 +198,19 @@ fn is_transient(class: Class) -> bool {
     )
 }
 
+/// A page that providers are asked for.
+#[derive(Clone, Copy)]
+pub struct ProviderRequest<'a> {
+    /// What is asked for.
+    pub plan: &'a PagePlan,
+    /// Whether the page's JavaScript is to run.
+    pub javascript: bool,
+    /// When the page must be there.
+    pub deadline: Instant,
+    /// The page's claim on the memory of its account.
+    pub memory: &'a PageMemory,
+}
+
 impl Providers {
     /// Providers reached by this fetcher, with these credentials of the operator.
     pub fn new(fetcher: Fetcher, pooled: PooledKeys) -> Self {
@@ -231,16 +244,10 @@ impl Providers {
     pub async fn serve(
         &self,
         candidate: &Candidate,
-        plan: &PagePlan,
-        javascript: bool,
-        deadline: Instant,
+        page: ProviderRequest<'_>,
         is_last: bool,
-        memory: &PageMemory,
     ) -> Result<VendorPage, VendorFailure> {
-        let first = self
-            .attempt(candidate, plan, javascript, deadline, memory)
-            .await;
-        let failure = match first {
+        let failure = match self.attempt(candidate, page).await {
             Err(failure) => failure,
             served => return served,
         };
@@ -254,15 +261,12 @@ impl Providers {
         } else {
             AGAIN_PAUSE
         };
-        let left = deadline.saturating_duration_since(Instant::now());
+        let left = page.deadline.saturating_duration_since(Instant::now());
         if !deserves_it || pause > pause_max || pause + TIME_MIN > left {
             return Err(failure);
         }
         tokio::time::sleep(pause).await;
-        let second = self
-            .attempt(candidate, plan, javascript, deadline, memory)
-            .await;
-        match second {
+        match self.attempt(candidate, page).await {
             Ok(page) => Ok(VendorPage {
                 cost: page.cost.saturating_add(failure.cost),
                 ..page
@@ -303,11 +307,14 @@ impl Providers {
     async fn attempt(
         &self,
         candidate: &Candidate,
-        plan: &PagePlan,
-        javascript: bool,
-        deadline: Instant,
-        memory: &PageMemory,
+        page: ProviderRequest<'_>,
     ) -> Result<VendorPage, VendorFailure> {
+        let ProviderRequest {
+            plan,
+            javascript,
+            deadline,
+            memory,
+        } = page;
         let begun = Instant::now();
         let grant = candidate.plugin.grant();
         let deadline = deadline.min(begun + grant.time_max);

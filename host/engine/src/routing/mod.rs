@@ -4,6 +4,7 @@
 //! [`Routing::serve`] orders the two.
 
 mod admission;
+mod attempts;
 mod cached;
 mod clock;
 mod own_browser;

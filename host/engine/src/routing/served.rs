@@ -8,9 +8,10 @@ use serde_json::{Map, Value, json};
 use trawl_model::redact::without_userinfo;
 use trawl_model::{Cause, FetchedPage, PageFailure, Usage, VendorUse};
 
+use super::attempts::attempt;
 use super::cached::CacheWrite;
 use super::smart::{self, Clues};
-use super::third_party::{Vendor, attempt};
+use super::third_party::Vendor;
 use crate::providers::Payment;
 use crate::purse::Loader;
 

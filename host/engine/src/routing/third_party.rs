@@ -1,9 +1,9 @@
 //! Third-party providers as routes: after our own stack, or before it. Spec S17, Decision D91.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use tokio::time::timeout_at;
 use url::Url;
 
@@ -15,15 +15,16 @@ use trawl_plan::{Engine, FetchPlan, PagePlan, RouterMode, RouterPlan};
 use trawl_sdk::provider::Class;
 
 use super::admission::Admission;
+use super::attempts::{Attempts, COST_SOURCE};
 use super::cached::RenderedLookup;
 use super::clock::PageClock;
 use super::paid_permit::{NoPermit, provider_turn};
 use super::smart::{self, Rule, Verdict};
-use super::{NotServed, Served, Visit};
+use super::{Served, Visit};
 use crate::cache::PageCache;
 use crate::providers::{
-    Candidate, Choice, CostSource, LeftOut, Payment, ProviderQuery, Providers, RouteCounters,
-    TIME_MIN, VendorFailure, VendorPage,
+    Candidate, Choice, CostSource, Payment, ProviderQuery, ProviderRequest, Providers,
+    RouteCounters, TIME_MIN, VendorFailure, VendorPage,
 };
 use crate::purse::Purse;
 
@@ -34,9 +35,6 @@ const TRANSFORM_CPU: Duration = Duration::from_secs(1);
 const ROUTES_MAX: usize = 12;
 /// Statuses with which a site blocks a client. Decision D91.
 const BLOCK_STATUSES: [u16; 3] = [403, 429, 503];
-/// The error of a page that every route was blocked from, whatever its status is: such pages cost
-/// nothing. Spec S3.
-const BLOCKED: &str = "the site blocked every route";
 
 /// The provider that served a page. Spec S16.
 #[derive(Clone, Debug)]
@@ -66,17 +64,18 @@ pub(super) struct ThirdParty {
     admission: Admission,
 }
 
-/// The providers tried so far, none of which served the page.
-#[derive(Default)]
-pub(super) struct Attempts {
-    /// The provider that the request names, and why it was not asked.
-    left_out: Option<(String, LeftOut)>,
-    /// One entry each for `metadata.provider_attempts`.
-    log: Vec<Value>,
-    /// The last page of a provider that the site blocked.
-    blocked: Option<Box<Served>>,
-    /// The last one that failed.
-    last: Option<(String, VendorFailure)>,
+/// A page on its way through the providers.
+struct Round<'a> {
+    providers: &'a Providers,
+    visit: Visit<'a>,
+    javascript: bool,
+    clock: PageClock,
+    /// How fast its host may be contacted.
+    pace: RequestPace,
+    /// The page in the cache, if it may be shared.
+    lookup: Option<RenderedLookup<'a>>,
+    is_looked_up: bool,
+    attempts: Attempts,
 }
 
 /// How a site blocks a client. Decision D91.
@@ -100,10 +99,6 @@ impl Block {
         }
     }
 }
-
-/// Key of a page's metadata: where its vendor cost comes from, unless the provider reported it.
-/// Decision D213.
-const COST_SOURCE: &str = "vendor_cost_source";
 
 impl ThirdParty {
     pub(super) fn new(fetcher: Fetcher, politeness: Arc<Politeness>, admission: Admission) -> Self {
@@ -176,105 +171,135 @@ impl ThirdParty {
         javascript: bool,
         crawl_delay: Duration,
     ) -> Result<Box<Served>, Attempts> {
-        let mut attempts = Attempts::default();
-        let route = if javascript {
-            "provider js"
-        } else {
-            "provider"
-        };
-        let (cache, client) = (self.cache.as_ref(), &visit.client);
-        let lookup = RenderedLookup::new(cache, &self.fetcher, visit.plan, client, route);
-        let mut is_looked_up = false;
         let Some(providers) = self.providers() else {
-            return Err(attempts);
-        };
-        let plan = visit.plan;
-        let mut clock = visit.clock.handing_over();
-        let pace = RequestPace::of(&plan.fetch.pace, Owner::of(visit.client.owner));
-        let pace = RequestPace {
-            host_delay: pace.host_delay.max(crawl_delay),
-            ..pace
+            return Err(Attempts::default());
         };
         let Choice {
             candidates,
             left_out,
         } = self.candidates(visit, javascript);
-        attempts.left_out = plan.router.provider.clone().zip(left_out);
+        let router = &visit.plan.router;
+        let mut round = self.round(providers, visit, javascript, crawl_delay);
+        round.attempts.left_out = router.provider.clone().zip(left_out);
         let n_routes = candidates.len().min(ROUTES_MAX);
         // With our own stack still to come, waiting for a busy provider is not worth it.
-        let is_last_resort = plan.router.mode == RouterMode::Fallback || plan.router.is_pinned;
+        let is_last_resort = router.mode == RouterMode::Fallback || router.is_pinned;
         for (index, candidate) in candidates.iter().take(ROUTES_MAX).enumerate() {
             let is_last = is_last_resort && index + 1 == n_routes;
-            if clock.left() < TIME_MIN {
-                break;
-            }
-            // Pages that the operator's key paid for serve everybody.
-            let lookup = lookup.as_ref();
-            let lookup = lookup.filter(|_| may_share(candidate, &plan.router));
-            if let Some(lookup) = lookup
-                && !std::mem::replace(&mut is_looked_up, true)
-                && let Ok(Some(mut stored)) = lookup.find(&self.admission).await
-            {
-                attempts.add_metadata(&mut stored);
-                add_rendered_by(plan.engine, Some(javascript), &mut stored);
-                stored.waited = clock.waited();
-                return Ok(Box::new(stored));
-            }
-            let Ok(turn) = self.turn(visit, pace, &mut clock).await else {
-                let reason = "its turn at the site, by `delay` or robots.txt, did not come in time";
-                attempts.note(candidate, "delayed", reason);
-                break;
-            };
-            visit.plan.fetch.tell_sent(&visit.plan.url);
-            // A provider that hangs leaves a third of the time to those after it.
-            let end = if is_last {
-                clock.deadline()
-            } else {
-                Instant::now() + clock.left() * 2 / 3
-            };
-            let (purse, most) = (visit.client.purse, needs(candidate.most()));
-            // A wait for money leaves our own stack, and the providers after this one, their time.
-            if let Err(failure) = purse.cover_optional(&most, end).await {
-                attempts.note(candidate, "not_covered", &failure.message);
-                give_back(turn);
-                continue;
-            }
-            let memory = visit.client.memory;
-            let attempt = providers.serve(candidate, plan, javascript, end, is_last, memory);
-            let attempt = attempt.await;
-            if attempt.as_ref().is_err_and(VendorFailure::is_unsent) {
-                give_back(turn);
-            } else {
-                purse.note_provider();
-                drop(turn);
-            }
-            let result = match attempt {
-                Ok(page) => self.in_scope(plan, page).await,
-                Err(failure) => Err(failure),
-            };
-            match result {
-                Ok(page) => {
-                    let mut served = served(providers, candidate, plan.engine, page);
-                    if let Some(lookup) = lookup {
-                        served.cache = lookup.write(&served.page);
-                    }
-                    if Block::of(&served).is_none() {
-                        attempts.add_metadata(&mut served);
-                        served.waited = clock.waited();
-                        return Ok(Box::new(served));
-                    }
-                    attempts.note(candidate, "turned_away", "the site blocked it");
-                    attempts.blocked = Some(Box::new(served));
-                }
-                Err(failure) => {
-                    attempts.note_failure(candidate, &failure);
-                    if !failure.is_unsent() {
-                        attempts.last = Some((candidate.name().to_owned(), failure));
-                    }
-                }
+            if let ControlFlow::Break(served) = self.ask(&mut round, candidate, is_last).await {
+                return served.ok_or(round.attempts);
             }
         }
-        Err(attempts)
+        Err(round.attempts)
+    }
+
+    fn round<'a>(
+        &'a self,
+        providers: &'a Providers,
+        visit: Visit<'a>,
+        javascript: bool,
+        crawl_delay: Duration,
+    ) -> Round<'a> {
+        let (cache, plan, client) = (self.cache.as_ref(), visit.plan, &visit.client);
+        let route = match javascript {
+            true => "provider js",
+            false => "provider",
+        };
+        let pace = RequestPace::of(&plan.fetch.pace, Owner::of(client.owner));
+        Round {
+            providers,
+            visit,
+            javascript,
+            clock: visit.clock.handing_over(),
+            pace: RequestPace {
+                host_delay: pace.host_delay.max(crawl_delay),
+                ..pace
+            },
+            lookup: RenderedLookup::new(cache, &self.fetcher, plan, client, route),
+            is_looked_up: false,
+            attempts: Attempts::default(),
+        }
+    }
+
+    /// Asks one provider. Breaks with the page that it, or the cache, has; without one when no
+    /// other provider is to be asked.
+    async fn ask(
+        &self,
+        round: &mut Round<'_>,
+        candidate: &Candidate,
+        is_last: bool,
+    ) -> ControlFlow<Option<Box<Served>>> {
+        if round.clock.left() < TIME_MIN {
+            return ControlFlow::Break(None);
+        }
+        let Visit { plan, client, .. } = round.visit;
+        // Pages that the operator's key paid for serve everybody.
+        let is_shared = may_share(candidate, &plan.router);
+        if is_shared && let Some(stored) = self.stored(round).await {
+            return ControlFlow::Break(Some(stored));
+        }
+        let turn = self.turn(round.visit, round.pace, &mut round.clock);
+        let Ok(turn) = turn.await else {
+            let reason = "its turn at the site, by `delay` or robots.txt, did not come in time";
+            round.attempts.note(candidate, "delayed", reason);
+            return ControlFlow::Break(None);
+        };
+        plan.fetch.tell_sent(&plan.url);
+        // A provider that hangs leaves a third of the time to those after it.
+        let end = match is_last {
+            true => round.clock.deadline(),
+            false => Instant::now() + round.clock.left() * 2 / 3,
+        };
+        // A wait for money leaves our own stack, and the providers after this one, their time.
+        let most = needs(candidate.most());
+        if let Err(failure) = client.purse.cover_optional(&most, end).await {
+            round
+                .attempts
+                .note(candidate, "not_covered", &failure.message);
+            give_back(turn);
+            return ControlFlow::Continue(());
+        }
+        let request = ProviderRequest {
+            plan,
+            javascript: round.javascript,
+            deadline: end,
+            memory: client.memory,
+        };
+        let attempt = round.providers.serve(candidate, request, is_last).await;
+        if attempt.as_ref().is_err_and(VendorFailure::is_unsent) {
+            give_back(turn);
+        } else {
+            client.purse.note_provider();
+            drop(turn);
+        }
+        let page = match attempt {
+            Ok(page) => self.in_scope(plan, page).await,
+            Err(failure) => Err(failure),
+        };
+        match page {
+            Ok(page) => round.answered(candidate, page, is_shared),
+            Err(failure) => {
+                round.attempts.note_failure(candidate, &failure);
+                if !failure.is_unsent() {
+                    round.attempts.last = Some((candidate.name().to_owned(), failure));
+                }
+                ControlFlow::Continue(())
+            }
+        }
+    }
+
+    /// The page as the cache has it, looked up once.
+    async fn stored(&self, round: &mut Round<'_>) -> Option<Box<Served>> {
+        let lookup = round.lookup.as_ref()?;
+        if std::mem::replace(&mut round.is_looked_up, true) {
+            return None;
+        }
+        let mut stored = lookup.find(&self.admission).await.ok()??;
+        round.attempts.add_metadata(&mut stored);
+        let engine = round.visit.plan.engine;
+        add_rendered_by(engine, Some(round.javascript), &mut stored);
+        stored.waited = round.clock.waited();
+        Some(Box::new(stored))
     }
 
     /// Waits for the page's turn at its host, holding no money. `None` for a page without a delay.
@@ -328,6 +353,30 @@ impl ThirdParty {
             });
         }
         Ok(page)
+    }
+}
+
+impl Round<'_> {
+    /// Takes the page of a provider, unless the site blocked it.
+    fn answered(
+        &mut self,
+        candidate: &Candidate,
+        page: VendorPage,
+        is_shared: bool,
+    ) -> ControlFlow<Option<Box<Served>>> {
+        let mut served = served(self.providers, candidate, self.visit.plan.engine, page);
+        if let Some(lookup) = self.lookup.as_ref().filter(|_| is_shared) {
+            served.cache = lookup.write(&served.page);
+        }
+        if Block::of(&served).is_some() {
+            self.attempts
+                .note(candidate, "turned_away", "the site blocked it");
+            self.attempts.blocked = Some(Box::new(served));
+            return ControlFlow::Continue(());
+        }
+        self.attempts.add_metadata(&mut served);
+        served.waited = self.clock.waited();
+        ControlFlow::Break(Some(Box::new(served)))
     }
 }
 
@@ -403,100 +452,4 @@ fn add_rendered_by(engine: Engine, rendered: Option<bool>, served: &mut Served) 
     let metadata = &mut served.metadata;
     metadata.insert("rendered_by".to_owned(), "provider".into());
     metadata.insert("render_reason".to_owned(), reason.into());
-}
-
-/// One entry of `metadata.provider_attempts`.
-pub(super) fn attempt(provider: &str, payment: Payment, outcome: &str, reason: &str) -> Value {
-    let key = match payment {
-        Payment::Own => "own",
-        Payment::Pooled => "pooled",
-    };
-    json!({"provider": provider, "key": key, "outcome": outcome, "reason": reason})
-}
-
-impl Attempts {
-    fn note(&mut self, candidate: &Candidate, outcome: &str, reason: &str) {
-        let payment = candidate.payment;
-        self.log
-            .push(attempt(candidate.name(), payment, outcome, reason));
-    }
-
-    /// Notes a failure of the provider, with whether it charged for it and whether a retry helps.
-    fn note_failure(&mut self, candidate: &Candidate, failure: &VendorFailure) {
-        self.note(candidate, failure.name(), &failure.message);
-        let Some(attempt) = self.log.last_mut().filter(|_| !failure.is_unsent()) else {
-            return;
-        };
-        attempt["charged"] = (failure.cost > Nanodollars::ZERO).into();
-        attempt["retry_helps"] = failure.retry_helps().into();
-    }
-
-    /// Adds the providers that failed before the page was served to its metadata. Decision D16:
-    /// like the other keys that are always added, since a caller with a wrong key would never learn
-    /// of it otherwise.
-    pub(super) fn add_metadata(&self, served: &mut Served) {
-        let attempts = self.listed();
-        if !attempts.is_empty() {
-            let metadata = &mut served.metadata;
-            metadata.insert("provider_attempts".to_owned(), Value::Array(attempts));
-        }
-    }
-
-    /// The provider that was left out although the request names it, and those that were asked.
-    fn listed(&self) -> Vec<Value> {
-        let left_out = self.left_out.iter().map(|(provider, reason)| {
-            json!({"provider": provider, "outcome": "left_out", "reason": reason.to_string()})
-        });
-        left_out.chain(self.log.iter().cloned()).collect()
-    }
-
-    /// What the page becomes if its pinned provider did not serve it: the blocked page of the
-    /// provider, else the reason.
-    pub(super) fn give_up_pinned(self) -> Result<Served, NotServed> {
-        let message = match (&self.last, &self.left_out) {
-            (Some((provider, failure)), _) => format!("{provider}: {}", failure.message),
-            (None, Some((_, reason))) => reason.to_string(),
-            (None, None) => match self.log.last().map(|attempt| &attempt["reason"]) {
-                Some(Value::String(reason)) => reason.clone(),
-                _ => "it cannot be asked".to_owned(),
-            },
-        };
-        let attempts = Self { last: None, ..self };
-        attempts.give_up(Err(PageFailure::new(Cause::Provider, message)))
-    }
-
-    /// What the page becomes if no provider served it: what our own stack has of it, else the
-    /// blocked page of a provider, else the reason.
-    pub(super) fn give_up(self, own: Result<Served, PageFailure>) -> Result<Served, NotServed> {
-        let as_blocked = |served: Served| {
-            // Attempts without success are in the metadata: `costs.vendor` is of a page that a
-            // provider served.
-            let mut served = served.with_vendor(None);
-            served.metadata.remove(COST_SOURCE);
-            // A status of 400 or more already makes the page a failed one.
-            let blocked = || PageFailure::new(Cause::Blocked, BLOCKED);
-            served.error = (served.page.status < 400).then(blocked);
-            self.add_metadata(&mut served);
-            served
-        };
-        match (own, &self.blocked) {
-            // No provider was tried: the page is what it would be without a router.
-            (Ok(mut served), _) if self.log.is_empty() => {
-                self.add_metadata(&mut served);
-                Ok(served)
-            }
-            (Ok(served), _) => Ok(as_blocked(served)),
-            (Err(_), Some(blocked)) => Ok(as_blocked((**blocked).clone())),
-            (Err(own), None) => Err(NotServed {
-                failure: match &self.last {
-                    None => own,
-                    Some((provider, failure)) => PageFailure {
-                        message: format!("{}; {provider}: {}", own.message, failure.message),
-                        ..own
-                    },
-                },
-                provider_attempts: self.listed(),
-            }),
-        }
-    }
 }
