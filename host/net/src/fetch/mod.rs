@@ -33,7 +33,7 @@ use trawl_model::redact::without_userinfo;
 use trawl_model::{FetchedPage, Nanodollars, PageFailure};
 use trawl_plan::FetchPlan;
 
-use crate::egress::{Egress, PoolUse, connection_auth};
+use crate::egress::{Egress, PoolUse, Reply, Route, connection_auth};
 use crate::politeness::Permit;
 use body::{BodyLimits, receive};
 use cookies::CookieChange;
@@ -158,6 +158,55 @@ pub struct Condition<'a> {
     pub headers: &'a HeaderMap,
 }
 
+/// One page to fetch.
+#[derive(Clone, Copy)]
+pub struct PageRequest<'a> {
+    /// Its URL.
+    pub url: &'a Url,
+    /// How it is fetched; `timeout` bounds all of it.
+    pub plan: &'a FetchPlan,
+    /// For whom.
+    pub caller: Caller<'a>,
+    /// Makes the request conditional.
+    pub condition: Option<Condition<'a>>,
+    /// Covers the cost of the body.
+    pub meter: Option<&'a dyn BodyMeter>,
+}
+
+impl<'a> PageRequest<'a> {
+    /// The condition, if this request is to the URL that it is about.
+    fn condition_at(&self, hop: &Hop) -> Option<Condition<'a>> {
+        self.condition.filter(|condition| hop.is_at(condition.at))
+    }
+}
+
+/// A page on its way through redirects.
+struct Way {
+    hop: Hop,
+    cookies: Vec<CookieChange>,
+    redirects: Vec<Redirect>,
+    /// Whether so far no request carried anything of the caller, and no answer was for one
+    /// connection alone.
+    is_shared: bool,
+}
+
+impl Way {
+    fn first(url: &Url) -> Self {
+        Self {
+            hop: Hop::first(url),
+            cookies: Vec::new(),
+            redirects: Vec::new(),
+            is_shared: true,
+        }
+    }
+
+    fn follow(mut self, redirect: Redirect) -> Self {
+        self.hop = self.hop.follow(redirect.to.clone());
+        self.redirects.push(redirect);
+        self
+    }
+}
+
 impl Fetcher {
     /// Builds a fetcher that sends through `egress`.
     pub fn new(egress: Arc<Egress>, config: FetchConfig) -> Self {
@@ -194,7 +243,14 @@ impl Fetcher {
         plan: &FetchPlan,
         caller: Caller<'_>,
     ) -> Result<Fetched, FetchError> {
-        self.fetch_if(permit, url, plan, caller, None, None).await
+        let request = PageRequest {
+            url,
+            plan,
+            caller,
+            condition: None,
+            meter: None,
+        };
+        self.fetch_if(permit, request).await
     }
 
     /// [`Self::fetch`] with a condition and a meter for the body. A page that was not modified has
@@ -205,16 +261,12 @@ impl Fetcher {
     pub async fn fetch_if(
         &self,
         permit: &Permit,
-        url: &Url,
-        plan: &FetchPlan,
-        caller: Caller<'_>,
-        condition: Option<Condition<'_>>,
-        meter: Option<&dyn BodyMeter>,
+        request: PageRequest<'_>,
     ) -> Result<Fetched, FetchError> {
-        let page = self.follow(permit, url, plan, caller, condition, meter);
-        let patience = plan.pace.patience;
-        let fetched = permit.in_time(plan.timeout, patience, page).await;
-        fetched.unwrap_or(Err(FetchError::TimedOut(plan.timeout)))
+        let (timeout, patience) = (request.plan.timeout, request.plan.pace.patience);
+        let page = self.follow(permit, request);
+        let fetched = permit.in_time(timeout, patience, page).await;
+        fetched.unwrap_or(Err(FetchError::TimedOut(timeout)))
     }
 
     /// Price of a gigabyte (10^9 bytes) through the pool that would carry this page, on top of the
@@ -230,86 +282,103 @@ impl Fetcher {
         headers.ok().filter(|headers| is_shareable(headers, plan))
     }
 
-    async fn follow(
-        &self,
-        permit: &Permit,
-        url: &Url,
-        plan: &FetchPlan,
-        caller: Caller<'_>,
-        condition: Option<Condition<'_>>,
-        meter: Option<&dyn BodyMeter>,
-    ) -> Result<Fetched, FetchError> {
-        let jar = caller.cookies;
-        let route = self
-            .egress
-            .route(plan.pool.name(), plan.country_code.as_deref());
-        let mut hop = Hop::first(url);
-        let (mut cookies, mut redirects, mut is_shared) = (Vec::new(), Vec::new(), true);
+    /// Requests the page, and whatever it redirects to until something answers.
+    async fn follow(&self, permit: &Permit, page: PageRequest<'_>) -> Result<Fetched, FetchError> {
+        let plan = page.plan;
+        let country = plan.country_code.as_deref();
+        let route = self.egress.route(plan.pool.name(), country);
+        let mut way = Way::first(page.url);
         loop {
-            let headers = hop.headers(plan, &self.config.user_agent, &jar.matching(&hop.url))?;
-            let mut request = reqwest::Request::new(Method::GET, hop.url.clone());
-            is_shared &= is_shareable(&headers, plan);
-            *request.headers_mut() = headers.clone();
-            let condition = condition.filter(|condition| hop.is_at(condition.at));
-            if let Some(condition) = condition {
-                let wanted = condition.headers.iter();
-                let wanted = wanted.map(|(name, value)| (name.clone(), value.clone()));
-                request.headers_mut().extend(wanted);
+            let (sent, reply) = self.send(&mut way, page, &route).await?;
+            let Some(to) = hop::redirect(reply.status(), reply.headers(), &way.hop.url)? else {
+                return self.arrive(way, page, sent, reply, route).await;
+            };
+            if way.hop.redirects == REDIRECTS_MAX {
+                return Err(FetchError::TooManyRedirects);
             }
-            let reply = self.egress.send(request, &route).await?;
-            is_shared &= !connection_auth::is_offered(reply.headers());
-            let changes = jar.store(reply.headers(), &hop.url);
-            hop.note(&changes);
-            cookies.extend(changes);
-            if let Some(next) = hop::redirect(reply.status(), reply.headers(), &hop.url)? {
-                if hop.redirects == REDIRECTS_MAX {
-                    return Err(FetchError::TooManyRedirects);
-                }
-                let (status, headers) = (reply.status(), reply.headers().clone());
-                // Its connection is not held while the page waits: for robots.txt, which may need
-                // one, and for its next turn.
-                drop(reply);
-                check_redirect(plan, url, &next).await?;
-                redirects.push(Redirect {
-                    to: next.clone(),
-                    status,
-                    headers,
-                });
-                hop = hop.follow(next);
-                permit.follow(hop.url.host_str().unwrap_or_default()).await;
-                continue;
-            }
-            if reply.status() == StatusCode::NOT_MODIFIED && condition.is_none() {
-                return Err(FetchError::NotModified);
-            }
-            let (status, response_headers) = (reply.status().as_u16(), listed(reply.headers()));
-            // A repeated header is one list. Source: Fetch, "get, decode, and split".
-            let content_type = header_list(&response_headers, CONTENT_TYPE.as_str());
-            // A page that its site refuses costs nothing.
-            let meter = meter.filter(|_| status < 400);
-            let received = receive(reply, self.body_limits(), caller.memory, meter).await?;
-            received.end?;
-            return Ok(Fetched {
-                page: FetchedPage {
-                    requested_url: without_userinfo(url.clone()),
-                    final_url: hop.url,
-                    redirects: redirects.iter().map(Redirect::hop).collect(),
-                    status,
-                    headers: response_headers,
-                    cookies: set_in_the_end(&cookies),
-                    body: received.body,
-                    content_type,
-                },
-                wire_bytes: received.wire_bytes,
-                decode_time: received.decode_time,
-                pool: route.pool,
-                ignored: route.ignored,
-                redirects,
-                request: (is_shared && received.fault.is_none()).then_some(headers),
-                waited: Duration::ZERO,
-                fault: received.fault,
-            });
+            let (status, headers) = (reply.status(), reply.headers().clone());
+            // Its connection is not held while the page waits: for robots.txt, which may need one,
+            // and for its next turn.
+            drop(reply);
+            check_redirect(plan, page.url, &to).await?;
+            let redirect = Redirect {
+                to,
+                status,
+                headers,
+            };
+            way = way.follow(redirect);
+            let host = way.hop.url.host_str().unwrap_or_default();
+            permit.follow(host).await;
         }
+    }
+
+    /// Sends the next request of a page. Returns its headers, without those of a condition, and the
+    /// answer, whose cookies are stored.
+    async fn send(
+        &self,
+        way: &mut Way,
+        page: PageRequest<'_>,
+        route: &Route,
+    ) -> Result<(HeaderMap, Reply), FetchError> {
+        let (plan, jar) = (page.plan, page.caller.cookies);
+        let cookies = jar.matching(&way.hop.url);
+        let headers = way.hop.headers(plan, &self.config.user_agent, &cookies)?;
+        way.is_shared &= is_shareable(&headers, plan);
+        let mut request = reqwest::Request::new(Method::GET, way.hop.url.clone());
+        *request.headers_mut() = headers.clone();
+        if let Some(condition) = page.condition_at(&way.hop) {
+            let wanted = condition.headers.iter();
+            let wanted = wanted.map(|(name, value)| (name.clone(), value.clone()));
+            request.headers_mut().extend(wanted);
+        }
+        let reply = self.egress.send(request, route).await?;
+        way.is_shared &= !connection_auth::is_offered(reply.headers());
+        let changes = jar.store(reply.headers(), &way.hop.url);
+        way.hop.note(&changes);
+        way.cookies.extend(changes);
+        Ok((headers, reply))
+    }
+
+    /// Reads the page that answered in the end.
+    async fn arrive(
+        &self,
+        way: Way,
+        page: PageRequest<'_>,
+        sent: HeaderMap,
+        reply: Reply,
+        route: Route,
+    ) -> Result<Fetched, FetchError> {
+        let is_conditional = page.condition_at(&way.hop).is_some();
+        if reply.status() == StatusCode::NOT_MODIFIED && !is_conditional {
+            return Err(FetchError::NotModified);
+        }
+        let (status, headers) = (reply.status().as_u16(), listed(reply.headers()));
+        // A repeated header is one list. Source: Fetch, "get, decode, and split".
+        let content_type = header_list(&headers, CONTENT_TYPE.as_str());
+        // A page that its site refuses costs nothing.
+        let meter = page.meter.filter(|_| status < 400);
+        let received = receive(reply, self.body_limits(), page.caller.memory, meter).await?;
+        received.end?;
+        Ok(Fetched {
+            page: FetchedPage {
+                requested_url: without_userinfo(page.url.clone()),
+                final_url: way.hop.url,
+                redirects: way.redirects.iter().map(Redirect::hop).collect(),
+                status,
+                headers,
+                cookies: set_in_the_end(&way.cookies),
+                body: received.body,
+                content_type,
+            },
+            wire_bytes: received.wire_bytes,
+            decode_time: received.decode_time,
+            pool: route.pool,
+            ignored: route.ignored,
+            redirects: way.redirects,
+            request: (way.is_shared && received.fault.is_none()).then_some(sent),
+            waited: Duration::ZERO,
+            fault: received.fault,
+        })
     }
 
     /// The limits of bodies that callers have fetched.

@@ -12,7 +12,7 @@ use url::Url;
 use futures_util::future::BoxFuture;
 
 use trawl_model::{Nanodollars, PageFailure, Usage};
-use trawl_net::fetch::{BodyMeter, Caller, Condition, FetchError, Fetched, Fetcher};
+use trawl_net::fetch::{BodyMeter, Caller, Condition, FetchError, Fetched, Fetcher, PageRequest};
 use trawl_net::politeness::{Owner, Politeness, RequestPace};
 use trawl_plan::FetchPlan;
 
@@ -166,8 +166,14 @@ impl OwnHttp {
             clock.left()
         };
         let meter = PurseMeter { purse, pool_price };
-        let fetcher = &self.fetcher;
-        let fetched = fetcher.fetch_if(&permit, url, plan, caller, condition, Some(&meter));
+        let page = PageRequest {
+            url,
+            plan,
+            caller,
+            condition,
+            meter: Some(&meter),
+        };
+        let fetched = self.fetcher.fetch_if(&permit, page);
         let fetched = permit.in_time(left, clock.patience(), fetched).await;
         clock.add_wait(permit.waited());
         let timed_out = Err(FetchError::TimedOut(clock.time()));
