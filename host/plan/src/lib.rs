@@ -48,11 +48,11 @@ pub use exit::{Country, Exit};
 pub use expression::{Allowance, EXPRESSIONS_MAX, SOURCE_BYTES_MAX, STATES_MAX};
 pub use link_rewrite::LinkRewrite;
 pub use made::{MADE_BYTES_MAX, MADE_URLS_MAX};
-pub use parameters::{Ignored, Undecided};
+pub use parameters::{Ignored, RouteDependent};
 pub use passwords::WithPassword;
 pub use pipeline::Pipeline;
 pub use render::{
-    ByPath, Clip, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
+    ByPath, ClipRect, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
 };
 
 /// Most pages of one request, in all its objects together: bounds its memory. Decision D36.
@@ -87,7 +87,7 @@ pub struct PagePlan {
     /// What a browser does with it, if one serves it; shared likewise.
     pub render: Arc<RenderPlan>,
     /// Parameters whose effect depends on who serves it; shared likewise.
-    pub undecided: Undecided,
+    pub route_dependent: RouteDependent,
 }
 
 /// A page whose URL can never be fetched (a refused scheme, say). It fails alone: the other pages

@@ -54,7 +54,7 @@ impl Default for TargetRequest {
 
 /// The fields of a `router` object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RouterWish {
+pub struct RouterOptions {
     /// `mode` as sent.
     pub mode: Option<String>,
     /// `provider` as sent.
@@ -104,7 +104,7 @@ impl RouterPlan {
 /// # Errors
 /// `first` without a known provider or without a token; too many credentials.
 pub fn plan(
-    fields: Option<RouterWish>,
+    fields: Option<RouterOptions>,
     default: RouterMode,
     catalog: &dyn Catalog,
 ) -> Result<RouterPlan, PlanError> {
@@ -172,7 +172,7 @@ pub fn vendor_of(provider: &str) -> Option<&'static str> {
 /// provider takes, and what stands beside `off`. `is_own_only` is for terms under which
 /// only the caller's keys are used.
 pub fn without_effect(
-    fields: &RouterWish,
+    fields: &RouterOptions,
     is_own_only: bool,
     catalog: &dyn Catalog,
 ) -> Vec<&'static str> {
@@ -222,7 +222,7 @@ pub fn without_effect(
 /// The names under `credentials` that no loaded provider takes, each with the closest one that is
 /// taken. What does not look like a name is `*`: it may be a key in the place of its name.
 pub fn unused_credentials(
-    fields: &RouterWish,
+    fields: &RouterOptions,
     catalog: &dyn Catalog,
 ) -> Vec<(String, Option<String>)> {
     if fields.credentials.is_empty() {
@@ -298,16 +298,16 @@ mod tests {
     use super::*;
     use crate::testing::FakeCatalog;
 
-    fn fields(mode: Option<&str>, provider: Option<&str>, has_token: bool) -> RouterWish {
-        RouterWish {
+    fn fields(mode: Option<&str>, provider: Option<&str>, has_token: bool) -> RouterOptions {
+        RouterOptions {
             mode: mode.map(str::to_owned),
             provider: provider.map(str::to_owned),
             token: has_token.then(|| Secret::new("canary-token")),
-            ..RouterWish::default()
+            ..RouterOptions::default()
         }
     }
 
-    fn planned(fields: RouterWish) -> Result<RouterPlan, PlanError> {
+    fn planned(fields: RouterOptions) -> Result<RouterPlan, PlanError> {
         plan(Some(fields), RouterMode::Off, &FakeCatalog)
     }
 

@@ -107,8 +107,8 @@ fn authorization(seed: &PagePlan) -> Option<&[u8]> {
     found.map(|(_, value)| value.as_bytes())
 }
 
-/// Marks the password of the seed's URL, which is sent as `Authorization`, as left out.
-pub(crate) fn mark_password(request: &mut Map<String, Value>, seed: &PagePlan) {
+/// Records that the password of the seed's URL, which is sent as `Authorization`, is not stored.
+pub(crate) fn redact_password(request: &mut Map<String, Value>, seed: &PagePlan) {
     if authorization(seed).is_none() {
         return;
     }

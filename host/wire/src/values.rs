@@ -11,7 +11,7 @@ use trawl_model::Nanodollars;
 use trawl_model::secret::Secret;
 use trawl_plan::PlanError;
 use trawl_plan::duration::{self, Unit};
-use trawl_plan::router::RouterWish;
+use trawl_plan::router::RouterOptions;
 
 /// Most items of any list in a request, so that a small body cannot expand into a large amount of
 /// memory.
@@ -227,10 +227,10 @@ pub(crate) struct RouterForm {
 
 impl RouterForm {
     /// The query for providers; blank secrets count as absent.
-    pub(crate) fn into_query(self) -> RouterWish {
+    pub(crate) fn into_query(self) -> RouterOptions {
         let sent = self.credentials.unwrap_or_default().into_iter();
         let credentials = sent.filter_map(|(name, secret)| Some((name, secret?.0?)));
-        RouterWish {
+        RouterOptions {
             mode: self.mode,
             provider: self.provider,
             funding: self.funding,

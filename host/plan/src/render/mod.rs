@@ -326,12 +326,12 @@ pub struct Picture {
     /// A transparent background.
     pub omit_background: bool,
     /// A part of the page rather than all of it.
-    pub clip: Option<Clip>,
+    pub clip: Option<ClipRect>,
 }
 
 /// A part of a page, in CSS pixels from its upper left corner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Clip {
+pub struct ClipRect {
     /// From the left.
     pub x: u32,
     /// From the top.
@@ -344,7 +344,7 @@ pub struct Clip {
 
 /// The rendering parameters of one request as JSON, before they are checked.
 #[derive(Default)]
-pub struct RenderWish {
+pub struct RenderOptions {
     /// The parameter of this name: JavaScript.
     pub evaluate_on_new_document: Option<String>,
     /// The parameter of this name: path to JavaScript.
@@ -398,7 +398,7 @@ impl RenderPlan {
     ///
     /// # Errors
     /// [`PlanError`] naming the field and the reason.
-    pub fn new(fields: RenderWish) -> Result<Self, PlanError> {
+    pub fn new(fields: RenderOptions) -> Result<Self, PlanError> {
         let scripts = by_path("execution_scripts", fields.execution_scripts, |value| {
             let text = value.as_str().map(str::to_owned);
             text.ok_or_else(|| Wrong::whole("is not a string"))

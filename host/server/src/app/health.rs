@@ -12,7 +12,7 @@ use trawl_engine::page::{self, Purse, RunContext};
 use trawl_model::memory::MemoryUse;
 use trawl_model::{Content, Nanodollars};
 use trawl_net::egress::SAMPLE_HOST;
-use trawl_plan::{Engine, FetchPlan, Format, FormatChoice, OutputPlan, PagePlan, Undecided};
+use trawl_plan::{Engine, FetchPlan, Format, FormatChoice, OutputPlan, PagePlan, RouteDependent};
 
 use super::App;
 
@@ -157,6 +157,6 @@ fn sample_plan(engine: Engine) -> PagePlan {
         ceiling: Nanodollars::ZERO,
         router: Arc::default(),
         render: Arc::default(),
-        undecided: Undecided::default(),
+        route_dependent: RouteDependent::default(),
     }
 }
