@@ -14,10 +14,10 @@ use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::{Consumed, Entry, EntryKind};
 
-use crate::flights::Flights;
 use crate::funds::{Cap, FundsError, Shortfall};
 use crate::key_wallet::{KeyWallet, Wallets};
 use crate::queue::{ChargeSource, Effect, Item, Queue};
+use crate::reserved_pages::ReservedPages;
 use crate::wallet::{ReturnUnused, Wallet};
 
 /// Prefix of an allotment's name, by which the store finds outstanding allotments.
@@ -44,7 +44,7 @@ pub(crate) struct Allotment {
     state: Mutex<State>,
     released: Notify,
     /// The pages of the run that have a portion.
-    pub(crate) flights: Flights,
+    pub(crate) reserved_pages: ReservedPages,
 }
 
 #[derive(Debug, Default)]
@@ -90,7 +90,7 @@ impl Allotment {
                 ..State::default()
             }),
             released: Notify::new(),
-            flights: Flights::default(),
+            reserved_pages: ReservedPages::default(),
         }
     }
 
@@ -164,7 +164,7 @@ impl Allotment {
                 return Ok(Nanodollars::ZERO);
             }
             // Pages in flight that wait for more have priority.
-            if self.flights.is_starving() || self.wallet.flights.is_starving() {
+            if self.reserved_pages.is_starving() || self.wallet.reserved_pages.is_starving() {
                 return Err(FundsError::AllHeld);
             }
             let within_ceiling = likely.min(state.allowed(self.ceiling));

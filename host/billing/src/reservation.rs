@@ -223,10 +223,10 @@ impl Reservation {
     /// Counts the page among those in flight.
     fn enter(&self) {
         if self.amount > Nanodollars::ZERO {
-            self.wallet.flights.enter();
-            self.key.flights.enter();
+            self.wallet.reserved_pages.enter();
+            self.key.reserved_pages.enter();
             if let Some(source) = &self.source {
-                source.allotment.flights.enter();
+                source.allotment.reserved_pages.enter();
             }
         }
     }
@@ -236,12 +236,15 @@ impl Reservation {
         if self.amount <= Nanodollars::ZERO {
             return;
         }
-        let (others_wait, of_key_wait) = (self.wallet.flights.leave(), self.key.flights.leave());
+        let (others_wait, of_key_wait) = (
+            self.wallet.reserved_pages.leave(),
+            self.key.reserved_pages.leave(),
+        );
         if others_wait || of_key_wait {
             self.wallet.notify();
         }
         if let Some(source) = &self.source
-            && source.allotment.flights.leave()
+            && source.allotment.reserved_pages.leave()
         {
             source.allotment.notify();
         }

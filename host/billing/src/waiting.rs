@@ -4,9 +4,9 @@ use tokio::time::Instant;
 
 use crate::RECHECK_INTERVAL;
 use crate::allotment::Allotment;
-use crate::flights::Growing;
 use crate::funds::{Cap, FundsError};
 use crate::key_wallet::KeyWallet;
+use crate::reserved_pages::Growing;
 use crate::wallet::Wallet;
 
 /// Resolves when money of the account, or of the run, is released after this call.
@@ -97,9 +97,9 @@ impl<'a> Growth<'a> {
         let (is_of_run, is_of_key) = (cap == Cap::Run, matches!(cap, Cap::Key(_)));
         Self {
             cap,
-            of_run: allotment.map(|one| one.flights.grow(is_of_run)),
-            of_key: key.flights.grow(is_of_key),
-            of_account: wallet.flights.grow(!is_of_run && !is_of_key),
+            of_run: allotment.map(|one| one.reserved_pages.grow(is_of_run)),
+            of_key: key.reserved_pages.grow(is_of_key),
+            of_account: wallet.reserved_pages.grow(!is_of_run && !is_of_key),
         }
     }
 

@@ -11,8 +11,8 @@ use trawl_model::Nanodollars;
 use trawl_store::{AccountId, AccountRecord, KeyPrefix, Notice};
 
 use crate::alerts::{AlertSender, BalanceAlerts};
-use crate::flights::Flights;
 use crate::funds::{Funds, Shortfall};
+use crate::reserved_pages::ReservedPages;
 
 /// An account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) struct Wallet {
     /// Number of pages that wait for money.
     n_waiting: AtomicUsize,
     /// The pages with a reservation.
-    pub(crate) flights: Flights,
+    pub(crate) reserved_pages: ReservedPages,
     /// Allotments of runs, from which unused money can be reclaimed.
     allotments: Mutex<Vec<Weak<dyn ReturnUnused>>>,
 }
@@ -83,7 +83,7 @@ impl Wallet {
             alerts,
             released: Notify::new(),
             n_waiting: AtomicUsize::new(0),
-            flights: Flights::default(),
+            reserved_pages: ReservedPages::default(),
             allotments: Mutex::default(),
         };
         // Reports crossings whose notice the last process did not send.

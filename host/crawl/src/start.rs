@@ -201,7 +201,7 @@ async fn drive(parts: &CrawlsParts, run: Arc<Run>, recorder: Recorder) -> Ended 
     let sitemaps = run.plan.sitemap.is_used;
     let sitemaps = sitemaps.then(|| Arc::clone(&parts.sitemaps));
     let server_stops = if run.listener.is_some() {
-        &parts.last_call
+        &parts.drain_deadline
     } else {
         &parts.stop
     };

@@ -18,7 +18,7 @@ use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::headers::set_next_cursor;
-use crate::http::params::{Query, Whole, checked_limit};
+use crate::http::params::{Query, Unsigned, checked_limit};
 use crate::http::queries::Queries;
 
 pub(crate) use super::statement_body::Statement;
@@ -39,7 +39,7 @@ pub(crate) struct StatementQuery {
     /// Maximum number of entries; a larger one than 1,000 counts as 1,000. Default: all of the
     /// period.
     #[param(value_type = Option<u64>)]
-    limit: Option<Whole>,
+    limit: Option<Unsigned>,
     /// `next_cursor` of the page before, of the same period: the statement continues there. Blank
     /// is not set.
     #[param(pattern = r"^\s*(\+?0*[1-9]\d{0,17}\.[+-]?\d{1,18})?\s*$")]

@@ -18,7 +18,7 @@ use trawl_store::{DataDir, LedgerStore};
 
 use super::faults::{FAILS, FaultyStore, WORKS};
 use super::model::Random;
-use crate::{AccountId, Answer, Begun, Billing, BillingError, Repeated, SeatPrices};
+use crate::{AccountId, Answer, Billing, BillingError, IdempotencyStart, Repeated, SeatPrices};
 
 /// Kills of one test; `TRAWL_MODEL_KILLS` sets another number.
 const KILLS: u64 = 60;
@@ -142,7 +142,7 @@ async fn scrape(
         .await
         .map_err(told)?
     {
-        Begun::New(mut first) => {
+        IdempotencyStart::New(mut first) => {
             let payment = first.open().await.map_err(told)?;
             let pages = Pages {
                 billing,
@@ -160,7 +160,7 @@ async fn scrape(
             };
             first.finish(answer).await.map_err(told)
         }
-        Begun::Repeated(Repeated::Replay(answer)) => {
+        IdempotencyStart::Repeated(Repeated::Replay(answer)) => {
             assert_eq!(answer.body, key.as_bytes());
             Ok(())
         }
