@@ -18,7 +18,7 @@ use trawl_plugins::{Grant, PluginError, ProviderPlugin};
 use trawl_sdk::provider::{Charged, Class, Content, Cost, Page, Reply, Request, Step, Task};
 
 use super::scrub::Scrubber;
-use super::{AGAIN_PAUSE, CostSource, Keys, Refused, VendorFailure, VendorPage, failed, prepare};
+use super::{CostSource, Keys, RETRY_DELAY, Refused, VendorFailure, VendorPage, failed, prepare};
 
 /// Most exchanges of one conversation: twice what the provider with the most polls needs if each
 /// comes back early.
@@ -146,7 +146,7 @@ impl Conversation<'_> {
         let n_repeats = if may_repeat { REPEATS_MAX } else { 0 };
         for _ in 0..n_repeats {
             match self.send(request).await {
-                Err(failure) if is_lost(&failure) => sleep(AGAIN_PAUSE).await,
+                Err(failure) if is_lost(&failure) => sleep(RETRY_DELAY).await,
                 sent => return sent,
             }
         }

@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::pieces::{Piece, Pieces, Seal, Tag};
+use super::pieces::{HiddenElement, Piece, Pieces, Tag};
 use super::prose::{Prose, has_any, is_appeal, is_waiting};
 use super::scripts::Scripts;
 use super::things::thing;
@@ -130,10 +130,13 @@ impl<'a> Mounts<'a> {
             }
             Piece::Open(tag) => self.enter(tag),
             Piece::Close(name) => self.leave(name),
-            Piece::Sealed(seal, ..) => {
+            Piece::Hidden(element, ..) => {
                 if let Some(mount) = &mut self.open {
                     mount.prose.add_gap();
-                    mount.n_things += usize::from(matches!(seal, Seal::Frame | Seal::Field));
+                    mount.n_things += usize::from(matches!(
+                        element,
+                        HiddenElement::Frame | HiddenElement::Field
+                    ));
                 }
             }
         }
@@ -221,7 +224,7 @@ pub(super) fn is_awaited(source: &[u8]) -> bool {
     while (pieces.at() <= last || mounts.is_undecided())
         && let Some(piece) = pieces.next()
     {
-        if let Piece::Sealed(Seal::Script, tag, code) = &piece {
+        if let Piece::Hidden(HiddenElement::Script, tag, code) = &piece {
             scripts.add(tag, code);
         }
         mounts.add(&piece);

@@ -17,7 +17,7 @@ pub(super) enum Piece<'a> {
     /// The name in an end tag.
     Close(&'a [u8]),
     /// An element whose content is not shown as text, with its end tag if there is one.
-    Sealed(Seal, Tag<'a>, &'a [u8]),
+    Hidden(HiddenElement, Tag<'a>, &'a [u8]),
 }
 
 /// A start tag.
@@ -59,7 +59,7 @@ impl<'a> Tag<'a> {
 
 /// Elements whose content is not shown as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seal {
+pub(super) enum HiddenElement {
     /// `script`
     Script,
     /// `noscript`: shown only where scripts are off.
@@ -76,7 +76,7 @@ pub(super) enum Seal {
     Other,
 }
 
-impl Seal {
+impl HiddenElement {
     fn of(name: &[u8]) -> Option<Self> {
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
         match name.len() {
@@ -137,16 +137,16 @@ impl<'a> Pieces<'a> {
 
     fn start_tag(&mut self) -> Option<Piece<'a>> {
         let tag = self.tag(1)?;
-        let Some(seal) = Seal::of(tag.name) else {
+        let Some(element) = HiddenElement::of(tag.name) else {
             return Some(Piece::Open(tag));
         };
-        let is_closed_at_once = seal == Seal::Drawing && tag.attributes.ends_with(b"/");
-        let is_shadow = seal == Seal::Template && tag.has_shadow_tree();
+        let is_closed_at_once = element == HiddenElement::Drawing && tag.attributes.ends_with(b"/");
+        let is_shadow = element == HiddenElement::Template && tag.has_shadow_tree();
         if is_closed_at_once || is_shadow {
             return Some(Piece::Open(tag));
         }
-        Some(match self.content(seal, tag.name) {
-            Some(inner) => Piece::Sealed(seal, tag, inner),
+        Some(match self.content(element, tag.name) {
+            Some(inner) => Piece::Hidden(element, tag, inner),
             None => Piece::Open(tag),
         })
     }
@@ -177,8 +177,8 @@ impl<'a> Pieces<'a> {
 
     /// The content up to the end tag; moves past it. `None` if the element has no effect without
     /// one.
-    fn content(&mut self, seal: Seal, name: &[u8]) -> Option<&'a [u8]> {
-        let bit = 1 << seal as u8;
+    fn content(&mut self, element: HiddenElement, name: &[u8]) -> Option<&'a [u8]> {
+        let bit = 1 << element as u8;
         let rest = self.rest();
         let end = match self.unclosed & bit {
             0 => self.find_end(name),
@@ -190,7 +190,7 @@ impl<'a> Pieces<'a> {
                 self.at += past;
                 Some(&rest[..end])
             }
-            None if seal.holds_to_the_end() => {
+            None if element.holds_to_the_end() => {
                 self.at = self.source.len();
                 Some(rest)
             }

@@ -5,7 +5,7 @@ use url::Url;
 use trawl_model::urls;
 use trawl_plan::address::without_fragment;
 
-use super::pieces::{Piece, Pieces, Seal, Tag};
+use super::pieces::{HiddenElement, Piece, Pieces, Tag};
 use super::prose::has_any;
 use super::shape::Shape;
 use super::{Clues, refresh, walls};
@@ -66,7 +66,9 @@ impl Written {
         for piece in Pieces::new(source) {
             match piece {
                 Piece::Open(tag) => written.add(&tag),
-                Piece::Sealed(Seal::Noscript, _, inner) if written.without_scripts.is_none() => {
+                Piece::Hidden(HiddenElement::Noscript, _, inner)
+                    if written.without_scripts.is_none() =>
+                {
                     let mut tags = Pieces::new(inner).filter_map(|piece| match piece {
                         Piece::Open(tag) => Some(tag),
                         _ => None,

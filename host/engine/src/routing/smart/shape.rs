@@ -1,7 +1,7 @@
 //! The structure of a page with little text, for the rules to judge.
 
 use super::mount::Mounts;
-use super::pieces::{Piece, Pieces, Seal, Tag};
+use super::pieces::{HiddenElement, Piece, Pieces, Tag};
 use super::prose::{Prose, has_any, is_appeal};
 use super::refresh;
 use super::scripts::Scripts;
@@ -68,9 +68,9 @@ impl Shape {
                     shape.add_tag(&tag);
                 }
                 Piece::Close(_) => shape.prose.add_gap(),
-                Piece::Sealed(seal, tag, inner) => {
+                Piece::Hidden(element, tag, inner) => {
                     shape.prose.add_gap();
-                    shape.add_sealed(seal, &tag, inner);
+                    shape.add_hidden(element, &tag, inner);
                 }
             }
         }
@@ -106,16 +106,16 @@ impl Shape {
         self.n_fields += 1;
     }
 
-    fn add_sealed(&mut self, seal: Seal, tag: &Tag<'_>, inner: &[u8]) {
-        match seal {
-            Seal::Script => self.scripts.add(tag, inner),
-            Seal::Noscript => self.has_noscript_appeal |= asks_for_scripts(inner),
-            Seal::Frame => {
+    fn add_hidden(&mut self, element: HiddenElement, tag: &Tag<'_>, inner: &[u8]) {
+        match element {
+            HiddenElement::Script => self.scripts.add(tag, inner),
+            HiddenElement::Noscript => self.has_noscript_appeal |= asks_for_scripts(inner),
+            HiddenElement::Frame => {
                 self.n_things += 1;
                 self.n_frames += usize::from(shows_document(tag));
             }
-            Seal::Field => self.add_field(),
-            Seal::Template | Seal::Drawing | Seal::Other => {}
+            HiddenElement::Field => self.add_field(),
+            HiddenElement::Template | HiddenElement::Drawing | HiddenElement::Other => {}
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::super::mount;
-use super::super::pieces::{Piece, Pieces, Seal};
+use super::super::pieces::{HiddenElement, Piece, Pieces};
 use super::super::shape::Shape;
 use super::super::text::visible_chars;
 use super::*;
@@ -186,7 +186,7 @@ fn attributes_are_read_in_any_order_and_quotes() {
 #[test]
 fn sealed_elements_retain_their_tags_and_content() {
     let mut pieces = Pieces::new(b"<SCRIPT src=a>x</b></script>y");
-    let Some(Piece::Sealed(Seal::Script, tag, inner)) = pieces.next() else {
+    let Some(Piece::Hidden(HiddenElement::Script, tag, inner)) = pieces.next() else {
         panic!("a script");
     };
     assert_eq!(tag.attribute("src"), Some(b"a".as_slice()));
