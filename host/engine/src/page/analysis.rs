@@ -12,7 +12,7 @@ use trawl_plugins::{ModelReply, Question};
 use super::context::RunContext;
 use super::extraction::input;
 use crate::extract::{Analysis, PendingQuestion};
-use crate::purse::Purse;
+use crate::page_budget::PageBudget;
 use crate::routing::Served;
 
 /// How long a step of an analysis may wait for a core and run.
@@ -55,7 +55,7 @@ pub(super) struct AnalysedPage<'a> {
     pub(super) plan: &'a PagePlan,
     pub(super) served: &'a Served,
     /// The money of the page.
-    pub(super) purse: &'a Purse<'a>,
+    pub(super) page_budget: &'a PageBudget<'a>,
 }
 
 impl AnalysedPage<'_> {
@@ -119,7 +119,7 @@ impl AnalysedPage<'_> {
             ..*usage
         };
         let wait_until = Instant::now() + MONEY_WAIT_MAX;
-        if let Err(failure) = self.purse.cover_optional(&planned, wait_until).await {
+        if let Err(failure) = self.page_budget.cover_optional(&planned, wait_until).await {
             return unavailable(failure.message);
         }
         match ai.ask(question).await {

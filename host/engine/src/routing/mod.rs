@@ -29,8 +29,8 @@ use trawl_plugins::Registry;
 use trawl_render::Renderer;
 
 use crate::cache::PageCache;
+use crate::page_budget::PageBudget;
 use crate::providers::Providers;
-use crate::purse::Purse;
 use admission::Admission;
 use own_stack::OwnStack;
 use third_party::{Block, Pacing, ThirdParty};
@@ -50,7 +50,7 @@ pub struct Client<'a> {
     /// The page's claim on the memory of its account.
     pub memory: &'a PageMemory,
     /// The money of the page.
-    pub purse: &'a Purse<'a>,
+    pub purse: &'a PageBudget<'a>,
     /// The plugins of the run: providers are among them.
     pub registry: &'a Registry,
     /// Whether the operator's credentials at providers may pay.

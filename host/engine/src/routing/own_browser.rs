@@ -14,7 +14,7 @@ use trawl_render::{RenderError, RenderJob, Rendered, Renderer};
 
 use super::admission::Admission;
 use super::paid_permit::{NoPermit, paid_permit};
-use crate::purse::{Loader, Purse};
+use crate::page_budget::{Loader, PageBudget};
 
 /// Least time left in which a page is still rendered: with less it has no chance.
 const TIME_MIN: Duration = Duration::from_millis(500);
@@ -61,7 +61,7 @@ impl OwnBrowser {
         &self,
         plan: &PagePlan,
         memory: &PageMemory,
-        purse: &Purse<'_>,
+        page_budget: &PageBudget<'_>,
         pool_price: Nanodollars,
         job: RenderJob<'_>,
     ) -> Result<BrowserFetch, PageFailure> {
@@ -79,14 +79,23 @@ impl OwnBrowser {
             return Err(FetchError::Paused(pause).failure());
         }
         let (politeness, loader) = (&self.politeness, Loader::Browser);
-        let permit = paid_permit(politeness, host, pace, purse, loader, pool_price, deadline).await;
+        let permit = paid_permit(
+            politeness,
+            host,
+            pace,
+            page_budget,
+            loader,
+            pool_price,
+            deadline,
+        )
+        .await;
         let permit = permit.map_err(|error| match error {
             NoPermit::Unpaid(failure) => failure,
             NoPermit::TimedOut => timed_out(),
         })?;
         fetch.tell_sent(url);
         let waited = begun.elapsed().min(patience);
-        let affordable = purse.bytes_for(purse.spendable(), pool_price);
+        let affordable = page_budget.bytes_for(page_budget.spendable(), pool_price);
         let job = RenderJob {
             deadline: job.deadline + waited,
             bytes_max: job.bytes_max.min(affordable),
@@ -106,7 +115,7 @@ impl OwnBrowser {
         let mut rendered = match rendered {
             Ok(rendered) => rendered,
             Err(RenderError::TooLarge(bytes)) if bytes == affordable => {
-                return Err(purse.too_large(bytes, pool_price).await);
+                return Err(page_budget.too_large(bytes, pool_price).await);
             }
             Err(error) => return Err(error.failure()),
         };

@@ -182,7 +182,7 @@ impl OwnStack {
         let served = self.serve(Visit { deadline, ..visit });
         match timeout_at(latest.into(), served).await {
             Ok(served) => served,
-            Err(_elapsed) => Err(match visit.client.purse.unmet_wait().await {
+            Err(_elapsed) => Err(match visit.client.purse.funds_timeout().await {
                 // A provider costs money too.
                 Some(failure) => OwnFailure {
                     failure,

@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 use trawl_model::{Nanodollars, PageFailure};
 use trawl_net::politeness::{Permit, Politeness, RequestPace, Turn};
 
-use crate::purse::{Loader, Purse, Unready};
+use crate::page_budget::{Loader, PageBudget, ReserveError};
 
 /// Why a page has no permit.
 #[derive(Debug)]
@@ -29,25 +29,25 @@ pub(super) async fn paid_permit(
     politeness: &Arc<Politeness>,
     host: &str,
     pace: RequestPace,
-    purse: &Purse<'_>,
+    page_budget: &PageBudget<'_>,
     loader: Loader,
     pool_price: Nanodollars,
     deadline: Instant,
 ) -> Result<Permit, NoPermit> {
     let permit = async {
         loop {
-            let permit = turn(politeness, host, pace, purse).await;
-            match purse.open(loader, pool_price).await {
+            let permit = turn(politeness, host, pace, page_budget).await;
+            match page_budget.reserve_initial(loader, pool_price).await {
                 Ok(()) => return Ok(permit),
-                Err(Unready::Refused(failure)) => return Err(NoPermit::Unpaid(failure)),
-                Err(Unready::Wait) => permit.unused(),
+                Err(ReserveError::Refused(failure)) => return Err(NoPermit::Unpaid(failure)),
+                Err(ReserveError::Wait) => permit.unused(),
             }
-            purse.released().await;
+            page_budget.released().await;
         }
     };
     match timeout_at(deadline, permit).await {
         Ok(permit) => permit,
-        Err(_elapsed) => Err(match purse.unmet_wait().await {
+        Err(_elapsed) => Err(match page_budget.funds_timeout().await {
             Some(failure) => NoPermit::Unpaid(failure),
             None => NoPermit::TimedOut,
         }),
@@ -60,13 +60,13 @@ pub(super) async fn provider_turn(
     politeness: &Arc<Politeness>,
     host: &str,
     pace: RequestPace,
-    purse: &Purse<'_>,
+    page_budget: &PageBudget<'_>,
 ) -> Option<Turn> {
     let mut turn = pin!(politeness.turn_with(host, pace));
     if let Some(turn) = poll_immediate(turn.as_mut()).await {
         return turn;
     }
-    purse.unreserve().await;
+    page_budget.unreserve().await;
     turn.await
 }
 
@@ -76,12 +76,12 @@ async fn turn(
     politeness: &Arc<Politeness>,
     host: &str,
     pace: RequestPace,
-    purse: &Purse<'_>,
+    page_budget: &PageBudget<'_>,
 ) -> Permit {
     let mut permit = pin!(politeness.permit_with(host, pace));
     if let Some(permit) = poll_immediate(permit.as_mut()).await {
         return permit;
     }
-    purse.unreserve().await;
+    page_budget.unreserve().await;
     permit.await
 }

@@ -11,8 +11,8 @@ use trawl_model::{Cause, FetchedPage, PageFailure, Usage, VendorUse};
 use super::cached::CacheWrite;
 use super::smart::{self, Clues};
 use super::third_party::{Vendor, attempt};
+use crate::page_budget::Loader;
 use crate::providers::Payment;
-use crate::purse::Loader;
 
 /// A page, how it was served and what that consumed.
 #[derive(Clone, Debug)]

@@ -73,7 +73,7 @@ impl OwnStack {
                 cookies: client.jar,
                 memory: client.memory,
             },
-            purse: client.purse,
+            page_budget: client.purse,
             owner: Owner::of(client.owner),
             condition: None,
         };

@@ -18,7 +18,7 @@ use trawl_render::{LOADED_BYTES_MAX, RenderJob};
 
 use super::{CacheWrite, count, metadata};
 use crate::cache::{self, Key, PageCache, StoredPage};
-use crate::purse::Loader;
+use crate::page_budget::Loader;
 use crate::routing::admission::Admission;
 use crate::routing::own_browser;
 use crate::routing::own_stack::OwnStack;
@@ -158,7 +158,7 @@ impl OwnStack {
             is_challenge,
         };
         let pool_price = self.pool_price(visit.plan);
-        let (memory, purse) = (visit.client.memory, visit.client.purse);
+        let (memory, page_budget) = (visit.client.memory, visit.client.purse);
         let (cache, client) = (self.cache.as_ref(), &visit.client);
         let lookup = RenderedLookup::new(cache, &self.fetcher, visit.plan, client, "browser");
         if let Some(lookup) = &lookup {
@@ -167,7 +167,7 @@ impl OwnStack {
                 return Ok(served);
             }
         }
-        let fetched = browser.fetch(visit.plan, memory, purse, pool_price, job);
+        let fetched = browser.fetch(visit.plan, memory, page_budget, pool_price, job);
         let fetched = fetched.await?;
         let rendered = fetched.rendered;
         let cache = match &lookup {

@@ -18,7 +18,7 @@ use trawl_plan::FetchPlan;
 
 use super::admission::Admission;
 use super::paid_permit::{NoPermit, paid_permit};
-use crate::purse::{Loader, Purse};
+use crate::page_budget::{Loader, PageBudget};
 
 /// Most retries after a 429 or 503. A host that is still not ready after two pauses of its own
 /// choice will not be ready soon.
@@ -43,7 +43,7 @@ pub(super) struct HttpRequest<'a> {
     pub(super) plan: &'a Arc<FetchPlan>,
     pub(super) url: &'a Url,
     pub(super) caller: Caller<'a>,
-    pub(super) purse: &'a Purse<'a>,
+    pub(super) page_budget: &'a PageBudget<'a>,
     /// For whom it is fetched.
     pub(super) owner: Owner,
     /// Makes the request conditional.
@@ -107,7 +107,7 @@ impl OwnHttp {
                     last = Some(fetched);
                     if answered != host {
                         // The permit is for the host that redirects; another one backed us off.
-                        request.purse.unreserve().await;
+                        request.page_budget.unreserve().await;
                         let since = Instant::now();
                         sleep(pause).await;
                         time.add_wait_since(since);
@@ -142,7 +142,7 @@ impl OwnHttp {
             plan,
             url,
             caller,
-            purse,
+            page_budget,
             owner,
             condition,
         } = request;
@@ -156,7 +156,16 @@ impl OwnHttp {
         let pace = RequestPace::of(&plan.pace, owner);
         let deadline = since + time.left_for_waiting();
         let (politeness, loader) = (&self.politeness, Loader::Http);
-        let permit = paid_permit(politeness, host, pace, purse, loader, pool_price, deadline).await;
+        let permit = paid_permit(
+            politeness,
+            host,
+            pace,
+            page_budget,
+            loader,
+            pool_price,
+            deadline,
+        )
+        .await;
         time.add_wait_since(since);
         let permit = permit.map_err(|error| match error {
             NoPermit::Unpaid(failure) => FetchError::Refused(failure),
@@ -168,7 +177,10 @@ impl OwnHttp {
         } else {
             time.left()
         };
-        let meter = PurseMeter { purse, pool_price };
+        let meter = BudgetMeter {
+            page_budget,
+            pool_price,
+        };
         let fetcher = &self.fetcher;
         let fetched = fetcher.fetch_if(&permit, url, plan, caller, condition, Some(&meter));
         let patience = time.patience_left();
@@ -176,7 +188,7 @@ impl OwnHttp {
         time.add_wait(permit.waited());
         let timed_out = Err(FetchError::TimedOut(plan.timeout));
         match fetched.unwrap_or(timed_out) {
-            Err(FetchError::TimedOut(time)) => Err(match purse.unmet_wait().await {
+            Err(FetchError::TimedOut(time)) => Err(match page_budget.funds_timeout().await {
                 Some(failure) => FetchError::Refused(failure),
                 None => FetchError::TimedOut(time),
             }),
@@ -186,12 +198,12 @@ impl OwnHttp {
 }
 
 /// Covers a body with the money of its page.
-struct PurseMeter<'a> {
-    purse: &'a Purse<'a>,
+struct BudgetMeter<'a> {
+    page_budget: &'a PageBudget<'a>,
     pool_price: Nanodollars,
 }
 
-impl BodyMeter for PurseMeter<'_> {
+impl BodyMeter for BudgetMeter<'_> {
     fn cover(&self, n_bytes: u64) -> BoxFuture<'_, Result<u64, PageFailure>> {
         Box::pin(async move {
             let usage = Usage {
@@ -199,8 +211,8 @@ impl BodyMeter for PurseMeter<'_> {
                 pool_price: self.pool_price,
                 ..Usage::default()
             };
-            let reserved = self.purse.cover(&usage).await?;
-            Ok(self.purse.bytes_for(reserved, self.pool_price))
+            let reserved = self.page_budget.cover(&usage).await?;
+            Ok(self.page_budget.bytes_for(reserved, self.pool_price))
         })
     }
 }

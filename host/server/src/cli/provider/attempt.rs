@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use trawl_billing::Tariff;
-use trawl_engine::page::{self, Produced, Purse, RunContext};
+use trawl_engine::page::{self, PageBudget, Produced, RunContext};
 use trawl_model::outcome::VendorPart;
 use trawl_plan::router::TargetRequest;
 use trawl_plan::{RouterMode, RouterPlan};
@@ -74,8 +74,8 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
     });
     let tariff = Tariff::PayAsYouGo(app::prices(&config)?);
     let context = RunContext::new(Arc::clone(&engine.pages), registry, String::new(), tariff);
-    let purse = Purse::unbilled(plan.ceiling);
-    let produced = page::produce(&context, &plan, &purse).await;
+    let page_budget = PageBudget::unbilled(plan.ceiling);
+    let produced = page::produce(&context, &plan, &page_budget).await;
     let Produced {
         mut outcome, usage, ..
     } = produced;
