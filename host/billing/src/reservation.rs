@@ -352,7 +352,7 @@ impl Reservation {
         self.release(reason);
     }
 
-    /// Releases the whole amount of a page that goes on and will reserve again: a wait must not
+    /// Releases the whole amount of a page that continues and will reserve again: a wait must not
     /// hold money. The ledger has this reason only if it has a reserve of the page, so a portion of
     /// an allotment leaves no entry.
     pub fn give_back(mut self) {

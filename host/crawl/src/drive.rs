@@ -129,7 +129,7 @@ pub(super) async fn drive(
     }
 }
 
-/// Whether the crawl has pages to fetch and no space to store them. It goes on when the disk has
+/// Whether the crawl has pages to fetch and no space to store them. It continues when the disk has
 /// space again.
 fn waits_for_space(run: &Run) -> bool {
     run.disk.is_low() && lock(&run.frontier).counts().waiting > 0

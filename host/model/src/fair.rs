@@ -131,7 +131,7 @@ impl<K: Clone + Eq + Hash> FairSemaphore<K> {
         self.n_permits
     }
 
-    /// Number of permits that nobody has.
+    /// Number of free permits.
     pub fn n_free(&self) -> usize {
         self.state().free
     }
@@ -337,7 +337,7 @@ mod tests {
         let second = taken(&semaphore, "second");
         assert_eq!(second.len(), 7);
         let third = taken(&semaphore, "third");
-        assert_eq!(third.len(), 1, "the last one is for somebody who has none");
+        assert_eq!(third.len(), 1, "the last one is for an owner that has none");
         assert_eq!(taken(&semaphore, "fourth").len(), 0);
         let usage = semaphore.usage();
         assert_eq!((usage.n_used, usage.n_waiting), (64, 0));

@@ -57,8 +57,8 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
     /// The state of a crawl; `None` if there is none with this id.
     fn crawl_state<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<CrawlState>>;
 
-    /// Sets the state of a crawl that goes on; one that has ended stays ended, and the answer is
-    /// `false`. To end one, use [`Self::end_crawl`].
+    /// Sets the state of a crawl that has not ended; returns `false` for one that has. To end one,
+    /// use [`Self::end_crawl`].
     fn set_crawl_state<'a>(&'a self, id: &'a str, state: CrawlState) -> StoreFuture<'a, bool>;
 
     /// Sets what a crawl left out, as JSON, in place of what is stored.

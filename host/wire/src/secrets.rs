@@ -229,7 +229,7 @@ pub fn with_secrets(
             missing => missing.join("`, `"),
         };
         let reason = format!(
-            "the crawl goes on only with the secrets of its request, which are not stored: send `{names}` again"
+            "the crawl resumes only with the secrets of its request, which are not stored: send `{names}` again"
         );
         return Err(PlanError::new(field, reason).into());
     }

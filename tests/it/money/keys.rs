@@ -62,7 +62,7 @@ async fn a_key_spends_its_budget_and_no_more_across_a_kill() {
     let key = &secret[..11];
     let first = server.key[..11].to_owned();
 
-    // A crawl of the key goes on after a kill, until the budget is used up.
+    // A crawl of the key continues after a kill, until the budget is used up.
     let body = json!({"url": site.url("/"), "return_format": "empty", "request": "http",
         "cache": false, "run_in_background": true, "delay": 50});
     let queued = server.with_key(&secret).post("/crawl", &[], &body).await;

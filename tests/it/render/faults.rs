@@ -126,7 +126,7 @@ async fn the_page_that_grows_ends_and_not_the_largest() {
     let stage = Stage::with(|world| world.browser.memory_mib = 450).await;
     let take = "const all = []; const take = (count) => { for (let i = 0; i < count; i++) { \
         const part = new Uint8Array(8 << 20); part.fill(1); all.push(part); } };";
-    // 320 MiB at once and then nothing, beside a page that starts to grow when nobody has for more
+    // 320 MiB at once and then nothing, and a page that starts to grow when no page has for more
     // than ten seconds, and has grown by 250 MiB at most when it is too much.
     let large = format!("<p>innocent<script>{take} take(40)</script>");
     let grower = format!(

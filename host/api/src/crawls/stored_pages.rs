@@ -199,7 +199,7 @@ impl fmt::Display for ReadError {
         match self {
             Self::Gone => f.write_str("entries of the crawl were deleted while they were read"),
             Self::Stopping => {
-                f.write_str("the server stops, the crawl goes on after its next start")
+                f.write_str("the server stops, the crawl continues after its next start")
             }
             Self::Crawl(error) => error.fmt(f),
             Self::Store(error) => error.fmt(f),

@@ -79,7 +79,7 @@ pub(crate) enum KeyRefusal {
     Missing,
     /// The header has another scheme than `Bearer`.
     Scheme,
-    /// Nobody has this key.
+    /// Unknown API key.
     Unknown,
     /// The admin key, where an account is needed.
     OfAdmin,

@@ -47,7 +47,7 @@ impl Prepared {
         let gzip = written.and_then(|()| encoder.finish());
         Self {
             media_type,
-            // Memory is always written; if it were not, nobody would get a broken body.
+            // Memory is always written; if it were not, no caller would get a broken body.
             gzip: Version::of(gzip.map_or_else(|_| Bytes::new(), Bytes::from)),
             plain: Version::of(plain),
         }

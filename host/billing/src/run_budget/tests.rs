@@ -450,7 +450,7 @@ async fn money_that_is_given_back_can_be_reserved_again() {
     world.assert_consistent(8_500, 0).await;
     let usage = world.store.usage(Timestamp::MIN, Timestamp::MAX).await;
     let usage = usage.expect("the usage");
-    // A page that gives its money back goes on: it has not failed.
+    // A page that releases its money continues: it has not failed.
     assert_eq!((usage[0].n_pages, usage[0].n_failed), (2, 0));
 }
 

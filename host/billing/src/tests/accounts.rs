@@ -137,7 +137,7 @@ async fn an_interrupted_request_goes_on_and_pays_a_page_once() {
     assert_eq!(again.name, payment.name);
     let charged = world.billing.charged(&again.name, "0").await;
     assert_eq!(charged.expect("a look"), Some(charge(300)));
-    // Whatever it would cost now, and although nobody asked before.
+    // Whatever it would cost now, and although it was never asked for before.
     assert_eq!(pay(&world.billing, &again, "0", 400).await, charge(300));
     assert_eq!(world.billing.funds(&account).balance, balance);
     assert_eq!(pay(&world.billing, &again, "1", 50).await, charge(50));

@@ -53,7 +53,7 @@ const BODY_PART_MAX: u64 = 8;
 /// Most pages, however small: bounds the index to about 250 MiB of memory.
 const PAGES_MAX: usize = 1_000_000;
 
-/// Pages in memory that nobody read for this long are freed when nothing is stored either. They
+/// Pages in memory that are not read for this long are freed when nothing is stored either. They
 /// remain on disk, and in the system's own cache.
 const IDLE: Duration = Duration::from_secs(20);
 

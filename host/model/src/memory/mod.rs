@@ -29,8 +29,8 @@
 //! the outcome has not been read yet. What it drew then counts as shared bytes of its account if
 //! the shared part has room; otherwise it stays privileged until there is room or the outcome is
 //! sent. Until the outcome is sent, the account has no other privileged page, so an account with
-//! slow readers does not stop the pages of others. A wait longer than [`WAIT_MAX`] ends with an error, which
-//! fails that page alone.
+//! slow readers does not stop the pages of others. A wait longer than [`WAIT_MAX`] ends with an
+//! error, which fails that page alone.
 //!
 //! Bytes that exist before their number is known (outputs, answers, what a browser sent) are
 //! *recorded*: they count, so that the account waits before it produces more, but recording them
@@ -366,7 +366,7 @@ impl MemoryLease {
         }
     }
 
-    /// Makes the lease cover this many bytes, which exist already: nobody waits.
+    /// Makes the lease cover this many bytes, which exist already: it never waits.
     pub fn record(&mut self, bytes: usize) {
         let more = steps(bytes).saturating_sub(self.bytes());
         if more == 0 {

@@ -241,7 +241,7 @@ async fn an_account_that_holds_nothing_is_forgotten() {
 }
 
 /// What is held by kind adds up to what is in use, whichever part of the budget it came from and
-/// whoever waited for it.
+/// whichever page waited for it.
 #[tokio::test]
 async fn kinds_add_up_to_what_is_in_use() {
     let budget = MemoryBudget::new(64 * MIB);

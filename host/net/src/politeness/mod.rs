@@ -192,7 +192,7 @@ impl Politeness {
     pub async fn permit_with(self: &Arc<Self>, host: &str, pace: RequestPace) -> Permit {
         let visit = self.visit(host, pace.owner);
         let own_lane = visit.own_lane(&pace).await;
-        // Only now, so that nobody waits here for another account's own delay.
+        // Only now, so that no task waits here for another account's own delay.
         let lane = visit.lane(&pace).await;
         let slots = visit.with_host(|host| Arc::clone(&host.slots));
         loop {

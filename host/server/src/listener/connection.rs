@@ -324,7 +324,7 @@ struct ExchangeState {
     /// HTTP/2: since when a part of the response waits for its reader. On HTTP/1.1 the socket says
     /// that; a part may be large and take long there.
     reader_since: Option<Instant>,
-    /// What is left of the response, while nobody polls it.
+    /// The rest of the response, while it is not polled.
     response: Option<Unsent>,
     /// Whether the response was dropped because its reader does not read.
     is_released: bool,
@@ -364,7 +364,7 @@ impl Exchange {
         state.response = Some(response);
     }
 
-    /// Calls `read` with the response if nobody polls it.
+    /// Calls `read` with the response if it is not polled now.
     pub(super) fn peek<T>(&self, read: impl FnOnce(&Unsent) -> T) -> Option<T> {
         self.state().response.as_ref().map(read)
     }

@@ -22,8 +22,8 @@ pub(super) const SEND_BUFFER_BYTES: usize = 128 << 10;
 pub(super) const PING_INTERVAL: Duration = Duration::from_secs(20);
 pub(super) const PING_TIME_MAX: Duration = Duration::from_secs(20);
 /// HTTP/2: bytes that a peer may send in [`CONTROL_PERIOD`] without a request that begins or reads
-/// them: settings, pings, window updates, empty frames. A window's worth of a body that nobody
-/// reads yet is below it.
+/// them: settings, pings, window updates, empty frames. A window's worth of a body that is
+/// not read yet is below it.
 pub(super) const CONTROL_BYTES_MAX: usize = 4 << 20;
 /// The period of [`CONTROL_BYTES_MAX`].
 pub(super) const CONTROL_PERIOD: Duration = Duration::from_secs(10);

@@ -176,7 +176,7 @@ async fn a_rate_limit_delays_its_host_only() {
     // The second IP address has no listener, but it was contacted.
     let failure = fetch(&route, &plan(TEN), &url)
         .await
-        .expect_err("nobody listens");
+        .expect_err("no server listens");
     assert_eq!(failure.cause, Cause::ConnectionRefused);
 }
 

@@ -140,7 +140,7 @@ impl Inflater {
                 }
                 Ok(Progress::of(0))
             }
-            // It goes on to the end, whatever is in it and whatever pieces it comes in.
+            // Extends to the end, whatever its content and the pieces it arrives in.
             Part::Padding => Ok(Progress::all(input)),
         }
     }
@@ -186,7 +186,7 @@ impl Inflater {
             self.inflate(&head, output)?;
             return Ok(());
         }
-        // A preset dictionary, which nobody agreed on.
+        // A preset dictionary, which was not agreed on.
         if head[1] & 0x20 != 0 {
             return Err(CodingError::Corrupt(self.name));
         }

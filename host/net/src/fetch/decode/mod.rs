@@ -47,7 +47,7 @@ pub enum CodingError {
     TooLarge(usize),
 }
 
-/// Decodes one body, in steps of bounded work: whoever drives it can wait between two of them.
+/// Decodes one body, in steps of bounded work: its driver can wait between two of them.
 pub(super) struct Decoder {
     /// Outermost first: the last one applied is the first one decoded.
     stages: Vec<Stage>,

@@ -278,8 +278,8 @@ fn without_mark(text: &[u8]) -> &[u8] {
     &text[len.count()..]
 }
 
-/// The lines within the first [`ROBOTS_BYTES_MAX`] bytes. One that goes on behind them does not
-/// count: its beginning is another rule. Decision D154.
+/// The lines within the first [`ROBOTS_BYTES_MAX`] bytes. One that continues behind them does
+/// not count: its beginning is another rule. Decision D154.
 fn whole_lines(text: &[u8]) -> &[u8] {
     if text.len() <= ROBOTS_BYTES_MAX {
         return text;
