@@ -122,7 +122,7 @@ fn last(cases: &mut [Case]) -> &mut Case {
     cases.last_mut().expect("a file begins with `#data`")
 }
 
-/// A tree as far as the server keeps it: of a doctype its name, and names with their prefix.
+/// The parts of a tree that the server keeps: of a doctype its name, and names with their prefix.
 fn plain(tree: &str) -> String {
     let lines = tree.split('\n').map(|line| {
         if let Some(rest) = line.strip_prefix("| <!DOCTYPE ") {

@@ -1,4 +1,4 @@
-//! Canaries in every place where a secret can stand, in requests of every kind; then everything
+//! Canaries in every place where a secret can be, in requests of every kind; then everything
 //! that the server wrote is searched for them. Provider keys have a suite of their own:
 //! `providers/secrets.rs`.
 
@@ -35,7 +35,7 @@ struct Canaries {
     typed: String,
     token: String,
     hook: String,
-    /// Stands in a query, which is part of a page's URL: only logs and metrics leave it out.
+    /// Is in a query, which is part of a page's URL: only logs and metrics leave it out.
     query: String,
     proxy: String,
     model: String,

@@ -23,8 +23,9 @@ const CLEAN_AFTER: Duration = Duration::from_secs(30);
 /// Descriptors that may be open later than before: connections to sites that wait to be used again,
 /// 64 of a host, and files of the store.
 const DESCRIPTORS_SLACK: usize = 80;
-/// Memory that may be in use later than before beside a tenth: what the first crawls ever cost
-/// (SQLite's caches, rules of robots.txt files, small caches of pages and outputs, the allocator).
+/// Memory that may be in use later than before in addition to a tenth: what the first crawls ever
+/// cost (SQLite's caches, rules of robots.txt files, small caches of pages and outputs, the
+/// allocator).
 const KIB_SLACK: u64 = 80 * 1024;
 
 /// How long a caller waits for an attack to have its effect.
@@ -152,7 +153,7 @@ impl Field {
         }
     }
 
-    /// The account of the attacker has nothing reserved and lost nothing beside what it paid.
+    /// The account of the attacker has nothing reserved and lost nothing but what it paid.
     pub(crate) async fn nothing_is_reserved(&self) {
         let deadline = Instant::now() + CLEAN_AFTER;
         loop {

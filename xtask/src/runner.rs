@@ -97,7 +97,7 @@ fn jobs(arguments: &[&str]) -> anyhow::Result<VecDeque<Job>> {
         is_measured: false,
         ..Job::new(title, examples, TESTS_PER_CORE.1)?
     };
-    // Beside the longest program, not at the end alone.
+    // At the same time as the longest program, not alone at the end.
     jobs.insert(1.min(jobs.len()), examples);
     Ok(jobs)
 }

@@ -117,7 +117,7 @@ impl Allotment {
         self.with(|state| (self.ceiling - state.spent).max(Nanodollars::ZERO))
     }
 
-    /// Tells the waiting pages of the run to look again.
+    /// Wakes the waiting pages of the run.
     pub(crate) fn notify(&self) {
         self.released.notify_waiters();
     }
@@ -216,7 +216,7 @@ impl Allotment {
         })
     }
 
-    /// Makes sure that `requested` is unused, as far as the account has it. `requested` is within
+    /// Makes sure that `requested` is unused, if the account has so much. `requested` is within
     /// the ceiling. More is reserved than this page needs, so that the next ones need no reserve
     /// of their own for a while; not while others wait for money.
     fn grow(&self, state: &mut State, requested: Nanodollars) {

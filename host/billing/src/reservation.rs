@@ -273,7 +273,7 @@ impl Reservation {
         of_key.unwrap_or(short)
     }
 
-    /// Sets the resources that the page consumed. The ledger records them beside the cost, also for
+    /// Sets the resources that the page consumed. The ledger records them with the cost, also for
     /// a failed page.
     pub fn with_consumed(mut self, consumed: Consumed) -> Self {
         self.consumed = consumed;

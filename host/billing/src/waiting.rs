@@ -87,7 +87,7 @@ pub(crate) struct Growth<'a> {
 }
 
 impl<'a> Growth<'a> {
-    /// The page begins to wait. New pages wait too, as far as they would need the same money.
+    /// The page begins to wait. New pages that would need the same money wait too.
     pub(crate) fn new(
         cap: Cap,
         allotment: Option<&'a Allotment>,

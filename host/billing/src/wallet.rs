@@ -137,7 +137,7 @@ impl Wallet {
         self.funds().shortfall(wanted, own)
     }
 
-    /// Tells the waiting pages to look again although no money was released.
+    /// Wakes the waiting pages although no money was released.
     pub(crate) fn notify(&self) {
         self.released.notify_waiters();
     }

@@ -220,7 +220,7 @@ pub(super) fn bytes_while_planned(parts: &CrawlsParts, request_bytes: u64) -> us
     bytes(parts, request_bytes, WHILE_PLANNED)
 }
 
-/// A multiple of a request's bytes, as far as it would be granted.
+/// A multiple of a request's bytes, at most what would be granted.
 fn bytes(parts: &CrawlsParts, request_bytes: u64, multiple: u64) -> usize {
     let capacity = parts.engine.memory.in_use().capacity;
     let wanted = request_bytes.saturating_mul(multiple);

@@ -27,7 +27,7 @@ pub(super) struct Screen {
     turn: tokio::sync::Mutex<()>,
 }
 
-/// Tells the thread that its result is no longer wanted.
+/// On drop, the thread's result is no longer wanted.
 struct Wanted(Arc<AtomicBool>);
 
 impl Drop for Wanted {

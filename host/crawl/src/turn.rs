@@ -28,8 +28,8 @@ pub(super) enum Turn<N> {
     ServerStops,
 }
 
-/// Waits for a permit, and for what the crawl needs besides. A streaming crawl has a caller who
-/// waits, so it runs at once.
+/// Waits for a permit, and for what else the crawl needs. A streaming crawl has a caller who waits,
+/// so it runs at once.
 pub(super) async fn wait<N>(
     parts: &CrawlsParts,
     turns: &Turns,

@@ -31,8 +31,8 @@ pub struct CrawlPlan {
     /// like the first, and their hosts belong to the crawl as its does: one crawl, whose caps hold
     /// for all.
     pub roots: Vec<PagePlan>,
-    /// The seeds that the caller's text mentions; likewise, but they must pass `blacklist` and
-    /// `whitelist`.
+    /// The seeds that the caller's text mentions. They are like `roots`, but must pass `blacklist`
+    /// and `whitelist`.
     pub named: Option<Arc<Discovered>>,
     /// Most pages, failed ones included; `None` is no cap.
     pub limit: Option<u64>,

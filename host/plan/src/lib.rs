@@ -78,15 +78,15 @@ pub struct PagePlan {
     pub engine: Engine,
     /// How to fetch it; shared by the pages of one request object.
     pub fetch: Arc<FetchPlan>,
-    /// Which outputs to make; shared likewise.
+    /// Which outputs to make; shared by the same pages.
     pub output: Arc<OutputPlan>,
     /// The most that the page may cost; `Nanodollars::MAX` if the caller set no ceiling.
     pub ceiling: Nanodollars,
     /// Whether a third-party provider may serve it.
     pub router: Arc<RouterPlan>,
-    /// What a browser does with it, if one serves it; shared likewise.
+    /// What a browser does with it, if one serves it; shared by the same pages.
     pub render: Arc<RenderPlan>,
-    /// Parameters whose effect depends on who serves it; shared likewise.
+    /// Parameters whose effect depends on who serves it; shared by the same pages.
     pub route_dependent: RouteDependent,
 }
 
@@ -158,7 +158,7 @@ pub struct FetchPlan {
 }
 
 impl FetchPlan {
-    /// Tells the run that this page is requested now.
+    /// Reports to the run that this page is requested now.
     pub fn tell_sent(&self, page: &Url) {
         if let Some(gate) = &self.gate {
             gate.sends(page);
@@ -250,7 +250,7 @@ pub enum Pool {
     Unlimited,
 }
 
-/// A configured pool of proxies, as far as plans need to know it.
+/// What plans need to know of a configured pool of proxies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfiguredPool {
     /// The pool.
@@ -485,7 +485,7 @@ pub struct RouterPlan {
     pub is_pinned: bool,
     /// What it sends to the target; a GET if absent. Only the command line sets it, too.
     pub request: Option<router::TargetRequest>,
-    /// Time that providers have for the page besides that of our own stack. Zero if they share
+    /// Time that providers have for the page in addition to our own stack's. Zero if they share
     /// [`FetchPlan::timeout`] with it, because the request sets one. Decision D370.
     pub time: Duration,
 }

@@ -63,7 +63,7 @@ pub struct RouterOptions {
     pub funding: Option<String>,
     /// `token`, trimmed; `None` if nothing is left.
     pub token: Option<Secret>,
-    /// `credentials`, likewise.
+    /// `credentials`, each trimmed and not empty.
     pub credentials: BTreeMap<String, Secret>,
 }
 
@@ -169,7 +169,7 @@ pub fn vendor_of(provider: &str) -> Option<&'static str> {
 }
 
 /// The keys of a `router` object that have no effect, as paths: unknown values, a token that no
-/// provider takes, and what stands beside `off`. `is_own_only` is for terms under which
+/// provider takes, and all other keys with `off`. `is_own_only` is for terms under which
 /// only the caller's keys are used.
 pub fn without_effect(
     fields: &RouterOptions,
@@ -183,14 +183,14 @@ pub fn without_effect(
         said(&fields.funding),
     );
     if mode.as_deref() == Some("off") {
-        let beside = [
+        let others = [
             ("router.provider", provider.is_some()),
             ("router.token", fields.token.is_some()),
             ("router.credentials", !fields.credentials.is_empty()),
             ("router.funding", funding.is_some()),
         ];
-        let beside = beside.into_iter().filter(|(_, is_set)| *is_set);
-        return beside.map(|(path, _)| path).collect();
+        let others = others.into_iter().filter(|(_, is_set)| *is_set);
+        return others.map(|(path, _)| path).collect();
     }
     let is_known = |name: &String| known_provider(name, catalog).is_some();
     let mut idle = Vec::new();

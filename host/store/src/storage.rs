@@ -56,7 +56,7 @@ impl Disk {
     /// Measures the disk that has this directory.
     ///
     /// # Errors
-    /// The operating system cannot tell.
+    /// The operating system does not report it.
     pub fn open(path: &Path, floor: DiskThreshold) -> io::Result<Self> {
         let disk = statvfs(path)?;
         let total = disk.f_blocks.saturating_mul(disk.f_frsize);

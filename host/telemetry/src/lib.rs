@@ -115,7 +115,7 @@ impl<W: Write> Write for Redacted<W> {
     }
 }
 
-/// Sets up metrics. Run [`run_upkeep`] beside it.
+/// Sets up metrics. Run [`run_upkeep`] too.
 ///
 /// # Errors
 /// [`TelemetryError::Twice`] on a second call.

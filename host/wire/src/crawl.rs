@@ -195,7 +195,7 @@ fn valid_seeds(
     }
 }
 
-/// The crawl parameters of one request object, checked as far as possible without the seed.
+/// The crawl parameters of one request object, with the checks that do not need the seed.
 struct CrawlParameters {
     limit: Option<u64>,
     depth: u16,

@@ -72,7 +72,7 @@ fn written(shape: &Shape, text: &str) -> Option<String> {
 }
 
 /// The JSON of a text that has one of these shapes. A list needs its commas or brackets where one
-/// item may stand alone.
+/// item may be alone.
 fn either(shapes: &[Shape], text: &str) -> Option<String> {
     let is_list = |shape: &&Shape| matches!(shape, Shape::List(_));
     let has_texts = |shape: &&Shape| matches!(shape, Shape::List(Shape::Text(_)));

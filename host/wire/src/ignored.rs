@@ -11,7 +11,7 @@ use trawl_plan::{
 use super::check::SentFields;
 use super::verb::Verb;
 
-/// The route of a request, as far as its parameters are concerned.
+/// The route of a request, which decides about its parameters.
 pub(crate) const fn route(verb: Verb, is_crawl: bool) -> Route {
     match verb {
         Verb::Scrape if is_crawl => Route::Crawl,
@@ -51,7 +51,7 @@ pub(crate) fn outputs(output: &OutputPlan, route: Route, is_crawl: bool) -> Requ
         .with(Needs::POOL, true)
 }
 
-/// How the pages of a request are served, as far as it is known before they are.
+/// What is known about how the pages of a request are served before they are.
 pub(crate) struct Service<'a> {
     /// What fetches them.
     pub engine: Engine,
@@ -150,7 +150,7 @@ pub(crate) fn collect(
     }
     let of_route = || parameters::all().filter(|row| row.routes.has(route));
     for unknown in &fields.unknown {
-        // A misspelt event may be why webhooks name none, so it is listed beside them.
+        // A misspelt event may be why webhooks name none, so it is listed, too.
         let hides = |object: &&str| is_within(&unknown.path, object) && !lacking.contains(object);
         if idle.iter().any(hides) {
             continue;

@@ -107,7 +107,7 @@ fn format_names(form: Option<FormatNames>) -> (Vec<String>, bool) {
     }
 }
 
-/// Parameters that stand for one plugin each. They have no effect while that is not loaded.
+/// Parameters that name one plugin each. They have no effect while that is not loaded.
 struct NamedPlugins {
     readability: bool,
     json_data: bool,

@@ -33,8 +33,8 @@ const SITEMAPS: [&str; 2] = ["sitemaps", "sitemap_path"];
 const DOMAINS: &str = "external_domains";
 const PATTERNS: [&str; 2] = ["whitelist", "blacklist"];
 
-/// The request object without its secrets, which must never be stored. Null stands where one was,
-/// so that a resume can be refused that lacks it.
+/// The request object without its secrets, which must never be stored. Null takes the place of
+/// one, so that a resume that lacks it can be refused.
 pub(crate) fn without_secrets(object: &RawValue) -> Map<String, Value> {
     let mut request: Map<String, Value> = serde_json::from_str(object.get()).unwrap_or_default();
     for field in [&[COOKIES][..], &SCRIPTS].concat() {

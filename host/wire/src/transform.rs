@@ -199,7 +199,7 @@ fn source(number: usize, item: TransformItem) -> Result<TransformSource, PlanErr
         }
         (_, _, Some(_)) => {
             return Err(refused(
-                "has `base64` beside `html` or `content`, send one of them: all are the page's source",
+                "has `base64` and `html` or `content`, send one of them: all are the page's source",
             ));
         }
     };
@@ -307,7 +307,7 @@ mod tests {
         );
         check(
             json!({"data": [{"base64": "YQ", "html": "a"}]}),
-            "data[0]: has `base64` beside",
+            "data[0]: has `base64` and",
         );
         check(json!({"data": [{"base64": "!"}]}), "data[0]: `base64`");
         let long = json!({"data": [{"html": "", "content_type": "x".repeat(1_001)}]});

@@ -61,7 +61,7 @@ pub struct Guest {
     /// those of the other kinds `$args`. `$ok`, `$ok_text` and `$fail` build results, `$ask` and
     /// `$done` those of an analyst, `$decoded` that of a decoder.
     pub body: String,
-    /// Body of an analyst's `resume`, likewise.
+    /// Body of an analyst's `resume`, in the same way.
     pub resume: String,
     /// Additional functions, globals and data.
     pub extra: String,

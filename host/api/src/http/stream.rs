@@ -20,7 +20,7 @@ use super::format::ResponseFormat;
 use super::headers;
 use crate::service::{Order, Outcomes};
 
-/// Longest entry that is copied beside its separator, which saves a part of the response.
+/// Longest entry that is copied behind its separator, which saves a part of the response.
 const COPIED_BYTES_MAX: usize = 16 * 1024;
 
 impl ResponseFormat {

@@ -171,7 +171,7 @@ const TIMES: [&str; 12] = [
     "from",
     "to",
 ];
-/// Checks that the times of an answer are RFC 3339, and seconds have one beside them. Returns how
+/// Checks that the times of an answer are RFC 3339, and that seconds come with one. Returns how
 /// many times there are.
 fn checked_times(path: &str, answer: &Value) -> usize {
     let object = match answer {

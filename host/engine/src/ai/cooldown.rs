@@ -12,7 +12,7 @@ const FAILURES_MAX: u32 = 3;
 /// How long it lasts.
 const COOLDOWN: Duration = Duration::from_secs(30);
 
-/// The outcomes of the last questions, as far as they decide about a cooldown.
+/// The outcomes of the last questions that decide about a cooldown.
 #[derive(Debug, Default)]
 pub(super) struct Cooldown(Mutex<State>);
 

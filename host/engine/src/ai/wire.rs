@@ -1,4 +1,4 @@
-//! The JSON of chat completions, as far as every server supports it. Source: the OpenAI API
+//! The JSON of chat completions: the part that every server supports. Source: the OpenAI API
 //! reference, "Create chat completion".
 
 use std::borrow::Cow;

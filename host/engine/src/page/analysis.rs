@@ -131,7 +131,7 @@ impl AnalysedPage<'_> {
         }
     }
 
-    /// The analyst's result without a model, with the reason beside it.
+    /// The analyst's result without a model, with the reason.
     async fn embedded(&self, reason: &str, usage: &mut Usage) -> Result<Value, PageFailure> {
         let plan = &self.plan.output;
         let nothing = FormatChoice {

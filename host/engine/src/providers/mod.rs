@@ -72,7 +72,7 @@ pub struct VendorPage {
     pub page: FetchedPage,
     /// A PNG screenshot, if requested.
     pub screenshot: Option<Bytes>,
-    /// Whether scripts ran, as far as is known.
+    /// Whether scripts ran; `None` if that is not known.
     pub rendered: Option<bool>,
     /// The provider's variant: `plain`, `js`, …
     pub variant: String,

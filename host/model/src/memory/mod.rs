@@ -214,7 +214,7 @@ impl MemoryBudget {
         }
     }
 
-    /// Grants bytes to waiting calls as far as there is room. The lock is not held while a lease is
+    /// Grants bytes to waiting calls while there is room. The lock is not held while a lease is
     /// sent: one whose receiver is gone is given back when it is dropped.
     fn serve_waiting(&self) {
         loop {

@@ -13,7 +13,8 @@ use super::{Permit, RequestPace, Turn};
 /// Least time between two looks at whether a page waits.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What a page holds at its hosts beside its slot, and how long it has waited between its requests.
+/// What a page holds at its hosts in addition to its slot, and how long it has waited between its
+/// requests.
 #[derive(Debug, Default)]
 pub(super) struct Hops(Mutex<State>);
 

@@ -106,7 +106,7 @@ impl Robots {
     }
 
     /// The verdict of robots.txt on this URL, for a page that is fetched through this proxy pool
-    /// and country: its robots.txt is fetched likewise, since a site may refuse one and not the
+    /// and country: its robots.txt is fetched the same way, since a site may refuse one and not the
     /// other, or have other rules there. An unknown robots.txt is fetched first; concurrent calls
     /// wait for the same fetch.
     pub async fn verdict(&self, url: &Url, exit: impl Into<Exit>) -> Verdict {

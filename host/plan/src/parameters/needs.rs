@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::Pipeline;
 
-/// A kind of request, as far as its parameters are concerned.
+/// A kind of request, with parameters of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     /// `/scrape`, and `/fetch/…`.

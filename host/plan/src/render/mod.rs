@@ -60,7 +60,7 @@ impl fmt::Debug for RenderPlan {
     }
 }
 
-/// Values by path: `*`, an exact path, or a prefix of one. A key that is a URL stands for the paths
+/// Values by path: `*`, an exact path, or a prefix of one. A key that is a URL matches the paths
 /// below it on another site.
 #[derive(Clone, PartialEq)]
 pub struct ByPath<T>(Vec<(String, T)>);
@@ -94,7 +94,7 @@ impl<T> ByPath<T> {
         self.0.is_empty()
     }
 
-    /// The keys that fit none of these paths: what they stand for is not used. Decision D259.
+    /// The keys that match none of these paths: their values are not used. Decision D259.
     pub fn unused(&self, paths: &[&str]) -> Vec<&str> {
         if self.0.is_empty() {
             return Vec::new();
@@ -161,7 +161,7 @@ impl<T> ByPath<T> {
     }
 }
 
-/// Whether a key stands for a path: the path itself, or the beginning of it.
+/// Whether a key matches a path: the path itself, or the beginning of it.
 fn fits(key: &str, path: &str) -> bool {
     key == "*" || path.starts_with(key)
 }

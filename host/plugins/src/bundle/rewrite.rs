@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-/// The entries as far as their components.
+/// The entries, of which only the components are read.
 #[derive(Deserialize)]
 struct Entries {
     #[serde(default)]

@@ -49,7 +49,7 @@ pub(super) struct TransformArgs {
     output: OutputArgs,
     #[command(flatten)]
     parameters: ParameterArgs,
-    /// Plugin manifest (default: `plugins.toml` in the working directory or beside the program,
+    /// Plugin manifest (default: `plugins.toml` in the working directory or next to the program,
     /// else the plugins inside the program).
     #[arg(long, env = "TRAWL_PLUGINS", value_name = "FILE")]
     plugins: Option<PathBuf>,
@@ -100,7 +100,7 @@ fn request(args: &TransformArgs) -> anyhow::Result<Request> {
     Ok(request)
 }
 
-/// How many bytes tell whether a file is text.
+/// How many bytes show whether a file is text.
 const FIRST_BYTES: usize = 1024;
 /// Media types of files by their endings; a file has no `Content-Type`. Decision D256.
 const ENDINGS: &[(&str, &str)] = &[

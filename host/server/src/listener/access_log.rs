@@ -274,8 +274,8 @@ fn common_time(time: Timestamp) -> String {
 }
 
 /// The client: the peer, or the last address that a trusted proxy has added to `X-Forwarded-For`.
-/// `None` if that is not an IP address: the request is then not the proxy's own, and what stands
-/// before it was written by the client.
+/// `None` if that is not an IP address: the request is then not the proxy's own, and what
+/// precedes it was written by the client.
 fn client(peer: IpAddr, headers: &HeaderMap, trusted_proxies: &[IpNet]) -> Option<IpAddr> {
     let peer = peer.to_canonical();
     if !is_within(trusted_proxies, peer) {

@@ -311,7 +311,7 @@ impl Drop for InFlight {
     }
 }
 
-/// A request and its response, as far as they wait for the peer.
+/// The parts of a request and its response that wait for the peer.
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
     state: Mutex<ExchangeState>,

@@ -1,4 +1,4 @@
-//! Requests on a connection: the bodies in both directions, as far as they wait for the peer.
+//! Requests on a connection: the parts of bodies, in both directions, that wait for the peer.
 
 use std::convert::Infallible;
 use std::io;

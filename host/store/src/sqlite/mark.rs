@@ -1,4 +1,4 @@
-//! The number of the last ledger entry in a file beside the database. SQLite drops what follows a
+//! The number of the last ledger entry in a file next to the database. SQLite drops what follows a
 //! damaged frame of its write-ahead log without an error; the file shows that there was more.
 
 use std::fs::File;

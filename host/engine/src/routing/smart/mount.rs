@@ -9,7 +9,7 @@ use super::things::thing;
 
 /// Text of a mount that is not empty: more than a request to enable JavaScript has.
 const MOUNT_BYTES_MAX: usize = 300;
-/// Text allowed beside a spinner: the name of the application.
+/// Text allowed next to a spinner: the name of the application.
 const SPLASH_BYTES_MAX: usize = 60;
 /// Other content allowed in an empty mount: a logo.
 const SPLASH_THINGS_MAX: usize = 1;
@@ -212,9 +212,9 @@ impl Mount<'_> {
     }
 }
 
-/// Whether a page has an empty mount and a script of its own that may fill it, whatever stands
-/// around them. Only a page whose source has the mark of a mount is split into pieces, and only as
-/// far as it is needed.
+/// Whether a page has an empty mount and a script of its own that may fill it, whatever is
+/// around them. Only a page whose source has the mark of a mount is split into pieces, and only up
+/// to the piece that decides.
 pub(super) fn is_awaited(source: &[u8]) -> bool {
     let Some(last) = last_mark(source) else {
         return false;

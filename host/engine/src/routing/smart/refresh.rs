@@ -1,4 +1,4 @@
-//! `meta http-equiv=refresh` and the `Refresh` header, as far as they are redirects.
+//! `meta http-equiv=refresh` and the `Refresh` header where they redirect.
 
 use trawl_model::urls;
 

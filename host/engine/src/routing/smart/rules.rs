@@ -6,7 +6,7 @@ use super::{Clues, Rule, walls};
 
 /// Text allowed around an empty element for the content of a page: a header and a footer.
 const SHELL_BYTES_MAX: usize = 200;
-/// Text allowed beside a `noscript` that asks for JavaScript. Complete pages may ask for it too,
+/// Text allowed next to a `noscript` that asks for JavaScript. Complete pages may ask for it too,
 /// for comments.
 const APPEAL_BYTES_MAX: usize = 100;
 /// Links and images of a page without text that has a framework's data: a logo, an icon or two.

@@ -40,7 +40,7 @@ pub(super) struct Shape {
     /// Whether a mount element is empty, or contains only what is displayed until the application
     /// has loaded.
     pub(super) has_empty_mount: bool,
-    /// Whether the element for the content of the page is empty likewise.
+    /// The same for the element for the content of the page.
     pub(super) has_empty_content: bool,
     /// Whether a framework left the data from which it makes the page.
     pub(super) has_hydration: bool,

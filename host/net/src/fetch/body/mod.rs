@@ -1,5 +1,5 @@
 //! Reads bodies: as they arrive, decoded in short turns that accounts take fairly, within their
-//! limits, and only as far as the memory budget has room for them.
+//! limits, and only while the memory budget has room for them.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Dates of cookies in any form that browsers take. RFC 6265bis section 5.1.1: the parts stand in
+//! Dates of cookies in any form that browsers take. RFC 6265bis section 5.1.1: the parts are in
 //! any order, with anything between them, and the zone is ignored.
 
 use trawl_model::clock::Timestamp;

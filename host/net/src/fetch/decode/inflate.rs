@@ -1,6 +1,6 @@
 //! Deflate in its frames: gzip (RFC 1952), zlib (RFC 1950) and none (RFC 1951). The frame is read
-//! here, so that data which is whole can be told from data which breaks off: servers leave the
-//! checksum out, or send a wrong one, behind a page that is whole.
+//! here to distinguish complete data from truncated data: servers leave the checksum out, or send a
+//! wrong one, behind a complete page.
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 

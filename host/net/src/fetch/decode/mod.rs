@@ -157,7 +157,8 @@ impl Decoder {
         self.input = input;
     }
 
-    /// Says that the body has ended. The steps that follow decode the rest, as far as it goes.
+    /// Records that the body has ended. The steps that follow decode the rest, if it can be
+    /// decoded.
     pub(super) fn end(&mut self) {
         self.is_ended = true;
     }

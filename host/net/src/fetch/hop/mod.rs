@@ -17,8 +17,8 @@ use super::cookies::{CookieChange, SentCookie};
 
 const ACCEPTED: HeaderValue =
     HeaderValue::from_static("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
-/// Cookies that sites set or delete on the way to one page, as far as they are remembered: more
-/// than a jar holds of one site.
+/// Most cookies that sites set or delete on the way to one page and that are remembered: more than
+/// a jar holds of one site.
 const CHANGES_MAX: usize = 1000;
 const ACCEPTED_LANGUAGE: &str = "en-US,en;q=0.9";
 /// The content codings that are decoded here.

@@ -3,7 +3,7 @@
 use super::*;
 
 const TOKEN: &str = "Trawl";
-/// Paths that are asked for, besides those that the file itself names.
+/// Paths that are asked for, in addition to those that the file itself names.
 const PATHS: [&str; 6] = ["/", "/a", "/a/b.html?q=1", "/%7Euser/", "/*$", "/é"];
 /// Bytes that one byte of the file may take in memory: a rule of one character, with its folder.
 const GROWTH_MAX: usize = 128;

@@ -56,7 +56,7 @@ struct Rule {
     is_allow: bool,
     /// How specific it is. RFC 9309 section 2.2.2: "the match that has the most octets".
     octets: usize,
-    /// The normalized pattern. Only `*` is special in it, and never stands twice in a row.
+    /// The normalized pattern. Only `*` is special in it, and never occurs twice in a row.
     pattern: Box<str>,
     /// Whether the pattern ends with `$`.
     is_whole: bool,
@@ -115,7 +115,8 @@ impl Rules {
                     own.add(is_allow, pattern);
                     default.add(is_allow, pattern);
                 }
-                // Other lines may stand anywhere and end no list of names: RFC 9309 section 2.2.4.
+                // Other lines may be anywhere and do not end a list of names: RFC 9309 section
+                // 2.2.4.
                 Line::CrawlDelay(value) => {
                     own.delay(value);
                     default.delay(value);

@@ -11,7 +11,7 @@ use trawl_plan::parameters::{
 
 use super::{CommandParameters, object_of};
 
-/// Columns of the section of parameters, and of what is said of an option beside its name.
+/// Columns of the section of parameters, and of an option's description next to its name.
 const COLUMNS: usize = 100;
 const OPTION_COLUMNS: usize = 72;
 /// Columns before a name, and before what is said of it.

@@ -45,7 +45,7 @@ pub(super) fn run(source: Source, json: bool, out: &mut dyn Write) -> anyhow::Re
 
 /// The status of the server that uses this data directory; `None` if none is running.
 async fn server_status(data: &Path) -> anyhow::Result<Option<Value>> {
-    let Some(mut server) = Operator::beside(data).await else {
+    let Some(mut server) = Operator::connect(data).await else {
         return Ok(None);
     };
     match server.ask(Request::Plugins {}).await? {

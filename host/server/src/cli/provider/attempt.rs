@@ -20,7 +20,7 @@ use crate::cli::engine_args::EngineArgs;
 use crate::cli::output_args::FORMAT_DEFAULT;
 use crate::cli::parameters::{count, help};
 
-/// Time of the page beside the conversation with the provider.
+/// Time of the page in addition to the conversation with the provider.
 const TIME_SPARE: Duration = Duration::from_secs(1);
 
 /// Options of `trawl provider try`.

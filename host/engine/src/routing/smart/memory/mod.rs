@@ -16,7 +16,7 @@ pub(crate) const MEMORY_AGE_MAX: Duration = Duration::from_secs(10 * 60);
 /// a static site.
 pub(crate) const PAGES_IN_A_ROW: u32 = 3;
 /// Pages of such a host that are rendered at once. The next one is tried by plain HTTP first, which
-/// costs next to nothing beside a browser, and is judged: a host may have static pages too.
+/// costs next to nothing compared with a browser, and is judged: a host may have static pages too.
 pub(crate) const PAGES_AT_ONCE: u32 = 4;
 /// Most hosts: about 2 MiB, and more than one machine crawls within [`MEMORY_AGE_MAX`].
 pub(crate) const HOSTS_MAX: usize = 10_000;

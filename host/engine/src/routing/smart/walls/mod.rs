@@ -77,9 +77,9 @@ const WIDGET_WORDS: [&str; 10] = [
     "security check",
     "checking your browser",
 ];
-/// Most text around a widget that stands alone.
+/// Most text around a widget that is alone on its page.
 const WIDGET_BYTES_MAX: usize = 600;
-/// Most links, images and fields beside it: a logo, a contact and the button.
+/// Most other links, images and fields: a logo, a contact and the button.
 const WIDGET_THINGS_MAX: usize = 4;
 const ANUBIS_MARK: &str = "/.within.website/x/cmd/anubis/";
 
