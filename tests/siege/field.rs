@@ -137,7 +137,7 @@ impl Field {
     /// Posts these bodies at once, as the attacker, and waits for each as long as an attack lasts.
     ///
     /// # Panics
-    /// When one is refused as invalid: then it was no attack.
+    /// When one is refused as invalid: then it was not an attack.
     pub(crate) async fn post_all(&self, path: &'static str, bodies: impl Iterator<Item = Value>) {
         let mut posts = JoinSet::new();
         for body in bodies {
@@ -148,7 +148,7 @@ impl Field {
             let is_refused = matches!(status, Some(400 | 401 | 404 | 415));
             assert!(
                 !is_refused,
-                "{path} is no attack: {status:?} for {body:.300}"
+                "{path} is not an attack: {status:?} for {body:.300}"
             );
         }
     }

@@ -185,7 +185,7 @@ impl Report {
     }
 }
 
-/// Shows the output of one program as it comes, and that of the others after it.
+/// Shows the output of one program as it comes, and the output of the others after it.
 #[derive(Default)]
 struct Front {
     /// The program that is shown.

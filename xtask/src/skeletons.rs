@@ -20,7 +20,7 @@ const KINDS: [&str; 7] = [
     "decoder",
     "provider",
 ];
-/// What a manifest says that is no member of a workspace.
+/// What a manifest says that is not of a member of a workspace.
 const STANDALONE: &str = "[workspace]\n";
 /// Where a manifest has its SDK, and where those of the workspace have theirs.
 const OWN_SDK: &str = ".trawl/sdk";

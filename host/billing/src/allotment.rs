@@ -31,8 +31,8 @@ const UNUSED: &str = "not needed";
 #[derive(Debug)]
 pub(crate) struct Allotment {
     pub(crate) wallet: Arc<Wallet>,
-    /// That of the key that the run was requested with. Its lock is never taken under that of the
-    /// state.
+    /// The wallet of the key that the run was requested with. Its lock is never taken while the
+    /// state is locked.
     pub(crate) key: Arc<KeyWallet>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) clock: Clock,

@@ -42,9 +42,9 @@ impl<'a> From<&'a Account> for Spender<'a> {
 /// The wallets that pay for a page.
 #[derive(Clone, Debug)]
 pub(crate) struct Wallets {
-    /// That of the account.
+    /// The account's.
     pub(crate) account: Arc<Wallet>,
-    /// That of the key.
+    /// The key's.
     pub(crate) key: Arc<KeyWallet>,
 }
 
@@ -130,7 +130,7 @@ impl KeyWallet {
     ///
     /// # Errors
     /// [`FundsError::AllHeld`] while pages in flight hold what is missing, [`FundsError::KeySpent`]
-    /// if nothing is left, or that of `reserve`.
+    /// if nothing is left, or the error of `reserve`.
     pub(crate) fn reserve(
         &self,
         likely: Nanodollars,

@@ -1,4 +1,4 @@
-//! The pages that have a reservation, and those of them that wait for more.
+//! The pages that have a reservation, and which of them wait for more.
 //!
 //! A page that needs more than it has reserved waits for others to end. When all of them wait, none
 //! would ever end: then the one that looks next is refused and gives its money to the others.
@@ -13,9 +13,9 @@ pub(crate) struct ReservedPages(Mutex<Counts>);
 struct Counts {
     /// Pages with a reservation.
     open: usize,
-    /// Those of them that wait for more.
+    /// Pages with a reservation that wait for more.
     growing: usize,
-    /// Those of the growing that wait for money of this run, key or account.
+    /// Growing pages that wait for money of this run, key or account.
     starving: usize,
 }
 

@@ -51,7 +51,7 @@ pub(crate) async fn wait_for(released: impl Future<Output = ()>, deadline: Insta
 /// Reserves by this function; waits until `deadline` while pages in flight hold what is missing.
 ///
 /// # Errors
-/// [`FundsError::AllHeld`] if they still do then, or that of the function.
+/// [`FundsError::AllHeld`] if they still do then, or the function's error.
 pub(crate) async fn when_available<T>(
     wallet: &Wallet,
     allotment: Option<&Allotment>,

@@ -75,7 +75,7 @@ impl Crawls {
         self.recovery.end();
     }
 
-    /// Queues some crawls after this number, which becomes that of the last one that is done;
+    /// Queues some crawls after this number, which becomes the number of the last one that is done;
     /// `false` if there are no more.
     async fn recover_some(&self, after: &mut i64, last: i64) -> Result<bool, StoreError> {
         let store = &self.parts.store;

@@ -39,7 +39,7 @@ pub(super) async fn frontier(
     // Only the rows that are on their way are in memory twice: here and in the frontier.
     let (lease, mut frontier) =
         tokio::join!(send_windows(parts, job, (first, lease), windows), restoring);
-    // What was read before a failure is no frontier.
+    // What was read before a failure is not a complete frontier.
     let lease = lease?;
     if plan.fold.equal || plan.fold.canonical {
         add_pages(parts, job, &mut frontier).await?;

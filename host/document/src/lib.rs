@@ -5,7 +5,7 @@
 //! between [`parse`], [`plain`] and [`empty`]. In `parse`, `source` tokenizes, `nesting` limits the
 //! depth of the tree builder, `sink` and `arena` hold the tree while the HTML algorithm still moves
 //! nodes, `shadow` makes shadow trees part of it, and `layout` writes the arrays. `xml` takes the
-//! place of `source` for XHTML and for XML that is no page, and `serialised` for pages of a
+//! place of `source` for XHTML and for XML that is not a page, and `serialised` for pages of a
 //! browser. [`scan`] finds a page's links without a tree.
 
 mod arena;

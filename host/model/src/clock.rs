@@ -137,7 +137,7 @@ impl Timestamp {
     }
 }
 
-/// A text that is no time; the message shows valid ones.
+/// A text that is not a time; the message shows valid ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("write a time like `2026-01-31` or `2026-01-31T10:20:30Z`")]
 pub struct NotATime;

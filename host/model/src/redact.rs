@@ -37,7 +37,7 @@ const PREFIXES: [(&str, usize); 5] = [
 /// Most bytes of a panic's message that are logged.
 const MESSAGE_BYTES_MAX: usize = 300;
 
-/// A URL for display: without user name, password, query and fragment. Empty if it is no URL.
+/// A URL for display: without user name, password, query and fragment. Empty if it is not a URL.
 pub fn shown_url(text: &str) -> String {
     let Ok(mut url) = Url::parse(text) else {
         return String::new();

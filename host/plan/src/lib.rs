@@ -204,10 +204,10 @@ impl FetchPlan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
     /// Least time between two requests of one account to one host; more than zero makes them
-    /// serial. Zero is no delay.
+    /// serial. Zero for no delay.
     pub delay: Duration,
     /// The crawl delay of the host's robots.txt: least time between two requests of all accounts
-    /// that obey it. Zero is no delay.
+    /// that obey it. Zero for no delay.
     pub host_delay: Duration,
     /// How long the page may wait for its host's rate limit outside its own timeout. Zero, as for a
     /// page that a client waits for: waiting is part of `timeout`.

@@ -247,7 +247,7 @@ pub fn unused_credentials(
 }
 
 /// Whether a text is written like the name of a credential: `PROVIDER2_API_KEY`. One that is
-/// shorter than any secret is no key in its place. Decision D87.
+/// shorter than any secret is not a key in its place. Decision D87.
 fn is_credential_name(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
     if (1..SECRET_BYTES_MIN).contains(&text.len()) && text.bytes().all(is_plain) {

@@ -403,7 +403,7 @@ mod tests {
         assert!(patterns(&["", "  "]).expect("nothing").is_empty());
         let error = patterns(&["/b", "/a("]).expect_err("no expression");
         assert!(
-            error.starts_with("blacklist: `/a(` (item 1) is no regular"),
+            error.starts_with("blacklist: `/a(` (item 1) is not a regular"),
             "{error}"
         );
     }

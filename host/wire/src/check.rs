@@ -424,7 +424,7 @@ impl Walk<'_> {
     }
 }
 
-/// The key of a script as a part of a path. One that is no path of a URL may be a secret in the
+/// The key of a script as a part of a path. One that is not a path of a URL may be a secret in the
 /// place of a path.
 pub(crate) fn path_key(key: &str) -> String {
     let shown: String = key.chars().take(SHOWN_CHARS_MAX).collect();

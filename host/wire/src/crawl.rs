@@ -211,7 +211,7 @@ struct CrawlParameters {
     scope: ScopePlan,
     sitemap: bool,
     sitemap_only: bool,
-    /// Those of `sitemaps`, then that of `sitemap_path`.
+    /// The URLs of `sitemaps`, then of `sitemap_path`.
     sitemaps: Vec<String>,
     n_listed: usize,
     webhook: Option<WebhookPlan>,

@@ -16,7 +16,7 @@ use super::error::RequestError;
 /// of the request object says what is wrong with it.
 ///
 /// # Errors
-/// What looks like a JSON object or list is no JSON.
+/// What looks like a JSON object or list is not JSON.
 pub fn header_value(row: &Parameter, text: &str) -> Result<Option<Box<RawValue>>, RequestError> {
     let text = text.trim();
     if text.is_empty() {

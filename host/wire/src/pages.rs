@@ -126,7 +126,7 @@ pub(crate) fn page_plans(
     }
     let defaults = context.defaults.router;
     let router = router::plan(query, defaults.mode, context.catalog)?;
-    // Decision D370: a time that the caller sets is that of the whole page.
+    // Decision D370: a time that the caller sets is for the whole page.
     let router = Arc::new(match request.request_timeout {
         Some(_) => router,
         None => router.with_time(defaults.time),

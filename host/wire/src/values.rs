@@ -22,8 +22,8 @@ pub(crate) fn filled(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-/// A limit in credits; none is no limit. Decision D35: 0 is a limit like any other, so a caller who
-/// allows nothing pays nothing.
+/// A limit in credits; `None` for no limit. Decision D35: 0 is a limit like any other, so a caller
+/// who allows nothing pays nothing.
 pub(crate) fn credits(limit: Option<u64>) -> Nanodollars {
     limit.map_or(Nanodollars::MAX, |credits| {
         Nanodollars::from_credits(i64::try_from(credits).unwrap_or(i64::MAX))

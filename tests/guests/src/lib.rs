@@ -59,7 +59,7 @@ pub struct Guest {
     /// Body of its function: an expression that returns the address of the result. The parameters
     /// of a chunker and a decoder are `$text`, `$text_bytes`, `$options` and `$options_bytes`,
     /// those of the other kinds `$args`. `$ok`, `$ok_text` and `$fail` build results, `$ask` and
-    /// `$done` those of an analyst, `$decoded` that of a decoder.
+    /// `$done` an analyst's, `$decoded` a decoder's.
     pub body: String,
     /// Body of an analyst's `resume`, in the same way.
     pub resume: String,

@@ -10,7 +10,7 @@ use trawl_tests::{FakeSite, ServerProcess, World};
 
 use super::{body_of, cheap};
 
-/// The budget in nanodollars: that of about 33 pages.
+/// The budget in nanodollars: for about 33 pages.
 const BUDGET: i64 = 1_000_000;
 const PAGES: usize = 60;
 const PAGE_BYTES: usize = 30_000;

@@ -115,7 +115,7 @@ async fn a_crash_costs_no_other_page() {
             "{part}"
         );
     }
-    // The first; that of the retry; the one after it; those after the steps and after the script.
+    // The first; the retry's; the one after it; those after the steps and after the script.
     assert_eq!(stage.browser.groups().len(), 5);
     stage.close().await;
 }

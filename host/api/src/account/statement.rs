@@ -53,8 +53,8 @@ pub(crate) struct StatementQuery {
     path = "/account/statement",
     summary = "Read the statement",
     description = "Returns the opening balance, every ledger entry in order, and the closing balance. The opening balance plus all amounts \
-        equals the closing balance to the nanodollar. A failed page has an entry of $0 with the reason. With `limit`, the statement is \
-        that of the first entries; `next_cursor`, sent as `cursor`, gets the next ones, which begin with the balance where these ended. With \
+        equals the closing balance to the nanodollar. A failed page has an entry of $0 with the reason. With `limit`, the statement has \
+        the first entries only; `next_cursor`, sent as `cursor`, gets the next ones, which begin with the balance where these ended. With \
         `Accept: application/jsonl`, the response has one line per entry.",
     params(StatementQuery),
     responses(

@@ -65,7 +65,7 @@ fn authenticate(api: &Api, headers: &HeaderMap) -> Option<(Arc<Account>, RateLim
 }
 
 /// Answers a request outside the routes of accounts for the account of its key, within its rate
-/// limit. `None` if the key is no account's.
+/// limit. `None` if the key belongs to no account.
 pub(crate) fn answer_account(
     api: &Api,
     headers: &HeaderMap,

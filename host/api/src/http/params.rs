@@ -70,7 +70,7 @@ pub(crate) fn checked_limit(limit: Unsigned, most: u32) -> Result<u32, ApiError>
     }
 }
 
-/// The refusal of a `limit` that is no number of items.
+/// The refusal of a `limit` that is not a number of items.
 pub(crate) fn out_of_range(most: u32) -> String {
     format!("limit: must be an integer from 1 to {most}; a larger one counts as {most}")
 }

@@ -144,7 +144,7 @@ pub(crate) async fn receive(
     Received::new(request, path, idempotency_key).await
 }
 
-/// The hash of what determines the response to a request; that of a long body is made where it
+/// The hash of what determines the response to a request; a long body is hashed where it
 /// delays no other request.
 async fn fingerprint(
     request: ApiRequest,

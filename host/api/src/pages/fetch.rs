@@ -201,8 +201,8 @@ impl Headers {
     /// Reads the headers of a request.
     ///
     /// # Errors
-    /// The header of a parameter is there twice and no list, is not UTF-8, or looks like JSON and is
-    /// none.
+    /// The header of a parameter is there twice and no list, is not UTF-8, or looks like JSON and
+    /// is none.
     fn read(headers: &HeaderMap) -> Result<Self, ApiError> {
         let mut read = Self::default();
         for name in headers.keys() {
@@ -250,7 +250,7 @@ impl Written {
     /// with the format of the content if that is all that is returned.
     ///
     /// # Errors
-    /// The body is no JSON object.
+    /// The body is not a JSON object.
     fn new(
         body: &[u8],
         url: &str,

@@ -175,7 +175,7 @@ async fn unknown_paths_and_wrong_methods() {
             assert!(response.header("allow").contains(method), "{path}");
         }
     }
-    // The table is that of `axum`: what it allows is named, but HEAD, which goes with GET.
+    // The table is `axum`'s: what it allows is named, but HEAD, which goes with GET.
     let request = Request::builder()
         .method("PATCH")
         .uri("/admin/accounts")

@@ -293,7 +293,7 @@ async fn a_charge_that_is_not_written_returns_to_the_budget() {
     let nothing = Nanodollars::ZERO;
     let run = billing.run_budget(spender, "c", Nanodollars::MAX, nothing);
     let run = run.expect("a budget");
-    // The failing write is that of the post alone, so that it fails alone.
+    // The failing write is of the post alone, so that it fails alone.
     let alone = async || {
         let page = billing.reserve_likely(spender, Nanodollars(300), "u", "r");
         billing.flush().await.expect("the store works");

@@ -1,4 +1,4 @@
-//! One fetched page through the plugins: decode the characters and, if it is no HTML, the
+//! One fetched page through the plugins: decode the characters and, if it is not HTML, the
 //! document; find links, parse once, filter, format, extract, chunk.
 //!
 //! Everything here is synchronous work on the CPU. [`Workers`] runs it on one thread per core, so

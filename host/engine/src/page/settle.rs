@@ -71,8 +71,8 @@ impl OnPaid {
     }
 }
 
-/// Posts the charge of a good page, voids that of a failed one. Content leaves here only once its
-/// charge is durable: to the caller, to the page cache and to the output cache.
+/// Posts the charge of a good page, voids the charge of a failed one. Content leaves here only once
+/// its charge is durable: to the caller, to the page cache and to the output cache.
 pub async fn settle(
     page_budget: PageBudget<'_>,
     tariff: &Tariff,

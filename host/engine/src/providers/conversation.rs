@@ -123,7 +123,7 @@ impl Conversation<'_> {
             if let Step::Failed(failure) = &mut step
                 && failure.class == Class::Unsupported
             {
-                // A request was sent, so this is no answer to "can you do this".
+                // A request was sent, so this does not answer "can you do this".
                 failure.class = Class::BadRequest;
             }
         }
@@ -204,7 +204,7 @@ impl Conversation<'_> {
         })
     }
 
-    /// The page of the adapter's last step; its body may be that of the last reply.
+    /// The page of the adapter's last step; its body may be the last reply's.
     fn page(
         &self,
         page: Page,

@@ -68,7 +68,7 @@ impl Drop for Wait<'_> {
 
 impl Permit {
     /// Waits until a redirected page may send its next request, which goes to this host: its delays
-    /// hold between all requests to a host. At another host than that of the permit it waits among
+    /// hold between all requests to a host. At another host than the permit's it waits among
     /// the requests of its account there, and leaves the first host to the next of them.
     pub async fn follow(&self, host: &str) {
         let pace = self.start.pace;

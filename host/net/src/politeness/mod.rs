@@ -69,10 +69,10 @@ pub struct Owner(u64);
 pub struct RequestPace {
     /// For whom it is sent.
     pub owner: Owner,
-    /// Least time after the owner's last request with a delay to the host; zero is no delay.
+    /// Least time after the owner's last request with a delay to the host; zero for no delay.
     pub delay: Duration,
     /// Least time after anyone's last request with such a delay to the host: the crawl delay of
-    /// its robots.txt. Zero is no delay.
+    /// its robots.txt. Zero for no delay.
     pub host_delay: Duration,
 }
 

@@ -471,7 +471,7 @@ async fn waits_between_hops_extend_a_time_up_to_the_patience() {
     let hangs = permit
         .in_time(short, long, std::future::pending::<()>())
         .await;
-    assert!(hangs.is_none(), "what is no wait counts");
+    assert!(hangs.is_none(), "what is not a wait counts");
 }
 
 #[tokio::test]

@@ -125,9 +125,9 @@ impl<T> ByPath<T> {
         keys.filter(|key| !is_usable(key)).collect()
     }
 
-    /// The value for the page that was requested at one URL and is at another one now: that of the
-    /// longest URL which the page is below; else, while the page is on the site that was requested,
-    /// that of the requested path. Decision D384.
+    /// The value for the page that was requested at one URL and is at another one now: the
+    /// value of the longest URL which the page is below; else, while the page is on the site that
+    /// was requested, the value of the requested path. Decision D384.
     pub fn find_at(&self, requested: &Url, at: &Url) -> Option<&T> {
         let below = self.0.iter().filter_map(|(key, value)| {
             let key = url_of(key)?;

@@ -1,7 +1,7 @@
 //! Finds where URLs begin.
 //!
 //! Two marks are searched for: the colon of a scheme, and the dot of a host. No byte is examined
-//! again, so the time is that of one pass.
+//! again, so it takes the time of one pass.
 
 use std::borrow::Cow;
 

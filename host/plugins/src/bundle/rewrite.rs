@@ -30,7 +30,7 @@ struct Entry {
 /// Replaces the path of every component by what `path` makes of it.
 ///
 /// # Errors
-/// A sentence: the text is no manifest, or what `path` says.
+/// A sentence: the text is not a manifest, or what `path` says.
 pub(crate) fn rewrite(
     text: &str,
     path: impl Fn(&str) -> Result<String, String>,

@@ -113,7 +113,7 @@ fn entry_lines(description: &Description) -> String {
 
 fn sample(loaded: &Loaded) -> SampleCall {
     let measured = loaded.sample_call();
-    // The sample is no document of the types that a decoder reads.
+    // The sample is not a document of the types that a decoder reads.
     let may_refuse = matches!(loaded, Loaded::Decoder(_));
     let fault = measured.result.err();
     let fault = fault.filter(|fault| fault.is_trap() || !may_refuse);

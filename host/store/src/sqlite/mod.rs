@@ -137,7 +137,7 @@ impl SqliteStore {
         })?;
         let deadline = Instant::now() + LIST_TIME_MAX;
         let mut handle = connection.lock_handle().await.map_err(&failed)?;
-        // Replaces that of the last list.
+        // Replaces the one of the last list.
         handle.set_progress_handler(LIST_CHECK_STEPS, move || Instant::now() < deadline);
         drop(handle);
         Ok(connection)

@@ -189,7 +189,7 @@ const DOCUMENT_ENDINGS: [&str; 26] = [
     "zip",
 ];
 
-/// Whether a URL looks like that of a document that a decoder reads. It is tried without a browser
+/// Whether a URL looks like one of a document that a decoder reads. It is tried without a browser
 /// first, whatever other pages of its host need: its type decides then. Decision D253.
 pub(crate) fn names_document(url: &Url) -> bool {
     let path = url.path();

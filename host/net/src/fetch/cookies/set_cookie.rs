@@ -73,7 +73,7 @@ impl SetCookie {
     }
 }
 
-/// When a `Max-Age` ends; `None` if it is no number.
+/// When a `Max-Age` ends; `None` if it is not a number.
 fn age(value: &[u8], now: Timestamp) -> Option<Timestamp> {
     let digits = value.strip_prefix(b"-").unwrap_or(value);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {

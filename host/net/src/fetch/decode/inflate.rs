@@ -166,7 +166,7 @@ impl Inflater {
         }
     }
 
-    /// These bytes are no gzip header: padding, if they are not the first.
+    /// These bytes are not a gzip header: padding, if they are not the first.
     fn no_member(&mut self, input: &[u8]) -> Result<Progress, CodingError> {
         if self.n_members == 1 {
             return Err(CodingError::Corrupt(self.name));

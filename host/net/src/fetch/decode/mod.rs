@@ -121,7 +121,7 @@ impl Decoder {
     /// Builds a decoder for a body with these headers. No coding emits more than `bytes_max` bytes,
     /// also those whose output is another coding's input.
     ///
-    /// Names that are no codings, such as `UTF-8` or `aws-chunked`, are passed over, as in
+    /// Names that are not codings, such as `UTF-8` or `aws-chunked`, are passed over, as in
     /// browsers: servers write them at bodies that they send as they are.
     ///
     /// # Errors

@@ -183,7 +183,7 @@ pub(super) fn redirect(
     let location = urls::text_of(location.as_bytes());
     let mut url = urls::join(from, &location)
         .map_err(|_| FetchError::BadRedirect(location.chars().take(200).collect()))?;
-    // RFC 9110 section 10.2.2: a target without a fragment inherits that of the requested URL.
+    // RFC 9110 section 10.2.2: a target without a fragment inherits the requested URL's.
     if url.fragment().is_none() {
         url.set_fragment(from.fragment());
     }

@@ -33,7 +33,7 @@ fn check_bounds(rules: &Rules, text_bytes: usize) {
     assert!(rules.allows("/robots.txt"));
     assert!(rules.sitemaps.len() <= SITEMAPS_MAX);
     for sitemap in &rules.sitemaps {
-        // An octet that is no text is three bytes once it is escaped.
+        // An octet that is not text has three bytes once it is escaped.
         assert!(!sitemap.is_empty() && sitemap.len() <= 3 * LINE_BYTES_MAX);
         assert_eq!(sitemap.as_bytes(), trimmed(sitemap.as_bytes()));
     }

@@ -78,7 +78,7 @@ enum Line<'a> {
     Sitemap(&'a [u8]),
 }
 
-/// The lines of one group: that of the crawler's token, or the one for `*`.
+/// The lines of one group: the one for the crawler's token, or for `*`.
 #[derive(Default)]
 struct Group {
     /// Whether the file has such a group.

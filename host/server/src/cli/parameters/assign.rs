@@ -169,7 +169,7 @@ fn read(shape: &Shape, value: Option<&str>) -> Result<Value, String> {
     Ok(json.unwrap_or_else(|| text.into()))
 }
 
-/// Whether a shape takes this JSON, which is no plain text.
+/// Whether a shape takes this JSON, which is not plain text.
 fn takes(shape: &Shape, json: &Value) -> bool {
     match shape {
         Shape::Switch => json.is_boolean(),

@@ -68,7 +68,7 @@ impl OptionHelp {
         Self { default, ..self }
     }
 
-    /// Adds the name of the parameter, which is not that of the option.
+    /// Adds the name of the parameter, which differs from the option's.
     pub(in crate::cli) fn named(self) -> Self {
         Self {
             is_named: true,

@@ -18,7 +18,7 @@ pub(in crate::cli) struct Places<'a> {
 
 impl Places<'_> {
     /// The given manifest; else `plugins.toml` in the working directory or next to the program;
-    /// else the bundled one; else that of the checkout in whose `target` folder the program is.
+    /// else the bundled one; else the one of the checkout in whose `target` folder the program is.
     ///
     /// The path of a bundle names its manifest.
     ///

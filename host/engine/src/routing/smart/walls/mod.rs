@@ -120,7 +120,8 @@ fn is_value(value: &str, known: &[&str]) -> bool {
         .any(|known| value.trim().eq_ignore_ascii_case(known))
 }
 
-/// Whether walls answer with this status. 202 is no refusal elsewhere, but hardly any page has it.
+/// Whether walls answer with this status. 202 is not a refusal elsewhere, but hardly any page has
+/// it.
 pub(super) fn is_refusal(status: u16) -> bool {
     matches!(status, 202 | 403 | 405 | 406 | 429 | 503)
 }
