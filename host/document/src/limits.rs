@@ -46,13 +46,13 @@ impl Default for ParseLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ParseError {
     /// The page has more nodes than allowed.
-    #[error("the page has more than `{max}` nodes, the most that are parsed")]
+    #[error("the page has more than `{max}` nodes, the limit")]
     TooManyNodes {
         /// Nodes allowed.
         max: usize,
     },
     /// The source is too long, or its markup multiplies its text.
-    #[error("the page's text needs more than `{max}` bytes, the most that are parsed")]
+    #[error("the page's text needs more than `{max}` bytes, the limit")]
     TooMuchText {
         /// Bytes allowed.
         max: usize,

@@ -46,7 +46,7 @@ pub struct RowKey(pub(crate) [i64; 3]);
 
 /// The text is not a [`RowKey`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a position in a list")]
+#[error("invalid cursor")]
 pub struct NotARowKey;
 
 impl fmt::Display for RowKey {

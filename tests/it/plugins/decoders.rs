@@ -75,7 +75,7 @@ fn limits_hold_for_decoders() {
             "(drop (memory.grow (i32.const 32))) (call $decoded (i32.const 0) (i32.const 2000000))",
             "returned too much",
         ),
-        ("unreachable", "broke down"),
+        ("unreachable", "crashed"),
     ];
     for (body, expected) in hostile {
         let guest =

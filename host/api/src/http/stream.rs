@@ -90,7 +90,7 @@ fn chunks(format: ResponseFormat, outcomes: Outcomes) -> impl Stream<Item = Byte
     bracket(open).chain(entries).chain(bracket(close))
 }
 
-/// A written entry with the memory that its outcome held: it gives it back when it is sent.
+/// A written entry with the memory that its outcome held, which is released once it is sent.
 fn held(memory: Option<Arc<MemoryLease>>, entry: Vec<u8>) -> Bytes {
     match memory.and_then(Arc::into_inner) {
         Some(mut lease) => {

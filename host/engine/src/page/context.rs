@@ -49,7 +49,7 @@ pub struct RunContext {
 }
 
 impl RunContext {
-    /// The context of a run that begins, with an empty cookie jar.
+    /// Creates a context with an empty cookie jar.
     pub fn new(
         engine: Arc<PageEngine>,
         registry: Arc<Registry>,

@@ -295,7 +295,7 @@ impl Conversation<'_> {
             ))),
             Err(_panic) => {
                 tracing::error!("the call of an adapter panicked");
-                Err(VendorFailure::adapter("its adapter broke down"))
+                Err(VendorFailure::adapter("its adapter crashed"))
             }
         }
     }

@@ -49,8 +49,8 @@ const RETRY_DELAY: Duration = Duration::from_millis(500);
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(20);
 /// Least time left in which a conversation is started: with less it has no chance.
 pub const TIME_MIN: Duration = Duration::from_millis(200);
-/// Time that a provider must have had before a timeout counts as its failure: the timeout of a
-/// hurried page says nothing about it.
+/// Time that a provider must have had before a timeout counts as its failure: a page cut short by
+/// its own deadline is not one.
 const FAIR_TIME: Duration = Duration::from_secs(10);
 /// Longest message of a failure, in characters.
 const MESSAGE_CHARS_MAX: usize = 500;

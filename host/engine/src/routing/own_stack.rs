@@ -183,7 +183,7 @@ impl OwnStack {
         match timeout_at(latest.into(), served).await {
             Ok(served) => served,
             Err(_elapsed) => Err(match visit.client.purse.funds_timeout().await {
-                // A provider costs money too.
+                // A provider would need funds as well, so there is no fallback.
                 Some(failure) => OwnFailure {
                     failure,
                     may_fall_back: false,

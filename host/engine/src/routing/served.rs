@@ -88,7 +88,7 @@ impl Served {
         }
     }
 
-    /// The same, billed for this provider's work, or for none.
+    /// Sets the provider to bill, if any.
     pub(super) fn with_vendor(mut self, vendor: Option<Vendor>) -> Self {
         self.usage.vendor = vendor.as_ref().map(|vendor| VendorUse {
             cost: vendor.cost,

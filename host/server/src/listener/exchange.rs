@@ -184,7 +184,7 @@ impl ResponseBody {
         let exchange = Arc::clone(&self.in_flight.exchange);
         let Some(mut unsent) = exchange.take() else {
             self.has_ended = true;
-            let reason = "the reader of the response did not read";
+            let reason = "the client stopped reading the response";
             let error = io::Error::new(io::ErrorKind::TimedOut, reason);
             return Poll::Ready(Some(Err(error.into())));
         };

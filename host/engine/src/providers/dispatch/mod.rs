@@ -119,7 +119,7 @@ pub fn prepare(
         .ok_or_else(|| format!("it requests the method `{}`", shown(&request.method)))?;
     let mut url = Url::parse(&request.url).map_err(|_| "it requests an invalid URL".to_owned())?;
     if !url.username().is_empty() || url.password().is_some() {
-        let reason = "it puts a user name into the URL, credentials are marked under `credentials`";
+        let reason = "it sends credentials in the URL, declare them under `credentials`";
         return Err(reason.to_owned().into());
     }
     if !grant.allows(&url) {

@@ -43,7 +43,7 @@ pub enum CodingError {
     #[error("the gzip body has more than {MEMBERS_MAX} members")]
     TooManyMembers,
     /// The decoded body, or what one of its codings emits, exceeds the limit.
-    #[error("the decoded body is larger than {0} bytes, the most that is fetched")]
+    #[error("the decoded body is larger than {0} bytes, the limit")]
     TooLarge(usize),
 }
 
