@@ -41,14 +41,14 @@ pub(crate) struct Allotment {
     pub(crate) name: String,
     /// Maximum cost of the whole run.
     ceiling: Nanodollars,
-    state: Mutex<State>,
+    state: Mutex<AllotmentState>,
     released: Notify,
     /// The pages of the run that have a portion.
     pub(crate) reserved_pages: ReservedPages,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct AllotmentState {
     /// Reserved in the account, but for no page.
     unused: Nanodollars,
     /// Reserved for pages in flight.
@@ -59,7 +59,7 @@ struct State {
     is_closed: bool,
 }
 
-impl State {
+impl AllotmentState {
     /// What the run may still reserve for pages.
     fn allowed(&self, ceiling: Nanodollars) -> Nanodollars {
         (ceiling - self.spent - self.in_flight).max(Nanodollars::ZERO)
@@ -85,9 +85,9 @@ impl Allotment {
             run: Arc::from(run),
             name: format!("{NAME_PREFIX}{unique}"),
             ceiling,
-            state: Mutex::new(State {
+            state: Mutex::new(AllotmentState {
                 spent,
-                ..State::default()
+                ..AllotmentState::default()
             }),
             released: Notify::new(),
             reserved_pages: ReservedPages::default(),
@@ -99,7 +99,12 @@ impl Allotment {
         self.with(|state| self.shortfall_of(state, wanted, own))
     }
 
-    fn shortfall_of(&self, state: &State, wanted: Nanodollars, own: Nanodollars) -> Shortfall {
+    fn shortfall_of(
+        &self,
+        state: &AllotmentState,
+        wanted: Nanodollars,
+        own: Nanodollars,
+    ) -> Shortfall {
         if own + state.allowed(self.ceiling) < wanted {
             return Shortfall {
                 cap: Cap::Run,
@@ -219,7 +224,7 @@ impl Allotment {
     /// Makes sure that `requested` is unused, if the account has so much. `requested` is within
     /// the ceiling. More is reserved than this page needs, so that the next ones need no reserve
     /// of their own for a while; not while others wait for money.
-    fn grow(&self, state: &mut State, requested: Nanodollars) {
+    fn grow(&self, state: &mut AllotmentState, requested: Nanodollars) {
         if state.unused >= requested {
             return;
         }
@@ -268,7 +273,7 @@ impl Allotment {
     }
 
     /// An entry of the allotment itself, with an id that still lacks the prefix of its kind.
-    fn entry(&self, state: &mut State, kind: EntryKind, held: Nanodollars) -> Entry {
+    fn entry(&self, state: &mut AllotmentState, kind: EntryKind, held: Nanodollars) -> Entry {
         state.n_entries += 1;
         Entry {
             id: format!("{}/{:x}", self.name, state.n_entries),
@@ -287,7 +292,7 @@ impl Allotment {
         }
     }
 
-    fn with<T>(&self, use_state: impl FnOnce(&mut State) -> T) -> T {
+    fn with<T>(&self, use_state: impl FnOnce(&mut AllotmentState) -> T) -> T {
         use_state(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

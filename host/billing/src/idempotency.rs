@@ -106,9 +106,9 @@ fn name_of(hasher: &blake3::Hasher) -> Arc<str> {
 
 /// Keys whose first request is being served, with the hash of its body.
 #[derive(Debug, Default)]
-pub(crate) struct InFlight(Mutex<HashMap<AnswerKey, [u8; 32]>>);
+pub(crate) struct KeysInFlight(Mutex<HashMap<AnswerKey, [u8; 32]>>);
 
-impl InFlight {
+impl KeysInFlight {
     fn with<T>(&self, change: impl FnOnce(&mut HashMap<AnswerKey, [u8; 32]>) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -65,7 +65,7 @@ pub use trawl_store::{
 pub use wallet::Account;
 
 use accounts::Accounts;
-use idempotency::InFlight;
+use idempotency::KeysInFlight;
 use key_wallet::Wallets;
 use queue::Queue;
 use seats::Seats;
@@ -83,7 +83,7 @@ pub struct Billing {
     clock: Clock,
     accounts: Arc<Accounts>,
     queue: Arc<Queue>,
-    in_flight: Arc<InFlight>,
+    in_flight: Arc<KeysInFlight>,
     seats: Arc<Seats>,
     seat_prices: Arc<SeatPrices>,
     writer: Arc<Mutex<Option<JoinHandle<()>>>>,

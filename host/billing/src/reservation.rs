@@ -37,7 +37,7 @@ pub struct Reservation {
     run: Arc<str>,
     url: Arc<str>,
     /// The allotment that it is a portion of, for a page of a run with a budget.
-    source: Option<Source>,
+    source: Option<Portion>,
     consumed: Consumed,
     /// Reserves of its own in the ledger; a portion of an allotment has none.
     n_reserves: u32,
@@ -45,7 +45,7 @@ pub struct Reservation {
 }
 
 #[derive(Debug)]
-struct Source {
+struct Portion {
     allotment: Arc<Allotment>,
     post_id: String,
 }
@@ -123,7 +123,7 @@ impl Reservation {
             clock: allotment.clock.clone(),
             run: Arc::clone(&allotment.run),
             url: Arc::from(truncated(url, URL_BYTES_MAX)),
-            source: Some(Source { allotment, post_id }),
+            source: Some(Portion { allotment, post_id }),
             consumed: Consumed::default(),
             n_reserves: 0,
             is_open: true,

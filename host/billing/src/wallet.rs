@@ -56,9 +56,9 @@ struct Money {
 
 /// Marks a page as waiting for money until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Waiting<'a>(&'a Wallet);
+pub(crate) struct WaitingPage<'a>(&'a Wallet);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingPage<'_> {
     fn drop(&mut self) {
         self.0.n_waiting.fetch_sub(1, Ordering::SeqCst);
     }
@@ -148,9 +148,9 @@ impl Wallet {
     }
 
     /// While the guard lives, runs return what none of their pages needs.
-    pub(crate) fn wait(&self) -> Waiting<'_> {
+    pub(crate) fn wait(&self) -> WaitingPage<'_> {
         self.n_waiting.fetch_add(1, Ordering::SeqCst);
-        Waiting(self)
+        WaitingPage(self)
     }
 
     pub(crate) fn has_waiters(&self) -> bool {

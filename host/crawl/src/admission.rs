@@ -15,7 +15,7 @@ use trawl_wire::LeftOut;
 
 use super::job::{Job, first_state};
 use super::limits::CrawlPlaces;
-use super::planning::{Ready, Source, Stored};
+use super::planning::{PlanSource, Ready, Stored};
 use super::queued::QueuedBytes;
 use super::service::{CrawlError, Crawls};
 use super::start::CrawlTask;
@@ -245,14 +245,14 @@ impl Crawls {
         let job = Job::begun(&record);
         let source = match admitted.queued {
             // Only the row is left of its request.
-            Some(queued) => Source::Stored(Stored {
+            Some(queued) => PlanSource::Stored(Stored {
                 queued,
                 secrets: new.secrets,
             }),
             None => {
                 let n_bytes = record.request.len();
                 let ready = Ready::new(&self.parts, &job, new.plan, new.registry, n_bytes);
-                Source::Planned(ready)
+                PlanSource::Planned(ready)
             }
         };
         let (listener, entries) = if record.in_background {

@@ -9,7 +9,7 @@ use trawl_model::{StopReason, Terms};
 use trawl_store::{CrawlLeft, CrawlState, CrawlsLeft, StoreError};
 
 use super::job::Job;
-use super::planning::{Source, Stored};
+use super::planning::{PlanSource, Stored};
 use super::recovery::Held;
 use super::service::{CrawlError, Crawls};
 use super::start::CrawlTask;
@@ -124,7 +124,7 @@ impl Crawls {
         let task = CrawlTask {
             job,
             verb: record.verb,
-            source: Source::Stored(Stored {
+            source: PlanSource::Stored(Stored {
                 queued,
                 secrets: None,
             }),

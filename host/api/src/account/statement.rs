@@ -13,7 +13,7 @@ use utoipa::IntoParams;
 use trawl_billing::{Account, AccountId};
 use trawl_model::clock::{NotATime, Timestamp};
 
-use super::statement_body::{self, Place, Source, StatementFormat};
+use super::statement_body::{self, StatementCursor, StatementFormat, StatementSource};
 use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
@@ -89,7 +89,7 @@ pub(crate) async fn respond(
     let billing = api.service.billing().clone();
     // What the operator reads takes from the server's own share.
     let owner = queries.as_ref().map_or("", |_| account.as_str());
-    let source = Source {
+    let source = StatementSource {
         billing,
         queries,
         memory: api.service.memory().share(owner),
@@ -136,11 +136,11 @@ pub(crate) fn parse_time(name: &str, text: Option<&str>) -> Result<Option<Timest
 }
 
 /// Where the statement continues; `None` at its first entry.
-fn place(cursor: Option<&str>) -> Result<Option<Place>, ApiError> {
+fn place(cursor: Option<&str>) -> Result<Option<StatementCursor>, ApiError> {
     let cursor = cursor.map(str::trim).filter(|cursor| !cursor.is_empty());
     let read = |cursor: &str| {
         let refusal = || "cursor: must be the `next_cursor` of the page before".to_owned();
-        Place::read(cursor).ok_or_else(|| ApiError::Invalid(refusal()))
+        StatementCursor::read(cursor).ok_or_else(|| ApiError::Invalid(refusal()))
     };
     cursor.map(read).transpose()
 }

@@ -43,7 +43,7 @@ pub(crate) struct WhileWanted<'a> {
 }
 
 /// Awaits a plan; on drop the plan is not wanted any more.
-struct Waiting(Wanted);
+struct AbandonOnDrop(Wanted);
 
 impl Default for Planning {
     fn default() -> Self {
@@ -69,7 +69,7 @@ impl Planning {
             None
         };
         let turn = self.turns.acquire(account.as_str()).await;
-        let waiting = Waiting(Wanted::default());
+        let waiting = AbandonOnDrop(Wanted::default());
         let wanted = waiting.0.clone();
         let planning = tokio::task::spawn_blocking(move || {
             // Held until the thread is done, even if the caller has gone.
@@ -115,7 +115,7 @@ impl Wanted {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for AbandonOnDrop {
     fn drop(&mut self) {
         self.0.is_abandoned.store(true, Ordering::Relaxed);
     }

@@ -81,7 +81,7 @@ pub(crate) async fn fetch(
     let headers = Headers::read(request.headers())?;
     let terms = Terms::PayAsYouGo;
     let received = receive(&api, account, request, BODY_BYTES_MAX, terms).await?;
-    let written = Written::new(&received.request.body, &url, form, headers)?;
+    let written = ScrapeBody::new(&received.request.body, &url, form, headers)?;
     // All that the request says is in its body now, also for the `Idempotency-Key`.
     let received = received.with_body(written.body).await?;
     let work = move |request| run(request, form, written.ignored);
@@ -239,13 +239,13 @@ fn text(headers: &HeaderMap, row: &Parameter) -> Result<String, ApiError> {
 
 /// All that a request says, as the body of a scrape.
 #[derive(Debug)]
-struct Written {
+struct ScrapeBody {
     body: Vec<u8>,
     /// What the path, the body or `Accept` says otherwise.
     ignored: Ignored,
 }
 
-impl Written {
+impl ScrapeBody {
     /// The request object of the body with its `url` set, with the parameters of the headers, and
     /// with the format of the content if that is all that is returned.
     ///
@@ -316,7 +316,7 @@ mod tests {
         form: Option<ContentForm>,
         pairs: &[(&'static str, &'static str)],
     ) -> Result<(String, Ignored), ApiError> {
-        let written = Written::new(body.as_bytes(), "https://a.com", form, headers(pairs)?)?;
+        let written = ScrapeBody::new(body.as_bytes(), "https://a.com", form, headers(pairs)?)?;
         let body = String::from_utf8_lossy(&written.body).into_owned();
         Ok((body, written.ignored))
     }

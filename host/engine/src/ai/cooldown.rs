@@ -14,10 +14,10 @@ const COOLDOWN: Duration = Duration::from_secs(30);
 
 /// The outcomes of the last questions that decide about a cooldown.
 #[derive(Debug, Default)]
-pub(super) struct Cooldown(Mutex<State>);
+pub(super) struct Cooldown(Mutex<RecentOutcomes>);
 
 #[derive(Debug, Default)]
-struct State {
+struct RecentOutcomes {
     n_failed: u32,
     until: Option<Instant>,
 }
@@ -48,7 +48,7 @@ impl Cooldown {
         });
     }
 
-    fn with<T>(&self, use_state: impl FnOnce(&mut State) -> T) -> T {
+    fn with<T>(&self, use_state: impl FnOnce(&mut RecentOutcomes) -> T) -> T {
         use_state(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -9,7 +9,7 @@ use trawl_model::{Cause, MediaKind, PageFailure};
 use trawl_plan::OutputPlan;
 use trawl_plugins::{Decoded, Fault, File, PluginError, Registry};
 
-use super::{Input, Source};
+use super::{Input, PageText};
 
 /// Media type of a decoded document: its HTML is parsed like a page.
 const HTML: &str = "text/html";
@@ -36,7 +36,7 @@ pub(super) struct Original {
     pub(super) kind: MediaKind,
 }
 
-impl Source<'_> {
+impl PageText<'_> {
     /// Has the document decoded if the plan needs that and there is a decoder for it. HTML never
     /// gets here. Decision D250.
     pub(super) fn decode(&mut self, registry: &Registry, url: &Url, plan: &OutputPlan) {

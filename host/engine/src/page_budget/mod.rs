@@ -96,11 +96,11 @@ pub struct PageBudget<'a> {
     is_provider_asked: AtomicBool,
     /// Counts the page among those in flight until its money is settled.
     in_flight: Option<InFlight>,
-    state: Mutex<State>,
+    state: Mutex<BudgetState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct BudgetState {
     reservation: Option<Reservation>,
     refusal: Option<FundsError>,
     /// Whether less money was left at the start than the page was expected to cost.
@@ -486,7 +486,7 @@ impl<'a> PageBudget<'a> {
     }
 }
 
-impl State {
+impl BudgetState {
     fn refuse(&mut self, error: FundsError) -> PageFailure {
         self.awaited = None;
         self.refusal = Some(error);

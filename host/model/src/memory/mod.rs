@@ -54,7 +54,7 @@ use tokio::sync::oneshot;
 use crate::{Cause, PageFailure};
 pub use held::{Held, HeldBuffer};
 pub use kind::MemoryKind;
-use state::{Grant, Partition, QueueKey, State};
+use state::{Accounting, Grant, Partition, QueueKey};
 
 /// Bytes in which leases grow, so that a small page takes from the budget once.
 pub const STEP_BYTES: u64 = 64 * 1024;
@@ -75,7 +75,7 @@ pub struct MemoryBudget {
 
 /// Who holds how much, and what for.
 struct Books {
-    state: State<Waiter>,
+    state: Accounting<Waiter>,
     /// Bytes in use by kind, in the order of [`MemoryKind::ALL`].
     held: [u64; MemoryKind::ALL.len()],
 }
@@ -143,7 +143,7 @@ struct Waiter {
 }
 
 /// A waiter in the queue, removed on drop.
-struct Waiting<'a> {
+struct QueuedRequest<'a> {
     memory: &'a Page,
     key: QueueKey,
     granted: oneshot::Receiver<MemoryLease>,
@@ -175,7 +175,7 @@ impl MemoryBudget {
             capacity,
             wait_max,
             books: Mutex::new(Books {
-                state: State::new(Partition::of(capacity, PAGE_BYTES_MAX)),
+                state: Accounting::new(Partition::of(capacity, PAGE_BYTES_MAX)),
                 held: Default::default(),
             }),
             accounts: Mutex::default(),
@@ -409,7 +409,7 @@ impl MemoryLease {
     }
 
     /// Takes the bytes now, or queues for them.
-    fn ask(&mut self, more: u64) -> Option<Waiting<'_>> {
+    fn ask(&mut self, more: u64) -> Option<QueuedRequest<'_>> {
         let (slot, page) = (self.memory.slot(), self.memory.page);
         let mut books = self.memory.budget().books();
         let key = match books.state.ask(slot, page, more) {
@@ -429,7 +429,7 @@ impl MemoryLease {
         };
         books.state.wait(slot, key, more, waiter);
         drop(books);
-        Some(Waiting {
+        Some(QueuedRequest {
             memory: &self.memory,
             key,
             granted,
@@ -448,7 +448,7 @@ impl Drop for MemoryLease {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueuedRequest<'_> {
     fn drop(&mut self) {
         let (budget, slot) = (self.memory.budget(), self.memory.slot());
         let left = budget.books().state.leave(slot, self.key);

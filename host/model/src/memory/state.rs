@@ -36,7 +36,7 @@ pub(super) type QueueKey = (u64, u64);
 
 /// The budget and what each account holds. `W` is the value that is queued for a waiter.
 #[derive(Debug)]
-pub(super) struct State<W> {
+pub(super) struct Accounting<W> {
     partition: Partition,
     accounts: Vec<Account<W>>,
     free_slots: Vec<usize>,
@@ -84,7 +84,7 @@ impl Partition {
     }
 }
 
-impl<W> State<W> {
+impl<W> Accounting<W> {
     pub(super) fn new(partition: Partition) -> Self {
         Self {
             partition,

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::state::{Grant, Partition, State};
+use super::state::{Accounting, Grant, Partition};
 use super::*;
 
 const MIB: u64 = 1024 * 1024;
@@ -103,7 +103,7 @@ async fn an_account_at_its_share_waits_and_others_do_not() {
 #[test]
 fn floors_that_are_used_up_overflow_into_the_shared_part() {
     let partition = Partition::of(1024 * MIB, PAGE_BYTES_MAX);
-    let mut state: State<()> = State::new(partition);
+    let mut state: Accounting<()> = Accounting::new(partition);
     let slots: Vec<usize> = (0..200).map(|_| state.open()).collect();
     let floor = Grant {
         regular: partition.floor,
@@ -375,7 +375,7 @@ proptest! {
     ) {
         let capacity = 64 * MIB;
         let partition = Partition::of(capacity, PAGE_BYTES_MAX);
-        let mut state: State<usize> = State::new(partition);
+        let mut state: Accounting<usize> = Accounting::new(partition);
         let slots: Vec<usize> = (0..6).map(|_| state.open()).collect();
         let innocent = state.open();
         let mut wants = BTreeMap::new();

@@ -16,10 +16,10 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 /// What a page holds at its hosts in addition to its slot, and how long it has waited between its
 /// requests.
 #[derive(Debug, Default)]
-pub(super) struct Hops(Mutex<State>);
+pub(super) struct Hops(Mutex<HopsState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct HopsState {
     /// The account's lane at the first host.
     own_lane: Option<OwnedSemaphorePermit>,
     /// The page's turn at the host it was redirected to.
@@ -34,13 +34,13 @@ struct Wait<'a>(&'a Hops);
 
 impl Hops {
     pub(super) fn new(own_lane: Option<OwnedSemaphorePermit>) -> Self {
-        Self(Mutex::new(State {
+        Self(Mutex::new(HopsState {
             own_lane,
-            ..State::default()
+            ..HopsState::default()
         }))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, HopsState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

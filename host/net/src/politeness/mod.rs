@@ -82,7 +82,7 @@ pub struct Permit {
     // Field order matters: the slots are released before the host may be forgotten.
     _slot: FairPermit<Owner>,
     hops: Hops,
-    _in_flight: InFlight,
+    _in_flight: HostRequest,
     start: Start,
     visit: Visit,
 }
@@ -107,7 +107,7 @@ struct Visit {
 
 /// One request in flight, counted at its host.
 #[derive(Debug)]
-struct InFlight {
+struct HostRequest {
     politeness: Arc<Politeness>,
     name: Arc<str>,
     owner: Owner,
@@ -408,9 +408,9 @@ impl Visit {
     }
 
     /// Starts a request if it is still allowed now.
-    fn start(&self, pace: &RequestPace) -> Option<(Start, InFlight)> {
+    fn start(&self, pace: &RequestPace) -> Option<(Start, HostRequest)> {
         let start = self.with_host(|host| host.start(pace))?;
-        let in_flight = InFlight {
+        let in_flight = HostRequest {
             politeness: Arc::clone(&self.politeness),
             name: Arc::clone(&self.name),
             owner: self.owner,
@@ -441,7 +441,7 @@ impl Turn {
     }
 }
 
-impl Drop for InFlight {
+impl Drop for HostRequest {
     fn drop(&mut self) {
         if let Some(host) = self.politeness.locked().by_name.get_mut(&self.name) {
             host.finish(self.owner);

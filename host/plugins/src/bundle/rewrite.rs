@@ -7,23 +7,23 @@ use toml::Spanned;
 #[derive(Deserialize)]
 struct Entries {
     #[serde(default)]
-    format: Vec<Entry>,
+    format: Vec<ComponentEntry>,
     #[serde(default)]
-    filter: Vec<Entry>,
+    filter: Vec<ComponentEntry>,
     #[serde(default)]
-    extractor: Vec<Entry>,
+    extractor: Vec<ComponentEntry>,
     #[serde(default)]
-    chunker: Vec<Entry>,
+    chunker: Vec<ComponentEntry>,
     #[serde(default)]
-    analyst: Vec<Entry>,
+    analyst: Vec<ComponentEntry>,
     #[serde(default)]
-    decoder: Vec<Entry>,
+    decoder: Vec<ComponentEntry>,
     #[serde(default)]
-    provider: Vec<Entry>,
+    provider: Vec<ComponentEntry>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct ComponentEntry {
     component: Option<Spanned<String>>,
 }
 

@@ -10,7 +10,7 @@ use super::contract::Contract;
 use super::file;
 use super::loaded::{Loaded, Origin};
 use super::loader::Loader;
-use super::manifest::{Code, Entry};
+use super::manifest::{Code, ManifestEntry};
 use super::media::Media;
 use crate::error::LoadError;
 use crate::info::PluginInfo;
@@ -60,7 +60,7 @@ fn inspect_with(loader: &Loader, path: &Path) -> Result<Inspection, String> {
     let kind = contract
         .kind()
         .ok_or("it exports none of Trawl's contracts, build it with the Trawl SDK")?;
-    let entry = Entry {
+    let entry = ManifestEntry {
         kind,
         name: "inspected".to_owned(),
         code: Code::Component(PathBuf::from(path)),

@@ -16,8 +16,8 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use tokio::time::Sleep;
 
-use super::access_log::{AccessLog, Entry};
-use super::connection::{Connection, Exchange, InFlight, Unsent};
+use super::access_log::{AccessLog, LogEntry};
+use super::connection::{Connection, Exchange, RequestInFlight, Unsent};
 use super::keyless::{Keyless, is_keyless};
 use super::limits::ListenerLimits;
 
@@ -154,15 +154,15 @@ impl Drop for RequestBody {
 
 /// A response body that the sweeper can release when its reader does not read.
 pub(super) struct ResponseBody {
-    in_flight: InFlight,
+    in_flight: RequestInFlight,
     is_http2: bool,
     has_ended: bool,
     has_failed: bool,
-    entry: Entry,
+    entry: LogEntry,
 }
 
 impl ResponseBody {
-    fn new(body: Body, in_flight: InFlight, is_http2: bool, entry: Entry) -> Self {
+    fn new(body: Body, in_flight: RequestInFlight, is_http2: bool, entry: LogEntry) -> Self {
         let rest = Bytes::new();
         in_flight.exchange.put(Unsent { body, rest }, is_http2);
         Self {

@@ -2,10 +2,10 @@
 
 use memchr::memmem;
 
-use super::pieces::{HiddenElement, Piece, Pieces, Tag};
 use super::prose::{Prose, has_any, is_appeal, is_waiting};
 use super::scripts::Scripts;
 use super::things::thing;
+use super::tokens::{HiddenElement, Tag, Token, Tokens};
 
 /// Text of a mount that is not empty: more than a request to enable JavaScript has.
 const MOUNT_BYTES_MAX: usize = 300;
@@ -118,19 +118,19 @@ impl<'a> Mounts<'a> {
         }
     }
 
-    /// Takes the next piece of the source into account.
-    pub(super) fn add(&mut self, piece: &Piece<'a>) {
-        match piece {
-            Piece::Text(text) => {
+    /// Takes the next token of the source into account.
+    pub(super) fn add(&mut self, token: &Token<'a>) {
+        match token {
+            Token::Text(text) => {
                 if let Some(mount) = &mut self.open
                     && !mount.is_filled()
                 {
                     mount.prose.add(text);
                 }
             }
-            Piece::Open(tag) => self.enter(tag),
-            Piece::Close(name) => self.leave(name),
-            Piece::Hidden(element, ..) => {
+            Token::Open(tag) => self.enter(tag),
+            Token::Close(name) => self.leave(name),
+            Token::Hidden(element, ..) => {
                 if let Some(mount) = &mut self.open {
                     mount.prose.add_gap();
                     mount.n_things += usize::from(matches!(
@@ -213,21 +213,21 @@ impl Mount<'_> {
 }
 
 /// Whether a page has an empty mount and a script of its own that may fill it, whatever is
-/// around them. Only a page whose source has the mark of a mount is split into pieces, and only up
-/// to the piece that decides.
+/// around them. Only a page whose source has the mark of a mount is split into tokens, and only up
+/// to the token that decides.
 pub(super) fn is_awaited(source: &[u8]) -> bool {
     let Some(last) = last_mark(source) else {
         return false;
     };
     let (mut mounts, mut scripts) = (Mounts::new(), Scripts::default());
-    let mut pieces = Pieces::new(source);
-    while (pieces.at() <= last || mounts.is_undecided())
-        && let Some(piece) = pieces.next()
+    let mut tokens = Tokens::new(source);
+    while (tokens.at() <= last || mounts.is_undecided())
+        && let Some(token) = tokens.next()
     {
-        if let Piece::Hidden(HiddenElement::Script, tag, code) = &piece {
+        if let Token::Hidden(HiddenElement::Script, tag, code) = &token {
             scripts.add(tag, code);
         }
-        mounts.add(&piece);
+        mounts.add(&token);
         if mounts.has_empty && scripts.is_application() {
             return true;
         }

@@ -2,7 +2,7 @@
 
 use trawl_model::urls;
 
-use super::pieces::Tag;
+use super::tokens::Tag;
 
 /// Seconds after which a refresh is no longer a redirect but a periodic reload.
 const REFRESH_SECONDS_MAX: u64 = 10;

@@ -99,17 +99,17 @@ enum Coding {
     Inflate(Inflater),
     Brotli {
         stream: Box<Brotli>,
-        state: State,
+        state: CodingState,
     },
     Zstd {
         stream: ZstdDecoder<'static>,
-        state: State,
+        state: CodingState,
     },
 }
 
 /// How far the decoding of a coding is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CodingState {
     /// No bytes have arrived. An empty body is empty in every coding.
     Empty,
     Inside,
@@ -275,7 +275,7 @@ impl Coding {
     /// The coding of this name; `None` for the names of "no coding", and for those that are no
     /// coding.
     fn named(name: &str) -> Result<Option<Self>, CodingError> {
-        let state = State::Empty;
+        let state = CodingState::Empty;
         Ok(Some(match name {
             "gzip" | "x-gzip" => Self::Inflate(Inflater::gzip()),
             "deflate" => Self::Inflate(Inflater::deflate()),
@@ -307,8 +307,8 @@ impl Coding {
             Self::Zstd { state, .. } => ("zstd", *state),
         };
         match state {
-            State::Inside => Err(CodingError::Truncated(name)),
-            State::Empty | State::Complete => Ok(()),
+            CodingState::Inside => Err(CodingError::Truncated(name)),
+            CodingState::Empty | CodingState::Complete => Ok(()),
         }
     }
 }
@@ -325,14 +325,14 @@ fn new_brotli() -> Box<Brotli> {
 
 fn decode_brotli(
     stream: &mut Brotli,
-    state: &mut State,
+    state: &mut CodingState,
     input: &[u8],
     output: &mut Vec<u8>,
 ) -> Result<Progress, CodingError> {
-    if *state == State::Complete {
+    if *state == CodingState::Complete {
         return Ok(Progress::all(input));
     }
-    *state = State::Inside;
+    *state = CodingState::Inside;
     output.resize(STEP_BYTES, 0);
     let (mut available, mut read, mut total) = (input.len(), 0, 0);
     let (mut room, mut written) = (STEP_BYTES, 0);
@@ -349,7 +349,7 @@ fn decode_brotli(
     output.truncate(written);
     match result {
         BrotliResult::ResultSuccess => {
-            *state = State::Complete;
+            *state = CodingState::Complete;
             Ok(Progress::all(input))
         }
         BrotliResult::NeedsMoreOutput => {
@@ -372,7 +372,7 @@ fn new_zstd() -> Result<ZstdDecoder<'static>, CodingError> {
 
 fn decode_zstd(
     stream: &mut ZstdDecoder<'static>,
-    state: &mut State,
+    state: &mut CodingState,
     input: &[u8],
     output: &mut Vec<u8>,
 ) -> Result<Progress, CodingError> {
@@ -382,11 +382,11 @@ fn decode_zstd(
         .map_err(|_| CodingError::Corrupt("zstd"))?;
     output.truncate(step.bytes_written);
     *state = match step.remaining {
-        0 => State::Complete,
-        _ => State::Inside,
+        0 => CodingState::Complete,
+        _ => CodingState::Inside,
     };
     // The buffer may be full at the very end of a frame: another call would start a new frame.
-    let is_end = step.bytes_read == input.len() && *state == State::Complete;
+    let is_end = step.bytes_read == input.len() && *state == CodingState::Complete;
     Ok(Progress {
         read: step.bytes_read,
         has_more: step.bytes_written == STEP_BYTES && !is_end,

@@ -69,7 +69,7 @@ pub(in crate::cli) struct PageNotices {
 
 /// The part of a page entry that is read here.
 #[derive(Deserialize)]
-struct Entry {
+struct PageEntry {
     metadata: Option<Metadata>,
 }
 
@@ -92,7 +92,7 @@ impl PageNotices {
 
     /// Counts the page of an entry as JSON.
     pub(in crate::cli) fn add_entry(&mut self, entry: &[u8]) {
-        let entry = serde_json::from_slice::<Entry>(entry).ok();
+        let entry = serde_json::from_slice::<PageEntry>(entry).ok();
         let metadata = entry.and_then(|entry| entry.metadata);
         self.add(metadata.as_ref().map(|metadata| &metadata.ignored));
     }

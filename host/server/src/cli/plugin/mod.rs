@@ -131,7 +131,7 @@ fn perform(command: PluginCommand, out: &mut dyn Write) -> anyhow::Result<()> {
             json,
             cache_dir,
         } => {
-            let source = list::Source {
+            let source = list::ListSource {
                 manifest: plugins,
                 data,
                 cache_dir,

@@ -127,12 +127,12 @@ pub(super) fn is_refusal(status: u16) -> bool {
 }
 
 /// Whether a page with little text is a challenge.
-pub(super) fn is_challenge(clues: &Clues<'_>, shape: &Shape) -> bool {
+pub(super) fn is_challenge(clues: &Clues<'_>, shape: &PageShape) -> bool {
     challenge(clues, shape).is_some()
 }
 
 /// Whose challenge a page with little text is; `None` if it is none.
-pub(super) fn challenge(clues: &Clues<'_>, shape: &Shape) -> Option<&'static str> {
+pub(super) fn challenge(clues: &Clues<'_>, shape: &PageShape) -> Option<&'static str> {
     let words = shape.prose.bytes();
     let head = head(clues.body);
     let marked = CHALLENGE_MARKS
@@ -153,7 +153,7 @@ pub(super) fn challenge(clues: &Clues<'_>, shape: &Shape) -> Option<&'static str
 
 /// A page that is a human check and nothing else. A form that is protected by one has fields, a
 /// page about them has text.
-fn is_lone_widget(head: &[u8], shape: &Shape) -> bool {
+fn is_lone_widget(head: &[u8], shape: &PageShape) -> bool {
     let words = shape.prose.bytes();
     words.len() <= WIDGET_BYTES_MAX
         && shape.n_fields == 0
@@ -171,7 +171,7 @@ fn is_spoken(words: &[u8], mark: &str) -> bool {
 
 /// A refusal with next to no text, a script, and a header or cookie of a vendor whose script
 /// inspects the client.
-fn is_vendors_refusal(clues: &Clues<'_>, shape: &Shape) -> bool {
+fn is_vendors_refusal(clues: &Clues<'_>, shape: &PageShape) -> bool {
     let is_small = shape.prose.bytes().len() <= REFUSAL_BYTES_MAX
         && shape.n_things <= REFUSAL_THINGS_MAX
         && !shape.scripts.is_empty();

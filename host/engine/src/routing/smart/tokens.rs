@@ -1,4 +1,4 @@
-//! Splits a page's source into pieces: text, tags, and elements whose content is not displayed.
+//! Splits a page's source into tokens: text, tags, and elements whose content is not displayed.
 //! Builds no tree and copies nothing.
 //!
 //! Follows the tokenizer of the HTML standard where it affects what is displayed (section 13.2.5).
@@ -7,9 +7,9 @@
 use memchr::memmem::Finder;
 use memchr::{memchr, memchr_iter, memchr3};
 
-/// A piece of source. Comments, document types and unfinished tags are left out.
+/// A token of source. Comments, document types and unfinished tags are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(super) enum Token<'a> {
     /// Text between tags, character references and all.
     Text(&'a [u8]),
     /// A start tag.
@@ -99,8 +99,8 @@ impl HiddenElement {
     }
 }
 
-/// The pieces of a source in their order.
-pub(super) struct Pieces<'a> {
+/// The tokens of a source in their order.
+pub(super) struct Tokens<'a> {
     source: &'a [u8],
     at: usize,
     end_tags: Finder<'static>,
@@ -108,7 +108,7 @@ pub(super) struct Pieces<'a> {
     unclosed: u8,
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> Tokens<'a> {
     pub(super) fn new(source: &'a [u8]) -> Self {
         Self {
             source,
@@ -118,7 +118,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Where the next piece begins.
+    /// Where the next token begins.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -128,31 +128,31 @@ impl<'a> Pieces<'a> {
     }
 
     /// Text up to the next `<` after the first byte.
-    fn text(&mut self) -> Piece<'a> {
+    fn text(&mut self) -> Token<'a> {
         let rest = self.rest();
         let end = memchr(b'<', &rest[1..]).map_or(rest.len(), |found| found + 1);
         self.at += end;
-        Piece::Text(&rest[..end])
+        Token::Text(&rest[..end])
     }
 
-    fn start_tag(&mut self) -> Option<Piece<'a>> {
+    fn start_tag(&mut self) -> Option<Token<'a>> {
         let tag = self.tag(1)?;
         let Some(element) = HiddenElement::of(tag.name) else {
-            return Some(Piece::Open(tag));
+            return Some(Token::Open(tag));
         };
         let is_closed_at_once = element == HiddenElement::Drawing && tag.attributes.ends_with(b"/");
         let is_shadow = element == HiddenElement::Template && tag.has_shadow_tree();
         if is_closed_at_once || is_shadow {
-            return Some(Piece::Open(tag));
+            return Some(Token::Open(tag));
         }
         Some(match self.content(element, tag.name) {
-            Some(inner) => Piece::Hidden(element, tag, inner),
-            None => Piece::Open(tag),
+            Some(inner) => Token::Hidden(element, tag, inner),
+            None => Token::Open(tag),
         })
     }
 
-    fn end_tag(&mut self) -> Option<Piece<'a>> {
-        self.tag(2).map(|tag| Piece::Close(tag.name))
+    fn end_tag(&mut self) -> Option<Token<'a>> {
+        self.tag(2).map(|tag| Token::Close(tag.name))
     }
 
     /// The tag here, whose name begins after `before` bytes; moves past it. `None` if it does not
@@ -232,10 +232,10 @@ impl<'a> Pieces<'a> {
     }
 }
 
-impl<'a> Iterator for Pieces<'a> {
-    type Item = Piece<'a>;
+impl<'a> Iterator for Tokens<'a> {
+    type Item = Token<'a>;
 
-    fn next(&mut self) -> Option<Piece<'a>> {
+    fn next(&mut self) -> Option<Token<'a>> {
         loop {
             match self.rest() {
                 [] => return None,
