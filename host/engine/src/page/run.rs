@@ -169,7 +169,7 @@ async fn produce_for_owner(
         if is_fetched {
             page_budget.note(loader, &usage);
         }
-        if let Err(failure) = page_budget.cover(&usage).await {
+        if let Err(failure) = page_budget.reserve_for(&usage).await {
             is_refused = true;
             outcome = PageOutcome {
                 url: outcome.url,
@@ -249,7 +249,7 @@ pub async fn transform(
         transform: TRANSFORM_CPU,
         ..Usage::default()
     };
-    if let Err(failure) = page_budget.cover(&expected).await {
+    if let Err(failure) = page_budget.reserve_for(&expected).await {
         return failed(url.clone(), failure);
     }
     let memory = run.memory.page();
@@ -273,7 +273,7 @@ pub async fn transform(
         ..handed_in(url.clone(), outputs, started.elapsed())
     };
     if outcome.error.is_none()
-        && let Err(failure) = page_budget.cover(&usage).await
+        && let Err(failure) = page_budget.reserve_for(&usage).await
     {
         outcome = failed(outcome.url, failure);
     }

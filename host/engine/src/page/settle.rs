@@ -154,8 +154,8 @@ pub async fn settle_again(
     tariff: &Tariff,
     unpaid: Box<Unpaid>,
 ) -> Result<PageOutcome, Box<Unpaid>> {
-    let covered = page_budget.cover(&unpaid.produced.usage).await;
-    let Err(failure) = covered else {
+    let reserved = page_budget.reserve_for(&unpaid.produced.usage).await;
+    let Err(failure) = reserved else {
         return try_settle(page_budget, tariff, unpaid.produced).await;
     };
     match page_budget.refusal().await {

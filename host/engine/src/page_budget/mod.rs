@@ -243,7 +243,7 @@ impl<'a> PageBudget<'a> {
     }
 
     /// Releases the reservation while the page waits for its host: [`Self::reserve_initial`] and
-    /// [`Self::cover`] reserve again. Nothing has been charged yet.
+    /// [`Self::reserve_for`] reserve again. Nothing has been charged yet.
     pub(crate) async fn unreserve(&self) {
         let mut state = self.state.lock().await;
         // A reservation of nothing stays: no other page waits for it.
@@ -283,11 +283,11 @@ impl<'a> PageBudget<'a> {
     ///
     /// # Errors
     /// The cap that does not allow it.
-    pub(crate) async fn cover(&self, usage: &Usage) -> Result<Nanodollars, PageFailure> {
-        self.cover_until(usage, self.deadline).await
+    pub(crate) async fn reserve_for(&self, usage: &Usage) -> Result<Nanodollars, PageFailure> {
+        self.reserve_until(usage, self.deadline).await
     }
 
-    async fn cover_until(
+    async fn reserve_until(
         &self,
         usage: &Usage,
         deadline: Instant,
@@ -347,7 +347,7 @@ impl<'a> PageBudget<'a> {
         }
     }
 
-    /// Like [`Self::cover`], for something optional: waits no longer than `wait_until`, and a
+    /// Like [`Self::reserve_for`], for something optional: waits no longer than `wait_until`, and a
     /// refusal does not fail the page.
     ///
     /// # Errors
@@ -358,11 +358,13 @@ impl<'a> PageBudget<'a> {
         wait_until: Instant,
     ) -> Result<(), PageFailure> {
         let before = self.refusal().await;
-        let covered = self.cover_until(usage, wait_until.min(self.deadline)).await;
-        if covered.is_err() {
+        let reserved = self
+            .reserve_until(usage, wait_until.min(self.deadline))
+            .await;
+        if reserved.is_err() {
             self.state.lock().await.refusal = before;
         }
-        covered.map(drop)
+        reserved.map(drop)
     }
 
     /// Remembers that a provider was asked for the page: it may be paid whatever becomes of the
@@ -402,7 +404,7 @@ impl<'a> PageBudget<'a> {
             pool_price,
             ..Usage::default()
         };
-        match self.cover(&usage).await {
+        match self.reserve_for(&usage).await {
             Err(failure) => failure,
             Ok(_) => failure(&FundsError::AllHeld),
         }

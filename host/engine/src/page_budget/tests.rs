@@ -61,7 +61,7 @@ async fn a_wait_for_money_that_time_ends_names_the_money() {
     let (other, plan) = (other_page(&payer, 900_000), plan(TEN_MINUTES));
     let page_budget = page_budget(&payer, &plan);
     page_budget
-        .cover(&usage(100_000))
+        .reserve_for(&usage(100_000))
         .await
         .expect("all that is left");
     assert!(
@@ -69,8 +69,8 @@ async fn a_wait_for_money_that_time_ends_names_the_money() {
         "it did not wait"
     );
     let more = usage(500_000);
-    let cover = timeout(Duration::from_millis(50), page_budget.cover(&more)).await;
-    assert!(cover.is_err(), "it waits for the other page");
+    let reserved = timeout(Duration::from_millis(50), page_budget.reserve_for(&more)).await;
+    assert!(reserved.is_err(), "it waits for the other page");
     let failure = page_budget.funds_timeout().await.expect("a wait for money");
     assert_eq!(
         failure.message,
@@ -78,7 +78,7 @@ async fn a_wait_for_money_that_time_ends_names_the_money() {
     );
     assert!(page_budget.funds_timeout().await.is_none(), "reported once");
     drop(other);
-    page_budget.cover(&more).await.expect("released");
+    page_budget.reserve_for(&more).await.expect("released");
     assert!(page_budget.funds_timeout().await.is_none());
     page_budget.void("done");
 }
@@ -108,7 +108,7 @@ async fn what_a_page_can_do_without_waits_for_a_short_time() {
     };
     let page_budget = page_budget(&payer, &plan);
     let is_of_page = |error: Option<FundsError>| matches!(error, Some(FundsError::Short(short)) if short.cap == Cap::Page);
-    assert!(page_budget.cover(&usage(960_000)).await.is_err());
+    assert!(page_budget.reserve_for(&usage(960_000)).await.is_err());
     assert!(is_of_page(page_budget.refusal().await));
     let begun = Instant::now();
     let wait_until = begun + Duration::from_millis(50);
@@ -130,7 +130,7 @@ async fn a_page_for_which_a_provider_was_asked_is_not_tried_again() {
     let (payer, _directory) = payer(1_000_000).await;
     let (_other, plan) = (other_page(&payer, 900_000), plan(Duration::ZERO));
     let page_budget = page_budget(&payer, &plan);
-    assert!(page_budget.cover(&usage(500_000)).await.is_err());
+    assert!(page_budget.reserve_for(&usage(500_000)).await.is_err());
     let needed = Some(Nanodollars(500_000));
     assert_eq!(page_budget.retry_minimum().await, needed);
     page_budget.note_provider();
@@ -152,7 +152,7 @@ async fn a_page_that_gave_its_money_back_can_reserve_again() {
         assert_eq!(held(&payer), 0);
         assert!(!page_budget.is_open().await);
     }
-    page_budget.cover(&usage(1_000)).await.expect("money");
+    page_budget.reserve_for(&usage(1_000)).await.expect("money");
     page_budget.void("done");
     assert_eq!(held(&payer), 0);
 }

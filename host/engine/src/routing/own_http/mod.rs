@@ -211,7 +211,7 @@ impl BodyMeter for BudgetMeter<'_> {
                 pool_price: self.pool_price,
                 ..Usage::default()
             };
-            let reserved = self.page_budget.cover(&usage).await?;
+            let reserved = self.page_budget.reserve_for(&usage).await?;
             Ok(self.page_budget.bytes_for(reserved, self.pool_price))
         })
     }
