@@ -431,7 +431,7 @@ async fn a_crawl_goes_on_only_with_all_of_its_secrets() {
     assert_eq!(resumed.status, 200, "{}", resumed.json());
     let until = Instant::now() + PATIENCE;
     while site.requests().len() <= n_requests {
-        assert!(Instant::now() < until, "the crawl does not go on");
+        assert!(Instant::now() < until, "the crawl does not continue");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let later = site.requests().split_off(n_requests);

@@ -233,7 +233,7 @@ impl Front {
         }
         self.shown = None;
         let running = &self.running;
-        // Its lines go on after those that are there.
+        // Its lines follow those that are there.
         self.waiting
             .sort_by_key(|(title, _)| running.contains(title));
         for (title, lines) in self.waiting.drain(..) {

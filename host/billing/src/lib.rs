@@ -89,7 +89,7 @@ pub struct Billing {
     writer: Arc<Mutex<Option<JoinHandle<()>>>>,
     /// Serialises changes of notices, and of the budgets of keys.
     settings_lock: Arc<Mutex<()>>,
-    /// Owner of changes that go on without their callers.
+    /// Owner of changes that continue without their callers.
     tasks: TaskTracker,
 }
 

@@ -67,7 +67,7 @@ impl ReservedPages {
 }
 
 impl Growing<'_> {
-    /// Whether the page may go on waiting: another one has a reservation and does not wait. If
+    /// Whether the page may continue to wait: another one has a reservation and does not wait. If
     /// none has, this page stops waiting, so that the others see that it is about to end.
     pub(crate) fn may_wait(mut self) -> Option<Self> {
         // One step under the lock, so that of several pages only one is refused.

@@ -108,8 +108,8 @@ impl<'a> Growth<'a> {
         self.cap == cap
     }
 
-    /// The page if it may go on waiting: another one, which has a part of the missing money, does
-    /// not wait. Else it stops waiting.
+    /// The page if it may continue to wait: another one, which has a part of the missing money,
+    /// does not wait. Else it stops waiting.
     pub(crate) fn may_wait(self) -> Option<Self> {
         let Self {
             cap,

@@ -71,7 +71,7 @@ struct Admitted {
 
 impl Crawls {
     /// Starts the crawls of a request of one account, all of them or none. Those that an earlier
-    /// try of the request has started go on, and take nothing of the limits again. If the caller
+    /// try of the request has started continue, and take nothing of the limits again. If the caller
     /// hangs up meanwhile, every crawl that is stored runs.
     ///
     /// # Errors

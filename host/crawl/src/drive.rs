@@ -59,7 +59,7 @@ pub(super) async fn drive(
     let mut pause = None;
     loop {
         if !is_stopped && run.job.cancel.is_cancelled() {
-            // Also while the server stops: a cancelled crawl does not go on after a restart.
+            // Also while the server stops: a cancelled crawl does not continue after a restart.
             is_stopped = true;
             run.stop(StopReason::Cancelled);
         }

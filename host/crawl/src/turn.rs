@@ -57,7 +57,7 @@ pub(super) async fn wait<N>(
         (permit, needed)
     };
     tokio::select! {
-        // In this order: a cancelled crawl does not go on after a restart.
+        // In this order: a cancelled crawl does not continue after a restart.
         biased;
         () = job.cancel.cancelled() => Turn::Cancelled,
         () = parts.stop.cancelled() => Turn::ServerStops,

@@ -358,7 +358,7 @@ mod tests {
         check("Bright Data", Some("provider_7"));
         check("scrape.do", Some("provider_5"));
         check("provider_10", Some("provider_10"));
-        // The operator's own provider, and a name that nobody has.
+        // The operator's own provider, and an unknown name.
         check("acme", Some("acme"));
         check("provider_12", None);
         check("", None);

@@ -17,8 +17,8 @@ use crate::totals::TotalsStore;
 const INTERVAL: Duration = Duration::from_secs(2);
 /// Default floor, as a fraction of the disk: one part in fifty.
 const FLOOR_FRACTION: u64 = 50;
-/// Bounds of the default floor. Below the first, the ledger could not go on for long; more than the
-/// second is no more useful on a large disk.
+/// Bounds of the default floor. Below the first, the ledger could not be written for long; more
+/// than the second is no more useful on a large disk.
 const FLOOR_BYTES_MIN: u64 = 1 << 30;
 const FLOOR_BYTES_MAX: u64 = 16 << 30;
 

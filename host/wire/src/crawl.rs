@@ -52,7 +52,7 @@ pub struct PlannedCrawl {
     pub plan: CrawlPlan,
     /// The request object without the caller's secrets.
     pub request: String,
-    /// Whether secrets were left out, without which the crawl must not go on.
+    /// Whether secrets were left out, without which the crawl must not continue.
     pub needs_secrets: bool,
     /// Those of a background crawl, which is planned again at its turn.
     pub secrets: Option<Secret>,

@@ -19,15 +19,15 @@ async fn a_page_in_an_endless_loop_fails_alone() {
         let failure = stage.app.failure(body).await;
         (failure, started.elapsed())
     };
-    let beside = async {
+    let other = async {
         tokio::time::sleep(Duration::from_millis(1500)).await;
         stage.rendered(&fine, json!({})).await
     };
-    let (((status, reason), took), beside) = tokio::join!(stuck, beside);
+    let (((status, reason), took), other) = tokio::join!(stuck, other);
     assert_eq!(status, 524, "{reason}");
     // The page never ends by itself; the bound leaves a busy machine time to end it.
     assert!(took < Duration::from_secs(20), "{took:?}");
-    assert!(content(&beside).contains("A page"));
+    assert!(content(&other).contains("A page"));
     assert!(content(&stage.rendered(&fine, json!({})).await).contains("A page"));
     stage.close().await;
 }

@@ -49,7 +49,7 @@ pub(super) fn scan(text: &str, mut take: impl FnMut(&str)) {
 /// The context of a mark.
 struct Seen<'a> {
     candidate: Option<Cow<'a, str>>,
-    /// Where to go on.
+    /// Where to continue.
     end: usize,
     /// Whether no byte before `end` can belong to another URL.
     is_taken: bool,

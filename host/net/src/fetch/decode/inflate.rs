@@ -329,7 +329,7 @@ impl GzipHead {
         Some(())
     }
 
-    /// Goes on with the next part that the flags name.
+    /// Continues with the next part that the flags name.
     fn advance(&mut self) {
         let parts = [Self::EXTRA, Self::NAME, Self::COMMENT, Self::CHECKED];
         let next = parts.into_iter().find(|part| self.flags & part != 0);

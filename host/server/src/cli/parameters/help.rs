@@ -14,7 +14,7 @@ use super::{CommandParameters, object_of};
 /// Columns of the section of parameters, and of an option's description next to its name.
 const COLUMNS: usize = 100;
 const OPTION_COLUMNS: usize = 72;
-/// Columns before a name, and before what is said of it.
+/// Columns before a name, and before its description.
 const NAME_INDENT: usize = 2;
 const TEXT_INDENT: usize = 10;
 
