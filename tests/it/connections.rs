@@ -46,7 +46,7 @@ fn post(caller: &Caller, path: &str, length: usize) -> String {
     )
 }
 
-/// Tasks of this test's runtime. Descriptors are those of the whole process, where other tests run.
+/// Tasks of this test's runtime. Descriptors belong to the whole process, where other tests run.
 fn in_use() -> usize {
     tokio::runtime::Handle::current()
         .metrics()

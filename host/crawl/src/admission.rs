@@ -35,7 +35,7 @@ pub struct NewCrawl {
     pub request: String,
     /// Whether the request needs the caller's secrets.
     pub needs_secrets: bool,
-    /// Those of a background crawl, which wait with it in memory.
+    /// The secrets of a background crawl, which wait with it in memory.
     pub secrets: Option<Secret>,
     /// `crawl`, `links` or the name of a pipeline.
     pub verb: &'static str,

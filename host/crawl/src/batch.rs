@@ -65,7 +65,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// A batch of which nothing is stored. `last_seq` and `before` are those of the pages before.
+    /// A batch of which nothing is stored. `last_seq` and `before` come from the pages before.
     pub(super) fn new(
         mut pages: Vec<Recorded>,
         urls: Vec<UrlRow>,

@@ -48,7 +48,7 @@ pub(super) async fn frontier(
     Ok((frontier, true))
 }
 
-/// Adds what later pages are compared with, in windows that need less memory than those of rows.
+/// Adds what later pages are compared with, in windows that need less memory than windows of rows.
 async fn add_pages(
     parts: &CrawlsParts,
     job: &Job,

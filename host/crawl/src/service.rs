@@ -87,8 +87,8 @@ pub struct CrawlView {
 }
 
 impl Crawls {
-    /// A service without crawls. [`Self::interrupt`] and [`Self::recover`] continue those of the
-    /// last process.
+    /// A service without crawls. [`Self::interrupt`] and [`Self::recover`] continue the crawls
+    /// of the last process.
     pub fn new(parts: CrawlsParts) -> Self {
         let running_max = parts.limits.background_running;
         Self {

@@ -40,7 +40,7 @@ pub use plain::{empty, plain};
 pub use scan::{LINKS_MAX, Refresh, attribute_value, refresh, scan, scan_with_anchors};
 pub use xml::is_xml_type;
 
-/// A parsed page. The arrays and their meaning are those of the record `document` in
+/// A parsed page. The arrays and their meaning are defined by the record `document` in
 /// `wit/document/1`; the node selection of filters is passed along separately.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {

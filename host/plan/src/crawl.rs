@@ -180,7 +180,7 @@ pub struct SitemapPlan {
     pub is_used: bool,
     /// Whether links of pages are not followed: the sitemap alone.
     pub only: bool,
-    /// Their URLs; if empty, those of robots.txt and `/sitemap.xml`.
+    /// Their URLs; if empty, the sitemaps of robots.txt and `/sitemap.xml`.
     pub addresses: Vec<Url>,
 }
 

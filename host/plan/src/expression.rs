@@ -1,8 +1,8 @@
 //! Regular expressions that callers write: an engine that runs in linear time, and bounds for what
 //! all expressions of a request may take together.
 //!
-//! They are matched with URLs and host names, which are ASCII. So classes such as `\w` are those of
-//! ASCII, a hundredth of the size of Unicode's.
+//! They are matched with URLs and host names, which are ASCII. So classes such as `\w` are
+//! ASCII's, a hundredth of the size of Unicode's.
 
 use std::collections::HashMap;
 use std::sync::Arc;

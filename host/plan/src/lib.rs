@@ -478,7 +478,7 @@ pub struct RouterPlan {
     pub funding: Funding,
     /// The caller's key for [`Self::provider`].
     pub token: Option<Secret>,
-    /// The caller's keys by credential name; those of no loaded provider have no effect.
+    /// The caller's keys by credential name; a name that no loaded provider has is without effect.
     pub credentials: BTreeMap<String, Secret>,
     /// Whether only [`Self::provider`] may serve the page. No request can ask for it; the command
     /// line does.

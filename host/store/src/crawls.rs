@@ -139,7 +139,7 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
         range: PageRange,
     ) -> StoreFuture<'a, Rows<CrawlSummary>>;
 
-    /// Pages of an account's crawls, newest crawl and page first; with `in_background` those of
+    /// Pages of an account's crawls, newest crawl and page first; with `in_background` pages of
     /// background crawls only.
     fn page_rows<'a>(
         &'a self,
@@ -185,9 +185,9 @@ impl CrawlState {
 /// The background crawls that the last process left and that can be continued.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interrupted {
-    /// Those of each account.
+    /// The crawls of each account.
     pub accounts: Vec<CrawlsLeft>,
-    /// The number of the last crawl of that process; those of this one have higher numbers.
+    /// The number of the last crawl of that process; crawls of this one have higher numbers.
     pub last: i64,
 }
 

@@ -54,7 +54,7 @@ pub struct PlannedCrawl {
     pub request: String,
     /// Whether secrets were left out, without which the crawl must not continue.
     pub needs_secrets: bool,
-    /// Those of a background crawl, which is planned again at its turn.
+    /// The secrets of a background crawl, which is planned again at its turn.
     pub secrets: Option<Secret>,
 }
 
@@ -307,7 +307,7 @@ impl CrawlParameters {
         })
     }
 
-    /// The URLs of `sitemaps` and `sitemap_path`, each once: those of the first seed, then those of
+    /// The URLs of `sitemaps` and `sitemap_path`, each once: the first seed's, then those of
     /// the further seeds that differ. A path is a URL of each seed, so their number is bounded
     /// before they are made.
     fn sitemap_urls(
@@ -405,7 +405,7 @@ fn external(form: Option<DomainsForm>, allowance: &mut Allowance) -> Result<Host
     }
 }
 
-/// They match URLs, which have no password by then, as those of the stored request do.
+/// They match URLs, which have no password by then, like the patterns of the stored request.
 fn patterns(sent: Option<List<String>>) -> Vec<String> {
     let sent = sent.map(|list| list.0).unwrap_or_default().into_iter();
     sent.map(|written| address::pattern(&written).into_owned())

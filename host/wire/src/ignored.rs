@@ -113,7 +113,7 @@ impl Service<'_> {
 }
 
 /// Adds the parameters of one request object that have no effect, known ones and unknown ones.
-/// Returns those of which only the page will show it.
+/// Returns those for which only the page will show it.
 pub(crate) fn collect(
     fields: SentFields,
     route: Route,
@@ -121,7 +121,7 @@ pub(crate) fn collect(
     into: &mut Ignored,
 ) -> RouteDependent {
     let mut idle: Vec<&str> = Vec::new();
-    // Those of them that would have an effect on the route with another value.
+    // Parameters among them that would have an effect on the route with another value.
     let mut lacking: Vec<&str> = Vec::new();
     let mut open = Vec::new();
     for present in &fields.present {

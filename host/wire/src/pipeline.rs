@@ -32,7 +32,7 @@ const TEXT: &str = "text";
 /// First character of a stored `text` that is a list of URLs, one on each line: U+001E, "record
 /// separator", which no prose contains.
 const LISTED: char = '\u{1e}';
-/// Parameters of pipelines in addition to those of a crawl. Each pipeline uses some of them.
+/// Parameters of pipelines in addition to a crawl's. Each pipeline uses some of them.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct PipelineRequest {
     /// The task in words: an inquiry for `extract-qa`, labels for `label`, a query for

@@ -38,7 +38,7 @@ const TROUBLE: &[&[u8]] = &[
 /// replaced, removed, renamed and nested.
 pub struct Seeds {
     files: Vec<Vec<u8>>,
-    /// Those of the files that are JSON.
+    /// The values of the files that are JSON.
     values: Vec<Value>,
     /// Words and punctuation of all of them.
     words: Vec<Vec<u8>>,

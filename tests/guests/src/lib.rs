@@ -2,7 +2,7 @@
 //! well-behaved one of each kind, and every way to misbehave.
 //!
 //! A [`Guest`] describes a component and [`Guest::build`] encodes it. Its function body is
-//! WebAssembly text; [`hostile`] has misbehaving ones. Offsets are those of the contract's records
+//! WebAssembly text; [`hostile`] has misbehaving ones. Offsets belong to the contract's records
 //! in the canonical ABI.
 
 pub mod hostile;

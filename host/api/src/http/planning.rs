@@ -18,7 +18,7 @@ use super::error::ApiError;
 /// Threads that plan at the same time. More than cores, because a plugin that checks its options
 /// may take long.
 const THREADS_MAX: usize = 16;
-/// Of these, those of one account.
+/// Threads of one account among them.
 const THREADS_OF_ACCOUNT_MAX: usize = 4;
 /// Bytes of a body from which on it is large: more than nearly all requests have.
 const LARGE_BYTES: usize = 64 * 1024;

@@ -42,7 +42,7 @@ impl ResponseFormat {
 }
 
 /// The response to a run of `n_pages`. A single page is sent at once, more are streamed. A header
-/// names the parameters without effect: of a single page also those of which only the page shows
+/// names the parameters without effect: of a single page also those for which only the page shows
 /// it.
 pub(crate) async fn pages(
     format: ResponseFormat,

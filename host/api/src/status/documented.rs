@@ -136,7 +136,7 @@ struct DiskHealth {
     floor_bytes: Option<u64>,
 }
 
-/// Whether the plugins are those of the files on disk.
+/// Whether the plugins are up to date with the files on disk.
 #[derive(Serialize, ToSchema)]
 struct PluginsHealth {
     /// Whether the last reload succeeded.

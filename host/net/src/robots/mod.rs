@@ -43,8 +43,8 @@ const PARSED_AT_ONCE_BYTES_MAX: usize = 64 * 1024;
 const PARSES_MAX: usize = 2;
 /// Cached origins.
 pub const ORIGINS_MAX: usize = 10_000;
-/// Approximate bytes of the cached rules: most files are far below 10 KiB, so that those of all
-/// origins fit.
+/// Approximate bytes of the cached rules: most files are far below 10 KiB, so that the rules of
+/// all origins fit.
 const RULES_BYTES_MAX: usize = 24 * 1024 * 1024;
 /// Rules of more bytes are the first that make room: few sites need so many.
 const LARGE_BYTES_MIN: usize = 64 * 1024;

@@ -75,7 +75,7 @@ impl<T> fmt::Debug for ByPath<T> {
 }
 
 impl<T: Clone> ByPath<T> {
-    /// Those of other sites alone.
+    /// The values for other sites alone.
     fn of_others(&self) -> Self {
         let named = self.0.iter().filter(|(key, _)| url_of(key).is_some());
         Self(named.cloned().collect())
@@ -375,7 +375,7 @@ impl RenderPlan {
     }
 
     /// The origins whose documents get [`before_load`](Self::before_load) on a page that was
-    /// requested at this URL: those of its site, and those that a key names. Decision D384.
+    /// requested at this URL: the origins of its site, and those that a key names. Decision D384.
     pub fn before_load_origins(&self, requested: &Url) -> Vec<String> {
         let named = self.scripts.urls().chain(self.automation.urls());
         let named = named.map(|url| url.origin().ascii_serialization());

@@ -45,7 +45,7 @@ pub(crate) struct ListenerLimits {
     pub(crate) connections_per_peer: usize,
     /// Requests of one peer without a key that are being answered at a time.
     pub(crate) keyless_per_peer: usize,
-    /// Networks of reverse proxies, whose connections are those of many clients: only
+    /// Networks of reverse proxies, which connect for many clients: only
     /// `connections` bounds them.
     pub(crate) trusted_proxies: Vec<IpNet>,
     /// How long the line and headers of a request may take to arrive.

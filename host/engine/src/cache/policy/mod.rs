@@ -424,7 +424,7 @@ fn varied(answer: &[(String, String)], request: &HeaderMap) -> Vec<(String, Stri
         .collect()
 }
 
-/// The stored headers, updated by those of a 304.
+/// The stored headers, updated by the headers of a 304.
 fn updated(stored: &[(String, String)], answer: &[(String, String)]) -> Vec<(String, String)> {
     let news = || {
         let is_new = |name: &str| !NOT_UPDATED.contains(&name);

@@ -165,7 +165,7 @@ pub fn prepare(
 }
 
 /// Whether the provider passes the headers of this request on to the target, so that a header of
-/// ours would arrive there: the adapter sends those of the caller as they are.
+/// ours would arrive there: the adapter sends the caller's as they are.
 fn passes_headers(request: &Request, task: &Task) -> bool {
     let is_of_caller = |name: &str| {
         let mut names = task.headers.iter().map(|(name, _)| name);

@@ -20,7 +20,7 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 const STEP_BYTES: usize = 32 * 1024;
 /// Bytes that a coding reads in one step: empty blocks cost time and emit nothing.
 const INPUT_STEP_BYTES: usize = 16 * 1024;
-/// Members of one gzip body. Those of blocked gzip have 64 KiB; each costs some microseconds, also
+/// Members of one gzip body. In blocked gzip they have 64 KiB; each costs some microseconds, also
 /// if it is empty.
 const MEMBERS_MAX: usize = 65_536;
 

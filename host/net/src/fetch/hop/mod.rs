@@ -112,7 +112,7 @@ impl Hop {
         self.changes.extend(changes.iter().take(room).cloned());
     }
 
-    /// The `Cookie` header: the jar's cookies, then those of the caller that the site has not set
+    /// The `Cookie` header: the jar's cookies, then the caller's that the site has not set
     /// or deleted itself meanwhile.
     fn cookie(
         &self,

@@ -76,7 +76,7 @@ fn unknown(place: &str, meant: Option<&Parameter>) -> String {
 
 /// The keys that values of a shape have.
 enum Keys {
-    /// Those of the object.
+    /// The keys of the object.
     Known(&'static Object),
     /// Any, with values of this shape.
     Chosen(&'static Shape),

@@ -444,7 +444,7 @@ mod tests {
             text.contains(" wait_for.selector.selector "),
             "at any depth"
         );
-        assert!(!text.contains(" delay.secs "), "but not those of a time");
+        assert!(!text.contains(" delay.secs "), "but not the keys of a time");
         assert!(!text.contains(" webhooks "), "it has no effect");
     }
 

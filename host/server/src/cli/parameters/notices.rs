@@ -85,7 +85,7 @@ impl PageNotices {
         self.n_pages += 1;
         let names = ignored.and_then(Value::as_array).into_iter().flatten();
         for name in names.filter_map(Value::as_str) {
-            // The paths are those of the request, of which there are few.
+            // The paths are the request's, which has few.
             *self.ignored.entry(name.to_owned()).or_default() += 1;
         }
     }

@@ -42,7 +42,7 @@ pub(in crate::cli) struct TryArgs {
 
 pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
     let (mut config, manifest) = args.engine.load()?;
-    // Credentials from the command line take precedence over those of the environment.
+    // Credentials from the command line take precedence over the environment's.
     let keys = args.page.keys()?;
     let given: Vec<(String, String)> = keys
         .iter()

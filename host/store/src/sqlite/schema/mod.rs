@@ -535,7 +535,7 @@ fn unfit(found: i64, error: &sqlx::Error) -> Option<StoreError> {
     let error = error.as_database_error()?;
     (error.code()? == SQLITE_ERROR).then(|| StoreError::Damaged {
         what: format!(
-            "it names schema version {found}, and its tables are not those of that version: {}",
+            "it names schema version {found}, and its tables do not match that version: {}",
             error.message()
         ),
     })

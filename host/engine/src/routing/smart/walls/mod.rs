@@ -1,7 +1,7 @@
 //! Bot walls: answers that are a challenge instead of the page, which a browser passes by running
 //! its scripts.
 //!
-//! The marks are those of the challenge, not of the vendor: vendors put their scripts into ordinary
+//! The marks belong to the challenge, not to the vendor: vendors put their scripts into ordinary
 //! pages too.
 
 #[cfg(test)]
