@@ -66,7 +66,7 @@ async fn round(n_tasks: usize, is_one_run: bool) -> anyhow::Result<Round> {
     let billing = Billing::start(store.clone(), Clock::wall(), &TaskTracker::new()).await?;
     let (account, _key) = billing.create_account("bench", BALANCE).await?;
 
-    let purse = if is_one_run {
+    let budget = if is_one_run {
         let (no_ceiling, spent) = (Nanodollars::MAX, Nanodollars::ZERO);
         Some(billing.run_budget(&account.id, "run_bench", no_ceiling, spent)?)
     } else {
@@ -75,7 +75,7 @@ async fn round(n_tasks: usize, is_one_run: bool) -> anyhow::Result<Round> {
     let buyer = Arc::new(Buyer {
         billing: billing.clone(),
         account: account.id.clone(),
-        purse,
+        budget,
         n_pages: AtomicU64::new(0),
     });
 
@@ -103,7 +103,7 @@ async fn round(n_tasks: usize, is_one_run: bool) -> anyhow::Result<Round> {
 struct Buyer {
     billing: Billing,
     account: AccountId,
-    purse: Option<RunBudget>,
+    budget: Option<RunBudget>,
     n_pages: AtomicU64,
 }
 
@@ -112,7 +112,7 @@ impl Buyer {
     async fn hold(&self) -> Result<Reservation, FundsError> {
         let url = "https://example.com/a/page/of/some/length.html";
         let ceiling = Nanodollars(1_000_000);
-        let Some(purse) = &self.purse else {
+        let Some(budget) = &self.budget else {
             return self
                 .billing
                 .reserve(&self.account, ceiling, url, "run_bench");
@@ -120,7 +120,7 @@ impl Buyer {
         // As long as the page identifiers of a crawl.
         let page = format!("{:032x}", self.n_pages.fetch_add(1, Ordering::Relaxed));
         let deadline = Instant::now() + ROUND;
-        purse.reserve(ceiling, url, &page, deadline.into()).await
+        budget.reserve(ceiling, url, &page, deadline.into()).await
     }
 }
 

@@ -337,7 +337,7 @@ pub(crate) struct ProcessStatus {
     pub(crate) n_threads: u64,
 }
 
-/// Path of the server's executable, beside this program.
+/// Path of the server's executable, next to this program.
 fn binary() -> anyhow::Result<PathBuf> {
     let binary = std::env::current_exe()?.with_file_name("trawl");
     anyhow::ensure!(

@@ -15,7 +15,7 @@ use crate::world::world;
 pub(crate) const PAGES: usize = 6;
 
 /// One round at a time over all judges that use the browser: a processor that is too busy makes
-/// pages late, and late pages are no differences.
+/// pages late, and late pages are not differences.
 static TURN: Mutex<()> = Mutex::const_new(());
 
 /// A server with a browser and without a cache, and a site.

@@ -64,7 +64,7 @@ fn trees_are_those_of_the_shared_tests() {
     let _draw = trial.round();
     for file in files {
         let octets = fs::read(&file).expect("a file");
-        // A few sources are no UTF-8.
+        // A few sources are not UTF-8.
         let text = String::from_utf8_lossy(&octets);
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         for case in cases(&text) {
@@ -122,7 +122,7 @@ fn last(cases: &mut [Case]) -> &mut Case {
     cases.last_mut().expect("a file begins with `#data`")
 }
 
-/// A tree as far as the server keeps it: of a doctype its name, and names with their prefix.
+/// The parts of a tree that the server keeps: of a doctype its name, and names with their prefix.
 fn plain(tree: &str) -> String {
     let lines = tree.split('\n').map(|line| {
         if let Some(rest) = line.strip_prefix("| <!DOCTYPE ") {

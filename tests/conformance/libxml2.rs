@@ -109,7 +109,7 @@ fn number_text(number: f64) -> String {
     format!("number {}", number + 0.0)
 }
 
-/// Whether nodes and attributes stand in the order of the page.
+/// Whether nodes and attributes are in the order of the page.
 fn are_in_order(items: &[Item<'_>]) -> bool {
     let nodes: Vec<_> = items
         .iter()

@@ -9,7 +9,7 @@ use crate::trial::{Exception, Trial};
 
 const EXCEPTIONS: [Exception; 4] = [
     Exception {
-        reason: "a label that is no valid Punycode is refused: no such name can be registered",
+        reason: "a label that is not valid Punycode is refused: no such name can be registered",
         covers: |it| it.input.to_ascii_lowercase().contains("xn--"),
     },
     Exception {
@@ -25,7 +25,7 @@ const EXCEPTIONS: [Exception; 4] = [
         },
     },
     Exception {
-        reason: "Chromium takes a space in the name of a host; for the standard it is no URL",
+        reason: "Chromium takes a space in the name of a host; for the standard it is not a URL",
         covers: |it| {
             let behind = it.judge.split("://").nth(1).unwrap_or_default();
             let host = behind.split('/').next().unwrap_or_default();

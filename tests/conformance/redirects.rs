@@ -113,7 +113,7 @@ fn location(draw: &mut Draw, chromium: &Chromium) -> String {
     }
 }
 
-/// Whether a host stands at the beginning.
+/// Whether it begins with a host.
 fn names_host(location: &str) -> bool {
     let mut letters = location.trim().chars().filter(|letter| *letter != '\t');
     let is_slash = |letter: Option<char>| matches!(letter, Some('/' | '\\'));

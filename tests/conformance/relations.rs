@@ -1,4 +1,4 @@
-//! Outputs that must agree: a page and the same page written otherwise, one format alone and beside
+//! Outputs that must agree: a page and the same page written otherwise, one format alone and with
 //! others, one page alone and among others. The judge is the server itself.
 
 use serde_json::{Map, Value, json};

@@ -119,7 +119,7 @@ fn file(draw: &mut Draw) -> Vec<u8> {
         text.extend_from_slice(draw.one(&ENDS).as_bytes());
     }
     if draw.often(5) {
-        // An octet that is no UTF-8.
+        // An octet that is not UTF-8.
         text.extend_from_slice(b"Disallow: /a\xe4\n");
     }
     text

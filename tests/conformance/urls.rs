@@ -18,7 +18,7 @@ const EXCEPTIONS: [Exception; 2] = [
         covers: |it| !it.judge.starts_with("http") && !it.input.contains("\"http"),
     },
     Exception {
-        reason: "a label that is no valid Punycode is refused: no such name can be registered",
+        reason: "a label that is not valid Punycode is refused: no such name can be registered",
         covers: |it| it.trawl == "failure" && it.judge.to_ascii_lowercase().contains("xn--"),
     },
 ];

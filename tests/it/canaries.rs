@@ -1,4 +1,4 @@
-//! Canaries in every place where a secret can stand, in requests of every kind; then everything
+//! Canaries in every place where a secret can be, in requests of every kind; then everything
 //! that the server wrote is searched for them. Provider keys have a suite of their own:
 //! `providers/secrets.rs`.
 
@@ -35,7 +35,7 @@ struct Canaries {
     typed: String,
     token: String,
     hook: String,
-    /// Stands in a query, which is part of a page's URL: only logs and metrics leave it out.
+    /// Is in a query, which is part of a page's URL: only logs and metrics leave it out.
     query: String,
     proxy: String,
     model: String,
@@ -431,7 +431,7 @@ async fn a_crawl_goes_on_only_with_all_of_its_secrets() {
     assert_eq!(resumed.status, 200, "{}", resumed.json());
     let until = Instant::now() + PATIENCE;
     while site.requests().len() <= n_requests {
-        assert!(Instant::now() < until, "the crawl does not go on");
+        assert!(Instant::now() < until, "the crawl does not continue");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let later = site.requests().split_off(n_requests);

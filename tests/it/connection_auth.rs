@@ -1,5 +1,5 @@
-//! Sites that authenticate a connection instead of a request (NTLM, Negotiate): nobody gets what
-//! another account's connection may see.
+//! Sites that authenticate a connection instead of a request (NTLM, Negotiate): no account gets
+//! what another account's connection may see.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

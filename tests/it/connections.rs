@@ -46,7 +46,7 @@ fn post(caller: &Caller, path: &str, length: usize) -> String {
     )
 }
 
-/// Tasks of this test's runtime. Descriptors are those of the whole process, where other tests run.
+/// Tasks of this test's runtime. Descriptors belong to the whole process, where other tests run.
 fn in_use() -> usize {
     tokio::runtime::Handle::current()
         .metrics()
@@ -216,10 +216,7 @@ async fn a_request_body_that_stalls_is_a_408() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a caller stands outside the server"
-)]
+#[expect(clippy::disallowed_methods, reason = "a caller is not the server")]
 async fn http2_serves_the_same() {
     let (app, site) = (TestApp::start().await, FakeSite::start().await);
     let large = site.put("/large", "text/plain", "z".repeat(3_000_000));

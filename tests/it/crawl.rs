@@ -31,7 +31,7 @@ impl Stage {
     }
 
     /// Crawls from a path with these additional parameters and checks what holds for every crawl:
-    /// it ended, no page was delivered twice, its totals are those of its pages, and the ledger is
+    /// it ended, no page was delivered twice, its totals are its pages', and the ledger is
     /// consistent.
     async fn crawl(&self, path: &str, more: Value) -> Crawled {
         let mut request = json!({

@@ -112,7 +112,7 @@ async fn pages_fold_into_those_that_were_stored_before_a_kill() {
     // Before the first twin is fetched, and after some pages were stored.
     let until = Instant::now() + PATIENCE;
     while site.requests().len() < CONTENTS * 3 / 4 {
-        assert!(Instant::now() < until, "the crawl does not go on");
+        assert!(Instant::now() < until, "the crawl does not continue");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     server.kill();

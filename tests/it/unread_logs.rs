@@ -1,4 +1,4 @@
-//! A server and commands whose log nobody can write or read: they do their work all the same.
+//! A server and commands whose log cannot be written or read: they work all the same.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;

@@ -47,7 +47,7 @@ async fn large_pages_without_end() {
         .await;
 }
 
-/// Request bodies that begin and never go on, with a key.
+/// Request bodies that begin and never continue, with a key.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures the machine: cargo xtask siege"]
 async fn requests_whose_body_never_comes() {

@@ -1,4 +1,4 @@
-//! What stands open: endpoints without a key, requests that hang up, and requests that are
+//! What is open: endpoints without a key, requests that hang up, and requests that are
 //! repeated.
 
 use std::collections::{BTreeMap, HashMap};

@@ -67,7 +67,7 @@ async fn budgets_that_are_used_up_beside_a_long_queue() {
         "request_timeout": 5,
     });
     field
-        .besiege("used budgets beside a long queue", async {
+        .besiege("used budgets and a long queue", async {
             let status = post(&field.attacker, "/crawl", &body).await;
             assert_ne!(status, Some(400));
         })

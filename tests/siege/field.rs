@@ -23,8 +23,9 @@ const CLEAN_AFTER: Duration = Duration::from_secs(30);
 /// Descriptors that may be open later than before: connections to sites that wait to be used again,
 /// 64 of a host, and files of the store.
 const DESCRIPTORS_SLACK: usize = 80;
-/// Memory that may be in use later than before beside a tenth: what the first crawls ever cost
-/// (SQLite's caches, rules of robots.txt files, small caches of pages and outputs, the allocator).
+/// Memory that may be in use later than before in addition to a tenth: what the first crawls ever
+/// cost (SQLite's caches, rules of robots.txt files, small caches of pages and outputs, the
+/// allocator).
 const KIB_SLACK: u64 = 80 * 1024;
 
 /// How long a caller waits for an attack to have its effect.
@@ -136,7 +137,7 @@ impl Field {
     /// Posts these bodies at once, as the attacker, and waits for each as long as an attack lasts.
     ///
     /// # Panics
-    /// When one is refused as invalid: then it was no attack.
+    /// When one is refused as invalid: then it was not an attack.
     pub(crate) async fn post_all(&self, path: &'static str, bodies: impl Iterator<Item = Value>) {
         let mut posts = JoinSet::new();
         for body in bodies {
@@ -147,12 +148,12 @@ impl Field {
             let is_refused = matches!(status, Some(400 | 401 | 404 | 415));
             assert!(
                 !is_refused,
-                "{path} is no attack: {status:?} for {body:.300}"
+                "{path} is not an attack: {status:?} for {body:.300}"
             );
         }
     }
 
-    /// The account of the attacker has nothing reserved and lost nothing beside what it paid.
+    /// The account of the attacker has nothing reserved and lost nothing but what it paid.
     pub(crate) async fn nothing_is_reserved(&self) {
         let deadline = Instant::now() + CLEAN_AFTER;
         loop {

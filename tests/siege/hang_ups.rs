@@ -120,7 +120,7 @@ async fn callers_who_hang_up() {
     field.nothing_is_reserved().await;
 }
 
-/// A text of nine megabytes with 99,000 URLs of loopback addresses that nobody serves.
+/// A text of nine megabytes with 99,000 URLs of loopback addresses without a server.
 fn text_of_urls() -> String {
     let url = |n: usize| format!("http://127.0.0.1:9/{n}/{}\n", "x".repeat(70));
     (0..99_000).map(url).collect()

@@ -30,10 +30,7 @@ pub struct Answer {
 
 impl Caller {
     /// A client of the server at `address`.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a caller stands outside the server"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "a caller is not the server")]
     pub fn new(address: SocketAddr, key: &str) -> Self {
         // This fails when a provider is installed already, which is just as good.
         let _installed = rustls::crypto::ring::default_provider().install_default();

@@ -1,4 +1,4 @@
-//! Canaries: values that stand where secrets stand, and are searched in everything that the server
+//! Canaries: values in the places of secrets that are searched in everything that the server
 //! writes, in every encoding that it could have given them.
 
 use std::path::Path;

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 const BOMB_MEMBER_BYTES: usize = 16 << 20;
 const BOMB_MEMBERS: usize = 64;
 
-/// Applies codings in this order, which is that of a `Content-Encoding` header. `raw-deflate` is
+/// Applies codings in this order, the order of a `Content-Encoding` header. `raw-deflate` is
 /// deflate without the zlib wrapper.
 ///
 /// # Panics

@@ -308,7 +308,7 @@ fn account(world: &World, arguments: &[&str]) -> Value {
 /// When it is not built.
 pub fn program() -> PathBuf {
     let test = std::env::current_exe().expect("the test's own path");
-    // Test executables are in a folder below the programs; benchmarks are beside them.
+    // Test executables are in a folder below the programs; benchmarks are next to them.
     let folders = test.ancestors().skip(1).take(2);
     let programs = folders.map(|folder| folder.join("trawl"));
     let program = programs

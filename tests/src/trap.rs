@@ -278,7 +278,7 @@ fn links(paths: impl IntoIterator<Item = String>) -> String {
 /// When a busy page is available again. An HTTP date has whole seconds, so one second is added.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the site stands outside the server and has a clock of its own"
+    reason = "the site is not the server and has a clock of its own"
 )]
 fn soon() -> SystemTime {
     SystemTime::now() + BUSY + Duration::from_secs(1)

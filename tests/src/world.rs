@@ -135,7 +135,7 @@ impl World {
         self.folder.path().join(name)
     }
 
-    /// Writes a component beside the manifest.
+    /// Writes a component next to the manifest.
     pub fn put(&self, guest: &Guest) {
         self.write(&format!("{}.wasm", guest.name), &guest.build());
     }

@@ -16,7 +16,7 @@ const BUILD_LIMIT: Duration = Duration::from_secs(120);
 const INSTALLED: &str = "installed";
 const BUILT: &str = "built";
 
-/// Builds the pages, unless `target/apps` is that of the present sources.
+/// Builds the pages, unless `target/apps` is up to date.
 pub(crate) fn build() -> anyhow::Result<()> {
     const LASTING: [&str; 3] = [NPM_PACKAGES, INSTALLED, BUILT];
     let workshop = Workshop::new("tests/apps", "target/apps-build", &LASTING);

@@ -22,7 +22,8 @@ pub(crate) fn all() -> anyhow::Result<()> {
     stages.run("tidy", tidy::run)?;
     stages.run("apps, clients, build", || {
         host::beside_plugins(|| {
-            // They wait for registries. The build of the tests looks for them, that of plugins not.
+            // They wait for registries. The build of the tests looks for them, the build of plugins
+            // does not.
             apps();
             clients();
             judges();

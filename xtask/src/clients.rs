@@ -7,7 +7,7 @@ use crate::workshop::{self, NPM_MANIFESTS, NPM_PACKAGES, Sources, Workshop};
 /// Notes from which manifests the tools were installed. The tests' build script looks for it.
 const READY: &str = "ready";
 
-/// Installs the tools, unless `target/clients` has those of the present manifests.
+/// Installs the tools, unless `target/clients` is up to date.
 pub(crate) fn install() -> anyhow::Result<()> {
     const LASTING: [&str; 3] = [NPM_PACKAGES, ENVIRONMENT, READY];
     let workshop = Workshop::new("tests/clients", "target/clients", &LASTING);

@@ -14,7 +14,7 @@ pub(crate) const PREFIX: &str = "fuzz::";
 /// How long each target runs before the tests. All run at once, so it is also how long they all
 /// take.
 pub(crate) const TIME_IN_TESTS: Duration = Duration::from_secs(60);
-/// Priority of targets: by hand they run for hours beside other work.
+/// Priority of targets: by hand they run for hours during other work.
 const NICENESS: &str = "10";
 /// Targets of one crate at once: all of them.
 const THREADS: &str = "64";

@@ -26,7 +26,7 @@ const DOWNLOADS: &str = "downloads";
 /// How long a small archive may take to be unpacked.
 const UNPACK_LIMIT: Duration = Duration::from_secs(30);
 
-/// Installs the judges, unless `target/conformance` has those of the present requirements.
+/// Installs the judges, unless `target/conformance` is up to date.
 pub(crate) fn install() -> anyhow::Result<()> {
     const LASTING: [&str; 5] = [ENVIRONMENT, URL_DATA, HTML_DATA, DOWNLOADS, READY];
     let workshop = Workshop::new("tests/conformance", "target/conformance", &LASTING);

@@ -13,7 +13,7 @@ use crate::workspace;
 pub(crate) struct TestProgram {
     /// Name of its target: `it`, `trawl_net`.
     pub(crate) name: String,
-    /// The folder it runs in: that of its package.
+    /// The folder it runs in: its package's.
     pub(crate) folder: PathBuf,
     /// The program.
     pub(crate) file: PathBuf,
@@ -52,7 +52,7 @@ impl TestProgram {
         format!("{} {}", folder.display(), self.name)
     }
 
-    /// The program of a line of cargo's account; `None` for what is no test program.
+    /// The program of a line of cargo's account; `None` for what is not a test program.
     fn parse(line: &[u8]) -> Option<Self> {
         // Lines of other kinds lack these fields.
         let built: Built = serde_json::from_slice(line).ok()?;

@@ -97,7 +97,7 @@ fn jobs(arguments: &[&str]) -> anyhow::Result<VecDeque<Job>> {
         is_measured: false,
         ..Job::new(title, examples, TESTS_PER_CORE.1)?
     };
-    // Beside the longest program, not at the end alone.
+    // At the same time as the longest program, not alone at the end.
     jobs.insert(1.min(jobs.len()), examples);
     Ok(jobs)
 }
@@ -185,7 +185,7 @@ impl Report {
     }
 }
 
-/// Shows the output of one program as it comes, and that of the others after it.
+/// Shows the output of one program as it comes, and the output of the others after it.
 #[derive(Default)]
 struct Front {
     /// The program that is shown.
@@ -233,7 +233,7 @@ impl Front {
         }
         self.shown = None;
         let running = &self.running;
-        // Its lines go on after those that are there.
+        // Its lines follow those that are there.
         self.waiting
             .sort_by_key(|(title, _)| running.contains(title));
         for (title, lines) in self.waiting.drain(..) {

@@ -20,9 +20,9 @@ const KINDS: [&str; 7] = [
     "decoder",
     "provider",
 ];
-/// What a manifest says that is no member of a workspace.
+/// What a manifest says that is not of a member of a workspace.
 const STANDALONE: &str = "[workspace]\n";
-/// Where a manifest has its SDK, and where those of the workspace have theirs.
+/// Where a manifest has its SDK, and where the manifests of the workspace have theirs.
 const OWN_SDK: &str = ".trawl/sdk";
 const SDK: &str = "../sdk/sdk";
 

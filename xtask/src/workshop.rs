@@ -59,7 +59,7 @@ impl Workshop {
         remove(&self.work.join(note))
     }
 
-    /// Puts the sources into the folder, and nothing else beside packages and notes.
+    /// Puts the sources into the folder, and nothing else but packages and notes.
     pub(crate) fn copy(&self, sources: &Sources) -> anyhow::Result<()> {
         std::fs::create_dir_all(&self.work)?;
         for entry in std::fs::read_dir(&self.work)? {

@@ -72,7 +72,7 @@ pub(crate) fn in_words(command: &Command) -> String {
         .join(" ")
 }
 
-/// What `cargo metadata` says, as far as the chores ask.
+/// What the chores need of `cargo metadata`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Metadata {
     pub(crate) packages: Vec<Package>,

@@ -53,8 +53,8 @@ const CHANGES: [Change; 5] = [
     },
 ];
 
-/// Prints the share of pages whose main body changes when something is added that is no part of
-/// it, and when everything is left out that is no part of it.
+/// Prints the share of pages whose main body changes when something is added that is not part of
+/// it, and when everything is left out that is not part of it.
 pub(super) fn run(transformer: &Transformer, pages: &[Page]) -> anyhow::Result<()> {
     let text = transformer.plan(json!({"return_format": "text", "readability": true}))?;
     let html = transformer.plan(json!({"return_format": "html", "readability": true}))?;

@@ -159,7 +159,7 @@ const FILLED: &[(&str, &str)] = &[
     ),
 ];
 
-/// What a page that is whole goes on doing.
+/// What a complete page continues to do.
 const ENDLESS: &[(&str, &str)] = &[
     ("nothing else", ""),
     ("one fetch", "<script>get('/data/0')</script>"),

@@ -1,5 +1,5 @@
 //! When rendered pages are returned: pages whose text is complete at a known moment, and some that
-//! never stop to send requests. Trawl beside playwright-core, which waits for `load` or
+//! never stop to send requests. Trawl and playwright-core, which waits for `load` or
 //! `networkidle`, on the same browser.
 
 mod cases;
@@ -169,7 +169,7 @@ fn print_row(name: &str, score: &Score, n_cases: usize) {
     );
 }
 
-/// When the text was complete, as the page notes beside it.
+/// When the text was complete, as the page itself notes.
 fn marked(text: &str) -> Option<f64> {
     let (_, rest) = text.split_once(MARK)?;
     let end = rest

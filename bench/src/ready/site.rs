@@ -37,7 +37,7 @@ impl Site {
                     return;
                 }
                 let cases = Arc::clone(&shared.0);
-                // A browser that has gone away is no fault.
+                // A browser that has gone away is not a fault.
                 std::thread::spawn(move || serve(stream, &cases).ok());
             }
         });

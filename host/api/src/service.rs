@@ -74,7 +74,7 @@ pub trait Service: Send + Sync + 'static {
     /// The crawls of all accounts.
     fn crawls(&self) -> &Crawls;
 
-    /// What pipelines do besides crawling.
+    /// What pipelines do in addition to crawling.
     fn pipelines(&self) -> &Pipelines;
 
     /// The language model that pipelines may use.
@@ -104,7 +104,7 @@ pub trait Service: Send + Sync + 'static {
 
 /// One run, billed to one account and using one snapshot of the plugins.
 pub trait Run: Send + Sync + 'static {
-    /// The plugins of the snapshot, as far as planning needs them.
+    /// What planning needs to know of the plugins of the snapshot.
     fn catalog(&self) -> &dyn Catalog;
 
     /// The plugins of the snapshot.

@@ -12,12 +12,12 @@ pub(crate) const POSTS: [&str; 1] = ["/search"];
     summary = "Search the web (not available)",
     description = "Web search. Not available on this server.",
     responses((status = 501, description = "Always", body = ref("#/components/schemas/Error"),
-        example = json!({"error": "this server does not offer web search: send the URLs of pages to `/scrape`, or that of a site to `/crawl`"}))),
+        example = json!({"error": "this server does not offer web search: send the URLs of pages to `/scrape`, or the URL of a site to `/crawl`"}))),
     security(("key" = []))
 )]
 pub(crate) async fn absent() -> ApiError {
     ApiError::NotImplemented(
-        "this server does not offer web search: send the URLs of pages to `/scrape`, or that of a \
+        "this server does not offer web search: send the URLs of pages to `/scrape`, or the URL of a \
          site to `/crawl`"
             .to_owned(),
     )

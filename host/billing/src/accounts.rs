@@ -26,7 +26,7 @@ struct Indexes {
     wallets: HashMap<AccountId, Arc<Wallet>>,
     by_name: HashMap<String, AccountId>,
     keys: HashMap<[u8; 32], Key>,
-    /// Of active keys, and of revoked ones whose crawls may go on.
+    /// Of active keys, and of revoked ones whose crawls may continue.
     key_wallets: HashMap<KeyPrefix, Arc<KeyWallet>>,
 }
 

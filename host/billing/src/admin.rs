@@ -111,7 +111,7 @@ impl Billing {
         Ok(keys.find(|key| key.prefix == prefix))
     }
 
-    /// The monthly budget of a key; that of a revoked key still holds. `None` without one.
+    /// The monthly budget of a key; a revoked key's still holds. `None` without one.
     pub fn key_budget<'a>(&self, spender: impl Into<Spender<'a>>) -> Option<Nanodollars> {
         let wallets = self.accounts.wallets(spender.into())?;
         wallets.key.spending(self.clock.now()).budget

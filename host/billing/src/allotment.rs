@@ -14,10 +14,10 @@ use trawl_model::clock::{Clock, Timestamp};
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::{Consumed, Entry, EntryKind};
 
-use crate::flights::Flights;
 use crate::funds::{Cap, FundsError, Shortfall};
 use crate::key_wallet::{KeyWallet, Wallets};
 use crate::queue::{ChargeSource, Effect, Item, Queue};
+use crate::reserved_pages::ReservedPages;
 use crate::wallet::{ReturnUnused, Wallet};
 
 /// Prefix of an allotment's name, by which the store finds outstanding allotments.
@@ -31,8 +31,8 @@ const UNUSED: &str = "not needed";
 #[derive(Debug)]
 pub(crate) struct Allotment {
     pub(crate) wallet: Arc<Wallet>,
-    /// That of the key that the run was requested with. Its lock is never taken under that of the
-    /// state.
+    /// The wallet of the key that the run was requested with. Its lock is never taken while the
+    /// state is locked.
     pub(crate) key: Arc<KeyWallet>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) clock: Clock,
@@ -41,14 +41,14 @@ pub(crate) struct Allotment {
     pub(crate) name: String,
     /// Maximum cost of the whole run.
     ceiling: Nanodollars,
-    state: Mutex<State>,
+    state: Mutex<AllotmentState>,
     released: Notify,
     /// The pages of the run that have a portion.
-    pub(crate) flights: Flights,
+    pub(crate) reserved_pages: ReservedPages,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct AllotmentState {
     /// Reserved in the account, but for no page.
     unused: Nanodollars,
     /// Reserved for pages in flight.
@@ -59,7 +59,7 @@ struct State {
     is_closed: bool,
 }
 
-impl State {
+impl AllotmentState {
     /// What the run may still reserve for pages.
     fn allowed(&self, ceiling: Nanodollars) -> Nanodollars {
         (ceiling - self.spent - self.in_flight).max(Nanodollars::ZERO)
@@ -85,12 +85,12 @@ impl Allotment {
             run: Arc::from(run),
             name: format!("{NAME_PREFIX}{unique}"),
             ceiling,
-            state: Mutex::new(State {
+            state: Mutex::new(AllotmentState {
                 spent,
-                ..State::default()
+                ..AllotmentState::default()
             }),
             released: Notify::new(),
-            flights: Flights::default(),
+            reserved_pages: ReservedPages::default(),
         }
     }
 
@@ -99,7 +99,12 @@ impl Allotment {
         self.with(|state| self.shortfall_of(state, wanted, own))
     }
 
-    fn shortfall_of(&self, state: &State, wanted: Nanodollars, own: Nanodollars) -> Shortfall {
+    fn shortfall_of(
+        &self,
+        state: &AllotmentState,
+        wanted: Nanodollars,
+        own: Nanodollars,
+    ) -> Shortfall {
         if own + state.allowed(self.ceiling) < wanted {
             return Shortfall {
                 cap: Cap::Run,
@@ -117,7 +122,7 @@ impl Allotment {
         self.with(|state| (self.ceiling - state.spent).max(Nanodollars::ZERO))
     }
 
-    /// Tells the waiting pages of the run to look again.
+    /// Wakes the waiting pages of the run.
     pub(crate) fn notify(&self) {
         self.released.notify_waiters();
     }
@@ -164,7 +169,7 @@ impl Allotment {
                 return Ok(Nanodollars::ZERO);
             }
             // Pages in flight that wait for more have priority.
-            if self.flights.is_starving() || self.wallet.flights.is_starving() {
+            if self.reserved_pages.is_starving() || self.wallet.reserved_pages.is_starving() {
                 return Err(FundsError::AllHeld);
             }
             let within_ceiling = likely.min(state.allowed(self.ceiling));
@@ -216,10 +221,10 @@ impl Allotment {
         })
     }
 
-    /// Makes sure that `requested` is unused, as far as the account has it. `requested` is within
+    /// Makes sure that `requested` is unused, if the account has so much. `requested` is within
     /// the ceiling. More is reserved than this page needs, so that the next ones need no reserve
     /// of their own for a while; not while others wait for money.
-    fn grow(&self, state: &mut State, requested: Nanodollars) {
+    fn grow(&self, state: &mut AllotmentState, requested: Nanodollars) {
         if state.unused >= requested {
             return;
         }
@@ -268,7 +273,7 @@ impl Allotment {
     }
 
     /// An entry of the allotment itself, with an id that still lacks the prefix of its kind.
-    fn entry(&self, state: &mut State, kind: EntryKind, held: Nanodollars) -> Entry {
+    fn entry(&self, state: &mut AllotmentState, kind: EntryKind, held: Nanodollars) -> Entry {
         state.n_entries += 1;
         Entry {
             id: format!("{}/{:x}", self.name, state.n_entries),
@@ -287,7 +292,7 @@ impl Allotment {
         }
     }
 
-    fn with<T>(&self, use_state: impl FnOnce(&mut State) -> T) -> T {
+    fn with<T>(&self, use_state: impl FnOnce(&mut AllotmentState) -> T) -> T {
         use_state(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -40,9 +40,9 @@ pub enum FundsError {
     /// The balance is used up. Decision D74.
     #[error("balance is zero")]
     Empty,
-    /// The money that is left is reserved for pages in flight: another try may succeed once one of
+    /// The remaining balance is reserved for pages in flight: another try may succeed once one of
     /// them ends.
-    #[error("the money that is left is reserved for pages in flight")]
+    #[error("the remaining balance is reserved for pages in flight")]
     AllHeld,
     /// A page costs more than a cap leaves for it.
     #[error("{0}")]

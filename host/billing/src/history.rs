@@ -89,7 +89,7 @@ impl Billing {
         Ok(())
     }
 
-    /// The price history, oldest first; the last prices are those of the last start.
+    /// The price history, oldest first; the last prices are the ones of the last start.
     ///
     /// # Errors
     /// [`BillingError::Store`] if the store fails.
@@ -111,7 +111,7 @@ impl Billing {
     }
 
     /// Usage and payments of an account on each day of a time window, including every earlier
-    /// decision. Days are those of UTC, by their beginning.
+    /// decision. Days are in UTC, by their beginning.
     ///
     /// # Errors
     /// [`BillingError::Unavailable`] or [`BillingError::Store`] if the store fails.

@@ -25,7 +25,7 @@ const KEY_BYTES_MAX: usize = 255;
 
 /// How to handle a request with an idempotency key.
 #[derive(Debug)]
-pub enum Begun {
+pub enum IdempotencyStart {
     /// The first with this key, or one that was interrupted: call [`FirstRequest::open`], serve it,
     /// and then call [`FirstRequest::finish`] or [`FirstRequest::release`].
     New(FirstRequest),
@@ -106,9 +106,9 @@ fn name_of(hasher: &blake3::Hasher) -> Arc<str> {
 
 /// Keys whose first request is being served, with the hash of its body.
 #[derive(Debug, Default)]
-pub(crate) struct InFlight(Mutex<HashMap<AnswerKey, [u8; 32]>>);
+pub(crate) struct KeysInFlight(Mutex<HashMap<AnswerKey, [u8; 32]>>);
 
-impl InFlight {
+impl KeysInFlight {
     fn with<T>(&self, change: impl FnOnce(&mut HashMap<AnswerKey, [u8; 32]>) -> T) -> T {
         change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -128,26 +128,26 @@ impl Billing {
         key: &str,
         body_hash: [u8; 32],
         memory: &MemoryShare,
-    ) -> Result<Begun, BillingError> {
+    ) -> Result<IdempotencyStart, BillingError> {
         let key = answer_key(account, key)?;
         // Before the key is claimed: of several repeats at once each gets the answer.
         if let Stored::Repeated(repeated) = self.stored(&key, body_hash, memory).await? {
-            return Ok(Begun::Repeated(repeated));
+            return Ok(IdempotencyStart::Repeated(repeated));
         }
         let claimed = self.claim(key.clone(), body_hash);
         // The answer may have been stored in between.
         let interrupted = match self.stored(&key, body_hash, memory).await? {
-            Stored::Repeated(repeated) => return Ok(Begun::Repeated(repeated)),
+            Stored::Repeated(repeated) => return Ok(IdempotencyStart::Repeated(repeated)),
             Stored::Interrupted(at) => Some(at),
             Stored::Nothing => None,
         };
         Ok(match claimed {
             Ok(mut first) => {
                 first.begun = interrupted;
-                Begun::New(first)
+                IdempotencyStart::New(first)
             }
-            Err(in_flight) if in_flight == body_hash => Begun::InFlight,
-            Err(_) => Begun::Repeated(Repeated::Mismatch),
+            Err(in_flight) if in_flight == body_hash => IdempotencyStart::InFlight,
+            Err(_) => IdempotencyStart::Repeated(Repeated::Mismatch),
         })
     }
 

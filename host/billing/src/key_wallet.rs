@@ -9,8 +9,8 @@ use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 use trawl_store::{AccountId, KeyPrefix, KeySpending};
 
-use crate::flights::Flights;
 use crate::funds::{Cap, FundsError, KeySpent, Shortfall};
+use crate::reserved_pages::ReservedPages;
 use crate::wallet::{Account, Wallet};
 
 /// Who a page is charged to: an account, and the key that the page was requested with, which is
@@ -42,9 +42,9 @@ impl<'a> From<&'a Account> for Spender<'a> {
 /// The wallets that pay for a page.
 #[derive(Clone, Debug)]
 pub(crate) struct Wallets {
-    /// That of the account.
+    /// The account's.
     pub(crate) account: Arc<Wallet>,
-    /// That of the key.
+    /// The key's.
     pub(crate) key: Arc<KeyWallet>,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct KeyWallet {
     prefix: KeyPrefix,
     money: Mutex<Money>,
     /// The pages with a reservation.
-    pub(crate) flights: Flights,
+    pub(crate) reserved_pages: ReservedPages,
 }
 
 #[derive(Debug)]
@@ -95,7 +95,7 @@ impl KeyWallet {
                 month_end: spending.month.months_later(1),
                 held: Nanodollars::ZERO,
             }),
-            flights: Flights::default(),
+            reserved_pages: ReservedPages::default(),
         }
     }
 
@@ -130,7 +130,7 @@ impl KeyWallet {
     ///
     /// # Errors
     /// [`FundsError::AllHeld`] while pages in flight hold what is missing, [`FundsError::KeySpent`]
-    /// if nothing is left, or that of `reserve`.
+    /// if nothing is left, or the error of `reserve`.
     pub(crate) fn reserve(
         &self,
         likely: Nanodollars,
@@ -143,7 +143,7 @@ impl KeyWallet {
                 Some(budget) if likely > Nanodollars::ZERO => {
                     let is_short = left < likely && money.held > Nanodollars::ZERO;
                     // Pages in flight that wait for more have priority.
-                    if is_short || self.flights.is_starving() {
+                    if is_short || self.reserved_pages.is_starving() {
                         return Err(FundsError::AllHeld);
                     }
                     if left == Nanodollars::ZERO {

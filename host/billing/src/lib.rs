@@ -11,7 +11,6 @@ mod admin;
 mod alerts;
 mod allotment;
 mod error;
-mod flights;
 mod funds;
 mod history;
 mod idempotency;
@@ -21,6 +20,7 @@ mod notices;
 mod price;
 mod queue;
 mod reservation;
+mod reserved_pages;
 mod run_budget;
 mod seats;
 pub mod testing;
@@ -49,7 +49,7 @@ pub use alerts::{Crossing, Crossings};
 pub use error::BillingError;
 pub use funds::{Cap, Funds, FundsError, KeySpent, Shortfall};
 pub use history::KeyUsage;
-pub use idempotency::{Begun, FirstRequest, Payment, Repeated};
+pub use idempotency::{FirstRequest, IdempotencyStart, Payment, Repeated};
 pub use key::{new_key, prefix as key_prefix};
 pub use key_wallet::Spender;
 pub use price::{Prices, Tariff, bytes_for, price};
@@ -65,7 +65,7 @@ pub use trawl_store::{
 pub use wallet::Account;
 
 use accounts::Accounts;
-use idempotency::InFlight;
+use idempotency::KeysInFlight;
 use key_wallet::Wallets;
 use queue::Queue;
 use seats::Seats;
@@ -83,13 +83,13 @@ pub struct Billing {
     clock: Clock,
     accounts: Arc<Accounts>,
     queue: Arc<Queue>,
-    in_flight: Arc<InFlight>,
+    in_flight: Arc<KeysInFlight>,
     seats: Arc<Seats>,
     seat_prices: Arc<SeatPrices>,
     writer: Arc<Mutex<Option<JoinHandle<()>>>>,
     /// Serialises changes of notices, and of the budgets of keys.
     settings_lock: Arc<Mutex<()>>,
-    /// Owner of changes that go on without their callers.
+    /// Owner of changes that continue without their callers.
     tasks: TaskTracker,
 }
 
@@ -180,7 +180,7 @@ impl Billing {
                 let funds = wallet.funds();
                 funds.available() < likely && funds.held > Nanodollars::ZERO
             };
-            if wallet.flights.is_starving() {
+            if wallet.reserved_pages.is_starving() {
                 return Err(FundsError::AllHeld);
             }
             if must_wait() {

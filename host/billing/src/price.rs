@@ -25,7 +25,7 @@ impl Default for Tariff {
     }
 }
 
-/// Prices of usage. The defaults are those of the specification.
+/// Prices of usage. The defaults are the specification's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prices {
     /// Per gigabyte (10^9 bytes) of content. Spec S14.

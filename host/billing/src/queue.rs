@@ -108,7 +108,7 @@ impl Item {
 /// The queue in front of the writer.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    state: Mutex<State>,
+    state: Mutex<QueueState>,
     changed: Notify,
     // Makes the ids of different processes unique.
     process: String,
@@ -117,7 +117,7 @@ pub(crate) struct Queue {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct QueueState {
     items: VecDeque<Item>,
     n_awaited: usize,
     n_open: usize,
@@ -241,7 +241,7 @@ impl Queue {
     /// The next group; `None` when the queue is closed and empty.
     pub(crate) async fn next_group(&self) -> Option<Vec<Item>> {
         loop {
-            let wait_until = match self.with(State::step) {
+            let wait_until = match self.with(QueueState::step) {
                 Step::Write(group) => return Some(group),
                 Step::End => return None,
                 Step::Wait(until) => until,
@@ -256,7 +256,7 @@ impl Queue {
         }
     }
 
-    fn with<T>(&self, use_state: impl FnOnce(&mut State) -> T) -> T {
+    fn with<T>(&self, use_state: impl FnOnce(&mut QueueState) -> T) -> T {
         use_state(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -267,7 +267,7 @@ enum Step {
     End,
 }
 
-impl State {
+impl QueueState {
     fn has_capacity(&self) -> bool {
         self.n_open < RESERVATIONS_MAX && !self.is_closed
     }

@@ -37,7 +37,7 @@ pub struct Reservation {
     run: Arc<str>,
     url: Arc<str>,
     /// The allotment that it is a portion of, for a page of a run with a budget.
-    source: Option<Source>,
+    source: Option<Portion>,
     consumed: Consumed,
     /// Reserves of its own in the ledger; a portion of an allotment has none.
     n_reserves: u32,
@@ -45,7 +45,7 @@ pub struct Reservation {
 }
 
 #[derive(Debug)]
-struct Source {
+struct Portion {
     allotment: Arc<Allotment>,
     post_id: String,
 }
@@ -123,7 +123,7 @@ impl Reservation {
             clock: allotment.clock.clone(),
             run: Arc::clone(&allotment.run),
             url: Arc::from(truncated(url, URL_BYTES_MAX)),
-            source: Some(Source { allotment, post_id }),
+            source: Some(Portion { allotment, post_id }),
             consumed: Consumed::default(),
             n_reserves: 0,
             is_open: true,
@@ -223,10 +223,10 @@ impl Reservation {
     /// Counts the page among those in flight.
     fn enter(&self) {
         if self.amount > Nanodollars::ZERO {
-            self.wallet.flights.enter();
-            self.key.flights.enter();
+            self.wallet.reserved_pages.enter();
+            self.key.reserved_pages.enter();
             if let Some(source) = &self.source {
-                source.allotment.flights.enter();
+                source.allotment.reserved_pages.enter();
             }
         }
     }
@@ -236,12 +236,15 @@ impl Reservation {
         if self.amount <= Nanodollars::ZERO {
             return;
         }
-        let (others_wait, of_key_wait) = (self.wallet.flights.leave(), self.key.flights.leave());
+        let (others_wait, of_key_wait) = (
+            self.wallet.reserved_pages.leave(),
+            self.key.reserved_pages.leave(),
+        );
         if others_wait || of_key_wait {
             self.wallet.notify();
         }
         if let Some(source) = &self.source
-            && source.allotment.flights.leave()
+            && source.allotment.reserved_pages.leave()
         {
             source.allotment.notify();
         }
@@ -270,7 +273,7 @@ impl Reservation {
         of_key.unwrap_or(short)
     }
 
-    /// Sets the resources that the page consumed. The ledger records them beside the cost, also for
+    /// Sets the resources that the page consumed. The ledger records them with the cost, also for
     /// a failed page.
     pub fn with_consumed(mut self, consumed: Consumed) -> Self {
         self.consumed = consumed;
@@ -349,7 +352,7 @@ impl Reservation {
         self.release(reason);
     }
 
-    /// Releases the whole amount of a page that goes on and will reserve again: a wait must not
+    /// Releases the whole amount of a page that continues and will reserve again: a wait must not
     /// hold money. The ledger has this reason only if it has a reserve of the page, so a portion of
     /// an allotment leaves no entry.
     pub fn give_back(mut self) {

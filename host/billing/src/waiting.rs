@@ -4,9 +4,9 @@ use tokio::time::Instant;
 
 use crate::RECHECK_INTERVAL;
 use crate::allotment::Allotment;
-use crate::flights::Growing;
 use crate::funds::{Cap, FundsError};
 use crate::key_wallet::KeyWallet;
+use crate::reserved_pages::Growing;
 use crate::wallet::Wallet;
 
 /// Resolves when money of the account, or of the run, is released after this call.
@@ -51,7 +51,7 @@ pub(crate) async fn wait_for(released: impl Future<Output = ()>, deadline: Insta
 /// Reserves by this function; waits until `deadline` while pages in flight hold what is missing.
 ///
 /// # Errors
-/// [`FundsError::AllHeld`] if they still do then, or that of the function.
+/// [`FundsError::AllHeld`] if they still do then, or the function's error.
 pub(crate) async fn when_available<T>(
     wallet: &Wallet,
     allotment: Option<&Allotment>,
@@ -87,7 +87,7 @@ pub(crate) struct Growth<'a> {
 }
 
 impl<'a> Growth<'a> {
-    /// The page begins to wait. New pages wait too, as far as they would need the same money.
+    /// The page begins to wait. New pages that would need the same money wait too.
     pub(crate) fn new(
         cap: Cap,
         allotment: Option<&'a Allotment>,
@@ -97,9 +97,9 @@ impl<'a> Growth<'a> {
         let (is_of_run, is_of_key) = (cap == Cap::Run, matches!(cap, Cap::Key(_)));
         Self {
             cap,
-            of_run: allotment.map(|one| one.flights.grow(is_of_run)),
-            of_key: key.flights.grow(is_of_key),
-            of_account: wallet.flights.grow(!is_of_run && !is_of_key),
+            of_run: allotment.map(|one| one.reserved_pages.grow(is_of_run)),
+            of_key: key.reserved_pages.grow(is_of_key),
+            of_account: wallet.reserved_pages.grow(!is_of_run && !is_of_key),
         }
     }
 
@@ -108,8 +108,8 @@ impl<'a> Growth<'a> {
         self.cap == cap
     }
 
-    /// The page if it may go on waiting: another one, which has a part of the missing money, does
-    /// not wait. Else it stops waiting.
+    /// The page if it may continue to wait: another one, which has a part of the missing money,
+    /// does not wait. Else it stops waiting.
     pub(crate) fn may_wait(self) -> Option<Self> {
         let Self {
             cap,

@@ -11,8 +11,8 @@ use trawl_model::Nanodollars;
 use trawl_store::{AccountId, AccountRecord, KeyPrefix, Notice};
 
 use crate::alerts::{AlertSender, BalanceAlerts};
-use crate::flights::Flights;
 use crate::funds::{Funds, Shortfall};
+use crate::reserved_pages::ReservedPages;
 
 /// An account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) struct Wallet {
     /// Number of pages that wait for money.
     n_waiting: AtomicUsize,
     /// The pages with a reservation.
-    pub(crate) flights: Flights,
+    pub(crate) reserved_pages: ReservedPages,
     /// Allotments of runs, from which unused money can be reclaimed.
     allotments: Mutex<Vec<Weak<dyn ReturnUnused>>>,
 }
@@ -56,9 +56,9 @@ struct Money {
 
 /// Marks a page as waiting for money until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Waiting<'a>(&'a Wallet);
+pub(crate) struct WaitingPage<'a>(&'a Wallet);
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingPage<'_> {
     fn drop(&mut self) {
         self.0.n_waiting.fetch_sub(1, Ordering::SeqCst);
     }
@@ -83,7 +83,7 @@ impl Wallet {
             alerts,
             released: Notify::new(),
             n_waiting: AtomicUsize::new(0),
-            flights: Flights::default(),
+            reserved_pages: ReservedPages::default(),
             allotments: Mutex::default(),
         };
         // Reports crossings whose notice the last process did not send.
@@ -137,7 +137,7 @@ impl Wallet {
         self.funds().shortfall(wanted, own)
     }
 
-    /// Tells the waiting pages to look again although no money was released.
+    /// Wakes the waiting pages although no money was released.
     pub(crate) fn notify(&self) {
         self.released.notify_waiters();
     }
@@ -148,9 +148,9 @@ impl Wallet {
     }
 
     /// While the guard lives, runs return what none of their pages needs.
-    pub(crate) fn wait(&self) -> Waiting<'_> {
+    pub(crate) fn wait(&self) -> WaitingPage<'_> {
         self.n_waiting.fetch_add(1, Ordering::SeqCst);
-        Waiting(self)
+        WaitingPage(self)
     }
 
     pub(crate) fn has_waiters(&self) -> bool {

@@ -47,7 +47,7 @@ async fn resolve_undone(store: &dyn LedgerStore, group: &mut [Item]) -> Result<(
         match &item.effect {
             Effect::UndonePost { source, post } => {
                 let found = store.entry(&post.id).await?;
-                // A post with another allotment is that of an earlier process, for the same page.
+                // A post with another allotment is of an earlier process, for the same page.
                 if found.is_some_and(|found| found.entry.reservation == post.reservation) {
                     settle_reservation(source.wallet(), post, true);
                     *item = Item {

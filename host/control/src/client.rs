@@ -73,7 +73,7 @@ impl Operator {
     }
 
     /// Connects to the server that uses this data directory; `None` if there is none.
-    pub async fn beside(data: &Path) -> Option<Self> {
+    pub async fn connect(data: &Path) -> Option<Self> {
         let stream = socket::connect(data).await.ok()?;
         Some(Self(Backend::Server(BufReader::new(stream))))
     }

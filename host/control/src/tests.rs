@@ -107,9 +107,9 @@ async fn a_server_and_a_store_without_server_answer_alike() {
 #[tokio::test]
 async fn plugins_need_a_running_server() {
     let data = tempfile::tempdir().expect("a temporary directory");
-    assert!(Operator::beside(data.path()).await.is_none());
+    assert!(Operator::connect(data.path()).await.is_none());
     let server = Server::on(data.path()).await;
-    let operator = Operator::beside(data.path()).await;
+    let operator = Operator::connect(data.path()).await;
     let reply = operator.expect("a server").ask(Request::Plugins {}).await;
     let reply = reply.expect("the plugins");
     assert_eq!(reply, Reply::Plugins(json!({"generation": 7})));

@@ -15,7 +15,7 @@ use trawl_wire::LeftOut;
 
 use super::job::{Job, first_state};
 use super::limits::CrawlPlaces;
-use super::planning::{Ready, Source, Stored};
+use super::planning::{PlanSource, Ready, Stored};
 use super::queued::QueuedBytes;
 use super::service::{CrawlError, Crawls};
 use super::start::CrawlTask;
@@ -35,7 +35,7 @@ pub struct NewCrawl {
     pub request: String,
     /// Whether the request needs the caller's secrets.
     pub needs_secrets: bool,
-    /// Those of a background crawl, which wait with it in memory.
+    /// The secrets of a background crawl, which wait with it in memory.
     pub secrets: Option<Secret>,
     /// `crawl`, `links` or the name of a pipeline.
     pub verb: &'static str,
@@ -71,7 +71,7 @@ struct Admitted {
 
 impl Crawls {
     /// Starts the crawls of a request of one account, all of them or none. Those that an earlier
-    /// try of the request has started go on, and take nothing of the limits again. If the caller
+    /// try of the request has started continue, and take nothing of the limits again. If the caller
     /// hangs up meanwhile, every crawl that is stored runs.
     ///
     /// # Errors
@@ -245,14 +245,14 @@ impl Crawls {
         let job = Job::begun(&record);
         let source = match admitted.queued {
             // Only the row is left of its request.
-            Some(queued) => Source::Stored(Stored {
+            Some(queued) => PlanSource::Stored(Stored {
                 queued,
                 secrets: new.secrets,
             }),
             None => {
                 let n_bytes = record.request.len();
                 let ready = Ready::new(&self.parts, &job, new.plan, new.registry, n_bytes);
-                Source::Planned(ready)
+                PlanSource::Planned(ready)
             }
         };
         let (listener, entries) = if record.in_background {

@@ -1,8 +1,8 @@
 //! A batch of a crawl's progress on its way to the disk.
 //!
 //! Storing takes several steps, any of which may fail, for example on a full disk. The batch
-//! remembers which ones are done: a retry goes on with the step that failed, so that an entry is in
-//! the page log once and a delivered event is not stored again.
+//! remembers which ones are done: a retry continues with the step that failed, so that an entry is
+//! in the page log once and a delivered event is not stored again.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -65,7 +65,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// A batch of which nothing is stored. `last_seq` and `before` are those of the pages before.
+    /// A batch of which nothing is stored. `last_seq` and `before` come from the pages before.
     pub(super) fn new(
         mut pages: Vec<Recorded>,
         urls: Vec<UrlRow>,

@@ -59,7 +59,7 @@ pub(super) async fn drive(
     let mut pause = None;
     loop {
         if !is_stopped && run.job.cancel.is_cancelled() {
-            // Also while the server stops: a cancelled crawl does not go on after a restart.
+            // Also while the server stops: a cancelled crawl does not continue after a restart.
             is_stopped = true;
             run.stop(StopReason::Cancelled);
         }
@@ -129,7 +129,7 @@ pub(super) async fn drive(
     }
 }
 
-/// Whether the crawl has pages to fetch and no space to store them. It goes on when the disk has
+/// Whether the crawl has pages to fetch and no space to store them. It continues when the disk has
 /// space again.
 fn waits_for_space(run: &Run) -> bool {
     run.disk.is_low() && lock(&run.frontier).counts().waiting > 0

@@ -25,10 +25,10 @@ pub(super) struct Gate {
     /// Where the requests of the crawl's pages leave.
     exit: Exit,
     /// Pages in flight, by requested URL.
-    pages: Mutex<HashMap<Url, InFlight>>,
+    pages: Mutex<HashMap<Url, PageInFlight>>,
 }
 
-struct InFlight {
+struct PageInFlight {
     n: u32,
     refused: Option<SkipReason>,
     is_sent: bool,
@@ -52,7 +52,7 @@ impl Gate {
 
     /// Registers a page before it is fetched.
     pub(super) fn enter(&self, n: u32, page: &Url) {
-        let in_flight = InFlight {
+        let in_flight = PageInFlight {
             n,
             refused: None,
             is_sent: false,

@@ -63,7 +63,7 @@ impl Membership {
 impl Drop for Membership {
     fn drop(&mut self) {
         lock(&self.jobs.0).remove(&self.job.id);
-        // Before the end is announced, so that whoever waits for it finds the place free.
+        // Before the end is announced, so that a task that waits for it finds the place free.
         drop(self.places.take());
         self.job.ended.cancel();
     }

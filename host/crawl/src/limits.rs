@@ -171,8 +171,8 @@ impl Turns {
         }
     }
 
-    /// Waits for a turn, and for what the crawl needs besides. Of the server's permits none is held
-    /// meanwhile, so it keeps only its own account waiting.
+    /// Waits for a turn, and for what else the crawl needs. It holds none of the server's permits
+    /// meanwhile, so only its own account waits for it.
     pub(super) async fn take<N>(
         &self,
         account: &AccountId,

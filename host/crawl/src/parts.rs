@@ -54,5 +54,5 @@ pub struct CrawlsParts {
     /// Cancelled when the server stops: background crawls pause.
     pub stop: CancellationToken,
     /// Cancelled shortly before the drain period ends: streaming crawls end.
-    pub last_call: CancellationToken,
+    pub drain_deadline: CancellationToken,
 }

@@ -28,7 +28,7 @@ const SHARE_OF_BUDGET: u64 = 8;
 const ROWS_BYTES: usize = 1 << 20;
 
 /// What a crawl is planned from.
-pub(super) enum Source {
+pub(super) enum PlanSource {
     /// It was planned when it was requested: a streaming crawl.
     Planned(Ready),
     /// The stored request.
@@ -57,7 +57,7 @@ pub(super) struct Ready {
 
 /// The memory that a stored crawl needs before it runs: it is waited for before the crawl holds a
 /// permit that others wait for.
-pub(super) struct Room {
+pub(super) struct PlanMemory {
     /// For its request and its plan.
     request: MemoryLease,
     /// For the rows of its URLs.
@@ -80,13 +80,15 @@ pub(super) enum Unplanned {
     Store(#[from] StoreError),
 }
 
-impl Source {
+impl PlanSource {
     /// Waits for the memory that it takes to plan and restore a crawl from here; `None` if nothing
     /// is read back. Cancel-safe.
-    pub(super) async fn room(&self, parts: &CrawlsParts, job: &Job) -> Option<Room> {
+    pub(super) async fn room(&self, parts: &CrawlsParts, job: &Job) -> Option<PlanMemory> {
         match self {
             Self::Planned(_) => None,
-            Self::Stored(stored) => Some(Room::of(parts, job, stored.queued.request_bytes()).await),
+            Self::Stored(stored) => {
+                Some(PlanMemory::of(parts, job, stored.queued.request_bytes()).await)
+            }
         }
     }
 
@@ -96,7 +98,7 @@ impl Source {
         parts: &Arc<CrawlsParts>,
         planner: &Planner,
         (job, verb): (&Job, &str),
-        room: Option<Room>,
+        room: Option<PlanMemory>,
     ) -> Result<Ready, Unplanned> {
         let stored = match self {
             Self::Planned(ready) => return Ok(ready),
@@ -104,7 +106,7 @@ impl Source {
         };
         let room = match room {
             Some(room) => room,
-            None => Room::of(parts, job, stored.queued.request_bytes()).await,
+            None => PlanMemory::of(parts, job, stored.queued.request_bytes()).await,
         };
         planner.plan(parts, job, verb, (stored, room)).await
     }
@@ -131,7 +133,7 @@ impl Ready {
     }
 }
 
-impl Room {
+impl PlanMemory {
     /// Waits for the memory of a crawl. Cancel-safe.
     pub(super) async fn of(parts: &CrawlsParts, job: &Job, request_bytes: u64) -> Self {
         // It ends with the wait: who has the memory waits for nothing else in front of others.
@@ -162,9 +164,9 @@ impl Planner {
         parts: &Arc<CrawlsParts>,
         job: &Job,
         verb: &str,
-        (stored, room): (Stored, Room),
+        (stored, room): (Stored, PlanMemory),
     ) -> Result<Ready, Unplanned> {
-        let Room { request, rows } = room;
+        let PlanMemory { request, rows } = room;
         let request = parts.store.crawl_request(&job.id, request).await?;
         let request = request.ok_or_else(|| Unplanned::Invalid("it is not stored".to_owned()))?;
         let registry = (parts.snapshot)();
@@ -220,7 +222,7 @@ pub(super) fn bytes_while_planned(parts: &CrawlsParts, request_bytes: u64) -> us
     bytes(parts, request_bytes, WHILE_PLANNED)
 }
 
-/// A multiple of a request's bytes, as far as it would be granted.
+/// A multiple of a request's bytes, at most what would be granted.
 fn bytes(parts: &CrawlsParts, request_bytes: u64, multiple: u64) -> usize {
     let capacity = parts.engine.memory.in_use().capacity;
     let wanted = request_bytes.saturating_mul(multiple);

@@ -120,7 +120,7 @@ impl QueuedBytes {
         self.request_bytes
     }
 
-    /// Takes the bytes of one request out of these, as far as they are among them.
+    /// Takes the bytes of one request out of these, or all that are left.
     pub(super) fn split(&mut self, request_bytes: u64) -> Self {
         let counted = request_bytes.min(self.counted);
         self.counted -= counted;

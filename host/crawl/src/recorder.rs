@@ -225,8 +225,8 @@ mod tests {
     use trawl_store::sqlite::SqliteStore;
     use trawl_store::{
         AccountId, AccountRecord, Channel, CrawlRecord, CrawlState, CrawlStore, DataDir, Disk,
-        Floor, KeyPrefix, KeyRecord, KeySpending, LedgerStore, Notice, OutboxStore, PageLog,
-        PageRange, Store,
+        DiskThreshold, KeyPrefix, KeyRecord, KeySpending, LedgerStore, Notice, OutboxStore,
+        PageLog, PageRange, Store,
     };
 
     use super::*;
@@ -322,7 +322,7 @@ mod tests {
         let record = record();
         let job = Arc::new(Job::new(&record, CrawlProgress::stored(&record)));
         let log = PageLog::continue_after(folder.path(), ID, None).expect("a log");
-        let disk = Disk::open(folder.path(), Floor::Bytes(0)).expect("a disk");
+        let disk = Disk::open(folder.path(), DiskThreshold::Bytes(0)).expect("a disk");
         let target = Target {
             sinks: Sinks {
                 store: store.clone(),

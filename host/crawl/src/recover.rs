@@ -9,7 +9,7 @@ use trawl_model::{StopReason, Terms};
 use trawl_store::{CrawlLeft, CrawlState, CrawlsLeft, StoreError};
 
 use super::job::Job;
-use super::planning::{Source, Stored};
+use super::planning::{PlanSource, Stored};
 use super::recovery::Held;
 use super::service::{CrawlError, Crawls};
 use super::start::CrawlTask;
@@ -75,7 +75,7 @@ impl Crawls {
         self.recovery.end();
     }
 
-    /// Queues some crawls after this number, which becomes that of the last one that is done;
+    /// Queues some crawls after this number, which becomes the number of the last one that is done;
     /// `false` if there are no more.
     async fn recover_some(&self, after: &mut i64, last: i64) -> Result<bool, StoreError> {
         let store = &self.parts.store;
@@ -124,7 +124,7 @@ impl Crawls {
         let task = CrawlTask {
             job,
             verb: record.verb,
-            source: Source::Stored(Stored {
+            source: PlanSource::Stored(Stored {
                 queued,
                 secrets: None,
             }),

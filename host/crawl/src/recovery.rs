@@ -66,7 +66,7 @@ impl Recovery {
         Some((held.places.split(), held.bytes.split(request_bytes), slot))
     }
 
-    /// Ends: what nobody took is given back.
+    /// Ends: what was not taken is given back.
     pub(super) fn end(&self) {
         let left = std::mem::take(&mut *lock(&self.held));
         drop(left);

@@ -39,7 +39,7 @@ pub(super) async fn frontier(
     // Only the rows that are on their way are in memory twice: here and in the frontier.
     let (lease, mut frontier) =
         tokio::join!(send_windows(parts, job, (first, lease), windows), restoring);
-    // What was read before a failure is no frontier.
+    // What was read before a failure is not a complete frontier.
     let lease = lease?;
     if plan.fold.equal || plan.fold.canonical {
         add_pages(parts, job, &mut frontier).await?;
@@ -48,7 +48,7 @@ pub(super) async fn frontier(
     Ok((frontier, true))
 }
 
-/// Adds what later pages are compared with, in windows that need less memory than those of rows.
+/// Adds what later pages are compared with, in windows that need less memory than windows of rows.
 async fn add_pages(
     parts: &CrawlsParts,
     job: &Job,

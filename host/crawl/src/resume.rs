@@ -7,7 +7,7 @@ use trawl_store::{CrawlState, StoreError};
 
 use super::job::Job;
 use super::jobs::Membership;
-use super::planning::{Source, Stored};
+use super::planning::{PlanSource, Stored};
 use super::service::{CrawlError, CrawlView, Crawls};
 use super::start::CrawlTask;
 
@@ -52,7 +52,7 @@ impl Crawls {
         let task = CrawlTask {
             job,
             verb: record.verb,
-            source: Source::Stored(Stored {
+            source: PlanSource::Stored(Stored {
                 queued,
                 secrets: Some(secrets),
             }),

@@ -68,7 +68,7 @@ pub(super) struct Run {
     pub(super) frontier_changed: Arc<Notify>,
     /// Cancelled when the crawl is stopped by its time, its caller or the server.
     pub(super) stopped: CancellationToken,
-    /// Cancelled when the server stops; a background crawl goes on at its next start.
+    /// Cancelled when the server stops; a background crawl continues at its next start.
     pub(super) server_stops: CancellationToken,
     /// Nothing is leased while it has too little space.
     pub(super) disk: Arc<Disk>,

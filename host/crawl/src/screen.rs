@@ -1,5 +1,5 @@
-//! Matches URLs with the regular expressions of `blacklist` and `whitelist` where that blocks
-//! nobody: before the frontier is locked, and on a thread of its own when it may take long.
+//! Matches URLs with the regular expressions of `blacklist` and `whitelist` where that does not
+//! block others: before the frontier is locked, and on a thread of its own if it may take long.
 //!
 //! The time for one URL is at most its length times the states of the expressions. Usually it is
 //! far less, but the caller writes the expressions and may own the site.
@@ -27,7 +27,7 @@ pub(super) struct Screen {
     turn: tokio::sync::Mutex<()>,
 }
 
-/// Tells the thread that its result is no longer wanted.
+/// On drop, the thread's result is no longer wanted.
 struct Wanted(Arc<AtomicBool>);
 
 impl Drop for Wanted {

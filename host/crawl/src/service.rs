@@ -52,7 +52,7 @@ pub enum CrawlError {
     /// The stored request is no longer valid, perhaps because a plugin is not loaded any more.
     #[error("{0}")]
     Plan(String),
-    /// The account has no Unlimited plan that the crawl could go on with.
+    /// The account has no Unlimited plan that the crawl could continue with.
     #[error(transparent)]
     NoPlan(#[from] SubscriptionError),
     /// The store failed.
@@ -87,8 +87,8 @@ pub struct CrawlView {
 }
 
 impl Crawls {
-    /// A service without crawls. [`Self::interrupt`] and [`Self::recover`] continue those of the
-    /// last process.
+    /// A service without crawls. [`Self::interrupt`] and [`Self::recover`] continue the crawls
+    /// of the last process.
     pub fn new(parts: CrawlsParts) -> Self {
         let running_max = parts.limits.background_running;
         Self {
@@ -254,7 +254,7 @@ impl Crawls {
         let _open_response = task.listener.clone();
         let (ended, ready) = start::run(&self.parts, &self.turns, &self.planner, task).await;
         let ended = match ended {
-            // A cancelled crawl does not go on after a restart.
+            // A cancelled crawl does not continue after a restart.
             Ended::Paused | Ended::Parked(_) if job.cancel.is_cancelled() => {
                 Ended::Stopped(StopReason::Cancelled)
             }

@@ -22,7 +22,7 @@ use super::gate::Gate;
 use super::job::Job;
 use super::limits::Turns;
 use super::parts::CrawlsParts;
-use super::planning::{Planner, Ready, Source};
+use super::planning::{PlanSource, Planner, Ready};
 use super::recorder::{Recorder, Target};
 use super::restore;
 use super::run::{self, Run};
@@ -34,7 +34,7 @@ pub(super) struct CrawlTask {
     pub(super) job: Arc<Job>,
     /// `crawl`, `links` or the name of a pipeline.
     pub(super) verb: String,
-    pub(super) source: Source,
+    pub(super) source: PlanSource,
     pub(super) listener: Option<mpsc::Sender<Bytes>>,
     /// The slot of a background crawl under the Unlimited plan, if it has one already.
     pub(super) slot: Option<Arc<Slot>>,
@@ -201,7 +201,7 @@ async fn drive(parts: &CrawlsParts, run: Arc<Run>, recorder: Recorder) -> Ended 
     let sitemaps = run.plan.sitemap.is_used;
     let sitemaps = sitemaps.then(|| Arc::clone(&parts.sitemaps));
     let server_stops = if run.listener.is_some() {
-        &parts.last_call
+        &parts.drain_deadline
     } else {
         &parts.stop
     };

@@ -28,8 +28,8 @@ pub(super) enum Turn<N> {
     ServerStops,
 }
 
-/// Waits for a permit, and for what the crawl needs besides. A streaming crawl has a caller who
-/// waits, so it runs at once.
+/// Waits for a permit, and for what else the crawl needs. A streaming crawl has a caller who waits,
+/// so it runs at once.
 pub(super) async fn wait<N>(
     parts: &CrawlsParts,
     turns: &Turns,
@@ -57,7 +57,7 @@ pub(super) async fn wait<N>(
         (permit, needed)
     };
     tokio::select! {
-        // In this order: a cancelled crawl does not go on after a restart.
+        // In this order: a cancelled crawl does not continue after a restart.
         biased;
         () = job.cancel.cancelled() => Turn::Cancelled,
         () = parts.stop.cancelled() => Turn::ServerStops,

@@ -30,7 +30,7 @@ pub struct Decoded<'a> {
 
 /// Decodes a body by its byte order mark, else by the header's `charset`, else (HTML and untyped
 /// bodies) by a `meta` near its beginning, else (XML, too) by an XML declaration, else by a `meta`
-/// further on, else by a `charset` in single quotes, which are no quotes in a header, else as UTF-8
+/// further on, else by a `charset` in single quotes, which do not quote in a header, else as UTF-8
 /// if it is valid UTF-8, else by detection from its bytes.
 #[must_use]
 pub fn decode<'a>(body: &'a [u8], content_type: &str) -> Decoded<'a> {

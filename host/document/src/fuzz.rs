@@ -23,7 +23,7 @@ fn html() {
     trawl_fuzz::fuzz!("html", |body| {
         let text = decode(body, "text/html").text;
         let tags = text.split('<');
-        // Scraper's tree does not know that HTML may stand in this element of MathML.
+        // Scraper's tree does not know that HTML may be in this element of MathML.
         // It drops byte order marks behind scripts, too.
         // Nor does it know shadow trees.
         let lower = text.to_ascii_lowercase();
@@ -62,7 +62,7 @@ fn check_limits(text: &str, is_serialised: bool) {
     let mut depths = vec![0; document.kinds.len()];
     for node in 1..depths.len() {
         depths[node] = depths[document.parents[node] as usize] + 1;
-        // Text and comments may stand in the deepest element.
+        // Text and comments may be in the deepest element.
         assert!(depths[node] <= SMALL.depth + 1, "{} deep", depths[node]);
     }
     let base = url::Url::parse(&document.base).expect("a base is a URL");

@@ -5,7 +5,7 @@
 //! between [`parse`], [`plain`] and [`empty`]. In `parse`, `source` tokenizes, `nesting` limits the
 //! depth of the tree builder, `sink` and `arena` hold the tree while the HTML algorithm still moves
 //! nodes, `shadow` makes shadow trees part of it, and `layout` writes the arrays. `xml` takes the
-//! place of `source` for XHTML and for XML that is no page, and `serialised` for pages of a
+//! place of `source` for XHTML and for XML that is not a page, and `serialised` for pages of a
 //! browser. [`scan`] finds a page's links without a tree.
 
 mod arena;
@@ -40,8 +40,8 @@ pub use plain::{empty, plain};
 pub use scan::{LINKS_MAX, Refresh, attribute_value, refresh, scan, scan_with_anchors};
 pub use xml::is_xml_type;
 
-/// A parsed page. The arrays and their meaning are those of the record `document` in
-/// `wit/document/1`; the node selection of filters travels beside it.
+/// A parsed page. The arrays and their meaning are defined by the record `document` in
+/// `wit/document/1`; the node selection of filters is passed along separately.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Document {
     /// URL of the page after redirects.

@@ -6,8 +6,8 @@ use thiserror::Error;
 
 use super::sink::Sink;
 
-/// Levels of nesting: those of Chromium, where `body` holds 511 elements in each other. The work of
-/// the tree builder and the stack of every recursive reader grow with it.
+/// Levels of nesting: as many as in Chromium, where `body` holds 511 elements in each other. The
+/// work of the tree builder and the stack of every recursive reader grow with it.
 pub const DEPTH_MAX: usize = 513;
 /// Attributes of one tag. Real tags have a dozen; each is compared with all before it.
 pub const ATTRIBUTES_MAX: usize = 256;
@@ -46,13 +46,13 @@ impl Default for ParseLimits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ParseError {
     /// The page has more nodes than allowed.
-    #[error("the page has more than `{max}` nodes, the most that are parsed")]
+    #[error("the page has more than `{max}` nodes, the limit")]
     TooManyNodes {
         /// Nodes allowed.
         max: usize,
     },
     /// The source is too long, or its markup multiplies its text.
-    #[error("the page's text needs more than `{max}` bytes, the most that are parsed")]
+    #[error("the page's text needs more than `{max}` bytes, the limit")]
     TooMuchText {
         /// Bytes allowed.
         max: usize,

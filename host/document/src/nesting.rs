@@ -68,7 +68,7 @@ impl Guard {
         self.builder.sink
     }
 
-    /// The tree so far, for another builder to go on with.
+    /// The tree so far, for another builder to continue with.
     pub(super) fn into_sink(self) -> Sink {
         self.builder.sink
     }

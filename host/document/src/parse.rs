@@ -51,8 +51,8 @@ pub fn parse(page: &Page<'_>, limits: &ParseLimits) -> Result<Document, ParseErr
     })
 }
 
-/// Parses XML that is no page, such as a feed: its elements are what they are named. `None` if it
-/// is not well-formed.
+/// Parses XML that is not a page, such as a feed: its elements are what they are named. `None` if
+/// it is not well-formed.
 ///
 /// # Errors
 /// [`ParseError`] when a limit is reached.

@@ -34,7 +34,7 @@ pub(super) fn script_end(bytes: &[u8], from: usize) -> usize {
             continue;
         }
         escape = match escape {
-            // The two dashes of `<!--` may also be those of `-->`.
+            // The two dashes of `<!--` may also belong to `-->`.
             Escape::None if bytes[at..].starts_with(b"<!--") => Escape::Comment { from: at + 2 },
             Escape::None | Escape::Comment { .. } if is_tag(bytes, at, b"</", "script") => {
                 return at;

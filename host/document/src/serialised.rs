@@ -340,8 +340,8 @@ impl Builder<'_> {
         }
     }
 
-    /// The attributes of the tag whose name ends at `from`. Those of SVG and MathML keep the case
-    /// of their names, and a prefix there is a namespace.
+    /// The attributes of the tag whose name ends at `from`. In SVG and MathML they keep the
+    /// case of their names, and a prefix there is a namespace.
     fn attributes(&mut self, from: usize, is_foreign: bool) -> Vec<Attribute> {
         let mut list: Vec<Attribute> = self.sink.spare.take();
         let text = self.text;

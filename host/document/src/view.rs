@@ -75,7 +75,7 @@ impl Document {
         })
     }
 
-    /// The base URL: that of the first `base` with an `href`. Source: WHATWG HTML, "Set the frozen
+    /// The base URL: of the first `base` with an `href`. Source: WHATWG HTML, "Set the frozen
     /// base URL".
     pub(super) fn find_base(&self, url: &Url) -> String {
         let href = self.elements_named("base").find_map(|node| {

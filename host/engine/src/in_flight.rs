@@ -78,7 +78,7 @@ impl PagesInFlight {
         let (n_own, n_max) = (self.pages.in_use(account), self.pages.n_permits());
         let reason = match n_own {
             _ if gave_way => format!(
-                "the server is busy, and the account has {n_own} pages in flight, so that those of others come first"
+                "the server is busy, and the account has {n_own} pages in flight, so pages of other accounts come first"
             ),
             0 => format!("the server has {n_max} pages in flight, as many as it may have"),
             _ => format!(
@@ -98,7 +98,7 @@ impl PagesInFlight {
     }
 }
 
-/// Waits while the event loops are behind with their tasks, so that those of other accounts do not
+/// Waits while the event loops are behind with their tasks, so that tasks of other accounts do not
 /// queue behind a crowd of one account's.
 async fn give_way() {
     let begun = Instant::now();

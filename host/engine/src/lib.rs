@@ -6,7 +6,12 @@ pub mod cache;
 pub mod extract;
 pub mod in_flight;
 pub mod page;
+pub mod page_budget;
 pub mod providers;
-pub mod purse;
 pub mod routing;
 pub mod scrape;
+
+/// The earlier name of [`page_budget`].
+pub(crate) mod purse {
+    pub(crate) use crate::page_budget::PageBudget as Purse;
+}

@@ -25,10 +25,10 @@ pub type Outcomes = BoxStream<'static, PageOutcome>;
 /// The order outcomes come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// That of the plan. The run starts at most as many pages ahead as it has in flight, which
+    /// The order of the plan. The run starts at most as many pages ahead as it has in flight, which
     /// bounds the outcomes waiting in memory.
     Input,
-    /// That of finishing.
+    /// The order of completion.
     Finish,
 }
 

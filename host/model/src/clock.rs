@@ -8,10 +8,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The source of the time of day. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Clock(Source);
+pub struct Clock(TimeSource);
 
 #[derive(Clone, Debug)]
-enum Source {
+enum TimeSource {
     Wall,
     Fake(Arc<AtomicI64>),
 }
@@ -19,12 +19,12 @@ enum Source {
 impl Clock {
     /// The machine's clock.
     pub const fn wall() -> Self {
-        Self(Source::Wall)
+        Self(TimeSource::Wall)
     }
 
     /// A clock that only [`Clock::advance`] moves.
     pub fn fake(start: Timestamp) -> Self {
-        Self(Source::Fake(Arc::new(AtomicI64::new(start.0))))
+        Self(TimeSource::Fake(Arc::new(AtomicI64::new(start.0))))
     }
 
     /// The time of day.
@@ -34,14 +34,14 @@ impl Clock {
     )]
     pub fn now(&self) -> Timestamp {
         match &self.0 {
-            Source::Wall => Timestamp::from(SystemTime::now()),
-            Source::Fake(millis) => Timestamp(millis.load(Ordering::SeqCst)),
+            TimeSource::Wall => Timestamp::from(SystemTime::now()),
+            TimeSource::Fake(millis) => Timestamp(millis.load(Ordering::SeqCst)),
         }
     }
 
     /// Moves a fake clock forward. Has no effect on the machine's clock.
     pub fn advance(&self, by: Duration) {
-        if let Source::Fake(millis) = &self.0 {
+        if let TimeSource::Fake(millis) = &self.0 {
             millis.fetch_add(whole_millis(by), Ordering::SeqCst);
         }
     }
@@ -137,7 +137,7 @@ impl Timestamp {
     }
 }
 
-/// A text that is no time; the message shows valid ones.
+/// A text that is not a time; the message shows valid ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("write a time like `2026-01-31` or `2026-01-31T10:20:30Z`")]
 pub struct NotATime;

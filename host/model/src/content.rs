@@ -1,4 +1,4 @@
-//! `content` of a page and the fields beside it, before they have a wire form.
+//! `content` of a page and its other fields, before they have a wire form.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -76,7 +76,8 @@ impl Default for Content {
     }
 }
 
-/// What was extracted from a page besides its content. A part that was not requested is `None`.
+/// What was extracted from a page in addition to its content. A part that was not requested is
+/// `None`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fields {
     /// Absolute URLs in page order without duplicates.

@@ -40,7 +40,7 @@ pub enum Cause {
     Incomplete,
     /// The body is not what its content coding says.
     BadEncoding,
-    /// The body is larger than the most that is fetched.
+    /// The body exceeds the size limit.
     TooLarge,
     /// The target of a redirect is not a URL, or there are two.
     BadRedirect,

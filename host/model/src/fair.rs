@@ -16,7 +16,7 @@ const HELD_PER_FREE: usize = 7;
 /// who has waited longest. `K` names an owner.
 #[derive(Debug)]
 pub struct FairSemaphore<K: Clone + Eq + Hash = Arc<str>> {
-    state: Mutex<State<K>>,
+    state: Mutex<Permits<K>>,
     n_permits: usize,
     share: Share,
 }
@@ -31,7 +31,7 @@ enum Share {
 }
 
 #[derive(Debug)]
-struct State<K: Clone + Eq + Hash> {
+struct Permits<K: Clone + Eq + Hash> {
     free: usize,
     n_arrivals: u64,
     /// Owners who have permits or wait for one.
@@ -86,7 +86,7 @@ impl<K: Clone + Eq + Hash> FairSemaphore<K> {
         Arc::new(Self {
             share,
             n_permits,
-            state: Mutex::new(State {
+            state: Mutex::new(Permits {
                 free: n_permits,
                 n_arrivals: 0,
                 owners: HashMap::new(),
@@ -131,7 +131,7 @@ impl<K: Clone + Eq + Hash> FairSemaphore<K> {
         self.n_permits
     }
 
-    /// Number of permits that nobody has.
+    /// Number of free permits.
     pub fn n_free(&self) -> usize {
         self.state().free
     }
@@ -156,7 +156,7 @@ impl<K: Clone + Eq + Hash> FairSemaphore<K> {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State<K>> {
+    fn state(&self) -> MutexGuard<'_, Permits<K>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -172,7 +172,7 @@ impl Share {
     }
 }
 
-impl<K: Clone + Eq + Hash> State<K> {
+impl<K: Clone + Eq + Hash> Permits<K> {
     fn arrive(&mut self, owner: K, sender: oneshot::Sender<FairPermit<K>>) {
         self.n_arrivals += 1;
         let number = self.n_arrivals;
@@ -337,7 +337,7 @@ mod tests {
         let second = taken(&semaphore, "second");
         assert_eq!(second.len(), 7);
         let third = taken(&semaphore, "third");
-        assert_eq!(third.len(), 1, "the last one is for somebody who has none");
+        assert_eq!(third.len(), 1, "the last one is for an owner that has none");
         assert_eq!(taken(&semaphore, "fourth").len(), 0);
         let usage = semaphore.usage();
         assert_eq!((usage.n_used, usage.n_waiting), (64, 0));

@@ -22,14 +22,14 @@ pub struct Lru<K, V> {
 
 #[derive(Debug)]
 struct Entries<K, V> {
-    by_key: FxHashMap<K, Entry<V>>,
+    by_key: FxHashMap<K, CachedValue<V>>,
     by_use: BTreeMap<u64, K>,
     n_uses: u64,
     bytes: u64,
 }
 
 #[derive(Debug)]
-struct Entry<V> {
+struct CachedValue<V> {
     value: Arc<V>,
     bytes: u64,
     used: u64,
@@ -90,7 +90,9 @@ impl<K: Copy + Eq + Hash, V> Lru<K, V> {
             let used = entries.next_use();
             entries.by_use.insert(used, key);
             entries.bytes += bytes;
-            entries.by_key.insert(key, Entry { value, bytes, used });
+            entries
+                .by_key
+                .insert(key, CachedValue { value, bytes, used });
             evicted
         });
     }

@@ -69,7 +69,7 @@ impl Nanodollars {
     }
 }
 
-/// A text that is no amount; the message shows a valid one.
+/// A text that is not an amount; the message shows a valid one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("write dollars like `25` or `0.50`, with at most nine decimals")]
 pub struct NotDollars;

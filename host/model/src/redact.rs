@@ -6,10 +6,10 @@ use std::borrow::Cow;
 
 use url::Url;
 
-/// Stands in a log line for what was left out.
+/// Replaces what is left out of a log line.
 const LEFT_OUT: &str = "…";
 /// Parts of names whose values are secrets, lower case. `key` would match too many query
-/// parameters (`keyword`), so it stands among the endings.
+/// parameters (`keyword`), so it is one of the endings.
 const SIGNS: [&str; 9] = [
     "auth",
     "cookie",
@@ -37,7 +37,7 @@ const PREFIXES: [(&str, usize); 5] = [
 /// Most bytes of a panic's message that are logged.
 const MESSAGE_BYTES_MAX: usize = 300;
 
-/// A URL for display: without user name, password, query and fragment. Empty if it is no URL.
+/// A URL for display: without user name, password, query and fragment. Empty if it is not a URL.
 pub fn shown_url(text: &str) -> String {
     let Ok(mut url) = Url::parse(text) else {
         return String::new();
@@ -73,7 +73,7 @@ pub fn log_line(line: &str) -> Cow<'_, str> {
     cut(line, next_key)
 }
 
-/// The message of a panic as far as a log may show it. A literal is shown whole. One that was
+/// The part of a panic's message that a log may show. A literal is shown whole. One that was
 /// formatted may contain anything, so it ends at its first colon, quote or backquote: messages
 /// usually have one of them before their first value.
 pub fn panic_message(payload: &(dyn Any + Send)) -> String {

@@ -1,5 +1,5 @@
-//! URLs as the URL standard reads them, where the `url` crate differs. Whoever parses or joins a
-//! URL that a site or a caller wrote does it here.
+//! URLs as the URL standard reads them, where the `url` crate differs. URLs that a
+//! site or a caller wrote are parsed and joined here.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What a request may name: the loaded plugins, as far as plans need to know them.
+//! What a request may name: what plans need to know of the loaded plugins.
 
 use trawl_model::{Catalog, PluginKind};
 

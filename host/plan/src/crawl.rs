@@ -31,17 +31,17 @@ pub struct CrawlPlan {
     /// like the first, and their hosts belong to the crawl as its does: one crawl, whose caps hold
     /// for all.
     pub roots: Vec<PagePlan>,
-    /// The seeds that the caller's text mentions; likewise, but they must pass `blacklist` and
-    /// `whitelist`.
+    /// The seeds that the caller's text mentions. They are like `roots`, but must pass `blacklist`
+    /// and `whitelist`.
     pub named: Option<Arc<Discovered>>,
-    /// Most pages, failed ones included; `None` is no cap.
+    /// Most pages, failed ones included; `None` for no cap.
     pub limit: Option<u64>,
     /// Most hops from the seed; 0 is the seed alone.
     pub depth: u16,
     /// Most pages whose path begins with a prefix, each prefix once. A page must fit every prefix
     /// that is its own.
     pub budget: Vec<Budget>,
-    /// Most pages of one host; `None` is no cap.
+    /// Most pages of one host; `None` for no cap.
     pub host_limit: Option<u64>,
     /// The most that the whole crawl may cost; `Nanodollars::MAX` if the caller set no ceiling.
     pub ceiling: Nanodollars,
@@ -180,7 +180,7 @@ pub struct SitemapPlan {
     pub is_used: bool,
     /// Whether links of pages are not followed: the sitemap alone.
     pub only: bool,
-    /// Their URLs; if empty, those of robots.txt and `/sitemap.xml`.
+    /// Their URLs; if empty, the sitemaps of robots.txt and `/sitemap.xml`.
     pub addresses: Vec<Url>,
 }
 

@@ -58,7 +58,7 @@ pub fn read(value: &Value, unit: Unit) -> Result<Option<Duration>, String> {
             None => Err("is not a whole number of at least 0".to_owned()),
         },
         Value::Object(parts) => {
-            // Checked also where a `timeout` beside them overrules them.
+            // Checked also where a `timeout` in the same object overrides them.
             let own = in_parts(parts)?;
             match parts.get("timeout").filter(|inner| !inner.is_null()) {
                 Some(inner) => read(inner, unit),

@@ -1,8 +1,8 @@
 //! Regular expressions that callers write: an engine that runs in linear time, and bounds for what
 //! all expressions of a request may take together.
 //!
-//! They are matched with URLs and host names, which are ASCII. So classes such as `\w` are those of
-//! ASCII, a hundredth of the size of Unicode's.
+//! They are matched with URLs and host names, which are ASCII. So classes such as `\w` are
+//! ASCII's, a hundredth of the size of Unicode's.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -227,7 +227,9 @@ fn refusal(field: &'static str, place: &str, one: &Expression<'_>, reason: Refus
     let shown = shown(one.written);
     let advice = "shorten or combine them, or use plain beginnings of paths";
     let reason = match reason {
-        Refusal::Invalid(reason) => format!("`{shown}`{place} is no regular expression: {reason}"),
+        Refusal::Invalid(reason) => {
+            format!("`{shown}`{place} is not a regular expression: {reason}")
+        }
         Refusal::Count => format!(
             "`{shown}`{place} is one too many: a request has at most {EXPRESSIONS_MAX} regular \
              expressions, {advice}"
@@ -372,7 +374,7 @@ mod tests {
         );
         check(
             &["b+", "a("],
-            &["`a(` (item 1) is no regular expression: unclosed group"],
+            &["`a(` (item 1) is not a regular expression: unclosed group"],
         );
         check(&["\\p{L}"], &["URLs are ASCII"]);
         check(&["(?u)\\w"], &["URLs are ASCII"]);

@@ -48,11 +48,11 @@ pub use exit::{Country, Exit};
 pub use expression::{Allowance, EXPRESSIONS_MAX, SOURCE_BYTES_MAX, STATES_MAX};
 pub use link_rewrite::LinkRewrite;
 pub use made::{MADE_BYTES_MAX, MADE_URLS_MAX};
-pub use parameters::{Ignored, Undecided};
+pub use parameters::{Ignored, RouteDependent};
 pub use passwords::WithPassword;
 pub use pipeline::Pipeline;
 pub use render::{
-    ByPath, Clip, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
+    ByPath, ClipRect, LoadPlan, Picture, RenderPlan, Step, WAIT_DEFAULT, WaitPlan, Window,
 };
 
 /// Most pages of one request, in all its objects together: bounds its memory. Decision D36.
@@ -78,16 +78,16 @@ pub struct PagePlan {
     pub engine: Engine,
     /// How to fetch it; shared by the pages of one request object.
     pub fetch: Arc<FetchPlan>,
-    /// Which outputs to make; shared likewise.
+    /// Which outputs to make; shared by the same pages.
     pub output: Arc<OutputPlan>,
     /// The most that the page may cost; `Nanodollars::MAX` if the caller set no ceiling.
     pub ceiling: Nanodollars,
     /// Whether a third-party provider may serve it.
     pub router: Arc<RouterPlan>,
-    /// What a browser does with it, if one serves it; shared likewise.
+    /// What a browser does with it, if one serves it; shared by the same pages.
     pub render: Arc<RenderPlan>,
-    /// Parameters whose effect depends on who serves it; shared likewise.
-    pub undecided: Undecided,
+    /// Parameters whose effect depends on who serves it; shared by the same pages.
+    pub route_dependent: RouteDependent,
 }
 
 /// A page whose URL can never be fetched (a refused scheme, say). It fails alone: the other pages
@@ -158,7 +158,7 @@ pub struct FetchPlan {
 }
 
 impl FetchPlan {
-    /// Tells the run that this page is requested now.
+    /// Reports to the run that this page is requested now.
     pub fn tell_sent(&self, page: &Url) {
         if let Some(gate) = &self.gate {
             gate.sends(page);
@@ -204,10 +204,10 @@ impl FetchPlan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
     /// Least time between two requests of one account to one host; more than zero makes them
-    /// serial. Zero is no delay.
+    /// serial. Zero for no delay.
     pub delay: Duration,
-    /// The crawl delay of the host's robots.txt: least time between two requests of those who obey
-    /// it, whoever they are. Zero is no delay.
+    /// The crawl delay of the host's robots.txt: least time between two requests of all accounts
+    /// that obey it. Zero for no delay.
     pub host_delay: Duration,
     /// How long the page may wait for its host's rate limit outside its own timeout. Zero, as for a
     /// page that a client waits for: waiting is part of `timeout`.
@@ -250,7 +250,7 @@ pub enum Pool {
     Unlimited,
 }
 
-/// A configured pool of proxies, as far as plans need to know it.
+/// What plans need to know of a configured pool of proxies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfiguredPool {
     /// The pool.
@@ -478,14 +478,14 @@ pub struct RouterPlan {
     pub funding: Funding,
     /// The caller's key for [`Self::provider`].
     pub token: Option<Secret>,
-    /// The caller's keys by credential name; those of no loaded provider have no effect.
+    /// The caller's keys by credential name; a name that no loaded provider has is without effect.
     pub credentials: BTreeMap<String, Secret>,
     /// Whether only [`Self::provider`] may serve the page. No request can ask for it; the command
     /// line does.
     pub is_pinned: bool,
     /// What it sends to the target; a GET if absent. Only the command line sets it, too.
     pub request: Option<router::TargetRequest>,
-    /// Time that providers have for the page besides that of our own stack. Zero if they share
+    /// Time that providers have for the page in addition to our own stack's. Zero if they share
     /// [`FetchPlan::timeout`] with it, because the request sets one. Decision D370.
     pub time: Duration,
 }

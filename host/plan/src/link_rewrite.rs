@@ -143,7 +143,7 @@ impl LinkRewrite {
             Rule::Replace { find, replace } => link.replace(find, replace),
             Rule::Regex { pattern, replace } => {
                 let changed = pattern.replace_all(link.as_bytes(), replace.as_bytes());
-                // Not UTF-8 only if a link that is no URL was cut within a character.
+                // Not UTF-8 only if a link that is not a URL was cut within a character.
                 String::from_utf8(changed.into_owned()).unwrap_or_default()
             }
         };
@@ -257,7 +257,7 @@ mod tests {
             ),
             (
                 json!({"type": "regex", "pattern": "("}),
-                "link_rewrite: `(` is no regular expression",
+                "link_rewrite: `(` is not a regular expression",
             ),
         ] {
             let error = rule(form).expect_err(expected);

@@ -134,7 +134,7 @@ fn format_options(
 
 /// The built-in filter parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PruneWish {
+pub struct PruneOptions {
     /// `root_selector`.
     pub root_selector: Option<String>,
     /// `exclude_selector`.
@@ -154,12 +154,12 @@ pub struct PruneWish {
 /// A filter is not loaded, or its options are refused: a selector that does not parse is reported
 /// under its own field.
 pub fn filters(
-    prune: PruneWish,
+    prune: PruneOptions,
     own: Map<String, Value>,
     catalog: &dyn Catalog,
 ) -> Result<Vec<(String, Value)>, PlanError> {
     let mut filters = Vec::new();
-    if prune != PruneWish::default() {
+    if prune != PruneOptions::default() {
         filters.push((PRUNE.to_owned(), prune_options(prune, catalog)?));
     }
     filters.extend(named("filters", PluginKind::Filter, own, catalog)?);
@@ -194,7 +194,7 @@ pub fn css_fields(map: Map<String, Value>, catalog: &dyn Catalog) -> Result<Valu
 /// Most characters of an invalid selector that its error repeats.
 const SELECTOR_CHARS_SHOWN: usize = 100;
 
-fn prune_options(prune: PruneWish, catalog: &dyn Catalog) -> Result<Value, PlanError> {
+fn prune_options(prune: PruneOptions, catalog: &dyn Catalog) -> Result<Value, PlanError> {
     let selectors = [
         ("root_selector", prune.root_selector),
         ("exclude_selector", prune.exclude_selector),
@@ -404,10 +404,10 @@ mod tests {
 
     #[test]
     fn the_built_in_filter_gets_only_what_was_requested() {
-        let prune = PruneWish {
+        let prune = PruneOptions {
             root_selector: Some("main".to_owned()),
             images: true,
-            ..PruneWish::default()
+            ..PruneOptions::default()
         };
         let chosen = filters(prune, map(json!({"mine": {"a": 1}})), &FakeCatalog);
         assert_eq!(
@@ -421,21 +421,21 @@ mod tests {
             ])
         );
         assert_eq!(
-            filters(PruneWish::default(), Map::new(), &FakeCatalog),
+            filters(PruneOptions::default(), Map::new(), &FakeCatalog),
             Ok(vec![])
         );
     }
 
     #[test]
     fn a_selector_that_does_not_parse_is_reported_under_its_field() {
-        let root = PruneWish {
+        let root = PruneOptions {
             root_selector: Some("!".to_owned()),
-            ..PruneWish::default()
+            ..PruneOptions::default()
         };
-        let exclude = PruneWish {
+        let exclude = PruneOptions {
             root_selector: Some("a".to_owned()),
             exclude_selector: Some("!".to_owned()),
-            ..PruneWish::default()
+            ..PruneOptions::default()
         };
         for (prune, field) in [(root, "root_selector"), (exclude, "exclude_selector")] {
             let error = filters(prune, Map::new(), &FakeCatalog).expect_err(field);

@@ -8,7 +8,7 @@ use http::{HeaderName, HeaderValue};
 use super::expression::Allowance;
 use super::{FetchPlan, PlanError};
 
-/// Bytes of a cookie in memory beside its name and value.
+/// Bytes of a cookie in memory in addition to its name and value.
 const COOKIE_BYTES: usize = size_of::<(String, String)>();
 
 /// The fetch plans of the URLs of a request object that have a user name and a password. Each is a

@@ -54,7 +54,7 @@ impl Default for TargetRequest {
 
 /// The fields of a `router` object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RouterWish {
+pub struct RouterOptions {
     /// `mode` as sent.
     pub mode: Option<String>,
     /// `provider` as sent.
@@ -63,7 +63,7 @@ pub struct RouterWish {
     pub funding: Option<String>,
     /// `token`, trimmed; `None` if nothing is left.
     pub token: Option<Secret>,
-    /// `credentials`, likewise.
+    /// `credentials`, each trimmed and not empty.
     pub credentials: BTreeMap<String, Secret>,
 }
 
@@ -104,7 +104,7 @@ impl RouterPlan {
 /// # Errors
 /// `first` without a known provider or without a token; too many credentials.
 pub fn plan(
-    fields: Option<RouterWish>,
+    fields: Option<RouterOptions>,
     default: RouterMode,
     catalog: &dyn Catalog,
 ) -> Result<RouterPlan, PlanError> {
@@ -169,10 +169,10 @@ pub fn vendor_of(provider: &str) -> Option<&'static str> {
 }
 
 /// The keys of a `router` object that have no effect, as paths: unknown values, a token that no
-/// provider takes, and what stands beside `off`. `is_own_only` is for terms under which
+/// provider takes, and all other keys with `off`. `is_own_only` is for terms under which
 /// only the caller's keys are used.
 pub fn without_effect(
-    fields: &RouterWish,
+    fields: &RouterOptions,
     is_own_only: bool,
     catalog: &dyn Catalog,
 ) -> Vec<&'static str> {
@@ -183,14 +183,14 @@ pub fn without_effect(
         said(&fields.funding),
     );
     if mode.as_deref() == Some("off") {
-        let beside = [
+        let others = [
             ("router.provider", provider.is_some()),
             ("router.token", fields.token.is_some()),
             ("router.credentials", !fields.credentials.is_empty()),
             ("router.funding", funding.is_some()),
         ];
-        let beside = beside.into_iter().filter(|(_, is_set)| *is_set);
-        return beside.map(|(path, _)| path).collect();
+        let others = others.into_iter().filter(|(_, is_set)| *is_set);
+        return others.map(|(path, _)| path).collect();
     }
     let is_known = |name: &String| known_provider(name, catalog).is_some();
     let mut idle = Vec::new();
@@ -222,7 +222,7 @@ pub fn without_effect(
 /// The names under `credentials` that no loaded provider takes, each with the closest one that is
 /// taken. What does not look like a name is `*`: it may be a key in the place of its name.
 pub fn unused_credentials(
-    fields: &RouterWish,
+    fields: &RouterOptions,
     catalog: &dyn Catalog,
 ) -> Vec<(String, Option<String>)> {
     if fields.credentials.is_empty() {
@@ -247,7 +247,7 @@ pub fn unused_credentials(
 }
 
 /// Whether a text is written like the name of a credential: `PROVIDER2_API_KEY`. One that is
-/// shorter than any secret is no key in its place. Decision D87.
+/// shorter than any secret is not a key in its place. Decision D87.
 fn is_credential_name(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
     if (1..SECRET_BYTES_MIN).contains(&text.len()) && text.bytes().all(is_plain) {
@@ -298,16 +298,16 @@ mod tests {
     use super::*;
     use crate::testing::FakeCatalog;
 
-    fn fields(mode: Option<&str>, provider: Option<&str>, has_token: bool) -> RouterWish {
-        RouterWish {
+    fn fields(mode: Option<&str>, provider: Option<&str>, has_token: bool) -> RouterOptions {
+        RouterOptions {
             mode: mode.map(str::to_owned),
             provider: provider.map(str::to_owned),
             token: has_token.then(|| Secret::new("canary-token")),
-            ..RouterWish::default()
+            ..RouterOptions::default()
         }
     }
 
-    fn planned(fields: RouterWish) -> Result<RouterPlan, PlanError> {
+    fn planned(fields: RouterOptions) -> Result<RouterPlan, PlanError> {
         plan(Some(fields), RouterMode::Off, &FakeCatalog)
     }
 
@@ -358,7 +358,7 @@ mod tests {
         check("Bright Data", Some("provider_7"));
         check("scrape.do", Some("provider_5"));
         check("provider_10", Some("provider_10"));
-        // The operator's own provider, and a name that nobody has.
+        // The operator's own provider, and an unknown name.
         check("acme", Some("acme"));
         check("provider_12", None);
         check("", None);

@@ -11,7 +11,7 @@ use super::PlanError;
 use super::address;
 use super::expression::{Allowance, Expression, Expressions, shown};
 
-/// Which URLs belong to a crawl besides those of the seed's host, and which of all do not.
+/// Which URLs belong to a crawl in addition to those of the seed's host, and which do not.
 #[derive(Clone, Debug, Default)]
 pub struct ScopePlan {
     /// Hosts under the seed's registered domain.
@@ -403,7 +403,7 @@ mod tests {
         assert!(patterns(&["", "  "]).expect("nothing").is_empty());
         let error = patterns(&["/b", "/a("]).expect_err("no expression");
         assert!(
-            error.starts_with("blacklist: `/a(` (item 1) is no regular"),
+            error.starts_with("blacklist: `/a(` (item 1) is not a regular"),
             "{error}"
         );
     }

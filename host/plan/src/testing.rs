@@ -9,7 +9,7 @@ use url::Url;
 
 use trawl_model::{Catalog, Nanodollars, PluginKind};
 
-use super::{Engine, FetchPlan, Format, FormatChoice, OutputPlan, PagePlan, Undecided};
+use super::{Engine, FetchPlan, Format, FormatChoice, OutputPlan, PagePlan, RouteDependent};
 
 /// A page by plain HTTP, without any output.
 pub fn page_plan(url: &str) -> PagePlan {
@@ -26,7 +26,7 @@ pub fn page_plan(url: &str) -> PagePlan {
         ceiling: Nanodollars::MAX,
         router: Arc::default(),
         render: Arc::default(),
-        undecided: Undecided::default(),
+        route_dependent: RouteDependent::default(),
     }
 }
 

@@ -20,7 +20,7 @@ pub struct PluginError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The plugin crashed: a trap, a panic, or a forbidden host call.
-    #[error("broke down: {reason}")]
+    #[error("crashed: {reason}")]
     Trap {
         /// The engine's message.
         reason: String,

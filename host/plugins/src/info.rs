@@ -44,7 +44,7 @@ pub struct PluginInfo {
     /// Media types of the documents that a decoder reads.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub media_types: Vec<String>,
-    /// Parts of a page that it gets besides the document.
+    /// Parts of a page that it gets in addition to the document.
     pub needs: Needs,
     /// JSON Schema of its options.
     pub options_schema: Value,

@@ -49,7 +49,7 @@ impl Borrow<str> for AccountId {
 const PREFIX_BYTES_MAX: usize = 16;
 
 /// The first characters of an API key, by which lists and the ledger name it; empty where no key is
-/// known. It is no secret. Copied, because it is short.
+/// known. It is not a secret. Copied, because it is short.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyPrefix([u8; PREFIX_BYTES_MAX]);
 

@@ -40,7 +40,7 @@ pub struct Contact {
     /// `email`, `phone`, `social`, `person`, `address`, `business`, or another kind that the
     /// analyst defines.
     pub kind: String,
-    /// Identifies the contact among those of its kind.
+    /// Identifies the contact within its kind.
     pub value: String,
     /// Other attributes, a JSON object.
     pub details: String,

@@ -57,8 +57,8 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
     /// The state of a crawl; `None` if there is none with this id.
     fn crawl_state<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Option<CrawlState>>;
 
-    /// Sets the state of a crawl that goes on; one that has ended stays ended, and the answer is
-    /// `false`. To end one, use [`Self::end_crawl`].
+    /// Sets the state of a crawl that has not ended; returns `false` for one that has. To end one,
+    /// use [`Self::end_crawl`].
     fn set_crawl_state<'a>(&'a self, id: &'a str, state: CrawlState) -> StoreFuture<'a, bool>;
 
     /// Sets what a crawl left out, as JSON, in place of what is stored.
@@ -139,7 +139,7 @@ pub trait CrawlStore: fmt::Debug + Send + Sync + 'static {
         range: PageRange,
     ) -> StoreFuture<'a, Rows<CrawlSummary>>;
 
-    /// Pages of an account's crawls, newest crawl and page first; with `in_background` those of
+    /// Pages of an account's crawls, newest crawl and page first; with `in_background` pages of
     /// background crawls only.
     fn page_rows<'a>(
         &'a self,
@@ -185,9 +185,9 @@ impl CrawlState {
 /// The background crawls that the last process left and that can be continued.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Interrupted {
-    /// Those of each account.
+    /// The crawls of each account.
     pub accounts: Vec<CrawlsLeft>,
-    /// The number of the last crawl of that process; those of this one have higher numbers.
+    /// The number of the last crawl of that process; crawls of this one have higher numbers.
     pub last: i64,
 }
 

@@ -315,7 +315,7 @@ mod tests {
         data.private_folder("compiled").expect("the same");
         assert_eq!(mode(&compiled), 0o700);
         drop(data);
-        std::fs::write(path.join("notes.txt"), "").expect("a file of somebody");
+        std::fs::write(path.join("notes.txt"), "").expect("a file of a user");
         widen(&path);
         drop(DataDir::create(&path).expect("the same"));
         assert_eq!(mode(&path), 0o755);

@@ -8,8 +8,8 @@ use trawl_model::{Charge, Nanodollars};
 
 use crate::account::{AccountId, KeyPrefix};
 
-/// Reason of a void by which a page returns its money until its host is ready. The page goes on, so
-/// it is not a failed one.
+/// Reason of a void by which a page returns its money until its host is ready. The page
+/// continues, so it has not failed.
 pub const WAITS_FOR_HOST: &str = "waits for its host";
 
 /// The kind of a ledger entry.

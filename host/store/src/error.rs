@@ -31,7 +31,7 @@ pub enum StoreError {
         /// What is wrong with it.
         what: String,
     },
-    /// The database is empty, and the data directory is not that of a first start.
+    /// The database is empty, and the data directory is not new.
     #[error(
         "the database is empty, but the data directory has `{found}`: `trawl.db` is lost, or `trawl.db-wal`, which belongs to it; restore a backup of both, or move the directory away to start anew"
     )]

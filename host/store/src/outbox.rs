@@ -11,7 +11,7 @@ use crate::account::AccountId;
 use crate::future::StoreFuture;
 use crate::paging::{PageRange, Rows};
 
-/// Length of a secret in bytes: that of the hash in a signature.
+/// Length of a secret in bytes: as long as the hash in a signature.
 const SECRET_BYTES: usize = 32;
 /// Prefix of a secret, by which secret scanners recognise it.
 const SECRET_PREFIX: &str = "whsec_";
@@ -131,7 +131,7 @@ pub struct OutboxRow {
     pub body: String,
     /// When the event happened.
     pub created: Timestamp,
-    /// When the next attempt is due: that of its channel, once it is stored.
+    /// When the next attempt is due: its channel's, once it is stored.
     pub due: Timestamp,
     /// Failed delivery attempts.
     pub n_attempts: u32,

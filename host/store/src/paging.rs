@@ -44,9 +44,9 @@ impl PageRange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowKey(pub(crate) [i64; 3]);
 
-/// The text is not that of a [`RowKey`].
+/// The text is not a [`RowKey`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a position in a list")]
+#[error("invalid cursor")]
 pub struct NotARowKey;
 
 impl fmt::Display for RowKey {

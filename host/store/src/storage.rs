@@ -17,8 +17,8 @@ use crate::totals::TotalsStore;
 const INTERVAL: Duration = Duration::from_secs(2);
 /// Default floor, as a fraction of the disk: one part in fifty.
 const FLOOR_FRACTION: u64 = 50;
-/// Bounds of the default floor. Below the first, the ledger could not go on for long; more than the
-/// second is no more useful on a large disk.
+/// Bounds of the default floor. Below the first, the ledger could not be written for long; more
+/// than the second is no more useful on a large disk.
 const FLOOR_BYTES_MIN: u64 = 1 << 30;
 const FLOOR_BYTES_MAX: u64 = 16 << 30;
 
@@ -33,7 +33,7 @@ pub struct Disk {
 
 /// Free space below which nothing new is stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Floor {
+pub enum DiskThreshold {
     /// 2 % of the disk, but at least 1 GiB and at most 16 GiB.
     #[default]
     Default,
@@ -56,13 +56,15 @@ impl Disk {
     /// Measures the disk that has this directory.
     ///
     /// # Errors
-    /// The operating system cannot tell.
-    pub fn open(path: &Path, floor: Floor) -> io::Result<Self> {
+    /// The operating system does not report it.
+    pub fn open(path: &Path, floor: DiskThreshold) -> io::Result<Self> {
         let disk = statvfs(path)?;
         let total = disk.f_blocks.saturating_mul(disk.f_frsize);
         let floor = match floor {
-            Floor::Default => (total / FLOOR_FRACTION).clamp(FLOOR_BYTES_MIN, FLOOR_BYTES_MAX),
-            Floor::Bytes(floor) => floor,
+            DiskThreshold::Default => {
+                (total / FLOOR_FRACTION).clamp(FLOOR_BYTES_MIN, FLOOR_BYTES_MAX)
+            }
+            DiskThreshold::Bytes(floor) => floor,
         };
         let disk = Self {
             path: path.to_owned(),
@@ -215,20 +217,20 @@ mod tests {
     #[test]
     fn a_floor_above_the_free_space_is_low() {
         let folder = tempfile::tempdir().expect("a folder");
-        let check = |floor: Floor, is_low: bool| {
+        let check = |floor: DiskThreshold, is_low: bool| {
             let disk = Disk::open(folder.path(), floor).expect("a disk");
             assert_eq!(disk.is_low(), is_low, "{floor:?}: {:?}", disk.space());
         };
-        check(Floor::Bytes(0), false);
-        check(Floor::Bytes(u64::MAX), true);
-        let disk = Disk::open(folder.path(), Floor::Default).expect("a disk");
+        check(DiskThreshold::Bytes(0), false);
+        check(DiskThreshold::Bytes(u64::MAX), true);
+        let disk = Disk::open(folder.path(), DiskThreshold::Default).expect("a disk");
         assert!((FLOOR_BYTES_MIN..=FLOOR_BYTES_MAX).contains(&disk.space().floor));
     }
 
     #[test]
     fn a_full_disk_is_low_without_a_floor() {
         let folder = tempfile::tempdir().expect("a folder");
-        let disk = Disk::open(folder.path(), Floor::Bytes(0)).expect("a disk");
+        let disk = Disk::open(folder.path(), DiskThreshold::Bytes(0)).expect("a disk");
         disk.note(0);
         assert!(disk.is_low() && disk.space().is_low);
         disk.note(1);
@@ -238,7 +240,7 @@ mod tests {
     #[test]
     fn low_space_ends_when_there_is_more() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut disk = Disk::open(folder.path(), Floor::Bytes(u64::MAX)).expect("a disk");
+        let mut disk = Disk::open(folder.path(), DiskThreshold::Bytes(u64::MAX)).expect("a disk");
         assert!(disk.is_low());
         disk.floor = 0;
         disk.measure();

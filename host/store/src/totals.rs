@@ -12,8 +12,8 @@ pub trait TotalsStore: fmt::Debug + Send + Sync + 'static {
     fn totals<'a>(&'a self, account: &'a AccountId) -> StoreFuture<'a, AccountTotals>;
 }
 
-/// Rows and bytes that one account has stored. Bytes are those of texts, bodies and page logs, with
-/// a flat number for each row.
+/// Rows and bytes that one account has stored. Bytes are counted for texts, bodies and page logs,
+/// with a flat number for each row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AccountTotals {
     /// Crawls, until they expire.

@@ -115,7 +115,7 @@ impl<W: Write> Write for Redacted<W> {
     }
 }
 
-/// Sets up metrics. Run [`run_upkeep`] beside it.
+/// Sets up metrics. Run [`run_upkeep`] too.
 ///
 /// # Errors
 /// [`TelemetryError::Twice`] on a second call.
@@ -138,7 +138,7 @@ pub fn start_metrics() -> Result<(), TelemetryError> {
     );
     metrics::describe_counter!(
         "trawl_responses_released_total",
-        "Responses ended because their readers did not read"
+        "Responses ended because their clients stopped reading"
     );
     metrics::describe_counter!(
         "trawl_access_log_dropped_total",

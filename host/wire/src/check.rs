@@ -1,6 +1,6 @@
-//! Compares JSON with the tables of parameters: what is of the wrong type is refused with its path,
-//! what is not known is listed with the closest known name, and what is set is listed for the
-//! question whether it has an effect.
+//! Compares JSON with the tables of parameters: a value of the wrong type is refused with its path,
+//! unknown keys are listed with the closest known name, and set parameters are listed so that those
+//! without effect can be reported.
 
 use serde::Deserializer;
 use serde_json::value::RawValue;
@@ -16,16 +16,16 @@ const SHOWN_CHARS_MAX: usize = 40;
 /// there are more.
 const UNKNOWN_MAX: usize = 65;
 
-/// What a request object says.
+/// The fields of a request object.
 #[derive(Debug, Default)]
-pub(crate) struct Said {
+pub(crate) struct SentFields {
     /// Parameters and keys of nested objects that are set: not `null`, nor `false` where that is
     /// the default.
     pub present: Vec<Present>,
     /// Those that are not known and not `null`.
     pub unknown: Vec<Unknown>,
-    /// Paths of parameters whose plugin, pool or model is missing, or whose value says nothing.
-    pub lacks: Vec<&'static str>,
+    /// Paths of parameters whose plugin, pool or model is missing, or whose value is empty.
+    pub without_effect: Vec<&'static str>,
 }
 
 /// A parameter that is set.
@@ -61,8 +61,8 @@ pub(crate) struct Unknown {
     pub nearest: Option<String>,
 }
 
-impl Said {
-    /// Checks one parameter, which is set, and notes what it says.
+impl SentFields {
+    /// Checks one parameter, which is set, and records it and the keys in it.
     ///
     /// # Errors
     /// Its value, or one in it, has the wrong type.
@@ -73,7 +73,7 @@ impl Said {
         json: &RawValue,
     ) -> Result<(), WireError> {
         let mut walk = Walk {
-            said: self,
+            fields: self,
             path: String::new(),
             is_secret: false,
             in_list: false,
@@ -82,7 +82,7 @@ impl Said {
     }
 
     /// Whether a parameter is set under its first name, too, which wins.
-    pub(crate) fn is_outdone(&self, present: &Present) -> bool {
+    pub(crate) fn is_overridden(&self, present: &Present) -> bool {
         let is_same = |other: &Present| {
             other.row.name == present.row.name && other.place() == present.place()
         };
@@ -143,7 +143,7 @@ impl Kind {
             Shape::List(_) | Shape::Bytes => self == Self::List,
             Shape::Object(_) | Shape::Map(..) | Shape::Options(_) => self == Self::Object,
             Shape::Either(shapes) => shapes.iter().any(|shape| self.fits(shape)),
-            // What is wrong with steps is said by their own reader, which knows their names.
+            // Steps are checked by their own reader, which knows their names.
             Shape::Steps | Shape::Any(..) => true,
         }
     }
@@ -151,7 +151,7 @@ impl Kind {
 
 /// A walk through a value along its shape.
 struct Walk<'a> {
-    said: &'a mut Said,
+    fields: &'a mut SentFields,
     path: String,
     /// Whether values and unusual keys are not quoted.
     is_secret: bool,
@@ -175,14 +175,14 @@ impl Walk<'_> {
             // `false` says nothing of what is off anyway.
             let is_set = json.get() != "false" || row.default == "true";
             let is_noted = || {
-                walk.said
+                walk.fields
                     .present
                     .iter()
                     .any(|known| known.path == walk.path)
             };
             if is_set && !walk.in_list && !is_noted() {
                 let path = walk.path.clone();
-                walk.said.present.push(Present { row, path });
+                walk.fields.present.push(Present { row, path });
             }
             walk.value(&row.shape, json)
         });
@@ -288,18 +288,18 @@ impl Walk<'_> {
     }
 
     fn unknown(&mut self, key: &str, rows: &'static [Parameter]) {
-        if self.said.unknown.len() >= UNKNOWN_MAX {
+        if self.fields.unknown.len() >= UNKNOWN_MAX {
             return;
         }
         // All items of a list are alike.
         let place = without_numbers(&self.path);
         let path = format!("{place}.{}", self.shown_key(key));
-        if self.said.unknown.iter().any(|known| known.path == path) {
+        if self.fields.unknown.iter().any(|known| known.path == path) {
             return;
         }
         let nearest = nearest(key, rows.iter());
         let nearest = nearest.map(|row| format!("{place}.{}", row.name));
-        self.said.unknown.push(Unknown { path, nearest });
+        self.fields.unknown.push(Unknown { path, nearest });
     }
 
     fn map(&mut self, of: &'static Shape, json: &RawValue) -> Result<(), WireError> {
@@ -424,7 +424,7 @@ impl Walk<'_> {
     }
 }
 
-/// The key of a script as a part of a path. One that is no path of a URL may be a secret in the
+/// The key of a script as a part of a path. One that is not a path of a URL may be a secret in the
 /// place of a path.
 pub(crate) fn path_key(key: &str) -> String {
     let shown: String = key.chars().take(SHOWN_CHARS_MAX).collect();

@@ -18,16 +18,16 @@ use trawl_plan::scope::{Hosts, Patterns, ScopePlan};
 use trawl_plan::{Allowance, Ignored, PagePlan, Pipeline, PlanError, RefusedPage, address, crawl};
 
 use super::body::objects;
+use super::checked_catalog::CheckedCatalog;
 use super::defaults::PlanContext;
 use super::error::RequestError;
-use super::fields::{Sent, read};
+use super::fields::{Parsed, read};
 use super::pages::{Purpose, non_empty, page_plans};
 use super::pipeline::Extra;
 use super::request::ScrapeRequest;
 use super::secrets::{
-    check_passwords, hide_webhooks, mark_password, missing, secrets_of, without_secrets,
+    check_passwords, hide_webhooks, missing, redact_password, secrets_of, without_secrets,
 };
-use super::trials::Trials;
 use super::values::{DomainsForm, List, credits, filled, time};
 use super::verb::Verb;
 
@@ -52,9 +52,9 @@ pub struct PlannedCrawl {
     pub plan: CrawlPlan,
     /// The request object without the caller's secrets.
     pub request: String,
-    /// Whether secrets were left out, without which the crawl must not go on.
+    /// Whether secrets were left out, without which the crawl must not continue.
     pub needs_secrets: bool,
-    /// Those of a background crawl, which is planned again at its turn.
+    /// The secrets of a background crawl, which is planned again at its turn.
     pub secrets: Option<Secret>,
 }
 
@@ -85,9 +85,9 @@ pub(crate) fn crawl_request_within(
         crawls: Vec::new(),
         ignored: Ignored::default(),
     };
-    let trials = Trials::new(context.catalog);
+    let checked_catalog = CheckedCatalog::new(context.catalog);
     let context = PlanContext {
-        catalog: &trials,
+        catalog: &checked_catalog,
         ..context
     };
     for (number, object) in non_empty(objects(body, objects_max)?)?
@@ -109,9 +109,9 @@ impl CrawlRequest {
         context: PlanContext<'_>,
         allowance: &mut Allowance,
     ) -> Result<(), RequestError> {
-        let mut sent: Sent<ScrapeRequest> = read(object)?;
+        let mut parsed: Parsed<ScrapeRequest> = read(object)?;
         let extra = match verb {
-            Verb::Pipeline(pipeline) => Some(Extra::take(object, pipeline, &mut sent, context)?),
+            Verb::Pipeline(pipeline) => Some(Extra::take(object, pipeline, &mut parsed, context)?),
             _ => None,
         };
         if extra.as_ref().is_some_and(Extra::is_empty) {
@@ -121,9 +121,9 @@ impl CrawlRequest {
         if let Some(extra) = &extra {
             extra.shorten(&mut stored);
         }
-        let parameters = CrawlParameters::take(&mut sent.value, allowance)?;
+        let parameters = CrawlParameters::take(&mut parsed.value, allowance)?;
         if parameters.webhook.as_ref().is_some_and(names_no_event) {
-            sent.said.lacks.push("webhooks");
+            parsed.fields.without_effect.push("webhooks");
         }
         if !parameters.in_background {
             // It is not continued after a restart, so nothing needs the receiver's secrets.
@@ -133,16 +133,16 @@ impl CrawlRequest {
         let purpose = Purpose::Seeds {
             room: SEEDS_MAX - n_seeds.sum::<usize>().min(SEEDS_MAX),
         };
-        let pages = page_plans(sent, verb, context, purpose, allowance, &mut self.ignored)?;
-        let are_mentioned = matches!(verb, Verb::Pipeline(Pipeline::CrawlText));
-        let seeds = valid_seeds(pages, are_mentioned)?;
+        let pages = page_plans(parsed, verb, context, purpose, allowance, &mut self.ignored)?;
+        let from_text = matches!(verb, Verb::Pipeline(Pipeline::CrawlText));
+        let seeds = valid_seeds(pages, from_text)?;
         if parameters.in_background {
             check_passwords(&seeds)?;
         }
         let named = extra.as_ref().and_then(Extra::found);
         let mut written = Vec::with_capacity(seeds.len());
         for seed in &seeds {
-            mark_password(&mut stored, seed);
+            redact_password(&mut stored, seed);
             written.push(seed.requested.as_str());
         }
         stored.insert("url".to_owned(), written.join(",").into());
@@ -177,7 +177,7 @@ impl CrawlRequest {
 /// A named seed, or every URL of a text, can never be fetched.
 fn valid_seeds(
     pages: Vec<Result<PagePlan, RefusedPage>>,
-    are_mentioned: bool,
+    from_text: bool,
 ) -> Result<Vec<PagePlan>, PlanError> {
     let mut seeds = Vec::with_capacity(pages.len());
     let mut refusal = None;
@@ -188,14 +188,14 @@ fn valid_seeds(
         }
     }
     match refusal {
-        Some(failure) if seeds.is_empty() || !are_mentioned => {
+        Some(failure) if seeds.is_empty() || !from_text => {
             Err(PlanError::new("url", failure.message))
         }
         _ => Ok(seeds),
     }
 }
 
-/// The crawl parameters of one request object, checked as far as possible without the seed.
+/// The crawl parameters of one request object, with the checks that do not need the seed.
 struct CrawlParameters {
     limit: Option<u64>,
     depth: u16,
@@ -211,7 +211,7 @@ struct CrawlParameters {
     scope: ScopePlan,
     sitemap: bool,
     sitemap_only: bool,
-    /// Those of `sitemaps`, then that of `sitemap_path`.
+    /// The URLs of `sitemaps`, then of `sitemap_path`.
     sitemaps: Vec<String>,
     n_listed: usize,
     webhook: Option<WebhookPlan>,
@@ -307,7 +307,7 @@ impl CrawlParameters {
         })
     }
 
-    /// The URLs of `sitemaps` and `sitemap_path`, each once: those of the first seed, then those of
+    /// The URLs of `sitemaps` and `sitemap_path`, each once: the first seed's, then those of
     /// the further seeds that differ. A path is a URL of each seed, so their number is bounded
     /// before they are made.
     fn sitemap_urls(
@@ -405,7 +405,7 @@ fn external(form: Option<DomainsForm>, allowance: &mut Allowance) -> Result<Host
     }
 }
 
-/// They match URLs, which have no password by then, as those of the stored request do.
+/// They match URLs, which have no password by then, like the patterns of the stored request.
 fn patterns(sent: Option<List<String>>) -> Vec<String> {
     let sent = sent.map(|list| list.0).unwrap_or_default().into_iter();
     sent.map(|written| address::pattern(&written).into_owned())

@@ -27,7 +27,7 @@ pub struct RequestDefaults<'a> {
     pub model: Option<KnownModel<'a>>,
 }
 
-/// The configured language model, as far as plans need it.
+/// What plans need to know of the configured language model.
 #[derive(Clone, Copy, Debug)]
 pub struct KnownModel<'a> {
     /// Its name.

@@ -11,7 +11,7 @@ use trawl_plan::{Catalog, ConfiguredPool, Ignored, PagePlan, Pipeline, PluginKin
 
 use super::*;
 
-/// A catalogue with everything that a parameter may stand for.
+/// A catalogue with everything that a parameter may name.
 struct Everything;
 
 impl Catalog for Everything {
@@ -602,7 +602,7 @@ fn unknown_keys_are_named_with_their_path_and_the_closest_right_one() {
         "returnFormat=return_format",
     );
     check(json!({"stealth": true}), "stealth", "");
-    // What is in an object without effect is not named beside it.
+    // What is in an object without effect is not named in addition to it.
     let planned = on(
         Route::Scrape,
         Terms::PayAsYouGo,

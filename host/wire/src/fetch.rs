@@ -14,12 +14,12 @@ use super::values::{CacheForm, CookieForm, CookiesForm, filled, time};
 use super::verb::Verb;
 
 /// The fetch plan of a request object. Takes its headers, cookies and cache settings.
-/// `lacks` gets the names of parameters whose pool is not configured.
+/// `without_effect` gets the names of parameters whose pool is not configured.
 pub(crate) fn fetch_plan(
     request: &mut ScrapeRequest,
     verb: Verb,
     defaults: RequestDefaults<'_>,
-    lacks: &mut Vec<&'static str>,
+    without_effect: &mut Vec<&'static str>,
 ) -> Result<FetchPlan, PlanError> {
     let pools = defaults.pools;
     let (pool, is_honoured) = match (request.proxy.as_deref(), verb, defaults.terms) {
@@ -30,7 +30,7 @@ pub(crate) fn fetch_plan(
         (requested, _, _) => fetching::pool(requested, pools),
     };
     if !is_honoured {
-        lacks.push("proxy");
+        without_effect.push("proxy");
     }
     let country_code = filled(request.country_code.as_deref())
         .map(fetching::country_code)
@@ -38,7 +38,7 @@ pub(crate) fn fetch_plan(
     if let Some(country) = &country_code
         && !fetching::has_country(pool, country, pools)
     {
-        lacks.push("country_code");
+        without_effect.push("country_code");
     }
     let headers = request
         .headers

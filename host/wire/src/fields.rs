@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use trawl_plan::parameters;
 
 use super::body::{FIELDS, WireError};
-use super::check::{Said, Unknown};
-use super::whole::with_whole_numbers;
+use super::check::{SentFields, Unknown};
+use super::integers::with_integers;
 
 /// Most bytes of one field's JSON, except for large parameters: parsed JSON takes several times as
 /// much memory.
@@ -17,19 +17,21 @@ const FIELD_BYTES_MAX: usize = 1_000_000;
 
 /// A request object as it was sent.
 #[derive(Debug)]
-pub(crate) struct Sent<T> {
+pub(crate) struct Parsed<T> {
     /// Its known fields.
     pub value: T,
     /// Which fields are set, and which are not known.
-    pub said: Said,
+    pub fields: SentFields,
 }
 
 /// Reads one object.
 ///
 /// # Errors
 /// It is not an object, a field has the wrong type, or there are too many fields.
-pub(crate) fn read<T: for<'de> Deserialize<'de>>(object: &RawValue) -> Result<Sent<T>, WireError> {
-    let text = with_whole_numbers(object.get());
+pub(crate) fn read<T: for<'de> Deserialize<'de>>(
+    object: &RawValue,
+) -> Result<Parsed<T>, WireError> {
+    let text = with_integers(object.get());
     let mut json = serde_json::Deserializer::from_str(&text);
     let fields = json
         .deserialize_map(FIELDS)
@@ -38,12 +40,12 @@ pub(crate) fn read<T: for<'de> Deserialize<'de>>(object: &RawValue) -> Result<Se
         fields: fields.into_iter(),
         current: None,
         known: &[],
-        said: Said::default(),
+        sent_fields: SentFields::default(),
     };
     let value = T::deserialize(&mut reader)?;
-    Ok(Sent {
+    Ok(Parsed {
         value,
-        said: reader.said,
+        fields: reader.sent_fields,
     })
 }
 
@@ -51,7 +53,7 @@ struct Reader<'de> {
     fields: std::vec::IntoIter<(String, &'de RawValue)>,
     current: Option<(&'static str, &'de RawValue)>,
     known: &'static [&'static str],
-    said: Said,
+    sent_fields: SentFields,
 }
 
 impl<'de> Deserializer<'de> for &mut Reader<'de> {
@@ -91,7 +93,7 @@ impl<'de> MapAccess<'de> for &mut Reader<'de> {
             }
             if value.get() != "null" {
                 let nearest = None;
-                self.said.unknown.push(Unknown {
+                self.sent_fields.unknown.push(Unknown {
                     path: name,
                     nearest,
                 });
@@ -111,7 +113,7 @@ impl<'de> MapAccess<'de> for &mut Reader<'de> {
             return Err(WireError::at(field, reason));
         }
         if let Some(row) = row {
-            self.said.read(row, field, value)?;
+            self.sent_fields.read(row, field, value)?;
         }
         seed.deserialize(&mut serde_json::Deserializer::from_str(json))
             .map_err(|error| WireError::json(Some(field), &error))
@@ -132,27 +134,28 @@ mod tests {
         router: Option<Map<String, Value>>,
     }
 
-    fn unknown(sent: &Sent<Small>) -> Vec<&str> {
-        let unknown = sent.said.unknown.iter();
+    fn unknown(parsed: &Parsed<Small>) -> Vec<&str> {
+        let unknown = parsed.fields.unknown.iter();
         unknown.map(|unknown| unknown.path.as_str()).collect()
     }
 
-    fn small(body: &str) -> Result<Sent<Small>, String> {
+    fn small(body: &str) -> Result<Parsed<Small>, String> {
         let objects = objects(body.as_bytes(), 3).map_err(|error| error.to_string())?;
         read(objects[0]).map_err(|error| error.to_string())
     }
 
     #[test]
     fn known_fields_are_read_and_unknown_ones_listed() {
-        let sent = small(r#"{"url":"a","limit":null,"x":1,"y":null,"deep":[[{}]]}"#).expect("fits");
+        let parsed =
+            small(r#"{"url":"a","limit":null,"x":1,"y":null,"deep":[[{}]]}"#).expect("fits");
         assert_eq!(
-            (sent.value.url.as_deref(), sent.value.limit),
+            (parsed.value.url.as_deref(), parsed.value.limit),
             (Some("a"), None)
         );
-        assert_eq!(sent.value.router, None);
-        let present: Vec<_> = sent.said.present.iter().map(|set| &set.path).collect();
+        assert_eq!(parsed.value.router, None);
+        let present: Vec<_> = parsed.fields.present.iter().map(|set| &set.path).collect();
         assert_eq!(present, ["url"]);
-        assert_eq!(unknown(&sent), ["x", "deep"]);
+        assert_eq!(unknown(&parsed), ["x", "deep"]);
     }
 
     #[test]
@@ -204,8 +207,8 @@ mod tests {
             small(&format!("{{\"limit\":\"{}\"}}", "y".repeat(5_000))).expect_err("wrong type");
         assert!(long.len() < 400);
         let deep = "[".repeat(200_000) + &"]".repeat(200_000);
-        let sent = small(&format!("{{\"x\":{deep}}}")).expect("ignored");
-        assert_eq!(unknown(&sent), ["x"]);
+        let parsed = small(&format!("{{\"x\":{deep}}}")).expect("ignored");
+        assert_eq!(unknown(&parsed), ["x"]);
         assert!(small(&deep).is_err());
         assert!(small(&"[".repeat(200_000)).is_err());
         assert!(objects(&[0xff], 1).is_err());

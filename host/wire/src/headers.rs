@@ -16,7 +16,7 @@ use super::error::RequestError;
 /// of the request object says what is wrong with it.
 ///
 /// # Errors
-/// What looks like a JSON object or list is no JSON.
+/// What looks like a JSON object or list is not JSON.
 pub fn header_value(row: &Parameter, text: &str) -> Result<Option<Box<RawValue>>, RequestError> {
     let text = text.trim();
     if text.is_empty() {
@@ -72,7 +72,7 @@ fn written(shape: &Shape, text: &str) -> Option<String> {
 }
 
 /// The JSON of a text that has one of these shapes. A list needs its commas or brackets where one
-/// item may stand alone.
+/// item may be alone.
 fn either(shapes: &[Shape], text: &str) -> Option<String> {
     let is_list = |shape: &&Shape| matches!(shape, Shape::List(_));
     let has_texts = |shape: &&Shape| matches!(shape, Shape::List(Shape::Text(_)));

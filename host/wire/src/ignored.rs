@@ -2,16 +2,16 @@
 
 use trawl_model::Terms;
 use trawl_plan::parameters::{
-    self, Effect, Needs, Route, Situation, Undecided, is_within, nearest,
+    self, Effect, Needs, RequestFacts, Route, RouteDependent, is_within, nearest,
 };
 use trawl_plan::{
     Engine, FetchPlan, Format, Ignored, OutputPlan, Pipeline, RenderPlan, RouterMode, RouterPlan,
 };
 
-use super::check::Said;
+use super::check::SentFields;
 use super::verb::Verb;
 
-/// The route of a request, as far as its parameters are concerned.
+/// The route of a request, which decides about its parameters.
 pub(crate) const fn route(verb: Verb, is_crawl: bool) -> Route {
     match verb {
         Verb::Scrape if is_crawl => Route::Crawl,
@@ -24,7 +24,7 @@ pub(crate) const fn route(verb: Verb, is_crawl: bool) -> Route {
 }
 
 /// What is known of the outputs of a request.
-pub(crate) fn outputs(output: &OutputPlan, route: Route, is_crawl: bool) -> Situation {
+pub(crate) fn outputs(output: &OutputPlan, route: Route, is_crawl: bool) -> RequestFacts {
     let plugins = || {
         let formats = output.formats.iter();
         formats.filter_map(|choice| match &choice.format {
@@ -40,7 +40,7 @@ pub(crate) fn outputs(output: &OutputPlan, route: Route, is_crawl: bool) -> Situ
         || output.css_fields.is_some()
         || output.hidden_text
         || !output.extractors.is_empty();
-    Situation::default()
+    RequestFacts::default()
         .with(Needs::TEXT, has_text)
         .with(Needs::HTML, plugins().any(|name| name == "html"))
         .with(Needs::BODY, plugins().next().is_some())
@@ -51,7 +51,7 @@ pub(crate) fn outputs(output: &OutputPlan, route: Route, is_crawl: bool) -> Situ
         .with(Needs::POOL, true)
 }
 
-/// How the pages of a request are served, as far as it is known before they are.
+/// What is known about how the pages of a request are served before they are.
 pub(crate) struct Service<'a> {
     /// What fetches them.
     pub engine: Engine,
@@ -69,7 +69,7 @@ pub(crate) struct Service<'a> {
 
 impl Service<'_> {
     /// Adds what is known to what is known of the outputs.
-    pub(crate) fn situation(&self, outputs: Situation, route: Route) -> Situation {
+    pub(crate) fn facts(&self, outputs: RequestFacts, route: Route) -> RequestFacts {
         let render = self.render;
         let is_shaped = render.before_load.is_some()
             || !render.scripts.is_empty()
@@ -113,30 +113,31 @@ impl Service<'_> {
 }
 
 /// Adds the parameters of one request object that have no effect, known ones and unknown ones.
-/// Returns those of which only the page will show it.
+/// Returns those for which only the page will show it.
 pub(crate) fn collect(
-    said: Said,
+    fields: SentFields,
     route: Route,
-    situation: Situation,
+    facts: RequestFacts,
     into: &mut Ignored,
-) -> Undecided {
+) -> RouteDependent {
     let mut idle: Vec<&str> = Vec::new();
-    // Those of them that would have an effect on the route with another value.
+    // Parameters among them that would have an effect on the route with another value.
     let mut lacking: Vec<&str> = Vec::new();
     let mut open = Vec::new();
-    for present in &said.present {
+    for present in &fields.present {
         if idle.iter().any(|object| is_within(&present.path, object)) {
             continue;
         }
-        let mut lacks = said.lacks.iter();
-        let lacks = lacks.any(|path| *path == present.row.name || *path == present.path);
-        if lacks && present.row.routes.has(route) {
+        let mut inert = fields.without_effect.iter();
+        let is_inert = inert.any(|path| *path == present.row.name || *path == present.path);
+        if is_inert && present.row.routes.has(route) {
             lacking.push(&present.path);
         }
-        let effect = if lacks || said.is_outdone(present) || !present.row.routes.has(route) {
+        let effect = if is_inert || fields.is_overridden(present) || !present.row.routes.has(route)
+        {
             Effect::No
         } else {
-            situation.effect(present.row.needs)
+            facts.effect(present.row.needs)
         };
         match effect {
             Effect::Yes => {}
@@ -148,8 +149,8 @@ pub(crate) fn collect(
         }
     }
     let of_route = || parameters::all().filter(|row| row.routes.has(route));
-    for unknown in &said.unknown {
-        // A misspelt event may be why webhooks name none, so it is listed beside them.
+    for unknown in &fields.unknown {
+        // A misspelt event may be why webhooks name none, so it is listed, too.
         let hides = |object: &&str| is_within(&unknown.path, object) && !lacking.contains(object);
         if idle.iter().any(hides) {
             continue;
@@ -160,5 +161,5 @@ pub(crate) fn collect(
             None => nearest(&unknown.path, of_route()).map(|row| row.name),
         });
     }
-    Undecided::new(open)
+    RouteDependent::new(open)
 }

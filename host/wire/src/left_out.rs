@@ -1,5 +1,5 @@
-//! What a crawl left out because of a limit. It is stored beside the request of the crawl, as long
-//! as that is. Decision D222.
+//! What a crawl left out because of a limit. It is stored with the request of the crawl, for
+//! the same time. Decision D222.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

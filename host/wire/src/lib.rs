@@ -17,6 +17,7 @@
 
 mod body;
 mod check;
+mod checked_catalog;
 mod costs;
 mod crawl;
 mod defaults;
@@ -27,6 +28,7 @@ mod fields;
 mod final_entry;
 mod headers;
 mod ignored;
+mod integers;
 mod left_out;
 mod output;
 mod pages;
@@ -37,11 +39,9 @@ mod request;
 mod schema;
 mod secrets;
 mod transform;
-mod trials;
 mod unlimited;
 mod values;
 mod verb;
-mod whole;
 
 #[cfg(test)]
 mod described;

@@ -194,7 +194,7 @@ fn too_many_sitemaps_for_the_seeds_are_refused_with_what_to_do() {
     let planned = crawl_request(body.to_string().as_bytes(), Verb::Scrape, context);
     let crawl = planned.expect("593 URLs").crawls.remove(0);
     assert_eq!(crawl.plan.sitemap.addresses.len(), 593);
-    // In the order in which they are read: those of the first seed, then of the others.
+    // In the order in which they are read: the first seed's, then the others'.
     let urls = &crawl.plan.sitemap.addresses;
     let at = |n: usize| urls[n].as_str();
     assert_eq!((at(0), at(492)), ("http://a.test/0", "http://a.test/492"));

@@ -2,7 +2,7 @@
 
 use serde_json::Map;
 
-use trawl_plan::output::{self, FORMAT_DEFAULT, PruneWish};
+use trawl_plan::output::{self, FORMAT_DEFAULT, PruneOptions};
 use trawl_plan::{
     Allowance, Catalog, Chunking, Format, FormatChoice, LinkRewrite, OutputPlan, PlanError,
     PluginKind, chunking,
@@ -13,22 +13,22 @@ use super::request::ScrapeRequest;
 use super::values::{ChunkingForm, FormatNames, filled};
 use super::verb::Verb;
 
-/// The output plan of a request object. `lacks` gets the names of parameters whose plugin is not
-/// loaded.
+/// The output plan of a request object. `without_effect` gets the names of parameters whose
+/// plugin is not loaded.
 pub(crate) fn output_plan(
     mut request: ScrapeRequest,
     verb: Verb,
     catalog: &dyn Catalog,
     allowance: &mut Allowance,
-    lacks: &mut Vec<&'static str>,
+    without_effect: &mut Vec<&'static str>,
 ) -> Result<OutputPlan, PlanError> {
     let screenshot = rendering::screenshot_format(&request, verb);
     if verb == Verb::Screenshot && !rendering::names_only(request.return_format.as_ref()) {
-        lacks.push("return_format");
+        without_effect.push("return_format");
     }
-    lacks.extend(request.link_rewrite.as_ref().and_then(idle_key));
+    without_effect.extend(request.link_rewrite.as_ref().and_then(idle_key));
     let (formats, single_format) = formats(&mut request, &screenshot, catalog)?;
-    let named = NamedPlugins::take(&mut request, catalog, lacks);
+    let named = NamedPlugins::take(&mut request, catalog, without_effect);
     let plan = OutputPlan {
         formats,
         single_format,
@@ -107,7 +107,7 @@ fn format_names(form: Option<FormatNames>) -> (Vec<String>, bool) {
     }
 }
 
-/// Parameters that stand for one plugin each. They have no effect while that is not loaded.
+/// Parameters that name one plugin each. They have no effect while that is not loaded.
 struct NamedPlugins {
     readability: bool,
     json_data: bool,
@@ -119,12 +119,12 @@ impl NamedPlugins {
     fn take(
         request: &mut ScrapeRequest,
         catalog: &dyn Catalog,
-        lacks: &mut Vec<&'static str>,
+        without_effect: &mut Vec<&'static str>,
     ) -> Self {
         let mut has = |kind, plugin: &str, parameter: &'static str| {
             let is_loaded = catalog.has(kind, plugin);
             if !is_loaded {
-                lacks.push(parameter);
+                without_effect.push(parameter);
             }
             is_loaded
         };
@@ -144,8 +144,8 @@ impl NamedPlugins {
     }
 }
 
-fn prune(request: &ScrapeRequest) -> PruneWish {
-    PruneWish {
+fn prune(request: &ScrapeRequest) -> PruneOptions {
+    PruneOptions {
         root_selector: filled(request.root_selector.as_deref()).map(str::to_owned),
         exclude_selector: filled(request.exclude_selector.as_deref()).map(str::to_owned),
         images: is_on(request.filter_images) || is_on(request.filter_output_images),

@@ -11,16 +11,16 @@ use trawl_plan::{
 };
 
 use super::body::objects;
-use super::check::{Said, Unknown};
+use super::check::{SentFields, Unknown};
+use super::checked_catalog::CheckedCatalog;
 use super::defaults::PlanContext;
 use super::error::RequestError;
 use super::fetch::fetch_plan;
-use super::fields::{Sent, read};
+use super::fields::{Parsed, read};
 use super::ignored::{self, Service};
 use super::output::output_plan;
 use super::rendering;
 use super::request::ScrapeRequest;
-use super::trials::Trials;
 use super::values::{RouterForm, credits};
 use super::verb::Verb;
 
@@ -47,9 +47,9 @@ pub(crate) fn scrape_plan_within(
         pages: Vec::new(),
         ignored: Ignored::default(),
     };
-    let trials = Trials::new(context.catalog);
+    let checked_catalog = CheckedCatalog::new(context.catalog);
     let context = PlanContext {
-        catalog: &trials,
+        catalog: &checked_catalog,
         ..context
     };
     for (number, object) in non_empty(objects(body, PAGES_MAX)?)?
@@ -59,10 +59,10 @@ pub(crate) fn scrape_plan_within(
         let room = PAGES_MAX - plan.pages.len();
         let purpose = Purpose::Pages { room };
         let mut pages = || -> Result<_, RequestError> {
-            let sent = read(object)?;
+            let parsed = read(object)?;
             let ignored = &mut plan.ignored;
             Ok(page_plans(
-                sent, verb, context, purpose, allowance, ignored,
+                parsed, verb, context, purpose, allowance, ignored,
             )?)
         };
         let pages = pages().map_err(|error| error.in_object(body, number))?;
@@ -91,19 +91,19 @@ pub(crate) enum Purpose {
 
 /// One plan for each URL of a request object, or why that URL is refused.
 pub(crate) fn page_plans(
-    sent: Sent<ScrapeRequest>,
+    parsed: Parsed<ScrapeRequest>,
     verb: Verb,
     context: PlanContext<'_>,
     purpose: Purpose,
     allowance: &mut Allowance,
     into: &mut Ignored,
 ) -> Result<Vec<Result<PagePlan, RefusedPage>>, PlanError> {
-    let Sent {
+    let Parsed {
         value: mut request,
-        mut said,
-    } = sent;
+        mut fields,
+    } = parsed;
     let urls = request.url.take().unwrap_or_default();
-    let urls = split_urls(&urls, purpose, &said)?;
+    let urls = split_urls(&urls, purpose, &fields)?;
     let targets = urls.into_iter().map(|url| (url, address::parse(url)));
     let targets: Vec<_> = targets.collect();
     allowance.count_steps(targets.len());
@@ -117,16 +117,16 @@ pub(crate) fn page_plans(
     let is_own_only = context.defaults.terms == Terms::Unlimited;
     if let Some(query) = &query {
         let idle = router::without_effect(query, is_own_only, context.catalog);
-        said.lacks.extend(idle);
+        fields.without_effect.extend(idle);
         let unused = router::unused_credentials(query, context.catalog).into_iter();
-        said.unknown.extend(unused.map(|(name, nearest)| Unknown {
+        fields.unknown.extend(unused.map(|(name, nearest)| Unknown {
             path: format!("router.credentials.{name}"),
             nearest: nearest.map(|name| format!("router.credentials.{name}")),
         }));
     }
     let defaults = context.defaults.router;
     let router = router::plan(query, defaults.mode, context.catalog)?;
-    // Decision D370: a time that the caller sets is that of the whole page.
+    // Decision D370: a time that the caller sets is for the whole page.
     let router = Arc::new(match request.request_timeout {
         Some(_) => router,
         None => router.with_time(defaults.time),
@@ -140,14 +140,14 @@ pub(crate) fn page_plans(
         &mut request,
         verb,
         context.defaults,
-        &mut said.lacks,
+        &mut fields.without_effect,
     )?);
     let output = Arc::new(output_plan(
         request,
         verb,
         context.catalog,
         allowance,
-        &mut said.lacks,
+        &mut fields.without_effect,
     )?);
     let service = Service {
         engine,
@@ -158,15 +158,16 @@ pub(crate) fn page_plans(
         router: &router,
     };
     let route = ignored::route(verb, is_crawl);
-    let situation = service.situation(ignored::outputs(&output, route, is_crawl), route);
+    let facts = service.facts(ignored::outputs(&output, route, is_crawl), route);
     let paths = targets
         .iter()
         .filter_map(|(_, target)| target.as_ref().ok());
     let paths: Vec<&str> = paths.map(|target| target.url.path()).collect();
     let pages = (!is_crawl).then_some(paths.as_slice());
-    said.unknown
+    fields
+        .unknown
         .extend(rendering::unused_scripts(&render, pages));
-    let undecided = ignored::collect(said, route, situation, into);
+    let route_dependent = ignored::collect(fields, route, facts, into);
     let mut with_password = WithPassword::new(&fetch);
     let page = |(requested, target): (&str, _)| match target {
         Ok(Target { url, authorization }) => Ok::<_, PlanError>(Ok(PagePlan {
@@ -184,7 +185,7 @@ pub(crate) fn page_plans(
             ceiling,
             router: Arc::clone(&router),
             render: Arc::clone(&render),
-            undecided: undecided.clone(),
+            route_dependent: route_dependent.clone(),
         })),
         Err(failure) => Ok(Err(RefusedPage {
             requested: address::shown(requested).into_owned(),
@@ -194,12 +195,16 @@ pub(crate) fn page_plans(
     targets.into_iter().map(page).collect()
 }
 
-fn split_urls<'a>(text: &'a str, purpose: Purpose, said: &Said) -> Result<Vec<&'a str>, PlanError> {
+fn split_urls<'a>(
+    text: &'a str,
+    purpose: Purpose,
+    fields: &SentFields,
+) -> Result<Vec<&'a str>, PlanError> {
     let urls = address::split(text);
     if urls.is_empty() {
         let reason = "is missing or empty, send the URL of a page";
         let is_meant = |name: &str| nearest(name, all()).is_some_and(|row| row.name == "url");
-        let mut unknown = said.unknown.iter();
+        let mut unknown = fields.unknown.iter();
         return Err(match unknown.find(|unknown| is_meant(&unknown.path)) {
             Some(other) => {
                 let other = &other.path;

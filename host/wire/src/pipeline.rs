@@ -16,7 +16,7 @@ use trawl_plan::{
 
 use super::defaults::PlanContext;
 use super::error::RequestError;
-use super::fields::{Sent, read};
+use super::fields::{Parsed, read};
 use super::left_out::LeftOut;
 use super::request::ScrapeRequest;
 use super::secrets::{hide_webhooks, missing, without_credentials, without_marks};
@@ -32,7 +32,7 @@ const TEXT: &str = "text";
 /// First character of a stored `text` that is a list of URLs, one on each line: U+001E, "record
 /// separator", which no prose contains.
 const LISTED: char = '\u{1e}';
-/// Parameters of pipelines in addition to those of a crawl. Each pipeline uses some of them.
+/// Parameters of pipelines in addition to a crawl's. Each pipeline uses some of them.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct PipelineRequest {
     /// The task in words: an inquiry for `extract-qa`, labels for `label`, a query for
@@ -73,31 +73,34 @@ impl Extra {
     pub(crate) fn take(
         object: &RawValue,
         pipeline: Pipeline,
-        sent: &mut Sent<ScrapeRequest>,
+        parsed: &mut Parsed<ScrapeRequest>,
         context: PlanContext<'_>,
     ) -> Result<Self, RequestError> {
-        let own: Sent<PipelineRequest> = read(object)?;
+        let own: Parsed<PipelineRequest> = read(object)?;
         let is_own = |name: &str| parameters::find(name).is_some_and(is_of_pipelines);
-        sent.said.unknown.retain(|unknown| !is_own(&unknown.path));
+        parsed
+            .fields
+            .unknown
+            .retain(|unknown| !is_own(&unknown.path));
         let model = context.defaults.model;
         let named = filled(own.value.model.as_deref()).map(str::trim);
         let is_ours = named.is_none_or(|name| model.is_some_and(|model| model.name == name));
         if !is_ours {
-            sent.said.lacks.push(MODEL);
+            parsed.fields.without_effect.push(MODEL);
         }
-        let (mut own_said, said) = (own.said.present, &mut sent.said.present);
-        own_said.retain(|present| is_own(&present.path));
-        own_said.sort_by_key(|present| present.path == MODEL);
-        said.splice(0..0, own_said);
+        let (mut own_present, fields) = (own.fields.present, &mut parsed.fields.present);
+        own_present.retain(|present| is_own(&present.path));
+        own_present.sort_by_key(|present| present.path == MODEL);
+        fields.splice(0..0, own_present);
         if pipeline.is_joined() {
             // The joined result is the response, so there is no background crawl.
-            sent.value.run_in_background = None;
+            parsed.value.run_in_background = None;
         }
         let mut request = own.value;
         let mut extra = Self {
             analyst: None,
             found: None,
-            in_background: sent.value.run_in_background == Some(true),
+            in_background: parsed.value.run_in_background == Some(true),
         };
         if let Some(name) = pipeline.analyst() {
             if !context.catalog.has(PluginKind::Analyst, name) {
@@ -109,10 +112,10 @@ impl Extra {
             extra.analyst = Some(choice.map_err(by_parameter)?);
         }
         if pipeline.is_joined() {
-            only_findings(sent);
+            only_findings(parsed);
         }
         if pipeline == Pipeline::CrawlText {
-            extra.read_text(request.text.take(), sent)?;
+            extra.read_text(request.text.take(), parsed)?;
         }
         Ok(extra)
     }
@@ -121,7 +124,7 @@ impl Extra {
     fn read_text(
         &mut self,
         text: Option<String>,
-        sent: &mut Sent<ScrapeRequest>,
+        parsed: &mut Parsed<ScrapeRequest>,
     ) -> Result<(), RequestError> {
         let text = text
             .ok_or_else(|| PlanError::new(TEXT, "is missing, send the text with the URLs in it"))?;
@@ -132,7 +135,7 @@ impl Extra {
             Some(list) => text_urls::listed(list),
             None => text_urls::find(&text),
         };
-        let request = &mut sent.value;
+        let request = &mut parsed.value;
         // Decision D70: only the pages that the text names, unless the caller sets a depth.
         request.depth.get_or_insert(0);
         // A text written by a third party must not decide which origins get the caller's secrets.
@@ -283,8 +286,8 @@ fn options(
 }
 
 /// The pages of a joined pipeline have no content: only their findings are used.
-fn only_findings(sent: &mut Sent<ScrapeRequest>) {
-    sent.value.return_format = Some(FormatNames::One("empty".to_owned()));
-    sent.value.format_options = None;
-    sent.value.chunking_alg = None;
+fn only_findings(parsed: &mut Parsed<ScrapeRequest>) {
+    parsed.value.return_format = Some(FormatNames::One("empty".to_owned()));
+    parsed.value.format_options = None;
+    parsed.value.chunking_alg = None;
 }

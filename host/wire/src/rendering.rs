@@ -3,9 +3,9 @@
 use serde_json::Map;
 
 use trawl_plan::duration::Unit;
-use trawl_plan::render::RenderWish;
+use trawl_plan::render::RenderOptions;
 use trawl_plan::{
-    Clip, Format, FormatChoice, LoadPlan, OutputPlan, Picture, PlanError, RenderPlan,
+    ClipRect, Format, FormatChoice, LoadPlan, OutputPlan, Picture, PlanError, RenderPlan,
 };
 
 use super::check::{Unknown, path_key};
@@ -22,7 +22,7 @@ pub(crate) fn plan(
     screenshot: Option<Picture>,
 ) -> Result<RenderPlan, PlanError> {
     let is_on = |switch: Option<bool>| switch.unwrap_or(false);
-    RenderPlan::new(RenderWish {
+    RenderPlan::new(RenderOptions {
         evaluate_on_new_document: request.evaluate_on_new_document.take(),
         execution_scripts: request.execution_scripts.take(),
         automation_scripts: request.automation_scripts.take(),
@@ -98,14 +98,14 @@ pub(crate) fn names_only(form: Option<&FormatNames>) -> bool {
     }
 }
 
-fn clip(form: &ClipForm) -> Result<Clip, PlanError> {
+fn clip(form: &ClipForm) -> Result<ClipRect, PlanError> {
     if form.width == 0 || form.height == 0 {
         return Err(PlanError::new(
             "clip",
             "`width` and `height` are pixels, at least 1",
         ));
     }
-    Ok(Clip {
+    Ok(ClipRect {
         x: form.x.unwrap_or(0),
         y: form.y.unwrap_or(0),
         width: form.width,

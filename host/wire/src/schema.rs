@@ -367,8 +367,8 @@ const COOKIE_NAME: &str = r"[^=;\x00-\x1F\x7F-\x9F]*";
 /// A cookie's value.
 const COOKIE_VALUE: &str = r"[^;\x00-\x1F\x7F-\x9F]*";
 
-/// A text with what is refused of it, as far as a schema can say it: by the words that the tables
-/// use for it. What needs a parser has a `format` of ours.
+/// A text with the part of its rules that a schema can express: by the words that the tables use
+/// for it. What needs a parser has a `format` of ours.
 fn text(what: &str) -> Value {
     let schema = match what {
         "one URL, or several separated by commas" => json!({"pattern": r"[^\s,]"}),

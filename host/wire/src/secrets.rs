@@ -33,8 +33,8 @@ const SITEMAPS: [&str; 2] = ["sitemaps", "sitemap_path"];
 const DOMAINS: &str = "external_domains";
 const PATTERNS: [&str; 2] = ["whitelist", "blacklist"];
 
-/// The request object without its secrets, which must never be stored. Null stands where one was,
-/// so that a resume can be refused that lacks it.
+/// The request object without its secrets, which must never be stored. Null takes the place of
+/// one, so that a resume that lacks it can be refused.
 pub(crate) fn without_secrets(object: &RawValue) -> Map<String, Value> {
     let mut request: Map<String, Value> = serde_json::from_str(object.get()).unwrap_or_default();
     for field in [&[COOKIES][..], &SCRIPTS].concat() {
@@ -107,8 +107,8 @@ fn authorization(seed: &PagePlan) -> Option<&[u8]> {
     found.map(|(_, value)| value.as_bytes())
 }
 
-/// Marks the password of the seed's URL, which is sent as `Authorization`, as left out.
-pub(crate) fn mark_password(request: &mut Map<String, Value>, seed: &PagePlan) {
+/// Records that the password of the seed's URL, which is sent as `Authorization`, is not stored.
+pub(crate) fn redact_password(request: &mut Map<String, Value>, seed: &PagePlan) {
     if authorization(seed).is_none() {
         return;
     }
@@ -229,7 +229,7 @@ pub fn with_secrets(
             missing => missing.join("`, `"),
         };
         let reason = format!(
-            "the crawl goes on only with the secrets of its request, which are not stored: send `{names}` again"
+            "the crawl resumes only with the secrets of its request, which are not stored: send `{names}` again"
         );
         return Err(PlanError::new(field, reason).into());
     }

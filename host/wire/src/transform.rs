@@ -9,12 +9,12 @@ use trawl_plan::parameters::Route;
 use trawl_plan::{Allowance, Catalog, Ignored, PlanError, TransformPlan, TransformSource, address};
 
 use super::body::{WireError, objects};
+use super::checked_catalog::CheckedCatalog;
 use super::error::RequestError;
 use super::fields::read;
 use super::ignored;
 use super::output::output_plan;
 use super::request::ScrapeRequest;
-use super::trials::Trials;
 use super::values::{ChunkingForm, FormatNames, List, SourceForm};
 use super::verb::Verb;
 
@@ -130,20 +130,20 @@ pub fn transform_plan(body: &[u8], catalog: &dyn Catalog) -> Result<TransformPla
     let [object] = objects.as_slice() else {
         return Err(WireError::body("the array must have exactly one request object").into());
     };
-    let sent = read::<TransformRequest>(object)?;
-    let mut said = sent.said;
-    let mut request = sent.value;
+    let parsed = read::<TransformRequest>(object)?;
+    let mut fields = parsed.fields;
+    let mut request = parsed.value;
     let sources = sources(request.data.take().map(|data| data.0).unwrap_or_default())?;
     let output = output_plan(
         request.into_scrape_request(),
         Verb::Scrape,
-        &Trials::new(catalog),
+        &CheckedCatalog::new(catalog),
         &mut Allowance::default(),
-        &mut said.lacks,
+        &mut fields.without_effect,
     )?;
-    let situation = ignored::outputs(&output, Route::Transform, false);
+    let facts = ignored::outputs(&output, Route::Transform, false);
     let mut without_effect = Ignored::default();
-    ignored::collect(said, Route::Transform, situation, &mut without_effect);
+    ignored::collect(fields, Route::Transform, facts, &mut without_effect);
     Ok(TransformPlan {
         sources,
         output,
@@ -199,7 +199,7 @@ fn source(number: usize, item: TransformItem) -> Result<TransformSource, PlanErr
         }
         (_, _, Some(_)) => {
             return Err(refused(
-                "has `base64` beside `html` or `content`, send one of them: all are the page's source",
+                "has `base64` and `html` or `content`, send one of them: all are the page's source",
             ));
         }
     };
@@ -307,7 +307,7 @@ mod tests {
         );
         check(
             json!({"data": [{"base64": "YQ", "html": "a"}]}),
-            "data[0]: has `base64` beside",
+            "data[0]: has `base64` and",
         );
         check(json!({"data": [{"base64": "!"}]}), "data[0]: `base64`");
         let long = json!({"data": [{"html": "", "content_type": "x".repeat(1_001)}]});

@@ -11,7 +11,7 @@ use trawl_model::Nanodollars;
 use trawl_model::secret::Secret;
 use trawl_plan::PlanError;
 use trawl_plan::duration::{self, Unit};
-use trawl_plan::router::RouterWish;
+use trawl_plan::router::RouterOptions;
 
 /// Most items of any list in a request, so that a small body cannot expand into a large amount of
 /// memory.
@@ -22,8 +22,8 @@ pub(crate) fn filled(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.trim().is_empty())
 }
 
-/// A limit in credits; none is no limit. Decision D35: 0 is a limit like any other, so a caller who
-/// allows nothing pays nothing.
+/// A limit in credits; `None` for no limit. Decision D35: 0 is a limit like any other, so a caller
+/// who allows nothing pays nothing.
 pub(crate) fn credits(limit: Option<u64>) -> Nanodollars {
     limit.map_or(Nanodollars::MAX, |credits| {
         Nanodollars::from_credits(i64::try_from(credits).unwrap_or(i64::MAX))
@@ -227,10 +227,10 @@ pub(crate) struct RouterForm {
 
 impl RouterForm {
     /// The query for providers; blank secrets count as absent.
-    pub(crate) fn into_query(self) -> RouterWish {
+    pub(crate) fn into_query(self) -> RouterOptions {
         let sent = self.credentials.unwrap_or_default().into_iter();
         let credentials = sent.filter_map(|(name, secret)| Some((name, secret?.0?)));
-        RouterWish {
+        RouterOptions {
             mode: self.mode,
             provider: self.provider,
             funding: self.funding,

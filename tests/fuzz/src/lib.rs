@@ -1,6 +1,6 @@
-//! What the fuzz targets of the crates share. A target stands in the crate that reads the bytes, in
-//! a file `fuzz.rs` beside the code, and its seeds beside it in `__fuzz__/TARGET/corpus`: that is
-//! bolero's layout, so its engines find them.
+//! What the fuzz targets of the crates share. A target is in the crate that reads the bytes, in
+//! a file `fuzz.rs` next to the code, and its seeds are next to it in `__fuzz__/TARGET/corpus`:
+//! that is bolero's layout, so its engines find them.
 //!
 //! On stable Rust, bolero's engine is random: it replays the seeds and then makes up bytes. Bytes
 //! alone seldom get past the first check of a reader, so each input is used twice: as it is, and as

@@ -38,14 +38,14 @@ const TROUBLE: &[&[u8]] = &[
 /// replaced, removed, renamed and nested.
 pub struct Seeds {
     files: Vec<Vec<u8>>,
-    /// Those of the files that are JSON.
+    /// The values of the files that are JSON.
     values: Vec<Value>,
     /// Words and punctuation of all of them.
     words: Vec<Vec<u8>>,
 }
 
 impl Seeds {
-    /// Reads `__fuzz__/{name}/corpus` beside a source file, whose path is relative to a folder at
+    /// Reads `__fuzz__/{name}/corpus` next to a source file, whose path is relative to a folder at
     /// or above `manifest_dir`.
     ///
     /// # Panics
@@ -169,8 +169,8 @@ pub fn changed(body: &[u8], recipe: &mut Recipe<'_>) -> Vec<u8> {
 fn corpus(manifest_dir: &Path, source: &str, name: &str) -> PathBuf {
     let mut roots = manifest_dir.ancestors().map(|root| root.join(source));
     let source = roots.find(|path| path.exists()).unwrap_or_default();
-    let beside = source.parent().unwrap_or(manifest_dir);
-    beside.join("__fuzz__").join(name).join("corpus")
+    let folder = source.parent().unwrap_or(manifest_dir);
+    folder.join("__fuzz__").join(name).join("corpus")
 }
 
 /// Checks a property of one input, and names the input when it does not hold.

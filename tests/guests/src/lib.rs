@@ -2,7 +2,7 @@
 //! well-behaved one of each kind, and every way to misbehave.
 //!
 //! A [`Guest`] describes a component and [`Guest::build`] encodes it. Its function body is
-//! WebAssembly text; [`hostile`] has misbehaving ones. Offsets are those of the contract's records
+//! WebAssembly text; [`hostile`] has misbehaving ones. Offsets belong to the contract's records
 //! in the canonical ABI.
 
 pub mod hostile;
@@ -59,9 +59,9 @@ pub struct Guest {
     /// Body of its function: an expression that returns the address of the result. The parameters
     /// of a chunker and a decoder are `$text`, `$text_bytes`, `$options` and `$options_bytes`,
     /// those of the other kinds `$args`. `$ok`, `$ok_text` and `$fail` build results, `$ask` and
-    /// `$done` those of an analyst, `$decoded` that of a decoder.
+    /// `$done` an analyst's, `$decoded` a decoder's.
     pub body: String,
-    /// Body of an analyst's `resume`, likewise.
+    /// Body of an analyst's `resume`, in the same way.
     pub resume: String,
     /// Additional functions, globals and data.
     pub extra: String,

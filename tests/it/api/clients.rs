@@ -32,7 +32,7 @@ struct Bench {
 
 impl Bench {
     fn new(document: &Value) -> Self {
-        let folder = TempDir::new_in(TOOLS).expect("a folder beside the packages");
+        let folder = TempDir::new_in(TOOLS).expect("a folder next to the packages");
         for entry in fs::read_dir(SOURCES).expect("the sources").flatten() {
             let to = folder.path().join(entry.file_name());
             fs::copy(entry.path(), to).expect("a copy");

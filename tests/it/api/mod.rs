@@ -153,7 +153,7 @@ impl Operation<'_> {
         scheme.keys().next().map(String::as_str)
     }
 
-    /// The example of the request body: its own, or that of its schema.
+    /// The example of the request body: its own, or its schema's.
     fn example<'d>(&'d self, document: &'d Value) -> Option<&'d Value> {
         let content = &self.description["requestBody"]["content"]["application/json"];
         let schema = content["schema"]["$ref"].as_str();

@@ -246,7 +246,7 @@ fn resolved<'a>(api: &'a Api, schema: &'a Value) -> &'a Value {
     }
 }
 
-/// The only form of a value besides null, if it has one form only.
+/// The only form of a value other than null, if it has one form only.
 fn one_form(api: &Api, schema: &Value) -> Value {
     let forms = schema["oneOf"].as_array().into_iter().flatten();
     let forms: Vec<_> = forms.filter(|form| form["type"] != "null").collect();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Block {
     /// Page and line, for messages.
     pub(super) place: String,
-    /// What stands after the opening fence: `sh`, `json`.
+    /// What follows the opening fence: `sh`, `json`.
     pub(super) language: String,
     /// The lines between the fences.
     pub(super) text: String,

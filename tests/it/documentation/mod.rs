@@ -1,7 +1,7 @@
 //! Every example of the guides, as a reader runs it: in `README.md`, `sdk/README.md` and `docs`.
 //!
 //! Each fenced block is run or checked by its language, in the order of its page. Above one that
-//! cannot be run stands why: `<!-- not run: REASON -->`. Parameters and commands in the text are
+//! cannot be run is why: `<!-- not run: REASON -->`. Parameters and commands in the text are
 //! planned and parsed, and each example of the reference is sent to a server.
 
 mod blocks;

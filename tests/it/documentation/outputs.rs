@@ -36,7 +36,7 @@ pub(super) fn check_entries(place: &str, values: &[Value]) -> usize {
     n_entries
 }
 
-/// The JSON of a page where `…` stands for whatever is left out.
+/// The JSON of a page where `…` replaces what is left out.
 ///
 /// # Panics
 /// When it is not JSON apart from that.

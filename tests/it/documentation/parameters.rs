@@ -121,7 +121,7 @@ fn nested(
     }
 }
 
-/// What a key needs beside it in its object: the required keys, and those without which it has no
+/// What else a key needs in its object: the required keys, and those without which it has no
 /// meaning.
 fn beside(object: &Object, key: &str) -> Value {
     let mut whole = match (object.name, key) {

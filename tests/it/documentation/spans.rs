@@ -9,7 +9,7 @@ use trawl_wire::{PlanContext, RequestDefaults, Verb, crawl_request, scrape_plan,
 
 use super::{PAGES, blocks};
 
-/// Names that stand for a plugin of the reader's own.
+/// Names that are placeholders for a plugin of the reader's own.
 const PLACEHOLDERS: [&str; 2] = ["NAME", "shout"];
 
 /// A code span.

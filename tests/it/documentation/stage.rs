@@ -90,7 +90,7 @@ impl Stage {
             fs::write(world.path(name), text).unwrap();
         }
         fs::create_dir(world.path("headers")).unwrap();
-        // The guide of the SDK has it beside the new crate.
+        // The guide of the SDK has it next to the new crate.
         std::os::unix::fs::symlink(blocks::root(), world.path("trawl")).unwrap();
         let mut server = ServerProcess::first_start(world);
         let mut words = server.greeting.split_whitespace();
@@ -334,7 +334,7 @@ fn request(text: &str) -> Option<Value> {
     is_request.then_some(value)
 }
 
-/// The configuration with the settings and sections that stand in comments.
+/// The configuration with the settings and sections that are in comments.
 pub(super) fn with_comments(text: &str) -> String {
     let is_setting = |rest: &&str| {
         let name = rest.split(" = ").next().unwrap_or_default();

@@ -174,7 +174,7 @@ async fn an_analyst_that_fails_does_not_affect_other_outputs() {
     assert!(outputs.analysis.is_none());
     let failure = outputs.failure.unwrap();
     assert!(
-        failure.message.contains("analyst `who` broke down"),
+        failure.message.contains("analyst `who` crashed"),
         "{failure:?}"
     );
     let content = format!("{:?}", outputs.content);

@@ -41,7 +41,7 @@ async fn lists_beyond_their_bounds_are_refused_by_name_item_and_bound() {
         json!({"url": url, "whitelist": ["/a", "(a{1000}){1000}"]}),
         json!({"url": url, "budget": budget}),
         json!({"url": url, "budget": nested}),
-        // The bound is that of the request, not of an object.
+        // The bound is for the request, not for an object.
         json!([one("\\w{13}"), one("\\w{14}")]),
         json!({"url": url, "budget": endless}),
     ];

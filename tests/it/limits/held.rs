@@ -16,8 +16,8 @@ const UPLOADS: usize = 6;
 /// What each upload declares, and what it sends of it.
 const UPLOAD_BYTES: usize = 12_000_000;
 const SENT_BYTES: usize = 8_000_000;
-/// What the process may grow by beside what it holds: buffers of connections (half a megabyte each
-/// way), copies while bytes are moved, SQLite and the allocator.
+/// What the process may grow by in addition to what it holds: buffers of connections (half a
+/// megabyte each way), copies while bytes are moved, SQLite and the allocator.
 const ALLOWANCE_KIB: u64 = 96 * 1024;
 
 /// A page whose text is long and not alike, with links to all of them.

@@ -73,7 +73,7 @@ async fn bodies_that_stall_stay_within_the_budget() {
         assert!(is_known || entry["status"] == 524, "{entry}");
         assert_free(entry);
     }
-    assert!(waiting > 0, "nobody had to wait");
+    assert!(waiting > 0, "no page had to wait");
     assert!(slowest < INNOCENT_TIME_MAX, "{slowest:?}");
     let peak = server.peak_kib();
     assert!(peak < PEAK_KIB_MAX, "{peak} KiB");

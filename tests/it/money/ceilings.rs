@@ -70,14 +70,14 @@ async fn pages_that_wait_for_their_host_hold_no_money() {
     let body = json!({"url": url, "request": "http", "return_format": "empty", "cache": false,
         "delay": 150});
     // The crawl waits for its host most of the time: another page of the account finds money.
-    let beside = async {
+    let meanwhile = async {
         for _ in 0..3 {
             tokio::time::sleep(std::time::Duration::from_millis(200)).await;
             let page = json!({"url": site.url("/page"), "request": "http", "cache": false});
             caller.fine(page).await;
         }
     };
-    let ((entries, state), ()) = tokio::join!(crawl(&caller, &body), beside);
+    let ((entries, state), ()) = tokio::join!(crawl(&caller, &body), meanwhile);
     assert_eq!(
         (entries.len(), &state["stop_reason"]),
         (10, &json!("completed"))

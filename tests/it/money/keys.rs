@@ -10,7 +10,7 @@ use trawl_tests::{FakeSite, ServerProcess, World};
 
 use super::{body_of, cheap};
 
-/// The budget in nanodollars: that of about 33 pages.
+/// The budget in nanodollars: for about 33 pages.
 const BUDGET: i64 = 1_000_000;
 const PAGES: usize = 60;
 const PAGE_BYTES: usize = 30_000;
@@ -62,7 +62,7 @@ async fn a_key_spends_its_budget_and_no_more_across_a_kill() {
     let key = &secret[..11];
     let first = server.key[..11].to_owned();
 
-    // A crawl of the key goes on after a kill, until the budget is used up.
+    // A crawl of the key continues after a kill, until the budget is used up.
     let body = json!({"url": site.url("/"), "return_format": "empty", "request": "http",
         "cache": false, "run_in_background": true, "delay": 50});
     let queued = server.with_key(&secret).post("/crawl", &[], &body).await;

@@ -286,8 +286,8 @@ async fn invalid_parameters_are_named_in_the_error() {
         )
         .await;
     assert_eq!(unlimited.status, 403);
-    let nobody = trawl_tests::Caller::new(app.address, "tr_nobody");
-    let refused = nobody.post(QA, &[], &json!({})).await;
+    let stranger = trawl_tests::Caller::new(app.address, "tr_unknown");
+    let refused = stranger.post(QA, &[], &json!({})).await;
     assert_eq!(refused.status, 401);
     assert_deprecated(&refused);
 }

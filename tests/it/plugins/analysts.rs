@@ -219,7 +219,7 @@ fn a_fault_on_a_reply_affects_no_other_call() {
     let error = resume(&analyst, &memo, &reply).unwrap_err();
     assert!(error.fault.is_trap());
     let text = error.to_string();
-    assert!(text.starts_with("analyst `bad` broke down"), "{text}");
+    assert!(text.starts_with("analyst `bad` crashed"), "{text}");
     asks(start(&analyst, &document("x"), "{}", MODEL));
 }
 

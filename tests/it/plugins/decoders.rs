@@ -75,7 +75,7 @@ fn limits_hold_for_decoders() {
             "(drop (memory.grow (i32.const 32))) (call $decoded (i32.const 0) (i32.const 2000000))",
             "returned too much",
         ),
-        ("unreachable", "broke down"),
+        ("unreachable", "crashed"),
     ];
     for (body, expected) in hostile {
         let guest =
@@ -272,7 +272,7 @@ async fn filters_selectors_and_links_work_on_documents() {
     assert_eq!(entry["metadata"]["title"], "Tides");
     assert_eq!(entry["metadata"]["resource_type"], "xml");
     assert_eq!(entry["metadata"]["feed_format"], "rss 2.0");
-    // The fields are those of what the filter left.
+    // The fields come from what the filter left.
     assert_eq!(entry["css_extracted"]["when"], Value::Null);
 }
 

@@ -10,7 +10,7 @@ use super::{PluginFolder, document, entry, fault, render, text, view};
 /// Options that make the test component misbehave.
 const MISBEHAVE: &str = r#"{"misbehave":true}"#;
 
-/// Loads a hostile format beside a good one, makes it misbehave, and checks that both work
+/// Loads a hostile format with a good one, makes it misbehave, and checks that both work
 /// afterwards.
 fn misbehave(guest: Guest, limits: &str) -> Fault {
     let good = Guest::echo_format("good");

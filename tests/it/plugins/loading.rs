@@ -109,7 +109,7 @@ fn a_missing_file_is_named() {
 fn a_plugin_whose_describe_fails_is_refused() {
     check(
         &hostile::trap_in_describe("bad"),
-        &["format `bad`", "`describe` broke down", "unreachable"],
+        &["format `bad`", "`describe` crashed", "unreachable"],
     );
     let guest = hostile::loop_in_describe("bad");
     let folder = PluginFolder::of(std::slice::from_ref(&guest));
@@ -124,7 +124,7 @@ fn a_plugin_whose_describe_fails_is_refused() {
 fn a_plugin_that_fails_on_a_small_page_is_refused() {
     check(
         &Guest::new("format", "bad", hostile::TRAP),
-        &["format `bad`", "sample page", "broke down"],
+        &["format `bad`", "sample page", "crashed"],
     );
 }
 

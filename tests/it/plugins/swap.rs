@@ -209,7 +209,7 @@ fn swaps_under_load_fail_no_call() {
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the variables tell the child process what to run"
+    reason = "the variables set what the child process runs"
 )]
 #[test]
 fn reloads_do_not_leak_memory() {

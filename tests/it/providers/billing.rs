@@ -225,7 +225,7 @@ async fn a_failed_poll_starts_no_second_run() {
         assert_eq!(served_by(&entry).0, "provider_8");
         assert_eq!(runs(&stage) - before, 1);
     }
-    // A lost response to the start may be that of a run.
+    // A lost response to the start may belong to a run.
     stage.vendors.once("provider_8", 0, None);
     let before = runs(&stage);
     let entry = stage.shop("/page", router.clone()).await;

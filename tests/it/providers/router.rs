@@ -100,7 +100,7 @@ async fn fallback_has_time_left_when_our_own_stack_hangs() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn providers_have_the_time_that_their_vendors_recommend() {
     let stage = Stage::with(&[pooled(2), pooled(8)]).await;
-    let told = |provider: &str| -> u64 {
+    let sent_timeout = |provider: &str| -> u64 {
         let asked = stage.vendors.asked(provider);
         let first = asked.iter().find_map(|asked| asked.param("timeout"));
         first.expect("a timeout").parse().expect("a number")
@@ -108,11 +108,11 @@ async fn providers_have_the_time_that_their_vendors_recommend() {
     let blocked = stage.site.url("/status/403");
     // Its adapter leaves 15 s of 155 for the way back, although another provider can follow.
     stage.page(&blocked, json!({})).await;
-    assert_eq!(told("provider_2"), 140_000);
+    assert_eq!(sent_timeout("provider_2"), 140_000);
     let preferred = json!({"provider": "provider_8"});
     stage.page(&blocked, preferred).await;
     // Seconds that a container may run.
-    assert_eq!(told("provider_8"), 120);
+    assert_eq!(sent_timeout("provider_8"), 120);
     stage.app.assert_settled().await;
 }
 
@@ -126,12 +126,12 @@ async fn a_request_timeout_bounds_providers_too() {
         assert_eq!(served_by(&entry), ("provider_2".to_owned(), 1));
     }
     for asked in stage.vendors.asked("provider_2") {
-        let told: u64 = asked
+        let timeout: u64 = asked
             .param("timeout")
             .and_then(|ms| ms.parse().ok())
             .expect("a number");
         // Two thirds of the page's time, less 15 s for the way back.
-        assert!((2_000..=5_000).contains(&told), "{told}");
+        assert!((2_000..=5_000).contains(&timeout), "{timeout}");
     }
     stage.assert_used(&["provider_2"; 2]).await;
 }

@@ -196,6 +196,6 @@ async fn reloads_under_load_fail_no_request() {
         n_requests += client.await.unwrap();
     }
     eprintln!("{n_requests} requests over 20 reloads");
-    assert!(n_requests > 40, "{n_requests} requests are no load");
+    assert!(n_requests > 40, "{n_requests} requests are not a load");
     app.assert_settled().await;
 }

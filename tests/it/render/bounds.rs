@@ -9,7 +9,7 @@ use super::{Stage, content, request};
 
 /// A request of another account's page that is open all the while. Its step shows that it was not
 /// rendered a second time: pages with steps are not.
-async fn beside(stage: &Stage) -> Value {
+async fn other_page(stage: &Stage) -> Value {
     static N_OTHERS: AtomicUsize = AtomicUsize::new(0);
     let name = format!("other {}", N_OTHERS.fetch_add(1, Ordering::Relaxed));
     let (_, other) = stage.app.another(&name, Nanodollars(1_000_000_000)).await;
@@ -43,7 +43,7 @@ async fn results_are_bounded_in_the_page() {
     steps.push(json!({"Evaluate": "throw new Error('no'.repeat(5e7))"}));
     let more = json!({"request_timeout": 60, "automation_scripts": {"*": steps}});
     let attack = stage.rendered(&url, more);
-    let (entry, beside) = tokio::join!(attack, beside(&stage));
+    let (entry, other) = tokio::join!(attack, other_page(&stage));
     let report = entry["metadata"]["automation_data"].as_array().unwrap();
     assert_eq!(report.len(), 7, "{report:?}");
     for step in &report[..5] {
@@ -55,8 +55,8 @@ async fn results_are_bounded_in_the_page() {
     assert_eq!(report[5]["result"], json!({"a": [1, "two", null]}));
     let thrown = report[6]["error"].as_str().unwrap();
     assert!(thrown.contains("nono") && thrown.len() <= 1_000, "{thrown}");
-    let report = &beside["metadata"]["automation_data"];
-    assert_eq!(report[0]["result"], 42, "{beside}");
+    let report = &other["metadata"]["automation_data"];
+    assert_eq!(report[0]["result"], 42, "{other}");
     assert_eq!(stage.browser.groups().len(), 1);
     stage.close().await;
 }
@@ -96,11 +96,11 @@ async fn a_large_document_is_read_whole_and_a_larger_one_refused() {
     // 80 MB of UTF-8, although only 32 Mi characters.
     let url = stage.page("/larger", &fill(8_000_000));
     let more = json!({"return_format": "raw", "request_timeout": 60});
-    let ((status, reason), beside) =
-        tokio::join!(stage.app.failure(request(&url, more)), beside(&stage));
+    let ((status, reason), other) =
+        tokio::join!(stage.app.failure(request(&url, more)), other_page(&stage));
     assert_eq!(status, 598, "{reason}");
     assert!(reason.contains("67108864 bytes"), "{reason}");
-    assert!(content(&beside).contains("A page"));
+    assert!(content(&other).contains("A page"));
     stage.close().await;
 }
 
@@ -122,12 +122,12 @@ async fn an_oversize_message_ends_its_page_alone() {
         let url = stage.page(path, html);
         let mut body = request(&url, wait.clone());
         body["headers"] = headers;
-        let (failed, beside) = tokio::join!(stage.app.failure(body), beside(&stage));
+        let (failed, other) = tokio::join!(stage.app.failure(body), other_page(&stage));
         let (status, reason) = failed;
         assert_eq!(status, 598, "{path}: {reason}");
         assert!(reason.contains("message of"), "{path}: {reason}");
-        let report = &beside["metadata"]["automation_data"];
-        assert_eq!(report[0]["result"], 42, "{path}: {beside}");
+        let report = &other["metadata"]["automation_data"];
+        assert_eq!(report[0]["result"], 42, "{path}: {other}");
     }
     assert_eq!(stage.browser.groups().len(), 1);
     stage.close().await;

@@ -19,15 +19,15 @@ async fn a_page_in_an_endless_loop_fails_alone() {
         let failure = stage.app.failure(body).await;
         (failure, started.elapsed())
     };
-    let beside = async {
+    let other = async {
         tokio::time::sleep(Duration::from_millis(1500)).await;
         stage.rendered(&fine, json!({})).await
     };
-    let (((status, reason), took), beside) = tokio::join!(stuck, beside);
+    let (((status, reason), took), other) = tokio::join!(stuck, other);
     assert_eq!(status, 524, "{reason}");
     // The page never ends by itself; the bound leaves a busy machine time to end it.
     assert!(took < Duration::from_secs(20), "{took:?}");
-    assert!(content(&beside).contains("A page"));
+    assert!(content(&other).contains("A page"));
     assert!(content(&stage.rendered(&fine, json!({})).await).contains("A page"));
     stage.close().await;
 }
@@ -115,7 +115,7 @@ async fn a_crash_costs_no_other_page() {
             "{part}"
         );
     }
-    // The first; that of the retry; the one after it; those after the steps and after the script.
+    // The first; the retry's; the one after it; those after the steps and after the script.
     assert_eq!(stage.browser.groups().len(), 5);
     stage.close().await;
 }
@@ -126,7 +126,7 @@ async fn the_page_that_grows_ends_and_not_the_largest() {
     let stage = Stage::with(|world| world.browser.memory_mib = 450).await;
     let take = "const all = []; const take = (count) => { for (let i = 0; i < count; i++) { \
         const part = new Uint8Array(8 << 20); part.fill(1); all.push(part); } };";
-    // 320 MiB at once and then nothing, beside a page that starts to grow when nobody has for more
+    // 320 MiB at once and then nothing, and a page that starts to grow when no page has for more
     // than ten seconds, and has grown by 250 MiB at most when it is too much.
     let large = format!("<p>innocent<script>{take} take(40)</script>");
     let grower = format!(

@@ -273,7 +273,7 @@ async fn screenshots_have_the_requested_size() {
     let cut = &long["metadata"]["automation_data"][0]["screenshot"];
     let cut = cut.as_str().unwrap_or_default();
     assert!(cut.contains("1366 × 32767 of 1366 × 1000"), "{cut}");
-    // What a step has left out of its own is in that of the page.
+    // What a step has left out of its own is in the page's.
     let without = json!([{"Screenshot": {"omit_background": true, "full_page": false}}]);
     let plain = stage.page("/plain", "<p>x</p>");
     let plain = json!({"url": plain, "binary": true, "automation_scripts": {"*": without}});

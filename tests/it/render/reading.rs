@@ -75,7 +75,7 @@ async fn framesets_and_any_number_of_frames_are_read() {
         .await;
     assert!(content(&entry).contains("Main text"), "{entry}");
     assert_eq!(entry["links"], json!([stage.site.url("/x")]));
-    // Frames are all that it has, so that is no page for plain HTTP.
+    // Frames are all that it has, so that is not a page for plain HTTP.
     let smart = json!({"url": url, "return_format": "text"});
     let entry = stage.app.fine(smart).await;
     assert!(content(&entry).contains("Main text"), "{entry}");

@@ -303,7 +303,7 @@ async fn a_screenshot_waits_for_the_pictures_that_came_into_view_alone() {
     }
     let polls = "<script>for (let n = 0; n < 3; n++) fetch('/silent?' + n)</script>";
     let polling = took(polls).await;
-    // A second to tell that the page is whole, and none for its pictures.
+    // A second to see that the page is complete, and none for its pictures.
     assert!(
         polling < plain + Duration::from_millis(3_500),
         "{plain:?}, {polling:?}"

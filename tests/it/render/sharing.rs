@@ -70,7 +70,7 @@ async fn a_page_is_shared_only_with_parts_that_may_be() {
         ("<script>fetch('/basic')</script>", true),
         ("<script>fetch('/domain')</script>", false),
         ("<script>fetch('/status/503')</script>", false),
-        // Its status line is no HTTP: the page is whole without it.
+        // Its status line is not HTTP: the page is complete without it.
         ("<script>fetch('/status/busy')</script>", false),
         ("<script src=/missing.js></script>", false),
         ("<iframe src=/secret-frame></iframe>", false),

@@ -53,7 +53,7 @@ async fn scrolling_shows_each_part_of_the_page() {
 async fn clicks_reach_the_element_that_they_name() {
     let stage = Stage::new().await;
     let said = "onclick=\"document.body.append(' clicked'); return false\"";
-    // The middle of its box is beside both of its lines.
+    // The middle of its box is next to both of its lines.
     let wrapped = format!(
         "<div style='width:300px;font:20px monospace'>xxxxxxxxxxxxxxxxxx <a href=/x {said}>aaaa bbbb</a> yyyyyyyyyyyyyyyyyyyy</div>"
     );

@@ -134,7 +134,7 @@ async fn the_content_hash_changes_with_the_content_alone() {
     let expected = hash(page, "text").await;
     assert_eq!(hash(commented, "text").await, expected);
     assert_ne!(hash(other, "text").await, expected);
-    // Without content it is that of the body.
+    // Without content it is the body's.
     let expected = hash(page, "empty").await;
     assert_eq!(hash(page, "empty").await, expected);
     assert_ne!(hash(commented, "empty").await, expected);

@@ -1,4 +1,4 @@
-//! The endpoints beside `/scrape`.
+//! The endpoints other than `/scrape`.
 
 use reqwest::Method;
 use serde_json::json;

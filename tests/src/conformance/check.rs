@@ -137,7 +137,7 @@ fn differences(
     found
 }
 
-/// How the metadata of a page differs from the target's, as far as the provider reports it.
+/// How the metadata of a page differs from the target's, if the provider reports it.
 fn page_differences(
     described: &Description,
     task: &Task,

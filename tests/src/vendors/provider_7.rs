@@ -158,7 +158,7 @@ fn served(task: &Map<String, Value>, request: &TargetRequest) -> Answered {
     }
 }
 
-/// The target's headers are forwarded beside the vendor's.
+/// The target's headers are forwarded with the vendor's.
 fn with_facts(answer: Answered, page: &TargetPage) -> Answered {
     let facts = answer.header("x-brd-status-code", page.status);
     let headers = page

@@ -74,7 +74,7 @@ fn module_path(relative: &Path) -> Module {
         .collect()
 }
 
-/// The code before the file's tests, which stand last, without comments.
+/// The code before the file's tests, which are last, without comments.
 fn without_tests(text: &str) -> String {
     let end = text.find("#[cfg(test)]\nmod ").unwrap_or(text.len());
     let code = |line: &str| match line.find("//") {

@@ -16,7 +16,7 @@ pub(super) fn check(wit: &Path) -> anyhow::Result<Vec<String>> {
         match std::fs::read(wit.join(path)) {
             Ok(bytes) if blake3::hash(&bytes).to_string() == *hash => {}
             Ok(_) => violations.push(format!(
-                "`wit/{path}` is released and has changed: make a new version beside it"
+                "`wit/{path}` is released and has changed: add a new version"
             )),
             Err(_) => violations.push(format!("`wit/{path}` is released and is gone")),
         }
@@ -28,7 +28,7 @@ pub(super) fn check(wit: &Path) -> anyhow::Result<Vec<String>> {
         };
         if folders.contains(folder) && !frozen.contains_key(&file) {
             violations.push(format!(
-                "`wit/{file}` is new in a released folder: make a new version beside it"
+                "`wit/{file}` is new in a released folder: add a new version"
             ));
         }
         violations.extend(version_violation(wit, &file, folder)?);
@@ -54,7 +54,7 @@ pub(crate) fn freeze(root: &Path, folder: &str) -> anyhow::Result<()> {
         match frozen.get(&file) {
             Some(old) if *old == hash => {}
             Some(_) => {
-                bail!("`wit/{file}` is released and has changed: make a new version beside it")
+                bail!("`wit/{file}` is released and has changed: add a new version")
             }
             None => list.push_str(&format!("{hash}  {file}\n")),
         }

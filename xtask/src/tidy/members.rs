@@ -36,7 +36,7 @@ fn violation(name: &str, manifest: &Table, wanted: &Value) -> Option<String> {
     (!has).then(|| format!("package `{name}` lacks `[lints] workspace = true`"))
 }
 
-/// Whether every lint of `wanted` stands in `lints` with the same level.
+/// Whether every lint of `wanted` is in `lints` with the same level.
 fn includes(lints: &Value, wanted: &Value) -> bool {
     match (lints, wanted) {
         (Value::Table(lints), Value::Table(wanted)) => wanted

@@ -1,5 +1,5 @@
 //! `/account/keys` and `/account/webhook-secret`: keys and the signing secret, for the owner of an
-//! account; and what these endpoints share with those of the operator. Decision D194.
+//! account; and what these endpoints share with the operator's. Decision D194.
 
 use std::sync::Arc;
 

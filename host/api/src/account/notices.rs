@@ -72,7 +72,7 @@ pub(crate) async fn change(
     if let Some(text) = &destination
         && let Ok(receiver) = address::receiver(text)
     {
-        // One that is no URL is refused below.
+        // One that is not a URL is refused below.
         let checked = api.service.check_receiver(&receiver).await;
         checked.map_err(|reason| ApiError::Invalid(format!("destination: {reason}")))?;
     }

@@ -13,12 +13,12 @@ use utoipa::IntoParams;
 use trawl_billing::{Account, AccountId};
 use trawl_model::clock::{NotATime, Timestamp};
 
-use super::statement_body::{self, Place, Source, StatementFormat};
+use super::statement_body::{self, StatementCursor, StatementFormat, StatementSource};
 use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::headers::set_next_cursor;
-use crate::http::params::{Query, Whole, checked_limit};
+use crate::http::params::{Query, Unsigned, checked_limit};
 use crate::http::queries::Queries;
 
 pub(crate) use super::statement_body::Statement;
@@ -39,7 +39,7 @@ pub(crate) struct StatementQuery {
     /// Maximum number of entries; a larger one than 1,000 counts as 1,000. Default: all of the
     /// period.
     #[param(value_type = Option<u64>)]
-    limit: Option<Whole>,
+    limit: Option<Unsigned>,
     /// `next_cursor` of the page before, of the same period: the statement continues there. Blank
     /// is not set.
     #[param(pattern = r"^\s*(\+?0*[1-9]\d{0,17}\.[+-]?\d{1,18})?\s*$")]
@@ -53,8 +53,8 @@ pub(crate) struct StatementQuery {
     path = "/account/statement",
     summary = "Read the statement",
     description = "Returns the opening balance, every ledger entry in order, and the closing balance. The opening balance plus all amounts \
-        equals the closing balance to the nanodollar. A failed page has an entry of $0 with the reason. With `limit`, the statement is \
-        that of the first entries; `next_cursor`, sent as `cursor`, gets the next ones, which begin with the balance where these ended. With \
+        equals the closing balance to the nanodollar. A failed page has an entry of $0 with the reason. With `limit`, the statement has \
+        the first entries only; `next_cursor`, sent as `cursor`, gets the next ones, which begin with the balance where these ended. With \
         `Accept: application/jsonl`, the response has one line per entry.",
     params(StatementQuery),
     responses(
@@ -89,7 +89,7 @@ pub(crate) async fn respond(
     let billing = api.service.billing().clone();
     // What the operator reads takes from the server's own share.
     let owner = queries.as_ref().map_or("", |_| account.as_str());
-    let source = Source {
+    let source = StatementSource {
         billing,
         queries,
         memory: api.service.memory().share(owner),
@@ -136,11 +136,11 @@ pub(crate) fn parse_time(name: &str, text: Option<&str>) -> Result<Option<Timest
 }
 
 /// Where the statement continues; `None` at its first entry.
-fn place(cursor: Option<&str>) -> Result<Option<Place>, ApiError> {
+fn place(cursor: Option<&str>) -> Result<Option<StatementCursor>, ApiError> {
     let cursor = cursor.map(str::trim).filter(|cursor| !cursor.is_empty());
     let read = |cursor: &str| {
         let refusal = || "cursor: must be the `next_cursor` of the page before".to_owned();
-        Place::read(cursor).ok_or_else(|| ApiError::Invalid(refusal()))
+        StatementCursor::read(cursor).ok_or_else(|| ApiError::Invalid(refusal()))
     };
     cursor.map(read).transpose()
 }

@@ -55,14 +55,14 @@ pub(crate) struct Statement {
 
 /// A place in a statement. Its text is opaque to callers: two numbers, joined by `.`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct StatementCursor {
     /// Position in the ledger of the entry before it.
     after: i64,
     /// Balance after that entry.
     balance: Nanodollars,
 }
 
-impl Place {
+impl StatementCursor {
     /// The place that a text names; `None` if it names none. The balance is the one that the caller
     /// sends: without it, each page would add up all entries before it.
     pub(super) fn read(text: &str) -> Option<Self> {
@@ -78,7 +78,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for StatementCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.after, self.balance.0)
     }
@@ -144,7 +144,7 @@ impl From<Posted> for StatementEntry {
 }
 
 /// Where a statement is read from.
-pub(super) struct Source {
+pub(super) struct StatementSource {
     /// The ledger.
     pub(super) billing: Billing,
     /// The queries of the account; `None` for the operator, who waits for no turn.
@@ -159,12 +159,12 @@ pub(super) struct Source {
 /// # Errors
 /// The store failed, the account's earlier queries take too long, or it has no memory.
 pub(super) async fn page(
-    source: Source,
+    source: StatementSource,
     account: &AccountId,
     time: Range<Timestamp>,
     format: StatementFormat,
-    (start, limit): (Option<Place>, u32),
-) -> Result<(Bytes, Option<Place>), ApiError> {
+    (start, limit): (Option<StatementCursor>, u32),
+) -> Result<(Bytes, Option<StatementCursor>), ApiError> {
     let mut lease = source.memory.page().lease_for(MemoryKind::Stored);
     let granted = lease.grow_to(CHUNK_BYTES_LIKELY).await;
     granted.map_err(|_error| ApiError::no_memory())?;
@@ -197,7 +197,7 @@ pub(super) async fn page(
             ApiError::Internal
         })?;
     }
-    let next = has_more.then_some(Place { after, balance });
+    let next = has_more.then_some(StatementCursor { after, balance });
     text.extend_from_slice(format.end(balance, next).as_bytes());
     lease.record(text.capacity());
     Ok((lease.attach(text), next))
@@ -209,11 +209,11 @@ pub(super) async fn page(
 /// # Errors
 /// The store failed, or the account's earlier queries take too long.
 pub(super) async fn chunks(
-    source: Source,
+    source: StatementSource,
     account: AccountId,
     time: Range<Timestamp>,
     format: StatementFormat,
-    start: Option<Place>,
+    start: Option<StatementCursor>,
 ) -> Result<impl Stream<Item = io::Result<Bytes>> + Send + 'static, ApiError> {
     let permit = match &source.queries {
         Some(queries) => Some(queries.take(&account).await?),
@@ -256,7 +256,7 @@ async fn balance_before(
 }
 
 struct Reader {
-    source: Source,
+    source: StatementSource,
     account: AccountId,
     time: Range<Timestamp>,
     format: StatementFormat,
@@ -349,7 +349,7 @@ impl StatementFormat {
     }
 
     /// What follows the entries.
-    fn end(self, closing: Nanodollars, next: Option<Place>) -> String {
+    fn end(self, closing: Nanodollars, next: Option<StatementCursor>) -> String {
         let closing = dollars(closing);
         match (self, next) {
             (Self::Json, None) => format!("],\"closing_balance\":{closing}}}"),
@@ -423,11 +423,11 @@ mod tests {
 
     #[test]
     fn a_place_is_read_back_from_its_text() {
-        let place = Place {
+        let place = StatementCursor {
             after: 7,
             balance: Nanodollars(-5),
         };
-        assert_eq!(Place::read(&place.to_string()), Some(place));
+        assert_eq!(StatementCursor::read(&place.to_string()), Some(place));
         for text in [
             "",
             "7",
@@ -439,7 +439,7 @@ mod tests {
             "7.x",
             "7.9223372036854775807",
         ] {
-            assert_eq!(Place::read(text), None, "{text}");
+            assert_eq!(StatementCursor::read(text), None, "{text}");
         }
     }
 

@@ -103,7 +103,7 @@ pub(crate) async fn stop(
     responses(
         (status = 200, description = "State of the crawl after the call", body = CrawlStatus),
         (status = 400, description = "A secret is missing", body = ref("#/components/schemas/Error"),
-            example = json!({"error": "headers: the crawl goes on only with the secrets of its request, which are not stored: send `headers.authorization` again"})),
+            example = json!({"error": "headers: the crawl resumes only with the secrets of its request, which are not stored: send `headers.authorization` again"})),
         (status = 409, description = "The crawl is not parked", body = ref("#/components/schemas/Error"),
             example = json!({"error": "the crawl is not parked, there is nothing to resume"})),
     ),

@@ -98,7 +98,7 @@ impl From<CrawlSummary> for CrawlFigures {
             "id": "0a1b2c3d4e5f60718293a4b5c6d7e8f9", "url": "https://example.com/", "verb": "crawl", "state": "ended",
             "stop_reason": "limit", "background": true, "pages": 100, "failed": 2, "bytes": 12560, "total_cost": 0.001256,
             "created": "2026-01-31T10:20:30.000Z", "ended": "2026-01-31T10:21:30.000Z"}]})),
-        (status = 400, description = "`limit` or `page` is not a positive integer, `cursor` is not that of a page, `page` is beyond the \
+        (status = 400, description = "`limit` or `page` is not a positive integer, `cursor` is not from a page, `page` is beyond the \
             first 100,000 rows, or there is no such parameter", body = ref("#/components/schemas/Error"),
             example = json!({"error": "page: must be a positive integer"})),
     ),

@@ -19,7 +19,7 @@ use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::headers::set_next_cursor;
-use crate::http::params::{Path, Query, Whole, checked_limit};
+use crate::http::params::{Path, Query, Unsigned, checked_limit};
 use crate::http::queries::{URL_BYTES_LIKELY, memory_for};
 use crate::http::stream as responses;
 
@@ -35,10 +35,10 @@ const SKIPPED_MAX: u32 = 100_000;
 pub(crate) struct SkippedQuery {
     /// Return URLs after this number, see the `X-Next-Cursor` header.
     #[param(value_type = Option<u64>)]
-    cursor: Option<Whole>,
+    cursor: Option<Unsigned>,
     /// Maximum number of URLs, default 10,000; a larger one than 100,000 counts as 100,000.
     #[param(value_type = Option<u64>)]
-    limit: Option<Whole>,
+    limit: Option<Unsigned>,
 }
 
 /// A URL that was not fetched.
@@ -79,7 +79,7 @@ pub(crate) async fn skipped(
 ) -> Result<Response, ApiError> {
     let count_max = query.limit.map(|limit| checked_limit(limit, SKIPPED_MAX));
     let count_max = count_max.transpose()?.unwrap_or(SKIPPED_DEFAULT);
-    let cursor = query.cursor.map(Whole::saturated);
+    let cursor = query.cursor.map(Unsigned::saturated);
     let _permit = api.queries.take(&account.id).await?;
     let mut lease = memory_for(&memory, count_max, URL_BYTES_LIKELY).await?;
     let rows = api

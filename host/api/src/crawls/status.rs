@@ -26,7 +26,7 @@ pub(super) struct CrawlStatus {
     /// `client_gone`, `server_stopped`, `credentials_lost`, `stored_bytes`, `plan_ended`, `failed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     stop_reason: Option<&'static str>,
-    /// The secrets that a parked crawl waits for, such as `headers.authorization`: it goes on once
+    /// The secrets that a parked crawl waits for, such as `headers.authorization`: it resumes once
     /// `/crawl/{id}/resume` gets all of them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing_secrets: Vec<String>,

@@ -23,7 +23,7 @@ use trawl_wire::Entry;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::headers::set_next_cursor;
-use crate::http::params::{Path, Query, Whole, checked_limit};
+use crate::http::params::{Path, Query, Unsigned, checked_limit};
 use crate::http::stream as responses;
 use crate::{Api, Service};
 
@@ -43,11 +43,11 @@ pub(crate) struct PagesQuery {
     /// Return entries after this number, 0 (default) for all; see the `X-Next-Cursor` header.
     #[serde(default)]
     #[param(value_type = Option<u64>)]
-    cursor: Whole,
+    cursor: Unsigned,
     /// Maximum number of entries, default 1,000; a larger one than 10,000 counts as 10,000. JSON
     /// lines that follow a crawl are unlimited by default.
     #[param(value_type = Option<u64>)]
-    limit: Option<Whole>,
+    limit: Option<Unsigned>,
     /// Whether to wait for further entries while the crawl runs. Default: true for JSON lines,
     /// false for a JSON array.
     follow: Option<bool>,
@@ -199,7 +199,7 @@ impl fmt::Display for ReadError {
         match self {
             Self::Gone => f.write_str("entries of the crawl were deleted while they were read"),
             Self::Stopping => {
-                f.write_str("the server stops, the crawl goes on after its next start")
+                f.write_str("the server stops, the crawl continues after its next start")
             }
             Self::Crawl(error) => error.fmt(f),
             Self::Store(error) => error.fmt(f),

@@ -42,7 +42,7 @@ const TABLES: [&str; 6] = [
         (status = 200, description = "A page of the table", body = Page<Row>, example = json!({"data": [{
             "crawl_id": "0a1b2c3d4e5f60718293a4b5c6d7e8f9", "seq": 1, "url": "https://example.com/", "status": 200, "error": null, "cause": null,
             "total_cost": 0.000001256, "at": "2026-01-31T10:20:30.000Z"}], "count": 1})),
-        (status = 400, description = "`limit` or `page` is not a positive integer, `cursor` is not that of a page, `page` is beyond the \
+        (status = 400, description = "`limit` or `page` is not a positive integer, `cursor` is not from a page, `page` is beyond the \
             first 100,000 rows, or there is no such parameter", body = ref("#/components/schemas/Error"),
             example = json!({"error": "page: must be a positive integer"})),
         (status = 404, description = "No such table", body = ref("#/components/schemas/Error"), example = json!({"error":

@@ -35,7 +35,7 @@ pub(crate) async fn require_key(State(api): State<Api>, request: Request, next: 
 
 async fn answer_key(api: &Api, mut request: Request, next: Next) -> Response {
     let Some((account, limit)) = authenticate(api, request.headers()) else {
-        return refused(api, request.headers(), Opens::Accounts).into_response();
+        return refused(api, request.headers(), KeyAccess::Accounts).into_response();
     };
     let id = account.id.as_str();
     tracing::Span::current().record("account", id);
@@ -65,7 +65,7 @@ fn authenticate(api: &Api, headers: &HeaderMap) -> Option<(Arc<Account>, RateLim
 }
 
 /// Answers a request outside the routes of accounts for the account of its key, within its rate
-/// limit. `None` if the key is no account's.
+/// limit. `None` if the key belongs to no account.
 pub(crate) fn answer_account(
     api: &Api,
     headers: &HeaderMap,
@@ -101,13 +101,13 @@ pub(crate) async fn require_admin(
         request.extensions_mut().insert(share);
         next.run(request).await
     } else {
-        refused(&api, request.headers(), Opens::Operator).into_response()
+        refused(&api, request.headers(), KeyAccess::Operator).into_response()
     }
 }
 
 /// Whose key opens an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opens {
+pub(crate) enum KeyAccess {
     /// Any account's.
     Accounts,
     /// The admin key alone.
@@ -115,7 +115,7 @@ pub(crate) enum Opens {
 }
 
 /// The refusal of a request whose key does not open the endpoint. Decision D227.
-pub(crate) fn refused(api: &Api, headers: &HeaderMap, opens: Opens) -> ApiError {
+pub(crate) fn refused(api: &Api, headers: &HeaderMap, access: KeyAccess) -> ApiError {
     let Some(key) = key(headers) else {
         let header = headers.get(header::AUTHORIZATION);
         let is_unreadable = header.is_some_and(|header| header.to_str().is_err());
@@ -129,10 +129,12 @@ pub(crate) fn refused(api: &Api, headers: &HeaderMap, opens: Opens) -> ApiError 
         return ApiError::Key(KeyRefusal::Scheme);
     }
     let service = &api.service;
-    ApiError::Key(match opens {
-        Opens::Accounts if service.is_admin(key) => KeyRefusal::OfAdmin,
-        Opens::Operator if service.billing().authenticate(key).is_some() => KeyRefusal::OfAccount,
-        Opens::Accounts | Opens::Operator => KeyRefusal::Unknown,
+    ApiError::Key(match access {
+        KeyAccess::Accounts if service.is_admin(key) => KeyRefusal::OfAdmin,
+        KeyAccess::Operator if service.billing().authenticate(key).is_some() => {
+            KeyRefusal::OfAccount
+        }
+        KeyAccess::Accounts | KeyAccess::Operator => KeyRefusal::Unknown,
     })
 }
 

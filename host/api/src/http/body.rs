@@ -1,5 +1,5 @@
-//! Reading request bodies, with limits on size and time, and only as far as their account has
-//! memory for them.
+//! Reading request bodies, with limits on size and time, and only while their account has memory
+//! for them.
 
 use std::error::Error;
 use std::io;
@@ -18,7 +18,7 @@ use super::media_type::essence;
 /// Maximum size of the body of a page or crawl request. Decision D75.
 pub(crate) const BODY_BYTES_MAX: usize = 10_000_000;
 
-/// How long a body may take to arrive, beside what it waits for memory.
+/// How long a body may take to arrive, its waits for memory excluded.
 const BODY_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a body may wait for memory in all. It is not read on meanwhile, so its sender waits
 /// too.

@@ -79,7 +79,7 @@ pub(crate) enum KeyRefusal {
     Missing,
     /// The header has another scheme than `Bearer`.
     Scheme,
-    /// Nobody has this key.
+    /// Unknown API key.
     Unknown,
     /// The admin key, where an account is needed.
     OfAdmin,
@@ -185,7 +185,7 @@ impl ApiError {
         }
     }
 
-    /// What to do, where the interface fixes the text of the error. That of a 403 is the whole
+    /// What to do, where the interface fixes the text of the error. The text of a 403 is the whole
     /// body. Decisions D227 and D431.
     fn hint(&self) -> Option<&'static str> {
         match self {

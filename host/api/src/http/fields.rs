@@ -56,8 +56,8 @@ pub(crate) struct Fields(BTreeMap<String, Box<RawValue>>);
 
 impl Fields {
     /// Reads the body of a request, which may have these fields only. An empty body is an empty
-    /// object; that of a POST needs no `Content-Type`. A PUT without a body would replace what is
-    /// stored by nothing, so it has to say so. Decision D261.
+    /// object; a POST with one needs no `Content-Type`. A PUT without a body would replace what is
+    /// stored by nothing, so its body must be an object. Decision D261.
     ///
     /// # Errors
     /// The body is not a JSON object, is too large, or has an unknown field.

@@ -9,7 +9,9 @@ use tokio::sync::mpsc;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
-use trawl_billing::{ANSWER_BYTES_MAX, Account, Answer, Begun, FirstRequest, Payment, Repeated};
+use trawl_billing::{
+    ANSWER_BYTES_MAX, Account, Answer, FirstRequest, IdempotencyStart, Payment, Repeated,
+};
 use trawl_model::memory::{MemoryKind, MemoryLease, MemoryShare};
 
 use super::error::ApiError;
@@ -81,7 +83,7 @@ where
         .begin(&account.id, key, fingerprint, &memory)
         .await?
     {
-        Begun::New(first) => {
+        IdempotencyStart::New(first) => {
             // Before anything is fetched and charged, whose answer could not be repeated.
             service.storage().admit(&account.id).await?;
             let tasks = service.tasks().clone();
@@ -89,10 +91,10 @@ where
             let task = service.tasks().spawn(served.in_current_span());
             task.await.unwrap_or(Err(ApiError::Internal))
         }
-        Begun::InFlight => Err(ApiError::Conflict(
+        IdempotencyStart::InFlight => Err(ApiError::Conflict(
             "the first request with this Idempotency-Key is still in progress",
         )),
-        Begun::Repeated(repeated) => answered(repeated),
+        IdempotencyStart::Repeated(repeated) => answered(repeated),
     }
 }
 

@@ -32,16 +32,16 @@ pub(crate) fn refuse_query(method: &Method, uri: &Uri) -> Result<(), ApiError> {
 
 /// A whole number of at least 0 in a query, up to the largest that the document describes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Whole(pub(crate) u64);
+pub(crate) struct Unsigned(pub(crate) u64);
 
-impl Whole {
+impl Unsigned {
     /// The number, or the largest one of fewer bits.
     pub(crate) fn saturated(self) -> u32 {
         u32::try_from(self.0).unwrap_or(u32::MAX)
     }
 }
 
-impl<'de> Deserialize<'de> for Whole {
+impl<'de> Deserialize<'de> for Unsigned {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let text = text.trim();
@@ -63,14 +63,14 @@ pub(crate) const EMPTY: &str = "is empty, send an integer or leave the parameter
 ///
 /// # Errors
 /// It is 0: `limit: must be 1 to 10000`.
-pub(crate) fn checked_limit(limit: Whole, most: u32) -> Result<u32, ApiError> {
+pub(crate) fn checked_limit(limit: Unsigned, most: u32) -> Result<u32, ApiError> {
     match limit.saturated() {
         0 => Err(ApiError::Invalid(out_of_range(most))),
         limit => Ok(limit.min(most)),
     }
 }
 
-/// The refusal of a `limit` that is no number of items.
+/// The refusal of a `limit` that is not a number of items.
 pub(crate) fn out_of_range(most: u32) -> String {
     format!("limit: must be an integer from 1 to {most}; a larger one counts as {most}")
 }

@@ -1,5 +1,4 @@
-//! Plans requests where that holds up nobody else: on threads that may block, never on one that
-//! serves connections. Decision D280.
+//! Plans requests on threads that may block, never on one that serves connections. Decision D280.
 //!
 //! An account has a few of the threads at most, and a thread that becomes free goes to the account
 //! that has fewest. Of its large requests one is planned at a time, so that its small ones find a
@@ -19,7 +18,7 @@ use super::error::ApiError;
 /// Threads that plan at the same time. More than cores, because a plugin that checks its options
 /// may take long.
 const THREADS_MAX: usize = 16;
-/// Of these, those of one account.
+/// Threads of one account among them.
 const THREADS_OF_ACCOUNT_MAX: usize = 4;
 /// Bytes of a body from which on it is large: more than nearly all requests have.
 const LARGE_BYTES: usize = 64 * 1024;
@@ -31,7 +30,7 @@ pub(crate) struct Planning {
     large: Arc<FairSemaphore>,
 }
 
-/// Whether somebody still waits for a plan. Clones share it.
+/// Whether a plan is still awaited. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wanted {
     is_abandoned: Arc<AtomicBool>,
@@ -43,8 +42,8 @@ pub(crate) struct WhileWanted<'a> {
     catalog: &'a dyn Catalog,
 }
 
-/// The one who waits for a plan; on drop the plan is not wanted any more.
-struct Waiting(Wanted);
+/// Awaits a plan; on drop the plan is not wanted any more.
+struct AbandonOnDrop(Wanted);
 
 impl Default for Planning {
     fn default() -> Self {
@@ -70,7 +69,7 @@ impl Planning {
             None
         };
         let turn = self.turns.acquire(account.as_str()).await;
-        let waiting = Waiting(Wanted::default());
+        let waiting = AbandonOnDrop(Wanted::default());
         let wanted = waiting.0.clone();
         let planning = tokio::task::spawn_blocking(move || {
             // Held until the thread is done, even if the caller has gone.
@@ -116,7 +115,7 @@ impl Wanted {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for AbandonOnDrop {
     fn drop(&mut self) {
         self.0.is_abandoned.store(true, Ordering::Relaxed);
     }
@@ -137,7 +136,7 @@ impl Catalog for WhileWanted<'_> {
 
     fn check_options(&self, kind: PluginKind, name: &str, options: &Value) -> Result<(), String> {
         if self.wanted.is_abandoned() {
-            return Err("nobody waits for the answer any more".to_owned());
+            return Err("the request was abandoned".to_owned());
         }
         self.catalog.check_options(kind, name, options)
     }
@@ -233,7 +232,7 @@ mod tests {
             begun.send(()).expect("the test waits");
             let deadline = Instant::now() + Duration::from_secs(30);
             let ask = || catalog.check_options(PluginKind::Filter, "mine", &Value::Null);
-            while !ask().is_err_and(|reason| reason.starts_with("nobody waits")) {
+            while !ask().is_err_and(|reason| reason.contains("abandoned")) {
                 assert!(Instant::now() < deadline, "it is never abandoned");
                 std::thread::yield_now();
             }
@@ -242,7 +241,7 @@ mod tests {
         let mut plan = Box::pin(plan);
         while has_begun.try_recv().is_err() {
             let early = tokio::time::timeout(Duration::from_millis(1), plan.as_mut()).await;
-            assert!(early.is_err(), "it goes on while somebody waits");
+            assert!(early.is_err(), "it continues while it is awaited");
         }
         drop(plan);
         while planning.turns.in_use(account.as_str()) > 0 {

@@ -47,7 +47,7 @@ impl Prepared {
         let gzip = written.and_then(|()| encoder.finish());
         Self {
             media_type,
-            // Memory is always written; if it were not, nobody would get a broken body.
+            // Memory is always written; if it were not, no caller would get a broken body.
             gzip: Version::of(gzip.map_or_else(|_| Bytes::new(), Bytes::from)),
             plain: Version::of(plain),
         }
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(unchanged.headers()[header::ETAG], etag);
         assert_eq!(unchanged.headers().get(header::CONTENT_TYPE), None);
         assert_eq!(body(unchanged).await, b"");
-        // The validator is that of the bytes which would be sent.
+        // The validator is for the bytes that would be sent.
         again.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
         assert_eq!(prepared.response(&again).status(), 200);
     }

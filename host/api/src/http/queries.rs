@@ -15,7 +15,7 @@ const WAIT_MAX: Duration = Duration::from_secs(2);
 
 /// Bytes of a row of a list, as it is read and written: more than most have.
 pub(crate) const ROW_BYTES_LIKELY: usize = 2 * 1024;
-/// Bytes of a URL with what is said about it.
+/// Bytes of a URL with its attributes.
 pub(crate) const URL_BYTES_LIKELY: usize = 128;
 /// Bytes of a contact, with the pages that it was found on.
 pub(crate) const CONTACT_BYTES_LIKELY: usize = 16 * 1024;

@@ -40,7 +40,7 @@ pub(crate) struct ApiRequest {
 }
 
 impl ApiRequest {
-    /// Plans this request with `plan`, where that holds up nobody else.
+    /// Plans this request with `plan`, on a thread that may block.
     pub(crate) async fn planned<T: Send + 'static>(
         mut self,
         plan: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
@@ -61,7 +61,7 @@ impl ApiRequest {
             .begin_run(&self.account, &self.request_id.0, terms, payment)
     }
 
-    /// These plugins, as long as somebody waits for the plan of this request.
+    /// The plugins of the run, as long as the plan of this request is awaited.
     pub(crate) fn asking<'a>(&'a self, run: &'a dyn Run) -> WhileWanted<'a> {
         self.wanted.limit(run.catalog())
     }
@@ -144,7 +144,7 @@ pub(crate) async fn receive(
     Received::new(request, path, idempotency_key).await
 }
 
-/// The hash of what determines the response to a request; that of a long body is made where it
+/// The hash of what determines the response to a request; a long body is hashed where it
 /// delays no other request.
 async fn fingerprint(
     request: ApiRequest,

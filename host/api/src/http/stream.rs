@@ -20,7 +20,7 @@ use super::format::ResponseFormat;
 use super::headers;
 use crate::service::{Order, Outcomes};
 
-/// Longest entry that is copied beside its separator, which saves a part of the response.
+/// Longest entry that is copied behind its separator, which saves a part of the response.
 const COPIED_BYTES_MAX: usize = 16 * 1024;
 
 impl ResponseFormat {
@@ -42,7 +42,7 @@ impl ResponseFormat {
 }
 
 /// The response to a run of `n_pages`. A single page is sent at once, more are streamed. A header
-/// names the parameters without effect: of a single page also those of which only the page shows
+/// names the parameters without effect: of a single page also those for which only the page shows
 /// it.
 pub(crate) async fn pages(
     format: ResponseFormat,
@@ -90,7 +90,7 @@ fn chunks(format: ResponseFormat, outcomes: Outcomes) -> impl Stream<Item = Byte
     bracket(open).chain(entries).chain(bracket(close))
 }
 
-/// A written entry with the memory that its outcome held: it gives it back when it is sent.
+/// A written entry with the memory that its outcome held, which is released once it is sent.
 fn held(memory: Option<Arc<MemoryLease>>, entry: Vec<u8>) -> Bytes {
     match memory.and_then(Arc::into_inner) {
         Some(mut lease) => {

@@ -81,7 +81,7 @@ pub(crate) async fn fetch(
     let headers = Headers::read(request.headers())?;
     let terms = Terms::PayAsYouGo;
     let received = receive(&api, account, request, BODY_BYTES_MAX, terms).await?;
-    let written = Written::new(&received.request.body, &url, form, headers)?;
+    let written = ScrapeBody::new(&received.request.body, &url, form, headers)?;
     // All that the request says is in its body now, also for the `Idempotency-Key`.
     let received = received.with_body(written.body).await?;
     let work = move |request| run(request, form, written.ignored);
@@ -201,8 +201,8 @@ impl Headers {
     /// Reads the headers of a request.
     ///
     /// # Errors
-    /// The header of a parameter is there twice and no list, is not UTF-8, or looks like JSON and is
-    /// none.
+    /// The header of a parameter is there twice and no list, is not UTF-8, or looks like JSON and
+    /// is none.
     fn read(headers: &HeaderMap) -> Result<Self, ApiError> {
         let mut read = Self::default();
         for name in headers.keys() {
@@ -239,18 +239,18 @@ fn text(headers: &HeaderMap, row: &Parameter) -> Result<String, ApiError> {
 
 /// All that a request says, as the body of a scrape.
 #[derive(Debug)]
-struct Written {
+struct ScrapeBody {
     body: Vec<u8>,
     /// What the path, the body or `Accept` says otherwise.
     ignored: Ignored,
 }
 
-impl Written {
+impl ScrapeBody {
     /// The request object of the body with its `url` set, with the parameters of the headers, and
     /// with the format of the content if that is all that is returned.
     ///
     /// # Errors
-    /// The body is no JSON object.
+    /// The body is not a JSON object.
     fn new(
         body: &[u8],
         url: &str,
@@ -316,7 +316,7 @@ mod tests {
         form: Option<ContentForm>,
         pairs: &[(&'static str, &'static str)],
     ) -> Result<(String, Ignored), ApiError> {
-        let written = Written::new(body.as_bytes(), "https://a.com", form, headers(pairs)?)?;
+        let written = ScrapeBody::new(body.as_bytes(), "https://a.com", form, headers(pairs)?)?;
         let body = String::from_utf8_lossy(&written.body).into_owned();
         Ok((body, written.ignored))
     }

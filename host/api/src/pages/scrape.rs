@@ -46,7 +46,8 @@ pub(crate) async fn pages(request: ApiRequest, verb: Verb) -> Result<Response, A
     planned.run().await
 }
 
-/// Plans and runs the page of a request, of which this has no effect beside what its plan finds.
+/// Plans and runs the page of a request. `ignored` is added to the parameters that its plan
+/// ignores.
 pub(crate) async fn page(request: ApiRequest, ignored: Ignored) -> Result<Response, ApiError> {
     let plan = |request: &ApiRequest| plan(request, Verb::Scrape);
     let (mut planned, _) = request.planned(plan).await?;

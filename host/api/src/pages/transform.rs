@@ -68,7 +68,7 @@ pub(crate) struct Transformed<'a> {
     path = "/transform",
     summary = "Convert HTML",
     description = "Converts HTML from the request body into the requested formats and fields; nothing is fetched. Each field is a \
-        list beside `content` with one item per page; the item of a page that failed is null.",
+        list like `content`, with one item per page; the item of a page that failed is null.",
     request_body(content = ref("#/components/schemas/TransformRequest"),
         example = json!({"data": [{"html": "<h1>Hello</h1><p>World</p>", "url": "https://example.com/"}], "return_format": "markdown"})),
     responses(

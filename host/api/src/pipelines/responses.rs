@@ -100,7 +100,7 @@ impl From<&PipelineResult> for LinksAnswer {
         if !links.get("relevant_urls").is_some_and(Value::is_array) {
             links.insert("relevant_urls".to_owned(), json!([]));
         }
-        // It has a key of its own beside the content.
+        // It has a key of its own outside of `content`.
         links.remove("model");
         let error = result.failure.as_ref().map(|failure| failure.error.clone());
         Self {

@@ -136,7 +136,7 @@ struct DiskHealth {
     floor_bytes: Option<u64>,
 }
 
-/// Whether the plugins are those of the files on disk.
+/// Whether the plugins are up to date with the files on disk.
 #[derive(Serialize, ToSchema)]
 struct PluginsHealth {
     /// Whether the last reload succeeded.
@@ -186,7 +186,7 @@ struct Plugin {
     /// Media types of the documents that a decoder reads; absent for other kinds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     media_types: Vec<String>,
-    /// Parts of a page that it gets besides the document.
+    /// Parts of a page that it gets in addition to the document.
     needs: PluginNeeds,
     /// JSON Schema of its options.
     #[schema(value_type = Object)]
@@ -216,7 +216,7 @@ struct PluginLimits {
     input_mib: u64,
 }
 
-/// Parts of a page that a plugin gets besides the document.
+/// Parts of a page that a plugin gets in addition to the document.
 #[derive(Serialize, ToSchema)]
 struct PluginNeeds {
     /// The source as text.

@@ -35,7 +35,7 @@ pub(crate) async fn metrics(
         return Err(auth::refused(
             &api,
             request.headers(),
-            auth::Opens::Operator,
+            auth::KeyAccess::Operator,
         ));
     }
     record_memory(&api.service.memory());

@@ -44,5 +44,5 @@ pub(crate) async fn providers(
         offered.unwrap_or_else(IntoResponse::into_response)
     };
     let answer = auth::answer_account(&api, &headers, uri.path(), of_account);
-    answer.ok_or_else(|| auth::refused(&api, &headers, auth::Opens::Accounts))
+    answer.ok_or_else(|| auth::refused(&api, &headers, auth::KeyAccess::Accounts))
 }

@@ -12,7 +12,7 @@ use trawl_model::{Charge, Nanodollars, Terms};
 use trawl_plan::router::RouterDefaults;
 use trawl_plan::testing::FakeCatalog;
 use trawl_plugins::Registry;
-use trawl_store::{CrawlState, Floor};
+use trawl_store::{CrawlState, DiskThreshold};
 use trawl_wire::{PlanContext, RequestDefaults, Verb, crawl_request};
 
 use super::data::{running_crawl, test_account};
@@ -87,7 +87,7 @@ async fn of_the_crawls_of_a_request_all_are_started_or_none() {
 #[tokio::test]
 async fn a_crawl_that_exists_takes_nothing_of_the_limits_again() {
     // The account may store nothing more.
-    let server = TestServer::with_storage("10", 10_000, Floor::Bytes(0), 1).await;
+    let server = TestServer::with_storage("10", 10_000, DiskThreshold::Bytes(0), 1).await;
     let account = test_account(&server);
     let (crawls, store) = (server.service.crawls(), server.service.store());
     let record = running_crawl(&account, NAME, REQUEST);

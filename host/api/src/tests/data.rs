@@ -171,7 +171,7 @@ const TIMES: [&str; 12] = [
     "from",
     "to",
 ];
-/// Checks that the times of an answer are RFC 3339, and seconds have one beside them. Returns how
+/// Checks that the times of an answer are RFC 3339, and that seconds come with one. Returns how
 /// many times there are.
 fn checked_times(path: &str, answer: &Value) -> usize {
     let object = match answer {
@@ -193,10 +193,10 @@ fn checked_times(path: &str, answer: &Value) -> usize {
             n_times += 1;
         }
         // Seconds since 1970.
-        if let Some(beside) = name.strip_suffix("_at").filter(|_| !value.is_null()) {
-            let beside = time(beside).map(Timestamp::unix_seconds);
-            assert!(beside.is_some(), "{path} {name} stands alone");
-            assert_eq!(beside, value.as_i64(), "{path} {name}");
+        if let Some(seconds) = name.strip_suffix("_at").filter(|_| !value.is_null()) {
+            let seconds = time(seconds).map(Timestamp::unix_seconds);
+            assert!(seconds.is_some(), "{path} {name} has no time");
+            assert_eq!(seconds, value.as_i64(), "{path} {name}");
         }
     }
     n_times

@@ -29,7 +29,7 @@ fn check(response: &TestResponse, status: u16, text: &str) {
         error.contains(text) && !error.is_empty(),
         "{error:?} does not contain {text:?}"
     );
-    // A refused key, and a lack of money, have a hint besides. Decisions D227 and D431.
+    // A refused key, and a lack of money, have a hint, too. Decisions D227 and D431.
     let n_members = if matches!(status, 401 | 402) { 2 } else { 1 };
     assert_eq!(json.as_object().map(serde_json::Map::len), Some(n_members));
 }
@@ -175,7 +175,7 @@ async fn unknown_paths_and_wrong_methods() {
             assert!(response.header("allow").contains(method), "{path}");
         }
     }
-    // The table is that of `axum`: what it allows is named, but HEAD, which goes with GET.
+    // The table is `axum`'s: what it allows is named, but HEAD, which goes with GET.
     let request = Request::builder()
         .method("PATCH")
         .uri("/admin/accounts")

@@ -11,7 +11,7 @@ use futures_util::{StreamExt, stream};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
 
-use trawl_billing::{Answer, Begun, Repeated};
+use trawl_billing::{Answer, IdempotencyStart, Repeated};
 use trawl_model::clock::Timestamp;
 use trawl_model::memory::{MemoryBudget, MemoryKind, MemoryLease};
 use trawl_model::{Nanodollars, StopReason, UrlRow, UrlState};
@@ -299,7 +299,7 @@ async fn a_repeated_answer_holds_its_memory_until_it_is_read() {
     let rest = hold_all(&budget, &server).await;
     let account = test_account(&server);
     let begun = billing.begin(&account, "large", [7; 32], &share).await;
-    let Ok(Begun::New(large)) = begun else {
+    let Ok(IdempotencyStart::New(large)) = begun else {
         panic!("{begun:?}");
     };
     let answer = Answer {
@@ -313,7 +313,7 @@ async fn a_repeated_answer_holds_its_memory_until_it_is_read() {
     let early = tokio::time::timeout(Duration::from_millis(200), &mut replay).await;
     assert!(early.is_err(), "it is read without memory");
     drop(rest);
-    let Ok(Begun::Repeated(Repeated::Replay(answer))) = replay.await else {
+    let Ok(IdempotencyStart::Repeated(Repeated::Replay(answer))) = replay.await else {
         panic!("no replay");
     };
     assert_eq!(held(&budget, MemoryKind::Answers), 20 << 20);

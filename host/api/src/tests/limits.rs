@@ -4,7 +4,7 @@
 use axum::body::Body;
 use serde_json::{Value, json};
 
-use trawl_store::Floor;
+use trawl_store::DiskThreshold;
 
 use super::server::{TestResponse, TestServer};
 use crate::Service;
@@ -31,7 +31,7 @@ async fn keyed(server: &TestServer, key: &str) -> TestResponse {
 
 #[tokio::test]
 async fn an_account_sees_its_limits_and_what_is_used_of_them() {
-    let server = TestServer::with_storage("10", 500, Floor::Bytes(0), 1 << 20).await;
+    let server = TestServer::with_storage("10", 500, DiskThreshold::Bytes(0), 1 << 20).await;
     let first = limits(&server).await;
     let names: Vec<&String> = first.as_object().expect("limits").keys().collect();
     let expected = [
@@ -82,7 +82,7 @@ async fn crawls_beyond_the_limit_are_refused_together() {
 
 #[tokio::test]
 async fn nothing_new_is_stored_below_the_floor_of_free_space() {
-    let server = TestServer::with_storage("10", 10_000, Floor::Bytes(u64::MAX), 0).await;
+    let server = TestServer::with_storage("10", 10_000, DiskThreshold::Bytes(u64::MAX), 0).await;
     let crawl = json!({"url": URL}).to_string();
     for refused in [
         server.post("/crawl", crawl).await,
@@ -106,7 +106,7 @@ async fn nothing_new_is_stored_below_the_floor_of_free_space() {
 
 #[tokio::test]
 async fn an_account_that_stored_its_share_gets_no_more_and_reads_on() {
-    let server = TestServer::with_storage("10", 10_000, Floor::Bytes(0), 300).await;
+    let server = TestServer::with_storage("10", 10_000, DiskThreshold::Bytes(0), 300).await;
     let first = keyed(&server, "one").await;
     assert_eq!(first.status, 200);
     let refused = keyed(&server, "two").await;

@@ -42,7 +42,7 @@ use trawl_plan::testing::FakeCatalog;
 use trawl_plan::{Catalog, ConfiguredPool, OutputPlan, PagePlan, RefusedPage, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::sqlite::SqliteStore;
-use trawl_store::{DataDir, Disk, Floor, Storage, Store};
+use trawl_store::{DataDir, Disk, DiskThreshold, Storage, Store};
 use trawl_wire::{ConfiguredDefaults, KnownModel};
 
 use crate::{Health, Order, Outcomes, Run, Service, router};
@@ -110,14 +110,14 @@ impl TestServer {
 
     /// A server whose account has this balance and whose keys have this rate limit.
     pub(super) async fn with(dollars: &str, per_minute: u32) -> Self {
-        Self::with_storage(dollars, per_minute, Floor::Bytes(0), 0).await
+        Self::with_storage(dollars, per_minute, DiskThreshold::Bytes(0), 0).await
     }
 
     /// The same, with this floor of free space and this many bytes for each account, 0 for any.
     pub(super) async fn with_storage(
         dollars: &str,
         per_minute: u32,
-        floor: Floor,
+        floor: DiskThreshold,
         stored_bytes: u64,
     ) -> Self {
         let memory = MemoryBudget::unlimited();
@@ -126,13 +126,13 @@ impl TestServer {
 
     /// A server with this memory budget.
     pub(super) async fn with_memory(memory: Arc<MemoryBudget>) -> Self {
-        Self::build("10", 10_000, Floor::Bytes(0), 0, memory).await
+        Self::build("10", 10_000, DiskThreshold::Bytes(0), 0, memory).await
     }
 
     async fn build(
         dollars: &str,
         per_minute: u32,
-        floor: Floor,
+        floor: DiskThreshold,
         stored_bytes: u64,
         memory: Arc<MemoryBudget>,
     ) -> Self {
@@ -313,7 +313,7 @@ fn crawls(
         defaults: ConfiguredDefaults::default(),
         tasks: tasks.clone(),
         stop: CancellationToken::new(),
-        last_call: CancellationToken::new(),
+        drain_deadline: CancellationToken::new(),
     })
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 
-use trawl_billing::{AccountId, Begun};
+use trawl_billing::{AccountId, IdempotencyStart};
 use trawl_model::Terms;
 use trawl_store::CrawlRecord;
 
@@ -177,7 +177,7 @@ async fn a_repeated_crawl_that_runs_needs_no_second_slot() {
     let share = server.service.memory().share(account.as_str());
     let hash = fingerprint("/unlimited/crawl", ResponseFormat::Json, BODY.as_bytes());
     let begun = billing.begin(&account, "k", hash, &share).await;
-    let Ok(Begun::New(mut first)) = begun else {
+    let Ok(IdempotencyStart::New(mut first)) = begun else {
         panic!("the first of its key")
     };
     let payment = first.open().await.expect("stored").part(0);

@@ -48,7 +48,7 @@ impl Billing {
     }
 
     /// As [`Self::run_budget`], for a run whose pages are charged under another name than its own:
-    /// that of a [`Payment`](crate::Payment), which several runs may have.
+    /// the name of a [`Payment`](crate::Payment), which several runs may have.
     ///
     /// # Errors
     /// As [`Self::run_budget`].

@@ -450,7 +450,7 @@ async fn money_that_is_given_back_can_be_reserved_again() {
     world.assert_consistent(8_500, 0).await;
     let usage = world.store.usage(Timestamp::MIN, Timestamp::MAX).await;
     let usage = usage.expect("the usage");
-    // A page that gives its money back goes on: it has not failed.
+    // A page that releases its money continues: it has not failed.
     assert_eq!((usage[0].n_pages, usage[0].n_failed), (2, 0));
 }
 
@@ -473,8 +473,8 @@ async fn a_page_that_lacks_the_accounts_money_after_its_runs_stops_new_pages() {
         .accounts
         .wallet(&world.account)
         .expect("a wallet");
-    until(|| budget.allotment.flights.is_starving()).await;
-    assert!(!wallet.flights.is_starving(), "the account has more");
+    until(|| budget.allotment.reserved_pages.is_starving()).await;
+    assert!(!wallet.reserved_pages.is_starving(), "the account has more");
     // The run's money is free again, but another page has all of the account's by now.
     other.void("it failed");
     let plain = |amount: i64| {
@@ -484,8 +484,8 @@ async fn a_page_that_lacks_the_accounts_money_after_its_runs_stops_new_pages() {
     let (some, rest) = (plain(50), plain(850));
     let (some, rest) = (some.expect("money"), rest.expect("money"));
     assert_eq!(rest.ceiling(), Nanodollars(850));
-    until(|| wallet.flights.is_starving()).await;
-    assert!(!budget.allotment.flights.is_starving());
+    until(|| wallet.reserved_pages.is_starving()).await;
+    assert!(!budget.allotment.reserved_pages.is_starving());
     some.void("it failed");
     let new = world
         .billing

@@ -58,9 +58,9 @@ impl Drop for Slot {
 }
 
 /// A crawl that waits for a slot.
-struct Waiting<'a>(&'a Slots);
+struct WaitingCrawl<'a>(&'a Slots);
 
-impl<'a> Waiting<'a> {
+impl<'a> WaitingCrawl<'a> {
     fn begin(slots: &'a Slots) -> Self {
         slots.change(|count| Count {
             waiting: count.waiting + 1,
@@ -70,7 +70,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingCrawl<'_> {
     fn drop(&mut self) {
         self.0.change(|count| Count {
             waiting: count.waiting.saturating_sub(1),
@@ -107,7 +107,7 @@ impl Slots {
         if let Ok(slot) = self.take() {
             return slot;
         }
-        let waiting = Waiting::begin(self);
+        let waiting = WaitingCrawl::begin(self);
         loop {
             // Created before the decision, so that no release in between is missed.
             let mut freed = std::pin::pin!(self.freed.notified());

@@ -57,7 +57,7 @@ impl Billing {
         }
     }
 
-    /// Whether the account may go on with work under the Unlimited plan, whose renewal may be due.
+    /// Whether the account may continue work under the Unlimited plan, whose renewal may be due.
     /// A store that fails ends no plan.
     pub async fn has_plan(&self, account: &AccountId) -> bool {
         let usable = self.unlimited(account).await;

@@ -409,7 +409,7 @@ async fn running_work_learns_that_its_plan_has_ended() {
     assert!(!has_plan(&world).await);
     world.set(1).await.expect("bought");
     assert!(has_plan(&world).await);
-    // Renewed by whoever asks first, however far the clock jumps within the next period.
+    // Renewed by the first request, however far the clock jumps within the next period.
     world.go_to("2026-03-20T12:00:00Z");
     assert!(has_plan(&world).await);
     world

@@ -8,7 +8,7 @@ use trawl_model::money::PER_CENT;
 use trawl_model::{Charge, Nanodollars};
 
 use super::world::world;
-use crate::{ANSWER_BYTES_MAX, Answer, Begun, Billing, BillingError, Payment, Repeated};
+use crate::{ANSWER_BYTES_MAX, Answer, Billing, BillingError, IdempotencyStart, Payment, Repeated};
 
 /// Memory for stored answers.
 fn memory() -> MemoryShare {
@@ -114,7 +114,7 @@ async fn an_interrupted_request_goes_on_and_pays_a_page_once() {
     };
     let open = async |billing: &Billing, hash: u8| {
         let begun = billing.begin(&account, "k", [hash; 32], &memory()).await;
-        let Ok(Begun::New(mut first)) = begun else {
+        let Ok(IdempotencyStart::New(mut first)) = begun else {
             panic!("{begun:?}")
         };
         let payment = first.open().await.expect("stored");
@@ -129,7 +129,7 @@ async fn an_interrupted_request_goes_on_and_pays_a_page_once() {
     let balance = world.billing.funds(&account).balance;
     let other = world.billing.begin(&account, "k", [2; 32], &memory()).await;
     assert!(
-        matches!(other, Ok(Begun::Repeated(Repeated::Mismatch))),
+        matches!(other, Ok(IdempotencyStart::Repeated(Repeated::Mismatch))),
         "{other:?}"
     );
     let (first, again) = open(&world.billing, 1).await;
@@ -137,7 +137,7 @@ async fn an_interrupted_request_goes_on_and_pays_a_page_once() {
     assert_eq!(again.name, payment.name);
     let charged = world.billing.charged(&again.name, "0").await;
     assert_eq!(charged.expect("a look"), Some(charge(300)));
-    // Whatever it would cost now, and although nobody asked before.
+    // Whatever it would cost now, and although it was never asked for before.
     assert_eq!(pay(&world.billing, &again, "0", 400).await, charge(300));
     assert_eq!(world.billing.funds(&account).balance, balance);
     assert_eq!(pay(&world.billing, &again, "1", 50).await, charge(50));
@@ -145,7 +145,7 @@ async fn an_interrupted_request_goes_on_and_pays_a_page_once() {
     first.release(&again).await.expect("the store works");
     let other = world.billing.begin(&account, "k", [2; 32], &memory()).await;
     assert!(
-        matches!(other, Ok(Begun::Repeated(Repeated::Mismatch))),
+        matches!(other, Ok(IdempotencyStart::Repeated(Repeated::Mismatch))),
         "{other:?}"
     );
     // A day later it is another request.
@@ -162,7 +162,8 @@ async fn an_interrupted_request_goes_on_and_pays_a_page_once() {
 async fn a_server_that_closes_stores_no_answer() {
     let world = world(Nanodollars::ZERO).await;
     let account = world.account.clone();
-    let Ok(Begun::New(mut first)) = world.billing.begin(&account, "k", [1; 32], &memory()).await
+    let Ok(IdempotencyStart::New(mut first)) =
+        world.billing.begin(&account, "k", [1; 32], &memory()).await
     else {
         panic!("the first of its key")
     };
@@ -181,7 +182,7 @@ async fn a_server_that_closes_stores_no_answer() {
     );
     let world = world.restarted().await;
     let begun = world.billing.begin(&account, "k", [1; 32], &memory()).await;
-    assert!(matches!(begun, Ok(Begun::New(_))), "{begun:?}");
+    assert!(matches!(begun, Ok(IdempotencyStart::New(_))), "{begun:?}");
 }
 
 #[tokio::test]
@@ -192,7 +193,7 @@ async fn a_key_whose_request_charged_nothing_is_free_again() {
             .billing
             .begin(&world.account, "k", [hash; 32], &memory())
             .await;
-        let Ok(Begun::New(mut first)) = begun else {
+        let Ok(IdempotencyStart::New(mut first)) = begun else {
             panic!("{begun:?}")
         };
         let payment = first.open().await.expect("stored");
@@ -211,16 +212,16 @@ async fn a_repeated_request_gets_the_stored_answer() {
             .begin(&world.account, key, [hash; 32], &memory);
         async move { begun.await.expect("the store works") }
     };
-    let Begun::New(first) = begin("k", 1).await else {
+    let IdempotencyStart::New(first) = begin("k", 1).await else {
         panic!("the first of its key")
     };
-    assert!(matches!(begin("k", 1).await, Begun::InFlight));
+    assert!(matches!(begin("k", 1).await, IdempotencyStart::InFlight));
     assert!(matches!(
         begin("k", 2).await,
-        Begun::Repeated(Repeated::Mismatch)
+        IdempotencyStart::Repeated(Repeated::Mismatch)
     ));
     drop(first);
-    let Begun::New(first) = begin("k", 2).await else {
+    let IdempotencyStart::New(first) = begin("k", 2).await else {
         panic!("the key was released")
     };
     let answer = Answer {
@@ -231,18 +232,18 @@ async fn a_repeated_request_gets_the_stored_answer() {
     };
     first.finish(answer.clone()).await.expect("stored");
     assert!(
-        matches!(begin("k", 2).await, Begun::Repeated(Repeated::Replay(stored)) if stored == answer)
+        matches!(begin("k", 2).await, IdempotencyStart::Repeated(Repeated::Replay(stored)) if stored == answer)
     );
     let at_once = futures_util::future::join_all((0..3).map(|_| begin("k", 2))).await;
     for begun in at_once {
-        let is_replay = matches!(begun, Begun::Repeated(Repeated::Replay(_)));
+        let is_replay = matches!(begun, IdempotencyStart::Repeated(Repeated::Replay(_)));
         assert!(is_replay, "{begun:?}");
     }
     assert!(matches!(
         begin("k", 1).await,
-        Begun::Repeated(Repeated::Mismatch)
+        IdempotencyStart::Repeated(Repeated::Mismatch)
     ));
-    let Begun::New(large) = begin("large", 1).await else {
+    let IdempotencyStart::New(large) = begin("large", 1).await else {
         panic!("another key")
     };
     let body = vec![b' '; ANSWER_BYTES_MAX + 1].into();
@@ -252,10 +253,10 @@ async fn a_repeated_request_gets_the_stored_answer() {
         .expect("stored");
     assert!(matches!(
         begin("large", 1).await,
-        Begun::Repeated(Repeated::TooLarge)
+        IdempotencyStart::Repeated(Repeated::TooLarge)
     ));
     world.clock.advance(Duration::from_secs(24 * 60 * 60 + 1));
-    assert!(matches!(begin("k", 1).await, Begun::New(_)));
+    assert!(matches!(begin("k", 1).await, IdempotencyStart::New(_)));
     assert!(
         world
             .billing

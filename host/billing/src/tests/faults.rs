@@ -361,7 +361,7 @@ async fn a_void_that_reached_the_disk_despite_a_failure_charges_nothing() {
     world.billing.flush().await.expect("the store works");
     world.store.set(FAILS);
     assert!(page.post(&charge()).await.is_err());
-    // The next write is that of the void. This flush may fail with it.
+    // The next write is the void. This flush may fail with it.
     world.store.set(FAILS_AFTER_WRITE);
     let _ignored = world.billing.flush().await;
     world.settles_at(10_000).await;

@@ -258,7 +258,7 @@ async fn new_pages_of_a_key_wait_while_one_in_flight_needs_more_of_its_budget() 
     });
     let wallets = world.billing.accounts.wallets(world.spender(key));
     let wallet = wallets.expect("wallets").key;
-    while !wallet.flights.is_starving() {
+    while !wallet.reserved_pages.is_starving() {
         assert!(tokio::time::Instant::now() < soon, "it does not wait");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
@@ -269,7 +269,7 @@ async fn new_pages_of_a_key_wait_while_one_in_flight_needs_more_of_its_budget() 
     other.post(&charge(600)).await.expect("posted");
     let (grown, page) = grown.await.expect("no panic");
     assert_eq!((grown, page.ceiling()), (Ok(()), Nanodollars(400)));
-    assert!(!wallet.flights.is_starving());
+    assert!(!wallet.reserved_pages.is_starving());
     page.post(&charge(400)).await.expect("posted");
     assert_eq!(spent(&world.billing, &world.account, key), BUDGET);
     world.check_sums().await;
@@ -293,7 +293,7 @@ async fn a_charge_that_is_not_written_returns_to_the_budget() {
     let nothing = Nanodollars::ZERO;
     let run = billing.run_budget(spender, "c", Nanodollars::MAX, nothing);
     let run = run.expect("a budget");
-    // The failing write is that of the post alone, so that it fails alone.
+    // The failing write is of the post alone, so that it fails alone.
     let alone = async || {
         let page = billing.reserve_likely(spender, Nanodollars(300), "u", "r");
         billing.flush().await.expect("the store works");

@@ -18,7 +18,7 @@ use trawl_store::{DataDir, LedgerStore};
 
 use super::faults::{FAILS, FaultyStore, WORKS};
 use super::model::Random;
-use crate::{AccountId, Answer, Begun, Billing, BillingError, Repeated, SeatPrices};
+use crate::{AccountId, Answer, Billing, BillingError, IdempotencyStart, Repeated, SeatPrices};
 
 /// Kills of one test; `TRAWL_MODEL_KILLS` sets another number.
 const KILLS: u64 = 60;
@@ -99,7 +99,7 @@ impl Job {
 
     /// Does it as far as the server lives.
     async fn attempt(&self, billing: &Billing, account: &AccountId) -> Result<(), String> {
-        let told = |error: BillingError| error.to_string();
+        let message = |error: BillingError| error.to_string();
         match self {
             Self::Scrape {
                 key,
@@ -119,11 +119,11 @@ impl Job {
             Self::TopUp { id, dollars } => {
                 let amount = Nanodollars(dollars * trawl_model::money::PER_DOLLAR);
                 let paid = billing.top_up(account, amount, Some(id)).await;
-                paid.map(drop).map_err(told)
+                paid.map(drop).map_err(message)
             }
             Self::Seats => {
                 let bought = billing.set_seats(account, SEATS).await;
-                bought.map(drop).map_err(told)
+                bought.map(drop).map_err(message)
             }
         }
     }
@@ -135,15 +135,15 @@ async fn scrape(
     key: &str,
     (n_pages, looks_up): (u64, bool),
 ) -> Result<(), String> {
-    let told = |error: BillingError| error.to_string();
+    let message = |error: BillingError| error.to_string();
     let memory = MemoryBudget::unlimited().share(account.as_str());
     match billing
         .begin(account, key, [9; 32], &memory)
         .await
-        .map_err(told)?
+        .map_err(message)?
     {
-        Begun::New(mut first) => {
-            let payment = first.open().await.map_err(told)?;
+        IdempotencyStart::New(mut first) => {
+            let payment = first.open().await.map_err(message)?;
             let pages = Pages {
                 billing,
                 account,
@@ -158,9 +158,9 @@ async fn scrape(
                 headers: Vec::new(),
                 body: key.to_owned().into(),
             };
-            first.finish(answer).await.map_err(told)
+            first.finish(answer).await.map_err(message)
         }
-        Begun::Repeated(Repeated::Replay(answer)) => {
+        IdempotencyStart::Repeated(Repeated::Replay(answer)) => {
             assert_eq!(answer.body, key.as_bytes());
             Ok(())
         }

@@ -403,7 +403,7 @@ impl Game {
                 self.seed
             );
         }
-        // Background crawls go on.
+        // Background crawls continue.
         for (name, account) in reopened {
             let ceiling = self.reference.ceilings[&name].1;
             self.open_run(name, account, ceiling).await;

@@ -20,8 +20,8 @@ pub(crate) async fn perform_to_reply(billing: &Billing, request: Request) -> Rep
     }
 }
 
-/// Carries out a request. One that changes something is carried out to its end, even if nobody
-/// waits for the reply any more.
+/// Carries out a request. One that changes something is carried out to its end, even if its reply
+/// is not awaited any more.
 ///
 /// # Errors
 /// [`ControlError::Billing`] for what billing refuses, [`ControlError::Field`] for an invalid

@@ -33,7 +33,7 @@ const CHANNELS_MAX: usize = 64;
 /// [`CHANNELS_MAX`] to others.
 const ACCOUNT_CHANNELS_MAX: usize = 8;
 /// How long a batch may send before it ends: a destination that answers slowly has a slot for this
-/// time at most, and that of one answer. Then its channel goes behind all others that are due.
+/// time at most, and for one answer. Then other channels are served first (round robin).
 const BATCH_TIME_MAX: Duration = Duration::from_secs(15);
 /// Events of one destination in one batch. By bytes, because an event may have a megabyte, and an
 /// account eight batches.
@@ -124,7 +124,7 @@ impl Webhooks {
         }
     }
 
-    /// The next channel to serve: one of an account with nothing in flight before those of others.
+    /// The next channel to serve: one of an account with nothing in flight comes first.
     async fn next_channel<'a>(
         &self,
         busy: impl Iterator<Item = &'a Channel> + Clone,

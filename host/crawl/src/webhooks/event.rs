@@ -73,7 +73,7 @@ impl EventKind {
 }
 
 impl Event {
-    /// A page was crawled. `content` is that of its entry.
+    /// A page was crawled. `content` is its entry's.
     pub fn find(
         account: &AccountId,
         destination: &Receiver,

@@ -494,7 +494,7 @@ async fn an_account_that_reached_its_limit_stores_no_more_events() {
     world.end().await;
 }
 
-/// Accounts with many events leave room for those of others.
+/// Accounts with many events leave room for events of others.
 #[tokio::test]
 async fn an_account_cannot_take_all_the_room_for_events() {
     let directory = tempfile::tempdir().expect("a temporary directory");

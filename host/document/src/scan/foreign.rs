@@ -1,4 +1,4 @@
-//! Whether markup is that of SVG and MathML, where no element contains raw text. Source: WHATWG
+//! Whether markup is SVG or MathML, where no element contains raw text. Source: WHATWG
 //! HTML, "The rules for parsing tokens in foreign content".
 
 /// HTML elements that end foreign content where they begin.

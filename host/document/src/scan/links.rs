@@ -12,8 +12,7 @@ use super::join::{Joined, Joiner};
 /// Bytes of all links of one page: far more than a usual page needs. Without it, a long base and
 /// many short links could need gigabytes.
 const TEXT_BYTES_MAX: usize = 16 << 20;
-/// Crawlers of one page that a `meta` of their own forbids to follow its links, as far as they are
-/// read.
+/// Most crawlers of one page that are read which a `meta` of their own forbids to follow its links.
 const CRAWLERS_MAX: usize = 20;
 /// Longest product token of a crawler that is read.
 const TOKEN_BYTES_MAX: usize = 100;

@@ -46,7 +46,7 @@ pub fn scan(page: &Page<'_>) -> Discovered {
     scanned(page, false)
 }
 
-/// The same with the text of each link: that of its first occurrence.
+/// The same with the text of each link, from its first occurrence.
 pub fn scan_with_anchors(page: &Page<'_>) -> Discovered {
     scanned(page, true)
 }

@@ -12,12 +12,12 @@ const FAILURES_MAX: u32 = 3;
 /// How long it lasts.
 const COOLDOWN: Duration = Duration::from_secs(30);
 
-/// The outcomes of the last questions, as far as they decide about a cooldown.
+/// The outcomes of the last questions that decide about a cooldown.
 #[derive(Debug, Default)]
-pub(super) struct Cooldown(Mutex<State>);
+pub(super) struct Cooldown(Mutex<RecentOutcomes>);
 
 #[derive(Debug, Default)]
-struct State {
+struct RecentOutcomes {
     n_failed: u32,
     until: Option<Instant>,
 }
@@ -48,7 +48,7 @@ impl Cooldown {
         });
     }
 
-    fn with<T>(&self, use_state: impl FnOnce(&mut State) -> T) -> T {
+    fn with<T>(&self, use_state: impl FnOnce(&mut RecentOutcomes) -> T) -> T {
         use_state(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -7,7 +7,7 @@ use trawl_model::Nanodollars;
 const BYTES_PER_TOKEN: usize = 4;
 /// Fewest bytes of a token over a whole question, for what must not be exceeded.
 const BYTES_PER_TOKEN_LEAST: usize = 2;
-/// Tokens that the form of a conversation takes besides.
+/// Tokens that the form of a conversation adds.
 const FORM_TOKENS: u64 = 64;
 const TOKENS_PER_PRICE: u128 = 1_000_000;
 

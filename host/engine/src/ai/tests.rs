@@ -24,7 +24,7 @@ enum Says {
     Status(u16, &'static str),
     /// Nothing for a while.
     Nothing,
-    /// A body that is no completion.
+    /// A body that is not a completion.
     Body(&'static str),
 }
 

@@ -1,4 +1,4 @@
-//! The JSON of chat completions, as far as every server supports it. Source: the OpenAI API
+//! The JSON of chat completions: the part that every server supports. Source: the OpenAI API
 //! reference, "Create chat completion".
 
 use std::borrow::Cow;
@@ -104,7 +104,7 @@ pub(super) struct Reply {
     pub(super) answer_tokens: Option<u64>,
 }
 
-/// Reads a reply; `None` if it is no completion.
+/// Reads a reply; `None` if it is not a completion.
 pub(super) fn reply(body: &[u8]) -> Option<Reply> {
     #[derive(Deserialize)]
     struct Completion {

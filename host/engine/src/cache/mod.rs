@@ -53,7 +53,7 @@ const BODY_PART_MAX: u64 = 8;
 /// Most pages, however small: bounds the index to about 250 MiB of memory.
 const PAGES_MAX: usize = 1_000_000;
 
-/// Pages in memory that nobody read for this long are freed when nothing is stored either. They
+/// Pages in memory that are not read for this long are freed when nothing is stored either. They
 /// remain on disk, and in the system's own cache.
 const IDLE: Duration = Duration::from_secs(20);
 
@@ -91,14 +91,14 @@ struct Shared {
     bytes_max: u64,
     queued_bytes: AtomicUsize,
     queued_pages: AtomicUsize,
-    state: Mutex<State>,
+    state: Mutex<CacheState>,
     /// Pages in memory, with the log position and the body they were read from: comparing these
     /// with the index shows whether they are still current.
     read: Lru<Key, (LogPosition, Arc<StoredPage>)>,
 }
 
 #[derive(Debug)]
-struct State {
+struct CacheState {
     index: Index,
     /// What the offsets of the index point into. Compaction replaces both together.
     log: Arc<File>,
@@ -117,7 +117,7 @@ enum Order {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CacheState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -160,7 +160,7 @@ impl PageCache {
             bytes_max: config.bytes_max,
             queued_bytes: AtomicUsize::new(0),
             queued_pages: AtomicUsize::new(0),
-            state: Mutex::new(State {
+            state: Mutex::new(CacheState {
                 index,
                 log: log.reader(),
                 pending: HashMap::new(),

@@ -23,7 +23,7 @@ struct Writer {
 }
 
 /// Starts the thread. It ends once the sender of orders is dropped. While no orders come, it frees
-/// the pages in memory that nobody reads; it looks every `idle`.
+/// the pages in memory that are not read; it looks every `idle`.
 pub(super) fn start(
     shared: Arc<Shared>,
     log: LogFile,

@@ -15,7 +15,7 @@ use trawl_plugins::{
 };
 
 use super::calls::{failure_of, not_loaded, options_text};
-use super::{Input, Source};
+use super::{Input, PageText};
 
 /// Most questions of one task: each costs the caller a request to a model, and a page waits for it.
 const QUESTIONS_MAX: usize = trawl_sdk::analyst::QUESTIONS_MAX;
@@ -121,7 +121,7 @@ impl FirstQuestion {
     pub(super) fn own_page(
         self,
         document: Document,
-        source: Source<'_>,
+        source: PageText<'_>,
         input: &Input,
     ) -> Analysis {
         let needs = self.analyst.info().needs;

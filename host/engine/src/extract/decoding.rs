@@ -9,9 +9,9 @@ use trawl_model::{Cause, MediaKind, PageFailure};
 use trawl_plan::OutputPlan;
 use trawl_plugins::{Decoded, Fault, File, PluginError, Registry};
 
-use super::{Input, Source};
+use super::{Input, PageText};
 
-/// Media type of a decoded document: its HTML is parsed like that of a page.
+/// Media type of a decoded document: its HTML is parsed like a page.
 const HTML: &str = "text/html";
 /// Key of `metadata` for what a decoder left out.
 const WARNINGS: &str = "decode_warnings";
@@ -36,7 +36,7 @@ pub(super) struct Original {
     pub(super) kind: MediaKind,
 }
 
-impl Source<'_> {
+impl PageText<'_> {
     /// Has the document decoded if the plan needs that and there is a decoder for it. HTML never
     /// gets here. Decision D250.
     pub(super) fn decode(&mut self, registry: &Registry, url: &Url, plan: &OutputPlan) {
@@ -45,7 +45,7 @@ impl Source<'_> {
         }
         match self.ask(registry, url) {
             Some(Ok((name, decoded))) => self.become_decoded(name, decoded),
-            // Text is still text: the answer is that of a server without the decoder.
+            // Text is still text: the answer is the same as without the decoder.
             Some(Err(error)) if self.kind == MediaKind::Text => {
                 self.decoding.warnings.push(error.to_string());
             }
@@ -112,8 +112,8 @@ impl Source<'_> {
 }
 
 impl Decoding {
-    /// Adds the document's metadata to that of its HTML, which the extractor has read: what the
-    /// HTML does not say is taken from the decoder.
+    /// Adds the document's metadata to what the extractor has read from its HTML: fields that the
+    /// HTML lacks are taken from the decoder.
     pub(super) fn add_metadata(
         &mut self,
         plan: &OutputPlan,

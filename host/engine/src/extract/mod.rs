@@ -1,4 +1,4 @@
-//! One fetched page through the plugins: decode the characters and, if it is no HTML, the
+//! One fetched page through the plugins: decode the characters and, if it is not HTML, the
 //! document; find links, parse once, filter, format, extract, chunk.
 //!
 //! Everything here is synchronous work on the CPU. [`Workers`] runs it on one thread per core, so
@@ -67,7 +67,7 @@ pub fn run(
     deadline: Instant,
 ) -> (Outputs, CpuTime) {
     let started = cpu::thread_time();
-    let mut source = Source::new(input);
+    let mut source = PageText::new(input);
     source.decode(registry, &input.url, plan);
     let discovered = plan.discover.then(|| source.discover(&input.url, plan));
     let document = source.parse(input, plan, deadline);
@@ -89,7 +89,7 @@ fn make(
     input: &Input,
     plan: &OutputPlan,
     (document, xml): (Document, Option<OriginalPage<'_>>),
-    mut source: Source<'_>,
+    mut source: PageText<'_>,
 ) -> Outputs {
     let mut decoding = std::mem::take(&mut source.decoding);
     let xml = xml.as_ref().map(|page| page.view(input));
@@ -118,7 +118,7 @@ fn make(
 }
 
 /// A page as text.
-struct Source<'a> {
+struct PageText<'a> {
     body: &'a [u8],
     content_type: &'a str,
     text: Cow<'a, str>,
@@ -151,7 +151,7 @@ impl OriginalPage<'_> {
     }
 }
 
-impl<'a> Source<'a> {
+impl<'a> PageText<'a> {
     fn new(input: &'a Input) -> Self {
         let (media_type, kind) = trawl_document::sniff(&input.content_type, &input.body);
         let (text, charset) = text_of(kind, input);

@@ -26,7 +26,7 @@ const ROOT_SELECTOR: &str = "root_selector";
 pub struct Outputs {
     /// Content in the requested formats; empty strings where a format failed.
     pub content: Content,
-    /// What was extracted from the page, as far as requested.
+    /// What was requested and extracted from the page.
     pub fields: Fields,
     /// The page's links, if the plan discovers them; none if it is not HTML.
     pub discovered: Option<Discovered>,

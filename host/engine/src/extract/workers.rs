@@ -24,7 +24,7 @@ pub struct Workers {
 pub struct Extraction {
     /// Its outputs.
     pub outputs: Outputs,
-    /// The CPU time they took; that of a look-up if they were cached.
+    /// The CPU time they took; if they were cached, the CPU time of the look-up.
     pub cpu: CpuTime,
     /// Stores them in the output cache once the page is paid for.
     pub write: Option<OutputCacheWrite>,

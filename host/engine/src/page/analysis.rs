@@ -12,7 +12,7 @@ use trawl_plugins::{ModelReply, Question};
 use super::context::RunContext;
 use super::extraction::input;
 use crate::extract::{Analysis, Outputs, PendingQuestion};
-use crate::purse::Purse;
+use crate::page_budget::PageBudget;
 use crate::routing::Served;
 
 /// How long a step of an analysis may wait for a core and run.
@@ -55,7 +55,7 @@ pub(super) struct AnalysedPage<'a> {
     pub(super) plan: &'a PagePlan,
     pub(super) served: &'a Served,
     /// The money of the page.
-    pub(super) purse: &'a Purse<'a>,
+    pub(super) page_budget: &'a PageBudget<'a>,
 }
 
 impl AnalysedPage<'_> {
@@ -131,7 +131,7 @@ impl AnalysedPage<'_> {
             ..*usage
         };
         let wait_until = Instant::now() + MONEY_WAIT_MAX;
-        if let Err(failure) = self.purse.cover_optional(&planned, wait_until).await {
+        if let Err(failure) = self.page_budget.try_reserve_for(&planned, wait_until).await {
             return unavailable(failure.message);
         }
         match ai.ask(question).await {
@@ -143,7 +143,7 @@ impl AnalysedPage<'_> {
         }
     }
 
-    /// The analyst's result without a model, with the reason beside it.
+    /// The analyst's result without a model, with the reason.
     async fn embedded(&self, reason: &str, usage: &mut Usage) -> Result<Value, PageFailure> {
         let plan = &self.plan.output;
         let nothing = FormatChoice {

@@ -10,7 +10,7 @@ use trawl_plugins::Registry;
 use crate::ai::Ai;
 use crate::extract::Workers;
 use crate::in_flight::PagesInFlight;
-use crate::purse::{CostMemory, Expectations};
+use crate::page_budget::{CostMemory, Expectations};
 use crate::routing::Routing;
 
 /// What serves and transforms pages: built once, shared by every run.
@@ -49,7 +49,7 @@ pub struct RunContext {
 }
 
 impl RunContext {
-    /// The context of a run that begins, with an empty cookie jar.
+    /// Creates a context with an empty cookie jar.
     pub fn new(
         engine: Arc<PageEngine>,
         registry: Arc<Registry>,

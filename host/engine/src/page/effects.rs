@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use trawl_plan::PagePlan;
-use trawl_plan::parameters::{Needs, Situation};
+use trawl_plan::parameters::{Needs, RequestFacts};
 
 use crate::routing::Served;
 
@@ -12,8 +12,8 @@ use crate::routing::Served;
 pub(super) fn name_ignored(plan: &PagePlan, served: &mut Served) {
     let vendor = served.vendor.as_ref();
     let by_provider = vendor.map(|vendor| vendor.rendered == Some(true));
-    let page = situation(plan, is_by_own_browser(served), by_provider);
-    let names = plan.undecided.without_effect(page);
+    let page = facts(plan, is_by_own_browser(served), by_provider);
+    let names = plan.route_dependent.without_effect(page);
     if !names.is_empty() {
         let names = names.into_iter().map(Value::from).collect();
         served.metadata.insert("ignored".to_owned(), names);
@@ -28,12 +28,12 @@ pub(super) fn is_by_own_browser(served: &Served) -> bool {
 
 /// What is known of a page by who served it: our own browser, or a provider, which may say that it
 /// ran the page's JavaScript, or neither.
-fn situation(plan: &PagePlan, by_browser: bool, by_provider: Option<bool>) -> Situation {
+fn facts(plan: &PagePlan, by_browser: bool, by_provider: Option<bool>) -> RequestFacts {
     let is_rendered = match by_provider {
         Some(says_so) => says_so || plan.needs_javascript(),
         None => by_browser,
     };
-    Situation::default()
+    RequestFacts::default()
         .with(Needs::OWN_STACK, by_provider.is_none())
         .with(Needs::OWN_BROWSER, by_browser)
         .with(Needs::JAVASCRIPT, is_rendered)
@@ -42,7 +42,7 @@ fn situation(plan: &PagePlan, by_browser: bool, by_provider: Option<bool>) -> Si
 
 #[cfg(test)]
 mod tests {
-    use trawl_plan::parameters::Undecided;
+    use trawl_plan::parameters::RouteDependent;
     use trawl_plan::testing::page_plan;
 
     use super::*;
@@ -57,12 +57,12 @@ mod tests {
         ];
         let asked = asked.map(|(path, needs)| (path.to_owned(), needs));
         let plan = PagePlan {
-            undecided: Undecided::new(asked.to_vec()),
+            route_dependent: RouteDependent::new(asked.to_vec()),
             ..page_plan("http://a.example/")
         };
         let check = |by_browser: bool, by_provider: Option<bool>, expected: &[&str]| {
-            let page = situation(&plan, by_browser, by_provider);
-            assert_eq!(plan.undecided.without_effect(page), expected);
+            let page = facts(&plan, by_browser, by_provider);
+            assert_eq!(plan.route_dependent.without_effect(page), expected);
         };
         check(true, None, &["cache.allow_stale"]);
         check(false, None, &["viewport", "wait_for"]);

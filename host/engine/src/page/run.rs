@@ -17,7 +17,7 @@ use super::effects::name_ignored;
 use super::extraction::extract;
 use super::settle::{OnPaid, Produced, count, settle};
 use crate::extract::{CpuTime, Extraction, Input, Outputs};
-use crate::purse::{Loader, PaidBy, Purse};
+use crate::page_budget::{Loader, PaidBy, PageBudget};
 use crate::routing::{Client, NotServed, Served};
 
 /// Reserved before a page that the caller handed in is transformed: more than nearly all need.
@@ -30,11 +30,11 @@ fn may_pool(tariff: &Tariff) -> bool {
 
 /// Runs one page from plan to outcome. Every failure is part of the outcome, at no charge.
 pub async fn run(run: &RunContext, paid_by: PaidBy<'_>, plan: &PagePlan) -> PageOutcome {
-    let (purse, produced) = produce_paid(run, paid_by, plan, || true).await;
-    settle(purse, &run.tariff, produced).await
+    let (page_budget, produced) = produce_paid(run, paid_by, plan, || true).await;
+    settle(page_budget, &run.tariff, produced).await
 }
 
-/// [`produce`] with a purse of its own. A page that could not be paid because of other pages in
+/// [`produce`] with a budget of its own. A page that could not be paid because of other pages in
 /// flight is tried once more, with all that it needs reserved from the start, unless that would
 /// take too long or `may_retry` does not allow it.
 pub async fn produce_paid<'a>(
@@ -42,31 +42,31 @@ pub async fn produce_paid<'a>(
     paid_by: PaidBy<'a>,
     plan: &'a PagePlan,
     may_retry: impl Fn() -> bool,
-) -> (Purse<'a>, Produced) {
-    let new_purse = || Purse::new(paid_by, &run.expectations, run.tariff, plan);
+) -> (PageBudget<'a>, Produced) {
+    let new_budget = || PageBudget::new(paid_by, &run.expectations, run.tariff, plan);
     let wait_max = plan.fetch.timeout + plan.fetch.pace.patience;
     let in_flight = match run.engine.in_flight.admit(&run.owner, wait_max).await {
         Ok(in_flight) => in_flight,
         Err(failure) => {
             let produced = not_served(plan, wait_max, failure.into());
-            return (new_purse(), produced);
+            return (new_budget(), produced);
         }
     };
     let started = Instant::now();
     let mut least = Nanodollars::ZERO;
     loop {
-        let purse = new_purse().expecting(least).admitted(in_flight.clone());
-        let produced = produce(run, plan, &purse).await;
+        let page_budget = new_budget().expecting(least).admitted(in_flight.clone());
+        let produced = produce(run, plan, &page_budget).await;
         let is_first = least == Nanodollars::ZERO;
-        let needed = purse.needs_another_try().await;
+        let needed = page_budget.retry_minimum().await;
         match (needed, &produced.outcome.error) {
             (Some(needed), Some(error))
                 if is_first && started.elapsed() < plan.fetch.timeout / 2 && may_retry() =>
             {
                 least = needed;
-                purse.void(&error.message);
+                page_budget.void(&error.message);
             }
-            _ => return (purse, produced),
+            _ => return (page_budget, produced),
         }
     }
 }
@@ -87,11 +87,11 @@ pub fn plan_ended(plan: &PagePlan) -> PageOutcome {
     )
 }
 
-/// Serves and extracts one page without charging it: what [`run`] does before settling. The purse
+/// Serves and extracts one page without charging it: what [`run`] does before settling. The budget
 /// reserves what the page costs; what it does not cover is not begun, and a page that it does not
 /// cover in the end has failed.
-pub async fn produce(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>) -> Produced {
-    on_behalf_of(&run.owner, produce_for_owner(run, plan, purse)).await
+pub async fn produce(run: &RunContext, plan: &PagePlan, page_budget: &PageBudget<'_>) -> Produced {
+    on_behalf_of(&run.owner, produce_for_owner(run, plan, page_budget)).await
 }
 
 /// The result of a page that no route served, after this time.
@@ -108,9 +108,9 @@ fn not_served(plan: &PagePlan, elapsed: Duration, reason: NotServed) -> Produced
     Produced::new(outcome, Usage::default(), OnPaid::default())
 }
 
-async fn produce_for_owner(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>) -> Produced {
+async fn produce_for_owner(run: &RunContext, plan: &PagePlan, page_budget: &PageBudget<'_>) -> Produced {
     let (started, memory) = (Instant::now(), run.memory.page());
-    let mut served = match serve(run, plan, started, purse, &memory).await {
+    let mut served = match serve(run, plan, started, page_budget, &memory).await {
         Ok(served) => served,
         Err(reason) => return not_served(plan, started.elapsed(), reason),
     };
@@ -127,7 +127,7 @@ async fn produce_for_owner(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>)
         run,
         plan,
         served: &served,
-        purse,
+        page_budget,
     };
     page.add_finding(&mut made.outputs, &mut usage).await;
     let is_fetched = served.vendor.is_none() && !served.cache.is_hit();
@@ -144,7 +144,7 @@ async fn produce_for_owner(run: &RunContext, plan: &PagePlan, purse: &Purse<'_>)
         outputs: made.write,
         provider: None,
     };
-    match cover(purse, &outcome, &usage, fetched_by).await {
+    match cover(page_budget, &outcome, &usage, fetched_by).await {
         Ok(()) => Produced::new(outcome, usage, on_paid).with_vendor(served.vendor),
         // A page that could not be paid was not served.
         Err(failure) => Produced::new(unpaid(outcome, failure), usage, on_paid),
@@ -184,7 +184,7 @@ async fn outputs(
 /// # Errors
 /// A cap does not cover it.
 async fn cover(
-    purse: &Purse<'_>,
+    page_budget: &PageBudget<'_>,
     outcome: &PageOutcome,
     usage: &Usage,
     fetched_by: Option<Loader>,
@@ -193,9 +193,9 @@ async fn cover(
         return Ok(());
     }
     if let Some(loader) = fetched_by {
-        purse.note(loader, usage);
+        page_budget.note(loader, usage);
     }
-    purse.cover(usage).await.map(drop)
+    page_budget.reserve_for(usage).await.map(drop)
 }
 
 /// A page that could not be paid, without its content.
@@ -215,7 +215,7 @@ async fn serve(
     run: &RunContext,
     plan: &PagePlan,
     started: Instant,
-    purse: &Purse<'_>,
+    page_budget: &PageBudget<'_>,
     memory: &PageMemory,
 ) -> Result<Served, NotServed> {
     let routing = &run.engine.routing;
@@ -224,7 +224,7 @@ async fn serve(
         owner: &run.owner,
         jar: &run.jar,
         memory,
-        purse,
+        page_budget: page_budget,
         registry: &run.registry,
         may_pool: may_pool(&run.tariff),
     };
@@ -237,7 +237,11 @@ async fn serve(
                 let message = format!("timed out after {seconds} s");
                 PageFailure::new(Cause::Timeout, message)
             };
-            Err(purse.unmet_wait().await.unwrap_or_else(timed_out).into())
+            Err(page_budget
+                .funds_timeout()
+                .await
+                .unwrap_or_else(timed_out)
+                .into())
         }
     }
 }
@@ -258,12 +262,13 @@ pub async fn transform(
         Ok(in_flight) => in_flight,
         Err(failure) => return failed(url, failure),
     };
-    let purse = Purse::without_page(paid_by, run.tariff, &url, deadline).admitted(in_flight);
+    let page_budget =
+        PageBudget::without_page(paid_by, run.tariff, &url, deadline).admitted(in_flight);
     let expected = Usage {
         transform: TRANSFORM_CPU,
         ..Usage::default()
     };
-    if let Err(failure) = purse.cover(&expected).await {
+    if let Err(failure) = page_budget.reserve_for(&expected).await {
         return failed(url.clone(), failure);
     }
     let memory = run.memory.page();
@@ -287,12 +292,12 @@ pub async fn transform(
         ..handed_in(url.clone(), outputs, started.elapsed())
     };
     if outcome.error.is_none()
-        && let Err(failure) = purse.cover(&usage).await
+        && let Err(failure) = page_budget.reserve_for(&usage).await
     {
         outcome = failed(outcome.url, failure);
     }
     let produced = Produced::new(outcome, usage, OnPaid::default());
-    settle(purse, &run.tariff, produced).await
+    settle(page_budget, &run.tariff, produced).await
 }
 
 fn failed(url: String, failure: PageFailure) -> PageOutcome {

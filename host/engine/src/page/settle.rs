@@ -5,8 +5,8 @@ use trawl_model::outcome::{PageOutcome, VendorPart};
 use trawl_model::{Cause, Charge, Nanodollars, PageFailure, Usage};
 
 use crate::extract::OutputCacheWrite;
+use crate::page_budget::PageBudget;
 use crate::providers::RouteCounters;
-use crate::purse::Purse;
 use crate::routing::{CacheWrite, Vendor};
 
 /// A page that was served and extracted, but not paid for yet.
@@ -71,10 +71,14 @@ impl OnPaid {
     }
 }
 
-/// Posts the charge of a good page, voids that of a failed one. Content leaves here only once its
-/// charge is durable: to the caller, to the page cache and to the output cache.
-pub async fn settle(purse: Purse<'_>, tariff: &Tariff, produced: Produced) -> PageOutcome {
-    match try_settle(purse, tariff, produced).await {
+/// Posts the charge of a good page, voids the charge of a failed one. Content leaves here only once
+/// its charge is durable: to the caller, to the page cache and to the output cache.
+pub async fn settle(
+    page_budget: PageBudget<'_>,
+    tariff: &Tariff,
+    produced: Produced,
+) -> PageOutcome {
+    match try_settle(page_budget, tariff, produced).await {
         Ok(outcome) => outcome,
         Err(unpaid) => unpaid.failed(),
     }
@@ -85,14 +89,14 @@ pub async fn settle(purse: Purse<'_>, tariff: &Tariff, produced: Produced) -> Pa
 /// # Errors
 /// [`Unpaid`] if the ledger did not accept the charge.
 pub async fn try_settle(
-    purse: Purse<'_>,
+    page_budget: PageBudget<'_>,
     tariff: &Tariff,
     produced: Produced,
 ) -> Result<PageOutcome, Box<Unpaid>> {
     // Kept until the charge is durable: until then the page has a reservation.
-    let _in_flight = purse.in_flight();
+    let _in_flight = page_budget.in_flight();
     let usage = produced.usage;
-    if let Some(charge) = purse.charged_before() {
+    if let Some(charge) = page_budget.charged_before() {
         count(
             if produced.outcome.error.is_none() {
                 "ok"
@@ -103,7 +107,7 @@ pub async fn try_settle(
         );
         return Ok(charged(produced.outcome, charge));
     }
-    let reservation = purse.into_reservation().map(|reservation| {
+    let reservation = page_budget.into_reservation().map(|reservation| {
         reservation.with_consumed(Consumed {
             n_bytes: usage.content_bytes,
             cpu: usage.compute + usage.transform,
@@ -140,24 +144,24 @@ pub async fn try_settle(
     }
 }
 
-/// Settles a page whose charge the ledger did not accept before. `purse` is a new one; it reserves
-/// what the page costs.
+/// Settles a page whose charge the ledger did not accept before. `page_budget` is a new one; it
+/// reserves what the page costs.
 ///
 /// # Errors
-/// The ledger accepts the charge, or a reservation, still not.
+/// The ledger still does not accept the charge, or a reservation.
 pub async fn settle_again(
-    purse: Purse<'_>,
+    page_budget: PageBudget<'_>,
     tariff: &Tariff,
     unpaid: Box<Unpaid>,
 ) -> Result<PageOutcome, Box<Unpaid>> {
-    let covered = purse.cover(&unpaid.produced.usage).await;
-    let Err(failure) = covered else {
-        return try_settle(purse, tariff, unpaid.produced).await;
+    let reserved = page_budget.reserve_for(&unpaid.produced.usage).await;
+    let Err(failure) = reserved else {
+        return try_settle(page_budget, tariff, unpaid.produced).await;
     };
-    match purse.refusal().await {
+    match page_budget.refusal().await {
         Some(FundsError::Busy | FundsError::AllHeld) => Err(unpaid),
         _ => {
-            purse.void(&failure.message);
+            page_budget.void(&failure.message);
             Ok(unpaid.failed_with(failure))
         }
     }
@@ -216,8 +220,8 @@ mod tests {
     use trawl_plan::testing::page_plan;
 
     use super::*;
-    use crate::purse::PaidBy;
-    use crate::purse::tests::{payer, purse};
+    use crate::page_budget::PaidBy;
+    use crate::page_budget::tests::{page_budget, payer};
 
     #[tokio::test]
     async fn a_page_is_paid_once_the_ledger_accepts_its_charge() {
@@ -233,10 +237,10 @@ mod tests {
             ..Usage::default()
         };
         let produced = Produced::new(outcome, usage, OnPaid::default());
-        let unpaid = try_settle(purse(&closed, &plan), &tariff, produced).await;
+        let unpaid = try_settle(page_budget(&closed, &plan), &tariff, produced).await;
         let unpaid = unpaid.expect_err("the ledger is closed");
         let (open, _other_directory) = payer(1_000).await;
-        let paid = settle_again(purse(&open, &plan), &tariff, unpaid).await;
+        let paid = settle_again(page_budget(&open, &plan), &tariff, unpaid).await;
         let paid = paid.expect("this one is open");
         assert_eq!((paid.status, paid.error.is_none()), (200, true));
         assert_eq!(paid.charge.total(), Nanodollars(300));
@@ -257,7 +261,7 @@ mod tests {
             ..Usage::default()
         };
         let produced = Produced::new(PageOutcome::default(), usage, OnPaid::default());
-        let failed = settle(purse(&closed, &plan), &tariff, produced).await;
+        let failed = settle(page_budget(&closed, &plan), &tariff, produced).await;
         assert_eq!(failed.error.map(|error| error.cause), Some(Cause::Internal));
         assert_eq!(failed.charge.total(), Nanodollars::ZERO);
     }
@@ -281,9 +285,10 @@ mod tests {
             ..PageOutcome::default()
         };
         let tariff = Tariff::default();
-        let purse = Purse::without_page(PaidBy::Before(charge), tariff, "", Instant::now());
+        let page_budget =
+            PageBudget::without_page(PaidBy::Before(charge), tariff, "", Instant::now());
         let produced = Produced::new(outcome, Usage::default(), OnPaid::default());
-        let settled = settle(purse, &tariff, produced).await;
+        let settled = settle(page_budget, &tariff, produced).await;
         assert_eq!(settled.charge, charge);
         let expected = VendorPart {
             billed_cost: charge.vendor_billed,

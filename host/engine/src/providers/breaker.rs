@@ -47,8 +47,8 @@ struct BreakerState {
     open_until: Option<Instant>,
     /// When it opened: the outcome of a try that began before is ignored.
     opened_at: Option<Instant>,
-    /// Until when the trial after the pause is under way. Other pages wait for its outcome.
-    trial_until: Option<Instant>,
+    /// Until when the probe after the pause is under way. Other pages wait for its outcome.
+    probe_until: Option<Instant>,
     /// The failure that it opened for; `None` for one of the adapter.
     class: Option<Class>,
 }
@@ -63,19 +63,19 @@ pub struct Pause {
 }
 
 /// Permission for one try. If it is dropped without an outcome, the next page may try.
-pub(super) struct Trial<'a> {
+pub(super) struct ProbePermit<'a> {
     breakers: &'a Breakers,
     /// `None` for a route that was not paused.
     key: Option<BreakerKey>,
 }
 
-impl Drop for Trial<'_> {
+impl Drop for ProbePermit<'_> {
     fn drop(&mut self) {
         let Some(key) = &self.key else {
             return;
         };
         if let Some(breaker) = self.breakers.lock().get_mut(key) {
-            breaker.trial_until = None;
+            breaker.probe_until = None;
         }
     }
 }
@@ -122,23 +122,28 @@ impl Breakers {
 
     /// Permission to try the route now, for a try that ends by then. After a pause only one page
     /// gets it until the outcome is known.
-    pub(super) fn admit(&self, key: &BreakerKey, now: Instant, end: Instant) -> Option<Trial<'_>> {
+    pub(super) fn admit(
+        &self,
+        key: &BreakerKey,
+        now: Instant,
+        end: Instant,
+    ) -> Option<ProbePermit<'_>> {
         let mut breakers = self.lock();
-        let mut trial = Trial {
+        let mut probe = ProbePermit {
             breakers: self,
             key: None,
         };
         let Some(breaker) = breakers.get_mut(key) else {
-            return Some(trial);
+            return Some(probe);
         };
         if breaker.left(now).is_some() {
             return None;
         }
         if breaker.open_until.is_some() {
-            breaker.trial_until = Some(end);
-            trial.key = Some(key.clone());
+            breaker.probe_until = Some(end);
+            probe.key = Some(key.clone());
         }
-        Some(trial)
+        Some(probe)
     }
 
     /// Records how a try ended. A provider that was down and fails the next try is paused for twice
@@ -191,10 +196,10 @@ impl Breakers {
 }
 
 impl BreakerState {
-    /// How much longer the route is paused, or its trial under way.
+    /// How much longer the route is paused, or its probe under way.
     fn left(&self, now: Instant) -> Option<Duration> {
         let left = |until: Option<Instant>| until?.checked_duration_since(now);
-        let left = left(self.open_until).max(left(self.trial_until));
+        let left = left(self.open_until).max(left(self.probe_until));
         left.filter(|left| !left.is_zero())
     }
 
@@ -363,21 +368,21 @@ mod tests {
         breakers.note(&key, &failed(Class::BadKey), now, now);
         assert_eq!(admitted(now).len(), 0, "it is open");
         let later = now + KEY_PAUSE;
-        let trials = admitted(later);
-        assert_eq!(trials.len(), 1);
-        assert!(!breakers.is_closed(&key, later), "its trial is under way");
-        // A trial without an outcome leaves the next one to another page.
-        drop(trials);
+        let probes = admitted(later);
+        assert_eq!(probes.len(), 1);
+        assert!(!breakers.is_closed(&key, later), "its probe is under way");
+        // A probe without an outcome leaves the next one to another page.
+        drop(probes);
         assert!(breakers.is_closed(&key, later));
-        let trials = admitted(later);
+        let probes = admitted(later);
         breakers.note(&key, &failed(Class::BadKey), later, later);
-        drop(trials);
-        assert_eq!(admitted(later).len(), 0, "its trial failed");
+        drop(probes);
+        assert_eq!(admitted(later).len(), 0, "its probe failed");
         let latest = later + KEY_PAUSE;
-        let trials = admitted(latest);
+        let probes = admitted(latest);
         breakers.note(&key, &Ok(()), latest, latest);
-        drop(trials);
-        assert_eq!(admitted(latest).len(), 100, "its trial succeeded");
+        drop(probes);
+        assert_eq!(admitted(latest).len(), 100, "its probe succeeded");
     }
 
     #[test]
@@ -386,8 +391,8 @@ mod tests {
         let key = key(&breakers, "a", false);
         breakers.note(&key, &failed(Class::BadKey), now, now);
         let (later, end) = (now + KEY_PAUSE, now + 2 * KEY_PAUSE);
-        let trial = breakers.admit(&key, later, end);
-        assert!(trial.is_some() && breakers.admit(&key, later, end).is_none());
+        let probe = breakers.admit(&key, later, end);
+        assert!(probe.is_some() && breakers.admit(&key, later, end).is_none());
         assert!(breakers.admit(&key, end, end + KEY_PAUSE).is_some());
     }
 }

@@ -18,7 +18,7 @@ use trawl_plugins::{Grant, PluginError, ProviderPlugin};
 use trawl_sdk::provider::{Charged, Class, Content, Cost, Page, Reply, Request, Step, Task};
 
 use super::scrub::Scrubber;
-use super::{AGAIN_PAUSE, CostSource, Keys, Refused, VendorFailure, VendorPage, failed, prepare};
+use super::{CostSource, Keys, RETRY_DELAY, Refused, VendorFailure, VendorPage, failed, prepare};
 
 /// Most exchanges of one conversation: twice what the provider with the most polls needs if each
 /// comes back early.
@@ -123,7 +123,7 @@ impl Conversation<'_> {
             if let Step::Failed(failure) = &mut step
                 && failure.class == Class::Unsupported
             {
-                // A request was sent, so this is no answer to "can you do this".
+                // A request was sent, so this does not answer "can you do this".
                 failure.class = Class::BadRequest;
             }
         }
@@ -146,7 +146,7 @@ impl Conversation<'_> {
         let n_repeats = if may_repeat { REPEATS_MAX } else { 0 };
         for _ in 0..n_repeats {
             match self.send(request).await {
-                Err(failure) if is_lost(&failure) => sleep(AGAIN_PAUSE).await,
+                Err(failure) if is_lost(&failure) => sleep(RETRY_DELAY).await,
                 sent => return sent,
             }
         }
@@ -204,7 +204,7 @@ impl Conversation<'_> {
         })
     }
 
-    /// The page of the adapter's last step; its body may be that of the last reply.
+    /// The page of the adapter's last step; its body may be the last reply's.
     fn page(
         &self,
         page: Page,
@@ -295,7 +295,7 @@ impl Conversation<'_> {
             ))),
             Err(_panic) => {
                 tracing::error!("the call of an adapter panicked");
-                Err(VendorFailure::adapter("its adapter broke down"))
+                Err(VendorFailure::adapter("its adapter crashed"))
             }
         }
     }

@@ -44,13 +44,13 @@ pub use task::{AttemptContext, task};
 pub use unfit::{LeftOut, Needs, unfit};
 
 /// Pause before a retry at a provider that failed.
-const AGAIN_PAUSE: Duration = Duration::from_millis(500);
+const RETRY_DELAY: Duration = Duration::from_millis(500);
 /// Longest `Retry-After` that a page waits for if no other route is left.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(20);
 /// Least time left in which a conversation is started: with less it has no chance.
 pub const TIME_MIN: Duration = Duration::from_millis(200);
-/// Time that a provider must have had before a timeout counts as its failure: the timeout of a
-/// hurried page says nothing about it.
+/// Time that a provider must have had before a timeout counts as its failure: a page cut short by
+/// its own deadline is not one.
 const FAIR_TIME: Duration = Duration::from_secs(10);
 /// Longest message of a failure, in characters.
 const MESSAGE_CHARS_MAX: usize = 500;
@@ -72,7 +72,7 @@ pub struct VendorPage {
     pub page: FetchedPage,
     /// A PNG screenshot, if requested.
     pub screenshot: Option<Bytes>,
-    /// Whether scripts ran, as far as is known.
+    /// Whether scripts ran; `None` if that is not known.
     pub rendered: Option<bool>,
     /// The provider's variant: `plain`, `js`, …
     pub variant: String,
@@ -147,7 +147,7 @@ impl VendorFailure {
         }
     }
 
-    /// The route is paused, or another page's trial of it under way.
+    /// The route is paused, or another page's probe of it is under way.
     fn paused(pause: Option<Pause>) -> Self {
         let message = match pause {
             Some(pause) => LeftOut::Paused(pause).to_string(),
@@ -171,11 +171,11 @@ impl VendorFailure {
     }
 
     /// Whether the same provider may be retried at once. Contract: failure classes.
-    fn deserves_another_try(&self) -> bool {
+    fn is_retryable(&self) -> bool {
         // What was charged once would be charged again.
         let is_free = self.cost == Nanodollars::ZERO && !self.began_job;
-        let deserves_it = |class| deserves_retry(class, self.retryable);
-        is_free && self.class.is_some_and(deserves_it)
+        let is_retryable = |class| deserves_retry(class, self.retryable);
+        is_free && self.class.is_some_and(is_retryable)
     }
 }
 
@@ -251,18 +251,18 @@ impl Providers {
             Err(failure) => failure,
             served => return served,
         };
-        let pause = failure.retry_after.unwrap_or(AGAIN_PAUSE);
-        let deserves_it = match failure.class {
+        let pause = failure.retry_after.unwrap_or(RETRY_DELAY);
+        let is_retryable = match failure.class {
             Some(Class::RateLimited) => is_last && !failure.began_job,
-            _ => failure.deserves_another_try(),
+            _ => failure.is_retryable(),
         };
         let pause_max = if is_last {
             RETRY_AFTER_MAX
         } else {
-            AGAIN_PAUSE
+            RETRY_DELAY
         };
         let left = page.deadline.saturating_duration_since(Instant::now());
-        if !deserves_it || pause > pause_max || pause + TIME_MIN > left {
+        if !is_retryable || pause > pause_max || pause + TIME_MIN > left {
             return Err(failure);
         }
         tokio::time::sleep(pause).await;

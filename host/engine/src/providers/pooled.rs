@@ -43,7 +43,7 @@ pub enum PooledError {
 }
 
 impl PooledKeys {
-    /// Those of the environment, which win, and those of a file.
+    /// The keys of the environment, which win, and of a file.
     ///
     /// # Errors
     /// [`PooledError`]: the file is missing, open to others, or has a line that is none.

@@ -40,7 +40,7 @@ pub struct RouteCounters {
 
 #[cfg(test)]
 impl RouteCounters {
-    /// Counters that nobody reads.
+    /// Counters that are not read.
     pub(crate) fn unread() -> Self {
         Self {
             counts: Arc::default(),

@@ -10,7 +10,7 @@ use trawl_sdk::provider::{Abilities, Pool, Screenshot, Task, WaitFor};
 
 use super::unfit::Needs;
 
-/// What a task needs besides the plan.
+/// What a task needs in addition to the plan.
 pub struct AttemptContext<'a> {
     /// Whether scripts run.
     pub javascript: bool,
@@ -20,7 +20,7 @@ pub struct AttemptContext<'a> {
     pub grant: &'a Grant,
 }
 
-/// The task of an adapter: the page's plan, as far as the contract can express it.
+/// The task of an adapter: the part of the page's plan that the contract can express.
 pub fn task(plan: &PagePlan, attempt: &AttemptContext<'_>) -> Task {
     Task {
         time_ms: millis(attempt.time),

@@ -165,7 +165,7 @@ fn paused_by(class: Option<Class>) -> &'static str {
             "it refused this key just now for its rate limit (`rate_limited`), send fewer requests"
         }
         Some(Class::ProviderTimeout) => "it timed out several times (`provider_timeout`)",
-        Some(Class::Drift) => "its replies were not those of its documentation (`drift`)",
+        Some(Class::Drift) => "its replies did not follow its documentation (`drift`)",
         None => "its adapter failed several times (`adapter`)",
         Some(_) => "it failed several times (`provider_error`)",
     }

@@ -31,8 +31,8 @@ use trawl_plugins::Registry;
 use trawl_render::Renderer;
 
 use crate::cache::PageCache;
+use crate::page_budget::PageBudget;
 use crate::providers::Providers;
-use crate::purse::Purse;
 use admission::Admission;
 use clock::PageClock;
 use own_stack::OwnStack;
@@ -53,7 +53,7 @@ pub struct Client<'a> {
     /// The page's claim on the memory of its account.
     pub memory: &'a PageMemory,
     /// The money of the page.
-    pub purse: &'a Purse<'a>,
+    pub purse: &'a PageBudget<'a>,
     /// The plugins of the run: providers are among them.
     pub registry: &'a Registry,
     /// Whether the operator's credentials at providers may pay.

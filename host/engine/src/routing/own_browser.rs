@@ -12,8 +12,8 @@ use trawl_render::{LOADED_BYTES_MAX, RenderError, RenderJob, Rendered, Renderer}
 use super::Visit;
 use super::admission::Admission;
 use super::paid_permit::{NoPermit, PageTurn, paid_permit};
-use super::smart::{self, Clues};
-use crate::purse::Loader;
+use super::smart::{self, PageSignals};
+use crate::page_budget::Loader;
 
 /// Least time left in which a page is still rendered: with less it has no chance.
 const TIME_MIN: Duration = Duration::from_millis(500);
@@ -61,7 +61,7 @@ impl OwnBrowser {
         pool_price: Nanodollars,
     ) -> Result<BrowserFetch, PageFailure> {
         let (plan, client) = (visit.plan, visit.client);
-        let (purse, memory) = (client.purse, client.memory);
+        let (page_budget, memory) = (client.page_budget, client.memory);
         let (mut clock, begun, url) = (visit.clock, Instant::now(), &plan.url);
         let fetch = self.admission.admit(&plan.fetch, url).await?;
         let host = url.host_str().unwrap_or_default();
@@ -74,7 +74,7 @@ impl OwnBrowser {
         let turn = PageTurn {
             host,
             pace: RequestPace::of(&fetch.pace, owner),
-            purse,
+            page_budget,
             loader: Loader::Browser,
             pool_price,
         };
@@ -85,7 +85,7 @@ impl OwnBrowser {
         })?;
         fetch.tell_sent(url);
         clock.add_wait_since(begun);
-        let affordable = purse.bytes_for(purse.spendable(), pool_price);
+        let affordable = page_budget.bytes_for(page_budget.spendable(), pool_price);
         let job = RenderJob {
             owner: client.owner,
             bytes_max: LOADED_BYTES_MAX.min(affordable),
@@ -106,7 +106,7 @@ impl OwnBrowser {
         let mut rendered = match rendered {
             Ok(rendered) => rendered,
             Err(RenderError::TooLarge(bytes)) if bytes == affordable => {
-                return Err(purse.too_large(bytes, pool_price).await);
+                return Err(page_budget.too_large(bytes, pool_price).await);
             }
             Err(error) => return Err(error.failure()),
         };
@@ -149,13 +149,13 @@ fn hold(rendered: &mut Rendered, memory: &PageMemory, mut lease: MemoryLease) {
 
 /// Whether an answer is a bot wall's challenge.
 fn is_challenge(status: u16, headers: &[(String, String)], html: &[u8]) -> bool {
-    let clues = Clues {
+    let signals = PageSignals {
         status,
         headers,
         content_type: "text/html",
         body: html,
     };
-    smart::wall(&clues).is_some()
+    smart::wall(&signals).is_some()
 }
 
 /// The failure of a page that needs a browser where none is installed. Decision D57.

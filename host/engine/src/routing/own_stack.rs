@@ -178,8 +178,8 @@ impl OwnStack {
         let served = self.serve(Visit { clock, ..visit });
         match timeout_at(clock.latest().into(), served).await {
             Ok(served) => served,
-            Err(_elapsed) => Err(match visit.client.purse.unmet_wait().await {
-                // A provider costs money too.
+            Err(_elapsed) => Err(match visit.client.purse.funds_timeout().await {
+                // A provider would need funds as well, so there is no fallback.
                 Some(failure) => OwnFailure {
                     failure,
                     may_fall_back: false,

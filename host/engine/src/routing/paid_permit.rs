@@ -10,7 +10,7 @@ use tokio::time::timeout_at;
 use trawl_model::{Nanodollars, PageFailure};
 use trawl_net::politeness::{Permit, Politeness, RequestPace, Turn};
 
-use crate::purse::{Loader, Purse, Unready};
+use crate::page_budget::{Loader, PageBudget, ReserveError};
 
 /// Why a page has no permit.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) struct PageTurn<'a> {
     /// How fast it may be contacted.
     pub(super) pace: RequestPace,
     /// The money of the page.
-    pub(super) purse: &'a Purse<'a>,
+    pub(super) page_budget: &'a PageBudget<'a>,
     /// What will load the page: its likely cost is reserved.
     pub(super) loader: Loader,
     /// What a gigabyte costs on top of the ordinary price.
@@ -46,21 +46,21 @@ pub(super) async fn paid_permit(
     turn: PageTurn<'_>,
     deadline: Instant,
 ) -> Result<Permit, NoPermit> {
-    let purse = turn.purse;
+    let page_budget = turn.page_budget;
     let permit = async {
         loop {
             let permit = host_permit(politeness, turn).await;
-            match purse.open(turn.loader, turn.pool_price).await {
+            match page_budget.reserve_initial(turn.loader, turn.pool_price).await {
                 Ok(()) => return Ok(permit),
-                Err(Unready::Refused(failure)) => return Err(NoPermit::Unpaid(failure)),
-                Err(Unready::Wait) => permit.unused(),
+                Err(ReserveError::Refused(failure)) => return Err(NoPermit::Unpaid(failure)),
+                Err(ReserveError::Wait) => permit.unused(),
             }
-            purse.released().await;
+            page_budget.released().await;
         }
     };
     match timeout_at(deadline.into(), permit).await {
         Ok(permit) => permit,
-        Err(_elapsed) => Err(match purse.unmet_wait().await {
+        Err(_elapsed) => Err(match page_budget.funds_timeout().await {
             Some(failure) => NoPermit::Unpaid(failure),
             None => NoPermit::TimedOut,
         }),
@@ -73,13 +73,13 @@ pub(super) async fn provider_turn(
     politeness: &Arc<Politeness>,
     host: &str,
     pace: RequestPace,
-    purse: &Purse<'_>,
+    page_budget: &PageBudget<'_>,
 ) -> Option<Turn> {
     let mut turn = pin!(politeness.turn_with(host, pace));
     if let Some(turn) = poll_immediate(turn.as_mut()).await {
         return turn;
     }
-    purse.unreserve().await;
+    page_budget.unreserve().await;
     turn.await
 }
 
@@ -90,6 +90,6 @@ async fn host_permit(politeness: &Arc<Politeness>, turn: PageTurn<'_>) -> Permit
     if let Some(permit) = poll_immediate(permit.as_mut()).await {
         return permit;
     }
-    turn.purse.unreserve().await;
+    turn.page_budget.unreserve().await;
     permit.await
 }

@@ -10,10 +10,9 @@ use trawl_model::{Cause, FetchedPage, PageFailure, Usage, VendorUse};
 
 use super::attempts::attempt;
 use super::cached::CacheWrite;
-use super::smart::{self, Clues};
+use super::smart::{self, PageSignals};
 use super::third_party::Vendor;
 use crate::providers::Payment;
-use crate::purse::Loader;
 
 /// A page, how it was served and what that consumed.
 #[derive(Clone, Debug)]
@@ -89,7 +88,7 @@ impl Served {
         }
     }
 
-    /// The same, billed for this provider's work, or for none.
+    /// Sets the provider to bill, if any.
     pub(super) fn with_vendor(mut self, vendor: Option<Vendor>) -> Self {
         self.usage.vendor = vendor.as_ref().map(|vendor| VendorUse {
             cost: vendor.cost,
@@ -104,7 +103,7 @@ impl Served {
         if self.error.is_some() || self.page.status >= 400 {
             return;
         }
-        if let Some(rule) = smart::wall(&self.clues()) {
+        if let Some(rule) = smart::wall(&self.signals()) {
             metrics::counter!("trawl_walls_total", "rule" => rule).increment(1);
             let reason = format!(
                 "the site blocked the page: it answered {} with a bot wall's challenge (rule `{rule}`)",
@@ -128,9 +127,9 @@ impl Served {
     }
 
     /// The page as smart mode judges it.
-    pub(super) fn clues(&self) -> Clues<'_> {
+    pub(super) fn signals(&self) -> PageSignals<'_> {
         let page = &self.page;
-        Clues {
+        PageSignals {
             status: page.status,
             headers: &page.headers,
             content_type: &page.content_type,

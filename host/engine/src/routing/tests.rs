@@ -20,7 +20,8 @@ use super::*;
 static NO_BOUNDS: LazyLock<PageMemory> =
     LazyLock::new(|| MemoryBudget::unlimited().share("test").page());
 static NO_PLUGINS: LazyLock<Arc<Registry>> = LazyLock::new(Registry::empty);
-static PURSE: LazyLock<Purse<'static>> = LazyLock::new(|| Purse::unbilled(Nanodollars::MAX));
+static BUDGET: LazyLock<PageBudget<'static>> =
+    LazyLock::new(|| PageBudget::unbilled(Nanodollars::MAX));
 
 /// A client without bounds and without plugins.
 pub(super) fn unlimited_client(jar: &CookieJar) -> Client<'_> {
@@ -28,7 +29,7 @@ pub(super) fn unlimited_client(jar: &CookieJar) -> Client<'_> {
         owner: "test",
         jar,
         memory: &NO_BOUNDS,
-        purse: &PURSE,
+        purse: &BUDGET,
         registry: &NO_PLUGINS,
         may_pool: true,
     }

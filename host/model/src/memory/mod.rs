@@ -4,11 +4,11 @@
 //! Whatever comes from outside or from the store is held as [`Held`], which only a lease makes.
 //!
 //! Code that is about to hold bytes takes them from the budget first, in steps of [`STEP_BYTES`],
-//! and gives them back by dropping a [`MemoryLease`]. The budget has three parts:
+//! and gives them back by dropping a [`MemoryLease`]. The budget is divided into three:
 //! - an eighth for *floors*: what every account may hold whatever others hold (4 MiB, or a 64th of
 //!   this part if that is less), so that a small account never waits. When many accounts have used
 //!   this part up, further accounts take their floors from the shared part;
-//! - a quarter as the *reserve* of elders, see below;
+//! - a quarter as the *reserve* of privileged pages, see below;
 //! - the rest is shared by a dynamic threshold (Choudhury and Hahne, "Dynamic Queue Length
 //!   Thresholds for Shared-Memory Packet Switches", 1998): beyond its floor an account may hold as
 //!   much as is still free afterwards. An account on its own gets half of it, n + 1 accounts that
@@ -20,17 +20,17 @@
 //! that is read back and a batch of webhook events wait like a page, each with a claim of its own.
 //!
 //! No deadlock: pages that hold bytes and wait for more could block each other for ever. So the
-//! oldest waiting page of an account becomes an *elder*. It draws from the reserve, which regular
+//! oldest waiting page of an account becomes *privileged*. It draws from the reserve, which regular
 //! grants cannot touch, up to the maximum of one page ([`PAGE_BYTES_MAX`]). The reserve has that
-//! much for each elder, so an elder never waits and ends within its page's time; then the next page
-//! becomes an elder.
+//! much for each privileged page, so such a page never waits and ends within its own time; then the
+//! next page becomes privileged.
 //!
-//! An elder *resigns* once its page is finished (its last [`PageMemory`] is dropped), even if the
-//! outcome has not been read yet. What it drew then counts as shared bytes of its account if the
-//! shared part has room; otherwise the page stays an elder until there is room or the outcome is
-//! sent. Until the outcome is sent, the account has no other elder, so an account with slow readers
-//! does not stop the pages of others. A wait longer than [`WAIT_MAX`] ends with an error, which
-//! fails that page alone.
+//! A privileged page is *demoted* once it is finished (its last [`PageMemory`] is dropped), even if
+//! the outcome has not been read yet. What it drew then counts as shared bytes of its account if
+//! the shared part has room; otherwise it stays privileged until there is room or the outcome is
+//! sent. Until the outcome is sent, the account has no other privileged page, so an account with
+//! slow readers does not stop the pages of others. A wait longer than [`WAIT_MAX`] ends with an
+//! error, which fails that page alone.
 //!
 //! Bytes that exist before their number is known (outputs, answers, what a browser sent) are
 //! *recorded*: they count, so that the account waits before it produces more, but recording them
@@ -54,7 +54,7 @@ use tokio::sync::oneshot;
 use crate::{Cause, PageFailure};
 pub use held::{Held, HeldBuffer};
 pub use kind::MemoryKind;
-use state::{Grant, Parts, Place, State};
+use state::{Accounting, Grant, Partition, QueueKey};
 
 /// Bytes in which leases grow, so that a small page takes from the budget once.
 pub const STEP_BYTES: u64 = 64 * 1024;
@@ -75,7 +75,7 @@ pub struct MemoryBudget {
 
 /// Who holds how much, and what for.
 struct Books {
-    state: State<Waiter>,
+    state: Accounting<Waiter>,
     /// Bytes in use by kind, in the order of [`MemoryKind::ALL`].
     held: [u64; MemoryKind::ALL.len()],
 }
@@ -142,10 +142,10 @@ struct Waiter {
     sender: oneshot::Sender<MemoryLease>,
 }
 
-/// A place in the queue, left on drop.
-struct Waiting<'a> {
+/// A waiter in the queue, removed on drop.
+struct QueuedRequest<'a> {
     memory: &'a Page,
-    place: Place,
+    key: QueueKey,
     granted: oneshot::Receiver<MemoryLease>,
 }
 
@@ -175,7 +175,7 @@ impl MemoryBudget {
             capacity,
             wait_max,
             books: Mutex::new(Books {
-                state: State::new(Parts::of(capacity, PAGE_BYTES_MAX)),
+                state: Accounting::new(Partition::of(capacity, PAGE_BYTES_MAX)),
                 held: Default::default(),
             }),
             accounts: Mutex::default(),
@@ -214,7 +214,7 @@ impl MemoryBudget {
         }
     }
 
-    /// Grants bytes to waiting calls as far as there is room. The lock is not held while a lease is
+    /// Grants bytes to waiting calls while there is room. The lock is not held while a lease is
     /// sent: one whose receiver is gone is given back when it is dropped.
     fn serve_waiting(&self) {
         loop {
@@ -317,8 +317,8 @@ impl PageMemory {
 impl Drop for Claim {
     fn drop(&mut self) {
         let budget = self.0.budget();
-        let resigned = budget.books().state.finish(self.0.page);
-        if resigned {
+        let is_demoted = budget.books().state.finish(self.0.page);
+        if is_demoted {
             budget.serve_waiting();
         }
     }
@@ -366,7 +366,7 @@ impl MemoryLease {
         }
     }
 
-    /// Makes the lease cover this many bytes, which exist already: nobody waits.
+    /// Makes the lease cover this many bytes, which exist already: it never waits.
     pub fn record(&mut self, bytes: usize) {
         let more = steps(bytes).saturating_sub(self.bytes());
         if more == 0 {
@@ -409,17 +409,17 @@ impl MemoryLease {
     }
 
     /// Takes the bytes now, or queues for them.
-    fn ask(&mut self, more: u64) -> Option<Waiting<'_>> {
+    fn ask(&mut self, more: u64) -> Option<QueuedRequest<'_>> {
         let (slot, page) = (self.memory.slot(), self.memory.page);
         let mut books = self.memory.budget().books();
-        let place = match books.state.ask(slot, page, more) {
+        let key = match books.state.ask(slot, page, more) {
             Ok(grant) => {
                 books.granted(self.kind, grant);
                 drop(books);
                 self.absorb(grant);
                 return None;
             }
-            Err(place) => place,
+            Err(key) => key,
         };
         let (sender, granted) = oneshot::channel();
         let waiter = Waiter {
@@ -427,11 +427,11 @@ impl MemoryLease {
             kind: self.kind,
             sender,
         };
-        books.state.wait(slot, place, more, waiter);
+        books.state.wait(slot, key, more, waiter);
         drop(books);
-        Some(Waiting {
+        Some(QueuedRequest {
             memory: &self.memory,
-            place,
+            key,
             granted,
         })
     }
@@ -448,10 +448,10 @@ impl Drop for MemoryLease {
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueuedRequest<'_> {
     fn drop(&mut self) {
         let (budget, slot) = (self.memory.budget(), self.memory.slot());
-        let left = budget.books().state.leave(slot, self.place);
+        let left = budget.books().state.leave(slot, self.key);
         if left.is_some() {
             // Calls behind it in the queue may be served now.
             budget.serve_waiting();

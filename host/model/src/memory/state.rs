@@ -1,4 +1,4 @@
-//! Who may hold how much: the arithmetic of the budget, without time and without locks.
+//! Accounting of the memory budget. Pure: no clock, no locks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,19 +7,19 @@ const FLOORS_MIN: u64 = 64;
 /// Largest floor: ten ordinary pages with their outputs.
 const FLOOR_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// The parts of the budget.
+/// How the budget is divided, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Parts {
-    /// What every account may hold whatever others hold.
+pub(super) struct Partition {
+    /// Guaranteed to every account.
     pub(super) floor: u64,
-    /// What all floors together may hold.
+    /// The sum of all floors in use, at most.
     pub(super) floors: u64,
-    /// What is shared beyond the floors.
+    /// Shared among accounts beyond their floors.
     pub(super) shared: u64,
-    /// What one elder may draw.
-    pub(super) elder: u64,
-    /// Elders at a time.
-    pub(super) elders: usize,
+    /// Bytes that one privileged page may draw.
+    pub(super) privileged_bytes: u64,
+    /// Privileged pages at a time.
+    pub(super) privileged_max: usize,
 }
 
 /// Bytes granted to a lease, by the part they came from.
@@ -27,26 +27,26 @@ pub(super) struct Parts {
 pub(super) struct Grant {
     /// Of the account: its floor as long as there is room, then the shared part.
     pub(super) regular: u64,
-    /// Of the elders' reserve; after the elder has resigned, of its account.
+    /// Of the reserve for privileged pages; once the page is demoted, of its account.
     pub(super) drawn: u64,
 }
 
-/// Place of a waiter in its account's queue: the age of its page, then the order of asking.
-pub(super) type Place = (u64, u64);
+/// Orders the waiters of an account: the age of its page, then the order of asking.
+pub(super) type QueueKey = (u64, u64);
 
 /// The budget and what each account holds. `W` is the value that is queued for a waiter.
 #[derive(Debug)]
-pub(super) struct State<W> {
-    parts: Parts,
+pub(super) struct Accounting<W> {
+    partition: Partition,
     accounts: Vec<Account<W>>,
     free_slots: Vec<usize>,
     /// Accounts with waiters.
     waiting: BTreeSet<usize>,
     floors_used: u64,
     shared_used: u64,
-    elders: Vec<Elder>,
-    /// Former elders that still hold what they drew.
-    resigned: Vec<Elder>,
+    privileged: Vec<Privileged>,
+    /// Pages that were privileged before and still hold what they drew.
+    demoted: Vec<Privileged>,
     n_asked: u64,
 }
 
@@ -55,12 +55,12 @@ struct Account<W> {
     held: u64,
     /// How much of it is from the floors; the rest is from the shared part.
     of_floors: u64,
-    waiting: BTreeMap<Place, (u64, W)>,
+    waiting: BTreeMap<QueueKey, (u64, W)>,
 }
 
-/// A page that draws from the reserve, until it has given back all that it drew or resigns.
+/// A page that draws from the reserve, until it has released all that it drew or is demoted.
 #[derive(Debug)]
-struct Elder {
+struct Privileged {
     slot: usize,
     page: u64,
     drawn: u64,
@@ -68,33 +68,33 @@ struct Elder {
     is_finished: bool,
 }
 
-impl Parts {
-    /// Divides a budget of so many bytes. An eighth is for the floors, a quarter for the elders,
-    /// the rest is shared.
+impl Partition {
+    /// Divides a budget of `capacity` bytes. An eighth is for the floors, a quarter for privileged
+    /// pages, the rest is shared.
     pub(super) fn of(capacity: u64, page_max: u64) -> Self {
         let (floors, reserve) = (capacity / 8, capacity / 4);
-        let elders = (reserve / page_max).max(1);
+        let privileged_max = (reserve / page_max).max(1);
         Self {
             floor: (floors / FLOORS_MIN).min(FLOOR_BYTES_MAX),
             floors,
             shared: capacity - floors - reserve,
-            elder: (reserve / elders).min(page_max),
-            elders: usize::try_from(elders).unwrap_or(usize::MAX),
+            privileged_bytes: (reserve / privileged_max).min(page_max),
+            privileged_max: usize::try_from(privileged_max).unwrap_or(usize::MAX),
         }
     }
 }
 
-impl<W> State<W> {
-    pub(super) fn new(parts: Parts) -> Self {
+impl<W> Accounting<W> {
+    pub(super) fn new(partition: Partition) -> Self {
         Self {
-            parts,
+            partition,
             accounts: Vec::new(),
             free_slots: Vec::new(),
             waiting: BTreeSet::new(),
             floors_used: 0,
             shared_used: 0,
-            elders: Vec::new(),
-            resigned: Vec::new(),
+            privileged: Vec::new(),
+            demoted: Vec::new(),
             n_asked: 0,
         }
     }
@@ -119,7 +119,11 @@ impl<W> State<W> {
 
     /// Bytes in use.
     pub(super) fn used(&self) -> u64 {
-        let drawn: u64 = self.elders.iter().map(|elder| elder.drawn).sum();
+        let drawn: u64 = self
+            .privileged
+            .iter()
+            .map(|privileged| privileged.drawn)
+            .sum();
         self.floors_used + self.shared_used + drawn
     }
 
@@ -129,9 +133,8 @@ impl<W> State<W> {
         waiting.map(|slot| self.accounts[*slot].waiting.len()).sum()
     }
 
-    /// Grants bytes to a page now, or answers with its place in the queue. Nobody overtakes an
-    /// older page of the same account.
-    pub(super) fn ask(&mut self, slot: usize, page: u64, bytes: u64) -> Result<Grant, Place> {
+    /// Grants the bytes, or returns a key in the queue of the account, whose oldest page is first.
+    pub(super) fn ask(&mut self, slot: usize, page: u64, bytes: u64) -> Result<Grant, QueueKey> {
         let first = self.accounts[slot].waiting.first_key_value();
         let is_oldest = first.is_none_or(|((oldest, _), _)| *oldest >= page);
         let granted = if is_oldest {
@@ -145,16 +148,16 @@ impl<W> State<W> {
         })
     }
 
-    /// Queues a waiter at the place that [`Self::ask`] answered.
-    pub(super) fn wait(&mut self, slot: usize, place: Place, bytes: u64, waiter: W) {
-        self.accounts[slot].waiting.insert(place, (bytes, waiter));
+    /// Queues a waiter under the key that [`Self::ask`] returned.
+    pub(super) fn wait(&mut self, slot: usize, key: QueueKey, bytes: u64, waiter: W) {
+        self.accounts[slot].waiting.insert(key, (bytes, waiter));
         self.waiting.insert(slot);
     }
 
     /// Removes a waiter that has not been served.
-    pub(super) fn leave(&mut self, slot: usize, place: Place) -> Option<W> {
+    pub(super) fn leave(&mut self, slot: usize, key: QueueKey) -> Option<W> {
         let account = &mut self.accounts[slot];
-        let (_, waiter) = account.waiting.remove(&place)?;
+        let (_, waiter) = account.waiting.remove(&key)?;
         if account.waiting.is_empty() {
             self.waiting.remove(&slot);
         }
@@ -172,14 +175,14 @@ impl<W> State<W> {
         if grant.drawn == 0 {
             return;
         }
-        let is_page = |elder: &Elder| elder.page == page;
-        let (list, n) = match self.elders.iter().position(is_page) {
-            Some(n) => (&mut self.elders, n),
+        let is_page = |privileged: &Privileged| privileged.page == page;
+        let (list, n) = match self.privileged.iter().position(is_page) {
+            Some(n) => (&mut self.privileged, n),
             None => {
                 self.subtract(slot, grant.drawn);
-                let n = self.resigned.iter().position(is_page);
-                let n = n.expect("what was drawn, an elder drew");
-                (&mut self.resigned, n)
+                let n = self.demoted.iter().position(is_page);
+                let n = n.expect("only privileged pages draw");
+                (&mut self.demoted, n)
             }
         };
         list[n].drawn -= grant.drawn;
@@ -188,14 +191,17 @@ impl<W> State<W> {
         }
     }
 
-    /// A page takes no more bytes. Returns whether it resigns as an elder.
+    /// Records that a page takes no more bytes. Returns whether a page was demoted.
     pub(super) fn finish(&mut self, page: u64) -> bool {
-        let elder = self.elders.iter_mut().find(|elder| elder.page == page);
-        let Some(elder) = elder else {
+        let privileged = self
+            .privileged
+            .iter_mut()
+            .find(|privileged| privileged.page == page);
+        let Some(privileged) = privileged else {
             return false;
         };
-        elder.is_finished = true;
-        self.resign()
+        privileged.is_finished = true;
+        self.demote()
     }
 
     /// The next waiter that can be served, and what it is granted. Accounts that hold least come
@@ -207,10 +213,10 @@ impl<W> State<W> {
         let mut slots: Vec<usize> = self.waiting.iter().copied().collect();
         slots.sort_by_key(|slot| self.accounts[*slot].held);
         slots.into_iter().find_map(|slot| {
-            let (place, (bytes, _)) = self.accounts[slot].waiting.first_key_value()?;
-            let (place, bytes) = (*place, *bytes);
-            let grant = self.grant(slot, place.0, bytes)?;
-            let waiter = self.leave(slot, place)?;
+            let (key, (bytes, _)) = self.accounts[slot].waiting.first_key_value()?;
+            let (key, bytes) = (*key, *bytes);
+            let grant = self.grant(slot, key.0, bytes)?;
+            let waiter = self.leave(slot, key)?;
             Some((waiter, grant))
         })
     }
@@ -219,7 +225,10 @@ impl<W> State<W> {
         let (_, shared) = self.divided(slot, bytes);
         let account = &self.accounts[slot];
         let shared_then = account.held - account.of_floors + shared;
-        let free = self.parts.shared.saturating_sub(self.shared_used + shared);
+        let free = self
+            .partition
+            .shared
+            .saturating_sub(self.shared_used + shared);
         if shared == 0 || shared_then <= free {
             self.add(slot, bytes);
             return Some(Grant {
@@ -230,31 +239,37 @@ impl<W> State<W> {
         self.draw(slot, page, bytes, true)
     }
 
-    /// Grants bytes of the reserve to an elder. `may_appoint` makes the page one if there is room
-    /// for another and its account has none, nor one that resigned and still holds what it drew.
-    fn draw(&mut self, slot: usize, page: u64, bytes: u64, may_appoint: bool) -> Option<Grant> {
-        if bytes > self.parts.elder {
+    /// Grants bytes of the reserve to a privileged page. `may_promote` makes the page privileged if
+    /// there is room for another and its account has none, nor a demoted one that still holds what
+    /// it drew.
+    fn draw(&mut self, slot: usize, page: u64, bytes: u64, may_promote: bool) -> Option<Grant> {
+        if bytes > self.partition.privileged_bytes {
             return None;
         }
         let drawn = Grant {
             regular: 0,
             drawn: bytes,
         };
-        if let Some(elder) = self.elders.iter_mut().find(|elder| elder.slot == slot) {
-            let fits = elder.page == page && elder.drawn + bytes <= self.parts.elder;
+        if let Some(privileged) = self
+            .privileged
+            .iter_mut()
+            .find(|privileged| privileged.slot == slot)
+        {
+            let fits = privileged.page == page
+                && privileged.drawn + bytes <= self.partition.privileged_bytes;
             return fits.then(|| {
-                elder.drawn += bytes;
+                privileged.drawn += bytes;
                 drawn
             });
         }
-        let may_appoint = may_appoint && self.resigned.iter().all(|elder| elder.slot != slot);
-        if may_appoint && self.elders.len() == self.parts.elders {
-            self.resign();
+        let may_promote = may_promote && self.demoted.iter().all(|other| other.slot != slot);
+        if may_promote && self.privileged.len() == self.partition.privileged_max {
+            self.demote();
         }
-        if !may_appoint || self.elders.len() == self.parts.elders {
+        if !may_promote || self.privileged.len() == self.partition.privileged_max {
             return None;
         }
-        self.elders.push(Elder {
+        self.privileged.push(Privileged {
             slot,
             page,
             drawn: bytes,
@@ -263,29 +278,27 @@ impl<W> State<W> {
         Some(drawn)
     }
 
-    /// Elders whose pages take no more bytes resign, as far as the shared part has room for what
-    /// they drew: from then on it counts for their accounts, whatever those hold already. Returns
-    /// whether one did.
-    fn resign(&mut self) -> bool {
-        let n_before = self.elders.len();
-        for elder in std::mem::take(&mut self.elders) {
-            let (_, shared) = self.divided(elder.slot, elder.drawn);
-            if elder.is_finished && self.shared_used + shared <= self.parts.shared {
-                self.add(elder.slot, elder.drawn);
-                self.resigned.push(elder);
+    /// Moves what finished privileged pages drew to their accounts while the shared part has room
+    /// for it, whatever the accounts hold already. Returns whether a page was demoted.
+    fn demote(&mut self) -> bool {
+        let n_before = self.privileged.len();
+        for privileged in std::mem::take(&mut self.privileged) {
+            let (_, shared) = self.divided(privileged.slot, privileged.drawn);
+            if privileged.is_finished && self.shared_used + shared <= self.partition.shared {
+                self.add(privileged.slot, privileged.drawn);
+                self.demoted.push(privileged);
             } else {
-                self.elders.push(elder);
+                self.privileged.push(privileged);
             }
         }
-        self.elders.len() < n_before
+        self.privileged.len() < n_before
     }
 
-    /// How many of so many more bytes are from the floors, and how many from the shared part. An
-    /// account whose floor does not fit any more, because others have used the floors up, holds
-    /// shared bytes.
+    /// Splits `bytes` into those of the account's floor and those of the shared part. If other
+    /// accounts have used the floors up, all are shared.
     fn divided(&self, slot: usize, bytes: u64) -> (u64, u64) {
-        let own = self.parts.floor - self.accounts[slot].of_floors;
-        let of_floors = bytes.min(own).min(self.parts.floors - self.floors_used);
+        let own = self.partition.floor - self.accounts[slot].of_floors;
+        let of_floors = bytes.min(own).min(self.partition.floors - self.floors_used);
         (of_floors, bytes - of_floors)
     }
 

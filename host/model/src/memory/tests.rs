@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::state::{Grant, Parts, State};
+use super::state::{Accounting, Grant, Partition};
 use super::*;
 
 const MIB: u64 = 1024 * 1024;
@@ -25,20 +25,26 @@ async fn waits(lease: &mut MemoryLease, bytes: u64) -> bool {
 #[test]
 fn the_parts_make_up_the_budget() {
     for capacity in [64 * MIB, 1024 * MIB, 6 * 1024 * MIB, 1 << 45] {
-        let parts = Parts::of(capacity, PAGE_BYTES_MAX);
-        let reserve = parts.elder * parts.elders as u64;
+        let partition = Partition::of(capacity, PAGE_BYTES_MAX);
+        let reserve = partition.privileged_bytes * partition.privileged_max as u64;
         assert!(
-            parts.floors + parts.shared + reserve <= capacity,
-            "{parts:?}"
+            partition.floors + partition.shared + reserve <= capacity,
+            "{partition:?}"
         );
-        assert!(parts.elders > 0 && parts.elder >= 16 * MIB, "{parts:?}");
         assert!(
-            parts.floor >= STEP_BYTES && parts.floor <= 4 * MIB,
-            "{parts:?}"
+            partition.privileged_max > 0 && partition.privileged_bytes >= 16 * MIB,
+            "{partition:?}"
+        );
+        assert!(
+            partition.floor >= STEP_BYTES && partition.floor <= 4 * MIB,
+            "{partition:?}"
         );
     }
-    // An ordinary budget has room for elders of the largest size.
-    assert_eq!(Parts::of(1024 * MIB, PAGE_BYTES_MAX).elder, PAGE_BYTES_MAX);
+    // An ordinary budget has room for privileged pages of the largest size.
+    assert_eq!(
+        Partition::of(1024 * MIB, PAGE_BYTES_MAX).privileged_bytes,
+        PAGE_BYTES_MAX
+    );
 }
 
 #[tokio::test]
@@ -71,7 +77,7 @@ async fn a_lease_grows_in_steps_and_gives_back_what_it_took() {
 async fn an_account_at_its_share_waits_and_others_do_not() {
     let budget = MemoryBudget::new(64 * MIB);
     let greedy = budget.share("greedy");
-    // Half of what is shared, its floor, and its elder's reserve.
+    // Half of what is shared, its floor, and the reserve of its privileged page.
     let mut held = Vec::new();
     for _ in 0..64 {
         let mut lease = greedy.page().lease();
@@ -81,7 +87,7 @@ async fn an_account_at_its_share_waits_and_others_do_not() {
         held.push(lease);
     }
     assert!(held.len() < 40, "{} MiB of 64", held.len());
-    // A small page of anybody else is served at once, and a page of some size too.
+    // A small page of another account is served at once, and a page of some size too.
     for name in ["small", "another", "third"] {
         let share = budget.share(name);
         drop(take(&share.page(), STEP_BYTES).await);
@@ -96,24 +102,24 @@ async fn an_account_at_its_share_waits_and_others_do_not() {
 
 #[test]
 fn floors_that_are_used_up_overflow_into_the_shared_part() {
-    let parts = Parts::of(1024 * MIB, PAGE_BYTES_MAX);
-    let mut state: State<()> = State::new(parts);
+    let partition = Partition::of(1024 * MIB, PAGE_BYTES_MAX);
+    let mut state: Accounting<()> = Accounting::new(partition);
     let slots: Vec<usize> = (0..200).map(|_| state.open()).collect();
     let floor = Grant {
-        regular: parts.floor,
+        regular: partition.floor,
         drawn: 0,
     };
-    assert!(200 * parts.floor > parts.floors, "more than fit");
+    assert!(200 * partition.floor > partition.floors, "more than fit");
     for (page, slot) in (0..).zip(&slots) {
-        assert_eq!(state.ask(*slot, page, parts.floor), Ok(floor), "{page}");
+        assert_eq!(state.ask(*slot, page, partition.floor), Ok(floor), "{page}");
     }
-    assert_eq!(state.used(), 200 * parts.floor);
+    assert_eq!(state.used(), 200 * partition.floor);
     // What is given back of the floors is there for the next.
     for (page, slot) in (0..).zip(&slots[..100]) {
         state.release(*slot, page, floor);
     }
     for (page, slot) in (200..).zip(&slots[..100]) {
-        assert_eq!(state.ask(*slot, page, parts.floor), Ok(floor), "{page}");
+        assert_eq!(state.ask(*slot, page, partition.floor), Ok(floor), "{page}");
         state.release(*slot, page, floor);
     }
     for (page, slot) in (100..).zip(&slots[100..]) {
@@ -128,14 +134,14 @@ async fn what_an_account_gives_back_its_oldest_page_gets() {
     let share = budget.share("a");
     let (first, second, third) = (share.page(), share.page(), share.page());
     let held = take(&first, 20 * MIB).await;
-    let elder = take(&first, 10 * MIB).await;
+    let drawn = take(&first, 10 * MIB).await;
     let (mut young, mut old) = (third.lease(), second.lease());
     let mut young = Box::pin(young.grow_to(10 << 20));
     assert!(futures_poll(&mut young).await.is_none());
     let mut old = Box::pin(old.grow_to(10 << 20));
     assert!(futures_poll(&mut old).await.is_none());
     assert_eq!(budget.in_use().n_waiting, 2);
-    drop(elder);
+    drop(drawn);
     assert!(
         futures_poll(&mut old).await.is_some(),
         "the older page is next"
@@ -146,7 +152,7 @@ async fn what_an_account_gives_back_its_oldest_page_gets() {
 }
 
 #[tokio::test]
-async fn an_elder_resigns_when_its_page_is_finished() {
+async fn a_privileged_page_is_demoted_when_it_is_finished() {
     let budget = MemoryBudget::new(64 * MIB);
     let (slow, other) = (budget.share("slow"), budget.share("other"));
     let (finished, page) = (slow.page(), other.page());
@@ -154,22 +160,25 @@ async fn an_elder_resigns_when_its_page_is_finished() {
     let drawn = take(&finished, 10 * MIB).await;
     let _of_other = take(&page, 10 * MIB).await;
     let mut more = page.lease();
-    assert!(waits(&mut more, 10 * MIB).await, "there is an elder");
-    // Nobody has read its outcome yet.
+    assert!(waits(&mut more, 10 * MIB).await, "one page is privileged");
+    // Its outcome has not been read yet.
     drop(finished);
     let more = take(&page, 10 * MIB).await;
     assert_eq!(budget.in_use().used, 50 * MIB);
     drop(more);
     let next = slow.page();
     let mut lease = next.lease();
-    assert!(waits(&mut lease, 10 * MIB).await, "one elder at a time");
+    assert!(
+        waits(&mut lease, 10 * MIB).await,
+        "one privileged page at a time"
+    );
     drop(drawn);
     let _lease = take(&next, 10 * MIB).await;
     assert_eq!(budget.in_use().used, 40 * MIB);
 }
 
 #[tokio::test]
-async fn a_finished_elder_stays_while_there_is_no_room_for_what_it_drew() {
+async fn a_finished_page_stays_privileged_while_there_is_no_room_for_what_it_drew() {
     let budget = MemoryBudget::new(64 * MIB);
     let (slow, other) = (budget.share("slow"), budget.share("other"));
     let (finished, page) = (slow.page(), other.page());
@@ -179,7 +188,7 @@ async fn a_finished_elder_stays_while_there_is_no_room_for_what_it_drew() {
     recorded.record(15 << 20);
     drop(finished);
     let mut lease = page.lease();
-    assert!(waits(&mut lease, 10 * MIB).await, "the elder stays");
+    assert!(waits(&mut lease, 10 * MIB).await, "it stays privileged");
     recorded.shrink_to(2 << 20);
     let _lease = take(&page, 10 * MIB).await;
     assert_eq!(budget.in_use().used, 48 * MIB);
@@ -195,7 +204,10 @@ async fn a_cancelled_wait_leaves_the_queue_to_those_behind() {
     let mut big = Box::pin(big.grow_to(50 << 20));
     assert!(futures_poll(&mut big).await.is_none());
     let mut small = Box::pin(small.grow_to(STEP));
-    assert!(futures_poll(&mut small).await.is_none(), "nobody overtakes");
+    assert!(
+        futures_poll(&mut small).await.is_none(),
+        "no page overtakes"
+    );
     drop(big);
     assert!(futures_poll(&mut small).await.is_some());
     assert_eq!(budget.in_use().n_waiting, 0);
@@ -229,7 +241,7 @@ async fn an_account_that_holds_nothing_is_forgotten() {
 }
 
 /// What is held by kind adds up to what is in use, whichever part of the budget it came from and
-/// whoever waited for it.
+/// whichever page waited for it.
 #[tokio::test]
 async fn kinds_add_up_to_what_is_in_use() {
     let budget = MemoryBudget::new(64 * MIB);
@@ -362,14 +374,14 @@ proptest! {
         order in proptest::collection::vec(any::<prop::sample::Index>(), 1..400),
     ) {
         let capacity = 64 * MIB;
-        let parts = Parts::of(capacity, PAGE_BYTES_MAX);
-        let mut state: State<usize> = State::new(parts);
+        let partition = Partition::of(capacity, PAGE_BYTES_MAX);
+        let mut state: Accounting<usize> = Accounting::new(partition);
         let slots: Vec<usize> = (0..6).map(|_| state.open()).collect();
         let innocent = state.open();
         let mut wants = BTreeMap::new();
         let mut rounds = 0;
         while pages.iter().any(|page| !page.is_done) {
-            // Whoever can act does: nobody can be blocked for ever.
+            // Any page that can act does: none can be blocked for ever.
             let able: Vec<usize> = (0..pages.len())
                 .filter(|n| !pages[*n].is_done && !pages[*n].is_waiting)
                 .collect();
@@ -401,8 +413,8 @@ proptest! {
                         pages[n].held.regular += grant.regular;
                         pages[n].held.drawn += grant.drawn;
                     }
-                    Err(place) => {
-                        state.wait(slot, place, more, n);
+                    Err(key) => {
+                        state.wait(slot, key, more, n);
                         wants.insert(n, more);
                         pages[n].is_waiting = true;
                     }

@@ -219,7 +219,7 @@ where
     }
 
     /// The client calls this in the task of the request, where the checked IP addresses are; it may
-    /// go on in another one.
+    /// continue in another one.
     fn call(&mut self, uri: Uri) -> Self::Future {
         let dial = Dial::current();
         let Self {

@@ -52,7 +52,7 @@ impl Dial {
         })
     }
 
-    /// That of the current request.
+    /// The one of the current request.
     pub(super) fn current() -> Option<Arc<Self>> {
         DIAL.try_with(Arc::clone).ok()
     }

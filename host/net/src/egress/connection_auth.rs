@@ -13,7 +13,7 @@ pub(crate) fn is_sent(headers: &HeaderMap) -> bool {
     has_scheme(headers, [&AUTHORIZATION, &PROXY_AUTHORIZATION])
 }
 
-/// Whether a response offers to authenticate its connection, or goes on with it.
+/// Whether a response offers to authenticate its connection, or continues that.
 pub(crate) fn is_offered(headers: &HeaderMap) -> bool {
     has_scheme(headers, [&WWW_AUTHENTICATE, &PROXY_AUTHENTICATE])
 }

@@ -22,7 +22,7 @@ pub enum EgressError {
     /// The host and port are a listener of this server.
     #[error("host `{0}` is refused: it leads to this service itself")]
     OwnListener(String),
-    /// The port is that of another protocol.
+    /// The port belongs to another protocol.
     #[error(
         "port {0} is refused: it belongs to another protocol than HTTP, and browsers refuse it too"
     )]

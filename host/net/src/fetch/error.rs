@@ -44,7 +44,7 @@ pub enum FetchError {
     #[error("the site asked not to be contacted for another {} s, which exceeds the page's timeout; try again later", .0.as_secs_f64().ceil())]
     Paused(Duration),
     /// The body exceeds its limit before it is decoded.
-    #[error("the body is larger than {0} bytes, the most that is fetched")]
+    #[error("the body is larger than {0} bytes, the limit")]
     TooLarge(u64),
     /// The body is incomplete, or its coding is corrupt.
     #[error("the response is incomplete or corrupt")]

@@ -140,8 +140,8 @@ impl Redirect {
 
 /// Covers the cost of a body while it arrives.
 pub trait BodyMeter: Send + Sync {
-    /// Covers a body of this many decoded bytes; may wait. Returns how many bytes are covered,
-    /// which is more.
+    /// Covers a body of this many decoded bytes; may wait. Returns the number of bytes that are
+    /// paid for now, at least `n_bytes`.
     ///
     /// # Errors
     /// The page cannot be paid: it ends with this failure.

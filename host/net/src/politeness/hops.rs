@@ -13,12 +13,13 @@ use super::{Permit, RequestPace, Turn};
 /// Least time between two looks at whether a page waits.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// What a page holds at its hosts beside its slot, and how long it has waited between its requests.
+/// What a page holds at its hosts in addition to its slot, and how long it has waited between its
+/// requests.
 #[derive(Debug, Default)]
-pub(super) struct Hops(Mutex<State>);
+pub(super) struct Hops(Mutex<HopsState>);
 
 #[derive(Debug, Default)]
-struct State {
+struct HopsState {
     /// The account's lane at the first host.
     own_lane: Option<OwnedSemaphorePermit>,
     /// The page's turn at the host it was redirected to.
@@ -33,13 +34,13 @@ struct Wait<'a>(&'a Hops);
 
 impl Hops {
     pub(super) fn new(own_lane: Option<OwnedSemaphorePermit>) -> Self {
-        Self(Mutex::new(State {
+        Self(Mutex::new(HopsState {
             own_lane,
-            ..State::default()
+            ..HopsState::default()
         }))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, HopsState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -67,7 +68,7 @@ impl Drop for Wait<'_> {
 
 impl Permit {
     /// Waits until a redirected page may send its next request, which goes to this host: its delays
-    /// hold between all requests to a host. At another host than that of the permit it waits among
+    /// hold between all requests to a host. At another host than the permit's it waits among
     /// the requests of its account there, and leaves the first host to the next of them.
     pub async fn follow(&self, host: &str) {
         let pace = self.start.pace;

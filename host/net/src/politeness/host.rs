@@ -25,7 +25,7 @@ pub(super) struct Host {
     /// Tasks that hold a permit or wait for one.
     pub(super) n_visits: usize,
     pub(super) slots: Arc<FairSemaphore<Owner>>,
-    /// The queue of the tasks that obey the host's crawl delay, whoever they are. Held until a
+    /// The queue of the tasks of all accounts that obey the host's crawl delay. Held until a
     /// request starts, never during an account's own delay.
     pub(super) lane: Arc<Semaphore>,
     /// When the last request under the crawl delay started, and the delay.

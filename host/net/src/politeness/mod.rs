@@ -69,10 +69,10 @@ pub struct Owner(u64);
 pub struct RequestPace {
     /// For whom it is sent.
     pub owner: Owner,
-    /// Least time after the owner's last request with a delay to the host; zero is no delay.
+    /// Least time after the owner's last request with a delay to the host; zero for no delay.
     pub delay: Duration,
     /// Least time after anyone's last request with such a delay to the host: the crawl delay of
-    /// its robots.txt. Zero is no delay.
+    /// its robots.txt. Zero for no delay.
     pub host_delay: Duration,
 }
 
@@ -82,7 +82,7 @@ pub struct Permit {
     // Field order matters: the slots are released before the host may be forgotten.
     _slot: FairPermit<Owner>,
     hops: Hops,
-    _in_flight: InFlight,
+    _in_flight: HostRequest,
     start: Start,
     visit: Visit,
 }
@@ -107,7 +107,7 @@ struct Visit {
 
 /// One request in flight, counted at its host.
 #[derive(Debug)]
-struct InFlight {
+struct HostRequest {
     politeness: Arc<Politeness>,
     name: Arc<str>,
     owner: Owner,
@@ -192,7 +192,7 @@ impl Politeness {
     pub async fn permit_with(self: &Arc<Self>, host: &str, pace: RequestPace) -> Permit {
         let visit = self.visit(host, pace.owner);
         let own_lane = visit.own_lane(&pace).await;
-        // Only now, so that nobody waits here for another account's own delay.
+        // Only now, so that no task waits here for another account's own delay.
         let lane = visit.lane(&pace).await;
         let slots = visit.with_host(|host| Arc::clone(&host.slots));
         loop {
@@ -408,9 +408,9 @@ impl Visit {
     }
 
     /// Starts a request if it is still allowed now.
-    fn start(&self, pace: &RequestPace) -> Option<(Start, InFlight)> {
+    fn start(&self, pace: &RequestPace) -> Option<(Start, HostRequest)> {
         let start = self.with_host(|host| host.start(pace))?;
-        let in_flight = InFlight {
+        let in_flight = HostRequest {
             politeness: Arc::clone(&self.politeness),
             name: Arc::clone(&self.name),
             owner: self.owner,
@@ -441,7 +441,7 @@ impl Turn {
     }
 }
 
-impl Drop for InFlight {
+impl Drop for HostRequest {
     fn drop(&mut self) {
         if let Some(host) = self.politeness.locked().by_name.get_mut(&self.name) {
             host.finish(self.owner);

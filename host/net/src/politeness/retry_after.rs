@@ -9,7 +9,7 @@ use trawl_model::clock::Timestamp;
 pub const PAUSE_MAX: Duration = Duration::from_secs(5 * 60);
 
 /// The pause that a `Retry-After` requests at this moment, at most [`PAUSE_MAX`]; `None` when it is
-/// neither a number of seconds nor a date. A date in the past is no pause.
+/// neither a number of seconds nor a date. A date in the past means no pause.
 pub(super) fn requested_pause(value: &str, now: Timestamp) -> Option<Duration> {
     let value = value.trim();
     let pause = if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -9,7 +9,7 @@ const SOON: Duration = Duration::from_millis(20);
 const LATE: Duration = Duration::from_millis(15);
 
 /// For whom a request without an account is sent.
-const NOBODY: Owner = RequestPace::NONE.owner;
+const NO_OWNER: Owner = RequestPace::NONE.owner;
 
 fn politeness(in_flight_per_host: usize) -> Arc<Politeness> {
     Politeness::new(&PolitenessConfig { in_flight_per_host })
@@ -240,7 +240,7 @@ async fn a_paused_host_is_not_contacted() {
     let politeness = politeness(64);
     let before = Instant::now();
     assert_eq!(
-        politeness.backoff("a.example", NOBODY, Some("1")),
+        politeness.backoff("a.example", NO_OWNER, Some("1")),
         Duration::from_secs(1)
     );
     assert!(timeout(SOON, politeness.permit("A.EXAMPLE")).await.is_err());
@@ -258,7 +258,7 @@ async fn a_pause_also_delays_queued_requests() {
         async move { politeness.permit("a.example").await }
     });
     tokio::time::sleep(SOON).await;
-    politeness.backoff("a.example", NOBODY, Some("60"));
+    politeness.backoff("a.example", NO_OWNER, Some("60"));
     drop(holder);
     tokio::time::sleep(SOON).await;
     assert!(!waiter.is_finished());
@@ -268,10 +268,10 @@ async fn a_pause_also_delays_queued_requests() {
 #[tokio::test]
 async fn after_a_pause_one_request_is_tried_before_the_others() {
     let politeness = politeness(64);
-    politeness.backoff("a.example", NOBODY, Some("0"));
+    politeness.backoff("a.example", NO_OWNER, Some("0"));
     let first = politeness.permit("a.example").await;
     assert!(timeout(SOON, politeness.permit("a.example")).await.is_err());
-    politeness.succeeded("a.example", NOBODY);
+    politeness.succeeded("a.example", NO_OWNER);
     let second = timeout(SOON, politeness.permit("a.example")).await;
     assert!(second.is_ok());
     drop((first, second));
@@ -281,7 +281,7 @@ async fn after_a_pause_one_request_is_tried_before_the_others() {
 #[tokio::test]
 async fn the_next_request_starts_when_the_first_after_a_pause_is_dropped() {
     let politeness = politeness(64);
-    politeness.backoff("a.example", NOBODY, Some("0"));
+    politeness.backoff("a.example", NO_OWNER, Some("0"));
     let first = politeness.permit("a.example").await;
     let next = tokio::spawn({
         let politeness = Arc::clone(&politeness);
@@ -296,7 +296,7 @@ async fn the_next_request_starts_when_the_first_after_a_pause_is_dropped() {
 async fn the_number_of_paused_hosts_is_bounded() {
     let politeness = politeness(1);
     for number in 0..IDLE_HOSTS_MAX * 3 {
-        politeness.backoff(&format!("h{number}.example"), NOBODY, Some("60"));
+        politeness.backoff(&format!("h{number}.example"), NO_OWNER, Some("60"));
     }
     assert!(politeness.hosts_known() <= IDLE_HOSTS_MAX * 2 + SWEEP_FROM);
 }
@@ -344,7 +344,7 @@ async fn a_turn_of_a_third_party_keeps_the_delays_and_no_pause() {
     assert!(unpaced.is_none() && politeness.hosts_known() == 0);
     // Its own pause and its only slot concern requests from here.
     let slot = politeness.permit("a.example").await;
-    politeness.backoff("a.example", NOBODY, Some("60"));
+    politeness.backoff("a.example", NO_OWNER, Some("60"));
     let before = Instant::now();
     let first = politeness.turn_with("a.example", paced(delay)).await;
     let mut second = std::pin::pin!(politeness.turn_with("A.example.", paced(delay)));
@@ -471,7 +471,7 @@ async fn waits_between_hops_extend_a_time_up_to_the_patience() {
     let hangs = permit
         .in_time(short, long, std::future::pending::<()>())
         .await;
-    assert!(hangs.is_none(), "what is no wait counts");
+    assert!(hangs.is_none(), "what is not a wait counts");
 }
 
 #[tokio::test]

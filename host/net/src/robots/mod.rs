@@ -43,8 +43,8 @@ const PARSED_AT_ONCE_BYTES_MAX: usize = 64 * 1024;
 const PARSES_MAX: usize = 2;
 /// Cached origins.
 pub const ORIGINS_MAX: usize = 10_000;
-/// Approximate bytes of the cached rules: most files are far below 10 KiB, so that those of all
-/// origins fit.
+/// Approximate bytes of the cached rules: most files are far below 10 KiB, so that the rules of
+/// all origins fit.
 const RULES_BYTES_MAX: usize = 24 * 1024 * 1024;
 /// Rules of more bytes are the first that make room: few sites need so many.
 const LARGE_BYTES_MIN: usize = 64 * 1024;
@@ -78,7 +78,7 @@ struct Origins {
 
 /// One cached origin.
 struct Origin {
-    entry: Arc<OnceCell<Entry>>,
+    entry: Arc<OnceCell<CachedRules>>,
     /// Bytes of its rules; 0 until they are read.
     bytes: usize,
     used: Instant,
@@ -86,7 +86,7 @@ struct Origin {
 
 /// The result of reading an origin's robots.txt.
 #[derive(Clone)]
-struct Entry {
+struct CachedRules {
     rules: Arc<Rules>,
     /// Bytes that the rules take in memory.
     bytes: usize,
@@ -106,7 +106,7 @@ impl Robots {
     }
 
     /// The verdict of robots.txt on this URL, for a page that is fetched through this proxy pool
-    /// and country: its robots.txt is fetched likewise, since a site may refuse one and not the
+    /// and country: its robots.txt is fetched the same way, since a site may refuse one and not the
     /// other, or have other rules there. An unknown robots.txt is fetched first; concurrent calls
     /// wait for the same fetch.
     pub async fn verdict(&self, url: &Url, exit: impl Into<Exit>) -> Verdict {
@@ -140,7 +140,7 @@ impl Robots {
         self.locked().by_name.len()
     }
 
-    async fn entry(&self, url: &Url, exit: Exit) -> Entry {
+    async fn entry(&self, url: &Url, exit: Exit) -> CachedRules {
         let exit = self.get.exit(exit);
         let mut name = url.origin().ascii_serialization();
         if exit != Exit::default() {
@@ -159,16 +159,16 @@ impl Robots {
         url: &Url,
         exit: Exit,
         name: &str,
-        cell: &Arc<OnceCell<Entry>>,
-        before: Option<Entry>,
-    ) -> Entry {
+        cell: &Arc<OnceCell<CachedRules>>,
+        before: Option<CachedRules>,
+    ) -> CachedRules {
         let entry = self.read(url, exit, before).await;
         self.locked().filled(name, cell, entry.bytes);
         entry
     }
 
     /// The cell for this origin's entry, and the previous entry if that has expired.
-    fn cell(&self, name: &str) -> (Arc<OnceCell<Entry>>, Option<Entry>) {
+    fn cell(&self, name: &str) -> (Arc<OnceCell<CachedRules>>, Option<CachedRules>) {
         let now = Instant::now();
         let mut origins = self.locked();
         let mut before = None;
@@ -181,7 +181,7 @@ impl Robots {
         }
         origins.remove(name);
         origins.make_room();
-        let entry = Arc::<OnceCell<Entry>>::default();
+        let entry = Arc::<OnceCell<CachedRules>>::default();
         let origin = Origin {
             entry: Arc::clone(&entry),
             bytes: 0,
@@ -191,7 +191,7 @@ impl Robots {
         (entry, before)
     }
 
-    async fn read(&self, url: &Url, exit: Exit, before: Option<Entry>) -> Entry {
+    async fn read(&self, url: &Url, exit: Exit, before: Option<CachedRules>) -> CachedRules {
         let limits = GetLimits {
             // One more shows whether the last line is a whole one.
             bytes_max: ROBOTS_BYTES_MAX + 1,
@@ -222,18 +222,18 @@ impl Robots {
             PageFailure::new(failure.cause, message)
         });
         match (found, before) {
-            (Ok((rules, age)), _) => Entry {
+            (Ok((rules, age)), _) => CachedRules {
                 bytes: rules.bytes(),
                 rules: Arc::new(rules),
                 unreachable: None,
                 expires: Instant::now() + age,
             },
             // RFC 9309 section 2.4: the cached rules may be used while the file is unreachable.
-            (Err(_), Some(before)) if before.unreachable.is_none() => Entry {
+            (Err(_), Some(before)) if before.unreachable.is_none() => CachedRules {
                 expires: Instant::now() + failure_age,
                 ..before
             },
-            (Err(failure), _) => Entry {
+            (Err(failure), _) => CachedRules {
                 rules: Arc::default(),
                 bytes: 0,
                 unreachable: Some(Arc::new(failure)),
@@ -310,7 +310,7 @@ async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 impl Origins {
     /// Counts the bytes of rules that were read for this cell, and makes room for them.
-    fn filled(&mut self, name: &str, cell: &Arc<OnceCell<Entry>>, bytes: usize) {
+    fn filled(&mut self, name: &str, cell: &Arc<OnceCell<CachedRules>>, bytes: usize) {
         let Some(origin) = self.by_name.get_mut(name) else {
             return;
         };

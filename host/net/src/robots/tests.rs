@@ -68,7 +68,7 @@ fn expire(robots: &Robots) {
     for origin in robots.locked().by_name.values_mut() {
         let entry = origin.entry.get().expect("an entry").clone();
         let expires = Instant::now();
-        origin.entry = Arc::new(OnceCell::from(Entry { expires, ..entry }));
+        origin.entry = Arc::new(OnceCell::from(CachedRules { expires, ..entry }));
     }
 }
 

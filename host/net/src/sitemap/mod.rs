@@ -23,7 +23,7 @@ use crate::fetch::{Get, GetLimits};
 use crate::politeness::RequestPace;
 use crate::robots::Robots;
 use crate::turns::Turns;
-use file::{Entry, File};
+use file::{File, SitemapEntry};
 
 /// Maximum number of URLs of one run.
 pub const ENTRIES_MAX: usize = 1_000_000;
@@ -201,8 +201,8 @@ fn step(mut file: File, base: &Url) -> Option<(File, Vec<String>, Vec<Url>)> {
     let (mut pages, mut sitemaps) = (Vec::with_capacity(entries.len()), Vec::new());
     for entry in entries {
         match entry {
-            Entry::Page(page) => pages.extend(absolute(base, &page).map(String::from)),
-            Entry::Sitemap(child) => sitemaps.extend(absolute(base, &child)),
+            SitemapEntry::Page(page) => pages.extend(absolute(base, &page).map(String::from)),
+            SitemapEntry::Sitemap(child) => sitemaps.extend(absolute(base, &child)),
         }
     }
     Some((file, pages, sitemaps))

@@ -120,7 +120,7 @@ pub fn parse(text: &str) -> Result<Target, PageFailure> {
     })
 }
 
-/// Parses the URL of a webhook receiver by the same rules. A single word is no URL.
+/// Parses the URL of a webhook receiver by the same rules. A single word is not a URL.
 ///
 /// # Errors
 /// As [`parse`].
@@ -331,7 +331,7 @@ fn scheme(text: &str) -> Option<&str> {
             .any(|known| known.eq_ignore_ascii_case(scheme))
     };
     let port = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    // `user:password@host` is no scheme, whose name an error would show.
+    // `user:password@host` does not begin with a scheme, whose name an error would show.
     let is_password = port.contains('@');
     let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
     (is_scheme && (is_known() || !is_port && !is_password)).then_some(scheme)

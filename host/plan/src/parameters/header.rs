@@ -13,12 +13,12 @@ const FOREIGN: [&str; 1] = ["x-request-id"];
 /// What a request header is, by its name.
 #[derive(Clone, Copy, Debug)]
 pub enum Header {
-    /// That of a parameter.
+    /// A parameter.
     Of(&'static Parameter),
     /// It has no effect: it is misspelt, or of a parameter that `/fetch` does not take from
     /// headers. The parameter that is probably meant.
     Idle(Option<&'static Parameter>),
-    /// It is no parameter's.
+    /// Not a parameter.
     Foreign,
 }
 

@@ -38,7 +38,7 @@ impl Ignored {
         }
     }
 
-    /// Adds those of another list.
+    /// Adds the parameters of another list.
     pub fn extend(&mut self, other: &Self) {
         for path in &other.names {
             if self.push(path) {

@@ -11,20 +11,20 @@ mod ignored;
 mod nearest;
 mod needs;
 mod reference;
+mod route_dependent;
 mod row;
 mod statuses;
 mod tables;
-mod undecided;
 
 pub use header::{Header, with_headers};
 pub use ignored::Ignored;
 pub use nearest::{nearest, nearest_name};
-pub use needs::{Effect, Needs, Route, Routes, Situation};
+pub use needs::{Effect, Needs, RequestFacts, Route, Routes};
 pub use reference::reference;
+pub use route_dependent::{RouteDependent, is_within};
 pub use row::{Choice, Object, Parameter, Range, Shape};
 pub use statuses::{CAUSES, CauseRow, Status};
 pub use tables::{GROUPS, Group, STEPS, StepKind, step_kind};
-pub use undecided::{Undecided, is_within};
 
 /// All parameters of request objects, without the keys of nested objects.
 pub fn all() -> impl Iterator<Item = &'static Parameter> {

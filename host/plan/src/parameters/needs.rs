@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::Pipeline;
 
-/// A kind of request, as far as its parameters are concerned.
+/// A kind of request, with parameters of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
     /// `/scrape`, and `/fetch/…`.
@@ -262,7 +262,7 @@ impl fmt::Display for Needs {
 /// What is known about a request or a page: which conditions hold and which do not. The others are
 /// open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Situation {
+pub struct RequestFacts {
     holds: Needs,
     fails: Needs,
 }
@@ -278,7 +278,7 @@ pub enum Effect {
     Open,
 }
 
-impl Situation {
+impl RequestFacts {
     /// The same with one more condition that is known to hold or not to hold.
     #[must_use]
     pub const fn with(self, condition: Needs, holds: bool) -> Self {

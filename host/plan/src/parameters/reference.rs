@@ -79,10 +79,10 @@ pub fn reference() -> String {
     section(&mut page, "Statuses and causes of page entries");
     line(
         &mut page,
-        "\nThe `status` of an entry is that of the site's response. A 4xx or 5xx of the site is a failure entry \
+        "\nThe `status` of an entry is the status of the site's response. A 4xx or 5xx of the site is a failure entry \
          that keeps its `content`; it costs nothing. If\nthere was no response, the status is one \
          of those below. Several causes may share a status, so every failed page has the name of \
-         its\n`cause` beside `error`, whose text may change. A page whose site responded and whose \
+         its\n`cause` next to `error`, whose text may change. A page whose site responded and whose \
          content could not be made (`unsupported_media`, for\nexample) has the site's status. 520 \
          is not used. Causes may be added.\n\n`GET /data/crawl_logs` and `GET /data/pages` have the \
          same `cause`, and so have the bodies of page events.\n",

@@ -26,7 +26,7 @@ pub struct Parameter {
     pub needs: Needs,
     /// Whether its value is never quoted, since it may hold a secret.
     pub is_secret: bool,
-    /// Whether its JSON may be larger than that of other parameters.
+    /// Whether its JSON may be larger than for other parameters.
     pub is_large: bool,
     /// What it does, for callers.
     pub doc: &'static str,
@@ -162,7 +162,7 @@ pub enum Shape {
 pub struct Range {
     /// The smallest value.
     pub least: u64,
-    /// The largest value; `u64::MAX` is no bound.
+    /// The largest value; `u64::MAX` for no bound.
     pub most: u64,
     /// What it counts: `ms`, `pages`.
     pub unit: &'static str,

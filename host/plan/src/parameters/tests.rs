@@ -94,13 +94,13 @@ fn every_cause_is_described_once_in_the_order_of_statuses() {
 
 #[test]
 fn an_effect_is_known_when_its_conditions_are() {
-    let situation = Situation::default()
+    let facts = RequestFacts::default()
         .with(Needs::PAID, true)
         .with(Needs::TEXT, false);
-    assert_eq!(situation.effect(Needs::NOTHING), Effect::Yes);
-    assert_eq!(situation.effect(Needs::PAID), Effect::Yes);
-    assert_eq!(situation.effect(Needs::PAID.and(Needs::TEXT)), Effect::No);
-    assert_eq!(situation.effect(Needs::OWN_STACK), Effect::Open);
+    assert_eq!(facts.effect(Needs::NOTHING), Effect::Yes);
+    assert_eq!(facts.effect(Needs::PAID), Effect::Yes);
+    assert_eq!(facts.effect(Needs::PAID.and(Needs::TEXT)), Effect::No);
+    assert_eq!(facts.effect(Needs::OWN_STACK), Effect::Open);
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl fmt::Debug for RenderPlan {
     }
 }
 
-/// Values by path: `*`, an exact path, or a prefix of one. A key that is a URL stands for the paths
+/// Values by path: `*`, an exact path, or a prefix of one. A key that is a URL matches the paths
 /// below it on another site.
 #[derive(Clone, PartialEq)]
 pub struct ByPath<T>(Vec<(String, T)>);
@@ -75,7 +75,7 @@ impl<T> fmt::Debug for ByPath<T> {
 }
 
 impl<T: Clone> ByPath<T> {
-    /// Those of other sites alone.
+    /// The values for other sites alone.
     fn of_others(&self) -> Self {
         let named = self.0.iter().filter(|(key, _)| url_of(key).is_some());
         Self(named.cloned().collect())
@@ -94,7 +94,7 @@ impl<T> ByPath<T> {
         self.0.is_empty()
     }
 
-    /// The keys that fit none of these paths: what they stand for is not used. Decision D259.
+    /// The keys that match none of these paths: their values are not used. Decision D259.
     pub fn unused(&self, paths: &[&str]) -> Vec<&str> {
         if self.0.is_empty() {
             return Vec::new();
@@ -125,9 +125,9 @@ impl<T> ByPath<T> {
         keys.filter(|key| !is_usable(key)).collect()
     }
 
-    /// The value for the page that was requested at one URL and is at another one now: that of the
-    /// longest URL which the page is below; else, while the page is on the site that was requested,
-    /// that of the requested path. Decision D384.
+    /// The value for the page that was requested at one URL and is at another one now: the
+    /// value of the longest URL which the page is below; else, while the page is on the site that
+    /// was requested, the value of the requested path. Decision D384.
     pub fn find_at(&self, requested: &Url, at: &Url) -> Option<&T> {
         let below = self.0.iter().filter_map(|(key, value)| {
             let key = url_of(key)?;
@@ -161,7 +161,7 @@ impl<T> ByPath<T> {
     }
 }
 
-/// Whether a key stands for a path: the path itself, or the beginning of it.
+/// Whether a key matches a path: the path itself, or the beginning of it.
 fn fits(key: &str, path: &str) -> bool {
     key == "*" || path.starts_with(key)
 }
@@ -326,12 +326,12 @@ pub struct Picture {
     /// A transparent background.
     pub omit_background: bool,
     /// A part of the page rather than all of it.
-    pub clip: Option<Clip>,
+    pub clip: Option<ClipRect>,
 }
 
 /// A part of a page, in CSS pixels from its upper left corner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Clip {
+pub struct ClipRect {
     /// From the left.
     pub x: u32,
     /// From the top.
@@ -344,7 +344,7 @@ pub struct Clip {
 
 /// The rendering parameters of one request as JSON, before they are checked.
 #[derive(Default)]
-pub struct RenderWish {
+pub struct RenderOptions {
     /// The parameter of this name: JavaScript.
     pub evaluate_on_new_document: Option<String>,
     /// The parameter of this name: path to JavaScript.
@@ -375,7 +375,7 @@ impl RenderPlan {
     }
 
     /// The origins whose documents get [`before_load`](Self::before_load) on a page that was
-    /// requested at this URL: those of its site, and those that a key names. Decision D384.
+    /// requested at this URL: the origins of its site, and those that a key names. Decision D384.
     pub fn before_load_origins(&self, requested: &Url) -> Vec<String> {
         let named = self.scripts.urls().chain(self.automation.urls());
         let named = named.map(|url| url.origin().ascii_serialization());
@@ -398,7 +398,7 @@ impl RenderPlan {
     ///
     /// # Errors
     /// [`PlanError`] naming the field and the reason.
-    pub fn new(fields: RenderWish) -> Result<Self, PlanError> {
+    pub fn new(fields: RenderOptions) -> Result<Self, PlanError> {
         let scripts = by_path("execution_scripts", fields.execution_scripts, |value| {
             let text = value.as_str().map(str::to_owned);
             text.ok_or_else(|| Wrong::whole("is not a string"))

@@ -233,7 +233,7 @@ fn wait_time(body: &Value) -> Result<Duration, String> {
         time.map_err(|_| missing_time("value"))
     };
     let first = inner.next().map_or_else(|| read(body), read)?;
-    // Without effect beside `value`, and refused all the same if it is wrong.
+    // Without effect if there is a `value`, and refused all the same if it is wrong.
     let second = inner.next().map_or(Ok(None), read)?;
     let time = first.or(second);
     time.map(bounded).ok_or_else(|| missing_time("value"))

@@ -7,9 +7,9 @@ fn object(value: Value) -> Option<Map<String, Value>> {
 }
 
 fn steps_of(list: Value) -> Result<Vec<Step>, PlanError> {
-    let plan = RenderPlan::new(RenderWish {
+    let plan = RenderPlan::new(RenderOptions {
         automation_scripts: object(json!({ "*": list })),
-        ..RenderWish::default()
+        ..RenderOptions::default()
     })?;
     Ok(plan.automation.find("/").cloned().unwrap_or_default())
 }
@@ -164,9 +164,9 @@ fn a_wrong_step_is_named() {
         "[0].WaitFor: `timeout` is neither a number nor an object with `secs` and `nanos`",
     );
     check(json!("x"), ": is not a list of steps");
-    let plan = RenderPlan::new(RenderWish {
+    let plan = RenderPlan::new(RenderOptions {
         execution_scripts: object(json!({"/a": 1})),
-        ..RenderWish::default()
+        ..RenderOptions::default()
     });
     let error = plan.expect_err("a wrong script").to_string();
     assert_eq!(error, "execution_scripts./a: is not a string");
@@ -175,9 +175,9 @@ fn a_wrong_step_is_named() {
 #[test]
 fn a_path_has_its_own_value_before_its_prefix_and_before_all() {
     let scripts = json!({"*": "all", "/a": "short", "/a/b": "long", "/a/b/c": "exact"});
-    let plan = RenderPlan::new(RenderWish {
+    let plan = RenderPlan::new(RenderOptions {
         execution_scripts: object(scripts),
-        ..RenderWish::default()
+        ..RenderOptions::default()
     });
     let plan = plan.expect("a plan");
     let check = |path: &str, expected: &str| {
@@ -196,9 +196,9 @@ fn a_path_has_its_own_value_before_its_prefix_and_before_all() {
 #[test]
 fn keys_that_fit_no_path_are_found() {
     let scripts = json!({"*": "1", "/a": "1", "/b": "1", "login": "1", "": "1"});
-    let plan = RenderPlan::new(RenderWish {
+    let plan = RenderPlan::new(RenderOptions {
         execution_scripts: object(scripts),
-        ..RenderWish::default()
+        ..RenderOptions::default()
     });
     let scripts = plan.expect("a plan").scripts;
     assert_eq!(scripts.unused(&["/a/x", "/c"]), ["/b", "login"]);
@@ -210,10 +210,10 @@ fn keys_that_fit_no_path_are_found() {
 fn another_site_gets_only_what_names_it() {
     let scripts = json!({"*": "all", "/a": "short", "https://login.example/": "any login",
         "https://login.example/form": "the form", "http://": "none"});
-    let plan = RenderPlan::new(RenderWish {
+    let plan = RenderPlan::new(RenderOptions {
         evaluate_on_new_document: Some("before".to_owned()),
         execution_scripts: object(scripts),
-        ..RenderWish::default()
+        ..RenderOptions::default()
     });
     let plan = plan.expect("a plan");
     let other = plan.for_other_site();
@@ -312,21 +312,21 @@ fn a_window_has_bounds() {
 #[test]
 fn only_some_parameters_need_a_browser() {
     let plan = |fields| RenderPlan::new(fields).expect("a plan").needs_browser();
-    assert!(!plan(RenderWish::default()));
+    assert!(!plan(RenderOptions::default()));
     let load = LoadPlan {
         block_ads: true,
         ..LoadPlan::default()
     };
-    assert!(!plan(RenderWish {
+    assert!(!plan(RenderOptions {
         load,
-        ..RenderWish::default()
+        ..RenderOptions::default()
     }));
-    assert!(plan(RenderWish {
+    assert!(plan(RenderOptions {
         scroll: Some(Duration::from_millis(1)),
-        ..RenderWish::default()
+        ..RenderOptions::default()
     }));
-    assert!(plan(RenderWish {
+    assert!(plan(RenderOptions {
         wait_for: Some(json!(1)),
-        ..RenderWish::default()
+        ..RenderOptions::default()
     }));
 }

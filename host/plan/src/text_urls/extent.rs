@@ -13,7 +13,7 @@ const MARKS: &[char] = &[
 ];
 /// Punctuation that belongs to the sentence if it is at the end.
 const TRAILING: &[char] = &['.', ',', ';', ':', '!', '?', '\'', '*'];
-/// Characters that markdown escapes with a backslash, as far as they occur in URLs.
+/// Characters of URLs that markdown escapes with a backslash.
 const ESCAPED: &[u8] = b"_*()[]~#&-.!";
 /// HTML character references that are decoded. Longest name with its semicolon, in bytes.
 const REFERENCE_BYTES_MAX: usize = 10;

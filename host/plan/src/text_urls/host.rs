@@ -108,7 +108,7 @@ fn prose_before(name: &str) -> usize {
 fn is_part(character: char) -> bool {
     match u8::try_from(character).ok().filter(u8::is_ascii) {
         Some(byte) => is_ascii_part(byte),
-        // Sentences in scripts without blanks have marks of their own, which are no letters.
+        // Sentences in scripts without blanks have marks of their own, which are not letters.
         None => character.is_alphanumeric(),
     }
 }
@@ -144,7 +144,8 @@ fn is_clear(name: &str, has_path: bool) -> bool {
     if !name.split('.').all(is_label) {
         return false;
     }
-    // Either all in capitals or none, so that the first word of a sentence is no suffix: `end.It`.
+    // Either all in capitals or none, so that the first word of a sentence is not a suffix:
+    // `end.It`.
     if has_capitals(last) && name.chars().any(char::is_lowercase) {
         return false;
     }

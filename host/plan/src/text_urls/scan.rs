@@ -1,7 +1,7 @@
 //! Finds where URLs begin.
 //!
 //! Two marks are searched for: the colon of a scheme, and the dot of a host. No byte is examined
-//! again, so the time is that of one pass.
+//! again, so it takes the time of one pass.
 
 use std::borrow::Cow;
 
@@ -49,7 +49,7 @@ pub(super) fn scan(text: &str, mut take: impl FnMut(&str)) {
 /// The context of a mark.
 struct Seen<'a> {
     candidate: Option<Cow<'a, str>>,
-    /// Where to go on.
+    /// Where to continue.
     end: usize,
     /// Whether no byte before `end` can belong to another URL.
     is_taken: bool,

@@ -9,7 +9,7 @@ use super::{Bundle, BundleError};
 
 /// The manifest's file name.
 const MANIFEST: &str = "plugins.toml";
-/// Folder of the components beside the manifest.
+/// Folder of the components, next to the manifest.
 const COMPONENTS: &str = "components";
 
 /// Writes `plugins.toml` and `components/` into a folder; gives the files written.

@@ -39,7 +39,7 @@ impl Footer {
         bytes
     }
 
-    /// Decodes the footer of a file of `file_bytes`; `None` when the bytes are no footer.
+    /// Decodes the footer of a file of `file_bytes`; `None` when the bytes are not a footer.
     ///
     /// # Errors
     /// A sentence: another version, or lengths that cannot be.

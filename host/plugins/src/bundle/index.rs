@@ -79,7 +79,7 @@ impl Blob {
     }
 }
 
-/// Whether a name is that of a file in one folder, not a path.
+/// Whether a name is of a file in one folder, not a path.
 pub(crate) fn is_file_name(name: &str) -> bool {
     Path::new(name).file_name().is_some_and(|file| file == name)
 }

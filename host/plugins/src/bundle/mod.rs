@@ -18,7 +18,7 @@
 //! lengths and the hash of the index.
 //!
 //! Every length is checked before anything is allocated, every hash before anything is used. The
-//! hashes detect damage, not malice: whoever can change the executable can change the server.
+//! hashes detect damage, not malice: a user who can change the executable can change the server.
 //!
 //! # Which code runs
 //!

@@ -164,7 +164,7 @@ impl Bundle {
     }
 }
 
-/// Reads a part of the file whose length has been checked against that of the file.
+/// Reads a part of the file whose length has been checked against the file's.
 fn read_at(file: &File, at: u64, bytes: u64) -> Result<Vec<u8>, String> {
     let mut part = vec![0; usize::try_from(bytes).unwrap_or(usize::MAX)];
     file.read_exact_at(&mut part, at).map_err(unreadable)?;

@@ -3,34 +3,34 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-/// The entries as far as their components.
+/// The entries, of which only the components are read.
 #[derive(Deserialize)]
 struct Entries {
     #[serde(default)]
-    format: Vec<Entry>,
+    format: Vec<ComponentEntry>,
     #[serde(default)]
-    filter: Vec<Entry>,
+    filter: Vec<ComponentEntry>,
     #[serde(default)]
-    extractor: Vec<Entry>,
+    extractor: Vec<ComponentEntry>,
     #[serde(default)]
-    chunker: Vec<Entry>,
+    chunker: Vec<ComponentEntry>,
     #[serde(default)]
-    analyst: Vec<Entry>,
+    analyst: Vec<ComponentEntry>,
     #[serde(default)]
-    decoder: Vec<Entry>,
+    decoder: Vec<ComponentEntry>,
     #[serde(default)]
-    provider: Vec<Entry>,
+    provider: Vec<ComponentEntry>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct ComponentEntry {
     component: Option<Spanned<String>>,
 }
 
 /// Replaces the path of every component by what `path` makes of it.
 ///
 /// # Errors
-/// A sentence: the text is no manifest, or what `path` says.
+/// A sentence: the text is not a manifest, or what `path` says.
 pub(crate) fn rewrite(
     text: &str,
     path: impl Fn(&str) -> Result<String, String>,

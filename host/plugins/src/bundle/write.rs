@@ -40,7 +40,7 @@ impl Frame {
     }
 }
 
-/// Writes everything to a file beside `output` and renames it; gives the length of the bundle.
+/// Writes everything to a file next to `output` and renames it; gives the length of the bundle.
 pub(crate) fn write(
     program: &Path,
     program_bytes: u64,

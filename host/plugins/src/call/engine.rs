@@ -83,7 +83,7 @@ impl ComponentEngine {
     )]
     pub(crate) fn deserialize(&self, code: &NativeCode) -> wasmtime::Result<Component> {
         // SAFETY: the bytes are those that `precompile` made: a bundle is written by `embed` only,
-        // and its hashes are checked. Whoever can change the executable can change the server.
+        // and its hashes are checked. Who can change the executable can change the server.
         unsafe { Component::deserialize(&self.engine, code.bytes()) }
     }
 

@@ -21,7 +21,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
         .map_err(|error| format!("`{shown}` cannot be read: {error}"))?;
     if bytes.len() as u64 > COMPONENT_BYTES_MAX {
         return Err(format!(
-            "`{shown}` is larger than {COMPONENT_BYTES_MAX} bytes, the most a plugin may have"
+            "`{shown}` is larger than {COMPONENT_BYTES_MAX} bytes, the limit of a plugin"
         ));
     }
     Ok(bytes)

@@ -7,7 +7,7 @@ use trawl_model::PluginKind;
 use trawl_sdk::provider::{Abilities, Description};
 use url::Url;
 
-use super::manifest::{Base, Code, Entry, Manifest};
+use super::manifest::{Base, Code, Manifest, ManifestEntry};
 use crate::info::check_name;
 use crate::limits::ENTRIES_MAX;
 
@@ -48,7 +48,7 @@ fn check(text: &str, base: Base<'_>) {
     }
 }
 
-fn check_entry(entry: &Entry, text: &str, base: Base<'_>) {
+fn check_entry(entry: &ManifestEntry, text: &str, base: Base<'_>) {
     assert_eq!(check_name(&entry.name), Ok(()));
     assert_eq!(entry.limits.check(), Ok(()));
     match (&entry.code, base) {

@@ -10,7 +10,7 @@ use super::contract::Contract;
 use super::file;
 use super::loaded::{Loaded, Origin};
 use super::loader::Loader;
-use super::manifest::{Code, Entry};
+use super::manifest::{Code, ManifestEntry};
 use super::media::Media;
 use crate::error::LoadError;
 use crate::info::PluginInfo;
@@ -60,7 +60,7 @@ fn inspect_with(loader: &Loader, path: &Path) -> Result<Inspection, String> {
     let kind = contract
         .kind()
         .ok_or("it exports none of Trawl's contracts, build it with the Trawl SDK")?;
-    let entry = Entry {
+    let entry = ManifestEntry {
         kind,
         name: "inspected".to_owned(),
         code: Code::Component(PathBuf::from(path)),
@@ -113,7 +113,7 @@ fn entry_lines(description: &Description) -> String {
 
 fn sample(loaded: &Loaded) -> SampleCall {
     let measured = loaded.sample_call();
-    // The sample is no document of the types that a decoder reads.
+    // The sample is not a document of the types that a decoder reads.
     let may_refuse = matches!(loaded, Loaded::Decoder(_));
     let fault = measured.result.err();
     let fault = fault.filter(|fault| fault.is_trap() || !may_refuse);

@@ -18,12 +18,12 @@ use crate::kinds::provider::ProviderPlugin;
 /// What a plugin was loaded from. A plugin with an equal origin is not loaded again.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Origin {
-    entry: Entry,
+    entry: ManifestEntry,
     hash: blake3::Hash,
 }
 
 impl Origin {
-    pub(crate) fn new(entry: Entry, bytes: &[u8]) -> Self {
+    pub(crate) fn new(entry: ManifestEntry, bytes: &[u8]) -> Self {
         Self {
             entry,
             hash: blake3::hash(bytes),
@@ -31,7 +31,7 @@ impl Origin {
     }
 
     /// The entry of the manifest.
-    pub(crate) fn entry(&self) -> &Entry {
+    pub(crate) fn entry(&self) -> &ManifestEntry {
         &self.entry
     }
 

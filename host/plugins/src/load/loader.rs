@@ -12,7 +12,7 @@ use trawl_model::PluginKind;
 use super::contract::{Contract, native_contract};
 use super::file;
 use super::loaded::{Loaded, Origin};
-use super::manifest::{Code, Entry};
+use super::manifest::{Code, ManifestEntry};
 use super::native;
 use super::opened::Opened;
 use crate::bundle::Bundle;
@@ -102,7 +102,7 @@ impl Loader {
     /// [`LoadError::Plugin`]: what was expected, what was found, what to do.
     pub(crate) fn load(
         &self,
-        entry: Entry,
+        entry: ManifestEntry,
         before: &[(Origin, Loaded)],
     ) -> Result<(Origin, Loaded), LoadError> {
         let (kind, plugin) = (entry.kind, entry.name.clone());
@@ -119,7 +119,7 @@ impl Loader {
 
     fn load_entry(
         &self,
-        entry: Entry,
+        entry: ManifestEntry,
         before: &[(Origin, Loaded)],
     ) -> Result<(Origin, Loaded), String> {
         let bytes = self.read(&entry.code)?;
@@ -244,7 +244,7 @@ impl Loader {
 
     /// Compiles on a separate thread, so that a component designed to compile forever does not
     /// block the reload.
-    fn compile(&self, entry: &Entry, bytes: &[u8]) -> Result<Component, String> {
+    fn compile(&self, entry: &ManifestEntry, bytes: &[u8]) -> Result<Component, String> {
         let turn = self.compiling.lock();
         let _turn = turn.unwrap_or_else(PoisonError::into_inner);
         let started = Instant::now();
@@ -295,7 +295,7 @@ impl Loader {
 }
 
 impl Loader {
-    fn report(&self, entry: &Entry) {
+    fn report(&self, entry: &ManifestEntry) {
         if let Some(report) = self.report {
             report(Compiling {
                 kind: entry.kind,

@@ -18,12 +18,12 @@ use crate::limits::{ENTRIES_MAX, Limits};
 /// A valid manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Manifest {
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<ManifestEntry>,
 }
 
 /// One plugin to load.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct ManifestEntry {
     pub(crate) kind: PluginKind,
     pub(crate) name: String,
     pub(crate) code: Code,
@@ -171,7 +171,7 @@ fn entry(
     mut table: toml::Table,
     base: Base<'_>,
     allow_native: bool,
-) -> Result<Entry, String> {
+) -> Result<ManifestEntry, String> {
     let grant = match kind {
         PluginKind::Provider => Some(GrantToml::take(&mut table)?),
         _ => None,
@@ -225,7 +225,7 @@ fn entry(
                 .map_err(|_| "`blake3` is not a hash of 64 hex digits".to_owned())
         })
         .transpose()?;
-    Ok(Entry {
+    Ok(ManifestEntry {
         kind,
         name: entry.name,
         code,

@@ -49,7 +49,7 @@ impl Media {
             .map_err(|error: toml::de::Error| error.message().replace('\n', " "))?;
         if read.media_types.is_empty() {
             return Err(
-                "it has no `media_types`, list those of the documents that it reads".to_owned(),
+                "it has no `media_types`, list the types of the documents that it reads".to_owned(),
             );
         }
         for (key, length) in [

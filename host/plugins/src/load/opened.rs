@@ -42,7 +42,7 @@ impl Opened {
     }
 
     /// What the entry grants a provider; without an entry, everything in its description.
-    pub(super) fn grant(&self, entry: &Entry) -> Result<Option<Grant>, String> {
+    pub(super) fn grant(&self, entry: &ManifestEntry) -> Result<Option<Grant>, String> {
         match self {
             Self::Provider(_, description, _) => match &entry.grant {
                 Some(granted) => granted.check(description).map(Some),
@@ -52,7 +52,12 @@ impl Opened {
         }
     }
 
-    pub(super) fn into_loaded(self, core: Core, grant: Option<Grant>, entry: &Entry) -> Loaded {
+    pub(super) fn into_loaded(
+        self,
+        core: Core,
+        grant: Option<Grant>,
+        entry: &ManifestEntry,
+    ) -> Loaded {
         match self {
             Self::Format(_, backend) => Loaded::Format(Arc::new(FormatPlugin { core, backend })),
             Self::Filter(_, backend) => Loaded::Filter(Arc::new(FilterPlugin { core, backend })),

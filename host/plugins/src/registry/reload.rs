@@ -276,7 +276,7 @@ fn attempt(loader: &Loader, manifest: &Path, before: Option<&Registry>) -> Attem
             .filter_map(|entry| entry.code.file())
             .map(Path::to_owned)
             .collect(),
-        // A manifest that cannot be read names no files: go on watching those in effect.
+        // A manifest that cannot be read names no files: continue to watch those in effect.
         Err(_) => before.map_or_else(Vec::new, Registry::files),
     };
     fingerprint.add(files.iter().map(PathBuf::as_path));

@@ -180,7 +180,7 @@ mod tests {
         let foundation = foundation.expect("a data directory");
         foundation.start_control().expect("a socket");
 
-        let mut operator = Operator::beside(&paths.data).await.expect("a server");
+        let mut operator = Operator::connect(&paths.data).await.expect("a server");
         let created = Request::CreateAccount {
             name: "alice".to_owned(),
             top_up: 0,

@@ -8,11 +8,11 @@ use url::Url;
 
 use trawl_api::Health;
 use trawl_billing::Tariff;
-use trawl_engine::page::{self, Purse, RunContext};
+use trawl_engine::page::{self, PageBudget, RunContext};
 use trawl_model::memory::MemoryUse;
 use trawl_model::{Content, Nanodollars};
 use trawl_net::egress::SAMPLE_HOST;
-use trawl_plan::{Engine, FetchPlan, Format, FormatChoice, OutputPlan, PagePlan, Undecided};
+use trawl_plan::{Engine, FetchPlan, Format, FormatChoice, OutputPlan, PagePlan, RouteDependent};
 
 use super::App;
 
@@ -118,8 +118,8 @@ impl App {
     /// Fetches the sample page with one engine and reports the result.
     async fn fetch_sample(&self, context: &RunContext, engine: Engine) -> Value {
         let started = Instant::now();
-        let purse = Purse::unbilled(Nanodollars::MAX);
-        let produced = page::produce(context, &sample_plan(engine), &purse).await;
+        let page_budget = PageBudget::unbilled(Nanodollars::MAX);
+        let produced = page::produce(context, &sample_plan(engine), &page_budget).await;
         let outcome = produced.outcome;
         let error = outcome.error.map(|failure| failure.message);
         let error = error.or_else(|| match outcome.content {
@@ -157,6 +157,6 @@ fn sample_plan(engine: Engine) -> PagePlan {
         ceiling: Nanodollars::ZERO,
         router: Arc::default(),
         render: Arc::default(),
-        undecided: Undecided::default(),
+        route_dependent: RouteDependent::default(),
     }
 }

@@ -58,7 +58,7 @@ fn limit(text: &str) -> Option<u64> {
 }
 
 /// The files that may limit this process, by its `/proc/self/cgroup`. A group is limited by its
-/// ancestors too; in a container the path may be that of the host, then only the root exists.
+/// ancestors too; in a container the path may be the host's, then only the root exists.
 /// cgroups(7).
 fn limit_files(own: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();

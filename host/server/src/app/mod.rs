@@ -76,7 +76,7 @@ pub struct App {
     /// Cancelled when the server is to stop.
     stop: CancellationToken,
     /// Cancelled when streaming crawls have to end their responses.
-    last_call: CancellationToken,
+    drain_deadline: CancellationToken,
     in_flight: TaskTracker,
     /// Cancelled when no balance changes any more.
     settled: CancellationToken,
@@ -126,7 +126,7 @@ impl App {
             Clock::wall(),
             settings::webhook_limits(&config),
         );
-        let last_call = CancellationToken::new();
+        let drain_deadline = CancellationToken::new();
         let pools = settings::pools(&config)?;
         let router = settings::router_defaults(&config)?;
         let pipelines = Pipelines::new(Arc::clone(&engine.pages), store.clone(), Clock::wall());
@@ -152,7 +152,7 @@ impl App {
             pipelines: pipelines.clone(),
             tasks: tasks.clone(),
             stop: stop.clone(),
-            last_call: last_call.clone(),
+            drain_deadline: drain_deadline.clone(),
         });
         Ok(Arc::new(Self {
             pools,
@@ -172,7 +172,7 @@ impl App {
             storage,
             tasks,
             stop,
-            last_call,
+            drain_deadline,
             in_flight: TaskTracker::new(),
             settled: CancellationToken::new(),
             page_cache,

@@ -17,7 +17,7 @@ impl App {
     /// at the next start.
     pub async fn close(&self) {
         self.stop.cancel();
-        self.last_call.cancel();
+        self.drain_deadline.cancel();
         let until = Instant::now() + DRAIN_MAX;
         self.crawls.finish(DRAIN_MAX).await;
         self.billing.close().await;
@@ -40,7 +40,7 @@ impl App {
         let stopped = Instant::now();
         self.in_flight.close();
         let served = tokio::time::timeout(STREAMS_MAX, self.in_flight.wait()).await;
-        self.last_call.cancel();
+        self.drain_deadline.cancel();
         let left = DRAIN_MAX - STREAMS_MAX;
         if served.is_err()
             && tokio::time::timeout(left, self.in_flight.wait())

@@ -13,7 +13,7 @@ use crate::config::{Config, Environment};
 /// Plugins, configuration, private networks, and the browser.
 #[derive(Debug, Args)]
 pub(super) struct EngineArgs {
-    /// Plugin manifest (default: `plugins.toml` in the working directory or beside the program,
+    /// Plugin manifest (default: `plugins.toml` in the working directory or next to the program,
     /// else the bundled one).
     #[arg(long, env = "TRAWL_PLUGINS", value_name = "FILE")]
     plugins: Option<PathBuf>,

@@ -4,8 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::config::LISTEN_DEFAULT;
 
-/// Reads an IP address with a port. What is missing is that of the default: a port alone is one of
-/// this machine, as is `localhost`.
+/// Reads an IP address with a port. What is missing is taken from the default: a port alone is one
+/// of this machine, as is `localhost`.
 ///
 /// # Errors
 /// It is neither, in words.

@@ -98,7 +98,7 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
 /// to do, so a long wait keeps all threads of a busy moment, each with memory that it once needed.
 const BLOCKING_THREAD_IDLE: Duration = Duration::from_secs(1);
 
-/// The plugin manifest: the given one, or `plugins.toml` in the working directory or beside the
+/// The plugin manifest: the given one, or `plugins.toml` in the working directory or next to the
 /// program, or the bundled one, whose path is the program's own.
 fn plugins_file(given: Option<PathBuf>) -> anyhow::Result<PathBuf> {
     let given = given.or_else(|| environment("TRAWL_PLUGINS").map(PathBuf::from));

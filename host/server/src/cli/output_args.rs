@@ -13,7 +13,7 @@ use super::parameters::{Given, Request, help, switch};
 
 /// Format of the content unless another one is given.
 pub(super) const FORMAT_DEFAULT: &str = "markdown";
-/// Parameters that add something to the page entry beside its content.
+/// Parameters that add something to the page entry in addition to its content.
 const ENTRY_PARAMETERS: [&str; 8] = [
     "css_extraction_map",
     "extractors",

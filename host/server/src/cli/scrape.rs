@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::json;
 
 use trawl_billing::Tariff;
-use trawl_engine::page::{self, Purse, RunContext};
+use trawl_engine::page::{self, PageBudget, RunContext};
 use trawl_model::Terms;
 use trawl_plan::parameters::Route;
 use trawl_wire::{PlanContext, RequestDefaults, Verb, scrape_plan};
@@ -67,8 +67,8 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     let context = RunContext::new(rooms, registry, String::new(), Tariff::FlatRate);
     let outcome = match plan {
         Ok(plan) => {
-            let purse = Purse::unbilled(plan.ceiling);
-            page::produce(&context, &plan, &purse).await.outcome
+            let page_budget = PageBudget::unbilled(plan.ceiling);
+            page::produce(&context, &plan, &page_budget).await.outcome
         }
         Err(refused) => page::refused(refused),
     };

@@ -127,7 +127,7 @@ async fn greet(app: &App, address: SocketAddr, data: &Path) -> anyhow::Result<()
         key: key.as_ref(),
         admin_key,
     }));
-    // Nobody would ever see the keys otherwise.
+    // The keys would be lost otherwise.
     if key.is_some() || admin_key.is_some() {
         return printed.context("cannot print the new keys to standard output");
     }

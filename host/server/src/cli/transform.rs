@@ -41,7 +41,7 @@ pub(super) struct TransformArgs {
     /// URL of the page: base of relative links, and key of selector maps by path.
     #[arg(long)]
     url: Option<String>,
-    /// `Content-Type` of the page (default: that of the file's ending, such as `.csv`, `.json` or
+    /// `Content-Type` of the page (default: by the file's ending, such as `.csv`, `.json` or
     /// `.xml`, else what its first bytes say).
     #[arg(long, value_name = "TYPE")]
     content_type: Option<String>,
@@ -49,7 +49,7 @@ pub(super) struct TransformArgs {
     output: OutputArgs,
     #[command(flatten)]
     parameters: ParameterArgs,
-    /// Plugin manifest (default: `plugins.toml` in the working directory or beside the program,
+    /// Plugin manifest (default: `plugins.toml` in the working directory or next to the program,
     /// else the plugins inside the program).
     #[arg(long, env = "TRAWL_PLUGINS", value_name = "FILE")]
     plugins: Option<PathBuf>,
@@ -100,7 +100,7 @@ fn request(args: &TransformArgs) -> anyhow::Result<Request> {
     Ok(request)
 }
 
-/// How many bytes tell whether a file is text.
+/// How many bytes show whether a file is text.
 const FIRST_BYTES: usize = 1024;
 /// Media types of files by their endings; a file has no `Content-Type`. Decision D256.
 const ENDINGS: &[(&str, &str)] = &[
@@ -142,7 +142,7 @@ const ENDINGS: &[(&str, &str)] = &[
     ("yml", "application/yaml"),
 ];
 
-/// The media type of a file: by its ending, else that of anything if its first bytes are not text,
+/// The media type of a file: by its ending, else a generic one if its first bytes are not text,
 /// which decoders know by more of them; else HTML.
 fn media_type(file: &Path, body: &[u8]) -> &'static str {
     let ending = file.extension().and_then(|ending| ending.to_str());

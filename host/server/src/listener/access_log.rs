@@ -48,7 +48,7 @@ struct Log {
 }
 
 /// A request. Its line is written when it is dropped.
-pub(super) struct Entry(Option<Box<LoggedRequest>>);
+pub(super) struct LogEntry(Option<Box<LoggedRequest>>);
 
 struct LoggedRequest {
     log: Arc<Log>,
@@ -107,8 +107,8 @@ impl AccessLog {
     }
 
     /// A request begins.
-    pub(super) fn begin<B>(&self, peer: SocketAddr, request: &Request<B>) -> Entry {
-        Entry(self.0.as_ref().map(|log| {
+    pub(super) fn begin<B>(&self, peer: SocketAddr, request: &Request<B>) -> LogEntry {
+        LogEntry(self.0.as_ref().map(|log| {
             let headers = request.headers();
             let user_agent = headers.get(header::USER_AGENT);
             let line = Line {
@@ -144,7 +144,7 @@ impl AccessLog {
     }
 }
 
-impl Entry {
+impl LogEntry {
     /// The head of the response.
     pub(super) fn answered<B>(&mut self, response: &http::Response<B>) {
         if let Some(entry) = &mut self.0 {
@@ -274,8 +274,8 @@ fn common_time(time: Timestamp) -> String {
 }
 
 /// The client: the peer, or the last address that a trusted proxy has added to `X-Forwarded-For`.
-/// `None` if that is not an IP address: the request is then not the proxy's own, and what stands
-/// before it was written by the client.
+/// `None` if that is not an IP address: the request is then not the proxy's own, and what
+/// precedes it was written by the client.
 fn client(peer: IpAddr, headers: &HeaderMap, trusted_proxies: &[IpNet]) -> Option<IpAddr> {
     let peer = peer.to_canonical();
     if !is_within(trusted_proxies, peer) {

@@ -66,11 +66,11 @@ pub(super) struct Connection {
     /// Cancelled when the connection must end after the requests in flight.
     pub(super) retire: CancellationToken,
     requests_max: u64,
-    state: Mutex<State>,
+    state: Mutex<ConnectionState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ConnectionState {
     is_http2: bool,
     n_requests: u64,
     n_bytes_received: u64,
@@ -106,7 +106,7 @@ impl Connection {
             end: CancellationToken::new(),
             retire: CancellationToken::new(),
             requests_max: limits.requests_per_connection,
-            state: Mutex::new(State {
+            state: Mutex::new(ConnectionState {
                 is_http2: false,
                 n_requests: 0,
                 n_bytes_received: 0,
@@ -194,7 +194,7 @@ impl Connection {
     }
 
     /// A request begins; it is in flight until the guard is dropped.
-    pub(super) fn begin(self: &Arc<Self>) -> InFlight {
+    pub(super) fn begin(self: &Arc<Self>) -> RequestInFlight {
         let exchange = Arc::new(Exchange::default());
         let mut state = self.state();
         state.n_requests += 1;
@@ -205,7 +205,7 @@ impl Connection {
             self.retire.cancel();
         }
         drop(state);
-        InFlight {
+        RequestInFlight {
             connection: Arc::clone(self),
             exchange,
         }
@@ -278,12 +278,12 @@ impl Connection {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ConnectionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl ConnectionState {
     /// Whether the reader took too little in the time that it let the server wait. Quiet times,
     /// when there was nothing to send, do not count.
     fn is_too_slow(&mut self, now: Instant, write_time: Duration) -> bool {
@@ -300,18 +300,18 @@ impl State {
 
 /// A request in flight. Dropping it ends the request.
 #[derive(Debug)]
-pub(super) struct InFlight {
+pub(super) struct RequestInFlight {
     pub(super) connection: Arc<Connection>,
     pub(super) exchange: Arc<Exchange>,
 }
 
-impl Drop for InFlight {
+impl Drop for RequestInFlight {
     fn drop(&mut self) {
         self.connection.finish(&self.exchange);
     }
 }
 
-/// A request and its response, as far as they wait for the peer.
+/// The parts of a request and its response that wait for the peer.
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
     state: Mutex<ExchangeState>,
@@ -324,7 +324,7 @@ struct ExchangeState {
     /// HTTP/2: since when a part of the response waits for its reader. On HTTP/1.1 the socket says
     /// that; a part may be large and take long there.
     reader_since: Option<Instant>,
-    /// What is left of the response, while nobody polls it.
+    /// The rest of the response, while it is not polled.
     response: Option<Unsent>,
     /// Whether the response was dropped because its reader does not read.
     is_released: bool,
@@ -364,7 +364,7 @@ impl Exchange {
         state.response = Some(response);
     }
 
-    /// Calls `read` with the response if nobody polls it.
+    /// Calls `read` with the response if it is not polled now.
     pub(super) fn peek<T>(&self, read: impl FnOnce(&Unsent) -> T) -> Option<T> {
         self.state().response.as_ref().map(read)
     }

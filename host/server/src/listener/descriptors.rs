@@ -7,16 +7,17 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 const DESCRIPTORS_MAX: u64 = 1 << 20;
 
 /// Descriptors that the process itself has open: standard streams, the event loop, the control
-/// socket, locks, libraries. A server without work has some 30 together with those of the store.
+/// socket, locks, libraries. A server without work has some 30, the store's included.
 const OWN: u64 = 48;
-/// Those of SQLite: database, log and index for the connection that writes, database and log for
-/// each that reads, and as many again while the first is opened anew.
+/// Descriptors of SQLite: database, log and index for the connection that writes, database and log
+/// for each that reads, and as many again while the first is opened anew.
 const STORE: u64 = 24;
 /// Page logs: one for each crawl that runs, 64 of them in the background, and for each reader.
 const PAGE_LOGS: u64 = 96;
 /// Files of the page cache, plugins and credentials that are read at the same time.
 const FILES: u64 = 24;
-/// Those of one browser tab: the listener of its proxy, the browser's connections to it, pipes.
+/// Descriptors of one browser tab: the listener of its proxy, the browser's connections to it,
+/// pipes.
 const TAB: u64 = 12;
 /// Connections to sites get at least this share of all descriptors, as a divisor, whatever the
 /// others are configured to have.

@@ -1,4 +1,4 @@
-//! Requests on a connection: the bodies in both directions, as far as they wait for the peer.
+//! Requests on a connection: the parts of bodies, in both directions, that wait for the peer.
 
 use std::convert::Infallible;
 use std::io;
@@ -16,8 +16,8 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use tokio::time::Sleep;
 
-use super::access_log::{AccessLog, Entry};
-use super::connection::{Connection, Exchange, InFlight, Unsent};
+use super::access_log::{AccessLog, LogEntry};
+use super::connection::{Connection, Exchange, RequestInFlight, Unsent};
 use super::keyless::{Keyless, is_keyless};
 use super::limits::ListenerLimits;
 
@@ -154,15 +154,15 @@ impl Drop for RequestBody {
 
 /// A response body that the sweeper can release when its reader does not read.
 pub(super) struct ResponseBody {
-    in_flight: InFlight,
+    in_flight: RequestInFlight,
     is_http2: bool,
     has_ended: bool,
     has_failed: bool,
-    entry: Entry,
+    entry: LogEntry,
 }
 
 impl ResponseBody {
-    fn new(body: Body, in_flight: InFlight, is_http2: bool, entry: Entry) -> Self {
+    fn new(body: Body, in_flight: RequestInFlight, is_http2: bool, entry: LogEntry) -> Self {
         let rest = Bytes::new();
         in_flight.exchange.put(Unsent { body, rest }, is_http2);
         Self {
@@ -184,7 +184,7 @@ impl ResponseBody {
         let exchange = Arc::clone(&self.in_flight.exchange);
         let Some(mut unsent) = exchange.take() else {
             self.has_ended = true;
-            let reason = "the reader of the response did not read";
+            let reason = "the client stopped reading the response";
             let error = io::Error::new(io::ErrorKind::TimedOut, reason);
             return Poll::Ready(Some(Err(error.into())));
         };

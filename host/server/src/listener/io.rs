@@ -204,7 +204,7 @@ impl AsyncWrite for Io {
 }
 
 impl Drop for Io {
-    /// Tells the peer why its connection ends, where there is a request to answer.
+    /// Sends the reason why the connection ends, if there is a request to answer.
     fn drop(&mut self) {
         let is_in_head = self.connection.is_in_head() && !self.is_refused;
         let farewell = match self.connection.ended() {

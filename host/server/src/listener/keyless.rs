@@ -51,7 +51,7 @@ impl Keyless {
     pub(super) fn refusal(&self) -> Response<Body> {
         let limit = self.per_peer;
         let error = format!(
-            "your IP address has {limit} requests without a key in progress, which is its limit; use fewer"
+            "limit of {limit} requests without a key in progress reached for your IP address; use fewer"
         );
         let body = serde_json::json!({ "error": error }).to_string();
         let mut response = Response::new(Body::from(body));

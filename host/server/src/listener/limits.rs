@@ -22,8 +22,8 @@ pub(super) const SEND_BUFFER_BYTES: usize = 128 << 10;
 pub(super) const PING_INTERVAL: Duration = Duration::from_secs(20);
 pub(super) const PING_TIME_MAX: Duration = Duration::from_secs(20);
 /// HTTP/2: bytes that a peer may send in [`CONTROL_PERIOD`] without a request that begins or reads
-/// them: settings, pings, window updates, empty frames. A window's worth of a body that nobody
-/// reads yet is below it.
+/// them: settings, pings, window updates, empty frames. A window's worth of a body that is
+/// not read yet is below it.
 pub(super) const CONTROL_BYTES_MAX: usize = 4 << 20;
 /// The period of [`CONTROL_BYTES_MAX`].
 pub(super) const CONTROL_PERIOD: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ pub(crate) struct ListenerLimits {
     pub(crate) connections_per_peer: usize,
     /// Requests of one peer without a key that are being answered at a time.
     pub(crate) keyless_per_peer: usize,
-    /// Networks of reverse proxies, whose connections are those of many clients: only
+    /// Networks of reverse proxies, which connect for many clients: only
     /// `connections` bounds them.
     pub(crate) trusted_proxies: Vec<IpNet>,
     /// How long the line and headers of a request may take to arrive.

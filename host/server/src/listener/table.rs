@@ -42,12 +42,10 @@ impl Refused {
     /// The response to the peer.
     pub(super) fn response(self) -> Vec<u8> {
         let error = match self {
-            Self::All(limit) => format!(
-                "the server has {limit} connections, which is its limit, and all are in use; try again"
-            ),
-            Self::Peer(limit) => format!(
-                "your IP address has {limit} connections, which is its limit, and all are in use; use fewer"
-            ),
+            Self::All(limit) => format!("connection limit of {limit} reached; try again later"),
+            Self::Peer(limit) => {
+                format!("connection limit of {limit} reached for your IP address; use fewer")
+            }
         };
         refusal::response("503 Service Unavailable", true, &error)
     }

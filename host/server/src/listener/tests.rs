@@ -397,8 +397,8 @@ async fn draining_does_not_wait_for_connections_without_room() {
 async fn connections_at_work_stay() {
     let wait = b"GET /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
     for (connections, per_peer, reason) in [
-        (2, 9, "the server has 2 connections"),
-        (9, 2, "your IP address has 2 connections"),
+        (2, 9, "connection limit of 2 reached; try again"),
+        (9, 2, "connection limit of 2 reached for your IP address"),
     ] {
         let served = Served::start(ListenerLimits {
             connections,

@@ -121,7 +121,7 @@ fn summary(row: &OutboxRow) -> EventSummary {
 pub(crate) async fn a_batch_is_a_window_of_bytes(store: &dyn OutboxStore) {
     let a = channel(1, "a");
     let row = |n: i64, length: usize| OutboxRow {
-        // Two bytes a character: lengths are those of bytes.
+        // Two bytes a character: lengths count bytes.
         body: "\u{e9}".repeat(length / 2),
         ..event(n.to_string(), &a, n)
     };

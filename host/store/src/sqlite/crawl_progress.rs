@@ -17,7 +17,7 @@ const WRITING: &str = "write a crawl";
 const READING: &str = "read a crawl";
 /// Batch sizes of an insert, largest first. Fixed sizes, so that each statement is prepared once.
 const BATCH_ROWS: [usize; 4] = [128, 32, 8, 1];
-/// Bytes of a URL's row and of a page's row, besides their texts.
+/// Bytes of a URL's row and of a page's row, without their texts.
 const ROW_BYTES: usize = 64;
 /// Stored states of URLs. From `SKIPPED` on, the number of the skip reason is added.
 const WAITING: i64 = 0;

@@ -19,7 +19,7 @@ use crate::{
 const WRITING: &str = "write a crawl";
 const READING: &str = "read a crawl";
 const EXPIRING: &str = "delete old crawls";
-/// Bytes of a crawl's row besides its request and what it left out.
+/// Bytes of a crawl's row without its request and what it left out.
 const ROW_BYTES: usize = 256;
 /// Rows of each table that one step of an expiry deletes: the write connection is busy for a few
 /// milliseconds.

@@ -53,7 +53,7 @@ impl List {
         })
     }
 
-    /// Rows to read: one more than the page has, which tells whether there is a next page.
+    /// Rows to read: one more than the page has, which shows whether there is a next page.
     fn n_read(&self) -> i64 {
         i64::from(self.limit) + 1
     }

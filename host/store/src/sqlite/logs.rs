@@ -1,4 +1,4 @@
-//! Whether the page logs of the stored crawls are there: they are files beside the database, and a
+//! Whether the page logs of the stored crawls are there: they are files next to the database, and a
 //! copy of the database alone lacks them.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! The number of the last ledger entry in a file beside the database. SQLite drops what follows a
+//! The number of the last ledger entry in a file next to the database. SQLite drops what follows a
 //! damaged frame of its write-ahead log without an error; the file shows that there was more.
 
 use std::fs::File;
@@ -56,7 +56,8 @@ impl LedgerMark {
     }
 
     fn write(&self, last: i64) {
-        // The bytes are there already except at the first time, so that a full disk is no failure.
+        // The bytes are there already except at the first time, so that a full disk does not fail
+        // it.
         if let Err(error) = self.0.write_all_at(&last.to_le_bytes(), 0) {
             tracing::warn!(%error, "`ledger.last` cannot be written");
         }

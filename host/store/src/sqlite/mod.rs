@@ -41,8 +41,8 @@ use row::failed_to;
 
 /// Connections for the server's own reads, which find few rows by key.
 const READERS_MAX: u32 = 2;
-/// Connections for lists and statements, so that those of many callers delay each other and nothing
-/// else.
+/// Connections for lists and statements, so that the queries of many callers delay each other and
+/// nothing else.
 const LISTS_MAX: u32 = 2;
 /// Longest time of a statement on them. A page after a key takes milliseconds; a page after a large
 /// number of rows may take longer.
@@ -137,7 +137,7 @@ impl SqliteStore {
         })?;
         let deadline = Instant::now() + LIST_TIME_MAX;
         let mut handle = connection.lock_handle().await.map_err(&failed)?;
-        // Replaces that of the last list.
+        // Replaces the one of the last list.
         handle.set_progress_handler(LIST_CHECK_STEPS, move || Instant::now() < deadline);
         drop(handle);
         Ok(connection)

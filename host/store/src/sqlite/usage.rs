@@ -213,7 +213,7 @@ pub(super) async fn audit(readers: &SqlitePool) -> Result<Audit, StoreError> {
 }
 
 /// The sums of usage. Every post is a page. So is a void, except those that return the unused
-/// allotment of a run, which have no URL, and those of pages that go on ([`WAITS_FOR_HOST`], the
+/// allotment of a run, which have no URL, and those of pages that continue ([`WAITS_FOR_HOST`], the
 /// first value to bind).
 const SUMS: &str = "account,
              SUM(kind = 'post') AS n_pages,
@@ -283,7 +283,7 @@ pub(super) async fn by_key(
         read: |row| column::<&str>(row, "part").map(KeyPrefix::new),
     };
     let mut keys = grouped(store, account, (from, to), keys).await?;
-    // The void of a run's unused money is no page.
+    // The void of a run's unused money is not a page.
     keys.retain(|(_, usage)| usage.n_pages + usage.n_failed > 0);
     Ok(keys)
 }

@@ -90,7 +90,7 @@ fn times_are_numbers_or_objects() {
         "automation_scripts",
         &millis.each_ref().map(step),
     );
-    // Zero is no bound, and an object without a time is not set.
+    // Zero is not a bound, and an object without a time is not set.
     for form in [
         json!(0),
         json!({}),

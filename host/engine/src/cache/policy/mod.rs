@@ -56,7 +56,7 @@ pub(super) struct Meta {
     #[serde(default)]
     statuses: Vec<u16>,
     pub(super) headers: Vec<(String, String)>,
-    /// The type of the body, if it is not that of the headers: a rendered page is UTF-8, whatever
+    /// The type of the body, if it differs from the headers': a rendered page is UTF-8, whatever
     /// its site sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     content_type: Option<String>,
@@ -179,8 +179,8 @@ impl StoredPage {
         let redirects = redirects.filter_map(|to| Url::parse(to).ok());
         redirects
             .map(|mut to| {
-                // RFC 9110 section 10.2.2: a target without a fragment inherits that of the
-                // requested URL.
+                // RFC 9110 section 10.2.2: a target without a fragment inherits the requested
+                // URL's.
                 if to.fragment().is_none() {
                     to.set_fragment(url.fragment());
                 }
@@ -424,7 +424,7 @@ fn varied(answer: &[(String, String)], request: &HeaderMap) -> Vec<(String, Stri
         .collect()
 }
 
-/// The stored headers, updated by those of a 304.
+/// The stored headers, updated by the headers of a 304.
 fn updated(stored: &[(String, String)], answer: &[(String, String)]) -> Vec<(String, String)> {
     let news = || {
         let is_new = |name: &str| !NOT_UPDATED.contains(&name);

@@ -138,7 +138,7 @@ fn every_plugin_of_a_plan_is_part_of_the_name() {
         let name = key_of(&registry(&changed, ""), &input(), &full_plan());
         assert_eq!(name, None, "{:?}", all[number]);
     }
-    // A plugin that the plan does not name is no part of it.
+    // A plugin that the plan does not name is not part of it.
     let mut changed = all.clone();
     changed[2].version = "0.2.0".to_owned();
     let names = [all, changed].map(|plugins| key_of(&registry(&plugins, ""), &input(), &plan()));

@@ -119,7 +119,7 @@ pub fn prepare(
         .ok_or_else(|| format!("it requests the method `{}`", shown(&request.method)))?;
     let mut url = Url::parse(&request.url).map_err(|_| "it requests an invalid URL".to_owned())?;
     if !url.username().is_empty() || url.password().is_some() {
-        let reason = "it puts a user name into the URL, credentials are marked under `credentials`";
+        let reason = "it sends credentials in the URL, declare them under `credentials`";
         return Err(reason.to_owned().into());
     }
     if !grant.allows(&url) {
@@ -165,7 +165,7 @@ pub fn prepare(
 }
 
 /// Whether the provider passes the headers of this request on to the target, so that a header of
-/// ours would arrive there: the adapter sends those of the caller as they are.
+/// ours would arrive there: the adapter sends the caller's as they are.
 fn passes_headers(request: &Request, task: &Task) -> bool {
     let is_of_caller = |name: &str| {
         let mut names = task.headers.iter().map(|(name, _)| name);

@@ -132,7 +132,7 @@ fn what_an_adapter_may_not_is_refused_with_the_reason() {
     check(Request::get("nonsense"), "an invalid URL");
     check(
         Request::get("https://a:b@api.acme.example/"),
-        "a user name into the URL",
+        "credentials in the URL",
     );
     check(
         Request::get(AT).bearer("OTHER_KEY"),

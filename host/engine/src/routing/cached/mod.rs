@@ -74,7 +74,7 @@ impl OwnStack {
                 cookies: client.jar,
                 memory: client.memory,
             },
-            purse: client.purse,
+            page_budget: client.purse,
             owner: Owner::of(client.owner),
             clock,
             condition: None,
@@ -351,7 +351,7 @@ fn are_permanent(redirects: &[Redirect], now: Timestamp) -> bool {
         .all(|redirect| cache::is_permanent(redirect.status, &redirect.headers, now))
 }
 
-/// Grain of the times in `metadata.cache`: they tell how old a page is, and not when another
+/// Resolution of the times in `metadata.cache`: they show how old a page is, and not when another
 /// account fetched it. Decision D303.
 const HOUR_MS: i64 = 60 * 60 * 1000;
 

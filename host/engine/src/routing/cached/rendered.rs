@@ -17,7 +17,7 @@ use trawl_plan::address::without_fragment;
 
 use super::{CacheWrite, count, metadata};
 use crate::cache::{self, Key, PageCache, StoredPage};
-use crate::purse::Loader;
+use crate::page_budget::Loader;
 use crate::routing::admission::Admission;
 use crate::routing::own_browser;
 use crate::routing::own_stack::OwnStack;

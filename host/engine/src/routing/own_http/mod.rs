@@ -19,7 +19,7 @@ use trawl_plan::FetchPlan;
 use super::admission::Admission;
 use super::clock::PageClock;
 use super::paid_permit::{NoPermit, PageTurn, paid_permit};
-use crate::purse::{Loader, Purse};
+use crate::page_budget::{Loader, PageBudget};
 
 /// Most retries after a 429 or 503. A host that is still not ready after two pauses of its own
 /// choice will not be ready soon.
@@ -42,7 +42,7 @@ pub(super) struct HttpRequest<'a> {
     pub(super) plan: &'a Arc<FetchPlan>,
     pub(super) url: &'a Url,
     pub(super) caller: Caller<'a>,
-    pub(super) purse: &'a Purse<'a>,
+    pub(super) page_budget: &'a PageBudget<'a>,
     /// For whom it is fetched.
     pub(super) owner: Owner,
     /// The time that it has.
@@ -99,7 +99,7 @@ impl OwnHttp {
                     last = Some(fetched);
                     if answered != host {
                         // The permit is for the host that redirects; another one backed us off.
-                        request.purse.unreserve().await;
+                        request.page_budget.unreserve().await;
                         let since = Instant::now();
                         sleep(pause).await;
                         clock.add_wait_since(since);
@@ -134,7 +134,7 @@ impl OwnHttp {
             plan,
             url,
             caller,
-            purse,
+            page_budget,
             owner,
             condition,
             ..
@@ -149,7 +149,7 @@ impl OwnHttp {
         let turn = PageTurn {
             host,
             pace: RequestPace::of(&plan.pace, owner),
-            purse,
+            page_budget,
             loader: Loader::Http,
             pool_price,
         };
@@ -165,7 +165,7 @@ impl OwnHttp {
         } else {
             clock.left()
         };
-        let meter = PurseMeter { purse, pool_price };
+        let meter = BudgetMeter { page_budget, pool_price };
         let page = PageRequest {
             url,
             plan,
@@ -178,7 +178,7 @@ impl OwnHttp {
         clock.add_wait(permit.waited());
         let timed_out = Err(FetchError::TimedOut(clock.time()));
         match fetched.unwrap_or(timed_out) {
-            Err(FetchError::TimedOut(time)) => Err(match purse.unmet_wait().await {
+            Err(FetchError::TimedOut(time)) => Err(match page_budget.funds_timeout().await {
                 Some(failure) => FetchError::Refused(failure),
                 None => FetchError::TimedOut(time),
             }),
@@ -188,12 +188,12 @@ impl OwnHttp {
 }
 
 /// Covers a body with the money of its page.
-struct PurseMeter<'a> {
-    purse: &'a Purse<'a>,
+struct BudgetMeter<'a> {
+    page_budget: &'a PageBudget<'a>,
     pool_price: Nanodollars,
 }
 
-impl BodyMeter for PurseMeter<'_> {
+impl BodyMeter for BudgetMeter<'_> {
     fn cover(&self, n_bytes: u64) -> BoxFuture<'_, Result<u64, PageFailure>> {
         Box::pin(async move {
             let usage = Usage {
@@ -201,8 +201,8 @@ impl BodyMeter for PurseMeter<'_> {
                 pool_price: self.pool_price,
                 ..Usage::default()
             };
-            let reserved = self.purse.cover(&usage).await?;
-            Ok(self.purse.bytes_for(reserved, self.pool_price))
+            let reserved = self.page_budget.reserve_for(&usage).await?;
+            Ok(self.page_budget.bytes_for(reserved, self.pool_price))
         })
     }
 }

@@ -13,7 +13,7 @@ use trawl_plan::{Pace, PagePlan};
 
 use super::*;
 use crate::page::Payer;
-use crate::purse::tests::{other_page, payer, purse};
+use crate::page_budget::tests::{other_page, page_budget, payer};
 
 fn route() -> OwnHttp {
     let politeness = Politeness::new(&PolitenessConfig::default());
@@ -38,8 +38,8 @@ async fn fetch(
     plan: &FetchPlan,
     url: &Url,
 ) -> Result<(Fetched, Duration), PageFailure> {
-    let purse = Purse::unbilled(Nanodollars::MAX);
-    fetch_paid(route, plan, url, &purse, "nobody").await
+    let page_budget = PageBudget::unbilled(Nanodollars::MAX);
+    fetch_paid(route, plan, url, &page_budget, "nobody").await
 }
 
 /// Fetches a page for this owner with this money.
@@ -47,7 +47,7 @@ async fn fetch_paid(
     route: &OwnHttp,
     plan: &FetchPlan,
     url: &Url,
-    purse: &Purse<'_>,
+    page_budget: &PageBudget<'_>,
     owner: &str,
 ) -> Result<(Fetched, Duration), PageFailure> {
     let request = HttpRequest {
@@ -57,7 +57,7 @@ async fn fetch_paid(
             cookies: &CookieJar::new(),
             memory: &MemoryBudget::unlimited().share("test").page(),
         },
-        purse,
+        page_budget,
         owner: Owner::of(owner),
         clock: PageClock::start(
             plan.timeout,
@@ -181,7 +181,7 @@ async fn a_rate_limit_delays_its_host_only() {
     // The second IP address has no listener, but it was contacted.
     let failure = fetch(&route, &plan(TEN), &url)
         .await
-        .expect_err("nobody listens");
+        .expect_err("no server listens");
     assert_eq!(failure.cause, Cause::ConnectionRefused);
 }
 
@@ -307,18 +307,18 @@ async fn a_page_that_waits_for_its_host_again_holds_no_money() {
     let (payer, _directory) = payer(1_000_000).await;
     let (route, url, fetch_plan) = (route(), site.url("/"), plan(TEN));
     let page_plan = page_of(&url, &fetch_plan);
-    let purse = purse(&payer, &page_plan);
+    let page_budget = page_budget(&payer, &page_plan);
     let watched = async {
         until_held(&payer, |held| held > 0).await;
         // During the pause: afterwards it is held until the page is charged.
         until_held(&payer, |held| held == 0).await;
     };
-    let fetched = fetch_paid(&route, &fetch_plan, &url, &purse, "one");
+    let fetched = fetch_paid(&route, &fetch_plan, &url, &page_budget, "one");
     let (fetched, ()) = tokio::join!(fetched, watched);
     let (fetched, _) = fetched.expect("a page");
     assert_eq!(fetched.page.status, 200);
-    assert!(purse.is_open().await, "reserved again");
-    purse.void("done");
+    assert!(page_budget.is_open().await, "reserved again");
+    page_budget.void("done");
 }
 
 #[tokio::test]
@@ -337,7 +337,10 @@ async fn a_page_that_waits_for_money_uses_no_turn_of_its_host() {
     };
     let (route, url) = (route(), site.url("/"));
     let page_plan = page_of(&url, &fetch_plan);
-    let (poor, rich) = (purse(&poor, &page_plan), purse(&rich, &page_plan));
+    let (poor, rich) = (
+        page_budget(&poor, &page_plan),
+        page_budget(&rich, &page_plan),
+    );
     let first = fetch_paid(&route, &fetch_plan, &url, &poor, "poor");
     let second = fetch_paid(&route, &fetch_plan, &url, &rich, "rich");
     tokio::select! {
@@ -368,8 +371,8 @@ async fn a_body_whose_wait_for_money_takes_too_long_fails_for_the_money() {
     };
     let (route, url) = (route(), site.url("/"));
     let page_plan = page_of(&url, &fetch_plan);
-    let purse = purse(&payer, &page_plan);
-    let failure = fetch_paid(&route, &fetch_plan, &url, &purse, "one").await;
+    let page_budget = page_budget(&payer, &page_plan);
+    let failure = fetch_paid(&route, &fetch_plan, &url, &page_budget, "one").await;
     let failure = failure.expect_err("the other page has the money");
     assert!(failure.message.contains("the balance is 4"), "{failure}");
 }
@@ -395,9 +398,9 @@ async fn a_delay_holds_between_hops_and_after_robots_txt_and_uses_up_no_timeout(
             ..plan(DELAY - Duration::from_millis(50))
         };
         let begun = Instant::now();
-        let purse = Purse::unbilled(Nanodollars::MAX);
+        let page_budget = PageBudget::unbilled(Nanodollars::MAX);
         let (route, url) = (route(), site.url("/r"));
-        let page = fetch_paid(&route, &plan, &url, &purse, "one");
+        let page = fetch_paid(&route, &plan, &url, &page_budget, "one");
         let page = trawl_net::egress::on_behalf_of("one", page).await;
         let (fetched, waited) = page.expect("a page");
         assert_eq!(&fetched.page.body[..], b"there");
@@ -416,12 +419,19 @@ async fn a_pause_asked_of_one_account_holds_no_other() {
     ])
     .await;
     let route = route();
-    let purse = Purse::unbilled(Nanodollars::MAX);
-    let refused = fetch_paid(&route, &plan(TEN), &site.url("/"), &purse, "one").await;
+    let page_budget = PageBudget::unbilled(Nanodollars::MAX);
+    let refused = fetch_paid(&route, &plan(TEN), &site.url("/"), &page_budget, "one").await;
     assert_eq!(refused.expect("a page").0.page.status, 429);
-    let other = fetch_paid(&route, &plan(TEN), &site.url("/other"), &purse, "other").await;
+    let other = fetch_paid(
+        &route,
+        &plan(TEN),
+        &site.url("/other"),
+        &page_budget,
+        "other",
+    )
+    .await;
     assert_eq!(other.expect("a page").0.page.status, 200);
-    let own = fetch_paid(&route, &plan(TEN), &site.url("/other"), &purse, "one").await;
+    let own = fetch_paid(&route, &plan(TEN), &site.url("/other"), &page_budget, "one").await;
     assert_eq!(own.expect_err("a pause").cause, Cause::RateLimited);
 }
 

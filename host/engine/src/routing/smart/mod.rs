@@ -10,7 +10,6 @@
 mod known;
 mod memory;
 mod mount;
-mod pieces;
 mod prose;
 mod redirect;
 mod refresh;
@@ -19,6 +18,7 @@ mod scripts;
 mod shape;
 mod text;
 mod things;
+mod tokens;
 mod walls;
 
 use std::borrow::Cow;
@@ -139,7 +139,7 @@ fn judge_html(clues: &Clues<'_>) -> Verdict {
         TEXT_PLENTY
     };
     let is_short = text::visible_chars(clues.body, plenty) < plenty;
-    let shape = is_short.then(|| Shape::of(clues.body));
+    let shape = is_short.then(|| PageShape::of(clues.body));
     let leads_on = shape.as_ref().is_some_and(|shape| shape.has_refresh);
     let rule = shape.and_then(|shape| rules::first(clues, &shape));
     match rule {
@@ -177,7 +177,7 @@ fn wall_of_html(clues: &Clues<'_>) -> Option<&'static str> {
     if text::visible_chars(clues.body, plenty) >= plenty {
         return None;
     }
-    let shape = Shape::of(clues.body);
+    let shape = PageShape::of(clues.body);
     let is_small = shape.n_things <= shape::THINGS_MAX;
     walls::challenge(clues, &shape).filter(|_| is_small)
 }
@@ -189,7 +189,7 @@ const DOCUMENT_ENDINGS: [&str; 26] = [
     "zip",
 ];
 
-/// Whether a URL looks like that of a document that a decoder reads. It is tried without a browser
+/// Whether a URL looks like one of a document that a decoder reads. It is tried without a browser
 /// first, whatever other pages of its host need: its type decides then. Decision D253.
 pub(crate) fn names_document(url: &Url) -> bool {
     let path = url.path();

@@ -2,14 +2,14 @@
 
 use memchr::memmem;
 
-use super::pieces::{Piece, Pieces, Seal, Tag};
 use super::prose::{Prose, has_any, is_appeal, is_waiting};
 use super::scripts::Scripts;
 use super::things::thing;
+use super::tokens::{HiddenElement, Tag, Token, Tokens};
 
 /// Text of a mount that is not empty: more than a request to enable JavaScript has.
 const MOUNT_BYTES_MAX: usize = 300;
-/// Text allowed beside a spinner: the name of the application.
+/// Text allowed next to a spinner: the name of the application.
 const SPLASH_BYTES_MAX: usize = 60;
 /// Other content allowed in an empty mount: a logo.
 const SPLASH_THINGS_MAX: usize = 1;
@@ -118,22 +118,25 @@ impl<'a> Mounts<'a> {
         }
     }
 
-    /// Takes the next piece of the source into account.
-    pub(super) fn add(&mut self, piece: &Piece<'a>) {
-        match piece {
-            Piece::Text(text) => {
+    /// Takes the next token of the source into account.
+    pub(super) fn add(&mut self, token: &Token<'a>) {
+        match token {
+            Token::Text(text) => {
                 if let Some(mount) = &mut self.open
                     && !mount.is_filled()
                 {
                     mount.prose.add(text);
                 }
             }
-            Piece::Open(tag) => self.enter(tag),
-            Piece::Close(name) => self.leave(name),
-            Piece::Sealed(seal, ..) => {
+            Token::Open(tag) => self.enter(tag),
+            Token::Close(name) => self.leave(name),
+            Token::Hidden(element, ..) => {
                 if let Some(mount) = &mut self.open {
                     mount.prose.add_gap();
-                    mount.n_things += usize::from(matches!(seal, Seal::Frame | Seal::Field));
+                    mount.n_things += usize::from(matches!(
+                        element,
+                        HiddenElement::Frame | HiddenElement::Field
+                    ));
                 }
             }
         }
@@ -209,22 +212,22 @@ impl Mount<'_> {
     }
 }
 
-/// Whether a page has an empty mount and a script of its own that may fill it, whatever stands
-/// around them. Only a page whose source has the mark of a mount is split into pieces, and only as
-/// far as it is needed.
+/// Whether a page has an empty mount and a script of its own that may fill it, whatever is
+/// around them. Only a page whose source has the mark of a mount is split into tokens, and only up
+/// to the token that decides.
 pub(super) fn is_awaited(source: &[u8]) -> bool {
     let Some(last) = last_mark(source) else {
         return false;
     };
     let (mut mounts, mut scripts) = (Mounts::new(), Scripts::default());
-    let mut pieces = Pieces::new(source);
-    while (pieces.at() <= last || mounts.is_undecided())
-        && let Some(piece) = pieces.next()
+    let mut tokens = Tokens::new(source);
+    while (tokens.at() <= last || mounts.is_undecided())
+        && let Some(token) = tokens.next()
     {
-        if let Piece::Sealed(Seal::Script, tag, code) = &piece {
+        if let Token::Hidden(HiddenElement::Script, tag, code) = &token {
             scripts.add(tag, code);
         }
-        mounts.add(&piece);
+        mounts.add(&token);
         if mounts.has_empty && scripts.is_application() {
             return true;
         }

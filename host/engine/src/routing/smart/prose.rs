@@ -35,7 +35,8 @@ const WAITING: [&str; 18] = [
 /// Words of a text with such a phrase from which it must be about the waiting.
 const WAITING_WORDS_MIN: usize = 8;
 
-/// Words that sentences about waiting consist of, in English. Those of other languages are short.
+/// Words that sentences about waiting consist of, in English. Such sentences of other languages are
+/// short.
 const WAITING_WORDS: [&str; 47] = [
     "automatically",
     "before",

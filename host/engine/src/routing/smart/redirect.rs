@@ -5,9 +5,9 @@ use url::Url;
 use trawl_model::urls;
 use trawl_plan::address::without_fragment;
 
-use super::pieces::{Piece, Pieces, Seal, Tag};
 use super::prose::has_any;
 use super::shape::Shape;
+use super::tokens::{HiddenElement, Tag, Token, Tokens};
 use super::{Clues, refresh, walls};
 
 /// Longest body of one, with its styles and scripts.
@@ -19,7 +19,7 @@ const THINGS_MAX: usize = 3;
 
 /// The refreshes and the base of a source, as they are written.
 #[derive(Default)]
-struct Written {
+struct Refreshes {
     refresh: Option<String>,
     /// The same in a `noscript`.
     without_scripts: Option<String>,
@@ -38,14 +38,14 @@ pub(super) fn target(clues: &Clues<'_>, page: &Url) -> Option<Url> {
     if header.is_none() && !has_any(clues.body, &["refresh", "Refresh", "REFRESH"]) {
         return None;
     }
-    let shape = Shape::of(clues.body);
+    let shape = PageShape::of(clues.body);
     let is_bare = shape.prose.bytes().len() <= WORDS_BYTES_MAX
         && shape.n_fields == 0
         && shape.n_things <= THINGS_MAX;
     if !is_bare || walls::is_challenge(clues, &shape) {
         return None;
     }
-    let written = Written::of(clues.body);
+    let written = Refreshes::of(clues.body);
     let by_header = header.and_then(|(_, value)| refresh::of_value(value));
     // A browser that runs the scripts does not see what is meant for those without.
     let without_scripts = written.without_scripts.filter(|_| shape.scripts.is_empty());
@@ -60,15 +60,17 @@ pub(super) fn target(clues: &Clues<'_>, page: &Url) -> Option<Url> {
     (is_web && is_elsewhere).then_some(target)
 }
 
-impl Written {
+impl Refreshes {
     fn of(source: &[u8]) -> Self {
         let mut written = Self::default();
-        for piece in Pieces::new(source) {
-            match piece {
-                Piece::Open(tag) => written.add(&tag),
-                Piece::Sealed(Seal::Noscript, _, inner) if written.without_scripts.is_none() => {
-                    let mut tags = Pieces::new(inner).filter_map(|piece| match piece {
-                        Piece::Open(tag) => Some(tag),
+        for token in Tokens::new(source) {
+            match token {
+                Token::Open(tag) => written.add(&tag),
+                Token::Hidden(HiddenElement::Noscript, _, inner)
+                    if written.without_scripts.is_none() =>
+                {
+                    let mut tags = Tokens::new(inner).filter_map(|token| match token {
+                        Token::Open(tag) => Some(tag),
                         _ => None,
                     });
                     written.without_scripts = tags.find_map(|tag| refresh::of_tag(&tag));

@@ -1,8 +1,8 @@
-//! `meta http-equiv=refresh` and the `Refresh` header, as far as they are redirects.
+//! `meta http-equiv=refresh` and the `Refresh` header where they redirect.
 
 use trawl_model::urls;
 
-use super::pieces::Tag;
+use super::tokens::Tag;
 
 /// Seconds after which a refresh is no longer a redirect but a periodic reload.
 const REFRESH_SECONDS_MAX: u64 = 10;

@@ -2,8 +2,8 @@
 
 use memchr::memmem;
 
-use super::pieces::Tag;
 use super::prose::has_any;
+use super::tokens::Tag;
 
 /// How much of an inline script is examined. Its purpose shows at its beginning; the rest is data
 /// or a library.

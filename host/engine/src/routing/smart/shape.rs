@@ -1,11 +1,11 @@
 //! The structure of a page with little text, for the rules to judge.
 
 use super::mount::Mounts;
-use super::pieces::{Piece, Pieces, Seal, Tag};
 use super::prose::{Prose, has_any, is_appeal};
 use super::refresh;
 use super::scripts::Scripts;
 use super::things::{Thing, thing};
+use super::tokens::{HiddenElement, Tag, Token, Tokens};
 
 /// Most links, images and fields of a page that needs a browser: some hosts need a copy of every
 /// form in the shell. No rule applies to a page with more.
@@ -26,7 +26,7 @@ const PARTS: [&str; 4] = ["comment", "disqus", "kommentar", "commentaire"];
 
 /// A page with little text.
 #[derive(Default)]
-pub(super) struct Shape {
+pub(super) struct PageShape {
     /// Its visible words.
     pub(super) prose: Prose,
     /// Its scripts.
@@ -40,7 +40,7 @@ pub(super) struct Shape {
     /// Whether a mount element is empty, or contains only what is displayed until the application
     /// has loaded.
     pub(super) has_empty_mount: bool,
-    /// Whether the element for the content of the page is empty likewise.
+    /// The same for the element for the content of the page.
     pub(super) has_empty_content: bool,
     /// Whether a framework left the data from which it makes the page.
     pub(super) has_hydration: bool,
@@ -50,27 +50,27 @@ pub(super) struct Shape {
     pub(super) has_refresh: bool,
 }
 
-impl Shape {
+impl PageShape {
     /// The shape of a source. Stops early once it has more than any rule allows.
     pub(super) fn of(source: &[u8]) -> Self {
         let mut shape = Self::default();
         let (mut mounts, mut contents) = (Mounts::new(), Mounts::of_content());
-        for piece in Pieces::new(source) {
+        for token in Tokens::new(source) {
             if shape.prose.is_full() || shape.n_things > THINGS_MAX {
                 break;
             }
-            mounts.add(&piece);
-            contents.add(&piece);
-            match piece {
-                Piece::Text(text) => shape.prose.add(text),
-                Piece::Open(tag) => {
+            mounts.add(&token);
+            contents.add(&token);
+            match token {
+                Token::Text(text) => shape.prose.add(text),
+                Token::Open(tag) => {
                     shape.prose.add_gap();
                     shape.add_tag(&tag);
                 }
-                Piece::Close(_) => shape.prose.add_gap(),
-                Piece::Sealed(seal, tag, inner) => {
+                Token::Close(_) => shape.prose.add_gap(),
+                Token::Hidden(element, tag, inner) => {
                     shape.prose.add_gap();
-                    shape.add_sealed(seal, &tag, inner);
+                    shape.add_hidden(element, &tag, inner);
                 }
             }
         }
@@ -106,16 +106,16 @@ impl Shape {
         self.n_fields += 1;
     }
 
-    fn add_sealed(&mut self, seal: Seal, tag: &Tag<'_>, inner: &[u8]) {
-        match seal {
-            Seal::Script => self.scripts.add(tag, inner),
-            Seal::Noscript => self.has_noscript_appeal |= asks_for_scripts(inner),
-            Seal::Frame => {
+    fn add_hidden(&mut self, element: HiddenElement, tag: &Tag<'_>, inner: &[u8]) {
+        match element {
+            HiddenElement::Script => self.scripts.add(tag, inner),
+            HiddenElement::Noscript => self.has_noscript_appeal |= asks_for_scripts(inner),
+            HiddenElement::Frame => {
                 self.n_things += 1;
                 self.n_frames += usize::from(shows_document(tag));
             }
-            Seal::Field => self.add_field(),
-            Seal::Template | Seal::Drawing | Seal::Other => {}
+            HiddenElement::Field => self.add_field(),
+            HiddenElement::Template | HiddenElement::Drawing | HiddenElement::Other => {}
         }
     }
 }
@@ -135,10 +135,10 @@ fn shows_document(frame: &Tag<'_>) -> bool {
 fn asks_for_scripts(inner: &[u8]) -> bool {
     let look = &inner[..inner.len().min(NOSCRIPT_BYTES_MAX)];
     let mut prose = Prose::default();
-    for piece in Pieces::new(look) {
-        match piece {
-            Piece::Text(text) => prose.add(text),
-            Piece::Open(tag) if refresh::of_tag(&tag).is_some() => return true,
+    for token in Tokens::new(look) {
+        match token {
+            Token::Text(text) => prose.add(text),
+            Token::Open(tag) if refresh::of_tag(&tag).is_some() => return true,
             _ => prose.add_gap(),
         }
     }

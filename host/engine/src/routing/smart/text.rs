@@ -1,6 +1,6 @@
 //! How much of a page's source is text that a reader sees.
 
-use super::pieces::{Piece, Pieces};
+use super::tokens::{Token, Tokens};
 
 /// Longest character reference that counts as one character (`&CounterClockwiseContourIntegral;`).
 const REFERENCE_BYTES_MAX: usize = 34;
@@ -11,8 +11,8 @@ const REFERENCE_BYTES_MAX: usize = 34;
 /// UTF-8 a character may count as several: overestimated text never makes a page need a browser.
 pub(super) fn visible_chars(source: &[u8], limit: usize) -> usize {
     let mut counter = Counter::default();
-    for piece in Pieces::new(source) {
-        if let Piece::Text(text) = piece {
+    for token in Tokens::new(source) {
+        if let Token::Text(text) = token {
             counter.add(text, limit);
             if counter.chars >= limit {
                 break;

@@ -1,6 +1,6 @@
 //! Content of a page that is not text: links, images, fields, media and frames.
 
-use super::pieces::Tag;
+use super::tokens::Tag;
 
 /// Elements that are content without being text, links aside.
 const THINGS: [&str; 6] = ["img", "video", "audio", "object", "embed", "frame"];

@@ -47,7 +47,7 @@ pub(super) fn supports(egress: &Egress, route: &Route) -> io::Result<()> {
     }
 }
 
-/// Opens a connection to the host and port of `url`, which are checked like those of a request. It
+/// Opens a connection to the host and port of `url`, which are checked like a request's. It
 /// counts as one of the account of `route`, and waits until that may have another one.
 ///
 /// # Errors

@@ -23,7 +23,7 @@ use super::meter::{Denial, Meter};
 use super::response::{ProxyBody, ProxyError, Tunnel, TunnelSlot, empty, switch_to};
 use crate::egress::{EgressError, EgressFault, Reply};
 
-/// Hop-by-hop headers (RFC 9110 section 7.6.1), besides those that `Connection` names.
+/// Hop-by-hop headers (RFC 9110 section 7.6.1), in addition to those that `Connection` names.
 const HOP_BY_HOP: [HeaderName; 9] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -185,7 +185,7 @@ fn head<B>(reply: &Reply, body: B) -> Response<B> {
 
 /// Removes hop-by-hop headers.
 fn strip(headers: &mut HeaderMap) {
-    // A length beside a transfer coding is not that of the body. RFC 9112 section 6.3.
+    // With a transfer coding, `Content-Length` is not the length of the body. RFC 9112 section 6.3.
     if headers.contains_key(TRANSFER_ENCODING) {
         headers.remove(CONTENT_LENGTH);
     }

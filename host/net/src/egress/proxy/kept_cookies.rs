@@ -69,7 +69,7 @@ impl fmt::Debug for KeptCookies {
     }
 }
 
-/// Whether a port is that of the page's origin, or of its upgrade to `https`.
+/// Whether a port belongs to the page's origin, or to its upgrade to `https`.
 fn is_own_port(home: &Url, url: &Url) -> bool {
     let port = url.port_or_known_default();
     let is_upgrade = home.scheme() == "http" && home.port().is_none() && port == Some(443);
@@ -80,7 +80,7 @@ fn is_own_port(home: &Url, url: &Url) -> bool {
 /// answer begins, or the first record of TLS.
 ///
 /// # Errors
-/// It breaks off or is too large, it is that of a WebSocket over TLS, which may have them, or its
+/// It breaks off or is too large, it belongs to a WebSocket over TLS, which may have them, or its
 /// WebSocket is not opened: after a 401 the browser would send the head again, with them.
 pub(super) async fn begin(
     cookies: &[String],
@@ -113,7 +113,7 @@ pub(super) async fn begin(
     near.flush().await
 }
 
-/// Reads what follows the type of the first record of TLS: the whole record if it is that of a
+/// Reads what follows the type of the first record of TLS: the whole record if it is from a
 /// connection for requests.
 async fn first_record(near: &mut (impl AsyncRead + Unpin)) -> io::Result<Vec<u8>> {
     let mut record = vec![0; RECORD_HEAD_BYTES];

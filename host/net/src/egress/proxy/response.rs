@@ -18,7 +18,7 @@ const PROXY_STATUS: HeaderName = HeaderName::from_static("proxy-status");
 /// Its value where the destination was not reached.
 const NOT_REACHED: &str = "trawl; error=destination_unavailable";
 
-/// Whether these headers, with names in lower case, are those of [`refusal`].
+/// Whether these headers, with names in lower case, come from [`refusal`].
 pub(super) fn is_refusal(headers: &[(String, String)]) -> bool {
     let mut status = headers
         .iter()

@@ -1,5 +1,5 @@
 //! Reads bodies: as they arrive, decoded in short turns that accounts take fairly, within their
-//! limits, and only as far as the memory budget has room for them.
+//! limits, and only while the memory budget has room for them.
 
 use std::time::{Duration, Instant};
 
@@ -131,7 +131,7 @@ async fn read(
                 let decoded = decoding.run(body).await;
                 let is_coded = !decoding.decoder.is_identity() && reply.body_bytes() > 0;
                 if is_coded && decoded.is_ok() {
-                    // Its coding says that it is whole: the length was that of the text, or the
+                    // Its coding says that it is complete: the length was the text's, or the
                     // end of the last chunk is missing. Decision D312.
                     return Ok(());
                 }

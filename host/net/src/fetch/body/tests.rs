@@ -154,7 +154,7 @@ async fn a_large_body_that_hardly_moves_is_stalled() {
     );
     assert!(begun.elapsed() < Duration::from_secs(10));
     assert_eq!(budget.in_use().used, 0);
-    // A small one may be the slow page that somebody wants.
+    // A small one may be a slow page that a caller wants.
     let page = share.page();
     let (fetcher, url) = (hasty(), site.url("/small"));
     let slow = fetch(&fetcher, &url, &page);
@@ -242,7 +242,7 @@ async fn stalled_bodies_stay_within_the_budget_and_the_innocent_does_not_wait() 
     let (failures, slowest) = tokio::join!(pages, visits);
     let (used, n_waiting) = watch.await.expect("no panic");
     assert!(used <= 32 << 20, "{used} bytes");
-    assert!(n_waiting > 0, "nobody had to wait");
+    assert!(n_waiting > 0, "no body had to wait");
     assert!(slowest < Duration::from_secs(5), "{slowest:?}");
     let (mut n_stalled, mut n_starved) = (0, 0);
     for failure in failures {

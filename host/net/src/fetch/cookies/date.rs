@@ -1,4 +1,4 @@
-//! Dates of cookies in any form that browsers take. RFC 6265bis section 5.1.1: the parts stand in
+//! Dates of cookies in any form that browsers take. RFC 6265bis section 5.1.1: the parts are in
 //! any order, with anything between them, and the zone is ignored.
 
 use trawl_model::clock::Timestamp;
@@ -9,7 +9,7 @@ const MONTHS: [&[u8]; 12] = [
 /// The first year that browsers take.
 const YEAR_MIN: i64 = 1601;
 
-/// The moment that a text names; `None` if it is no date.
+/// The moment that a text names; `None` if it is not a date.
 pub(super) fn parse(text: &[u8]) -> Option<Timestamp> {
     let (mut time, mut day, mut month, mut year) = (None, None, None, None);
     // Each part is the first token that has its form and is not another part.
@@ -48,7 +48,8 @@ fn is_delimiter(byte: u8) -> bool {
     matches!(byte, b'\t' | 0x20..=0x2f | 0x3b..=0x40 | 0x5b..=0x60 | 0x7b..=0x7e)
 }
 
-/// A number of so many digits at the beginning of a token, and what follows it, which is no digit.
+/// A number of so many digits at the beginning of a token, and what follows it, which is not a
+/// digit.
 fn number(token: &[u8], digits_min: usize, digits_max: usize) -> Option<(i64, &[u8])> {
     let n_digits = token
         .iter()

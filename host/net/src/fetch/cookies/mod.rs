@@ -252,7 +252,7 @@ impl Cookie {
 }
 
 impl SentCookie {
-    /// As it stands in a `Cookie` header.
+    /// As it is written in a `Cookie` header.
     pub(super) fn pair(&self) -> Vec<u8> {
         match self.name.as_slice() {
             b"" => self.value.clone(),

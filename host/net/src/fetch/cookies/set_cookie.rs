@@ -13,7 +13,7 @@ const ATTRIBUTE_BYTES_MAX: usize = 1024;
 /// Longest time that a cookie is kept: 400 days.
 const AGE_MAX: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
-/// A cookie as it is written. Of an attribute that stands twice, the last one counts.
+/// A cookie as it is written. Of an attribute that is there twice, the last one counts.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct SetCookie {
     pub(super) name: Vec<u8>,
@@ -73,7 +73,7 @@ impl SetCookie {
     }
 }
 
-/// When a `Max-Age` ends; `None` if it is no number.
+/// When a `Max-Age` ends; `None` if it is not a number.
 fn age(value: &[u8], now: Timestamp) -> Option<Timestamp> {
     let digits = value.strip_prefix(b"-").unwrap_or(value);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {

@@ -1,6 +1,6 @@
 //! Deflate in its frames: gzip (RFC 1952), zlib (RFC 1950) and none (RFC 1951). The frame is read
-//! here, so that data which is whole can be told from data which breaks off: servers leave the
-//! checksum out, or send a wrong one, behind a page that is whole.
+//! here to distinguish complete data from truncated data: servers leave the checksum out, or send a
+//! wrong one, behind a complete page.
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
@@ -140,7 +140,7 @@ impl Inflater {
                 }
                 Ok(Progress::of(0))
             }
-            // It goes on to the end, whatever is in it and whatever pieces it comes in.
+            // Extends to the end, whatever its content and the pieces it arrives in.
             Part::Padding => Ok(Progress::all(input)),
         }
     }
@@ -166,7 +166,7 @@ impl Inflater {
         }
     }
 
-    /// These bytes are no gzip header: padding, if they are not the first.
+    /// These bytes are not a gzip header: padding, if they are not the first.
     fn no_member(&mut self, input: &[u8]) -> Result<Progress, CodingError> {
         if self.n_members == 1 {
             return Err(CodingError::Corrupt(self.name));
@@ -186,7 +186,7 @@ impl Inflater {
             self.inflate(&head, output)?;
             return Ok(());
         }
-        // A preset dictionary, which nobody agreed on.
+        // A preset dictionary, which was not agreed on.
         if head[1] & 0x20 != 0 {
             return Err(CodingError::Corrupt(self.name));
         }
@@ -329,7 +329,7 @@ impl GzipHead {
         Some(())
     }
 
-    /// Goes on with the next part that the flags name.
+    /// Continues with the next part that the flags name.
     fn advance(&mut self) {
         let parts = [Self::EXTRA, Self::NAME, Self::COMMENT, Self::CHECKED];
         let next = parts.into_iter().find(|part| self.flags & part != 0);

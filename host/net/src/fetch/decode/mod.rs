@@ -20,7 +20,7 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 const STEP_BYTES: usize = 32 * 1024;
 /// Bytes that a coding reads in one step: empty blocks cost time and emit nothing.
 const INPUT_STEP_BYTES: usize = 16 * 1024;
-/// Members of one gzip body. Those of blocked gzip have 64 KiB; each costs some microseconds, also
+/// Members of one gzip body. In blocked gzip they have 64 KiB; each costs some microseconds, also
 /// if it is empty.
 const MEMBERS_MAX: usize = 65_536;
 
@@ -43,11 +43,11 @@ pub enum CodingError {
     #[error("the gzip body has more than {MEMBERS_MAX} members")]
     TooManyMembers,
     /// The decoded body, or what one of its codings emits, exceeds the limit.
-    #[error("the decoded body is larger than {0} bytes, the most that is fetched")]
+    #[error("the decoded body is larger than {0} bytes, the limit")]
     TooLarge(usize),
 }
 
-/// Decodes one body, in steps of bounded work: whoever drives it can wait between two of them.
+/// Decodes one body, in steps of bounded work: its driver can wait between two of them.
 pub(super) struct Decoder {
     /// Outermost first: the last one applied is the first one decoded.
     stages: Vec<Stage>,
@@ -99,17 +99,17 @@ enum Coding {
     Inflate(Inflater),
     Brotli {
         stream: Box<Brotli>,
-        state: State,
+        state: CodingState,
     },
     Zstd {
         stream: ZstdDecoder<'static>,
-        state: State,
+        state: CodingState,
     },
 }
 
 /// How far the decoding of a coding is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum CodingState {
     /// No bytes have arrived. An empty body is empty in every coding.
     Empty,
     Inside,
@@ -121,7 +121,7 @@ impl Decoder {
     /// Builds a decoder for a body with these headers. No coding emits more than `bytes_max` bytes,
     /// also those whose output is another coding's input.
     ///
-    /// Names that are no codings, such as `UTF-8` or `aws-chunked`, are passed over, as in
+    /// Names that are not codings, such as `UTF-8` or `aws-chunked`, are passed over, as in
     /// browsers: servers write them at bodies that they send as they are.
     ///
     /// # Errors
@@ -157,7 +157,8 @@ impl Decoder {
         self.input = input;
     }
 
-    /// Says that the body has ended. The steps that follow decode the rest, as far as it goes.
+    /// Records that the body has ended. The steps that follow decode the rest, if it can be
+    /// decoded.
     pub(super) fn end(&mut self) {
         self.is_ended = true;
     }
@@ -274,7 +275,7 @@ impl Coding {
     /// The coding of this name; `None` for the names of "no coding", and for those that are no
     /// coding.
     fn named(name: &str) -> Result<Option<Self>, CodingError> {
-        let state = State::Empty;
+        let state = CodingState::Empty;
         Ok(Some(match name {
             "gzip" | "x-gzip" => Self::Inflate(Inflater::gzip()),
             "deflate" => Self::Inflate(Inflater::deflate()),
@@ -306,8 +307,8 @@ impl Coding {
             Self::Zstd { state, .. } => ("zstd", *state),
         };
         match state {
-            State::Inside => Err(CodingError::Truncated(name)),
-            State::Empty | State::Complete => Ok(()),
+            CodingState::Inside => Err(CodingError::Truncated(name)),
+            CodingState::Empty | CodingState::Complete => Ok(()),
         }
     }
 }
@@ -324,14 +325,14 @@ fn new_brotli() -> Box<Brotli> {
 
 fn decode_brotli(
     stream: &mut Brotli,
-    state: &mut State,
+    state: &mut CodingState,
     input: &[u8],
     output: &mut Vec<u8>,
 ) -> Result<Progress, CodingError> {
-    if *state == State::Complete {
+    if *state == CodingState::Complete {
         return Ok(Progress::all(input));
     }
-    *state = State::Inside;
+    *state = CodingState::Inside;
     output.resize(STEP_BYTES, 0);
     let (mut available, mut read, mut total) = (input.len(), 0, 0);
     let (mut room, mut written) = (STEP_BYTES, 0);
@@ -348,7 +349,7 @@ fn decode_brotli(
     output.truncate(written);
     match result {
         BrotliResult::ResultSuccess => {
-            *state = State::Complete;
+            *state = CodingState::Complete;
             Ok(Progress::all(input))
         }
         BrotliResult::NeedsMoreOutput => {
@@ -371,7 +372,7 @@ fn new_zstd() -> Result<ZstdDecoder<'static>, CodingError> {
 
 fn decode_zstd(
     stream: &mut ZstdDecoder<'static>,
-    state: &mut State,
+    state: &mut CodingState,
     input: &[u8],
     output: &mut Vec<u8>,
 ) -> Result<Progress, CodingError> {
@@ -381,11 +382,11 @@ fn decode_zstd(
         .map_err(|_| CodingError::Corrupt("zstd"))?;
     output.truncate(step.bytes_written);
     *state = match step.remaining {
-        0 => State::Complete,
-        _ => State::Inside,
+        0 => CodingState::Complete,
+        _ => CodingState::Inside,
     };
     // The buffer may be full at the very end of a frame: another call would start a new frame.
-    let is_end = step.bytes_read == input.len() && *state == State::Complete;
+    let is_end = step.bytes_read == input.len() && *state == CodingState::Complete;
     Ok(Progress {
         read: step.bytes_read,
         has_more: step.bytes_written == STEP_BYTES && !is_end,

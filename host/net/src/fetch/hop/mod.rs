@@ -17,8 +17,8 @@ use super::cookies::{CookieChange, SentCookie};
 
 const ACCEPTED: HeaderValue =
     HeaderValue::from_static("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8");
-/// Cookies that sites set or delete on the way to one page, as far as they are remembered: more
-/// than a jar holds of one site.
+/// Most cookies that sites set or delete on the way to one page and that are remembered: more than
+/// a jar holds of one site.
 const CHANGES_MAX: usize = 1000;
 const ACCEPTED_LANGUAGE: &str = "en-US,en;q=0.9";
 /// The content codings that are decoded here.
@@ -112,7 +112,7 @@ impl Hop {
         self.changes.extend(changes.iter().take(room).cloned());
     }
 
-    /// The `Cookie` header: the jar's cookies, then those of the caller that the site has not set
+    /// The `Cookie` header: the jar's cookies, then the caller's that the site has not set
     /// or deleted itself meanwhile.
     fn cookie(
         &self,
@@ -183,7 +183,7 @@ pub(super) fn redirect(
     let location = urls::text_of(location.as_bytes());
     let mut url = urls::join(from, &location)
         .map_err(|_| FetchError::BadRedirect(location.chars().take(200).collect()))?;
-    // RFC 9110 section 10.2.2: a target without a fragment inherits that of the requested URL.
+    // RFC 9110 section 10.2.2: a target without a fragment inherits the requested URL's.
     if url.fragment().is_none() {
         url.set_fragment(from.fragment());
     }

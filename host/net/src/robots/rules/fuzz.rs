@@ -3,7 +3,7 @@
 use super::*;
 
 const TOKEN: &str = "Trawl";
-/// Paths that are asked for, besides those that the file itself names.
+/// Paths that are asked for, in addition to those that the file itself names.
 const PATHS: [&str; 6] = ["/", "/a", "/a/b.html?q=1", "/%7Euser/", "/*$", "/é"];
 /// Bytes that one byte of the file may take in memory: a rule of one character, with its folder.
 const GROWTH_MAX: usize = 128;
@@ -33,7 +33,7 @@ fn check_bounds(rules: &Rules, text_bytes: usize) {
     assert!(rules.allows("/robots.txt"));
     assert!(rules.sitemaps.len() <= SITEMAPS_MAX);
     for sitemap in &rules.sitemaps {
-        // An octet that is no text is three bytes once it is escaped.
+        // An octet that is not text has three bytes once it is escaped.
         assert!(!sitemap.is_empty() && sitemap.len() <= 3 * LINE_BYTES_MAX);
         assert_eq!(sitemap.as_bytes(), trimmed(sitemap.as_bytes()));
     }

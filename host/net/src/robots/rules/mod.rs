@@ -56,7 +56,7 @@ struct Rule {
     is_allow: bool,
     /// How specific it is. RFC 9309 section 2.2.2: "the match that has the most octets".
     octets: usize,
-    /// The normalized pattern. Only `*` is special in it, and never stands twice in a row.
+    /// The normalized pattern. Only `*` is special in it, and never occurs twice in a row.
     pattern: Box<str>,
     /// Whether the pattern ends with `$`.
     is_whole: bool,
@@ -78,7 +78,7 @@ enum Line<'a> {
     Sitemap(&'a [u8]),
 }
 
-/// The lines of one group: that of the crawler's token, or the one for `*`.
+/// The lines of one group: the one for the crawler's token, or for `*`.
 #[derive(Default)]
 struct Group {
     /// Whether the file has such a group.
@@ -115,7 +115,8 @@ impl Rules {
                     own.add(is_allow, pattern);
                     default.add(is_allow, pattern);
                 }
-                // Other lines may stand anywhere and end no list of names: RFC 9309 section 2.2.4.
+                // Other lines may be anywhere and do not end a list of names: RFC 9309 section
+                // 2.2.4.
                 Line::CrawlDelay(value) => {
                     own.delay(value);
                     default.delay(value);
@@ -278,8 +279,8 @@ fn without_mark(text: &[u8]) -> &[u8] {
     &text[len.count()..]
 }
 
-/// The lines within the first [`ROBOTS_BYTES_MAX`] bytes. One that goes on behind them does not
-/// count: its beginning is another rule. Decision D154.
+/// The lines within the first [`ROBOTS_BYTES_MAX`] bytes. One that continues behind them does
+/// not count: its beginning is another rule. Decision D154.
 fn whole_lines(text: &[u8]) -> &[u8] {
     if text.len() <= ROBOTS_BYTES_MAX {
         return text;

@@ -20,7 +20,7 @@ fn sitemap() {
 fn check(body: &[u8]) {
     let found = entries(body, 1_000);
     for entry in &found {
-        let (Entry::Page(url) | Entry::Sitemap(url)) = entry;
+        let (SitemapEntry::Page(url) | SitemapEntry::Sitemap(url)) = entry;
         assert!(
             !url.is_empty() && url.len() <= URL_BYTES_MAX,
             "{} bytes",
@@ -45,7 +45,7 @@ fn check(body: &[u8]) {
     }
 }
 
-fn entries(body: &[u8], step: usize) -> Vec<Entry> {
+fn entries(body: &[u8], step: usize) -> Vec<SitemapEntry> {
     let mut file = File::new(Bytes::copy_from_slice(body));
     let steps = std::iter::from_fn(|| file.step(step));
     let mut n_steps = 0;

@@ -20,7 +20,7 @@ const STEP_EVENTS: usize = 50_000;
 
 /// An entry of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
+pub(super) enum SitemapEntry {
     /// A page.
     Page(String),
     /// Another sitemap.
@@ -82,7 +82,7 @@ impl File {
     }
 
     /// The next entries, about `entries_max` of them; `None` at the end.
-    pub(super) fn step(&mut self, entries_max: usize) -> Option<Vec<Entry>> {
+    pub(super) fn step(&mut self, entries_max: usize) -> Option<Vec<SitemapEntry>> {
         let mut found = Vec::new();
         for _ in 0..STEP_EVENTS {
             let is_over = match &mut self.0 {
@@ -108,7 +108,7 @@ fn is_xml(start: &[u8]) -> bool {
 }
 
 /// Reads one line of a text file: a URL, or nothing.
-fn text_line(source: &mut Source, found: &mut Vec<Entry>) -> Option<()> {
+fn text_line(source: &mut Source, found: &mut Vec<SitemapEntry>) -> Option<()> {
     let mut line = Vec::new();
     let limit = URL_BYTES_MAX as u64 + 2;
     let read = source
@@ -127,7 +127,7 @@ fn text_line(source: &mut Source, found: &mut Vec<Entry>) -> Option<()> {
     let url = line.trim_start_matches('\u{feff}').trim();
     let is_url = url.starts_with("http://") || url.starts_with("https://");
     if is_url && url.len() <= URL_BYTES_MAX {
-        found.push(Entry::Page(url.to_owned()));
+        found.push(SitemapEntry::Page(url.to_owned()));
     }
     Some(())
 }
@@ -161,7 +161,7 @@ impl Xml {
     }
 
     /// Reads one event; `None` at the end or at a fault after which nothing can be parsed.
-    fn step(&mut self, found: &mut Vec<Entry>) -> Option<()> {
+    fn step(&mut self, found: &mut Vec<SitemapEntry>) -> Option<()> {
         self.buffer.clear();
         let mut buffer = std::mem::take(&mut self.buffer);
         let event = self.reader.read_event_into(&mut buffer).ok()?;
@@ -187,7 +187,7 @@ impl Xml {
         (!is_over).then_some(())
     }
 
-    fn open(&mut self, element: &BytesStart<'_>, found: &mut Vec<Entry>) {
+    fn open(&mut self, element: &BytesStart<'_>, found: &mut Vec<SitemapEntry>) {
         let name = element.local_name();
         let kind = match name.as_ref() {
             "url" => Some(EntryKind::Url),
@@ -214,21 +214,21 @@ impl Xml {
             }
             (EntryKind::Atom, "link") => {
                 if let Some(url) = alternate(element) {
-                    found.push(Entry::Page(url));
+                    found.push(SitemapEntry::Page(url));
                 }
             }
             _ => {}
         }
     }
 
-    fn close(&mut self, name: &str, found: &mut Vec<Entry>) {
+    fn close(&mut self, name: &str, found: &mut Vec<SitemapEntry>) {
         if let ("loc" | "link", Some(url), Some((kind, _))) = (name, self.url.take(), self.entry) {
             let url = url.trim();
             if !url.is_empty() && url.len() <= URL_BYTES_MAX {
                 found.push(match kind {
-                    EntryKind::Sitemap => Entry::Sitemap(url.to_owned()),
+                    EntryKind::Sitemap => SitemapEntry::Sitemap(url.to_owned()),
                     EntryKind::Url | EntryKind::Item | EntryKind::Atom => {
-                        Entry::Page(url.to_owned())
+                        SitemapEntry::Page(url.to_owned())
                     }
                 });
             }

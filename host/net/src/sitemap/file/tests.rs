@@ -5,7 +5,7 @@ use flate2::write::GzEncoder;
 
 use super::*;
 
-fn entries(body: impl Into<Vec<u8>>) -> Vec<Entry> {
+fn entries(body: impl Into<Vec<u8>>) -> Vec<SitemapEntry> {
     let mut file = File::new(Bytes::from(body.into()));
     let mut all = Vec::new();
     while let Some(found) = file.step(3) {
@@ -18,8 +18,8 @@ fn pages(body: impl Into<Vec<u8>>) -> Vec<String> {
     let pages = entries(body).into_iter();
     pages
         .map(|entry| match entry {
-            Entry::Page(url) => url,
-            Entry::Sitemap(url) => panic!("{url} is a sitemap"),
+            SitemapEntry::Page(url) => url,
+            SitemapEntry::Sitemap(url) => panic!("{url} is a sitemap"),
         })
         .collect()
 }
@@ -75,7 +75,7 @@ fn a_file_may_be_compressed_or_utf_16() {
 fn an_index_names_sitemaps() {
     let index = "<sitemapindex><sitemap><loc>http://a.example/s1.xml.gz</loc></sitemap>\
         <sitemap><lastmod/><loc>http://a.example/s2.xml</loc></sitemap></sitemapindex>";
-    let sitemap = |name: &str| Entry::Sitemap(format!("http://a.example/{name}"));
+    let sitemap = |name: &str| SitemapEntry::Sitemap(format!("http://a.example/{name}"));
     assert_eq!(entries(index), [sitemap("s1.xml.gz"), sitemap("s2.xml")]);
 }
 

@@ -174,7 +174,7 @@ pub(super) const ROWS: &[Parameter] = &[
     ),
     switch(
         "fold_equal",
-        "Leaves out pages whose `content` is equal to that of another page of the crawl.",
+        "Leaves out pages whose `content` is equal to the `content` of another page of the crawl.",
     ),
     Parameter::new(
         "external_domains",

@@ -57,7 +57,7 @@ pub(super) const ROWS: &[Parameter] = &[
         Shape::Text("name of the configured model"),
         Routes::ANALYSED,
         Needs::MODEL,
-        "The language model; any name but that of the configured one has no effect.",
+        "The language model; any name but the configured model's has no effect.",
     )
     .default("the configured one")
     .example("\"small\""),

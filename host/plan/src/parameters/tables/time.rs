@@ -24,7 +24,7 @@ const SECS: Parameter =
 const NANOS: Parameter =
     part("nanos", "nanoseconds", "Nanoseconds.").mistaken(&["nanoseconds", "ns"]);
 
-/// `secs`, `nanos` and `timeout` beside other keys, where a time alone is a delay.
+/// `secs`, `nanos` and `timeout` among other keys, where a time alone is a delay.
 pub(super) const DELAY_SECS: Parameter = Parameter::key(
     "secs",
     Shape::Count(number("seconds")),

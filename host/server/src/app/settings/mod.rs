@@ -22,7 +22,7 @@ use trawl_net::robots;
 use trawl_plan::router::RouterDefaults;
 use trawl_plan::{ConfiguredPool, Pool, RouterMode};
 use trawl_render::RenderConfig;
-use trawl_store::Floor;
+use trawl_store::DiskThreshold;
 
 use crate::config::{
     AccessLogSetting, Config, ProviderSettings, ProxySettings, ResolveSetting, RouterDefault,
@@ -316,9 +316,11 @@ pub(super) fn stored_bytes_max(config: &Config) -> u64 {
 }
 
 /// Free space of the disk below which nothing new is stored.
-pub(super) fn floor(config: &Config) -> Floor {
+pub(super) fn floor(config: &Config) -> DiskThreshold {
     let floor = config.limits.free_disk_mib;
-    floor.map_or(Floor::Default, |mib| Floor::Bytes(mebibytes(mib)))
+    floor.map_or(DiskThreshold::Default, |mib| {
+        DiskThreshold::Bytes(mebibytes(mib))
+    })
 }
 
 pub(super) const fn mebibytes(mib: u64) -> u64 {

@@ -76,7 +76,7 @@ fn unknown(place: &str, meant: Option<&Parameter>) -> String {
 
 /// The keys that values of a shape have.
 enum Keys {
-    /// Those of the object.
+    /// The keys of the object.
     Known(&'static Object),
     /// Any, with values of this shape.
     Chosen(&'static Shape),
@@ -169,7 +169,7 @@ fn read(shape: &Shape, value: Option<&str>) -> Result<Value, String> {
     Ok(json.unwrap_or_else(|| text.into()))
 }
 
-/// Whether a shape takes this JSON, which is no plain text.
+/// Whether a shape takes this JSON, which is not plain text.
 fn takes(shape: &Shape, json: &Value) -> bool {
     match shape {
         Shape::Switch => json.is_boolean(),

@@ -11,10 +11,10 @@ use trawl_plan::parameters::{
 
 use super::{CommandParameters, object_of};
 
-/// Columns of the section of parameters, and of what is said of an option beside its name.
+/// Columns of the section of parameters, and of an option's description next to its name.
 const COLUMNS: usize = 100;
 const OPTION_COLUMNS: usize = 72;
-/// Columns before a name, and before what is said of it.
+/// Columns before a name, and before its description.
 const NAME_INDENT: usize = 2;
 const TEXT_INDENT: usize = 10;
 
@@ -68,7 +68,7 @@ impl OptionHelp {
         Self { default, ..self }
     }
 
-    /// Adds the name of the parameter, which is not that of the option.
+    /// Adds the name of the parameter, which differs from the option's.
     pub(in crate::cli) fn named(self) -> Self {
         Self {
             is_named: true,
@@ -444,7 +444,7 @@ mod tests {
             text.contains(" wait_for.selector.selector "),
             "at any depth"
         );
-        assert!(!text.contains(" delay.secs "), "but not those of a time");
+        assert!(!text.contains(" delay.secs "), "but not the keys of a time");
         assert!(!text.contains(" webhooks "), "it has no effect");
     }
 

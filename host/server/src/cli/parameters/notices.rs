@@ -69,7 +69,7 @@ pub(in crate::cli) struct PageNotices {
 
 /// The part of a page entry that is read here.
 #[derive(Deserialize)]
-struct Entry {
+struct PageEntry {
     metadata: Option<Metadata>,
 }
 
@@ -85,14 +85,14 @@ impl PageNotices {
         self.n_pages += 1;
         let names = ignored.and_then(Value::as_array).into_iter().flatten();
         for name in names.filter_map(Value::as_str) {
-            // The paths are those of the request, of which there are few.
+            // The paths are the request's, which has few.
             *self.ignored.entry(name.to_owned()).or_default() += 1;
         }
     }
 
     /// Counts the page of an entry as JSON.
     pub(in crate::cli) fn add_entry(&mut self, entry: &[u8]) {
-        let entry = serde_json::from_slice::<Entry>(entry).ok();
+        let entry = serde_json::from_slice::<PageEntry>(entry).ok();
         let metadata = entry.and_then(|entry| entry.metadata);
         self.add(metadata.as_ref().map(|metadata| &metadata.ignored));
     }

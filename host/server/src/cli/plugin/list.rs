@@ -13,7 +13,7 @@ use crate::app::report_compiling;
 use crate::cli::{plugins_file, runtime};
 
 /// Where to find the plugins.
-pub(super) struct Source {
+pub(super) struct ListSource {
     /// A manifest to load even if a server is running.
     pub(super) manifest: Option<PathBuf>,
     /// The data directory of the server.
@@ -22,7 +22,7 @@ pub(super) struct Source {
     pub(super) cache_dir: Option<PathBuf>,
 }
 
-pub(super) fn run(source: Source, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
+pub(super) fn run(source: ListSource, json: bool, out: &mut dyn Write) -> anyhow::Result<()> {
     let running = match &source.manifest {
         Some(_) => None,
         None => runtime()?.block_on(server_status(&source.data))?,
@@ -45,7 +45,7 @@ pub(super) fn run(source: Source, json: bool, out: &mut dyn Write) -> anyhow::Re
 
 /// The status of the server that uses this data directory; `None` if none is running.
 async fn server_status(data: &Path) -> anyhow::Result<Option<Value>> {
-    let Some(mut server) = Operator::beside(data).await else {
+    let Some(mut server) = Operator::connect(data).await else {
         return Ok(None);
     };
     match server.ask(Request::Plugins {}).await? {
@@ -55,7 +55,7 @@ async fn server_status(data: &Path) -> anyhow::Result<Option<Value>> {
 }
 
 /// Loads the manifest as the server does.
-fn manifest_status(source: Source) -> anyhow::Result<Value> {
+fn manifest_status(source: ListSource) -> anyhow::Result<Value> {
     let config = PluginsConfig {
         manifest: plugins_file(source.manifest)?,
         cache_dir: crate_dir::cache(source.cache_dir)?,

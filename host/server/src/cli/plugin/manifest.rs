@@ -17,10 +17,10 @@ pub(in crate::cli) struct Places<'a> {
 }
 
 impl Places<'_> {
-    /// The given manifest; else `plugins.toml` in the working directory or beside the program; else
-    /// the bundled one; else that of the checkout in whose `target` folder the program is.
+    /// The given manifest; else `plugins.toml` in the working directory or next to the program;
+    /// else the bundled one; else the one of the checkout in whose `target` folder the program is.
     ///
-    /// The path of a bundle stands for its manifest.
+    /// The path of a bundle names its manifest.
     ///
     /// # Errors
     /// The given file does not exist, there is no manifest, or the bundle is damaged.
@@ -55,7 +55,7 @@ impl Places<'_> {
             Some(file) => Ok(file),
             None => bail!(
                 "this program has no bundled plugins, and there is no `{FILE}` in the working \
-                 directory or beside the program: name one with `--plugins`"
+                 directory or next to the program: name one with `--plugins`"
             ),
         }
     }

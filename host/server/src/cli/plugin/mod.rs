@@ -108,7 +108,7 @@ fn kind_parser() -> impl TypedValueParser<Value = PluginKind> {
 /// # Errors
 /// The command failed.
 pub fn run(command: PluginCommand) -> anyhow::Result<()> {
-    // A reader that closes the pipe early, such as `head`, is no error.
+    // A reader that closes the pipe early, such as `head`, is not an error.
     let mut out = Vec::new();
     let done = perform(command, &mut out);
     super::print_bytes(&out)?;
@@ -131,7 +131,7 @@ fn perform(command: PluginCommand, out: &mut dyn Write) -> anyhow::Result<()> {
             json,
             cache_dir,
         } => {
-            let source = list::Source {
+            let source = list::ListSource {
                 manifest: plugins,
                 data,
                 cache_dir,

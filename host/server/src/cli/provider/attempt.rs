@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use trawl_billing::Tariff;
-use trawl_engine::page::{self, Produced, Purse, RunContext};
+use trawl_engine::page::{self, PageBudget, Produced, RunContext};
 use trawl_model::outcome::VendorPart;
 use trawl_plan::router::TargetRequest;
 use trawl_plan::{RouterMode, RouterPlan};
@@ -20,7 +20,7 @@ use crate::cli::engine_args::EngineArgs;
 use crate::cli::output_args::FORMAT_DEFAULT;
 use crate::cli::parameters::{count, help};
 
-/// Time of the page beside the conversation with the provider.
+/// Time of the page in addition to the conversation with the provider.
 const TIME_SPARE: Duration = Duration::from_secs(1);
 
 /// Options of `trawl provider try`.
@@ -42,7 +42,7 @@ pub(in crate::cli) struct TryArgs {
 
 pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
     let (mut config, manifest) = args.engine.load()?;
-    // Credentials from the command line take precedence over those of the environment.
+    // Credentials from the command line take precedence over the environment's.
     let keys = args.page.keys()?;
     let given: Vec<(String, String)> = keys
         .iter()
@@ -74,8 +74,8 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
     });
     let tariff = Tariff::PayAsYouGo(app::prices(&config)?);
     let context = RunContext::new(Arc::clone(&engine.pages), registry, String::new(), tariff);
-    let purse = Purse::unbilled(plan.ceiling);
-    let produced = page::produce(&context, &plan, &purse).await;
+    let page_budget = PageBudget::unbilled(plan.ceiling);
+    let produced = page::produce(&context, &plan, &page_budget).await;
     let Produced {
         mut outcome, usage, ..
     } = produced;

@@ -296,7 +296,7 @@ pub(crate) async fn prices_are_appended(store: &dyn LedgerStore) {
         at: Timestamp(at),
         prices: prices.to_owned(),
     };
-    // The order is that of writing, even if the clock was set back.
+    // The order is the order of writing, even if the clock was set back.
     let rows = [
         row(9, "{\"a\":1}"),
         row(5, "{\"a\":2}"),

@@ -218,7 +218,7 @@ pub(crate) async fn usage_is_summed_by_account(store: &dyn LedgerStore) {
                 cpu: Duration::from_micros(7 * 5),
             },
             charge: Charge {
-                // `entry` puts every negative amount there, also that of the seats.
+                // `entry` puts every negative amount there, also the one for seats.
                 bytes_transferred: Nanodollars(425),
                 ..Charge::default()
             },

@@ -286,7 +286,7 @@ CREATE INDEX contacts_by_time ON contacts (account, last_seen, seq);
 /// What each account has stored, and the channels of webhook events.
 ///
 /// Triggers keep the totals, like the balances. A row of each kind counts as a flat number of bytes
-/// besides its texts. `due` of an event is no longer used: that of its channel holds for all its
+/// plus its texts. `due` of an event is no longer used: its channel's holds for all its
 /// events, so that postponing them is one row.
 const VERSION_7: &str = "
 CREATE TABLE account_totals (
@@ -535,7 +535,7 @@ fn unfit(found: i64, error: &sqlx::Error) -> Option<StoreError> {
     let error = error.as_database_error()?;
     (error.code()? == SQLITE_ERROR).then(|| StoreError::Damaged {
         what: format!(
-            "it names schema version {found}, and its tables are not those of that version: {}",
+            "it names schema version {found}, and its tables do not match that version: {}",
             error.message()
         ),
     })

@@ -325,7 +325,7 @@ async fn a_database_of_another_program_is_refused() {
     assert!(matches!(refusal, StoreError::NotOurs));
 
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let text = "this is no database at all, but it is long enough to be one".repeat(100);
+    let text = "this is not a database, but it is long enough to be one".repeat(100);
     std::fs::write(directory.path().join("trawl.db"), text).expect("a text file");
     let refusal = open(directory.path()).await.expect_err("refused");
     assert!(matches!(refusal, StoreError::NotOurs));

@@ -16,7 +16,7 @@ pub(crate) const MEMORY_AGE_MAX: Duration = Duration::from_secs(10 * 60);
 /// a static site.
 pub(crate) const PAGES_IN_A_ROW: u32 = 3;
 /// Pages of such a host that are rendered at once. The next one is tried by plain HTTP first, which
-/// costs next to nothing beside a browser, and is judged: a host may have static pages too.
+/// costs next to nothing compared with a browser, and is judged: a host may have static pages too.
 pub(crate) const PAGES_AT_ONCE: u32 = 4;
 /// Most hosts: about 2 MiB, and more than one machine crawls within [`MEMORY_AGE_MAX`].
 pub(crate) const HOSTS_MAX: usize = 10_000;
@@ -30,11 +30,11 @@ const HOST_BYTES_MAX: usize = 255 + 6;
 /// step costs the same for any number of hosts.
 #[derive(Debug, Default)]
 pub(crate) struct HostMemory {
-    halves: Mutex<Halves>,
+    generations: Mutex<Generations>,
 }
 
 #[derive(Debug, Default)]
-struct Halves {
+struct Generations {
     young: HashMap<Box<str>, Host>,
     old: HashMap<Box<str>, Host>,
 }
@@ -61,8 +61,8 @@ impl HostMemory {
     /// It is after [`PAGES_IN_A_ROW`] consecutive pages that needed one within [`MEMORY_AGE_MAX`],
     /// for [`PAGES_AT_ONCE`] pages at a time. To be asked once a page.
     pub(crate) fn expects_browser(&self, host: &str, now: Instant) -> Option<Rule> {
-        let mut halves = self.lock();
-        let host = halves.find(host, now)?;
+        let mut generations = self.lock();
+        let host = generations.find(host, now)?;
         match host.seen {
             Seen::Needed(pages, rule) if pages >= PAGES_IN_A_ROW => {
                 host.n_expected = (host.n_expected + 1) % (PAGES_AT_ONCE + 1);
@@ -80,8 +80,8 @@ impl HostMemory {
         if host.len() > HOST_BYTES_MAX {
             return;
         }
-        let mut halves = self.lock();
-        let before = halves.find(host, now).map(|host| host.seen);
+        let mut generations = self.lock();
+        let before = generations.find(host, now).map(|host| host.seen);
         let after = match (verdict, before) {
             (Verdict::Enough, _) => Some(Seen::Enough),
             (Verdict::NeedsBrowser(rule), _) if !rule.speaks_for_host() => None,
@@ -97,24 +97,26 @@ impl HostMemory {
                 noted: now,
                 n_expected: 0,
             };
-            halves.put(host, what);
+            generations.put(host, what);
         }
     }
 
     /// How many hosts are remembered.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        let halves = self.lock();
-        halves.young.len() + halves.old.len()
+        let generations = self.lock();
+        generations.young.len() + generations.old.len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Halves> {
+    fn lock(&self) -> MutexGuard<'_, Generations> {
         // No update is half done if a thread panics while it has the lock.
-        self.halves.lock().unwrap_or_else(PoisonError::into_inner)
+        self.generations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Halves {
+impl Generations {
     fn find(&mut self, host: &str, now: Instant) -> Option<&mut Host> {
         let found = match self.young.get_mut(host) {
             Some(found) => found,

@@ -4,9 +4,9 @@
 use std::time::{Duration, Instant};
 
 use super::super::mount;
-use super::super::pieces::{Piece, Pieces, Seal};
 use super::super::shape::Shape;
 use super::super::text::visible_chars;
+use super::super::tokens::{HiddenElement, Token, Tokens};
 use super::*;
 
 const LARGE_BYTES: usize = 10 * 1024 * 1024;
@@ -72,7 +72,7 @@ fn time_is_linear_whatever_the_source_repeats() {
         let begun = Instant::now();
         judge(&clues(body.as_bytes()));
         // The close look as well, for sources that the count has done with.
-        Shape::of(body.as_bytes());
+        PageShape::of(body.as_bytes());
         let page = Url::parse("https://a.example/").expect("a URL");
         redirect(&clues(body.as_bytes()), &page);
         assert!(begun.elapsed() < TIME_MAX, "{pattern}");
@@ -103,7 +103,7 @@ fn bounded(source: &[u8]) {
         };
         assert_eq!(judge(&clues(&long)), expected, "{source:?}");
     }
-    Shape::of(source);
+    PageShape::of(source);
 }
 
 #[test]
@@ -169,8 +169,8 @@ fn what_never_ends_hides_only_what_browsers_hide() {
 #[test]
 fn attributes_are_read_in_any_order_and_quotes() {
     let source = b"<Div hidden ID = 'a b' class=x/y data-z=\"<>\" = 1 id=2></div>";
-    let mut pieces = Pieces::new(source);
-    let Some(Piece::Open(tag)) = pieces.next() else {
+    let mut tokens = Tokens::new(source);
+    let Some(Token::Open(tag)) = tokens.next() else {
         panic!("a start tag");
     };
     assert!(tag.is("div"));
@@ -179,19 +179,19 @@ fn attributes_are_read_in_any_order_and_quotes() {
     assert_eq!(tag.attribute("class"), Some(b"x/y".as_slice()));
     assert_eq!(tag.attribute("data-z"), Some(b"<>".as_slice()));
     assert_eq!(tag.attribute("y"), None);
-    assert_eq!(pieces.next(), Some(Piece::Close(b"div")));
-    assert_eq!(pieces.next(), None);
+    assert_eq!(tokens.next(), Some(Token::Close(b"div")));
+    assert_eq!(tokens.next(), None);
 }
 
 #[test]
 fn sealed_elements_retain_their_tags_and_content() {
-    let mut pieces = Pieces::new(b"<SCRIPT src=a>x</b></script>y");
-    let Some(Piece::Sealed(Seal::Script, tag, inner)) = pieces.next() else {
+    let mut tokens = Tokens::new(b"<SCRIPT src=a>x</b></script>y");
+    let Some(Token::Hidden(HiddenElement::Script, tag, inner)) = tokens.next() else {
         panic!("a script");
     };
     assert_eq!(tag.attribute("src"), Some(b"a".as_slice()));
     assert_eq!(inner, b"x</b>");
-    assert_eq!(pieces.next(), Some(Piece::Text(b"y")));
+    assert_eq!(tokens.next(), Some(Token::Text(b"y")));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Bot walls: answers that are a challenge instead of the page, which a browser passes by running
 //! its scripts.
 //!
-//! The marks are those of the challenge, not of the vendor: vendors put their scripts into ordinary
+//! The marks belong to the challenge, not to the vendor: vendors put their scripts into ordinary
 //! pages too.
 
 #[cfg(test)]
@@ -77,9 +77,9 @@ const WIDGET_WORDS: [&str; 10] = [
     "security check",
     "checking your browser",
 ];
-/// Most text around a widget that stands alone.
+/// Most text around a widget that is alone on its page.
 const WIDGET_BYTES_MAX: usize = 600;
-/// Most links, images and fields beside it: a logo, a contact and the button.
+/// Most other links, images and fields: a logo, a contact and the button.
 const WIDGET_THINGS_MAX: usize = 4;
 const ANUBIS_MARK: &str = "/.within.website/x/cmd/anubis/";
 
@@ -120,18 +120,19 @@ fn is_value(value: &str, known: &[&str]) -> bool {
         .any(|known| value.trim().eq_ignore_ascii_case(known))
 }
 
-/// Whether walls answer with this status. 202 is no refusal elsewhere, but hardly any page has it.
+/// Whether walls answer with this status. 202 is not a refusal elsewhere, but hardly any page has
+/// it.
 pub(super) fn is_refusal(status: u16) -> bool {
     matches!(status, 202 | 403 | 405 | 406 | 429 | 503)
 }
 
 /// Whether a page with little text is a challenge.
-pub(super) fn is_challenge(clues: &Clues<'_>, shape: &Shape) -> bool {
+pub(super) fn is_challenge(clues: &Clues<'_>, shape: &PageShape) -> bool {
     challenge(clues, shape).is_some()
 }
 
 /// Whose challenge a page with little text is; `None` if it is none.
-pub(super) fn challenge(clues: &Clues<'_>, shape: &Shape) -> Option<&'static str> {
+pub(super) fn challenge(clues: &Clues<'_>, shape: &PageShape) -> Option<&'static str> {
     let words = shape.prose.bytes();
     let head = head(clues.body);
     let marked = CHALLENGE_MARKS
@@ -152,7 +153,7 @@ pub(super) fn challenge(clues: &Clues<'_>, shape: &Shape) -> Option<&'static str
 
 /// A page that is a human check and nothing else. A form that is protected by one has fields, a
 /// page about them has text.
-fn is_lone_widget(head: &[u8], shape: &Shape) -> bool {
+fn is_lone_widget(head: &[u8], shape: &PageShape) -> bool {
     let words = shape.prose.bytes();
     words.len() <= WIDGET_BYTES_MAX
         && shape.n_fields == 0
@@ -170,7 +171,7 @@ fn is_spoken(words: &[u8], mark: &str) -> bool {
 
 /// A refusal with next to no text, a script, and a header or cookie of a vendor whose script
 /// inspects the client.
-fn is_vendors_refusal(clues: &Clues<'_>, shape: &Shape) -> bool {
+fn is_vendors_refusal(clues: &Clues<'_>, shape: &PageShape) -> bool {
     let is_small = shape.prose.bytes().len() <= REFUSAL_BYTES_MAX
         && shape.n_things <= REFUSAL_THINGS_MAX
         && !shape.scripts.is_empty();

@@ -227,7 +227,7 @@ async fn a_connection_that_may_be_authenticated_is_used_once() {
     let line = format!("GET {}", site.url("/"));
     for (channel, header, status, connections) in [
         (&one, "Authorization: Negotiate YII=\r\n", "200", 1),
-        // Nobody else gets it, nor the next request of the same page.
+        // No other page gets it, nor the next request of the same page.
         (&other, "", "401", 2),
         // Nor one on which authentication was offered.
         (&one, "Authorization: Basic YTpi\r\n", "200", 3),

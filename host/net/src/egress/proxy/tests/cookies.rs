@@ -27,7 +27,7 @@ fn hello(protocols: &[&str]) -> Vec<u8> {
     };
     let names = protocols.iter().map(|name| counted(1, (*name).into()));
     let names = counted(2, names.collect::<Vec<_>>().concat());
-    // A key share as large as those of today, and the protocols.
+    // A key share as large as today's, and the protocols.
     let large = [vec![0, 51], counted(2, vec![7; 1_200])].concat();
     let extensions = [large, vec![0, 16], counted(2, names)].concat();
     let session = counted(1, vec![5; 32]);

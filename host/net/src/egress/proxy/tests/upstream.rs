@@ -252,7 +252,7 @@ async fn tls_behind_a_proxy_that_is_told_ip_addresses_has_the_name() {
         let head = read_head(&mut stream).await;
         let open = b"HTTP/1.1 200 OK\r\n\r\n";
         stream.write_all(open).await.expect("sent");
-        // The record's length stands in its header. RFC 8446 section 5.1.
+        // The record's length is in its header. RFC 8446 section 5.1.
         let mut header = [0; 5];
         stream.read_exact(&mut header).await.expect("a record");
         let length = u16::from_be_bytes([header[3], header[4]]);

@@ -1,4 +1,4 @@
-//! The files of a new plugin, from the templates beside this file.
+//! The files of a new plugin, from the templates next to this file.
 
 use trawl_model::PluginKind;
 
@@ -23,7 +23,7 @@ fn request(kind: PluginKind) -> &'static str {
         PluginKind::Extractor => r#""extractors": {"NAME": {}}"#,
         PluginKind::Chunker => r#""chunking_alg": {"type": "NAME", "value": 1}"#,
         PluginKind::Analyst => {
-            "POST /pipeline/label, if its manifest entry is named `label`; likewise `contacts`, `qa`, `filter_links`"
+            "POST /pipeline/label, if its manifest entry is named `label`; the same for `contacts`, `qa`, `filter_links`"
         }
         PluginKind::Decoder => "a URL whose media type is among the `media_types` of its entry",
         PluginKind::Provider => r#""router": {"mode": "first", "provider": "NAME", "token": "…"}"#,

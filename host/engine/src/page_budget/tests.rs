@@ -31,9 +31,9 @@ pub(crate) fn other_page(payer: &Payer, amount: i64) -> Reservation {
     reserved.expect("money")
 }
 
-pub(crate) fn purse<'a>(payer: &'a Payer, plan: &'a PagePlan) -> Purse<'a> {
+pub(crate) fn page_budget<'a>(payer: &'a Payer, plan: &'a PagePlan) -> PageBudget<'a> {
     let paid_by = PaidBy::Account(payer);
-    Purse::new(paid_by, &Expectations::default(), Tariff::default(), plan)
+    PageBudget::new(paid_by, &Expectations::default(), Tariff::default(), plan)
 }
 
 fn plan(timeout: Duration) -> PagePlan {
@@ -59,38 +59,43 @@ fn held(payer: &Payer) -> i64 {
 async fn a_wait_for_money_that_time_ends_names_the_money() {
     let (payer, _directory) = payer(1_000_000).await;
     let (other, plan) = (other_page(&payer, 900_000), plan(TEN_MINUTES));
-    let purse = purse(&payer, &plan);
-    purse
-        .cover(&usage(100_000))
+    let page_budget = page_budget(&payer, &plan);
+    page_budget
+        .reserve_for(&usage(100_000))
         .await
         .expect("all that is left");
-    assert!(purse.unmet_wait().await.is_none(), "it did not wait");
+    assert!(
+        page_budget.funds_timeout().await.is_none(),
+        "it did not wait"
+    );
     let more = usage(500_000);
-    let cover = timeout(Duration::from_millis(50), purse.cover(&more)).await;
-    assert!(cover.is_err(), "it waits for the other page");
-    let failure = purse.unmet_wait().await.expect("a wait for money");
+    let reserved = timeout(Duration::from_millis(50), page_budget.reserve_for(&more)).await;
+    assert!(reserved.is_err(), "it waits for the other page");
+    let failure = page_budget.funds_timeout().await.expect("a wait for money");
     assert_eq!(
         failure.message,
         "the page needs 5 credits: the balance is 10, of which 9 are reserved for other pages"
     );
-    assert!(purse.unmet_wait().await.is_none(), "reported once");
+    assert!(page_budget.funds_timeout().await.is_none(), "reported once");
     drop(other);
-    purse.cover(&more).await.expect("released");
-    assert!(purse.unmet_wait().await.is_none());
-    purse.void("done");
+    page_budget.reserve_for(&more).await.expect("released");
+    assert!(page_budget.funds_timeout().await.is_none());
+    page_budget.void("done");
 }
 
 #[tokio::test]
 async fn a_ledger_that_accepts_nothing_is_not_a_lack_of_money() {
     let (payer, _directory) = payer(1_000_000).await;
     let plan = plan(TEN_MINUTES);
-    let purse = purse(&payer, &plan);
+    let page_budget = page_budget(&payer, &plan);
     payer.billing.close().await;
-    let opened = purse.open(Loader::Http, Nanodollars::ZERO).await;
-    assert!(matches!(opened, Err(Unready::Wait)), "{opened:?}");
-    let failure = purse.unmet_wait().await.expect("a wait");
+    let opened = page_budget
+        .reserve_initial(Loader::Http, Nanodollars::ZERO)
+        .await;
+    assert!(matches!(opened, Err(ReserveError::Wait)), "{opened:?}");
+    let failure = page_budget.funds_timeout().await.expect("a wait");
     assert_eq!(failure.message, FundsError::Busy.to_string());
-    assert_eq!(purse.refusal().await, Some(FundsError::Busy));
+    assert_eq!(page_budget.refusal().await, Some(FundsError::Busy));
 }
 
 #[tokio::test]
@@ -101,46 +106,53 @@ async fn what_a_page_can_do_without_waits_for_a_short_time() {
         ceiling: Nanodollars(950_000),
         ..plan(TEN_MINUTES)
     };
-    let purse = purse(&payer, &plan);
+    let page_budget = page_budget(&payer, &plan);
     let is_of_page = |error: Option<FundsError>| matches!(error, Some(FundsError::Short(short)) if short.cap == Cap::Page);
-    assert!(purse.cover(&usage(960_000)).await.is_err());
-    assert!(is_of_page(purse.refusal().await));
+    assert!(page_budget.reserve_for(&usage(960_000)).await.is_err());
+    assert!(is_of_page(page_budget.refusal().await));
     let begun = Instant::now();
     let wait_until = begun + Duration::from_millis(50);
-    let refused = purse.cover_optional(&usage(500_000), wait_until).await;
+    let refused = page_budget
+        .cover_optional(&usage(500_000), wait_until)
+        .await;
     assert!(refused.is_err());
     // A tenth of the page's own deadline: far above the wait, far below a wait until then.
     assert!(begun.elapsed() < TEN_MINUTES / 10);
-    assert!(is_of_page(purse.refusal().await), "the earlier refusal");
-    assert!(purse.unmet_wait().await.is_none());
+    assert!(
+        is_of_page(page_budget.refusal().await),
+        "the earlier refusal"
+    );
+    assert!(page_budget.funds_timeout().await.is_none());
 }
 
 #[tokio::test]
 async fn a_page_for_which_a_provider_was_asked_is_not_tried_again() {
     let (payer, _directory) = payer(1_000_000).await;
     let (_other, plan) = (other_page(&payer, 900_000), plan(Duration::ZERO));
-    let purse = purse(&payer, &plan);
-    assert!(purse.cover(&usage(500_000)).await.is_err());
+    let page_budget = page_budget(&payer, &plan);
+    assert!(page_budget.reserve_for(&usage(500_000)).await.is_err());
     let needed = Some(Nanodollars(500_000));
-    assert_eq!(purse.needs_another_try().await, needed);
-    purse.note_provider();
-    assert_eq!(purse.needs_another_try().await, None);
+    assert_eq!(page_budget.retry_minimum().await, needed);
+    page_budget.note_provider();
+    assert_eq!(page_budget.retry_minimum().await, None);
 }
 
 #[tokio::test]
 async fn a_page_that_gave_its_money_back_can_reserve_again() {
     let (payer, _directory) = payer(1_000_000).await;
     let plan = plan(TEN_MINUTES);
-    let purse = purse(&payer, &plan);
+    let page_budget = page_budget(&payer, &plan);
     for _ in 0..2 {
-        let opened = purse.open(Loader::Http, Nanodollars::ZERO).await;
+        let opened = page_budget
+            .reserve_initial(Loader::Http, Nanodollars::ZERO)
+            .await;
         assert!(opened.is_ok(), "{opened:?}");
         assert!(held(&payer) > 0);
-        purse.unreserve().await;
+        page_budget.unreserve().await;
         assert_eq!(held(&payer), 0);
-        assert!(!purse.is_open().await);
+        assert!(!page_budget.is_open().await);
     }
-    purse.cover(&usage(1_000)).await.expect("money");
-    purse.void("done");
+    page_budget.reserve_for(&usage(1_000)).await.expect("money");
+    page_budget.void("done");
     assert_eq!(held(&payer), 0);
 }

@@ -8,7 +8,7 @@ const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// JSON in which such numbers are written as integers: `876.0` as `876`, `1e2` as `100`. Strings
 /// and other numbers stay as they are.
-pub(crate) fn with_whole_numbers(json: &str) -> Cow<'_, str> {
+pub(crate) fn with_integers(json: &str) -> Cow<'_, str> {
     let mut rewritten = String::new();
     let mut done = 0;
     let mut at = 0;
@@ -19,9 +19,9 @@ pub(crate) fn with_whole_numbers(json: &str) -> Cow<'_, str> {
             b'-' | b'0'..=b'9' => {
                 let length = bytes[at..].iter().take_while(|byte| is_of_number(**byte));
                 let end = at + length.count();
-                if let Some(whole) = whole(&json[at..end]) {
+                if let Some(integer) = integer(&json[at..end]) {
                     rewritten.push_str(&json[done..at]);
-                    rewritten.push_str(&whole.to_string());
+                    rewritten.push_str(&integer.to_string());
                     done = end;
                 }
                 at = end;
@@ -52,8 +52,8 @@ fn is_of_number(byte: u8) -> bool {
     byte.is_ascii_digit() || b"+-.eE".contains(&byte)
 }
 
-/// The whole number that a text with a point or an exponent is.
-fn whole(number: &str) -> Option<i64> {
+/// The integer that a text with a point or an exponent stands for, if it is one.
+fn integer(number: &str) -> Option<i64> {
     if !number.contains(['.', 'e', 'E']) {
         return None;
     }
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn only_whole_numbers_outside_of_strings_change() {
         let check = |json: &str, expected: &str| {
-            assert_eq!(with_whole_numbers(json), expected);
+            assert_eq!(with_integers(json), expected);
         };
         check(
             r#"{"limit": 876.0, "b": [1e2, -2.50e1]}"#,
@@ -87,7 +87,7 @@ mod tests {
             "[1.2.3, 1-2, -]",
             "",
         ] {
-            let read = with_whole_numbers(same);
+            let read = with_integers(same);
             assert!(
                 matches!(read, Cow::Borrowed(text) if text == same),
                 "{read}"

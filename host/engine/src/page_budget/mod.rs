@@ -66,8 +66,8 @@ pub enum PaidBy<'a> {
     },
     /// An earlier try of the request was charged this for the page: it costs nothing more.
     Before(Charge),
-    /// Nothing: the page is not billed.
-    Nobody,
+    /// Nothing: the page is free.
+    Unbilled,
 }
 
 /// What the expected cost of a page is derived from: earlier pages of its host and of its run.
@@ -77,9 +77,9 @@ pub struct Expectations {
     pub(crate) run: Arc<RunCosts>,
 }
 
-/// The money of one page.
+/// The money of one page: what it has reserved, and what it may still reserve.
 #[derive(Debug)]
-pub struct Purse<'a> {
+pub struct PageBudget<'a> {
     paid_by: PaidBy<'a>,
     expectations: Expectations,
     tariff: Tariff,
@@ -96,11 +96,11 @@ pub struct Purse<'a> {
     is_provider_asked: AtomicBool,
     /// Counts the page among those in flight until its money is settled.
     in_flight: Option<InFlight>,
-    state: Mutex<State>,
+    state: Mutex<BudgetState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct BudgetState {
     reservation: Option<Reservation>,
     refusal: Option<FundsError>,
     /// Whether less money was left at the start than the page was expected to cost.
@@ -109,17 +109,18 @@ struct State {
     awaited: Option<(Nanodollars, FundsError)>,
 }
 
-/// Why a page cannot be loaded now.
+/// Why no money is reserved for a page now.
 #[derive(Debug)]
-pub(crate) enum Unready {
-    /// Pages in flight hold the money that is left: [`Purse::released`] tells when to try again.
+pub(crate) enum ReserveError {
+    /// Pages in flight hold the rest of the money: [`PageBudget::released`] resolves when a retry
+    /// may succeed.
     Wait,
     /// The page cannot be paid, even if pages in flight release their money.
     Refused(PageFailure),
 }
 
-impl<'a> Purse<'a> {
-    /// The purse of a page that has reserved nothing yet.
+impl<'a> PageBudget<'a> {
+    /// The budget of a page that has reserved nothing yet.
     pub fn new(
         paid_by: PaidBy<'a>,
         expectations: &Expectations,
@@ -141,7 +142,7 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// The purse of a result that is produced without fetching a page.
+    /// The budget of a result that is produced without fetching a page.
     pub(crate) fn without_page(
         paid_by: PaidBy<'a>,
         tariff: Tariff,
@@ -163,10 +164,10 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// The purse of a page that nobody pays for, which may cost this much.
-    pub fn unbilled(ceiling: Nanodollars) -> Purse<'static> {
-        Purse {
-            paid_by: PaidBy::Nobody,
+    /// The budget of a page that is not billed and may cost this much.
+    pub fn unbilled(ceiling: Nanodollars) -> PageBudget<'static> {
+        PageBudget {
+            paid_by: PaidBy::Unbilled,
             expectations: Expectations::default(),
             tariff: Tariff::default(),
             ceiling,
@@ -180,7 +181,7 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// This purse, for a page that was admitted.
+    /// This budget, for a page that was admitted.
     #[must_use]
     pub fn admitted(self, in_flight: InFlight) -> Self {
         Self {
@@ -194,7 +195,7 @@ impl<'a> Purse<'a> {
         self.in_flight.clone()
     }
 
-    /// This purse, for a page that was refused before because it needed this much.
+    /// This budget, for a page that was refused before because it needed this much.
     #[must_use]
     pub fn expecting(self, least: Nanodollars) -> Self {
         Self { least, ..self }
@@ -202,11 +203,11 @@ impl<'a> Purse<'a> {
 
     /// Reserves the expected cost of loading the page in this way. Does not wait for money, because
     /// the page holds a permit for its host.
-    pub(crate) async fn open(
+    pub(crate) async fn reserve_initial(
         &self,
         loader: Loader,
         pool_price: Nanodollars,
-    ) -> Result<(), Unready> {
+    ) -> Result<(), ReserveError> {
         let likely = self.likely(loader, pool_price);
         let mut state = self.state.lock().await;
         if let Some(reservation) = &mut state.reservation {
@@ -216,7 +217,7 @@ impl<'a> Purse<'a> {
             return Ok(());
         }
         let reserved = match self.paid_by {
-            PaidBy::Nobody | PaidBy::Before(_) => return Ok(()),
+            PaidBy::Unbilled | PaidBy::Before(_) => return Ok(()),
             PaidBy::Account(payer) => {
                 payer
                     .billing
@@ -235,17 +236,17 @@ impl<'a> Purse<'a> {
             }
             Err(cause @ (FundsError::AllHeld | FundsError::Busy)) => {
                 state.awaited = Some((likely, cause));
-                Err(Unready::Wait)
+                Err(ReserveError::Wait)
             }
-            Err(error) => Err(Unready::Refused(state.refuse(error))),
+            Err(error) => Err(ReserveError::Refused(state.refuse(error))),
         }
     }
 
-    /// Gives back what is reserved while the page waits for its host: [`Self::open`] and
-    /// [`Self::cover`] reserve again. Nothing has been charged yet.
+    /// Releases the reservation while the page waits for its host: [`Self::reserve_initial`] and
+    /// [`Self::reserve_for`] reserve again. Nothing has been charged yet.
     pub(crate) async fn unreserve(&self) {
         let mut state = self.state.lock().await;
-        // A reservation of nothing stays: it keeps no other page waiting.
+        // A reservation of nothing stays: no other page waits for it.
         let holds_money = |reservation: &mut Reservation| reservation.ceiling() > Nanodollars::ZERO;
         if let Some(reservation) = state.reservation.take_if(holds_money) {
             reservation.give_back();
@@ -255,14 +256,14 @@ impl<'a> Purse<'a> {
     /// Resolves when money may have become available, at the latest after a short time.
     pub(crate) async fn released(&self) {
         match self.paid_by {
-            PaidBy::Nobody | PaidBy::Before(_) => {}
+            PaidBy::Unbilled | PaidBy::Before(_) => {}
             PaidBy::Account(payer) => payer.billing.released(&payer.account).await,
             PaidBy::Run { budget, .. } => budget.released().await,
         }
     }
 
     /// The failure of a page whose time ended while it waited for money; `None` if it did not.
-    pub(crate) async fn unmet_wait(&self) -> Option<PageFailure> {
+    pub(crate) async fn funds_timeout(&self) -> Option<PageFailure> {
         let mut state = self.state.lock().await;
         let (wanted, cause) = state.awaited.take()?;
         if cause == FundsError::Busy {
@@ -270,7 +271,7 @@ impl<'a> Purse<'a> {
         }
         let short = match (&state.reservation, self.paid_by) {
             (Some(reservation), _) => Some(reservation.shortfall(wanted)),
-            (None, PaidBy::Nobody | PaidBy::Before(_)) => None,
+            (None, PaidBy::Unbilled | PaidBy::Before(_)) => None,
             (None, PaidBy::Account(payer)) => payer.billing.shortfall(payer.spender(), wanted),
             (None, PaidBy::Run { budget, .. }) => Some(budget.shortfall(wanted)),
         };
@@ -282,11 +283,11 @@ impl<'a> Purse<'a> {
     ///
     /// # Errors
     /// The cap that does not allow it.
-    pub(crate) async fn cover(&self, usage: &Usage) -> Result<Nanodollars, PageFailure> {
-        self.cover_until(usage, self.deadline).await
+    pub(crate) async fn reserve_for(&self, usage: &Usage) -> Result<Nanodollars, PageFailure> {
+        self.reserve_until(usage, self.deadline).await
     }
 
-    async fn cover_until(
+    async fn reserve_until(
         &self,
         usage: &Usage,
         deadline: Instant,
@@ -303,13 +304,13 @@ impl<'a> Purse<'a> {
             };
             return Err(state.refuse(FundsError::Short(short)));
         }
-        // Stays if the page's time ends before this does: `unmet_wait` reports it.
+        // Stays if the page's time ends before this does: `funds_timeout` reports it.
         state.awaited = Some((needed, FundsError::AllHeld));
         let deadline = deadline.into();
         if state.reservation.is_none() {
             let first = needed.max(self.least).min(self.ceiling);
             let reserved = match self.paid_by {
-                PaidBy::Nobody | PaidBy::Before(_) => {
+                PaidBy::Unbilled | PaidBy::Before(_) => {
                     state.awaited = None;
                     return Ok(self.ceiling);
                 }
@@ -346,7 +347,7 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// Like [`Self::cover`], for something optional: waits no longer than `wait_until`, and a
+    /// Like [`Self::reserve_for`], for something optional: waits no longer than `wait_until`, and a
     /// refusal does not fail the page.
     ///
     /// # Errors
@@ -357,11 +358,13 @@ impl<'a> Purse<'a> {
         wait_until: Instant,
     ) -> Result<(), PageFailure> {
         let before = self.refusal().await;
-        let covered = self.cover_until(usage, wait_until.min(self.deadline)).await;
-        if covered.is_err() {
+        let reserved = self
+            .reserve_until(usage, wait_until.min(self.deadline))
+            .await;
+        if reserved.is_err() {
             self.state.lock().await.refusal = before;
         }
-        covered.map(drop)
+        reserved.map(drop)
     }
 
     /// Remembers that a provider was asked for the page: it may be paid whatever becomes of the
@@ -370,14 +373,14 @@ impl<'a> Purse<'a> {
         self.is_provider_asked.store(true, Ordering::Relaxed);
     }
 
-    /// Upper bound of the page's cost as far as is known now; only a reservation is binding.
+    /// Upper bound of the page's cost by what is known now; only a reservation is binding.
     pub(crate) fn spendable(&self) -> Nanodollars {
         let balance = |payer: &Payer| match self.tariff {
             Tariff::PayAsYouGo(_) => payer.billing.funds(&payer.account).balance,
             Tariff::FlatRate => Nanodollars::MAX,
         };
         let left = match self.paid_by {
-            PaidBy::Nobody | PaidBy::Before(_) => Nanodollars::MAX,
+            PaidBy::Unbilled | PaidBy::Before(_) => Nanodollars::MAX,
             PaidBy::Account(payer) => balance(payer),
             PaidBy::Run { budget, payer, .. } => budget.left().min(balance(payer)),
         };
@@ -401,7 +404,7 @@ impl<'a> Purse<'a> {
             pool_price,
             ..Usage::default()
         };
-        match self.cover(&usage).await {
+        match self.reserve_for(&usage).await {
             Err(failure) => failure,
             Ok(_) => failure(&FundsError::AllHeld),
         }
@@ -423,9 +426,9 @@ impl<'a> Purse<'a> {
         self.state.lock().await.began_short
     }
 
-    /// What the page needed, if it could be paid once the pages in flight have ended. `None` after
-    /// a provider was asked: it would be asked, and paid, once more.
-    pub async fn needs_another_try(&self) -> Option<Nanodollars> {
+    /// The amount that a retry of the page must reserve first, if it could be paid once the pages
+    /// in flight have ended. `None` after a provider was asked: it would be asked, and paid, twice.
+    pub async fn retry_minimum(&self) -> Option<Nanodollars> {
         if self.is_provider_asked.load(Ordering::Relaxed) {
             return None;
         }
@@ -457,15 +460,15 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// The reservation. A page that reserved nothing gets one of nothing, so that it stands in the
-    /// ledger too; `None` if that is not possible, or nobody pays.
+    /// The reservation. A page that reserved nothing gets one of nothing, so that the ledger lists
+    /// it too; `None` if that is not possible, or the page is not billed.
     pub(crate) fn into_reservation(self) -> Option<Reservation> {
         let nothing = Nanodollars::ZERO;
         self.state
             .into_inner()
             .reservation
             .or_else(|| match self.paid_by {
-                PaidBy::Nobody | PaidBy::Before(_) => None,
+                PaidBy::Unbilled | PaidBy::Before(_) => None,
                 PaidBy::Account(payer) => {
                     let (spender, run) = (payer.spender(), &payer.run_id);
                     let reserved = payer.billing.reserve(spender, nothing, self.url, run);
@@ -485,7 +488,7 @@ impl<'a> Purse<'a> {
     }
 }
 
-impl State {
+impl BudgetState {
     fn refuse(&mut self, error: FundsError) -> PageFailure {
         self.awaited = None;
         self.refusal = Some(error);

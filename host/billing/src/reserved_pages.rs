@@ -1,4 +1,4 @@
-//! The pages that have a reservation, and those of them that wait for more.
+//! The pages that have a reservation, and which of them wait for more.
 //!
 //! A page that needs more than it has reserved waits for others to end. When all of them wait, none
 //! would ever end: then the one that looks next is refused and gives its money to the others.
@@ -7,28 +7,28 @@ use std::sync::{Mutex, PoisonError};
 
 /// The pages with a reservation of one run, of one key, or of one account.
 #[derive(Debug, Default)]
-pub(crate) struct Flights(Mutex<Counts>);
+pub(crate) struct ReservedPages(Mutex<Counts>);
 
 #[derive(Debug, Default)]
 struct Counts {
     /// Pages with a reservation.
     open: usize,
-    /// Those of them that wait for more.
+    /// Pages with a reservation that wait for more.
     growing: usize,
-    /// Those of the growing that wait for money of this run, key or account.
+    /// Growing pages that wait for money of this run, key or account.
     starving: usize,
 }
 
 /// A page that waits for more than it has reserved, until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Growing<'a> {
-    flights: &'a Flights,
+    reserved_pages: &'a ReservedPages,
     is_starving: bool,
     /// Whether it still counts as waiting.
     is_counted: bool,
 }
 
-impl Flights {
+impl ReservedPages {
     /// A page has a reservation now.
     pub(crate) fn enter(&self) {
         self.with(|counts| counts.open += 1);
@@ -55,7 +55,7 @@ impl Flights {
             counts.starving += usize::from(is_starving);
         });
         Growing {
-            flights: self,
+            reserved_pages: self,
             is_starving,
             is_counted: true,
         }
@@ -67,11 +67,11 @@ impl Flights {
 }
 
 impl Growing<'_> {
-    /// Whether the page may go on waiting: another one has a reservation and does not wait. If
+    /// Whether the page may continue to wait: another one has a reservation and does not wait. If
     /// none has, this page stops waiting, so that the others see that it is about to end.
     pub(crate) fn may_wait(mut self) -> Option<Self> {
         // One step under the lock, so that of several pages only one is refused.
-        self.flights.with(|counts| {
+        self.reserved_pages.with(|counts| {
             if counts.open <= counts.growing {
                 counts.end(self.is_starving);
                 self.is_counted = false;
@@ -84,7 +84,8 @@ impl Growing<'_> {
 impl Drop for Growing<'_> {
     fn drop(&mut self) {
         if self.is_counted {
-            self.flights.with(|counts| counts.end(self.is_starving));
+            self.reserved_pages
+                .with(|counts| counts.end(self.is_starving));
         }
     }
 }
@@ -102,32 +103,35 @@ mod tests {
 
     #[test]
     fn the_last_page_that_would_wait_for_the_others_is_refused() {
-        let flights = Flights::default();
-        flights.enter();
-        flights.enter();
-        let first = flights.grow(true).may_wait().expect("the other runs");
-        assert!(flights.is_starving());
-        assert!(flights.grow(false).may_wait().is_none());
+        let reserved_pages = ReservedPages::default();
+        reserved_pages.enter();
+        reserved_pages.enter();
+        let first = reserved_pages
+            .grow(true)
+            .may_wait()
+            .expect("the other runs");
+        assert!(reserved_pages.is_starving());
+        assert!(reserved_pages.grow(false).may_wait().is_none());
         // The refused page runs until it ends.
         let first = first.may_wait().expect("the other is about to end");
-        assert!(flights.leave());
+        assert!(reserved_pages.leave());
         assert!(first.may_wait().is_none(), "it is alone");
-        assert!(!flights.is_starving() && !flights.leave());
+        assert!(!reserved_pages.is_starving() && !reserved_pages.leave());
     }
 
     /// However a wait ends, its page counts no longer.
     #[test]
     fn every_wait_is_counted_once_and_ends_once() {
-        let flights = Flights::default();
-        let growing = || flights.with(|counts| (counts.growing, counts.starving));
-        flights.enter();
-        flights.enter();
-        let dropped = flights.grow(true);
+        let reserved_pages = ReservedPages::default();
+        let growing = || reserved_pages.with(|counts| (counts.growing, counts.starving));
+        reserved_pages.enter();
+        reserved_pages.enter();
+        let dropped = reserved_pages.grow(true);
         assert_eq!(growing(), (1, 1));
         drop(dropped);
-        let kept = flights.grow(true).may_wait();
+        let kept = reserved_pages.grow(true).may_wait();
         assert_eq!(growing(), (1, 1));
-        drop(flights.grow(true).may_wait());
+        drop(reserved_pages.grow(true).may_wait());
         assert_eq!(growing(), (1, 1), "the refused page counts no longer");
         drop(kept);
         assert_eq!(growing(), (0, 0));

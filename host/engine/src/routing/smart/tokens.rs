@@ -1,4 +1,4 @@
-//! Splits a page's source into pieces: text, tags, and elements whose content is not displayed.
+//! Splits a page's source into tokens: text, tags, and elements whose content is not displayed.
 //! Builds no tree and copies nothing.
 //!
 //! Follows the tokenizer of the HTML standard where it affects what is displayed (section 13.2.5).
@@ -7,9 +7,9 @@
 use memchr::memmem::Finder;
 use memchr::{memchr, memchr_iter, memchr3};
 
-/// A piece of source. Comments, document types and unfinished tags are left out.
+/// A token of source. Comments, document types and unfinished tags are left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(super) enum Token<'a> {
     /// Text between tags, character references and all.
     Text(&'a [u8]),
     /// A start tag.
@@ -17,7 +17,7 @@ pub(super) enum Piece<'a> {
     /// The name in an end tag.
     Close(&'a [u8]),
     /// An element whose content is not shown as text, with its end tag if there is one.
-    Sealed(Seal, Tag<'a>, &'a [u8]),
+    Hidden(HiddenElement, Tag<'a>, &'a [u8]),
 }
 
 /// A start tag.
@@ -59,7 +59,7 @@ impl<'a> Tag<'a> {
 
 /// Elements whose content is not shown as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seal {
+pub(super) enum HiddenElement {
     /// `script`
     Script,
     /// `noscript`: shown only where scripts are off.
@@ -76,7 +76,7 @@ pub(super) enum Seal {
     Other,
 }
 
-impl Seal {
+impl HiddenElement {
     fn of(name: &[u8]) -> Option<Self> {
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
         match name.len() {
@@ -99,8 +99,8 @@ impl Seal {
     }
 }
 
-/// The pieces of a source in their order.
-pub(super) struct Pieces<'a> {
+/// The tokens of a source in their order.
+pub(super) struct Tokens<'a> {
     source: &'a [u8],
     at: usize,
     end_tags: Finder<'static>,
@@ -108,7 +108,7 @@ pub(super) struct Pieces<'a> {
     unclosed: u8,
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> Tokens<'a> {
     pub(super) fn new(source: &'a [u8]) -> Self {
         Self {
             source,
@@ -118,7 +118,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Where the next piece begins.
+    /// Where the next token begins.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -128,31 +128,31 @@ impl<'a> Pieces<'a> {
     }
 
     /// Text up to the next `<` after the first byte.
-    fn text(&mut self) -> Piece<'a> {
+    fn text(&mut self) -> Token<'a> {
         let rest = self.rest();
         let end = memchr(b'<', &rest[1..]).map_or(rest.len(), |found| found + 1);
         self.at += end;
-        Piece::Text(&rest[..end])
+        Token::Text(&rest[..end])
     }
 
-    fn start_tag(&mut self) -> Option<Piece<'a>> {
+    fn start_tag(&mut self) -> Option<Token<'a>> {
         let tag = self.tag(1)?;
-        let Some(seal) = Seal::of(tag.name) else {
-            return Some(Piece::Open(tag));
+        let Some(element) = HiddenElement::of(tag.name) else {
+            return Some(Token::Open(tag));
         };
-        let is_closed_at_once = seal == Seal::Drawing && tag.attributes.ends_with(b"/");
-        let is_shadow = seal == Seal::Template && tag.has_shadow_tree();
+        let is_closed_at_once = element == HiddenElement::Drawing && tag.attributes.ends_with(b"/");
+        let is_shadow = element == HiddenElement::Template && tag.has_shadow_tree();
         if is_closed_at_once || is_shadow {
-            return Some(Piece::Open(tag));
+            return Some(Token::Open(tag));
         }
-        Some(match self.content(seal, tag.name) {
-            Some(inner) => Piece::Sealed(seal, tag, inner),
-            None => Piece::Open(tag),
+        Some(match self.content(element, tag.name) {
+            Some(inner) => Token::Hidden(element, tag, inner),
+            None => Token::Open(tag),
         })
     }
 
-    fn end_tag(&mut self) -> Option<Piece<'a>> {
-        self.tag(2).map(|tag| Piece::Close(tag.name))
+    fn end_tag(&mut self) -> Option<Token<'a>> {
+        self.tag(2).map(|tag| Token::Close(tag.name))
     }
 
     /// The tag here, whose name begins after `before` bytes; moves past it. `None` if it does not
@@ -177,8 +177,8 @@ impl<'a> Pieces<'a> {
 
     /// The content up to the end tag; moves past it. `None` if the element has no effect without
     /// one.
-    fn content(&mut self, seal: Seal, name: &[u8]) -> Option<&'a [u8]> {
-        let bit = 1 << seal as u8;
+    fn content(&mut self, element: HiddenElement, name: &[u8]) -> Option<&'a [u8]> {
+        let bit = 1 << element as u8;
         let rest = self.rest();
         let end = match self.unclosed & bit {
             0 => self.find_end(name),
@@ -190,7 +190,7 @@ impl<'a> Pieces<'a> {
                 self.at += past;
                 Some(&rest[..end])
             }
-            None if seal.holds_to_the_end() => {
+            None if element.holds_to_the_end() => {
                 self.at = self.source.len();
                 Some(rest)
             }
@@ -232,10 +232,10 @@ impl<'a> Pieces<'a> {
     }
 }
 
-impl<'a> Iterator for Pieces<'a> {
-    type Item = Piece<'a>;
+impl<'a> Iterator for Tokens<'a> {
+    type Item = Token<'a>;
 
-    fn next(&mut self) -> Option<Piece<'a>> {
+    fn next(&mut self) -> Option<Token<'a>> {
         loop {
             match self.rest() {
                 [] => return None,

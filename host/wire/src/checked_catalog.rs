@@ -15,7 +15,7 @@ const OPTIONS_MAX: usize = 500;
 const OPTIONS_BYTES_MAX: usize = 1_000_000;
 
 /// The catalog of one request: it checks the same options once.
-pub(crate) struct Trials<'a> {
+pub(crate) struct CheckedCatalog<'a> {
     catalog: &'a dyn Catalog,
     checked: RefCell<Checked>,
 }
@@ -26,7 +26,7 @@ struct Checked {
     n_bytes: usize,
 }
 
-impl<'a> Trials<'a> {
+impl<'a> CheckedCatalog<'a> {
     pub(crate) fn new(catalog: &'a dyn Catalog) -> Self {
         Self {
             catalog,
@@ -35,7 +35,7 @@ impl<'a> Trials<'a> {
     }
 }
 
-impl Catalog for Trials<'_> {
+impl Catalog for CheckedCatalog<'_> {
     fn has(&self, kind: PluginKind, name: &str) -> bool {
         self.catalog.has(kind, name)
     }
@@ -107,8 +107,9 @@ mod tests {
     #[test]
     fn the_same_options_are_checked_once_and_different_ones_are_bounded() {
         let catalog = Counting::default();
-        let trials = Trials::new(&catalog);
-        let check = |options: Value| trials.check_options(PluginKind::Filter, "mine", &options);
+        let checked_catalog = CheckedCatalog::new(&catalog);
+        let check =
+            |options: Value| checked_catalog.check_options(PluginKind::Filter, "mine", &options);
         for n in 0..10 * OPTIONS_MAX {
             assert_eq!(check(json!({"n": n % OPTIONS_MAX})), Ok(()));
         }
@@ -121,10 +122,10 @@ mod tests {
     #[test]
     fn their_bytes_are_bounded() {
         let catalog = Counting::default();
-        let trials = Trials::new(&catalog);
+        let checked_catalog = CheckedCatalog::new(&catalog);
         let check = |n: usize| {
             let options = json!({"n": n, "long": "x".repeat(OPTIONS_BYTES_MAX / 3)});
-            trials.check_options(PluginKind::Filter, "mine", &options)
+            checked_catalog.check_options(PluginKind::Filter, "mine", &options)
         };
         assert_eq!((check(1), check(2), check(1)), (Ok(()), Ok(()), Ok(())));
         assert!(check(3).is_err_and(|error| error.contains("more than 1000000 bytes")));
