@@ -17,7 +17,7 @@ use super::effects::name_ignored;
 use super::extraction::extract;
 use super::settle::{OnPaid, Produced, count, settle};
 use crate::extract::{CpuTime, Extraction, Input, Outputs};
-use crate::page_budget::{Loader, PaidBy, PageBudget};
+use crate::page_budget::{Loader, PageBudget, PaidBy};
 use crate::routing::{Client, NotServed, Served};
 
 /// Reserved before a page that the caller handed in is transformed: more than nearly all need.
@@ -108,7 +108,11 @@ fn not_served(plan: &PagePlan, elapsed: Duration, reason: NotServed) -> Produced
     Produced::new(outcome, Usage::default(), OnPaid::default())
 }
 
-async fn produce_for_owner(run: &RunContext, plan: &PagePlan, page_budget: &PageBudget<'_>) -> Produced {
+async fn produce_for_owner(
+    run: &RunContext,
+    plan: &PagePlan,
+    page_budget: &PageBudget<'_>,
+) -> Produced {
     let (started, memory) = (Instant::now(), run.memory.page());
     let mut served = match serve(run, plan, started, page_budget, &memory).await {
         Ok(served) => served,

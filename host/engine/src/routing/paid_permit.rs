@@ -50,7 +50,10 @@ pub(super) async fn paid_permit(
     let permit = async {
         loop {
             let permit = host_permit(politeness, turn).await;
-            match page_budget.reserve_initial(turn.loader, turn.pool_price).await {
+            match page_budget
+                .reserve_initial(turn.loader, turn.pool_price)
+                .await
+            {
                 Ok(()) => return Ok(permit),
                 Err(ReserveError::Refused(failure)) => return Err(NoPermit::Unpaid(failure)),
                 Err(ReserveError::Wait) => permit.unused(),

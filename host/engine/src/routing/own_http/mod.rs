@@ -165,7 +165,10 @@ impl OwnHttp {
         } else {
             clock.left()
         };
-        let meter = BudgetMeter { page_budget, pool_price };
+        let meter = BudgetMeter {
+            page_budget,
+            pool_price,
+        };
         let page = PageRequest {
             url,
             plan,
