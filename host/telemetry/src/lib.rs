@@ -115,6 +115,92 @@ impl<W: Write> Write for Redacted<W> {
     }
 }
 
+/// Counters, with what they count.
+const COUNTERS: &[(&str, &str)] = &[
+    ("trawl_connections_total", "Connections accepted"),
+    (
+        "trawl_connections_refused_total",
+        "Connections refused with 503, by the limit that was reached: all or peer",
+    ),
+    (
+        "trawl_connections_ended_total",
+        "Connections that have ended, by reason",
+    ),
+    (
+        "trawl_responses_released_total",
+        "Responses ended because their clients stopped reading",
+    ),
+    (
+        "trawl_access_log_dropped_total",
+        "Lines of the access log that its reader was too slow for",
+    ),
+    ("trawl_requests_total", "Requests by route and status"),
+    ("trawl_pages_total", "Pages by outcome"),
+    (
+        "trawl_outputs_total",
+        "Output cache look-ups by outcome: hit or miss",
+    ),
+    (
+        "trawl_smart_total",
+        "Pages for which smart mode chose a browser, by rule",
+    ),
+    (
+        "trawl_walls_total",
+        "Pages that failed because a bot wall answered with a good status, by rule",
+    ),
+    (
+        "trawl_plugin_reloads_total",
+        "Reloads of the plugins by outcome: ok or failed",
+    ),
+    ("trawl_browser_launches_total", "Browsers started"),
+    (
+        "trawl_browser_crashes_total",
+        "Pages lost to a browser crash",
+    ),
+    (
+        "trawl_browser_recycles_total",
+        "Browsers replaced in regular operation",
+    ),
+    ("trawl_page_bytes_total", "Decoded bytes of page bodies"),
+];
+
+/// Gauges, with what they show.
+const GAUGES: &[(&str, &str)] = &[
+    ("trawl_connections", "Open connections of callers"),
+    ("trawl_outputs_bytes", "Bytes of cached outputs in memory"),
+    (
+        "trawl_plugins_current",
+        "1, or 0 after a reload that failed: the previous plugins stay in effect",
+    ),
+    ("trawl_browser_tabs", "Open browser tabs"),
+    (
+        "trawl_disk_free_bytes",
+        "Free space of the disk with the data directory",
+    ),
+    (
+        "trawl_memory_bytes",
+        "Bytes of the memory budget that pages and answers in flight hold",
+    ),
+    (
+        "trawl_memory_held_bytes",
+        "Bytes of the memory budget in use, by kind",
+    ),
+    ("trawl_memory_bytes_max", "Bytes of the memory budget"),
+    ("trawl_memory_waiting", "Pages that wait for memory"),
+];
+
+/// Histograms of times in seconds, with what they measure.
+const SECONDS: &[(&str, &str)] = &[
+    (
+        "trawl_browser_tab_wait_seconds",
+        "Time that pages waited for a browser tab",
+    ),
+    (
+        "trawl_request_seconds",
+        "Time to the first byte of an answer, by route",
+    ),
+];
+
 /// Sets up metrics. Run [`run_upkeep`] too.
 ///
 /// # Errors
@@ -126,81 +212,15 @@ pub fn start_metrics() -> Result<(), TelemetryError> {
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS_BUCKETS)
         .and_then(PrometheusBuilder::install_recorder)
         .map_err(already_set)?;
-    metrics::describe_gauge!("trawl_connections", "Open connections of callers");
-    metrics::describe_counter!("trawl_connections_total", "Connections accepted");
-    metrics::describe_counter!(
-        "trawl_connections_refused_total",
-        "Connections refused with 503, by the limit that was reached: all or peer"
-    );
-    metrics::describe_counter!(
-        "trawl_connections_ended_total",
-        "Connections that have ended, by reason"
-    );
-    metrics::describe_counter!(
-        "trawl_responses_released_total",
-        "Responses ended because their clients stopped reading"
-    );
-    metrics::describe_counter!(
-        "trawl_access_log_dropped_total",
-        "Lines of the access log that its reader was too slow for"
-    );
-    metrics::describe_counter!("trawl_requests_total", "Requests by route and status");
-    metrics::describe_counter!("trawl_pages_total", "Pages by outcome");
-    metrics::describe_counter!(
-        "trawl_outputs_total",
-        "Output cache look-ups by outcome: hit or miss"
-    );
-    metrics::describe_gauge!("trawl_outputs_bytes", "Bytes of cached outputs in memory");
-    metrics::describe_counter!(
-        "trawl_smart_total",
-        "Pages for which smart mode chose a browser, by rule"
-    );
-    metrics::describe_counter!(
-        "trawl_walls_total",
-        "Pages that failed because a bot wall answered with a good status, by rule"
-    );
-    metrics::describe_counter!(
-        "trawl_plugin_reloads_total",
-        "Reloads of the plugins by outcome: ok or failed"
-    );
-    metrics::describe_gauge!(
-        "trawl_plugins_current",
-        "1, or 0 after a reload that failed: the previous plugins stay in effect"
-    );
-    metrics::describe_counter!("trawl_browser_launches_total", "Browsers started");
-    metrics::describe_counter!(
-        "trawl_browser_crashes_total",
-        "Pages lost to a browser crash"
-    );
-    metrics::describe_counter!(
-        "trawl_browser_recycles_total",
-        "Browsers replaced in regular operation"
-    );
-    metrics::describe_gauge!("trawl_browser_tabs", "Open browser tabs");
-    metrics::describe_gauge!(
-        "trawl_disk_free_bytes",
-        "Free space of the disk with the data directory"
-    );
-    metrics::describe_histogram!(
-        "trawl_browser_tab_wait_seconds",
-        metrics::Unit::Seconds,
-        "Time that pages waited for a browser tab"
-    );
-    metrics::describe_gauge!(
-        "trawl_memory_bytes",
-        "Bytes of the memory budget that pages and answers in flight hold"
-    );
-    metrics::describe_gauge!(
-        "trawl_memory_held_bytes",
-        "Bytes of the memory budget in use, by kind"
-    );
-    metrics::describe_gauge!("trawl_memory_bytes_max", "Bytes of the memory budget");
-    metrics::describe_gauge!("trawl_memory_waiting", "Pages that wait for memory");
-    metrics::describe_counter!("trawl_page_bytes_total", "Decoded bytes of page bodies");
-    metrics::describe_histogram!(
-        "trawl_request_seconds",
-        "Time to the first byte of an answer, by route"
-    );
+    for &(name, text) in COUNTERS {
+        metrics::describe_counter!(name, text);
+    }
+    for &(name, text) in GAUGES {
+        metrics::describe_gauge!(name, text);
+    }
+    for &(name, text) in SECONDS {
+        metrics::describe_histogram!(name, metrics::Unit::Seconds, text);
+    }
     METRICS
         .set(handle)
         .map_err(|_| TelemetryError::Twice("metrics".to_owned()))
