@@ -22,6 +22,10 @@ const RAISE_CEILING: &str = "raise `max_credits_allowed`";
 const RAISE_BUDGET: &str = "`GET /account/keys` shows the budgets; raise it with `PUT \
                             /account/keys/{prefix}/budget` and a key without one, or use another key";
 
+/// Why a key with a budget is refused where the account is changed, and what to do.
+pub(crate) const KEY_HAS_BUDGET: &str = "the key of this request has a monthly budget, so it changes nothing of the account: use a key \
+     without one (`GET /account/keys` shows them), or ask the operator";
+
 /// Why a request failed. Decision D73.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ApiError {
@@ -37,6 +41,8 @@ pub(crate) enum ApiError {
     PlanRequired,
     /// The account's Unlimited subscription is not active. Spec S26.
     PlanInactive,
+    /// The key has a budget, and so may not change the account. Decision D440.
+    KeyHasBudget,
     /// All seats are in use: seats of the account, requests in flight.
     NoSeat(u32, u32),
     /// No such path; the endpoint that may be meant.
@@ -119,7 +125,7 @@ impl ApiError {
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
             Self::Key(_) => StatusCode::UNAUTHORIZED,
             Self::Funds(..) | Self::AiSubscription => StatusCode::PAYMENT_REQUIRED,
-            Self::PlanRequired | Self::PlanInactive => StatusCode::FORBIDDEN,
+            Self::PlanRequired | Self::PlanInactive | Self::KeyHasBudget => StatusCode::FORBIDDEN,
             Self::NotFound(_) | Self::NoCrawl | Self::Unknown(_) => StatusCode::NOT_FOUND,
             Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
@@ -149,6 +155,7 @@ impl ApiError {
             Self::AiSubscription => "ai_subscription_required".to_owned(),
             Self::PlanRequired => "unlimited_plan_required".to_owned(),
             Self::PlanInactive => "unlimited_plan_inactive".to_owned(),
+            Self::KeyHasBudget => KEY_HAS_BUDGET.to_owned(),
             Self::NoSeat(..) => "concurrency_limit_reached".to_owned(),
             Self::NotFound(None) => "no such endpoint, see /openapi.json".to_owned(),
             Self::NotFound(Some(meant)) => {
@@ -185,8 +192,8 @@ impl ApiError {
         }
     }
 
-    /// What to do, where the interface fixes the text of the error. That of a 403 is the whole
-    /// body. Decisions D227 and D431.
+    /// What to do, where the interface fixes the text of the error. That of a 403 of the Unlimited
+    /// plan is the whole body. Decisions D227 and D431.
     fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Key(refusal) => Some(refusal.hint()),
@@ -213,6 +220,7 @@ impl ApiError {
             | Self::AiSubscription
             | Self::PlanRequired
             | Self::PlanInactive
+            | Self::KeyHasBudget
             | Self::NotFound(_)
             | Self::NoCrawl
             | Self::Unknown(_)

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::operation::Operation;
+use crate::http::error::KEY_HAS_BUDGET;
 
 const JSON: &str = "application/json";
 /// Schema of errors.
@@ -63,6 +64,13 @@ const OF_ACCOUNT: [Shared; 1] = [shared(
     "404",
     "There is no such account",
     "there is no account `x`: `trawl account list` shows all accounts",
+)];
+
+/// Errors of endpoints that change the account of their key.
+const CHANGES_ACCOUNT: [Shared; 1] = [shared(
+    "403",
+    "The key of the request has a budget; it may only revoke itself",
+    KEY_HAS_BUDGET,
 )];
 
 /// Errors of endpoints whose path names a crawl.
@@ -140,13 +148,14 @@ const WITH_PARAMETERS: [Shared; 1] = [shared(
 
 /// Adds the errors that an operation does not document itself, and an example to each.
 pub(super) fn add_errors(operation: &Operation<'_>, responses: &mut Map<String, Value>) {
-    let lists: [(bool, &[Shared]); 11] = [
+    let lists: [(bool, &[Shared]); 12] = [
         (true, &COMMON),
         (!operation.is_monitoring(), &CLOSING),
         (operation.has_parameters, &WITH_PARAMETERS),
         (operation.is_of_operator(), &OF_OPERATOR),
         (operation.is_keyed, &KEYED),
         (operation.names_account(), &OF_ACCOUNT),
+        (operation.changes_account(), &CHANGES_ACCOUNT),
         (operation.names_crawl(), &OF_CRAWL),
         (operation.is_limited, &LIMITED),
         (operation.has_body, &WITH_BODY),
