@@ -20,7 +20,7 @@ use super::own_stack::HAND_OVER_TIME;
 use super::paid_permit::{NoPermit, provider_turn};
 use super::smart::{self, Rule, Verdict};
 use super::{NotServed, Served, Visit};
-use crate::cache::PageCache;
+use crate::cache::{PageCache, Provided};
 use crate::providers::{
     Candidate, Choice, CostSource, LeftOut, Payment, ProviderQuery, Providers, RouteCounters,
     TIME_MIN, VendorFailure, VendorPage,
@@ -51,8 +51,6 @@ pub struct Vendor {
     pub byok: bool,
     /// Its place among the providers that were preferred, asked or left out; 1 is the first choice.
     pub attempts: u32,
-    /// Whether it ran the page's JavaScript, if it says so.
-    pub rendered: Option<bool>,
     /// Where to count what is billed for it.
     pub counters: RouteCounters,
 }
@@ -233,7 +231,9 @@ impl ThirdParty {
                 && let Ok(Some(mut stored)) = lookup.find(&self.admission).await
             {
                 attempts.add_metadata(&mut stored);
-                add_rendered_by(plan.engine, Some(javascript), &mut stored);
+                // What its provider said is not known of a page that an earlier version stored.
+                stored.provided.get_or_insert_default();
+                add_rendered_by(plan.engine, &mut stored);
                 stored.waited = time.waited(patience);
                 return Ok(Box::new(stored));
             }
@@ -274,7 +274,7 @@ impl ThirdParty {
                 Ok(page) => {
                     let mut served = served(providers, candidate, plan.engine, page);
                     if let Some(lookup) = lookup {
-                        served.cache = lookup.write(&served.page);
+                        served.cache = lookup.write(&served.page, served.provided);
                     }
                     if Block::of(&served).is_none() {
                         attempts.add_metadata(&mut served);
@@ -415,10 +415,12 @@ fn served(
         cost: page.cost,
         byok: candidate.payment == Payment::Own,
         attempts: candidate.place,
-        rendered: page.rendered,
         counters: providers.counters(candidate),
     };
     let mut served = Served::new(page.page).with_vendor(Some(vendor));
+    served.provided = Some(Provided {
+        rendered: page.rendered,
+    });
     served.screenshot = page.screenshot;
     let cost_source = match page.cost_source {
         CostSource::Reported => None,
@@ -429,13 +431,14 @@ fn served(
         let metadata = &mut served.metadata;
         metadata.insert(COST_SOURCE.to_owned(), source.into());
     }
-    add_rendered_by(engine, page.rendered, &mut served);
+    add_rendered_by(engine, &mut served);
     served
 }
 
 /// Adds that a provider made the page to its metadata, and whether it says that it ran the page's
-/// JavaScript. Decision D16.
-fn add_rendered_by(engine: Engine, rendered: Option<bool>, served: &mut Served) {
+/// JavaScript. A page of the cache says what it said at first. Decision D16.
+fn add_rendered_by(engine: Engine, served: &mut Served) {
+    let rendered = served.provided.and_then(|provided| provided.rendered);
     if engine == Engine::Http && rendered != Some(true) {
         return;
     }
