@@ -5,7 +5,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use super::cors;
-use super::error::ApiError;
+use super::error::{ApiError, SHUTTING_DOWN};
 use super::stream::holding;
 use crate::Api;
 
@@ -28,7 +28,7 @@ pub(crate) async fn refuse_when_draining(
     // Counted before the check: the server waits for the requests that are counted.
     let counted = api.service.in_flight().token();
     if api.service.is_draining() {
-        return ApiError::Busy("the server is shutting down").into_response();
+        return ApiError::Busy(SHUTTING_DOWN).into_response();
     }
     holding(next.run(request).await, counted)
 }

@@ -90,7 +90,7 @@ where
             task.await.unwrap_or(Err(ApiError::Internal))
         }
         Begun::InFlight => Err(ApiError::Conflict(
-            "the first request with this Idempotency-Key is still in progress",
+            "the first request with this Idempotency-Key is still in progress: wait for its end, then repeat it",
         )),
         Begun::Repeated(repeated) => answered(repeated),
     }
@@ -101,10 +101,11 @@ fn answered(repeated: Repeated) -> Result<Response, ApiError> {
     match repeated {
         Repeated::Replay(answer) => Ok(replay(answer)),
         Repeated::Mismatch => Err(ApiError::Conflict(
-            "this Idempotency-Key was used with another request",
+            "this Idempotency-Key was used with another request: send a new one",
         )),
         Repeated::TooLarge => Err(ApiError::Conflict(
-            "the request with this Idempotency-Key was served, but its response was too large to store",
+            "the request with this Idempotency-Key was served, but its response was too large to store: send \
+             a new one to have it served and charged again",
         )),
     }
 }
