@@ -65,10 +65,14 @@ def tame(part):
         part["limit"] = PAGES_MAX
     if isinstance(part.get("limit"), int) and part["limit"] > PAGES_MAX:
         part["limit"] = PAGES_MAX
+    # It is required, and null has no one called.
+    destination = part.get("destination")
     for key in OUTWARD + SLOW:
         value = part.get(key)
         if isinstance(value, (str, list, dict)) or isinstance(value, (int, float)) and value >= 0:
             del part[key]
+    if isinstance(destination, str):
+        part["destination"] = None
     tame(part.get("data"))
 
 

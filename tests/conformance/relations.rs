@@ -74,7 +74,6 @@ const CHANGES: [Change; 8] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "its differences are being sorted out: cargo xtask conformance"]
 async fn what_only_the_source_has_changes_nothing() {
     let app = TestApp::of(world()).await;
     let mut trial = Trial::of("relations: the source of a page", &EXCEPTIONS);

@@ -23,7 +23,7 @@ use crate::http::methods::{
 use crate::http::prepared::AsItIs;
 use crate::http::queries::Queries;
 use crate::http::rate::RateLimits;
-use crate::http::{auth, drain, error, observe};
+use crate::http::{auth, cors, drain, error, observe};
 use crate::pages::{fetch, scrape, screenshot, transform, unblocker};
 use crate::pipelines::endpoints as pipelines;
 use crate::status::{health, metrics, plugins, providers, start};
@@ -62,9 +62,15 @@ pub fn router(service: Arc<dyn Service>) -> Router {
         // It is for people, who do not misspell it.
         .filter(|path| *path != START)
         .collect();
+    let closed: Arc<[&'static str]> = [open_routes(), admin::routes()]
+        .iter()
+        .flatten()
+        .map(|(path, _)| *path)
+        .collect();
     // Outermost first. One stack: a router boxes each layer and clones every box for every request.
     let layers = ServiceBuilder::new()
         .layer(from_fn(observe::observe))
+        .layer(from_fn_with_state(closed, cors::open_to_pages))
         .layer(CatchPanicLayer::custom(error::panicked))
         .layer(compression)
         .layer(DefaultBodyLimit::disable())

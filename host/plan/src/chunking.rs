@@ -14,12 +14,13 @@ pub const OVERLAP: &str = "overlap";
 /// size.
 ///
 /// Decision D31: the string forms have no size; these make chunks of about a paragraph, a page and
-/// a screen.
-const BUILT_IN: [(&[&str], &str, u64); 4] = [
+/// a screen, and of the tokens that models for embeddings take at once.
+const BUILT_IN: [(&[&str], &str, u64); 5] = [
     (&["words", "bywords"], "words", 200),
     (&["sentences", "bysentence", "bysentences"], "sentences", 10),
     (&["lines", "bylines"], "lines", 40),
     (&["characters", "bycharacterlength"], "characters", 1_000),
+    (&["tokens", "bytokens"], "tokens", 500),
 ];
 
 /// Whether this is the name of a built-in chunker in the registry.
@@ -128,6 +129,8 @@ mod tests {
         check("BySentence", json!({"value": 2}), "sentences", 2);
         check("ByLines", json!({"value": null}), "lines", 40);
         check("ByCharacterLength", json!({"value": 9}), "characters", 9);
+        check("tokens", json!({}), "tokens", 500);
+        check("ByTokens", json!({"value": 8}), "tokens", 8);
         assert_eq!(chunking("none", json!({})), Ok(None));
         assert_eq!(
             chunking("mine", json!({"overlap": 3})),

@@ -183,7 +183,7 @@ impl Layout {
     }
 
     fn cell(&mut self, cell: Element<'_>) {
-        if cell.previous_element().is_some() {
+        if follows_cell(cell) {
             self.begin();
             self.trim_line();
             self.out.push('\t');
@@ -298,6 +298,15 @@ fn numbers(list: Element<'_>) -> List {
     }
 }
 
+/// Whether another cell of the row is before a cell. A row may have scripts, styles and templates,
+/// too.
+fn follows_cell(cell: Element<'_>) -> bool {
+    std::iter::successors(cell.previous_element(), |element| {
+        element.previous_element()
+    })
+    .any(|element| matches!(element.tag(), Tag::Td | Tag::Th))
+}
+
 fn preserves_space(element: Element<'_>) -> bool {
     matches!(
         element.tag(),
@@ -342,4 +351,33 @@ fn has_margin(tag: Tag) -> bool {
                 | Tag::Hr
                 | Tag::Table
         )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testkit;
+
+    #[track_caller]
+    fn check(html: &str, expected: &str) {
+        assert_eq!(testkit::page(html).document().text(), expected, "{html}");
+    }
+
+    #[test]
+    fn only_cells_make_tabs_in_a_row() {
+        check("<table><tr><td>a<th>b", "a\tb");
+        check("<table><tr><td><td>b", "\tb");
+        for unseen in [
+            "<script>x</script>",
+            "<style>x</style>",
+            "<template><td>x</td></template>",
+            "<script></script><style></style>",
+        ] {
+            check(&format!("<table><tr>{unseen}<td>a<td>b"), "a\tb");
+            check(&format!("<table><tr><td>a</td>{unseen}<td>b"), "a\tb");
+            let empty = format!("<table><tr>{unseen}<td></td>{unseen}<td>b");
+            check(&empty, "\tb");
+            let rows = format!("<table><tr><td>a<tr>{unseen}<th>b<td>c");
+            check(&rows, "a\nb\tc");
+        }
+    }
 }

@@ -128,7 +128,7 @@ fn corrupted_pages_never_make_a_plugin_fail() {
             "chunking_alg": chunker, "clean_html": true, "filter_images": true,
         })
     };
-    let plans: Vec<_> = ["words", "sentences", "lines", "ByCharacterLength"]
+    let plans: Vec<_> = ["words", "sentences", "lines", "ByCharacterLength", "tokens"]
         .into_iter()
         .flat_map(|chunker| [asked(chunker, true), asked(chunker, false)])
         .map(|request| {

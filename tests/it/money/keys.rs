@@ -114,9 +114,12 @@ async fn a_key_spends_its_budget_and_no_more_across_a_kill() {
         );
     }
     assert_eq!(ci.post("/crawl", &[], &body).await.status, 402);
-    assert_eq!(set("5", &secret).await.status, 409);
+    assert_eq!(set("5", &secret).await.status, 403);
     let another = ci.post("/account/keys", &[], &json!({})).await;
-    assert_eq!(another.status, 409, "{}", another.error());
+    assert_eq!(another.status, 403, "{}", another.error());
+    let path = format!("/account/keys/{first}");
+    let revoked = ci.send(Method::DELETE, &path, &[], String::new()).await;
+    assert_eq!(revoked.unwrap().status, 403);
 
     let raised = set("5", &server.key).await;
     assert_eq!(raised.json()["monthly_budget"], 5.0);

@@ -203,6 +203,32 @@ async fn only_pages_that_the_operator_paid_are_kept_for_others() {
     stage.assert_used(&["provider_2"; 3]).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_of_the_cache_says_of_its_provider_what_it_said_at_first() {
+    let stage = Stage::keeping_pages(true, &[pooled(9)]).await;
+    // This provider uses a browser where it has to, also for a page without scripts.
+    let page = json!({"ok": true, "statusCode": 200, "content": "<p>cod and chips</p>",
+        "headers": {"content-type": "text/html"}, "strategy": "stealth"});
+    stage
+        .vendors
+        .always("provider_9", Answered::json(200, &page));
+    // `cache.allow_stale` has no effect on a page that a provider made.
+    let body = json!({"url": "http://127.0.0.1:1/page", "return_format": "raw", "router": {},
+        "cache": {"allow_stale": true}});
+    let first = stage.app.page(body.clone()).await;
+    let again = stage.app.page(body).await;
+    assert_eq!(served_by(&first), ("provider_9".to_owned(), 1));
+    assert_eq!(again["metadata"]["cache"]["status"], "hit", "{again}");
+    assert_eq!(first["metadata"]["rendered_by"], "provider", "{first}");
+    let reason = "provider: it ran the page's JavaScript";
+    assert_eq!(first["metadata"]["render_reason"], reason, "{first}");
+    for name in ["rendered_by", "render_reason", "ignored"] {
+        let (said, says) = (&first["metadata"][name], &again["metadata"][name]);
+        assert_eq!(said, says, "{name}: {first} and {again}");
+    }
+    stage.assert_used(&["provider_9"]).await;
+}
+
 /// The runs that were started at provider_8.
 fn runs(stage: &Stage) -> usize {
     let asked = stage.vendors.asked("provider_8");

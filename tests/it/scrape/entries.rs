@@ -243,7 +243,10 @@ async fn content_is_chunked_and_cut_at_character_boundaries() {
         "{pieces}"
     );
     assert_eq!(texts(&pieces).concat(), whole);
-    for name in ["sentences", "lines", "words"] {
+    let tokens = content(json!({"chunking_alg": {"type": "ByTokens", "value": 1}})).await;
+    assert!(texts(&tokens).len() > 1, "{tokens}");
+    assert_eq!(texts(&tokens).concat(), whole);
+    for name in ["sentences", "lines", "words", "tokens"] {
         let chunks = content(json!({"chunking_alg": name})).await;
         assert!(!texts(&chunks).is_empty(), "{name}");
     }

@@ -70,7 +70,8 @@ pub(crate) struct KeyName {
 #[schema(as = KeyBudgetRequest, example = json!({"monthly_budget": "5"}))]
 pub(crate) struct Budget {
     /// Dollars that its pages may cost in a calendar month (UTC), as decimal text or a number; null
-    /// or absent removes the budget.
+    /// removes the budget.
+    #[schema(required = true)]
     monthly_budget: Option<String>,
 }
 
@@ -144,6 +145,7 @@ pub(crate) async fn set_budget_of(
     format: ResponseFormat,
 ) -> Result<Response, ApiError> {
     let fields = Fields::read(request, &["monthly_budget"]).await?;
+    fields.check_given("monthly_budget", "dollars, or null to remove the budget")?;
     let budget = fields.dollars("monthly_budget")?.map(|budget| budget.0);
     let request = Request::SetKeyBudget {
         account,
@@ -220,13 +222,13 @@ pub(crate) async fn list(
     summary = "Create a key",
     description = "Creates a key for the account. It is shown only in this response. An account has at most 100 active keys, and 1,000 \
         with its revoked ones. Once the `monthly_budget` of a key is used up, no page is requested with it; background crawls count to the key \
-        that started them. A key with a budget creates no keys.",
+        that started them. A key with a budget creates none.",
     request_body(content = KeyName),
     responses(
         (status = 200, description = "The key", body = NewKey),
         (status = 400, description = "The name or the budget is invalid", body = ref("#/components/schemas/Error"),
             example = json!({"error": "name: `…` is not a valid key name: it is longer than 100 bytes"})),
-        (status = 409, description = "The account has as many keys as it may, or the key of the request has a budget", body = ref("#/components/schemas/Error"),
+        (status = 409, description = "The account has as many keys as it may", body = ref("#/components/schemas/Error"),
             example = json!({"error": "the account has 100 active keys, which is the limit: revoke one first"})),
     ),
     security(("key" = []))
@@ -237,7 +239,7 @@ pub(crate) async fn create(
     headers: HeaderMap,
     request: extract::Request,
 ) -> Result<Response, ApiError> {
-    has_no_budget(&api, &owner)?;
+    may_manage(&api, &owner)?;
     let account = owner.id.to_string();
     let keys = read(&api, account.clone(), true).await?;
     let n_active = keys.iter().filter(|key| key.revoked.is_none()).count();
@@ -265,12 +267,10 @@ pub(crate) async fn create(
     request_body(content = Budget),
     responses(
         (status = 200, description = "The key", body = KeyView),
-        (status = 400, description = "The budget is invalid", body = ref("#/components/schemas/Error"),
+        (status = 400, description = "The budget is missing or invalid", body = ref("#/components/schemas/Error"),
             example = json!({"error": "monthly_budget: write dollars like `25` or `0.50`, with at most nine decimals"})),
         (status = 404, description = "The account has no such active key", body = ref("#/components/schemas/Error"),
             example = json!({"error": "`alice` has no key `tr_9aK2bX7q`, or it is revoked: list its keys"})),
-        (status = 409, description = "The key of the request has a budget", body = ref("#/components/schemas/Error"),
-            example = json!({"error": "the key of this request has a monthly budget: create keys and set budgets with a key without one"})),
     ),
     security(("key" = []))
 )]
@@ -281,7 +281,7 @@ pub(crate) async fn set_budget(
     headers: HeaderMap,
     request: extract::Request,
 ) -> Result<Response, ApiError> {
-    has_no_budget(&api, &owner)?;
+    may_manage(&api, &owner)?;
     let format = ResponseFormat::of(&headers);
     set_budget_of(&api, owner.id.to_string(), key, request, format).await
 }
@@ -291,7 +291,7 @@ pub(crate) async fn set_budget(
     path = "/account/keys/{prefix}",
     summary = "Revoke a key",
     description = "Revokes a key of the account immediately and permanently. The key that the request is sent with is revoked with \
-        `current=true` only.",
+        `current=true` only. A key with a budget revokes no other key.",
     params(
         ("prefix" = String, Path, description = "First characters of the key, as listed", example = "tr_9aK2bX7q"),
         CurrentQuery,
@@ -314,10 +314,14 @@ pub(crate) async fn revoke(
 ) -> Result<Response, ApiError> {
     let may_be_current = switch("current", query.current.as_deref())?;
     let current = auth::key(&headers).map(key_prefix);
-    if current == Some(key_prefix(&key)) && !may_be_current {
+    let is_current = current == Some(key_prefix(&key));
+    if is_current && !may_be_current {
         let text =
             "this is the key of the request: send `?current=true` to revoke it, or use another key";
         return Err(ApiError::Conflict(text));
+    }
+    if !is_current {
+        may_manage(&api, &owner)?;
     }
     revoke_of(
         &api,
@@ -354,7 +358,8 @@ pub(crate) async fn webhook_secret(
     post,
     path = "/account/webhook-secret",
     summary = "Replace the webhook secret",
-    description = "Replaces the webhook secret. All events sent from now on are signed with the new one, including pending events.",
+    description = "Replaces the webhook secret. All events sent from now on are signed with the new one, including pending events. \
+        A key with a budget does not replace it.",
     responses((status = 200, description = "The new secret", body = WebhookSecret)),
     security(("key" = []))
 )]
@@ -363,6 +368,7 @@ pub(crate) async fn renew_webhook_secret(
     Extension(owner): Extension<Arc<Account>>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
+    may_manage(&api, &owner)?;
     secret_of(
         &api,
         owner.id.to_string(),
@@ -372,14 +378,13 @@ pub(crate) async fn renew_webhook_secret(
     .await
 }
 
-/// Checks that the key of a request has no budget: with a budget it could spend more by making
-/// another key. The budget counts even if the key was revoked since the request began.
-fn has_no_budget(api: &Api, owner: &Account) -> Result<(), ApiError> {
+/// Checks that the key of a request has no budget. One with a budget is for pages: it could spend
+/// more by another key, or lock out those who have the others. The budget counts even if the key
+/// was revoked since the request began.
+pub(super) fn may_manage(api: &Api, owner: &Account) -> Result<(), ApiError> {
     match api.service.billing().key_budget(owner) {
         None => Ok(()),
-        Some(_) => Err(ApiError::Conflict(
-            "the key of this request has a monthly budget: create keys and set budgets with a key without one",
-        )),
+        Some(_) => Err(ApiError::KeyHasBudget),
     }
 }
 

@@ -12,6 +12,7 @@ use trawl_billing::Account;
 use trawl_control::{Reply, Request};
 use trawl_plan::address;
 
+use super::keys::may_manage;
 use super::views::AccountView;
 use crate::Api;
 use crate::http::error::ApiError;
@@ -26,10 +27,11 @@ use crate::http::format::ResponseFormat;
 )]
 #[schema(as = NoticesRequest, example = json!({"destination": "https://you.example/hook", "low_balance_dollars": "5"}))]
 pub(crate) struct Notices {
-    /// Webhook URL; null or absent turns the events off.
+    /// Webhook URL; null turns the events off.
+    #[schema(required = true)]
     destination: Option<String>,
-    /// Threshold in dollars, as decimal text or a number. Without it, only an empty balance is
-    /// reported.
+    /// Threshold in dollars, as decimal text or a number, given with each `destination`. With null,
+    /// only an empty balance is reported.
     low_balance_dollars: Option<String>,
 }
 
@@ -39,11 +41,12 @@ pub(crate) struct Notices {
     summary = "Set the balance alerts",
     description = "Sets the webhook URL for the events `on_low_balance` and `on_empty_balance` (`{\"account\": …, \"credits\": …}`, signed \
         like the events of crawls). `on_low_balance` is sent once when the balance falls below `low_balance_dollars`, `on_empty_balance` \
-        once when nothing is left to spend; a top-up above the threshold re-arms them. Without a `destination`, no event is sent.",
+        once when nothing is left to spend; a top-up above the threshold re-arms them. With `"destination": null`, no event is sent. \
+        A key with a budget does not set them.",
     request_body(content = Notices),
     responses(
         (status = 200, description = "The account", body = AccountView),
-        (status = 400, description = "A field is invalid; the error starts with its name", body = ref("#/components/schemas/Error"),
+        (status = 400, description = "A field is missing or invalid; the error starts with its name", body = ref("#/components/schemas/Error"),
             example = json!({"error": "low_balance_dollars: write dollars like `25` or `0.50`, with at most nine decimals"})),
     ),
     security(("key" = []))
@@ -54,6 +57,7 @@ pub(crate) async fn set_notices(
     headers: HeaderMap,
     request: extract::Request,
 ) -> Result<Response, ApiError> {
+    may_manage(&api, &account)?;
     let format = ResponseFormat::of(&headers);
     change(&api, account.id.to_string(), request, format).await
 }
@@ -66,9 +70,14 @@ pub(crate) async fn change(
     format: ResponseFormat,
 ) -> Result<Response, ApiError> {
     let fields = Fields::read(request, &["destination", "low_balance_dollars"]).await?;
+    fields.check_given("destination", "a URL, or null to turn the events off")?;
     let destination = fields
         .text("destination")?
         .filter(|text| !text.trim().is_empty());
+    if destination.is_some() {
+        let expected = "dollars, or null to hear of an empty balance only";
+        fields.check_given("low_balance_dollars", expected)?;
+    }
     if let Some(text) = &destination
         && let Ok(receiver) = address::receiver(text)
     {

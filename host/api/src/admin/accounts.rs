@@ -145,7 +145,7 @@ pub(super) async fn show(
     request_body(content = Notices),
     responses(
         (status = 200, description = "The account", body = AccountView),
-        (status = 400, description = "A field is invalid; the error starts with its name", body = ref("#/components/schemas/Error"),
+        (status = 400, description = "A field is missing or invalid; the error starts with its name", body = ref("#/components/schemas/Error"),
             example = json!({"error": "low_balance_dollars: write dollars like `25` or `0.50`, with at most nine decimals"})),
     ),
     security(("admin" = []))

@@ -72,7 +72,7 @@ pub(super) async fn create(
     request_body(content = Budget),
     responses(
         (status = 200, description = "The key", body = KeyView),
-        (status = 400, description = "The budget is invalid", body = ref("#/components/schemas/Error"),
+        (status = 400, description = "The budget is missing or invalid", body = ref("#/components/schemas/Error"),
             example = json!({"error": "monthly_budget: the budget $-5 is negative: choose zero or more"})),
         (status = 404, description = "There is no such account, or it has no such active key", body = ref("#/components/schemas/Error"),
             example = json!({"error": "`alice` has no key `tr_9aK2bX7q`, or it is revoked: list its keys"})),

@@ -105,7 +105,7 @@ pub(crate) async fn stop(
         (status = 400, description = "A secret is missing", body = ref("#/components/schemas/Error"),
             example = json!({"error": "headers: the crawl resumes only with the secrets of its request, which are not stored: send `headers.authorization` again"})),
         (status = 409, description = "The crawl is not parked", body = ref("#/components/schemas/Error"),
-            example = json!({"error": "the crawl is not parked, there is nothing to resume"})),
+            example = json!({"error": "the crawl is running, only a parked one can be resumed"})),
     ),
     security(("key" = []))
 )]

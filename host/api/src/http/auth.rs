@@ -17,25 +17,17 @@ use super::rate::RateLimit;
 use crate::Api;
 
 /// Authenticates a request and applies the rate limit of its account. Passes the account and its
-/// share of the memory on as request extensions.
-///
-/// A preflight needs no key, and pages of any origin may read what is answered to a key. Decision
-/// D430.
-pub(crate) async fn require_key(State(api): State<Api>, request: Request, next: Next) -> Response {
-    let is_of_page = cors::has_origin(request.headers());
-    let mut response = match cors::is_preflight(&request) {
-        true => next.run(request).await,
-        false => answer_key(&api, request, next).await,
-    };
-    if is_of_page {
-        cors::open(response.headers_mut());
+/// share of the memory on as request extensions. A preflight needs no key. Decision D430.
+pub(crate) async fn require_key(
+    State(api): State<Api>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    if cors::is_preflight(&request) {
+        return next.run(request).await;
     }
-    response
-}
-
-async fn answer_key(api: &Api, mut request: Request, next: Next) -> Response {
-    let Some((account, limit)) = authenticate(api, request.headers()) else {
-        return refused(api, request.headers(), KeyAccess::Accounts).into_response();
+    let Some((account, limit)) = authenticate(&api, request.headers()) else {
+        return refused(&api, request.headers(), KeyAccess::Accounts).into_response();
     };
     let id = account.id.as_str();
     tracing::Span::current().record("account", id);
@@ -50,7 +42,7 @@ async fn answer_key(api: &Api, mut request: Request, next: Next) -> Response {
         next.run(request).await
     } else {
         let path = request.uri().path();
-        concurrency::rate_limited(api, &account, path, limit.reset_seconds)
+        concurrency::rate_limited(&api, &account, path, limit.reset_seconds)
     };
     set_headers(response.headers_mut(), &limit);
     response.extensions_mut().insert(served);

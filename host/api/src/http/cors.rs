@@ -1,9 +1,12 @@
 //! Requests of web pages from other origins. Before one that has a key, the browser asks in a
 //! preflight, which has none, whether it may be sent. Decision D430.
 
+use std::sync::Arc;
+
 use axum::body::Body;
-use axum::extract::Request;
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::Response;
 
 /// The request headers that a page may send: `*` is every header but `Authorization`.
@@ -32,14 +35,32 @@ pub(crate) fn preflight(methods: &str) -> Response {
     response
 }
 
-/// Whether a browser sent the request for a page.
-pub(crate) fn has_origin(headers: &HeaderMap) -> bool {
-    headers.contains_key(header::ORIGIN)
+/// Lets pages of any origin read the response to a request of theirs, with all of its headers, but
+/// for these paths: those that need no account's key. A page without a key learns nothing from the
+/// others. Outside of all that answers by itself, so that a page can read why it is refused.
+pub(crate) async fn open_to_pages(
+    State(closed): State<Arc<[&'static str]>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let is_of_page = request.headers().contains_key(header::ORIGIN);
+    let is_open = is_of_page && !is_closed(&closed, &request);
+    let mut response = next.run(request).await;
+    if is_open {
+        open(response.headers_mut());
+    }
+    response
 }
 
-/// Lets pages of any origin read a response, with all of its headers. Only for endpoints that need
-/// the key of an account: a page that has none learns nothing from them.
-pub(crate) fn open(headers: &mut HeaderMap) {
+/// Whether the path of a request is one of these, with or without its version. One that is not
+/// served is none of them.
+fn is_closed(closed: &[&'static str], request: &Request) -> bool {
+    let matched = request.extensions().get::<MatchedPath>();
+    let path = matched.map_or("", MatchedPath::as_str);
+    closed.contains(&path.strip_prefix("/v1").unwrap_or(path))
+}
+
+fn open(headers: &mut HeaderMap) {
     let any = HeaderValue::from_static("*");
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, any.clone());
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, any);

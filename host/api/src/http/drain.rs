@@ -4,15 +4,17 @@ use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::error::ApiError;
+use super::cors;
+use super::error::{ApiError, SHUTTING_DOWN};
 use super::stream::holding;
 use crate::Api;
 
 /// Monitoring endpoints, which stay available until the end.
 const MONITORING: [&str; 2] = ["/health", "/metrics"];
 
-/// Answers 503 to everything but the monitoring endpoints once the server is shutting down.
-/// Decision D77.
+/// Answers 503 to everything but the monitoring endpoints once the server is shutting down. A
+/// preflight does nothing, and a browser that is refused it says nothing of the reason. Decision
+/// D77.
 pub(crate) async fn refuse_when_draining(
     State(api): State<Api>,
     request: Request,
@@ -20,13 +22,13 @@ pub(crate) async fn refuse_when_draining(
 ) -> Response {
     let path = request.uri().path();
     let path = path.strip_prefix("/v1").unwrap_or(path);
-    if MONITORING.contains(&path) {
+    if MONITORING.contains(&path) || cors::is_preflight(&request) {
         return next.run(request).await;
     }
     // Counted before the check: the server waits for the requests that are counted.
     let counted = api.service.in_flight().token();
     if api.service.is_draining() {
-        return ApiError::Busy("the server is shutting down").into_response();
+        return ApiError::Busy(SHUTTING_DOWN).into_response();
     }
     holding(next.run(request).await, counted)
 }

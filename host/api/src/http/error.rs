@@ -22,6 +22,20 @@ const RAISE_CEILING: &str = "raise `max_credits_allowed`";
 const RAISE_BUDGET: &str = "`GET /account/keys` shows the budgets; raise it with `PUT \
                             /account/keys/{prefix}/budget` and a key without one, or use another key";
 
+/// Why a key with a budget is refused where the account is changed, and what to do.
+pub(crate) const KEY_HAS_BUDGET: &str = "the key of this request has a monthly budget, so it changes \
+                                         nothing of the account: use a key without one (`GET \
+                                         /account/keys` shows them), or ask the operator";
+
+/// That the account has no such crawl.
+pub(crate) const NO_CRAWL: &str =
+    "no crawl has this id, or it ended more than 7 days ago: `GET /crawl` lists the crawls";
+/// All that is said of a bug or of a store that failed.
+pub(crate) const INTERNAL: &str = "internal error, the request was not completed: try again; if it \
+                                   repeats, tell the operator the `X-Request-Id`";
+/// That a server accepts no more requests.
+pub(crate) const SHUTTING_DOWN: &str = "the server is shutting down: send the request again";
+
 /// Why a request failed. Decision D73.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ApiError {
@@ -37,6 +51,8 @@ pub(crate) enum ApiError {
     PlanRequired,
     /// The account's Unlimited subscription is not active. Spec S26.
     PlanInactive,
+    /// The key has a budget, and so may not change the account. Decision D440.
+    KeyHasBudget,
     /// All seats are in use: seats of the account, requests in flight.
     NoSeat(u32, u32),
     /// No such path; the endpoint that may be meant.
@@ -119,7 +135,7 @@ impl ApiError {
             Self::Invalid(_) => StatusCode::BAD_REQUEST,
             Self::Key(_) => StatusCode::UNAUTHORIZED,
             Self::Funds(..) | Self::AiSubscription => StatusCode::PAYMENT_REQUIRED,
-            Self::PlanRequired | Self::PlanInactive => StatusCode::FORBIDDEN,
+            Self::PlanRequired | Self::PlanInactive | Self::KeyHasBudget => StatusCode::FORBIDDEN,
             Self::NotFound(_) | Self::NoCrawl | Self::Unknown(_) => StatusCode::NOT_FOUND,
             Self::Method(_) => StatusCode::METHOD_NOT_ALLOWED,
             Self::SlowBody => StatusCode::REQUEST_TIMEOUT,
@@ -149,12 +165,13 @@ impl ApiError {
             Self::AiSubscription => "ai_subscription_required".to_owned(),
             Self::PlanRequired => "unlimited_plan_required".to_owned(),
             Self::PlanInactive => "unlimited_plan_inactive".to_owned(),
+            Self::KeyHasBudget => KEY_HAS_BUDGET.to_owned(),
             Self::NoSeat(..) => "concurrency_limit_reached".to_owned(),
             Self::NotFound(None) => "no such endpoint, see /openapi.json".to_owned(),
             Self::NotFound(Some(meant)) => {
                 format!("no such endpoint, did you mean `{meant}`? /openapi.json lists all")
             }
-            Self::NoCrawl => "no crawl has this id, or it ended more than 7 days ago".to_owned(),
+            Self::NoCrawl => NO_CRAWL.to_owned(),
             Self::Method(served) => {
                 format!("this endpoint does not support this method: use {served}")
             }
@@ -163,11 +180,11 @@ impl ApiError {
             }
             Self::Conflict(reason) | Self::Busy(reason) => (*reason).to_owned(),
             Self::TooLarge(bytes_max) => {
-                format!("the request is too large, the limit is {bytes_max} bytes")
+                format!("the request is too large, the limit is {bytes_max} bytes: split it")
             }
             Self::MediaType => "send a JSON body with `Content-Type: application/json`".to_owned(),
             Self::SlowDown(_) => "slow down".to_owned(),
-            Self::Internal => "internal error, the request was not completed".to_owned(),
+            Self::Internal => INTERNAL.to_owned(),
         }
     }
 
@@ -185,8 +202,8 @@ impl ApiError {
         }
     }
 
-    /// What to do, where the interface fixes the text of the error. The text of a 403 is the whole
-    /// body. Decisions D227 and D431.
+    /// What to do, where the interface fixes the text of the error. That of a 403 of the Unlimited
+    /// plan is the whole body. Decisions D227 and D431.
     fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Key(refusal) => Some(refusal.hint()),
@@ -213,6 +230,7 @@ impl ApiError {
             | Self::AiSubscription
             | Self::PlanRequired
             | Self::PlanInactive
+            | Self::KeyHasBudget
             | Self::NotFound(_)
             | Self::NoCrawl
             | Self::Unknown(_)
@@ -337,9 +355,7 @@ impl From<CrawlError> for ApiError {
             CrawlError::TooMany(full) => Self::AtLimit(full.to_string(), 60),
             CrawlError::WebhooksFull(full) => Self::AtLimit(full.to_string(), 60),
             CrawlError::Storage(refusal) => refusal.into(),
-            CrawlError::NotParked(_) => {
-                Self::Conflict("the crawl is not parked, there is nothing to resume")
-            }
+            CrawlError::NotParked(_) => Self::Taken(error.to_string()),
             CrawlError::Plan(reason) => Self::Invalid(reason),
             CrawlError::NoPlan(error) => error.into(),
             CrawlError::Store(error) => error.into(),
@@ -406,6 +422,31 @@ mod tests {
     use trawl_model::clock::Timestamp;
 
     use super::*;
+
+    #[test]
+    fn an_error_says_what_to_do() {
+        let check = |error: ApiError, expected: &str| {
+            let (error, hint) = (error.text(), error.hint().unwrap_or_default());
+            assert!(
+                format!("{error}: {hint}").contains(expected),
+                "{error}: {hint}"
+            );
+        };
+        check(ApiError::Key(KeyRefusal::Missing), "send `Authorization: ");
+        check(ApiError::AiSubscription, "use `/scrape`");
+        check(ApiError::KeyHasBudget, "use a key without one");
+        check(ApiError::NotFound(None), "see /openapi.json");
+        check(ApiError::NoCrawl, "`GET /crawl` lists");
+        check(ApiError::Method("GET".into()), "use GET");
+        check(ApiError::SlowBody, "send it without pauses");
+        check(ApiError::TooLarge(7), "the limit is 7 bytes: split it");
+        check(ApiError::MediaType, "send a JSON body");
+        check(ApiError::no_memory(), "read its answers");
+        check(ApiError::Internal, "try again");
+        check(ApiError::Busy(SHUTTING_DOWN), "send the request again");
+        let state = trawl_store::CrawlState::Running;
+        check(CrawlError::NotParked(state).into(), "the crawl is running");
+    }
 
     #[test]
     fn a_lack_of_money_says_what_to_raise() {

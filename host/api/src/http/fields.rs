@@ -93,6 +93,18 @@ impl Fields {
         }
     }
 
+    /// Checks that a field is in the object, if only as null: what null removes is not removed by
+    /// an object without the field. `expected` says what to send.
+    ///
+    /// # Errors
+    /// The object has no such field.
+    pub(crate) fn check_given(&self, name: &str, expected: &str) -> Result<(), ApiError> {
+        match self.0.contains_key(name) {
+            true => Ok(()),
+            false => Err(invalid(name, &format!("is missing: send {expected}"))),
+        }
+    }
+
     /// A string field.
     ///
     /// # Errors
@@ -280,6 +292,17 @@ mod tests {
         );
         check(refusal("[1]", name), "send a JSON object");
         check(refusal("{\"dollars\": NaN}", name), "send a JSON object");
+        let given = |body: &[u8]| {
+            let fields = Fields::of(body, &["name"]);
+            fields.and_then(|fields| fields.check_given("name", "a name, or null"))
+        };
+        for body in [&b"{\"name\": null}"[..], b"{\"name\": \"x\"}"] {
+            assert_eq!(given(body), Ok(()));
+        }
+        let missing = "name: is missing: send a name, or null".to_owned();
+        for body in [&b"{}"[..], b" ", b"{\"nam\": null}"] {
+            assert_eq!(given(body), Err(ApiError::Invalid(missing.clone())));
+        }
         let none = Fields::of(b" ", &[]).and_then(|fields| required("name", fields.text("name")?));
         assert_eq!(none, Err(ApiError::Invalid("name: is missing".to_owned())));
     }

@@ -92,7 +92,7 @@ where
             task.await.unwrap_or(Err(ApiError::Internal))
         }
         IdempotencyStart::InFlight => Err(ApiError::Conflict(
-            "the first request with this Idempotency-Key is still in progress",
+            "the first request with this Idempotency-Key is still in progress: wait for its end, then repeat it",
         )),
         IdempotencyStart::Repeated(repeated) => answered(repeated),
     }
@@ -103,10 +103,11 @@ fn answered(repeated: Repeated) -> Result<Response, ApiError> {
     match repeated {
         Repeated::Replay(answer) => Ok(replay(answer)),
         Repeated::Mismatch => Err(ApiError::Conflict(
-            "this Idempotency-Key was used with another request",
+            "this Idempotency-Key was used with another request: send a new one",
         )),
         Repeated::TooLarge => Err(ApiError::Conflict(
-            "the request with this Idempotency-Key was served, but its response was too large to store",
+            "the request with this Idempotency-Key was served, but its response was too large to store: send \
+             a new one to have it served and charged again",
         )),
     }
 }

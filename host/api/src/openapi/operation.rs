@@ -86,6 +86,11 @@ impl<'a> Operation<'a> {
         self.method == "post" && (CRAWLING.contains(&path) || self.is_pipeline())
     }
 
+    /// Whether it changes the account of its key.
+    pub(super) fn changes_account(&self) -> bool {
+        self.is_limited && self.is_below("/account") && self.method != "get"
+    }
+
     /// Whether its path names a crawl.
     pub(super) fn names_crawl(&self) -> bool {
         self.path.contains("/crawl/{id}")
@@ -187,6 +192,9 @@ mod tests {
         let crawl = operation("/unlimited/crawl", "post");
         assert!(crawl.is_unlimited() && crawl.starts_crawls() && crawl.is_work());
         assert!(!operation("/account/keys", "post").is_work());
+        assert!(operation("/account/keys", "post").changes_account());
+        assert!(!operation("/account/keys", "get").changes_account());
+        assert!(!scrape.changes_account());
         assert!(operation("/fetch/{url}", "get").is_work());
         let open = Operation::new("/health", "get", &json!({}));
         assert!(open.is_monitoring() && !open.is_keyed && !open.is_of_operator());

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::operation::Operation;
+use crate::http::error::{INTERNAL, KEY_HAS_BUDGET, NO_CRAWL, SHUTTING_DOWN};
 
 const JSON: &str = "application/json";
 /// Schema of errors.
@@ -33,7 +34,7 @@ const COMMON: [Shared; 2] = [
     shared(
         "500",
         "Internal error; the request was not completed, and pages that were not delivered are not charged",
-        "internal error, the request was not completed",
+        INTERNAL,
     ),
 ];
 
@@ -41,7 +42,7 @@ const COMMON: [Shared; 2] = [
 const CLOSING: [Shared; 1] = [shared(
     "503",
     "The server is shutting down or overloaded, see `Retry-After`",
-    "the server is shutting down",
+    SHUTTING_DOWN,
 )];
 
 /// Errors of endpoints that need a key.
@@ -65,12 +66,15 @@ const OF_ACCOUNT: [Shared; 1] = [shared(
     "there is no account `x`: `trawl account list` shows all accounts",
 )];
 
-/// Errors of endpoints whose path names a crawl.
-const OF_CRAWL: [Shared; 1] = [shared(
-    "404",
-    "The account has no such crawl",
-    "no crawl has this id, or it ended more than 7 days ago",
+/// Errors of endpoints that change the account of their key.
+const CHANGES_ACCOUNT: [Shared; 1] = [shared(
+    "403",
+    "The key of the request has a budget; it may only revoke itself",
+    KEY_HAS_BUDGET,
 )];
+
+/// Errors of endpoints whose path names a crawl.
+const OF_CRAWL: [Shared; 1] = [shared("404", "The account has no such crawl", NO_CRAWL)];
 
 /// Errors of endpoints with a rate limit.
 const LIMITED: [Shared; 1] = [shared(
@@ -94,7 +98,7 @@ const WITH_BODY: [Shared; 4] = [
     shared(
         "413",
         "The body is too large",
-        "the request is too large, the limit is 10000000 bytes",
+        "the request is too large, the limit is 10000000 bytes: split it",
     ),
     shared(
         "415",
@@ -107,13 +111,13 @@ const WITH_BODY: [Shared; 4] = [
 const WORK: [Shared; 3] = [
     shared(
         "402",
-        "The balance is too low, or the budget of the key is used up",
+        "The balance is too low, or the budget of the key is used up; `hint` says what to do",
         "balance is zero",
     ),
     shared(
         "409",
         "The `Idempotency-Key` was used with another request, or the first request with it is still in progress",
-        "this Idempotency-Key was used with another request",
+        "this Idempotency-Key was used with another request: send a new one",
     ),
     shared(
         "507",
@@ -140,13 +144,14 @@ const WITH_PARAMETERS: [Shared; 1] = [shared(
 
 /// Adds the errors that an operation does not document itself, and an example to each.
 pub(super) fn add_errors(operation: &Operation<'_>, responses: &mut Map<String, Value>) {
-    let lists: [(bool, &[Shared]); 11] = [
+    let lists: [(bool, &[Shared]); 12] = [
         (true, &COMMON),
         (!operation.is_monitoring(), &CLOSING),
         (operation.has_parameters, &WITH_PARAMETERS),
         (operation.is_of_operator(), &OF_OPERATOR),
         (operation.is_keyed, &KEYED),
         (operation.names_account(), &OF_ACCOUNT),
+        (operation.changes_account(), &CHANGES_ACCOUNT),
         (operation.names_crawl(), &OF_CRAWL),
         (operation.is_limited, &LIMITED),
         (operation.has_body, &WITH_BODY),

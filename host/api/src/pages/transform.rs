@@ -74,7 +74,7 @@ pub(crate) struct Transformed<'a> {
     responses(
         (status = 200, description = "The contents in the order of `data`", body = Transformed),
         (status = 413, description = "The pages exceed 10,000,000 bytes in total", body = ref("#/components/schemas/Error"),
-            example = json!({"error": "the request is too large, the limit is 10000000 bytes"})),
+            example = json!({"error": "the request is too large, the limit is 10000000 bytes: split it"})),
     ),
     security(("key" = []))
 )]

@@ -93,7 +93,7 @@ pub(crate) async fn label(
         (status = 400, description = "A parameter is invalid; the error starts with its name", body = ref("#/components/schemas/Error"),
             example = json!({"error": "text: is missing, send the text with the URLs in it"})),
         (status = 413, description = "The text exceeds 10,000,000 bytes", body = ref("#/components/schemas/Error"),
-            example = json!({"error": "the request is too large, the limit is 10000000 bytes"})),
+            example = json!({"error": "the request is too large, the limit is 10000000 bytes: split it"})),
     ),
     security(("key" = []))
 )]

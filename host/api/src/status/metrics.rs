@@ -39,7 +39,9 @@ pub(crate) async fn metrics(
         ));
     }
     record_memory(&api.service.memory());
-    let absent = || ApiError::NotImplemented("this server does not offer metrics".to_owned());
+    let absent = || {
+        ApiError::NotImplemented("this server does not offer metrics: ask its operator".to_owned())
+    };
     let text = trawl_telemetry::metrics_text().ok_or_else(absent)?;
     Ok((
         [(

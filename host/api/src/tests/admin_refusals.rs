@@ -144,11 +144,26 @@ async fn errors_name_what_is_invalid() {
         (
             "PUT",
             notices,
-            "{\"destination\": \"file:///x\"}",
+            "{\"destination\": \"file:///x\", \"low_balance_dollars\": null}",
             400,
             "destination: ",
         ),
         ("PUT", notices, "{\"destination\": 7}", 400, "destination: "),
+        (
+            "PUT",
+            notices,
+            "{\"destination\": \"a.example\"}",
+            400,
+            "low_balance_dollars: is missing: send dollars, or null",
+        ),
+        (
+            "PUT",
+            notices,
+            "{\"low_balance_dollars\": 5}",
+            400,
+            "destination: is missing: send a URL, or null",
+        ),
+        ("PUT", notices, "{}", 400, "destination: is missing"),
         (
             "PUT",
             notices,
@@ -239,7 +254,7 @@ async fn errors_name_what_is_invalid() {
         (
             "PUT",
             "/admin/accounts/nobody/notices",
-            "{}",
+            "{\"destination\": null}",
             404,
             "there is no account `nobody`",
         ),
@@ -263,6 +278,13 @@ async fn errors_name_what_is_invalid() {
             "{\"monthly_budget\": \"5\"}",
             404,
             "`test` has no key `tr_x`",
+        ),
+        (
+            "PUT",
+            "/admin/accounts/test/keys/tr_x/budget",
+            "{}",
+            400,
+            "monthly_budget: is missing: send dollars, or null",
         ),
         (
             "PUT",

@@ -1,5 +1,7 @@
 //! Requests of web pages from other origins.
 
+use std::sync::atomic::Ordering;
+
 use axum::body::Body;
 use axum::http::{HeaderMap, Request};
 
@@ -65,6 +67,10 @@ async fn a_page_of_any_origin_reads_what_is_answered_to_a_key() {
     let answer = server.get_from("/account", "192.0.2.1:1", &keyless).await;
     assert_eq!(answer.status, 401);
     assert!(has_cors(&answer.headers));
+    // And a 404, which only says what is not served.
+    let answer = server.get_from("/scrap", "192.0.2.1:1", &keyless).await;
+    assert_eq!(answer.status, 404);
+    assert!(has_cors(&answer.headers));
     // Nothing else: what is open to the server's own network is not open to pages in it.
     for path in ["/metrics", "/health", "/admin/accounts", "/providers"] {
         let answer = server.get_from(path, "127.0.0.1:1", &keyless).await;
@@ -72,4 +78,27 @@ async fn a_page_of_any_origin_reads_what_is_answered_to_a_key() {
     }
     let answer = server.get("/account").await;
     assert!(!has_cors(&answer.headers), "no page asks");
+}
+
+#[tokio::test]
+async fn a_page_reads_that_the_server_is_shutting_down() {
+    let server = TestServer::new().await;
+    server.service.is_draining.store(true, Ordering::SeqCst);
+    for path in ["/scrape", "/v1/unlimited/crawl", "/account/notices"] {
+        let asked = preflight(&server, path).await;
+        assert_eq!(asked.status, 204, "{path}");
+        assert!(has_cors(&asked.headers), "{path}");
+    }
+    let keyless = [("origin", ORIGIN)];
+    for path in ["/account", "/v1/crawl/c1", "/nothing"] {
+        let refused = server.get_from(path, "192.0.2.1:1", &keyless).await;
+        assert_eq!(refused.status, 503, "{path}");
+        assert!(has_cors(&refused.headers), "{path}");
+        assert_eq!(refused.header("access-control-expose-headers"), "*");
+    }
+    for path in ["/providers", "/v1/openapi.json", "/admin/accounts"] {
+        let refused = server.get_from(path, "192.0.2.1:1", &keyless).await;
+        assert_eq!(refused.status, 503, "{path}");
+        assert!(!has_cors(&refused.headers), "{path}");
+    }
 }

@@ -343,7 +343,8 @@ async fn an_account_sets_its_balance_alerts() {
     let refused = put(json!({"destination": "javascript:1", "low_balance_dollars": 1})).await;
     assert_eq!(refused.status, 400);
     assert_eq!(table(&server, "/account").await["notices"], expected);
-    let private = put(json!({"destination": "https://private.test/"})).await;
+    let private =
+        put(json!({"destination": "https://private.test/", "low_balance_dollars": null})).await;
     assert_eq!(private.status, 400);
     let error = private.json()["error"].as_str().map(str::to_owned);
     assert!(
@@ -351,6 +352,21 @@ async fn an_account_sets_its_balance_alerts() {
         "{}",
         private.body
     );
+    // What null removes stays where it is only left out.
+    for partly in [
+        json!({}),
+        json!({"low_balance_dollars": "5"}),
+        json!({"destination": "https://you.example/hook"}),
+    ] {
+        let refused = put(partly).await;
+        assert_eq!(refused.status, 400);
+        assert!(
+            refused.body.contains(": is missing: send "),
+            "{}",
+            refused.body
+        );
+    }
+    assert_eq!(table(&server, "/account").await["notices"], expected);
     let none = put(json!({"destination": null})).await;
     assert_eq!(none.json()["notices"], Value::Null);
 }

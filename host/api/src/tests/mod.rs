@@ -3,6 +3,7 @@
 mod admin;
 mod admin_refusals;
 mod begun;
+mod budgets;
 mod cors;
 mod data;
 mod errors;

@@ -33,7 +33,7 @@ use trawl_model::lru::Lru;
 use index::{Index, Slot};
 use log::{LogFile, LogPosition};
 
-pub use policy::{ConditionalRequest, StoredPage, is_permanent, is_storable, key};
+pub use policy::{ConditionalRequest, Provided, StoredPage, is_permanent, is_storable, key};
 
 /// Key of a page in the cache: a hash of its URL and of what its request had of the caller.
 pub type Key = blake3::Hash;

@@ -10,8 +10,8 @@ use crate::routing::Served;
 
 /// Names in `metadata.ignored` what had no effect on this page. Decision D16.
 pub(super) fn name_ignored(plan: &PagePlan, served: &mut Served) {
-    let vendor = served.vendor.as_ref();
-    let by_provider = vendor.map(|vendor| vendor.rendered == Some(true));
+    let provided = served.provided;
+    let by_provider = provided.map(|provided| provided.rendered == Some(true));
     let page = facts(plan, is_by_own_browser(served), by_provider);
     let names = plan.route_dependent.without_effect(page);
     if !names.is_empty() {
@@ -23,10 +23,10 @@ pub(super) fn name_ignored(plan: &PagePlan, served: &mut Served) {
 /// Whether our own browser rendered the page, now or when it was cached.
 pub(super) fn is_by_own_browser(served: &Served) -> bool {
     let rendered_by = served.metadata.get("rendered_by").and_then(Value::as_str);
-    served.vendor.is_none() && rendered_by == Some("browser")
+    served.provided.is_none() && rendered_by == Some("browser")
 }
 
-/// What is known of a page by who served it: our own browser, or a provider, which may say that it
+/// What is known of a page by who made it: our own browser, or a provider, which may say that it
 /// ran the page's JavaScript, or neither.
 fn facts(plan: &PagePlan, by_browser: bool, by_provider: Option<bool>) -> RequestFacts {
     let is_rendered = match by_provider {

@@ -12,6 +12,7 @@ use super::attempts::attempt;
 use super::cached::CacheWrite;
 use super::smart::{self, PageSignals};
 use super::third_party::Vendor;
+use crate::cache::Provided;
 use crate::providers::Payment;
 
 /// A page, how it was served and what that consumed.
@@ -28,6 +29,9 @@ pub struct Served {
     pub cache: CacheOutcome,
     /// The provider that served it, if one did.
     pub vendor: Option<Vendor>,
+    /// What the provider that made it said of it, now or when it was cached; `None` of a page of
+    /// our own stack.
+    pub provided: Option<Provided>,
     /// What loaded it, for the expectation of what the next pages cost.
     pub(crate) loader: Loader,
     /// A PNG screenshot, if the plan has one taken.
@@ -81,6 +85,7 @@ impl Served {
             page,
             cache: CacheOutcome::Private,
             vendor: None,
+            provided: None,
             loader: Loader::Http,
             screenshot: None,
             waited: Duration::ZERO,
@@ -208,7 +213,6 @@ mod tests {
             cost: Nanodollars(1_000_000),
             byok: false,
             attempts: 1,
-            rendered: None,
             counters: RouteCounters::unread(),
         };
         let mut served = Served::new(page).with_vendor(Some(vendor));

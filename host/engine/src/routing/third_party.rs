@@ -21,7 +21,7 @@ use super::clock::PageClock;
 use super::paid_permit::{NoPermit, provider_turn};
 use super::smart::{self, Rule, Verdict};
 use super::{Served, Visit};
-use crate::cache::PageCache;
+use crate::cache::{PageCache, Provided};
 use crate::providers::{
     Candidate, Choice, CostSource, Payment, ProviderQuery, ProviderRequest, Providers,
     RouteCounters, TIME_MIN, VendorFailure, VendorPage,
@@ -49,8 +49,6 @@ pub struct Vendor {
     pub byok: bool,
     /// Its place among the providers that were preferred, asked or left out; 1 is the first choice.
     pub attempts: u32,
-    /// Whether it ran the page's JavaScript, if it says so.
-    pub rendered: Option<bool>,
     /// Where to count what is billed for it.
     pub counters: RouteCounters,
 }
@@ -296,8 +294,9 @@ impl ThirdParty {
         }
         let mut stored = lookup.find(&self.admission).await.ok()??;
         round.attempts.add_metadata(&mut stored);
-        let engine = round.visit.plan.engine;
-        add_rendered_by(engine, Some(round.javascript), &mut stored);
+        // What its provider said is not known of a page that an earlier version stored.
+        stored.provided.get_or_insert_default();
+        add_rendered_by(round.visit.plan.engine, &mut stored);
         stored.waited = round.clock.waited();
         Some(Box::new(stored))
     }
@@ -366,7 +365,7 @@ impl Round<'_> {
     ) -> ControlFlow<Option<Box<Served>>> {
         let mut served = served(self.providers, candidate, self.visit.plan.engine, page);
         if let Some(lookup) = self.lookup.as_ref().filter(|_| is_shared) {
-            served.cache = lookup.write(&served.page);
+            served.cache = lookup.write(&served.page, served.provided);
         }
         if Block::of(&served).is_some() {
             self.attempts
@@ -420,10 +419,12 @@ fn served(
         cost: page.cost,
         byok: candidate.payment == Payment::Own,
         attempts: candidate.place,
-        rendered: page.rendered,
         counters: providers.counters(candidate),
     };
     let mut served = Served::new(page.page).with_vendor(Some(vendor));
+    served.provided = Some(Provided {
+        rendered: page.rendered,
+    });
     served.screenshot = page.screenshot;
     let cost_source = match page.cost_source {
         CostSource::Reported => None,
@@ -434,13 +435,14 @@ fn served(
         let metadata = &mut served.metadata;
         metadata.insert(COST_SOURCE.to_owned(), source.into());
     }
-    add_rendered_by(engine, page.rendered, &mut served);
+    add_rendered_by(engine, &mut served);
     served
 }
 
 /// Adds that a provider made the page to its metadata, and whether it says that it ran the page's
-/// JavaScript. Decision D16.
-fn add_rendered_by(engine: Engine, rendered: Option<bool>, served: &mut Served) {
+/// JavaScript. A page of the cache says what it said at first. Decision D16.
+fn add_rendered_by(engine: Engine, served: &mut Served) {
+    let rendered = served.provided.and_then(|provided| provided.rendered);
     if engine == Engine::Http && rendered != Some(true) {
         return;
     }

@@ -72,7 +72,7 @@ pub const CAUSES: &[CauseRow] = &[
     row(
         Cause::TooLarge,
         "The body is larger than what is fetched of one page.",
-        "Ask for a smaller file.",
+        "Ask for a smaller file; nothing raises the limit.",
     ),
     row(
         Cause::BadRedirect,
@@ -122,7 +122,7 @@ pub const CAUSES: &[CauseRow] = &[
     row(
         Cause::PrivateAddress,
         "The IP address is private, loopback or otherwise not public.",
-        "Only the operator can allow it.",
+        "Send a public URL; only the operator can allow others (`allow_private`).",
     ),
     row(
         Cause::Robots,
@@ -182,12 +182,13 @@ pub const CAUSES: &[CauseRow] = &[
     row(
         Cause::Screenshot,
         "The screenshot was not captured in time.",
-        "Ask for a smaller one.",
+        "Try again; ask for a smaller one, without `full_page`.",
     ),
     row(
         Cause::Funds,
         "The balance, the budget of the key or a ceiling does not cover the page.",
-        "Top up, or raise `max_credits_per_page`, `max_credits_allowed` or the budget.",
+        "Top up, or raise what `error` names: `max_credits_per_page`, `max_credits_allowed`, the \
+         budget of the key.",
     ),
     row(
         Cause::Memory,
@@ -197,7 +198,7 @@ pub const CAUSES: &[CauseRow] = &[
     row(
         Cause::Provider,
         "The one provider that the request allows did not serve the page.",
-        "`metadata.provider_attempts` says why.",
+        "`metadata.provider_attempts` says why; correct the key, or allow other providers.",
     ),
     row(
         Cause::DocumentLimit,
@@ -212,7 +213,7 @@ pub const CAUSES: &[CauseRow] = &[
     row(
         Cause::PluginMissing,
         "A plugin that the request needs is not loaded.",
-        "See `GET /plugins`.",
+        "Leave it out, or ask the operator to load it; `GET /plugins` lists those that are loaded.",
     ),
     row(
         Cause::PluginFailed,
@@ -232,7 +233,7 @@ pub const CAUSES: &[CauseRow] = &[
     row(
         Cause::NoPages,
         "The crawl of a pipeline ended without any page.",
-        "`error` says why.",
+        "Change what `error` names, or try again.",
     ),
     row(
         Cause::Internal,
@@ -242,7 +243,8 @@ pub const CAUSES: &[CauseRow] = &[
     row(
         Cause::HttpStatus,
         "The site answered with a status of 400 or more, which may be a block.",
-        "Depends on the status; against a block as below.",
+        "Correct the URL for a 404 or 410, send `cookies` or `headers` for a 401, try again later for \
+         a 5xx; against a block as below.",
     ),
     row(
         Cause::Blocked,
@@ -266,7 +268,7 @@ pub(super) const ANSWERS: &[Status] = &[
     status(
         400,
         "The body or a parameter is wrong.",
-        "The text begins with the parameter's path.",
+        "Correct the parameter; `error` begins with its path.",
     ),
     status(
         401,
@@ -275,18 +277,24 @@ pub(super) const ANSWERS: &[Status] = &[
     ),
     status(
         402,
-        "The balance is zero, does not cover the ceiling, or the budget of the key is used up.",
-        "Top up, as `hint` says, or lower `max_credits_allowed`.",
+        "There is no money for the request: the balance is zero or does not cover what is asked for, \
+         a ceiling of the request does not, or the budget of the key is used up. Of `/ai/…`: this \
+         server has no AI endpoints.",
+        "`error` says what is missing and what the request needs, `hint` what to do: top up, raise \
+         `max_credits_per_page`, `max_credits_allowed` or the budget of the key. The refused request \
+         costs nothing.",
     ),
     status(
         403,
-        "The account has no active Unlimited plan.",
-        "Buy seats, or use the routes without `/unlimited`.",
+        "The account has no active Unlimited plan; or the key has a monthly budget, so it changes \
+         nothing of the account.",
+        "Ask the operator for seats, or use the routes without `/unlimited`; use a key without a \
+         budget.",
     ),
     status(
         404,
         "There is no such path or object.",
-        "`GET /openapi.json` lists the paths.",
+        "`GET /openapi.json` lists the paths, `GET /crawl` the crawls, `GET /account/keys` the keys.",
     ),
     status(
         405,
@@ -300,14 +308,15 @@ pub(super) const ANSWERS: &[Status] = &[
     ),
     status(
         409,
-        "The `Idempotency-Key` is in use or belongs to another request, or the crawl is not in the \
-         state that the call needs.",
-        "Use a new key; read the state of the crawl.",
+        "The `Idempotency-Key` is in use or belongs to another request, or the state of what the \
+         request names does not allow it: a crawl that is not parked, a name that is taken, as many \
+         keys as there may be.",
+        "Wait for the first request, or send a new `Idempotency-Key`; otherwise do what `error` says.",
     ),
     status(
         413,
         "The body, or the decoded text in it, is too large.",
-        "Split the request.",
+        "Split the request; `error` names the limit.",
     ),
     status(
         414,
@@ -317,12 +326,13 @@ pub(super) const ANSWERS: &[Status] = &[
     status(
         415,
         "The `Content-Type` is not JSON.",
-        "Send `application/json`.",
+        "Send `Content-Type: application/json`.",
     ),
     status(
         429,
         "Too many requests per minute, or a limit of the account is reached.",
-        "Wait for the seconds in `Retry-After`.",
+        "Try again after the seconds in `Retry-After`; `GET /account` shows the limits, which the \
+         operator can raise.",
     ),
     status(
         431,
@@ -332,7 +342,7 @@ pub(super) const ANSWERS: &[Status] = &[
     status(
         500,
         "An internal error; undelivered pages are not charged.",
-        "Try again.",
+        "Try again; if it repeats, tell the operator the `X-Request-Id`.",
     ),
     status(
         501,
@@ -342,16 +352,17 @@ pub(super) const ANSWERS: &[Status] = &[
     status(
         502,
         "The page of a `/fetch` that asks for its content alone failed.",
-        "See `error`.",
+        "Do what the table of causes says of the `cause`; `error` has the details.",
     ),
     status(
         503,
         "The server is shutting down or overloaded.",
-        "Wait for `Retry-After`.",
+        "Try again after the seconds in `Retry-After`.",
     ),
     status(
         507,
         "The account's storage or the server's disk is full.",
-        "Wait until stored crawls expire.",
+        "Wait until stored crawls (7 days) and answers (24 hours) expire, or ask the operator for \
+         more.",
     ),
 ];

@@ -93,6 +93,33 @@ fn every_cause_is_described_once_in_the_order_of_statuses() {
 }
 
 #[test]
+fn every_status_of_an_error_says_what_to_do() {
+    let errors = statuses::ANSWERS.iter().filter(|row| row.code >= 400);
+    let codes: Vec<u16> = errors.clone().map(|row| row.code).collect();
+    assert!(codes.is_sorted() && codes.contains(&402) && codes.contains(&403));
+    for row in errors {
+        assert!(
+            row.meaning.ends_with('.') && row.advice.ends_with('.'),
+            "{row:?}"
+        );
+    }
+    let advice = |code| {
+        let mut rows = statuses::ANSWERS.iter();
+        rows.find(|row| row.code == code)
+            .map_or("", |row| row.advice)
+    };
+    for part in [
+        "what is missing",
+        "what the request needs",
+        "top up",
+        "the budget of the key",
+    ] {
+        assert!(advice(402).contains(part), "{part}");
+    }
+    assert!(advice(403).contains("a key without a budget"));
+}
+
+#[test]
 fn an_effect_is_known_when_its_conditions_are() {
     let facts = RequestFacts::default()
         .with(Needs::PAID, true)

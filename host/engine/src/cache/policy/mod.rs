@@ -60,12 +60,22 @@ pub(super) struct Meta {
     /// its site sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     content_type: Option<String>,
+    /// What the provider that made it said of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    provided: Option<Provided>,
     /// Headers of the request that the answer depends on (`Vary`).
     varied: Vec<(String, String)>,
     /// When the body was fetched.
     fetched_at: i64,
     /// When the site last confirmed it.
     validated_at: i64,
+}
+
+/// What a provider said of a page that it made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provided {
+    /// Whether it ran the page's JavaScript, if it says so.
+    pub rendered: Option<bool>,
 }
 
 /// A conditional request: has the page changed?
@@ -153,6 +163,7 @@ impl StoredPage {
             statuses: page.redirects.iter().filter_map(|hop| hop.status).collect(),
             headers: page.headers.clone(),
             content_type: has_own_type.then(|| page.content_type.clone()),
+            provided: None,
             varied: varied(&page.headers, request),
             fetched_at: now.0,
             validated_at: now.0,
@@ -162,6 +173,19 @@ impl StoredPage {
             body: page.body.clone(),
             hash: None,
         }
+    }
+
+    /// The same page with what the provider that made it said of it.
+    #[must_use]
+    pub fn with_provided(mut self, provided: Option<Provided>) -> Self {
+        self.meta.provided = provided;
+        self
+    }
+
+    /// What the provider that made the page said of it; `None` of a page of our own stack, and of
+    /// one that an earlier version stored.
+    pub fn provided(&self) -> Option<Provided> {
+        self.meta.provided
     }
 
     /// The same page under its final URL.

@@ -54,6 +54,24 @@ fn the_type_of_a_rendered_page_is_not_that_of_its_headers() {
 }
 
 #[test]
+fn what_a_provider_said_of_a_page_is_stored() {
+    let again = |page: StoredPage| {
+        let text = serde_json::to_string(&page.meta).expect("JSON");
+        let meta = serde_json::from_str(&text).expect("what was written");
+        (StoredPage { meta, ..page }.provided(), text)
+    };
+    for rendered in [None, Some(false), Some(true)] {
+        let said = Some(Provided { rendered });
+        let (read, _) = again(stored(&[]).with_provided(said));
+        assert_eq!(read, said);
+    }
+    // As an earlier version wrote it.
+    let (read, text) = again(stored(&[]));
+    assert_eq!(read, None);
+    assert!(!text.contains("provided"), "{text}");
+}
+
+#[test]
 fn only_what_everyone_may_have_is_storable() {
     let check = |answer: &[(&str, &str)], expected: bool| {
         let storable = is_storable(&page(answer), &request(&[]), NOW);

@@ -16,7 +16,7 @@ use trawl_plan::PagePlan;
 use trawl_plan::address::without_fragment;
 
 use super::{CacheWrite, count, metadata};
-use crate::cache::{self, Key, PageCache, StoredPage};
+use crate::cache::{self, Key, PageCache, Provided, StoredPage};
 use crate::page_budget::Loader;
 use crate::routing::admission::Admission;
 use crate::routing::own_browser;
@@ -108,6 +108,7 @@ impl<'a> RenderedLookup<'a> {
         served.usage.content_bytes = 0;
         let cache_metadata = metadata(&stored, "hit", None, cache.now());
         served.metadata.insert("cache".to_owned(), cache_metadata);
+        served.provided = stored.provided();
         served.cache = CacheOutcome::Hit {
             body_hash: stored.body_hash(),
             is_shareable: true,
@@ -115,15 +116,20 @@ impl<'a> RenderedLookup<'a> {
         Ok(Some(served))
     }
 
-    /// The write of a page that was just made. One that ended elsewhere is not stored: whether it
-    /// will end there again is not known.
-    pub(in crate::routing) fn write(&self, page: &FetchedPage) -> CacheOutcome {
+    /// The write of a page that was just made, with what a provider said of it if one made it. A
+    /// page that ended elsewhere is not stored: whether it will end there again is not known.
+    pub(in crate::routing) fn write(
+        &self,
+        page: &FetchedPage,
+        provided: Option<Provided>,
+    ) -> CacheOutcome {
         let now = self.cache.now();
         let is_at_its_url = without_fragment(&page.final_url) == without_fragment(&self.plan.url);
         if !is_at_its_url || !cache::is_storable(page, &self.request, now) {
             return CacheOutcome::Private;
         }
         let stored = StoredPage::new(page, &self.request, std::iter::empty(), now);
+        let stored = stored.with_provided(provided);
         CacheOutcome::Fresh(CacheWrite {
             cache: Arc::clone(self.cache),
             pages: vec![(self.key, stored)],
@@ -151,7 +157,7 @@ impl OwnStack {
         let rendered = fetched.rendered;
         let cache = match &lookup {
             Some(lookup) if rendered.metadata.is_empty() && rendered.unstorable.is_none() => {
-                lookup.write(&rendered.page)
+                lookup.write(&rendered.page, None)
             }
             _ => CacheOutcome::Private,
         };

@@ -115,9 +115,9 @@ pub(super) const ROWS: &[Parameter] = &[
         ]),
         CONTENT,
         Needs::TEXT,
-        "Splits `content` into a list: `words`, `sentences`, `lines`, `characters`, a loaded \
-         chunker, or `none`. Without `value` a chunk has 200 words, 10 sentences, 40 lines or \
-         1,000 characters. `overlap` has each chunk begin with about so much of the one before, \
+        "Splits `content` into a list: `words`, `sentences`, `lines`, `characters`, `tokens` (by an \
+         estimate), a loaded chunker, or `none`. Without `value` a chunk has 200 words, 10 \
+         sentences, 40 lines, 1,000 characters or 500 tokens. `overlap` has each chunk begin with about so much of the one before, \
          at most half of `value`.",
     )
     .default("none")
