@@ -13,6 +13,7 @@ use super::cached::CacheWrite;
 use super::smart::{self, PageSignals};
 use super::third_party::Vendor;
 use crate::cache::Provided;
+use crate::page_budget::Loader;
 use crate::providers::Payment;
 
 /// A page, how it was served and what that consumed.
