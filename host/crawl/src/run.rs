@@ -91,8 +91,9 @@ impl Run {
         })
     }
 
-    /// Leases nothing more. Pages that were requested finish. Those that wait for their turn give
-    /// their leases back if the crawl must end soon: at its timeout, a cancellation or a shutdown.
+    /// Leases nothing more. Pages that were requested finish. If the crawl must end soon, at its
+    /// timeout, a cancellation or a shutdown, those that wait for their turn give their leases back,
+    /// and those that wait for money before their charge have failed.
     pub(super) fn stop(&self, reason: StopReason) {
         lock(&self.frontier).stop(reason);
         if matches!(
@@ -100,6 +101,7 @@ impl Run {
             StopReason::Timeout | StopReason::Cancelled | StopReason::ServerStopped
         ) {
             self.stopped.cancel();
+            self.budget.end_waits();
         }
         self.frontier_changed.notify_one();
     }
