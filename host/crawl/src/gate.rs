@@ -30,6 +30,7 @@ pub(super) struct Gate {
 
 struct InFlight {
     n: u32,
+    is_paid: bool,
     refused: Option<SkipReason>,
     is_sent: bool,
 }
@@ -50,10 +51,12 @@ impl Gate {
         }
     }
 
-    /// Registers a page before it is fetched.
-    pub(super) fn enter(&self, n: u32, page: &Url) {
+    /// Registers a page before it is fetched. One that is paid already may be redirected to another
+    /// page of the crawl.
+    pub(super) fn enter(&self, n: u32, page: &Url, is_paid: bool) {
         let in_flight = InFlight {
             n,
+            is_paid,
             refused: None,
             is_sent: false,
         };
@@ -79,12 +82,15 @@ impl Gate {
         lock(&self.pages).remove(page)?.refused
     }
 
-    async fn decide(&self, n: u32, to: &Url) -> Result<(), SkipReason> {
+    async fn decide(&self, n: u32, is_paid: bool, to: &Url) -> Result<(), SkipReason> {
         let screened = self.screen.redirect(n, to).await;
         {
             let mut frontier = lock(&self.frontier);
             frontier.set_screened(screened);
-            frontier.redirect(n, to)?;
+            match is_paid {
+                true => frontier.redirect_paid(n, to)?,
+                false => frontier.redirect(n, to)?,
+            }
         }
         match &self.robots {
             Some(robots) => {
@@ -99,11 +105,13 @@ impl Gate {
 impl RedirectGate for Gate {
     fn may_follow<'a>(&'a self, page: &'a Url, to: &'a Url) -> BoxFuture<'a, bool> {
         async move {
-            let n = lock(&self.pages).get(page).map(|in_flight| in_flight.n);
-            let Some(n) = n else {
+            let in_flight = lock(&self.pages)
+                .get(page)
+                .map(|in_flight| (in_flight.n, in_flight.is_paid));
+            let Some((n, is_paid)) = in_flight else {
                 return true;
             };
-            let decided = self.decide(n, to).await;
+            let decided = self.decide(n, is_paid, to).await;
             if let Err(skip) = decided
                 && let Some(in_flight) = lock(&self.pages).get_mut(page)
             {
@@ -117,6 +125,37 @@ impl RedirectGate for Gate {
     fn sends(&self, page: &Url) {
         if let Some(in_flight) = lock(&self.pages).get_mut(page) {
             in_flight.is_sent = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontier::Lease;
+    use crate::frontier::tests::{found, plan};
+
+    #[tokio::test]
+    async fn only_a_page_that_is_paid_already_is_redirected_to_a_page_in_flight() {
+        let plan = Arc::new(plan("http://a.example/"));
+        let mut frontier = Frontier::new(Arc::clone(&plan));
+        frontier.add_seeds();
+        let Lease::Page(seed) = frontier.lease() else {
+            panic!("no seed")
+        };
+        let links = found(&["http://a.example/from", "http://a.example/to"]);
+        frontier.complete(seed.n, &links, true);
+        let (Lease::Page(from), Lease::Page(to)) = (frontier.lease(), frontier.lease()) else {
+            panic!("no pages")
+        };
+        let frontier = Arc::new(Mutex::new(frontier));
+        let screen = Arc::new(Screen::new(Arc::clone(&frontier), plan));
+        let gate = Gate::new(frontier, screen, None, Exit::default());
+        for is_paid in [false, true] {
+            gate.enter(from.n, &from.url, is_paid);
+            assert_eq!(gate.may_follow(&from.url, &to.url).await, is_paid);
+            let refused = (!is_paid).then_some(SkipReason::Duplicate);
+            assert_eq!(gate.leave(&from.url), refused);
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use trawl_billing::{Cap, FundsError};
@@ -18,7 +19,7 @@ use trawl_net::egress::on_behalf_of;
 use trawl_plan::{FetchPlan, Pace, PagePlan};
 
 use super::batch::Recorded;
-use super::frontier::Leased;
+use super::frontier::{Frontier, Leased};
 use super::lock;
 use super::run::Run;
 use super::webhooks::Event;
@@ -42,27 +43,53 @@ struct FrontierLease {
     is_open: bool,
 }
 
-/// How a page ended that was delivered, or whose links are followed.
+/// How a page ended whose links are followed; with its content, if pages are compared by it.
 #[derive(Clone, Copy, Debug)]
 enum PageEnd {
-    Good,
+    /// It is delivered, unless the crawl has it under another URL.
+    Good(Option<ContentHash>),
+    /// An earlier process was paid for it: it is delivered.
+    Paid(Option<ContentHash>),
     Failed(Cause),
-    /// The crawl has it under another URL.
-    Folded,
 }
 
 impl PageEnd {
-    fn of(outcome: &PageOutcome) -> Self {
+    fn of(outcome: &PageOutcome, content: Option<ContentHash>) -> Self {
         match &outcome.error {
             Some(failure) => Self::Failed(failure.cause),
-            None => Self::Good,
+            None => Self::Good(content),
+        }
+    }
+}
+
+/// A page that is completed and not delivered yet. Dropping it fetches the pages that were folded
+/// into it, even when the task is aborted.
+struct Undelivered {
+    run: Arc<Run>,
+    n: u32,
+    is_open: bool,
+}
+
+impl Undelivered {
+    fn delivered(mut self) {
+        self.is_open = false;
+        lock(&self.run.frontier).note_delivered(self.n);
+        self.run.frontier_changed.notify_one();
+    }
+}
+
+impl Drop for Undelivered {
+    fn drop(&mut self) {
+        if self.is_open {
+            lock(&self.run.frontier).release_folded(self.n);
+            self.run.frontier_changed.notify_one();
         }
     }
 }
 
 impl FrontierLease {
-    /// Completes the page.
-    async fn complete(mut self, mut found: Box<Discovered>, end: PageEnd) {
+    /// Completes the page, which is to be delivered. `None` if the crawl has it under another URL.
+    async fn complete(mut self, mut found: Box<Discovered>, end: PageEnd) -> Option<Undelivered> {
         let robots = self.run.robots.as_ref();
         if robots.is_some_and(|robots| robots.forbids_following(&found.robots_tags)) {
             found.nofollow_all();
@@ -76,9 +103,20 @@ impl FrontierLease {
         let mut frontier = lock(&self.run.frontier);
         frontier.set_screened(screened);
         let obeys_nofollow = self.run.robots.is_some();
+        let is_folded = match end {
+            PageEnd::Good(content) => is_folded(&self, &mut frontier, &found, content),
+            PageEnd::Paid(content) => {
+                // Others fold into it.
+                is_folded(&self, &mut frontier, &found, content);
+                false
+            }
+            PageEnd::Failed(_) => false,
+        };
         match end {
-            PageEnd::Folded => frontier.complete_folded(self.n, &found, obeys_nofollow),
-            PageEnd::Good => frontier.complete(self.n, &found, obeys_nofollow),
+            _ if is_folded => frontier.complete_folded(self.n, &found, obeys_nofollow),
+            PageEnd::Good(_) | PageEnd::Paid(_) => {
+                frontier.complete(self.n, &found, obeys_nofollow);
+            }
             PageEnd::Failed(cause) => {
                 frontier.has_failed(self.n);
                 frontier.complete(self.n, &found, obeys_nofollow);
@@ -89,6 +127,11 @@ impl FrontierLease {
         }
         drop(frontier);
         self.run.frontier_changed.notify_one();
+        (!is_folded).then(|| Undelivered {
+            run: Arc::clone(&self.run),
+            n: self.n,
+            is_open: true,
+        })
     }
 
     fn skip(mut self, reason: SkipReason) {
@@ -154,7 +197,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         payer: &run.payer,
         page_id: &page_id,
     };
-    run.gate.enter(leased.n, &leased.url);
+    run.gate.enter(leased.n, &leased.url, false);
     let may_retry = || !run.gate.has_refused(&leased.url);
     let producing = page::produce_paid(&run.context, paid_by, &plan, may_retry);
     let (purse, mut produced) = tokio::select! {
@@ -181,23 +224,20 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     }
     let found = produced.outcome.discovered.take().unwrap_or_default();
     let content = compared_content(&run, &produced.outcome);
-    let canonical = found.canonical.as_deref().filter(|_| !has_failed);
-    if is_folded(&run, leased.n, content, canonical) {
-        purse.void(SkipReason::Duplicate.name());
-        return lease.complete(found, PageEnd::Folded).await;
-    }
-    let end = PageEnd::of(&produced.outcome);
-    lease.complete(found, end).await;
+    let end = PageEnd::of(&produced.outcome, content);
+    let Some(undelivered) = lease.complete(found, end).await else {
+        return purse.void(SkipReason::Duplicate.name());
+    };
     note_refusal(&run, &purse, refusal).await;
     let n_bytes = produced.usage.content_bytes;
     if let Some(outcome) = settled(&run, paid_by, &plan, (purse, produced)).await {
-        deliver(&run, leased.n, (n_bytes, content), outcome).await;
+        deliver(undelivered, (n_bytes, content), outcome).await;
     }
 }
 
-/// A page once its charge is durable. While the ledger accepts none, as on a full disk, the page
-/// waits with its content, unless the crawl is stopped. `None` if the server stops before: the next
-/// process fetches it again.
+/// A page once its charge is durable. While the ledger accepts none, as on a full disk, or other
+/// pages hold the money for it, the page waits with its content, unless the crawl is stopped. `None`
+/// if the server stops before: the next process fetches it again.
 async fn settled(
     run: &Run,
     paid_by: PaidBy<'_>,
@@ -223,12 +263,27 @@ async fn settled(
         }
         n_retries += 1;
         let purse = Purse::new(paid_by, &run.context.expectations, tariff, plan);
-        unpaid = match page::settle_again(purse, &tariff, unpaid).await {
+        let settling = page::settle_again(purse, &tariff, unpaid);
+        let parks = run.job.in_background;
+        unpaid = match unless_parked(settling, parks, &run.server_stops).await? {
             Ok(outcome) => return Some(outcome),
             Err(unpaid) => unpaid,
         };
     }
     Some(unpaid.failed())
+}
+
+/// What this returns; `None` if the server stops before, for a crawl that goes on at its next start.
+async fn unless_parked<T>(
+    work: impl Future<Output = T>,
+    parks: bool,
+    server_stops: &CancellationToken,
+) -> Option<T> {
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = server_stops.cancelled(), if parks => None,
+    }
 }
 
 /// Ends the crawl if its pages cannot be paid any more; `refusal` is why this one was not.
@@ -294,12 +349,18 @@ fn compared_content(run: &Run, outcome: &PageOutcome) -> Option<ContentHash> {
 }
 
 /// Whether the crawl has this page under another URL, by what the request counts as one page.
-fn is_folded(run: &Run, n: u32, content: Option<ContentHash>, canonical: Option<&str>) -> bool {
-    let canonical = canonical.filter(|_| run.plan.fold.canonical);
+/// Otherwise others may be left out for it from now on, so it must be completed at once.
+fn is_folded(
+    lease: &FrontierLease,
+    frontier: &mut Frontier,
+    found: &Discovered,
+    content: Option<ContentHash>,
+) -> bool {
+    let canonical = found.canonical.as_deref();
+    let canonical = canonical.filter(|_| lease.run.plan.fold.canonical);
     let canonical = canonical.and_then(|url| Url::parse(url).ok());
-    let mut frontier = lock(&run.frontier);
-    canonical.is_some_and(|url| frontier.folds_into(n, &url))
-        || content.is_some_and(|hash| !frontier.is_new_content(hash))
+    canonical.is_some_and(|url| frontier.folds_into(lease.n, &url))
+        || content.is_some_and(|content| !frontier.is_new_content(lease.n, content))
 }
 
 /// Ends a page that robots.txt does not allow. Where it could not be asked, nothing forbids the
@@ -324,22 +385,24 @@ async fn refused(lease: FrontierLease, leased: &Leased, reason: SkipReason, fail
 
 /// Delivers a page that failed before it was requested.
 async fn failed(lease: FrontierLease, leased: &Leased, failure: PageFailure) {
-    let run = Arc::clone(&lease.run);
     let outcome = PageOutcome {
         url: leased.url.to_string(),
         status: failure.status(),
         error: Some(failure),
         ..PageOutcome::default()
     };
-    lease.complete(Box::default(), PageEnd::of(&outcome)).await;
-    deliver(&run, leased.n, (0, None), outcome).await;
+    let end = PageEnd::of(&outcome, None);
+    if let Some(undelivered) = lease.complete(Box::default(), end).await {
+        deliver(undelivered, (0, None), outcome).await;
+    }
 }
 
 /// Fetches a page again, free of charge, that an earlier process charged and did not deliver. Its
-/// entry has the original charge.
+/// entry has the original charge. It is delivered although the crawl may have it under another URL
+/// by now, so that nothing is charged and not delivered. Decision D394.
 async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, n: u32, charge: Charge) {
     let run = Arc::clone(&lease.run);
-    run.gate.enter(n, &plan.url);
+    run.gate.enter(n, &plan.url, true);
     let purse = Purse::unbilled(plan.ceiling);
     let produced = page::produce(&run.context, plan, &purse).await;
     run.gate.leave(&plan.url);
@@ -349,12 +412,14 @@ async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, n: u32, charge: Cha
         ..produced.outcome
     };
     let content = compared_content(&run, &outcome);
-    if let Some(content) = content {
-        lock(&run.frontier).is_new_content(content);
-    }
     let found = outcome.discovered.take().unwrap_or_default();
-    lease.complete(found, PageEnd::of(&outcome)).await;
-    deliver(&run, n, (n_bytes, content), outcome).await;
+    let end = match PageEnd::of(&outcome, content) {
+        PageEnd::Good(content) => PageEnd::Paid(content),
+        failed => failed,
+    };
+    if let Some(undelivered) = lease.complete(found, end).await {
+        deliver(undelivered, (n_bytes, content), outcome).await;
+    }
 }
 
 /// An error, truncated for lists.
@@ -416,34 +481,27 @@ fn held(memory: Option<Arc<MemoryLease>>, entry: Vec<u8>, event_bytes: usize) ->
     }
 }
 
-/// Notes where a page was found, and whether others may fold into it: not if it has failed, perhaps
-/// only because it could not be paid. Returns its content if they may.
-fn note_end(
-    run: &Run,
-    n: u32,
-    outcome: &mut PageOutcome,
-    content: Option<ContentHash>,
-) -> Option<ContentHash> {
+/// Notes where a page was found, and whether it has failed, perhaps only because it could not be
+/// paid.
+fn note_end(undelivered: &Undelivered, outcome: &mut PageOutcome) {
+    let (run, n) = (&undelivered.run, undelivered.n);
     let mut frontier = lock(&run.frontier);
     outcome.place = Some(frontier.place(n));
-    if outcome.error.is_none() {
-        return content;
+    if outcome.error.is_some() {
+        frontier.has_failed(n);
+        drop(frontier);
+        run.frontier_changed.notify_one();
     }
-    frontier.has_failed(n);
-    if let Some(content) = content {
-        frontier.forget_content(content);
-    }
-    None
 }
 
 /// Passes a page on to the recorder and to the caller of a streaming crawl, with its decoded bytes
 /// and the content that later pages are compared with.
 async fn deliver(
-    run: &Run,
-    n: u32,
+    undelivered: Undelivered,
     (n_bytes, content): (u64, Option<ContentHash>),
     mut outcome: PageOutcome,
 ) {
+    let (run, n) = (Arc::clone(&undelivered.run), undelivered.n);
     // Headers that only the webhook requires are not part of the entry.
     let headers = if run.plan.seed.output.headers {
         outcome.headers.clone()
@@ -451,7 +509,7 @@ async fn deliver(
         outcome.headers.take()
     };
     let is_failed = outcome.error.is_some();
-    let content = note_end(run, n, &mut outcome, content);
+    note_end(&undelivered, &mut outcome);
     let mut entry = Vec::new();
     trawl_wire::write_entry(&outcome, &mut entry);
     let events = run.events.as_ref().map(|events| {
@@ -484,7 +542,7 @@ async fn deliver(
             .error
             .as_ref()
             .map(|failure| truncated(&failure.message)),
-        content,
+        content: content.filter(|_| !is_failed),
         entry: entry.clone(),
         events,
     };
@@ -494,9 +552,26 @@ async fn deliver(
     // that were charged.
     let _gone = run.recorder.send(recorded).await;
     // Not before: its other URLs are stored as skipped once its entry is.
-    lock(&run.frontier).note_delivered(n);
+    undelivered.delivered();
     if let Some(listener) = &run.listener {
         // The loop notices when the caller hangs up.
         let _gone = listener.send(entry).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_page_that_waits_for_money_is_given_up_when_its_crawl_is_parked() {
+        let stops = CancellationToken::new();
+        let paid = unless_parked(std::future::ready(1), true, &stops).await;
+        assert_eq!(paid, Some(1));
+        stops.cancel();
+        let parked = unless_parked(std::future::pending::<u8>(), true, &stops).await;
+        assert_eq!(parked, None);
+        let streamed = unless_parked(std::future::ready(1), false, &stops).await;
+        assert_eq!(streamed, Some(1), "its crawl does not go on later");
     }
 }

@@ -7,6 +7,7 @@
 
 mod caps;
 mod folding;
+mod folds;
 mod hosts;
 mod lease;
 mod levels;

@@ -1,15 +1,15 @@
 //! The URLs of a crawl: leasing, completing and skipping them.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use url::Url;
 
 use trawl_model::outcome::CrawlPlace;
-use trawl_model::{ContentHash, Discovered, SkipReason, StopReason, UrlRow};
+use trawl_model::{Discovered, SkipReason, StopReason, UrlRow};
 use trawl_plan::crawl::CrawlPlan;
 
 use super::caps::Caps;
+use super::folds::Folds;
 use super::hosts::Hosts;
 use super::lease::{Counts, Lease, Leased};
 use super::levels::Levels;
@@ -43,10 +43,9 @@ pub(crate) struct Frontier {
     anchors: Texts,
     /// Where pages redirect to that were skipped for that.
     targets: Texts,
-    /// The contents of its pages, if equal ones are left out.
-    pub(super) contents: HashSet<ContentHash>,
-    /// Redirects and canonical URLs of pages that are not delivered: the page and the URL that
-    /// belongs to it.
+    /// What is left out because the crawl has it under another URL.
+    pub(super) folds: Folds,
+    /// Redirects of pages that are not delivered: the page and the URL that belongs to it.
     pub(super) claims: Vec<(u32, u32)>,
     changed: Vec<u32>,
     n_skipped: [u64; SkipReason::ALL.len()],
@@ -76,7 +75,7 @@ impl Frontier {
             traps: Traps::default(),
             anchors: Texts::default(),
             targets: Texts::default(),
-            contents: HashSet::new(),
+            folds: Folds::default(),
             claims: Vec::new(),
             changed: Vec::new(),
             n_skipped: [0; SkipReason::ALL.len()],
@@ -164,8 +163,9 @@ impl Frontier {
                 return Lease::Wait;
             }
             let Some(n) = self.first_waiting() else {
-                // A page in flight may be skipped, and leave its place in a budget.
-                if in_flight > 0 || self.are_sitemaps_pending {
+                // A page in flight may be skipped, and leave its place in a budget. One that is not
+                // delivered may fail, and those that were folded into it are fetched.
+                if in_flight > 0 || self.are_sitemaps_pending || self.folds.has_pending() {
                     return Lease::Wait;
                 }
                 self.skip_waiting(SkipReason::Budget);
@@ -216,6 +216,18 @@ impl Frontier {
         claimed
     }
 
+    /// Records a redirect of a page that is paid already, as [`Self::redirect`]. It is followed to
+    /// another page of the crawl, too: the page is delivered.
+    ///
+    /// # Errors
+    /// The target is out of scope.
+    pub(crate) fn redirect_paid(&mut self, n: u32, to: &Url) -> Result<(), SkipReason> {
+        match self.claim(n, &normal(to)) {
+            Err(SkipReason::Duplicate) => Ok(()),
+            claimed => claimed,
+        }
+    }
+
     /// Makes the target of a redirect another URL of a page.
     fn claim(&mut self, n: u32, to: &str) -> Result<(), SkipReason> {
         let known = self.table.find(to);
@@ -255,17 +267,36 @@ impl Frontier {
         }
     }
 
-    /// Makes a URL that is no page of its own another URL of this page. `known` is its number.
-    pub(super) fn stand_for(&mut self, n: u32, known: Option<u32>, url: &str) {
-        let duplicate = UrlStatus::Skipped(SkipReason::Duplicate);
-        let target = match known {
-            Some(target) => {
-                self.move_to(target, duplicate);
-                known
-            }
-            None => self.insert(url, self.table.depth(n), duplicate),
-        };
+    /// Makes the target of a redirect another URL of this page. `known` is its number.
+    fn stand_for(&mut self, n: u32, known: Option<u32>, url: &str) {
+        let target = self.make_duplicate(n, known, url);
         self.claims.extend(target.map(|target| (n, target)));
+    }
+
+    /// Skips a URL that is no page of its own, but one of this page. `known` is its number, which
+    /// is returned; `None` when the table is full.
+    pub(super) fn make_duplicate(&mut self, n: u32, known: Option<u32>, url: &str) -> Option<u32> {
+        let duplicate = UrlStatus::Skipped(SkipReason::Duplicate);
+        let Some(known) = known else {
+            return self.insert(url, self.table.depth(n), duplicate);
+        };
+        self.move_to(known, duplicate);
+        Some(known)
+    }
+
+    /// Makes another URL of a page a page of its own again, unless the crawl has stopped.
+    pub(super) fn wait_again(&mut self, n: u32) {
+        if self.table.status(n) != UrlStatus::Skipped(SkipReason::Duplicate) {
+            return;
+        }
+        let depth = self.table.depth(n);
+        match self.stop {
+            Some(stop) => self.move_to(n, UrlStatus::Skipped(skip_after(stop))),
+            None if depth > self.plan.depth => {
+                self.move_to(n, UrlStatus::Skipped(SkipReason::Depth));
+            }
+            None => self.revive(n, depth),
+        }
     }
 
     /// Completes a page that was fetched, even if that failed, and adds its links. With
@@ -276,6 +307,7 @@ impl Frontier {
             return;
         }
         self.move_to(n, UrlStatus::Done);
+        self.folds.complete(n);
         self.end_at_host(n);
         self.add_links(n, found, obeys_nofollow);
     }
@@ -295,8 +327,8 @@ impl Frontier {
         self.set_screened(Screened::default());
     }
 
-    /// Skips a leased page. It no longer counts, and the targets of its redirects are pages of
-    /// their own again.
+    /// Skips a leased page. It no longer counts, and the targets of its redirects and its canonical
+    /// URL are pages of their own again.
     pub(crate) fn skip(&mut self, n: u32, reason: SkipReason) {
         if self.table.status(n) != UrlStatus::Leased {
             return;
@@ -308,13 +340,13 @@ impl Frontier {
         self.move_to(n, UrlStatus::Skipped(reason));
         let claims = std::mem::take(&mut self.claims);
         for (by, target) in claims {
-            if by != n {
+            if by == n {
+                self.wait_again(target);
+            } else {
                 self.claims.push((by, target));
-            } else if self.table.status(target) == UrlStatus::Skipped(SkipReason::Duplicate) {
-                let depth = self.table.depth(target);
-                self.revive(target, depth);
             }
         }
+        self.release_folded(n);
     }
 
     /// The host of a page asks for a delay between requests, or does not. Returns whether more of
@@ -354,22 +386,7 @@ impl Frontier {
             return;
         }
         self.stop = Some(reason);
-        let skip = match reason {
-            StopReason::Limit => SkipReason::Limit,
-            StopReason::Budget => SkipReason::Budget,
-            StopReason::HostLimit => SkipReason::HostLimit,
-            StopReason::Depth => SkipReason::Depth,
-            StopReason::Spend | StopReason::Balance | StopReason::KeyBudget => SkipReason::Spend,
-            StopReason::Completed
-            | StopReason::Timeout
-            | StopReason::Cancelled
-            | StopReason::HungUp
-            | StopReason::ServerStopped
-            | StopReason::Storage
-            | StopReason::PlanEnded
-            | StopReason::Failed => SkipReason::Stopped,
-        };
-        self.skip_waiting(skip);
+        self.skip_waiting(skip_after(reason));
     }
 
     /// Stops for this reason if a page could still be leased, and returns whether it did.
@@ -391,7 +408,9 @@ impl Frontier {
         let rows = changed.into_iter().map(|n| {
             self.table.clear_change(n);
             let status = match self.table.status(n) {
-                UrlStatus::Skipped(SkipReason::Duplicate) if is_claimed(&self.claims, n) => {
+                UrlStatus::Skipped(SkipReason::Duplicate)
+                    if self.folds.page_of(n).is_some() || is_claimed(&self.claims, n) =>
+                {
                     UrlStatus::Waiting
                 }
                 status => status,
@@ -689,6 +708,25 @@ impl Frontier {
                 Err(skip) => self.move_to(n, UrlStatus::Skipped(skip)),
             }
         }
+    }
+}
+
+/// Why the URLs that wait are skipped when the crawl stops for this reason.
+fn skip_after(reason: StopReason) -> SkipReason {
+    match reason {
+        StopReason::Limit => SkipReason::Limit,
+        StopReason::Budget => SkipReason::Budget,
+        StopReason::HostLimit => SkipReason::HostLimit,
+        StopReason::Depth => SkipReason::Depth,
+        StopReason::Spend | StopReason::Balance | StopReason::KeyBudget => SkipReason::Spend,
+        StopReason::Completed
+        | StopReason::Timeout
+        | StopReason::Cancelled
+        | StopReason::HungUp
+        | StopReason::ServerStopped
+        | StopReason::Storage
+        | StopReason::PlanEnded
+        | StopReason::Failed => SkipReason::Stopped,
     }
 }
 
