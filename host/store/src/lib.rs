@@ -49,7 +49,9 @@ pub use outbox::{
 };
 pub use page_log::{PageLog, ReadEntry};
 pub use paging::{NotARowKey, PageRange, PageStart, RowKey, Rows};
-pub use statement::{AccountUsage, Audit, Disagreement, KindSum, StatementPage, Window};
+pub use statement::{
+    AccountUsage, Audit, Disagreement, KeyDisagreement, KindSum, StatementPage, Window,
+};
 pub use storage::{Disk, Floor, FreeSpace, Storage, StorageRefusal};
 pub use store::Store;
 pub use subscription::{Subscription, SubscriptionState};
