@@ -27,6 +27,7 @@ mod statement;
 mod storage;
 mod store;
 mod subscription;
+pub mod testing;
 mod totals;
 
 pub use account::{
