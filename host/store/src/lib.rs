@@ -49,7 +49,7 @@ pub use outbox::{
     BatchSize, Busy, Channel, DeliveryFailure, EventSummary, OutboxRow, OutboxStore, WebhookSecrets,
 };
 pub use page_log::{PageLog, ReadEntry};
-pub use paging::{NotARowKey, PageRange, PageStart, RowKey, Rows};
+pub use paging::{NotARowKey, PageRange, PageStart, RowBytes, RowKey, Rows};
 pub use statement::{
     AccountUsage, Audit, Disagreement, KeyDisagreement, KindSum, StatementPage, Window,
 };

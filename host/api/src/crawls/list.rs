@@ -113,12 +113,8 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let range = paging.range()?;
     let _permit = api.queries.take(&account.id).await?;
-    let lease = memory_for(&memory, range.limit, ROW_BYTES_LIKELY).await?;
+    let mut lease = memory_for(&memory, range.limit, ROW_BYTES_LIKELY).await?;
     let found = api.service.store().crawl_rows(&account.id, range).await?;
-    let page = Page {
-        data: found.rows.into_iter().map(ListedCrawl::from).collect(),
-        count: found.count,
-        next_cursor: found.next.map(|key| key.to_string()),
-    };
+    let page = Page::of(found, &mut lease, ListedCrawl::from);
     ResponseFormat::of(&headers).held_object(&page, lease)
 }
