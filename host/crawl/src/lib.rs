@@ -5,7 +5,8 @@
 //! those that a stopped server interrupted (`recover`). A crawl is one task: `turn` waits until it
 //! may run, `planning` makes its plan from the stored request, `start` assembles its `run`, `drive`
 //! leases URLs from the `frontier` and spawns a task for each, `page` takes one URL from the
-//! robots.txt check to the delivered entry, `gate` decides on redirects, and `recorder` stores
+//! robots.txt check to the delivered entry, `gate` decides on redirects, `paid` knows what
+//! an earlier process was paid for, and `recorder` stores
 //! pages and URLs, each `batch` with its retries.
 //!
 //! [`pipeline`] has what the deprecated pipelines do on top of a crawl, [`webhooks`] the delivery
@@ -21,6 +22,7 @@ mod job;
 mod jobs;
 mod limits;
 mod page;
+mod paid;
 mod parts;
 pub mod pipeline;
 mod planning;

@@ -21,6 +21,7 @@ use trawl_plan::{FetchPlan, Pace, PagePlan};
 use super::batch::Recorded;
 use super::frontier::{Frontier, Leased};
 use super::lock;
+use super::paid::page_id;
 use super::run::Run;
 use super::webhooks::Event;
 
@@ -33,8 +34,6 @@ const UNPAID_RETRY_DELAY: Duration = Duration::from_millis(500);
 const UNPAID_RETRIES_MAX: usize = 20;
 /// Most bytes of a failed page's error in lists; its entry has the whole error.
 const ERROR_BYTES_MAX: usize = 512;
-/// Hexadecimal digits of a page's id: 128 bits.
-const PAGE_ID_CHARS: usize = 32;
 
 /// The lease of a page in flight. Dropping it gives the URL back, even when the task is aborted.
 struct FrontierLease {
@@ -99,15 +98,16 @@ impl FrontierLease {
             .screen
             .links(found.iter().map(|(url, _)| url))
             .await;
+        let canonical = canonical(&self.run, &found).await;
         self.is_open = false;
         let mut frontier = lock(&self.run.frontier);
         frontier.set_screened(screened);
         let obeys_nofollow = self.run.robots.is_some();
         let is_folded = match end {
-            PageEnd::Good(content) => is_folded(&self, &mut frontier, &found, content),
+            PageEnd::Good(content) => is_folded(&mut frontier, self.n, canonical.as_ref(), content),
             PageEnd::Paid(content) => {
                 // Others fold into it.
-                is_folded(&self, &mut frontier, &found, content);
+                is_folded(&mut frontier, self.n, canonical.as_ref(), content);
                 false
             }
             PageEnd::Failed(_) => false,
@@ -187,8 +187,8 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         slow_down(&mut plan, verdict.crawl_delay);
     }
     let page_id = page_id(&leased.url);
-    if run.is_resumed
-        && let Ok(Some(charge)) = run.payer.billing.charged(&run.paid_as, &page_id).await
+    if let Some(paid) = &run.paid
+        && let Some(charge) = paid.charge(&leased.url).await
     {
         return refetch_paid(lease, &plan, leased.n, charge).await;
     }
@@ -351,16 +351,27 @@ fn compared_content(run: &Run, outcome: &PageOutcome) -> Option<ContentHash> {
 /// Whether the crawl has this page under another URL, by what the request counts as one page.
 /// Otherwise others may be left out for it from now on, so it must be completed at once.
 fn is_folded(
-    lease: &FrontierLease,
     frontier: &mut Frontier,
-    found: &Discovered,
+    n: u32,
+    canonical: Option<&Url>,
     content: Option<ContentHash>,
 ) -> bool {
-    let canonical = found.canonical.as_deref();
-    let canonical = canonical.filter(|_| lease.run.plan.fold.canonical);
-    let canonical = canonical.and_then(|url| Url::parse(url).ok());
-    canonical.is_some_and(|url| frontier.folds_into(lease.n, &url))
-        || content.is_some_and(|content| !frontier.is_new_content(lease.n, content))
+    canonical.is_some_and(|url| frontier.folds_into(n, url))
+        || content.is_some_and(|content| !frontier.is_new_content(n, content))
+}
+
+/// The canonical URL that a page states, if pages are compared by it. That of a page which is paid
+/// already does not count, because it is delivered itself.
+async fn canonical(run: &Run, found: &Discovered) -> Option<Url> {
+    let stated = found.canonical.as_deref();
+    let stated = stated.filter(|_| run.plan.fold.canonical)?;
+    let canonical = Url::parse(stated).ok()?;
+    if let Some(paid) = &run.paid
+        && paid.is_due(&run.frontier, &canonical).await
+    {
+        return None;
+    }
+    Some(canonical)
 }
 
 /// Ends a page that robots.txt does not allow. Where it could not be asked, nothing forbids the
@@ -425,12 +436,6 @@ async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, n: u32, charge: Cha
 /// An error, truncated for lists.
 fn truncated(error: &str) -> String {
     error[..error.floor_char_boundary(ERROR_BYTES_MAX)].to_owned()
-}
-
-/// The id of a page in its crawl; the same after a restart.
-fn page_id(url: &Url) -> String {
-    let hash = blake3::hash(url.as_str().as_bytes()).to_hex();
-    hash[..PAGE_ID_CHARS].to_owned()
 }
 
 /// Applies the crawl delay of robots.txt. A longer one of the crawl's own wins.

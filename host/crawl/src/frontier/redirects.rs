@@ -37,28 +37,45 @@ impl Frontier {
         }
     }
 
+    /// Records a redirect to a page that is paid already: it stays a page of its own.
+    ///
+    /// # Errors
+    /// As [`Self::redirect`].
+    pub(crate) fn redirect_to_paid(&mut self, n: u32, to: &Url) -> Result<(), SkipReason> {
+        let to = normal(to);
+        let known = self.table.find(&to);
+        let checked = match known {
+            Some(target) if target == n => return Ok(()),
+            Some(_) => self
+                .enter_scope(n, known, &to)
+                .and(Err(SkipReason::Duplicate)),
+            // It is fetched when a link to it is found.
+            None => self.enter_scope(n, known, &to),
+        };
+        if checked.is_err() {
+            self.targets.set(n, Some(&to));
+        }
+        checked
+    }
+
+    /// The page that would be fetched for this URL if nothing was yet.
+    pub(crate) fn unfetched(&self, url: &Url) -> Option<Url> {
+        let url = normal(url);
+        let page = match self.table.find(&url) {
+            None => url.as_str(),
+            Some(n) if self.table.status(n) == UrlStatus::Waiting => self.table.url(n),
+            Some(_) => return None,
+        };
+        Url::parse(page).ok()
+    }
+
     /// Makes the target of a redirect another URL of a page.
     fn claim(&mut self, n: u32, to: &str) -> Result<(), SkipReason> {
         let known = self.table.find(to);
         if known == Some(n) {
             return Ok(());
         }
-        if let Err(skip) = self.scope.check(to) {
-            let is_of_seed = n < self.n_seeds && skip == SkipReason::Scope;
-            if !is_of_seed {
-                if known.is_none() {
-                    self.insert(to, self.table.depth(n), UrlStatus::Skipped(skip));
-                }
-                return Err(skip);
-            }
-            // With many seeds the scope stays: checking all known URLs again for each of them would
-            // take too long.
-            if self.plan.named.is_none()
-                && let Ok(to) = Url::parse(to)
-            {
-                self.widen(&to);
-            }
-        }
+        self.enter_scope(n, known, to)?;
         let Some(target) = known else {
             self.stand_for(n, None, to);
             return Ok(());
@@ -74,6 +91,29 @@ impl Frontier {
                 Ok(())
             }
         }
+    }
+
+    /// Checks that the target of a redirect is in scope. A redirect of the seed brings its host into
+    /// the scope.
+    fn enter_scope(&mut self, n: u32, known: Option<u32>, to: &str) -> Result<(), SkipReason> {
+        let Err(skip) = self.scope.check(to) else {
+            return Ok(());
+        };
+        let is_of_seed = n < self.n_seeds && skip == SkipReason::Scope;
+        if !is_of_seed {
+            if known.is_none() {
+                self.insert(to, self.table.depth(n), UrlStatus::Skipped(skip));
+            }
+            return Err(skip);
+        }
+        // With many seeds the scope stays: checking all known URLs again for each of them would
+        // take too long.
+        if self.plan.named.is_none()
+            && let Ok(to) = Url::parse(to)
+        {
+            self.widen(&to);
+        }
+        Ok(())
     }
 
     /// Makes the target of a redirect another URL of this page. `known` is its number.
