@@ -124,6 +124,7 @@ impl TestApp {
     pub async fn assert_settled(&self) {
         let audit = self.app.billing().verify().await.expect("an audit");
         assert!(audit.disagreements.is_empty(), "{audit:?}");
+        assert!(audit.key_disagreements.is_empty(), "{audit:?}");
         for (account, funds) in self.app.billing().accounts() {
             assert_eq!(funds.held, Nanodollars::ZERO, "{account:?}");
             let entries = self.entries_of(&account.id).await;

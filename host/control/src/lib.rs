@@ -17,8 +17,8 @@ pub use client::Operator;
 pub use error::ControlError;
 pub use perform::perform;
 pub use reply::{
-    AccountView, AuditView, DisagreementView, EntryView, KeyUsageView, KeyView, NoticesView,
-    PricesView, Reply, SubscriptionView, SumView, UsageView,
+    AccountView, AuditView, DisagreementView, EntryView, KeyDisagreementView, KeyUsageView,
+    KeyView, NoticesView, PricesView, Reply, SubscriptionView, SumView, UsageView,
 };
 pub use request::Request;
 pub use server::{ControlHandler, listen};

@@ -266,6 +266,28 @@ pub struct AuditView {
     pub entries: u64,
     /// Accounts whose sums differ.
     pub disagreements: Vec<DisagreementView>,
+    /// Keys whose sums differ.
+    pub key_disagreements: Vec<KeyDisagreementView>,
+}
+
+impl AuditView {
+    /// Whether all sums agree.
+    pub fn is_consistent(&self) -> bool {
+        self.disagreements.is_empty() && self.key_disagreements.is_empty()
+    }
+}
+
+/// A key whose entries do not add up to what it has spent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyDisagreementView {
+    /// Account of the key.
+    pub account: String,
+    /// First characters of the key.
+    pub key: String,
+    /// What it has spent in the month of its last charge, as its budget counts.
+    pub month_spent: i64,
+    /// Sum of its charges since that month began.
+    pub entries_spent: i64,
 }
 
 /// An account whose entries do not add up to its balance.

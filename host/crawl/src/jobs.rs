@@ -71,10 +71,8 @@ impl Drop for Membership {
 
 #[cfg(test)]
 mod tests {
-    use trawl_billing::KeyPrefix;
-    use trawl_model::Terms;
-    use trawl_model::clock::Timestamp;
-    use trawl_store::{CrawlCounts, CrawlRecord, CrawlState};
+    use trawl_store::testing::running_crawl;
+    use trawl_store::{CrawlRecord, CrawlState};
 
     use super::*;
     use crate::job::CrawlProgress;
@@ -84,20 +82,8 @@ mod tests {
     fn a_crawl_is_a_member_once_until_it_ends() {
         let account = AccountId::new("acc_1");
         let record = CrawlRecord {
-            id: "a".to_owned(),
-            account: account.clone(),
-            key: KeyPrefix::default(),
-            request: "{}".to_owned(),
-            verb: "crawl".to_owned(),
-            terms: Terms::PayAsYouGo,
-            needs_secrets: false,
-            in_background: true,
             state: CrawlState::Parked,
-            stop: None,
-            created: Timestamp(1),
-            ended: None,
-            counts: CrawlCounts::default(),
-            left_out: None,
+            ..running_crawl(&account, "a")
         };
         let (jobs, places) = (Jobs::default(), Arc::<Places>::default());
         let enter = || {

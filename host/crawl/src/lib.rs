@@ -5,14 +5,17 @@
 //! those that a stopped server interrupted (`recover`). A crawl is one task: `turn` waits until it
 //! may run, `planning` makes its plan from the stored request, `start` assembles its `run`, `drive`
 //! leases URLs from the `frontier` and spawns a task for each, `page` takes one URL from the
-//! robots.txt check to the delivered entry, `gate` decides on redirects, and `recorder` stores
-//! pages and URLs, each `batch` with its retries.
+//! robots.txt check through `completion` and `payment` to its `delivery`, `gate` decides on
+//! redirects, `paid` knows what an earlier process was paid for, and `recorder` stores pages and
+//! URLs, each `batch` with its retries.
 //!
 //! [`pipeline`] has what the deprecated pipelines do on top of a crawl, [`webhooks`] the delivery
 //! of events.
 
 mod admission;
 mod batch;
+mod completion;
+mod delivery;
 mod drive;
 mod events;
 mod frontier;
@@ -21,7 +24,9 @@ mod job;
 mod jobs;
 mod limits;
 mod page;
+mod paid;
 mod parts;
+mod payment;
 pub mod pipeline;
 mod planning;
 mod queued;

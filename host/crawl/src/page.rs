@@ -1,121 +1,28 @@
 //! One page of a crawl: robots.txt, reservation, fetch, links, charge, delivery.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use bytes::Bytes;
-use url::Url;
-
-use trawl_billing::{Cap, FundsError};
-use trawl_engine::page::{self, PaidBy, Produced, Purse};
-use trawl_model::memory::MemoryLease;
+use trawl_billing::FundsError;
+use trawl_engine::page::{self, PaidBy, Purse};
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{
-    Cause, Charge, ContentHash, Discovered, Nanodollars, PageFailure, SkipReason, StopReason,
-};
+use trawl_model::{Cause, Charge, ContentHash, PageFailure, SkipReason};
 use trawl_net::egress::on_behalf_of;
 use trawl_plan::{FetchPlan, Pace, PagePlan};
 
-use super::batch::Recorded;
+use super::completion::{FrontierLease, PageEnd};
+use super::delivery::deliver;
 use super::frontier::Leased;
 use super::lock;
+use super::paid::page_id;
+use super::payment::{note_refusal, out_of_funds, settled};
 use super::run::Run;
-use super::webhooks::Event;
-
-/// Pages in a row that could not be paid, after which the crawl ends. One alone may be larger than
-/// the others, which can still be paid.
-const REFUSED_IN_A_ROW_MAX: u32 = 3;
-/// How long the ledger is left alone that did not accept the charge of a page.
-const UNPAID_RETRY_DELAY: Duration = Duration::from_millis(500);
-/// How often a charge is tried on a ledger that accepts other entries.
-const UNPAID_RETRIES_MAX: usize = 20;
-/// Most bytes of a failed page's error in lists; its entry has the whole error.
-const ERROR_BYTES_MAX: usize = 512;
-/// Hexadecimal digits of a page's id: 128 bits.
-const PAGE_ID_CHARS: usize = 32;
-
-/// The lease of a page in flight. Dropping it gives the URL back, even when the task is aborted.
-struct FrontierLease {
-    run: Arc<Run>,
-    n: u32,
-    is_open: bool,
-}
-
-/// How a page ended that was delivered, or whose links are followed.
-#[derive(Clone, Copy, Debug)]
-enum PageEnd {
-    Good,
-    Failed(Cause),
-    /// The crawl has it under another URL.
-    Folded,
-}
-
-impl PageEnd {
-    fn of(outcome: &PageOutcome) -> Self {
-        match &outcome.error {
-            Some(failure) => Self::Failed(failure.cause),
-            None => Self::Good,
-        }
-    }
-}
-
-impl FrontierLease {
-    /// Completes the page.
-    async fn complete(mut self, mut found: Box<Discovered>, end: PageEnd) {
-        let robots = self.run.robots.as_ref();
-        if robots.is_some_and(|robots| robots.forbids_following(&found.robots_tags)) {
-            found.nofollow_all();
-        }
-        let screened = self
-            .run
-            .screen
-            .links(found.iter().map(|(url, _)| url))
-            .await;
-        self.is_open = false;
-        let mut frontier = lock(&self.run.frontier);
-        frontier.set_screened(screened);
-        let obeys_nofollow = self.run.robots.is_some();
-        match end {
-            PageEnd::Folded => frontier.complete_folded(self.n, &found, obeys_nofollow),
-            PageEnd::Good => frontier.complete(self.n, &found, obeys_nofollow),
-            PageEnd::Failed(cause) => {
-                frontier.has_failed(self.n);
-                frontier.complete(self.n, &found, obeys_nofollow);
-                if is_of_its_scheme(cause) {
-                    frontier.is_unanswered(self.n);
-                }
-            }
-        }
-        drop(frontier);
-        self.run.frontier_changed.notify_one();
-    }
-
-    fn skip(mut self, reason: SkipReason) {
-        self.is_open = false;
-        lock(&self.run.frontier).skip(self.n, reason);
-        self.run.frontier_changed.notify_one();
-    }
-}
-
-impl Drop for FrontierLease {
-    fn drop(&mut self) {
-        if self.is_open {
-            lock(&self.run.frontier).skip(self.n, SkipReason::Stopped);
-            self.run.frontier_changed.notify_one();
-        }
-    }
-}
 
 /// Takes one page from its URL to the caller. The lease ends as soon as the page's links are known;
 /// the charge and the delivery overlap with the next pages.
 pub(super) fn crawl(run: Arc<Run>, leased: Leased) -> impl Future<Output = ()> + Send {
     // Made here, because a task may be aborted before it runs for the first time.
-    let lease = FrontierLease {
-        run: Arc::clone(&run),
-        n: leased.n,
-        is_open: true,
-    };
+    let lease = FrontierLease::new(&run, leased.n);
     let account = run.context.owner.clone();
     on_behalf_of(&account, crawl_leased(run, leased, lease))
 }
@@ -144,8 +51,8 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         slow_down(&mut plan, verdict.crawl_delay);
     }
     let page_id = page_id(&leased.url);
-    if run.is_resumed
-        && let Ok(Some(charge)) = run.payer.billing.charged(&run.paid_as, &page_id).await
+    if let Some(paid) = &run.paid
+        && let Some(charge) = paid.charge(&leased.url).await
     {
         return refetch_paid(lease, &plan, leased.n, charge).await;
     }
@@ -154,7 +61,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         payer: &run.payer,
         page_id: &page_id,
     };
-    run.gate.enter(leased.n, &leased.url);
+    run.gate.enter(leased.n, &leased.url, false);
     let may_retry = || !run.gate.has_refused(&leased.url);
     let producing = page::produce_paid(&run.context, paid_by, &plan, may_retry);
     let (purse, mut produced) = tokio::select! {
@@ -181,69 +88,14 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     }
     let found = produced.outcome.discovered.take().unwrap_or_default();
     let content = compared_content(&run, &produced.outcome);
-    let canonical = found.canonical.as_deref().filter(|_| !has_failed);
-    if is_folded(&run, leased.n, content, canonical) {
-        purse.void(SkipReason::Duplicate.name());
-        return lease.complete(found, PageEnd::Folded).await;
-    }
-    let end = PageEnd::of(&produced.outcome);
-    lease.complete(found, end).await;
+    let end = PageEnd::of(&produced.outcome, content);
+    let Some(undelivered) = lease.complete(found, end).await else {
+        return purse.void(SkipReason::Duplicate.name());
+    };
     note_refusal(&run, &purse, refusal).await;
     let n_bytes = produced.usage.content_bytes;
     if let Some(outcome) = settled(&run, paid_by, &plan, (purse, produced)).await {
-        deliver(&run, leased.n, (n_bytes, content), outcome).await;
-    }
-}
-
-/// A page once its charge is durable. While the ledger accepts none, as on a full disk, the page
-/// waits with its content, unless the crawl is stopped. `None` if the server stops before: the next
-/// process fetches it again.
-async fn settled(
-    run: &Run,
-    paid_by: PaidBy<'_>,
-    plan: &PagePlan,
-    (purse, produced): (Purse<'_>, Produced),
-) -> Option<PageOutcome> {
-    let tariff = run.context.tariff;
-    let mut unpaid = match page::try_settle(purse, &tariff, produced).await {
-        Ok(outcome) => return Some(outcome),
-        Err(unpaid) => unpaid,
-    };
-    let mut n_retries = 0;
-    while n_retries < UNPAID_RETRIES_MAX {
-        tokio::select! {
-            biased;
-            () = run.stopped.cancelled() => return Some(unpaid.failed()),
-            () = run.server_stops.cancelled(), if run.job.in_background => return None,
-            () = tokio::time::sleep(UNPAID_RETRY_DELAY) => {}
-        }
-        // Then it knows, too, what became of the charges that it did not accept.
-        if run.payer.billing.flush().await.is_err() {
-            continue;
-        }
-        n_retries += 1;
-        let purse = Purse::new(paid_by, &run.context.expectations, tariff, plan);
-        unpaid = match page::settle_again(purse, &tariff, unpaid).await {
-            Ok(outcome) => return Some(outcome),
-            Err(unpaid) => unpaid,
-        };
-    }
-    Some(unpaid.failed())
-}
-
-/// Ends the crawl if its pages cannot be paid any more; `refusal` is why this one was not.
-async fn note_refusal(run: &Run, purse: &Purse<'_>, refusal: Option<FundsError>) {
-    match refusal {
-        // Its own ceiling says nothing about other pages.
-        Some(FundsError::Short(short)) if short.cap == Cap::Page => {}
-        Some(error) => {
-            let in_a_row = run.refused_in_a_row.fetch_add(1, Ordering::Relaxed) + 1;
-            let is_page_special = in_a_row < REFUSED_IN_A_ROW_MAX && !purse.began_short().await;
-            if !is_page_special {
-                out_of_funds(run, &error);
-            }
-        }
-        None => run.refused_in_a_row.store(0, Ordering::Relaxed),
+        deliver(undelivered, (n_bytes, content), outcome).await;
     }
 }
 
@@ -271,19 +123,6 @@ fn no_sitemap(run: &Run) -> PageFailure {
     PageFailure::new(Cause::NoSitemap, text)
 }
 
-/// Whether the page may be served under the other scheme after this failure.
-fn is_of_its_scheme(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::Tls
-            | Cause::ConnectionRefused
-            | Cause::ConnectionClosed
-            | Cause::ConnectionReset
-            | Cause::ConnectionTimeout
-            | Cause::Unreachable
-    )
-}
-
 /// The content of a page, if later pages are compared with it.
 fn compared_content(run: &Run, outcome: &PageOutcome) -> Option<ContentHash> {
     if run.plan.fold.equal && outcome.error.is_none() {
@@ -291,15 +130,6 @@ fn compared_content(run: &Run, outcome: &PageOutcome) -> Option<ContentHash> {
     } else {
         None
     }
-}
-
-/// Whether the crawl has this page under another URL, by what the request counts as one page.
-fn is_folded(run: &Run, n: u32, content: Option<ContentHash>, canonical: Option<&str>) -> bool {
-    let canonical = canonical.filter(|_| run.plan.fold.canonical);
-    let canonical = canonical.and_then(|url| Url::parse(url).ok());
-    let mut frontier = lock(&run.frontier);
-    canonical.is_some_and(|url| frontier.folds_into(n, &url))
-        || content.is_some_and(|hash| !frontier.is_new_content(hash))
 }
 
 /// Ends a page that robots.txt does not allow. Where it could not be asked, nothing forbids the
@@ -324,22 +154,24 @@ async fn refused(lease: FrontierLease, leased: &Leased, reason: SkipReason, fail
 
 /// Delivers a page that failed before it was requested.
 async fn failed(lease: FrontierLease, leased: &Leased, failure: PageFailure) {
-    let run = Arc::clone(&lease.run);
     let outcome = PageOutcome {
         url: leased.url.to_string(),
         status: failure.status(),
         error: Some(failure),
         ..PageOutcome::default()
     };
-    lease.complete(Box::default(), PageEnd::of(&outcome)).await;
-    deliver(&run, leased.n, (0, None), outcome).await;
+    let end = PageEnd::of(&outcome, None);
+    if let Some(undelivered) = lease.complete(Box::default(), end).await {
+        deliver(undelivered, (0, None), outcome).await;
+    }
 }
 
 /// Fetches a page again, free of charge, that an earlier process charged and did not deliver. Its
-/// entry has the original charge.
+/// entry has the original charge. It is delivered although the crawl may have it under another URL
+/// by now, so that nothing is charged and not delivered. Decision D394.
 async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, n: u32, charge: Charge) {
-    let run = Arc::clone(&lease.run);
-    run.gate.enter(n, &plan.url);
+    let run = lease.run();
+    run.gate.enter(n, &plan.url, true);
     let purse = Purse::unbilled(plan.ceiling);
     let produced = page::produce(&run.context, plan, &purse).await;
     run.gate.leave(&plan.url);
@@ -349,23 +181,14 @@ async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, n: u32, charge: Cha
         ..produced.outcome
     };
     let content = compared_content(&run, &outcome);
-    if let Some(content) = content {
-        lock(&run.frontier).is_new_content(content);
-    }
     let found = outcome.discovered.take().unwrap_or_default();
-    lease.complete(found, PageEnd::of(&outcome)).await;
-    deliver(&run, n, (n_bytes, content), outcome).await;
-}
-
-/// An error, truncated for lists.
-fn truncated(error: &str) -> String {
-    error[..error.floor_char_boundary(ERROR_BYTES_MAX)].to_owned()
-}
-
-/// The id of a page in its crawl; the same after a restart.
-fn page_id(url: &Url) -> String {
-    let hash = blake3::hash(url.as_str().as_bytes()).to_hex();
-    hash[..PAGE_ID_CHARS].to_owned()
+    let end = match PageEnd::of(&outcome, content) {
+        PageEnd::Good(content) => PageEnd::Paid(content),
+        failed => failed,
+    };
+    if let Some(undelivered) = lease.complete(found, end).await {
+        deliver(undelivered, (n_bytes, content), outcome).await;
+    }
 }
 
 /// Applies the crawl delay of robots.txt. A longer one of the crawl's own wins.
@@ -381,122 +204,4 @@ fn slow_down(plan: &mut PagePlan, crawl_delay: Option<Duration>) {
         pace,
         ..(*plan.fetch).clone()
     });
-}
-
-/// Ends the crawl because no page can be paid any more: the run has reached its ceiling, or the
-/// budget of its key or the balance is used up, or what is left of them is not enough for a page
-/// even once all others ended.
-fn out_of_funds(run: &Run, error: &FundsError) {
-    let stop = match error {
-        FundsError::CeilingReached => StopReason::Spend,
-        FundsError::Empty => StopReason::Balance,
-        FundsError::KeySpent(_) => StopReason::KeyBudget,
-        FundsError::Short(short) if short.may_pass() => return,
-        FundsError::Short(short) => match short.cap {
-            Cap::Page => return,
-            Cap::Run => StopReason::Spend,
-            Cap::Key(_) => StopReason::KeyBudget,
-            Cap::Balance => StopReason::Balance,
-        },
-        FundsError::AllHeld | FundsError::Busy => return,
-        FundsError::UnknownAccount => StopReason::Failed,
-    };
-    run.stop(stop);
-}
-
-/// The entry of a page with the memory that its outcome held: it gives it back when it is recorded
-/// and sent. Its events, which have so many bytes, are stored at the same time.
-fn held(memory: Option<Arc<MemoryLease>>, entry: Vec<u8>, event_bytes: usize) -> Bytes {
-    match memory.and_then(Arc::into_inner) {
-        Some(mut lease) => {
-            lease.record(entry.capacity() + event_bytes);
-            lease.attach(entry)
-        }
-        None => entry.into(),
-    }
-}
-
-/// Notes where a page was found, and whether others may fold into it: not if it has failed, perhaps
-/// only because it could not be paid. Returns its content if they may.
-fn note_end(
-    run: &Run,
-    n: u32,
-    outcome: &mut PageOutcome,
-    content: Option<ContentHash>,
-) -> Option<ContentHash> {
-    let mut frontier = lock(&run.frontier);
-    outcome.place = Some(frontier.place(n));
-    if outcome.error.is_none() {
-        return content;
-    }
-    frontier.has_failed(n);
-    if let Some(content) = content {
-        frontier.forget_content(content);
-    }
-    None
-}
-
-/// Passes a page on to the recorder and to the caller of a streaming crawl, with its decoded bytes
-/// and the content that later pages are compared with.
-async fn deliver(
-    run: &Run,
-    n: u32,
-    (n_bytes, content): (u64, Option<ContentHash>),
-    mut outcome: PageOutcome,
-) {
-    // Headers that only the webhook requires are not part of the entry.
-    let headers = if run.plan.seed.output.headers {
-        outcome.headers.clone()
-    } else {
-        outcome.headers.take()
-    };
-    let is_failed = outcome.error.is_some();
-    let content = note_end(run, n, &mut outcome, content);
-    let mut entry = Vec::new();
-    trawl_wire::write_entry(&outcome, &mut entry);
-    let events = run.events.as_ref().map(|events| {
-        let headers = headers.as_deref().unwrap_or_default();
-        events.page(n, &outcome, headers, &entry)
-    });
-    let events = events.unwrap_or_default();
-    let event_bytes = events.iter().map(Event::bytes).sum();
-    let entry = held(outcome.memory.take(), entry, event_bytes);
-    let charge = if is_failed {
-        Nanodollars::ZERO
-    } else {
-        outcome.charge.total()
-    };
-    run.job.update(|progress| {
-        progress.n_pages += 1;
-        progress.n_failed += u64::from(is_failed);
-        progress.n_bytes += n_bytes;
-        progress.spent += charge;
-    });
-    let recorded = Recorded {
-        n,
-        status: outcome.status,
-        is_failed,
-        n_bytes,
-        charge,
-        at: run.clock.now(),
-        cause: outcome.error.as_ref().map(|failure| failure.cause),
-        error: outcome
-            .error
-            .as_ref()
-            .map(|failure| truncated(&failure.message)),
-        content,
-        entry: entry.clone(),
-        events,
-    };
-    // Only the entry waits for the recorder and for the caller.
-    drop(outcome);
-    // The recorder is gone only after the store failed repeatedly; the caller still gets the pages
-    // that were charged.
-    let _gone = run.recorder.send(recorded).await;
-    // Not before: its other URLs are stored as skipped once its entry is.
-    lock(&run.frontier).note_delivered(n);
-    if let Some(listener) = &run.listener {
-        // The loop notices when the caller hangs up.
-        let _gone = listener.send(entry).await;
-    }
 }

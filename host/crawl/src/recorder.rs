@@ -219,14 +219,14 @@ mod tests {
 
     use bytes::Bytes;
 
+    use trawl_model::Nanodollars;
     use trawl_model::clock::{Clock, Timestamp};
-    use trawl_model::{Nanodollars, Terms};
     use trawl_plan::address;
     use trawl_store::sqlite::SqliteStore;
+    use trawl_store::testing::running_crawl;
     use trawl_store::{
-        AccountId, AccountRecord, Channel, CrawlRecord, CrawlState, CrawlStore, DataDir, Disk,
-        DiskThreshold, KeyPrefix, KeyRecord, KeySpending, LedgerStore, Notice, OutboxStore,
-        PageLog, PageRange, Store,
+        AccountId, AccountRecord, Channel, CrawlRecord, CrawlStore, DataDir, Disk, DiskThreshold,
+        KeyRecord, KeySpending, LedgerStore, Notice, OutboxStore, PageLog, PageRange, Store,
     };
 
     use super::*;
@@ -266,22 +266,7 @@ mod tests {
     }
 
     fn record() -> CrawlRecord {
-        CrawlRecord {
-            id: ID.to_owned(),
-            account: AccountId::new("acc_1"),
-            key: KeyPrefix::default(),
-            request: "{}".to_owned(),
-            verb: "crawl".to_owned(),
-            terms: Terms::PayAsYouGo,
-            needs_secrets: false,
-            in_background: true,
-            state: CrawlState::Running,
-            stop: None,
-            created: Timestamp(1),
-            ended: None,
-            counts: CrawlCounts::default(),
-            left_out: None,
-        }
+        running_crawl(&AccountId::new("acc_1"), ID)
     }
 
     /// A page with one event.

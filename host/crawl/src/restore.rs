@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use trawl_model::UrlRow;
 use trawl_model::memory::MemoryLease;
 use trawl_plan::crawl::CrawlPlan;
-use trawl_store::{PageLog, StoreError};
+use trawl_store::{PageLog, RowBytes, StoreError};
 
 use super::frontier::Frontier;
 use super::job::Job;
@@ -106,7 +106,7 @@ async fn send_windows(
     while let Some(last) = next.last() {
         let after = last.n;
         // More only if the URLs are much longer than most.
-        let most = WINDOWS * next.iter().map(bytes).sum::<usize>();
+        let most = WINDOWS * next.iter().map(UrlRow::bytes).sum::<usize>();
         if most as u64 > lease.bytes() {
             lease.record(most);
         }
@@ -116,12 +116,6 @@ async fn send_windows(
         next = window(parts, job, Some(after)).await?;
     }
     Ok(lease)
-}
-
-/// Bytes of a row in memory.
-fn bytes(row: &UrlRow) -> usize {
-    let texts = [&row.anchor, &row.target].into_iter().flatten();
-    size_of::<UrlRow>() + row.url.capacity() + texts.map(String::capacity).sum::<usize>()
 }
 
 /// The rows of all windows, on a thread that may block.

@@ -25,6 +25,7 @@ use super::frontier::Frontier;
 use super::gate::Gate;
 use super::job::Job;
 use super::lock;
+use super::paid::PaidPages;
 use super::screen::Screen;
 
 /// How long a page may wait for its host without using up its own timeout: at a host with a crawl
@@ -46,11 +47,9 @@ pub(super) struct Run {
     pub(super) context: RunContext,
     pub(super) payer: Payer,
     pub(super) budget: RunBudget,
-    /// Whether an earlier process started the crawl: a page may have been charged and not
-    /// delivered.
-    pub(super) is_resumed: bool,
-    /// The name under which its pages are charged.
-    pub(super) paid_as: Arc<str>,
+    /// What an earlier process charged, if it started the crawl: a page may have been charged and
+    /// not delivered.
+    pub(super) paid: Option<Arc<PaidPages>>,
     pub(super) frontier: Arc<Mutex<Frontier>>,
     /// `None` when robots.txt is not obeyed.
     pub(super) robots: Option<Arc<Robots>>,
@@ -91,8 +90,9 @@ impl Run {
         })
     }
 
-    /// Leases nothing more. Pages that were requested finish. Those that wait for their turn give
-    /// their leases back if the crawl must end soon: at its timeout, a cancellation or a shutdown.
+    /// Leases nothing more. Pages that were requested finish. If the crawl must end soon, at its
+    /// timeout, a cancellation or a shutdown, those that wait for their turn give their leases back,
+    /// and those that wait for money before their charge have failed.
     pub(super) fn stop(&self, reason: StopReason) {
         lock(&self.frontier).stop(reason);
         if matches!(
@@ -100,6 +100,7 @@ impl Run {
             StopReason::Timeout | StopReason::Cancelled | StopReason::ServerStopped
         ) {
             self.stopped.cancel();
+            self.budget.end_waits();
         }
         self.frontier_changed.notify_one();
     }

@@ -21,6 +21,7 @@ use super::frontier::Frontier;
 use super::gate::Gate;
 use super::job::Job;
 use super::limits::Turns;
+use super::paid::PaidPages;
 use super::parts::CrawlsParts;
 use super::planning::{PlanSource, Planner, Ready};
 use super::recorder::{Recorder, Target};
@@ -140,11 +141,14 @@ async fn crawl(
     let robots = plan.seed.fetch.respect_robots;
     let robots = robots.then(|| Arc::clone(&parts.robots));
     let screen = Arc::new(Screen::new(Arc::clone(&frontier), Arc::clone(&plan)));
+    let is_resumed = has_charged || is_stored || is_repeated;
+    let paid = is_resumed.then(|| Arc::new(PaidPages::new(parts.billing.clone(), paid_as)));
     let gate = Gate::new(
         Arc::clone(&frontier),
         Arc::clone(&screen),
         robots.clone(),
         plan.seed.fetch.exit(),
+        paid.clone(),
     );
     let gate = Arc::new(gate);
     let page = run::page_plan(&plan, &gate);
@@ -170,8 +174,7 @@ async fn crawl(
             run_id: job.id.clone(),
         },
         budget,
-        is_resumed: has_charged || is_stored || is_repeated,
-        paid_as,
+        paid,
         frontier,
         robots,
         gate,

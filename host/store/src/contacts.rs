@@ -6,7 +6,7 @@ use trawl_model::clock::Timestamp;
 
 use crate::account::AccountId;
 use crate::future::StoreFuture;
-use crate::paging::{PageRange, Rows};
+use crate::paging::{PageRange, RowBytes, Rows};
 
 /// URLs stored per contact: enough to find it again, and a bound for contacts in a site's footer.
 pub const CONTACT_PAGES_MAX: usize = 100;
@@ -50,4 +50,16 @@ pub struct Contact {
     pub first_seen: Timestamp,
     /// When it was last seen.
     pub last_seen: Timestamp,
+}
+
+impl RowBytes for Contact {
+    fn bytes(&self) -> usize {
+        let texts = [&self.domain, &self.kind, &self.value, &self.details];
+        let pages = self
+            .pages
+            .iter()
+            .map(|url| size_of::<String>() + url.capacity());
+        let texts = texts.map(String::capacity).into_iter();
+        size_of::<Self>() + texts.chain(pages).sum::<usize>()
+    }
 }

@@ -8,7 +8,7 @@ use trawl_model::{ContentHash, Nanodollars, StopReason, Terms, UrlRow};
 
 use crate::account::{AccountId, KeyPrefix};
 use crate::future::StoreFuture;
-use crate::paging::{PageRange, Rows};
+use crate::paging::{PageRange, RowBytes, Rows, text_bytes};
 
 /// Crawls. Every operation is durable once its future returns `Ok`, and atomic unless it says
 /// otherwise.
@@ -281,6 +281,13 @@ pub struct CrawlSummary {
     pub counts: CrawlCounts,
 }
 
+impl RowBytes for CrawlSummary {
+    fn bytes(&self) -> usize {
+        let texts = self.id.capacity() + self.verb.capacity();
+        size_of::<Self>() + texts + text_bytes(self.url.as_ref())
+    }
+}
+
 /// Totals over the pages of a crawl.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CrawlCounts {
@@ -371,4 +378,19 @@ pub struct CrawledPage {
     pub cost: Nanodollars,
     /// Completion time; `None` in rows written before schema version 5.
     pub at: Option<Timestamp>,
+}
+
+impl RowBytes for CrawledPage {
+    fn bytes(&self) -> usize {
+        let texts = self.crawl.capacity() + self.url.capacity();
+        let failure = text_bytes(self.cause.as_ref()) + text_bytes(self.error.as_ref());
+        size_of::<Self>() + texts + failure
+    }
+}
+
+impl RowBytes for UrlRow {
+    fn bytes(&self) -> usize {
+        let link = text_bytes(self.anchor.as_ref()) + text_bytes(self.target.as_ref());
+        size_of::<Self>() + self.url.capacity() + link
+    }
 }

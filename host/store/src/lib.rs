@@ -27,6 +27,7 @@ mod statement;
 mod storage;
 mod store;
 mod subscription;
+pub mod testing;
 mod totals;
 
 pub use account::{
@@ -48,8 +49,10 @@ pub use outbox::{
     BatchSize, Busy, Channel, DeliveryFailure, EventSummary, OutboxRow, OutboxStore, WebhookSecrets,
 };
 pub use page_log::{PageLog, ReadEntry};
-pub use paging::{NotARowKey, PageRange, PageStart, RowKey, Rows};
-pub use statement::{AccountUsage, Audit, Disagreement, KindSum, StatementPage, Window};
+pub use paging::{NotARowKey, PageRange, PageStart, RowBytes, RowKey, Rows};
+pub use statement::{
+    AccountUsage, Audit, Disagreement, KeyDisagreement, KindSum, StatementPage, Window,
+};
 pub use storage::{Disk, DiskThreshold, FreeSpace, Storage, StorageRefusal};
 pub use store::Store;
 pub use subscription::{Subscription, SubscriptionState};

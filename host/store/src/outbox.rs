@@ -9,7 +9,7 @@ use trawl_model::secret::Secret;
 
 use crate::account::AccountId;
 use crate::future::StoreFuture;
-use crate::paging::{PageRange, Rows};
+use crate::paging::{PageRange, RowBytes, Rows, text_bytes};
 
 /// Length of a secret in bytes: as long as the hash in a signature.
 const SECRET_BYTES: usize = 32;
@@ -156,6 +156,14 @@ pub struct EventSummary {
     pub n_attempts: u32,
     /// The last failure of its channel.
     pub last_failure: Option<DeliveryFailure>,
+}
+
+impl RowBytes for EventSummary {
+    fn bytes(&self) -> usize {
+        let texts = self.id.capacity() + self.destination.capacity() + self.event.capacity();
+        let reason = self.last_failure.as_ref().map(|failure| &failure.reason);
+        size_of::<Self>() + texts + text_bytes(reason)
+    }
 }
 
 impl fmt::Debug for EventSummary {

@@ -79,6 +79,24 @@ pub struct Rows<T> {
     pub next: Option<RowKey>,
 }
 
+/// What a row that was read from the store holds.
+pub trait RowBytes {
+    /// Its bytes in memory, with all its texts.
+    fn bytes(&self) -> usize;
+}
+
+/// Bytes of an optional text on the heap.
+pub(crate) fn text_bytes(text: Option<&String>) -> usize {
+    text.map_or(0, String::capacity)
+}
+
+impl<T: RowBytes> Rows<T> {
+    /// Bytes of the rows of this page in memory.
+    pub fn bytes(&self) -> usize {
+        self.rows.iter().map(T::bytes).sum()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,7 +3,7 @@
 use trawl_model::clock::Timestamp;
 use trawl_model::{Charge, Nanodollars};
 
-use crate::account::AccountId;
+use crate::account::{AccountId, KeyPrefix};
 use crate::entry::{Consumed, EntryKind, Posted};
 
 /// Selects entries of an account.
@@ -59,6 +59,21 @@ pub struct Audit {
     pub n_entries: u64,
     /// Accounts whose sums differ; empty if the ledger is consistent.
     pub disagreements: Vec<Disagreement>,
+    /// Keys whose sums differ; empty if the ledger is consistent.
+    pub key_disagreements: Vec<KeyDisagreement>,
+}
+
+/// A key whose entries do not add up to what it has spent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyDisagreement {
+    /// Account of the key.
+    pub account: AccountId,
+    /// First characters of the key.
+    pub key: KeyPrefix,
+    /// Materialised spending in the month of its last charge.
+    pub month_spent: Nanodollars,
+    /// Sum of its charges since that month began.
+    pub entries_spent: Nanodollars,
 }
 
 /// An account whose entries do not add up to its balance.

@@ -143,6 +143,39 @@ async fn a_streamed_crawl_has_its_head_at_once_and_is_paid_once_after_a_kill() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_paid_page_is_delivered_though_the_crawl_has_the_target_of_its_redirect() {
+    let site = FakeSite::start().await;
+    let root = |links: &[&str]| -> String {
+        let links = links.iter();
+        links
+            .map(|to| format!("<a href='{to}'>{to}</a> "))
+            .collect()
+    };
+    let moved = "/to?/leaf";
+    let seed = site.put("/root", "text/html", root(&[moved, "/leaf", "/slow/20000"]));
+    site.put("/leaf", "text/html", "<p>leaf".to_owned());
+    let mut server = ServerProcess::start(World::new());
+    let body = json!({"url": seed, "return_format": "text", "request": "http", "cache": false, "concurrency_limit": 1});
+    let headers = [("idempotency-key", "moved"), LINES];
+    let sent = server.open(Method::POST, "/crawl", &headers, body.to_string());
+    let mut first = sent.await.expect("a head");
+    lines(&mut first, 2).await;
+    server.kill();
+    // Now the target is found before the page that redirects to it.
+    site.put("/root", "text/html", root(&["/leaf", moved]));
+    server.start_again();
+    let again = server.post("/crawl", &headers, &body).await;
+    assert_eq!(again.status, 200);
+    let entries = again.lines();
+    assert_eq!(entries.len(), 3, "{entries:?}");
+    assert!(entries.iter().all(|entry| entry["error"].is_null()));
+    let paid = charges(&server);
+    assert!(paid.contains_key(&site.url(moved)), "{paid:?}");
+    let delivered: i64 = entries.iter().map(Caller::total).sum();
+    assert_eq!(paid.values().sum::<i64>(), delivered);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stream_goes_on_for_a_client_who_hung_up() {
     let site = FakeSite::start().await;
     let server = ServerProcess::start(World::new());

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use trawl_billing::AccountId;
-use trawl_control::{DisagreementView, Reply, Request, UsageView};
+use trawl_control::{DisagreementView, KeyDisagreementView, Reply, Request, UsageView};
 use trawl_model::Nanodollars;
 use trawl_model::clock::Timestamp;
 use trawl_wire::dollars;
@@ -266,9 +266,9 @@ pub(super) async fn usage(
 
 /// Result of the audit.
 #[derive(Serialize, ToSchema)]
-#[schema(example = json!({"ok": true, "accounts": 12, "entries": 48211, "disagreements": []}))]
+#[schema(example = json!({"ok": true, "accounts": 12, "entries": 48211, "disagreements": [], "key_disagreements": []}))]
 struct Audit {
-    /// Whether every balance equals the sum of its entries.
+    /// Whether every balance, and what every key has spent this month, equals the sum of its entries.
     ok: bool,
     /// Accounts checked.
     accounts: u64,
@@ -276,6 +276,32 @@ struct Audit {
     entries: u64,
     /// Accounts whose balance differs from their entries.
     disagreements: Vec<Disagreement>,
+    /// Keys whose `month_spent` differs from their entries.
+    key_disagreements: Vec<KeyDisagreement>,
+}
+
+/// A key whose spending differs from its entries. Amounts are in dollars.
+#[derive(Serialize, ToSchema)]
+struct KeyDisagreement {
+    /// Identifier of its account.
+    account: String,
+    /// First characters of the key.
+    key: String,
+    /// What it has spent in the month of its last charge.
+    month_spent: f64,
+    /// Sum of its charges since that month began.
+    entries_spent: f64,
+}
+
+impl From<KeyDisagreementView> for KeyDisagreement {
+    fn from(view: KeyDisagreementView) -> Self {
+        Self {
+            account: view.account,
+            key: view.key,
+            month_spent: dollars(Nanodollars(view.month_spent)),
+            entries_spent: dollars(Nanodollars(view.entries_spent)),
+        }
+    }
 }
 
 /// An account whose balance differs from its entries. Amounts are in dollars.
@@ -310,7 +336,7 @@ impl From<DisagreementView> for Disagreement {
     get,
     path = "/admin/verify",
     summary = "Audit the ledger",
-    description = "Sums up all ledger entries and compares the sums with the balances.",
+    description = "Sums up all ledger entries and compares the sums with the balances, and with what keys have spent this month.",
     responses(
         (status = 200, description = "The result", body = Audit),
     ),
@@ -322,13 +348,18 @@ pub(super) async fn verify(
 ) -> Result<Response, ApiError> {
     match ask(&api, Request::Verify {}).await? {
         Reply::Audit(audit) => ResponseFormat::of(&headers).object(&Audit {
-            ok: audit.disagreements.is_empty(),
+            ok: audit.is_consistent(),
             accounts: audit.accounts,
             entries: audit.entries,
             disagreements: audit
                 .disagreements
                 .into_iter()
                 .map(Disagreement::from)
+                .collect(),
+            key_disagreements: audit
+                .key_disagreements
+                .into_iter()
+                .map(KeyDisagreement::from)
                 .collect(),
         }),
         other => Err(unexpected(&other)),

@@ -27,8 +27,6 @@ use crate::http::queries::{ROW_BYTES_LIKELY, memory_for};
 pub(crate) struct ListedCrawl {
     /// Its id.
     id: String,
-    /// Why it ended or is parked, as in `GET /crawl/{id}`; null for others.
-    stop_reason: Option<&'static str>,
     #[serde(flatten)]
     crawl: CrawlFigures,
 }
@@ -43,6 +41,8 @@ pub(crate) struct CrawlFigures {
     verb: String,
     /// `queued`, `running`, `parked` or `ended`.
     state: &'static str,
+    /// Why it ended or is parked, as in `GET /crawl/{id}`; null for others.
+    stop_reason: Option<&'static str>,
     /// Whether it runs in the background.
     background: bool,
     /// Pages, including failed ones.
@@ -63,7 +63,6 @@ impl From<CrawlSummary> for ListedCrawl {
     fn from(mut crawl: CrawlSummary) -> Self {
         Self {
             id: std::mem::take(&mut crawl.id),
-            stop_reason: stop_reason(crawl.state, crawl.stop),
             crawl: crawl.into(),
         }
     }
@@ -75,6 +74,7 @@ impl From<CrawlSummary> for CrawlFigures {
             url: crawl.url,
             verb: crawl.verb,
             state: crawl.state.name(),
+            stop_reason: stop_reason(crawl.state, crawl.stop),
             background: crawl.in_background,
             pages: crawl.counts.n_pages,
             failed: crawl.counts.n_failed,
@@ -113,12 +113,8 @@ pub(crate) async fn list(
 ) -> Result<Response, ApiError> {
     let range = paging.range()?;
     let _permit = api.queries.take(&account.id).await?;
-    let lease = memory_for(&memory, range.limit, ROW_BYTES_LIKELY).await?;
+    let mut lease = memory_for(&memory, range.limit, ROW_BYTES_LIKELY).await?;
     let found = api.service.store().crawl_rows(&account.id, range).await?;
-    let page = Page {
-        data: found.rows.into_iter().map(ListedCrawl::from).collect(),
-        count: found.count,
-        next_cursor: found.next.map(|key| key.to_string()),
-    };
+    let page = Page::of(found, &mut lease, ListedCrawl::from);
     ResponseFormat::of(&headers).held_object(&page, lease)
 }

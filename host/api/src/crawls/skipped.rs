@@ -12,13 +12,15 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use trawl_billing::Account;
-use trawl_model::UrlState;
 use trawl_model::memory::MemoryShare;
+use trawl_model::{UrlRow, UrlState};
+use trawl_store::RowBytes;
 
 use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::headers::set_next_cursor;
+use crate::http::paging::cover;
 use crate::http::params::{Path, Query, Unsigned, checked_limit};
 use crate::http::queries::{URL_BYTES_LIKELY, memory_for};
 use crate::http::stream as responses;
@@ -87,6 +89,7 @@ pub(crate) async fn skipped(
         .crawls()
         .skipped(&account.id, &id, cursor, count_max)
         .await?;
+    cover(&mut lease, rows.iter().map(UrlRow::bytes).sum());
     let next = rows.last().map(|row| row.n).or(cursor);
     let skipped = rows.into_iter().filter_map(|row| {
         let UrlState::Skipped(reason) = row.state else {

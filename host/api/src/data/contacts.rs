@@ -106,14 +106,10 @@ pub(crate) async fn contacts(
     let domain = domain.transpose()?;
     let pipelines = api.service.pipelines();
     let _permit = api.queries.take(&account.id).await?;
-    let lease = memory_for(&memory, range.limit, CONTACT_BYTES_LIKELY).await?;
+    let mut lease = memory_for(&memory, range.limit, CONTACT_BYTES_LIKELY).await?;
     let found = pipelines
         .contacts(&account.id, domain.as_deref(), range)
         .await?;
-    let page = Page {
-        data: found.rows.into_iter().map(ContactView::from).collect(),
-        count: found.count,
-        next_cursor: found.next.map(|key| key.to_string()),
-    };
+    let page = Page::of(found, &mut lease, ContactView::from);
     ResponseFormat::of(&headers).held_object(&page, lease)
 }

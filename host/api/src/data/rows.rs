@@ -3,7 +3,6 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use trawl_model::StopReason;
 use trawl_model::redact::shown_url;
 use trawl_store::{CrawlSummary, CrawledPage, EventSummary};
 use trawl_wire::dollars;
@@ -102,8 +101,6 @@ impl From<CrawledPage> for StoredPage {
 pub(crate) struct CrawlStateRow {
     /// Its id.
     crawl_id: String,
-    /// Why it ended; null while it has not.
-    stop_reason: Option<&'static str>,
     #[serde(flatten)]
     crawl: CrawlFigures,
 }
@@ -112,7 +109,6 @@ impl From<CrawlSummary> for CrawlStateRow {
     fn from(mut crawl: CrawlSummary) -> Self {
         Self {
             crawl_id: std::mem::take(&mut crawl.id),
-            stop_reason: crawl.stop.map(StopReason::name),
             crawl: crawl.into(),
         }
     }

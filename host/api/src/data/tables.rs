@@ -9,8 +9,8 @@ use axum::response::Response;
 
 use trawl_billing::{Account, AccountId};
 use trawl_control::Reply;
-use trawl_model::memory::MemoryShare;
-use trawl_store::{PageRange, Rows};
+use trawl_model::memory::{MemoryLease, MemoryShare};
+use trawl_store::PageRange;
 
 use super::rows::Row;
 use crate::Api;
@@ -64,31 +64,35 @@ pub(crate) async fn table(
     }
     let range = paging.range()?;
     let _permit = api.queries.take(&account.id).await?;
-    let lease = memory_for(&memory, range.limit, ROW_BYTES_LIKELY).await?;
-    let page = read(&api, &account.id, &table, range).await?;
+    let mut lease = memory_for(&memory, range.limit, ROW_BYTES_LIKELY).await?;
+    let page = read(&api, &account.id, (table.as_str(), range), &mut lease).await?;
     format.held_object(&page, lease)
 }
 
 async fn read(
     api: &Api,
     account: &AccountId,
-    table: &str,
-    range: PageRange,
+    (table, range): (&str, PageRange),
+    lease: &mut MemoryLease,
 ) -> Result<Page<Row>, ApiError> {
     let records = api.service.store();
     Ok(match table {
-        "crawl_logs" => page(records.page_rows(account, false, range).await?, |row| {
-            Row::CrawlLog(row.into())
-        }),
-        "crawl_state" => page(records.crawl_rows(account, range).await?, |row| {
-            Row::CrawlState(row.into())
-        }),
-        "pages" => page(records.page_rows(account, true, range).await?, |row| {
-            Row::Page(row.into())
-        }),
-        "webhooks" => page(records.outbox_rows(account, range).await?, |row| {
-            Row::Webhook(row.into())
-        }),
+        "crawl_logs" => {
+            let found = records.page_rows(account, false, range).await?;
+            Page::of(found, lease, |row| Row::CrawlLog(row.into()))
+        }
+        "crawl_state" => {
+            let found = records.crawl_rows(account, range).await?;
+            Page::of(found, lease, |row| Row::CrawlState(row.into()))
+        }
+        "pages" => {
+            let found = records.page_rows(account, true, range).await?;
+            Page::of(found, lease, |row| Row::Page(row.into()))
+        }
+        "webhooks" => {
+            let found = records.outbox_rows(account, range).await?;
+            Page::of(found, lease, |row| Row::Webhook(row.into()))
+        }
         _ => {
             let table: String = table.chars().take(100).collect();
             return Err(ApiError::Unknown(format!(
@@ -97,14 +101,6 @@ async fn read(
             )));
         }
     })
-}
-
-fn page<T>(rows: Rows<T>, row: impl Fn(T) -> Row) -> Page<Row> {
-    Page {
-        data: rows.rows.into_iter().map(row).collect(),
-        count: rows.count,
-        next_cursor: rows.next.map(|key| key.to_string()),
-    }
 }
 
 async fn keys(api: &Api, account: &AccountId, slice: Slice) -> Result<Page<Row>, ApiError> {

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use trawl_store::{PageRange, RowKey};
+use trawl_model::memory::MemoryLease;
+use trawl_store::{PageRange, RowBytes, RowKey, Rows};
 
 use super::error::ApiError;
 use super::params::{EMPTY, out_of_range};
@@ -169,9 +170,69 @@ pub(crate) struct Page<T> {
     pub(crate) next_cursor: Option<String>,
 }
 
+impl<T> Page<T> {
+    /// The page of these rows of the store, which were read under this lease: it is changed to what
+    /// they need if that is more.
+    pub(crate) fn of<R: RowBytes>(
+        found: Rows<R>,
+        lease: &mut MemoryLease,
+        view: impl Fn(R) -> T,
+    ) -> Self {
+        cover(lease, found.bytes());
+        Self {
+            data: found.rows.into_iter().map(view).collect(),
+            count: found.count,
+            next_cursor: found.next.map(|key| key.to_string()),
+        }
+    }
+}
+
+/// Makes a lease cover rows of this many bytes and the body with them, which has their texts once
+/// more. Most rows need less than was taken for them before they were read.
+pub(crate) fn cover(lease: &mut MemoryLease, row_bytes: usize) {
+    let needed = row_bytes.saturating_mul(2);
+    if needed as u64 > lease.bytes() {
+        lease.record(needed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use trawl_model::clock::Timestamp;
+    use trawl_model::memory::{MemoryBudget, MemoryKind};
+    use trawl_store::{CrawlCounts, CrawlState, CrawlSummary};
+
     use super::*;
+
+    #[test]
+    fn a_page_has_memory_for_what_its_rows_hold() {
+        let budget = MemoryBudget::new(1 << 30);
+        let mut lease = budget.share("acc_1").page().lease_for(MemoryKind::Stored);
+        let crawl = |n_bytes: usize| CrawlSummary {
+            id: "a".to_owned(),
+            url: Some("x".repeat(n_bytes)),
+            verb: "crawl".to_owned(),
+            in_background: true,
+            state: CrawlState::Running,
+            stop: None,
+            created: Timestamp(1),
+            ended: None,
+            counts: CrawlCounts::default(),
+        };
+        let rows = |n_bytes| Rows {
+            rows: vec![crawl(n_bytes)],
+            count: 1,
+            next: None,
+        };
+        let large = 1 << 20;
+        let page = Page::of(rows(large), &mut lease, |crawl| crawl.url);
+        assert_eq!(page.data[0].as_ref().map(String::len), Some(large));
+        let covered = lease.bytes();
+        assert!(covered >= 2 * large as u64, "{covered} bytes");
+        // What was taken before the rows were read stays until the body is written.
+        Page::of(rows(10), &mut lease, |crawl| crawl.url);
+        assert_eq!(lease.bytes(), covered);
+    }
 
     #[test]
     fn pages_are_numbered_from_one() {

@@ -3,9 +3,9 @@
 use axum::body::Body;
 use serde_json::{Value, json};
 
-use trawl_model::Terms;
+use trawl_model::StopReason;
 use trawl_model::clock::Timestamp;
-use trawl_store::{Channel, CrawlCounts, CrawlRecord, CrawlState, DeliveryFailure, OutboxRow};
+use trawl_store::{Channel, CrawlRecord, CrawlState, DeliveryFailure, OutboxRow, testing};
 
 use super::server::TestServer;
 use crate::Service;
@@ -274,20 +274,36 @@ pub(super) fn running_crawl(
     request: &str,
 ) -> CrawlRecord {
     CrawlRecord {
-        id: id.to_owned(),
-        account: account.clone(),
-        key: trawl_billing::KeyPrefix::default(),
         request: request.to_owned(),
-        verb: "crawl".to_owned(),
-        terms: Terms::PayAsYouGo,
-        needs_secrets: false,
-        in_background: true,
-        state: CrawlState::Running,
-        stop: None,
-        created: Timestamp(1),
-        ended: None,
-        counts: CrawlCounts::default(),
-        left_out: None,
+        ..testing::running_crawl(account, id)
+    }
+}
+
+#[tokio::test]
+async fn lists_say_why_a_crawl_is_parked() {
+    let server = TestServer::new().await;
+    let account = test_account(&server);
+    for (id, stop, needs_secrets) in [("a", None, true), ("b", Some(StopReason::PlanEnded), false)]
+    {
+        let record = CrawlRecord {
+            state: CrawlState::Parked,
+            stop,
+            needs_secrets,
+            ..running_crawl(&account, id, "{}")
+        };
+        let created = server.service.store().create_crawl(&record).await;
+        created.expect("a row");
+    }
+    for (path, id) in [("/crawl", "id"), ("/data/crawl_state", "crawl_id")] {
+        let listed = table(&server, path).await;
+        for (row, crawl, reason) in [(0, "b", "plan_ended"), (1, "a", "credentials_lost")] {
+            let row = &listed["data"][row];
+            assert_eq!(
+                (&row[id], &row["state"], &row["stop_reason"]),
+                (&json!(crawl), &json!("parked"), &json!(reason)),
+                "{path}"
+            );
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod tests;
 use std::sync::{Arc, Weak};
 
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use trawl_model::{Charge, Nanodollars};
 use trawl_store::{EntryKind, StoreError};
@@ -23,6 +24,8 @@ pub struct RunBudget {
     allotment: Arc<Allotment>,
     /// The name that the ids of its posts begin with.
     posts: Arc<str>,
+    /// Cancelled when no page waits for money any more.
+    waits_end: CancellationToken,
 }
 
 impl Drop for RunBudget {
@@ -75,6 +78,7 @@ impl Billing {
         Ok(RunBudget {
             allotment,
             posts: Arc::from(payment),
+            waits_end: CancellationToken::new(),
         })
     }
 
@@ -116,7 +120,8 @@ impl Billing {
 
 impl RunBudget {
     /// Reserves what a page is likely to cost; less only if that is all there is and nothing of it
-    /// is reserved for other pages. Waits while pages in flight hold what is missing.
+    /// is reserved for other pages. Waits while pages in flight hold what is missing, until
+    /// [`Self::end_waits`].
     ///
     /// `page_id` identifies the page within the run, across restarts: a page is charged only once.
     ///
@@ -133,7 +138,11 @@ impl RunBudget {
         let allotment = &*self.allotment;
         let wallet = &allotment.wallet;
         let reserve = || self.reserve_now(likely, page_url, page_id);
-        let reserved = waiting::when_available(wallet, Some(allotment), deadline, reserve).await;
+        let reserved = tokio::select! {
+            biased;
+            reserved = waiting::when_available(wallet, Some(allotment), deadline, reserve) => reserved,
+            () = self.waits_end.cancelled() => Err(FundsError::AllHeld),
+        };
         reserved.map_err(|error| error.or_short(|| self.shortfall(likely)))
     }
 
@@ -177,6 +186,12 @@ impl RunBudget {
     /// Until then other runs return what none of their pages needs.
     pub async fn released(&self) {
         waiting::released_soon(&self.allotment.wallet, Some(&*self.allotment)).await;
+    }
+
+    /// Ends all waits of [`Self::reserve`], also later ones, as their deadlines would: the run must
+    /// end soon.
+    pub fn end_waits(&self) {
+        self.waits_end.cancel();
     }
 
     /// What keeps a page that needs this much from it now.

@@ -645,3 +645,28 @@ async fn play(steps: Vec<Step>) {
     world.assert_consistent(paid_in - billed - plain, 0).await;
     assert_eq!(world.store.open_reserves().await.expect("a search"), []);
 }
+
+#[tokio::test]
+async fn a_run_that_must_end_soon_waits_for_no_money() {
+    let world = World::with(1_000).await;
+    let budget = Arc::new(world.budget("run", i64::MAX));
+    let likely = Nanodollars(1_000);
+    let first = budget.reserve(likely, "http://a/", "1", soon()).await;
+    let first = first.expect("all of it");
+    // Far above the time that the test takes.
+    let deadline = Instant::now() + Duration::from_secs(3_600);
+    let waiting = tokio::spawn({
+        let budget = Arc::clone(&budget);
+        async move { budget.reserve(likely, "http://a/", "2", deadline).await }
+    });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    assert!(!waiting.is_finished(), "the first page holds the money");
+    budget.end_waits();
+    let ended = tokio::time::timeout(Duration::from_secs(20), waiting).await;
+    let refused = ended.expect("in time").expect("no panic");
+    assert!(matches!(refused, Err(FundsError::Short(_))), "{refused:?}");
+    // What is available at once is still reserved.
+    first.void("done");
+    let last = budget.reserve(likely, "http://a/", "3", deadline).await;
+    last.expect("available").void("done");
+}

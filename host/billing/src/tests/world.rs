@@ -79,6 +79,7 @@ impl World {
     pub(super) async fn check_sums(&self) {
         let audit = self.billing.verify().await.expect("an audit");
         assert_eq!(audit.disagreements, []);
+        assert_eq!(audit.key_disagreements, []);
         let statement = self.statement().await;
         let funds = self.billing.funds(&self.account);
         assert_eq!(statement.balance, funds.balance);

@@ -7,7 +7,7 @@ use trawl_model::clock::Timestamp;
 use super::views;
 use crate::STATEMENT_ENTRIES_MAX;
 use crate::error::ControlError;
-use crate::reply::{AuditView, DisagreementView, Reply, SumView, UsageView};
+use crate::reply::{AuditView, DisagreementView, KeyDisagreementView, Reply, SumView, UsageView};
 
 pub(super) async fn statement(
     billing: &Billing,
@@ -94,6 +94,7 @@ fn add(total: &mut UsageView, account: &UsageView) {
 pub(super) async fn audit(billing: &Billing) -> Result<Reply, ControlError> {
     let audit = billing.verify().await?;
     let disagreements = audit.disagreements.into_iter();
+    let key_disagreements = audit.key_disagreements.into_iter();
     Ok(Reply::Audit(AuditView {
         accounts: audit.n_accounts,
         entries: audit.n_entries,
@@ -104,6 +105,14 @@ pub(super) async fn audit(billing: &Billing) -> Result<Reply, ControlError> {
                 entries_balance: disagreement.entries_balance.0,
                 held: disagreement.held.0,
                 entries_held: disagreement.entries_held.0,
+            })
+            .collect(),
+        key_disagreements: key_disagreements
+            .map(|disagreement| KeyDisagreementView {
+                account: disagreement.account.to_string(),
+                key: disagreement.key.to_string(),
+                month_spent: disagreement.month_spent.0,
+                entries_spent: disagreement.entries_spent.0,
             })
             .collect(),
     }))

@@ -7,15 +7,21 @@
 
 mod caps;
 mod folding;
+mod folds;
 mod hosts;
 mod lease;
+mod leasing;
 mod levels;
+mod links;
 #[cfg(test)]
 mod properties;
 mod queues;
+mod redirects;
 mod scope;
 mod seeds;
+mod sitemaps;
 mod state;
+mod stopping;
 mod table;
 #[cfg(test)]
 pub(super) mod tests;

@@ -15,6 +15,7 @@ use trawl_plan::testing::page_plan;
 use super::scope::{Scope, Screened};
 use super::{Frontier, Lease, Leased, seeds};
 
+mod folding;
 mod hosts;
 
 pub(crate) fn plan(seed: &str) -> CrawlPlan {
@@ -113,6 +114,15 @@ fn leased(frontier: &mut Frontier) -> Leased {
         Lease::Page(page) => page,
         other => panic!("no page but {other:?}"),
     }
+}
+
+/// The URLs that are leased now.
+fn all_leased(frontier: &mut Frontier) -> Vec<Leased> {
+    let mut pages = Vec::new();
+    while let Lease::Page(page) = frontier.lease() {
+        pages.push(page);
+    }
+    pages
 }
 
 fn reason(frontier: &mut Frontier, url: &str) -> Option<UrlState> {

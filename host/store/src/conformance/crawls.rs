@@ -4,28 +4,21 @@ use trawl_model::clock::Timestamp;
 use trawl_model::memory::{MemoryBudget, MemoryKind};
 use trawl_model::{ContentHash, Nanodollars, SkipReason, StopReason, Terms, UrlRow, UrlState};
 
-use super::fixtures::account;
+use super::fixtures::{self, account};
 use crate::{
     AccountId, CrawlCounts, CrawlRecord, CrawlState, CrawlStore, CrawledPage, CrawlsLeft,
-    KeyPrefix, LogPosition, PageContent, PageRange, PageRow, Progress,
+    LogPosition, PageContent, PageRange, PageRow, Progress,
 };
 
 fn crawl(id: &str, created: i64) -> CrawlRecord {
     CrawlRecord {
-        id: id.to_owned(),
-        account: account(1).id,
-        key: KeyPrefix::new("tr_1"),
         request: r#"{"url":"https://example.com"}"#.to_owned(),
         verb: "links".to_owned(),
         terms: Terms::Unlimited,
         needs_secrets: true,
-        in_background: true,
         state: CrawlState::Queued,
-        stop: None,
         created: Timestamp(created),
-        ended: None,
-        counts: CrawlCounts::default(),
-        left_out: None,
+        ..fixtures::crawl(id)
     }
 }
 

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use trawl_model::clock::Timestamp;
-use trawl_model::{Charge, Nanodollars, Terms};
+use trawl_model::{Charge, Nanodollars};
 
+use crate::testing::running_crawl;
 use crate::{
-    AccountId, AccountRecord, Consumed, CrawlCounts, CrawlRecord, CrawlState, Entry, EntryKind,
-    KeyPrefix, KeyRecord, KeySpending, LedgerStore, Notice,
+    AccountId, AccountRecord, Consumed, CrawlRecord, Entry, EntryKind, KeyPrefix, KeyRecord,
+    KeySpending, LedgerStore, Notice,
 };
 
 pub(crate) fn account(n: u8) -> AccountRecord {
@@ -70,19 +71,7 @@ pub(crate) async fn with_accounts(store: &dyn LedgerStore) {
 /// A running background crawl of the first account.
 pub(crate) fn crawl(id: &str) -> CrawlRecord {
     CrawlRecord {
-        id: id.to_owned(),
-        account: account(1).id,
         key: KeyPrefix::new("tr_1"),
-        request: "{}".to_owned(),
-        verb: "crawl".to_owned(),
-        terms: Terms::PayAsYouGo,
-        needs_secrets: false,
-        in_background: true,
-        state: CrawlState::Running,
-        stop: None,
-        created: Timestamp(1),
-        ended: None,
-        counts: CrawlCounts::default(),
-        left_out: None,
+        ..running_crawl(&account(1).id, id)
     }
 }

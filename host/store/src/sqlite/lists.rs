@@ -61,7 +61,7 @@ impl List {
     /// The page of these rows.
     fn page<T>(
         &self,
-        rows: &[SqliteRow],
+        rows: Vec<SqliteRow>,
         count: u64,
         key: impl Fn(&SqliteRow) -> Result<RowKey, StoreError>,
         read: impl Fn(&SqliteRow) -> Result<T, StoreError>,
@@ -71,10 +71,11 @@ impl List {
             true => rows[..limit].last().map(key).transpose()?,
             false => None,
         };
+        // Each is dropped once it is read, so that its texts are not in memory twice.
         let rows = rows
-            .iter()
+            .into_iter()
             .take(limit)
-            .map(read)
+            .map(|row| read(&row))
             .collect::<Result<_, _>>()?;
         Ok(Rows { rows, count, next })
     }
@@ -106,7 +107,7 @@ pub(super) async fn crawls(
     .await
     .map_err(failed_to(READING))?;
     let key = |row: &SqliteRow| Ok(RowKey([column(row, "created")?, column(row, "number")?, 0]));
-    list.page(&rows, list.totals.n_crawls, key, records::listed)
+    list.page(rows, list.totals.n_crawls, key, records::listed)
 }
 
 /// Pages of crawls, newest crawl and page first: the rest of the crawl where the last page of the
@@ -162,7 +163,7 @@ pub(super) async fn pages(
             number("seq")?,
         ]))
     };
-    list.page(&rows, count, key, crawled_page)
+    list.page(rows, count, key, crawled_page)
 }
 
 /// Undelivered events of an account, in order of arrival.
@@ -186,7 +187,7 @@ pub(super) async fn events(
     .await
     .map_err(failed_to(READING))?;
     let key = |row: &SqliteRow| Ok(RowKey([column(row, "seq")?, 0, 0]));
-    list.page(&rows, list.totals.n_events, key, records::event_summary)
+    list.page(rows, list.totals.n_events, key, records::event_summary)
 }
 
 /// Contacts of an account, of one domain if given, most recently seen first.
@@ -231,7 +232,7 @@ pub(super) async fn contacts(
         .unsigned_abs(),
     };
     let key = |row: &SqliteRow| Ok(RowKey([column(row, "last_seen")?, column(row, "seq")?, 0]));
-    list.page(&rows, count, key, records::contact)
+    list.page(rows, count, key, records::contact)
 }
 
 fn crawled_page(row: &SqliteRow) -> Result<CrawledPage, StoreError> {

@@ -15,8 +15,8 @@ use super::SqliteStore;
 use super::entries::{kind_named, posted};
 use super::row::{column, count_column, failed_to};
 use crate::{
-    AccountId, AccountUsage, Audit, Consumed, Disagreement, KeyPrefix, KindSum, StatementPage,
-    StoreError, WAITS_FOR_HOST, Window,
+    AccountId, AccountUsage, Audit, Consumed, Disagreement, KeyDisagreement, KeyPrefix, KindSum,
+    StatementPage, StoreError, WAITS_FOR_HOST, Window,
 };
 
 /// Total charge of a run by component. The ids of its posts start with its name, so this reads no
@@ -209,7 +209,44 @@ pub(super) async fn audit(readers: &SqlitePool) -> Result<Audit, StoreError> {
         n_accounts,
         n_entries,
         disagreements,
+        key_disagreements: key_disagreements(readers).await?,
     })
+}
+
+/// Compares what each key has spent in the month of its last charge with its entries since the
+/// first one of that month. A later entry counts in that month whatever its time, as in the trigger
+/// `entries_count_for_keys`.
+async fn key_disagreements(readers: &SqlitePool) -> Result<Vec<KeyDisagreement>, StoreError> {
+    // One statement, so that entries and keys are consistent. Entries come first in each join: they
+    // have no index by key.
+    let rows: Vec<(String, String, i64, i64)> = sqlx::query_as(
+        "WITH months AS MATERIALIZED (
+             SELECT keys.prefix AS prefix, MIN(entries.seq) AS begin_seq
+             FROM entries CROSS JOIN keys ON keys.prefix = entries.key
+             WHERE entries.kind = 'post' AND entries.amount <> 0 AND entries.at >= keys.month
+             GROUP BY keys.prefix),
+         sums AS MATERIALIZED (
+             SELECT months.prefix AS prefix, -SUM(entries.amount) AS spent
+             FROM entries CROSS JOIN months ON months.prefix = entries.key
+             WHERE entries.kind = 'post' AND entries.seq >= months.begin_seq
+             GROUP BY months.prefix)
+         SELECT keys.account, keys.prefix, keys.month_spent, COALESCE(sums.spent, 0)
+         FROM keys LEFT JOIN sums ON sums.prefix = keys.prefix
+         WHERE keys.month_spent <> COALESCE(sums.spent, 0)
+         ORDER BY keys.account, keys.prefix",
+    )
+    .fetch_all(readers)
+    .await
+    .map_err(failed_to("add up the charges of keys"))?;
+    let disagreements =
+        rows.into_iter()
+            .map(|(account, key, month_spent, spent)| KeyDisagreement {
+                account: AccountId::new(account),
+                key: KeyPrefix::new(&key),
+                month_spent: Nanodollars(month_spent),
+                entries_spent: Nanodollars(spent),
+            });
+    Ok(disagreements.collect())
 }
 
 /// The sums of usage. Every post is a page. So is a void, except those that return the unused
@@ -364,8 +401,41 @@ fn account_usage(row: &SqliteRow) -> Result<AccountUsage, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::conformance::fixtures::{account, with_accounts};
-    use crate::{DataDir, Store};
+    use crate::conformance::fixtures::{account, entry, with_accounts};
+    use crate::{DataDir, EntryKind, LedgerStore, Store};
+
+    #[tokio::test]
+    async fn an_audit_finds_keys_that_have_spent_something_else() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let data = DataDir::create(directory.path()).expect("a data directory");
+        let store = SqliteStore::open(data).await.expect("a store");
+        with_accounts(&store).await;
+        let group = [
+            entry("t:1", EntryKind::TopUp, 1_000, 0),
+            entry("s:1", EntryKind::Post, -30, 0),
+            entry("s:2", EntryKind::Post, -12, 0),
+        ];
+        store.post_group(&group).await.expect("written");
+        let wrong = async || store.audit().await.expect("an audit").key_disagreements;
+        assert_eq!(wrong().await, []);
+        for prefix in ["tr_1", "tr_2"] {
+            let mut writer = store.writer().await.expect("the write connection");
+            sqlx::query("UPDATE keys SET month_spent = month_spent + 7 WHERE prefix = ?")
+                .bind(prefix)
+                .execute(writer.connection())
+                .await
+                .expect("changed");
+        }
+        let expected = [(1, "tr_1", 49, 42), (2, "tr_2", 7, 0)];
+        let expected = expected.map(|(n, key, month_spent, entries_spent)| KeyDisagreement {
+            account: account(n).id,
+            key: KeyPrefix::new(key),
+            month_spent: Nanodollars(month_spent),
+            entries_spent: Nanodollars(entries_spent),
+        });
+        assert_eq!(wrong().await, expected);
+        store.close().await;
+    }
 
     #[tokio::test]
     async fn a_step_of_a_statement_has_at_most_its_entries() {

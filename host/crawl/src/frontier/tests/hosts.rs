@@ -1,17 +1,6 @@
-//! Hosts, schemes, traps and folding, case by case.
-
-use trawl_model::ContentHash;
+//! Hosts, schemes and traps, case by case.
 
 use super::*;
-
-/// The URLs that are leased now.
-fn all_leased(frontier: &mut Frontier) -> Vec<Leased> {
-    let mut pages = Vec::new();
-    while let Lease::Page(page) = frontier.lease() {
-        pages.push(page);
-    }
-    pages
-}
 
 #[test]
 fn a_page_that_one_scheme_did_not_serve_is_fetched_under_the_other() {
@@ -184,74 +173,6 @@ fn urls_of_traps_are_skipped_unless_they_are_wanted() {
         restored.complete(page.n, &found(&[&session(4)]), true);
         assert_eq!(reason(&mut restored, &session(4)), Some(trap));
     }
-}
-
-#[test]
-fn pages_fold_into_the_page_with_their_canonical_url() {
-    let url = |url: &str| Url::parse(url).expect("a URL");
-    let mut frontier = with_seeds(plan("http://a.example/"));
-    let seed = leased(&mut frontier);
-    let one = "http://a.example/one";
-    let links = found(&[one, "http://a.example/two", "http://a.example/bad"]);
-    frontier.complete(seed.n, &links, true);
-    let pages = all_leased(&mut frontier);
-    let [one, two, bad] = &pages[..] else {
-        panic!("three pages");
-    };
-    // The two name each other: the one that is completed first stays.
-    assert!(!frontier.folds_into(one.n, &two.url));
-    frontier.complete(one.n, &Discovered::default(), true);
-    assert!(frontier.folds_into(two.n, &one.url));
-    let more = "http://a.example/more";
-    frontier.complete_folded(two.n, &found(&[more]), true);
-    let folded = reason(&mut frontier, two.url.as_str());
-    assert_eq!(folded, Some(UrlState::Skipped(SkipReason::Duplicate)));
-    // Its links are followed. What a page names as itself, or elsewhere, folds nothing.
-    let more = leased(&mut frontier);
-    assert!(!frontier.folds_into(more.n, &more.url));
-    assert!(!frontier.folds_into(more.n, &url("http://b.example/")));
-    // It stands for a canonical URL that was not fetched, and the next page folds into it.
-    let canonical = url("http://a.example/canonical");
-    assert!(!frontier.folds_into(more.n, &canonical));
-    frontier.complete(more.n, &found(&[canonical.as_str()]), true);
-    assert!(frontier.folds_into(bad.n, &canonical));
-    // A page that failed stands for none.
-    frontier.has_failed(bad.n);
-    frontier.complete(bad.n, &found(&["http://a.example/last"]), true);
-    let last = leased(&mut frontier);
-    assert!(!frontier.folds_into(last.n, &bad.url));
-}
-
-#[test]
-fn pages_fold_into_those_of_an_earlier_process() {
-    let content = |text: &str| ContentHash::of_body(text.as_bytes());
-    let mut frontier = with_seeds(plan("http://a.example/"));
-    let seed = leased(&mut frontier);
-    let links = [
-        "http://a.example/good",
-        "http://a.example/bad",
-        "http://a.example/next",
-    ];
-    frontier.complete(seed.n, &found(&links), true);
-    let pages = all_leased(&mut frontier);
-    let [good, bad, next] = &pages[..] else {
-        panic!("three pages");
-    };
-    for page in [good, bad] {
-        frontier.complete(page.n, &Discovered::default(), true);
-    }
-    let rows = frontier.take_changes().into_iter();
-    let mut restored = Frontier::restore(Arc::new(plan("http://a.example/")), rows);
-    restored.restore_page(good.n, false, Some(content("good")));
-    restored.restore_page(bad.n, true, None);
-    assert!(!restored.is_new_content(content("good")));
-    assert!(restored.is_new_content(content("new")));
-    restored.forget_content(content("new"));
-    assert!(restored.is_new_content(content("new")), "it was not paid");
-    let again = leased(&mut restored);
-    assert_eq!(again.url, next.url);
-    assert!(!restored.folds_into(again.n, &bad.url), "it failed");
-    assert!(restored.folds_into(again.n, &good.url));
 }
 
 #[test]

@@ -299,10 +299,10 @@ fn entry_line(entry: &EntryView) -> String {
 
 fn audit_text(audit: &AuditView) -> String {
     let counted = format!("{} accounts, {} entries", audit.accounts, audit.entries);
-    if audit.disagreements.is_empty() {
+    if audit.is_consistent() {
         return format!("{counted}: every balance equals the sum of its entries\n");
     }
-    let wrong = lines(&audit.disagreements, |one| {
+    let accounts = lines(&audit.disagreements, |one| {
         format!(
             "{}: balance {} but entries {}, reserved {} but entries {}",
             one.account,
@@ -312,7 +312,16 @@ fn audit_text(audit: &AuditView) -> String {
             money(one.entries_held)
         )
     });
-    format!("{counted}\n{wrong}")
+    let keys = lines(&audit.key_disagreements, |one| {
+        format!(
+            "{}: key {} has spent {} this month but entries {}",
+            one.account,
+            one.key,
+            money(one.month_spent),
+            money(one.entries_spent)
+        )
+    });
+    format!("{counted}\n{accounts}{keys}")
 }
 
 fn money(nanodollars: i64) -> String {

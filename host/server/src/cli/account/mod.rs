@@ -197,7 +197,7 @@ pub(super) async fn run(args: AccountArgs) -> anyhow::Result<()> {
         trawl_telemetry::say(new_directory(&args.data));
     }
     match answer {
-        Answer::Reply(Reply::Audit(audit)) if !audit.disagreements.is_empty() => {
+        Answer::Reply(Reply::Audit(audit)) if !audit.is_consistent() => {
             anyhow::bail!("the ledger is inconsistent")
         }
         _ => Ok(()),

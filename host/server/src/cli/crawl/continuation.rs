@@ -87,7 +87,7 @@ fn with_caps(stored: &str, given: &Request) -> anyhow::Result<Option<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::sent;
+    use super::super::args::tests::sent;
     use super::*;
 
     #[test]

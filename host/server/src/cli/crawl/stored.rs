@@ -6,8 +6,9 @@ use trawl_model::Nanodollars;
 use trawl_plan::crawl::DEPTH_DEFAULT;
 use trawl_plan::parameters;
 
+use super::Request;
+use super::args::PARAMETERS;
 use super::output::extension;
-use super::{PARAMETERS, Request};
 
 /// The stored request of a crawl.
 pub(super) struct StoredOptions(Value);
@@ -76,7 +77,7 @@ impl StoredOptions {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::sent;
+    use super::super::args::tests::sent;
     use super::*;
 
     fn stored(words: &[&str]) -> StoredOptions {

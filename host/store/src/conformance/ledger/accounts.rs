@@ -253,6 +253,8 @@ pub(crate) async fn charges_of_a_key_are_added_up_by_month(store: &dyn LedgerSto
     // The clock was set back: what is charged counts, in the latest month.
     post("tr_2", EntryKind::Post, -2, "2026-01-31").await;
     assert_eq!(spent().await, [row("2026-12-01", 4), row("2026-02-01", 5)]);
+    let audit = store.audit().await.expect("an audit");
+    assert_eq!(audit.key_disagreements, []);
     let repeated = Entry {
         at: time("2026-02-02"),
         ..entry("s:0", EntryKind::Post, -100, 0)

@@ -37,5 +37,6 @@ async fn sums(store: &dyn LedgerStore) -> (i64, i64) {
         .expect("a statement");
     let audit = store.audit().await.expect("an audit");
     assert_eq!(audit.disagreements, []);
+    assert_eq!(audit.key_disagreements, []);
     (statement.balance.0, statement.held.0)
 }

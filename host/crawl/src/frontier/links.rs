@@ -1,0 +1,152 @@
+//! Links: which URLs a page adds, and by which link a URL was found.
+
+use trawl_model::outcome::CrawlPlace;
+use trawl_model::{Discovered, SkipReason};
+
+use super::scope::{self, Screened};
+use super::state::Frontier;
+use super::table::{Twin, UrlStatus};
+
+/// A link on a page.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link<'a> {
+    /// The page.
+    from: u32,
+    /// The text of the link.
+    anchor: Option<&'a str>,
+}
+
+impl Frontier {
+    /// Which of these URLs are new, and would be matched with the expressions of the plan.
+    pub(crate) fn unscreened<'u>(&mut self, urls: impl Iterator<Item = &'u str>) -> Vec<String> {
+        let is_new =
+            |url: &&str| self.table.find(url).is_none() && self.scope.asks_expressions(url);
+        urls.filter(is_new).map(str::to_owned).collect()
+    }
+
+    /// Sets what the expressions of the plan say about URLs, for the next call that adds URLs.
+    pub(crate) fn set_screened(&mut self, screened: Screened) {
+        self.scope.screened = screened;
+    }
+
+    pub(super) fn add_links(&mut self, n: u32, found: &Discovered, obeys_nofollow: bool) {
+        if self.plan.sitemap.only {
+            return;
+        }
+        let depth = self.table.depth(n).saturating_add(1);
+        for (number, (url, nofollow)) in found.iter().enumerate() {
+            let link = Some(Link {
+                from: n,
+                anchor: found.anchor(number),
+            });
+            self.find(url, depth, link, nofollow && obeys_nofollow);
+        }
+        self.set_screened(Screened::default());
+    }
+
+    /// Adds a URL in the form of the `url` crate that was found by this link.
+    pub(super) fn find(
+        &mut self,
+        url: &str,
+        depth: u16,
+        link: Option<Link<'_>>,
+        is_nofollow: bool,
+    ) {
+        let beyond = depth > self.plan.depth;
+        let Some(n) = self.table.find(url) else {
+            let status = match self.scope.check(url) {
+                Err(skip) => UrlStatus::Skipped(skip),
+                Ok(()) if is_nofollow => UrlStatus::Skipped(SkipReason::Nofollow),
+                Ok(()) if self.is_trap(url) => UrlStatus::Skipped(SkipReason::Trap),
+                Ok(()) if beyond => UrlStatus::Skipped(SkipReason::Depth),
+                Ok(()) => UrlStatus::Waiting,
+            };
+            if let Some(n) = self.insert(url, depth, status) {
+                self.set_link(n, link);
+            }
+            return;
+        };
+        if is_nofollow {
+            return;
+        }
+        if is_https(url) != is_https(self.table.url(n)) {
+            self.table.set_twin(n, Twin::Linked);
+            self.add_twin(n);
+        }
+        match self.table.status(n) {
+            UrlStatus::Skipped(SkipReason::Depth | SkipReason::Nofollow) if !beyond => {
+                self.set_link(n, link);
+                self.revive(n, depth)
+            }
+            UrlStatus::Skipped(SkipReason::Nofollow) => {
+                self.move_to(n, UrlStatus::Skipped(SkipReason::Depth))
+            }
+            UrlStatus::Waiting if depth < self.table.depth(n) => {
+                self.set_link(n, link);
+                self.levels.n_waiting -= 1;
+                self.set(n, depth, UrlStatus::Waiting);
+                self.queue(n);
+            }
+            _ => {}
+        }
+    }
+
+    /// Notes the link that a URL has its depth by.
+    fn set_link(&mut self, n: u32, link: Option<Link<'_>>) {
+        self.table.set_referrer(n, link.map(|link| link.from));
+        self.anchors.set(n, link.and_then(|link| link.anchor));
+    }
+
+    fn is_trap(&mut self, url: &str) -> bool {
+        let path = scope::path_of(url);
+        !self.plan.follows_traps && self.traps.has(url, path, &self.table)
+    }
+
+    /// The site of a page did not answer under the scheme of its URL. If the crawl knows a link to
+    /// it with the other scheme, or finds one later, that is fetched as well. Decision D391.
+    pub(crate) fn is_unanswered(&mut self, n: u32) {
+        self.table.set_twin(n, Twin::Wanted);
+        self.add_twin(n);
+    }
+
+    /// Adds a URL with the other scheme, once, if that is wanted and a page links to it.
+    fn add_twin(&mut self, n: u32) {
+        let is = |twin| self.table.is_twin(n, twin);
+        if is(Twin::Added) || !is(Twin::Wanted) || !is(Twin::Linked) {
+            return;
+        }
+        let (url, depth) = (self.table.url(n), self.table.depth(n));
+        let Some((scheme, rest)) = url.split_once("://") else {
+            return;
+        };
+        let other = if scheme == "https" { "http" } else { "https" };
+        let url = format!("{other}://{rest}");
+        let referrer = self.table.referrer(n);
+        let status = match self.scope.check(&url) {
+            Ok(()) => UrlStatus::Waiting,
+            Err(skip) => UrlStatus::Skipped(skip),
+        };
+        self.table.set_twin(n, Twin::Added);
+        if let Some(twin) = self.insert(&url, depth, status) {
+            self.table.set_twin(twin, Twin::Added);
+            self.table.set_referrer(twin, referrer);
+            let anchor = self.anchors.get(n);
+            self.anchors.set(twin, anchor.as_deref());
+        }
+    }
+
+    /// Where a page was found.
+    pub(crate) fn place(&self, n: u32) -> CrawlPlace {
+        let referrer = self.table.referrer(n);
+        let referrer = referrer.filter(|from| (*from as usize) < self.table.len());
+        CrawlPlace {
+            depth: self.table.depth(n),
+            referrer: referrer.map(|from| self.table.url(from).to_owned()),
+            anchor: self.anchors.get(n),
+        }
+    }
+}
+
+fn is_https(url: &str) -> bool {
+    url.starts_with("https:")
+}

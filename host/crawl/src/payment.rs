@@ -1,0 +1,127 @@
+//! The charge of a page, and the end of a crawl whose pages cannot be paid.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use trawl_billing::{Cap, FundsError};
+use trawl_engine::page::{self, PaidBy, Produced, Purse};
+use trawl_model::StopReason;
+use trawl_model::outcome::PageOutcome;
+use trawl_plan::PagePlan;
+
+use super::run::Run;
+
+/// Pages in a row that could not be paid, after which the crawl ends. One alone may be larger than
+/// the others, which can still be paid.
+const REFUSED_IN_A_ROW_MAX: u32 = 3;
+/// How long the ledger is left alone that did not accept the charge of a page.
+const UNPAID_RETRY_DELAY: Duration = Duration::from_millis(500);
+/// How often a charge is tried on a ledger that accepts other entries.
+const UNPAID_RETRIES_MAX: usize = 20;
+
+/// A page once its charge is durable. While the ledger accepts none, as on a full disk, or other
+/// pages hold the money for it, the page waits with its content, unless the crawl is stopped. `None`
+/// if the server stops before: the next process fetches it again.
+pub(super) async fn settled(
+    run: &Run,
+    paid_by: PaidBy<'_>,
+    plan: &PagePlan,
+    (purse, produced): (Purse<'_>, Produced),
+) -> Option<PageOutcome> {
+    let tariff = run.context.tariff;
+    let mut unpaid = match page::try_settle(purse, &tariff, produced).await {
+        Ok(outcome) => return Some(outcome),
+        Err(unpaid) => unpaid,
+    };
+    let mut n_retries = 0;
+    while n_retries < UNPAID_RETRIES_MAX {
+        tokio::select! {
+            biased;
+            () = run.stopped.cancelled() => return Some(unpaid.failed()),
+            () = run.server_stops.cancelled(), if run.job.in_background => return None,
+            () = tokio::time::sleep(UNPAID_RETRY_DELAY) => {}
+        }
+        // Then it knows, too, what became of the charges that it did not accept.
+        if run.payer.billing.flush().await.is_err() {
+            continue;
+        }
+        n_retries += 1;
+        let purse = Purse::new(paid_by, &run.context.expectations, tariff, plan);
+        let settling = page::settle_again(purse, &tariff, unpaid);
+        let parks = run.job.in_background;
+        unpaid = match unless_parked(settling, parks, &run.server_stops).await? {
+            Ok(outcome) => return Some(outcome),
+            Err(unpaid) => unpaid,
+        };
+    }
+    Some(unpaid.failed())
+}
+
+/// What this returns; `None` if the server stops before, for a crawl that goes on at its next start.
+async fn unless_parked<T>(
+    work: impl Future<Output = T>,
+    parks: bool,
+    server_stops: &CancellationToken,
+) -> Option<T> {
+    tokio::select! {
+        biased;
+        done = work => Some(done),
+        () = server_stops.cancelled(), if parks => None,
+    }
+}
+
+/// Ends the crawl if its pages cannot be paid any more; `refusal` is why this one was not.
+pub(super) async fn note_refusal(run: &Run, purse: &Purse<'_>, refusal: Option<FundsError>) {
+    match refusal {
+        // Its own ceiling says nothing about other pages.
+        Some(FundsError::Short(short)) if short.cap == Cap::Page => {}
+        Some(error) => {
+            let in_a_row = run.refused_in_a_row.fetch_add(1, Ordering::Relaxed) + 1;
+            let is_page_special = in_a_row < REFUSED_IN_A_ROW_MAX && !purse.began_short().await;
+            if !is_page_special {
+                out_of_funds(run, &error);
+            }
+        }
+        None => run.refused_in_a_row.store(0, Ordering::Relaxed),
+    }
+}
+
+/// Ends the crawl because no page can be paid any more: the run has reached its ceiling, or the
+/// budget of its key or the balance is used up, or what is left of them is not enough for a page
+/// even once all others ended.
+pub(super) fn out_of_funds(run: &Run, error: &FundsError) {
+    let stop = match error {
+        FundsError::CeilingReached => StopReason::Spend,
+        FundsError::Empty => StopReason::Balance,
+        FundsError::KeySpent(_) => StopReason::KeyBudget,
+        FundsError::Short(short) if short.may_pass() => return,
+        FundsError::Short(short) => match short.cap {
+            Cap::Page => return,
+            Cap::Run => StopReason::Spend,
+            Cap::Key(_) => StopReason::KeyBudget,
+            Cap::Balance => StopReason::Balance,
+        },
+        FundsError::AllHeld | FundsError::Busy => return,
+        FundsError::UnknownAccount => StopReason::Failed,
+    };
+    run.stop(stop);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_page_that_waits_for_money_is_given_up_when_its_crawl_is_parked() {
+        let stops = CancellationToken::new();
+        let paid = unless_parked(std::future::ready(1), true, &stops).await;
+        assert_eq!(paid, Some(1));
+        stops.cancel();
+        let parked = unless_parked(std::future::pending::<u8>(), true, &stops).await;
+        assert_eq!(parked, None);
+        let streamed = unless_parked(std::future::ready(1), false, &stops).await;
+        assert_eq!(streamed, Some(1), "its crawl does not go on later");
+    }
+}
