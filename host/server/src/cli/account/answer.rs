@@ -314,7 +314,7 @@ fn audit_text(audit: &AuditView) -> String {
     });
     let keys = lines(&audit.key_disagreements, |one| {
         format!(
-            "{}: key {} has spent {} this month but entries {}",
+            "{}: key {} has spent {} in the month of its last charge but entries {}",
             one.account,
             one.key,
             money(one.month_spent),
@@ -348,7 +348,8 @@ mod tests {
             }],
         };
         assert!(!audit.is_consistent());
-        let of_key = "acc_1: key tr_1 has spent $1.5 this month but entries $0.5\n";
+        let of_key =
+            "acc_1: key tr_1 has spent $1.5 in the month of its last charge but entries $0.5\n";
         let expected = format!("2 accounts, 7 entries\n{of_key}");
         assert_eq!(audit_text(&audit), expected);
         audit.disagreements.push(DisagreementView {
