@@ -1,5 +1,5 @@
-//! The end of a page's lease: its links are followed, and it is to be delivered, or the crawl has it
-//! under another URL.
+//! The end of a page's lease: its links are followed, and it is to be delivered, or the crawl has
+//! it under another URL.
 
 use std::sync::Arc;
 

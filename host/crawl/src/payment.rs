@@ -22,8 +22,8 @@ const UNPAID_RETRY_DELAY: Duration = Duration::from_millis(500);
 const UNPAID_RETRIES_MAX: usize = 20;
 
 /// A page once its charge is durable. While the ledger accepts none, as on a full disk, or other
-/// pages hold the money for it, the page waits with its content, unless the crawl is stopped. `None`
-/// if the server stops before: the next process fetches it again.
+/// pages hold the money for it, the page waits with its content, unless the crawl is stopped.
+/// `None` if the server stops before: the next process fetches it again.
 pub(super) async fn settled(
     run: &Run,
     paid_by: PaidBy<'_>,
@@ -59,7 +59,8 @@ pub(super) async fn settled(
     Some(unpaid.failed())
 }
 
-/// What this returns; `None` if the server stops before, for a crawl that goes on at its next start.
+/// What this returns; `None` if the server stops before, for a crawl that goes on at its next
+/// start.
 async fn unless_parked<T>(
     work: impl Future<Output = T>,
     parks: bool,

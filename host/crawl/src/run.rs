@@ -91,8 +91,8 @@ impl Run {
     }
 
     /// Leases nothing more. Pages that were requested finish. If the crawl must end soon, at its
-    /// timeout, a cancellation or a shutdown, those that wait for their turn give their leases back,
-    /// and those that wait for money before their charge have failed.
+    /// timeout, a cancellation or a shutdown, those that wait for their turn give their leases
+    /// back, and those that wait for money before their charge have failed.
     pub(super) fn stop(&self, reason: StopReason) {
         lock(&self.frontier).stop(reason);
         if matches!(

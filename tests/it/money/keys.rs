@@ -126,7 +126,10 @@ async fn a_key_spends_its_budget_and_no_more_across_a_kill() {
     ci.fine(page()).await;
     let (posted, now) = paid(&server, key).await;
     assert!(posted == now && now > used, "{posted} {now} {used}");
-    assert_eq!(server.account(&["verify"])["disagreements"], json!([]));
+    let audit = server.account(&["verify"]);
+    for name in ["disagreements", "key_disagreements"] {
+        assert_eq!(audit[name], json!([]), "{name}");
+    }
     let statement = server.account(&["statement", "caller"]);
     let entries = statement["entries"].as_array().unwrap();
     let posts = entries

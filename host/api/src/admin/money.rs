@@ -268,7 +268,7 @@ pub(super) async fn usage(
 #[derive(Serialize, ToSchema)]
 #[schema(example = json!({"ok": true, "accounts": 12, "entries": 48211, "disagreements": [], "key_disagreements": []}))]
 struct Audit {
-    /// Whether every balance, and what every key has spent this month, equals the sum of its entries.
+    /// Whether every balance, and what every key has spent, equals the sum of its entries.
     ok: bool,
     /// Accounts checked.
     accounts: u64,

@@ -93,8 +93,8 @@ impl Frontier {
         }
     }
 
-    /// Checks that the target of a redirect is in scope. A redirect of the seed brings its host into
-    /// the scope.
+    /// Checks that the target of a redirect is in scope. A redirect of the seed brings its host
+    /// into the scope.
     fn enter_scope(&mut self, n: u32, known: Option<u32>, to: &str) -> Result<(), SkipReason> {
         let Err(skip) = self.scope.check(to) else {
             return Ok(());

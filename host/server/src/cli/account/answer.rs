@@ -314,7 +314,7 @@ fn audit_text(audit: &AuditView) -> String {
     });
     let keys = lines(&audit.key_disagreements, |one| {
         format!(
-            "{}: key {} has spent {} this month but entries {}",
+            "{}: key {} has spent {} in the month of its last charge but entries {}",
             one.account,
             one.key,
             money(one.month_spent),
@@ -326,4 +326,44 @@ fn audit_text(audit: &AuditView) -> String {
 
 fn money(nanodollars: i64) -> String {
     Nanodollars(nanodollars).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use trawl_control::{DisagreementView, KeyDisagreementView};
+
+    use super::*;
+
+    #[test]
+    fn an_audit_names_the_accounts_and_keys_that_differ() {
+        let mut audit = AuditView {
+            accounts: 2,
+            entries: 7,
+            disagreements: Vec::new(),
+            key_disagreements: vec![KeyDisagreementView {
+                account: "acc_1".to_owned(),
+                key: "tr_1".to_owned(),
+                month_spent: 1_500_000_000,
+                entries_spent: 500_000_000,
+            }],
+        };
+        assert!(!audit.is_consistent());
+        let of_key =
+            "acc_1: key tr_1 has spent $1.5 in the month of its last charge but entries $0.5\n";
+        let expected = format!("2 accounts, 7 entries\n{of_key}");
+        assert_eq!(audit_text(&audit), expected);
+        audit.disagreements.push(DisagreementView {
+            account: "acc_2".to_owned(),
+            balance: 1_000_000_000,
+            entries_balance: 2_000_000_000,
+            held: 0,
+            entries_held: 0,
+        });
+        let text = audit_text(&audit);
+        assert!(
+            text.contains("\nacc_2: balance $1 but entries $2"),
+            "{text}"
+        );
+        assert!(text.ends_with(of_key), "{text}");
+    }
 }
