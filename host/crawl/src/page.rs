@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use trawl_billing::FundsError;
-use trawl_engine::page::{self, PaidBy, Purse};
+use trawl_engine::page::{self, PageBudget, PaidBy};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, Charge, ContentHash, PageFailure, SkipReason};
 use trawl_net::egress::on_behalf_of;
@@ -64,7 +64,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     run.gate.enter(leased.n, &leased.url, false);
     let may_retry = || !run.gate.has_refused(&leased.url);
     let producing = page::produce_paid(&run.context, paid_by, &plan, may_retry);
-    let (purse, mut produced) = tokio::select! {
+    let (page_budget, mut produced) = tokio::select! {
         biased;
         () = run.gives_back(&leased.url) => {
             run.gate.leave(&leased.url);
@@ -74,27 +74,27 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     };
     let refused_redirect = run.gate.leave(&leased.url);
     let has_failed = produced.outcome.error.is_some();
-    let refusal = purse.refusal().await.filter(|_| has_failed);
+    let refusal = page_budget.refusal().await.filter(|_| has_failed);
     if let Some(error @ (FundsError::Empty | FundsError::KeySpent(_) | FundsError::CeilingReached)) =
         refusal
-        && !purse.is_open().await
+        && !page_budget.is_open().await
     {
         lease.skip(SkipReason::Spend);
         return out_of_funds(&run, &error);
     }
     if let Some(reason) = refused_redirect {
-        purse.void(reason.name());
+        page_budget.void(reason.name());
         return refused(lease, &leased, reason, redirect_failure(reason)).await;
     }
     let found = produced.outcome.discovered.take().unwrap_or_default();
     let content = compared_content(&run, &produced.outcome);
     let end = PageEnd::of(&produced.outcome, content);
     let Some(undelivered) = lease.complete(found, end).await else {
-        return purse.void(SkipReason::Duplicate.name());
+        return page_budget.void(SkipReason::Duplicate.name());
     };
-    note_refusal(&run, &purse, refusal).await;
+    note_refusal(&run, &page_budget, refusal).await;
     let n_bytes = produced.usage.content_bytes;
-    if let Some(outcome) = settled(&run, paid_by, &plan, (purse, produced)).await {
+    if let Some(outcome) = settled(&run, paid_by, &plan, (page_budget, produced)).await {
         deliver(undelivered, (n_bytes, content), outcome).await;
     }
 }
@@ -172,8 +172,8 @@ async fn failed(lease: FrontierLease, leased: &Leased, failure: PageFailure) {
 async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, n: u32, charge: Charge) {
     let run = lease.run();
     run.gate.enter(n, &plan.url, true);
-    let purse = Purse::unbilled(plan.ceiling);
-    let produced = page::produce(&run.context, plan, &purse).await;
+    let page_budget = PageBudget::unbilled(plan.ceiling);
+    let produced = page::produce(&run.context, plan, &page_budget).await;
     run.gate.leave(&plan.url);
     let n_bytes = produced.usage.content_bytes;
     let mut outcome = PageOutcome {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use trawl_billing::{Cap, FundsError};
-use trawl_engine::page::{self, PaidBy, Produced, Purse};
+use trawl_engine::page::{self, PageBudget, PaidBy, Produced};
 use trawl_model::StopReason;
 use trawl_model::outcome::PageOutcome;
 use trawl_plan::PagePlan;
@@ -28,10 +28,10 @@ pub(super) async fn settled(
     run: &Run,
     paid_by: PaidBy<'_>,
     plan: &PagePlan,
-    (purse, produced): (Purse<'_>, Produced),
+    (page_budget, produced): (PageBudget<'_>, Produced),
 ) -> Option<PageOutcome> {
     let tariff = run.context.tariff;
-    let mut unpaid = match page::try_settle(purse, &tariff, produced).await {
+    let mut unpaid = match page::try_settle(page_budget, &tariff, produced).await {
         Ok(outcome) => return Some(outcome),
         Err(unpaid) => unpaid,
     };
@@ -48,8 +48,8 @@ pub(super) async fn settled(
             continue;
         }
         n_retries += 1;
-        let purse = Purse::new(paid_by, &run.context.expectations, tariff, plan);
-        let settling = page::settle_again(purse, &tariff, unpaid);
+        let page_budget = PageBudget::new(paid_by, &run.context.expectations, tariff, plan);
+        let settling = page::settle_again(page_budget, &tariff, unpaid);
         let parks = run.job.in_background;
         unpaid = match unless_parked(settling, parks, &run.server_stops).await? {
             Ok(outcome) => return Some(outcome),
@@ -74,13 +74,18 @@ async fn unless_parked<T>(
 }
 
 /// Ends the crawl if its pages cannot be paid any more; `refusal` is why this one was not.
-pub(super) async fn note_refusal(run: &Run, purse: &Purse<'_>, refusal: Option<FundsError>) {
+pub(super) async fn note_refusal(
+    run: &Run,
+    page_budget: &PageBudget<'_>,
+    refusal: Option<FundsError>,
+) {
     match refusal {
         // Its own ceiling says nothing about other pages.
         Some(FundsError::Short(short)) if short.cap == Cap::Page => {}
         Some(error) => {
             let in_a_row = run.refused_in_a_row.fetch_add(1, Ordering::Relaxed) + 1;
-            let is_page_special = in_a_row < REFUSED_IN_A_ROW_MAX && !purse.began_short().await;
+            let is_page_special =
+                in_a_row < REFUSED_IN_A_ROW_MAX && !page_budget.was_underfunded().await;
             if !is_page_special {
                 out_of_funds(run, &error);
             }

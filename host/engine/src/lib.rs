@@ -10,8 +10,3 @@ pub mod page_budget;
 pub mod providers;
 pub mod routing;
 pub mod scrape;
-
-/// The earlier name of [`page_budget`].
-pub(crate) mod purse {
-    pub(crate) use crate::page_budget::PageBudget as Purse;
-}

@@ -104,7 +104,7 @@ struct BudgetState {
     reservation: Option<Reservation>,
     refusal: Option<FundsError>,
     /// Whether less money was left at the start than the page was expected to cost.
-    began_short: bool,
+    was_underfunded: bool,
     /// The total that the page waits for, and the error that made it wait.
     awaited: Option<(Nanodollars, FundsError)>,
 }
@@ -229,7 +229,7 @@ impl<'a> PageBudget<'a> {
         };
         match reserved {
             Ok(reservation) => {
-                state.began_short = reservation.ceiling() < likely;
+                state.was_underfunded = reservation.ceiling() < likely;
                 state.reservation = Some(reservation);
                 state.awaited = None;
                 Ok(())
@@ -352,7 +352,7 @@ impl<'a> PageBudget<'a> {
     ///
     /// # Errors
     /// The cap that does not allow it.
-    pub(crate) async fn cover_optional(
+    pub(crate) async fn try_reserve_for(
         &self,
         usage: &Usage,
         wait_until: Instant,
@@ -422,8 +422,8 @@ impl<'a> PageBudget<'a> {
     }
 
     /// Whether less money was left at the start than a page like this one is expected to cost.
-    pub async fn began_short(&self) -> bool {
-        self.state.lock().await.began_short
+    pub async fn was_underfunded(&self) -> bool {
+        self.state.lock().await.was_underfunded
     }
 
     /// The amount that a retry of the page must reserve first, if it could be paid once the pages

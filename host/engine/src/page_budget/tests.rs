@@ -113,7 +113,7 @@ async fn what_a_page_can_do_without_waits_for_a_short_time() {
     let begun = Instant::now();
     let wait_until = begun + Duration::from_millis(50);
     let refused = page_budget
-        .cover_optional(&usage(500_000), wait_until)
+        .try_reserve_for(&usage(500_000), wait_until)
         .await;
     assert!(refused.is_err());
     // A tenth of the page's own deadline: far above the wait, far below a wait until then.

@@ -53,7 +53,7 @@ pub struct Client<'a> {
     /// The page's claim on the memory of its account.
     pub memory: &'a PageMemory,
     /// The money of the page.
-    pub purse: &'a PageBudget<'a>,
+    pub page_budget: &'a PageBudget<'a>,
     /// The plugins of the run: providers are among them.
     pub registry: &'a Registry,
     /// Whether the operator's credentials at providers may pay.

@@ -178,7 +178,7 @@ impl OwnStack {
         let served = self.serve(Visit { clock, ..visit });
         match timeout_at(clock.latest().into(), served).await {
             Ok(served) => served,
-            Err(_elapsed) => Err(match visit.client.purse.funds_timeout().await {
+            Err(_elapsed) => Err(match visit.client.page_budget.funds_timeout().await {
                 // A provider would need funds as well, so there is no fallback.
                 Some(failure) => OwnFailure {
                     failure,
@@ -247,10 +247,10 @@ impl OwnStack {
         if !is_smart || may_replace_browser {
             return None;
         }
-        let clues = served.clues();
+        let signals = served.signals();
         let verdict = match &served.cache.body_hash() {
-            Some(body) => self.verdicts.judge(&clues, body),
-            None => smart::judge(&clues),
+            Some(body) => self.verdicts.judge(&signals, body),
+            None => smart::judge(&signals),
         };
         for host in judged_hosts(&plan.url, &served.page.final_url) {
             self.hosts.note(host, verdict, Instant::now());
@@ -353,7 +353,7 @@ fn enough(served: &Served) -> String {
             "enough: the site answered {status}, without a challenge that a browser passes"
         );
     }
-    match smart::is_html(&served.clues()) {
+    match smart::is_html(&served.signals()) {
         true => "enough: the page carries its content".to_owned(),
         false => "enough: the page is not HTML, and only HTML is rendered".to_owned(),
     }

@@ -56,7 +56,7 @@ pub(super) async fn paid_permit(
             {
                 Ok(()) => return Ok(permit),
                 Err(ReserveError::Refused(failure)) => return Err(NoPermit::Unpaid(failure)),
-                Err(ReserveError::Wait) => permit.unused(),
+                Err(ReserveError::Wait) => permit.release_unused(),
             }
             page_budget.released().await;
         }

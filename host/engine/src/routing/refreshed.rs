@@ -47,7 +47,7 @@ impl OwnStack {
         let mut asked = plan.clone();
         let mut known = Vec::new();
         while known.len() < REFRESHES_MAX
-            && let Some(to) = smart::redirect(&served.clues(), &served.page.final_url)
+            && let Some(to) = smart::redirect(&served.signals(), &served.page.final_url)
             && !known.contains(&to)
         {
             let targets = std::slice::from_ref(&to);

@@ -29,7 +29,7 @@ pub(super) fn unlimited_client(jar: &CookieJar) -> Client<'_> {
         owner: "test",
         jar,
         memory: &NO_BOUNDS,
-        purse: &BUDGET,
+        page_budget: &BUDGET,
         registry: &NO_PLUGINS,
         may_pool: true,
     }

@@ -22,11 +22,11 @@ use super::paid_permit::{NoPermit, provider_turn};
 use super::smart::{self, Rule, Verdict};
 use super::{Served, Visit};
 use crate::cache::{PageCache, Provided};
+use crate::page_budget::PageBudget;
 use crate::providers::{
     Candidate, Choice, CostSource, Payment, ProviderQuery, ProviderRequest, Providers,
     RouteCounters, TIME_MIN, VendorFailure, VendorPage,
 };
-use crate::purse::Purse;
 
 /// CPU time that is covered before a provider is asked, besides its price: more than nearly all
 /// pages need to be transformed. A page that could not be paid would have been served for nothing.
@@ -91,7 +91,7 @@ impl Block {
         if BLOCK_STATUSES.contains(&served.page.status) {
             return Some(Self::Status);
         }
-        match smart::judge(&served.clues()) {
+        match smart::judge(&served.signals()) {
             Verdict::NeedsBrowser(Rule::BotWall) => Some(Self::BotWall),
             Verdict::NeedsBrowser(_) | Verdict::Enough => None,
         }
@@ -152,7 +152,7 @@ impl ThirdParty {
             plan: visit.plan,
             javascript,
             may_pool: visit.client.may_pool,
-            affords: &|used| affords(visit.client.purse, used),
+            affords: &|used| affords(visit.client.page_budget, used),
         };
         providers.candidates(visit.client.registry, &query)
     }
@@ -250,7 +250,7 @@ impl ThirdParty {
         };
         // A wait for money leaves our own stack, and the providers after this one, their time.
         let most = needs(candidate.most());
-        if let Err(failure) = client.purse.cover_optional(&most, end).await {
+        if let Err(failure) = client.page_budget.try_reserve_for(&most, end).await {
             round
                 .attempts
                 .note(candidate, "not_covered", &failure.message);
@@ -267,7 +267,7 @@ impl ThirdParty {
         if attempt.as_ref().is_err_and(VendorFailure::is_unsent) {
             give_back(turn);
         } else {
-            client.purse.note_provider();
+            client.page_budget.note_provider();
             drop(turn);
         }
         let page = match attempt {
@@ -313,7 +313,7 @@ impl ThirdParty {
     ) -> Result<Option<Turn>, NoPermit> {
         let host = visit.plan.url.host_str().unwrap_or_default();
         let since = Instant::now();
-        let turn = provider_turn(&self.politeness, host, pace, visit.client.purse);
+        let turn = provider_turn(&self.politeness, host, pace, visit.client.page_budget);
         let turn = timeout_at(clock.latest().into(), turn).await;
         let turn = turn.map_err(|_elapsed| NoPermit::TimedOut)?;
         clock.add_wait_since(since);
@@ -382,7 +382,7 @@ impl Round<'_> {
 /// Ends a turn in which no provider was asked.
 fn give_back(turn: Option<Turn>) {
     if let Some(turn) = turn {
-        turn.unused();
+        turn.release_unused();
     }
 }
 
@@ -393,8 +393,8 @@ fn may_share(candidate: &Candidate, router: &RouterPlan) -> bool {
 }
 
 /// Whether the page may cost as much as this provider request.
-fn affords(purse: &Purse<'_>, used: VendorUse) -> bool {
-    trawl_billing::price(&needs(used), purse.tariff()).total() <= purse.spendable()
+fn affords(page_budget: &PageBudget<'_>, used: VendorUse) -> bool {
+    trawl_billing::price(&needs(used), page_budget.tariff()).total() <= page_budget.spendable()
 }
 
 /// What a page by this provider is expected to consume.

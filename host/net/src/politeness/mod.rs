@@ -426,14 +426,14 @@ impl Permit {
     }
 
     /// Gives the permit back without a request: the next one need not wait for a delay after it.
-    pub fn unused(self) {
+    pub fn release_unused(self) {
         self.visit.with_host(|host| host.undo(&self.start));
     }
 }
 
 impl Turn {
     /// Gives the turn back without a request: the next one need not wait for a delay after it.
-    pub fn unused(self) {
+    pub fn release_unused(self) {
         self.visit.with_host(|host| {
             host.undo(&self.start);
             host.end_elsewhere();

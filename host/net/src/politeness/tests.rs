@@ -323,9 +323,9 @@ async fn an_unused_permit_delays_nobody() {
     let other = under_crawl_delay("other", hour);
     let mut others = std::pin::pin!(politeness.permit_with("a.example", other));
     assert!(timeout(SOON, others.as_mut()).await.is_err());
-    first.unused();
+    first.release_unused();
     let second = timeout(Duration::from_secs(10), others).await;
-    second.expect("no delay").unused();
+    second.expect("no delay").release_unused();
     let third = timeout(
         Duration::from_secs(10),
         politeness.permit_with("a.example", own),
@@ -386,9 +386,9 @@ async fn an_unused_turn_delays_nobody() {
     let other = under_crawl_delay("other", hour);
     let mut waiting = std::pin::pin!(politeness.permit_with("a.example", other));
     assert!(timeout(SOON, waiting.as_mut()).await.is_err());
-    turn.expect("a turn").unused();
+    turn.expect("a turn").release_unused();
     let permit = timeout(Duration::from_secs(10), waiting).await;
-    permit.expect("no delay").unused();
+    permit.expect("no delay").release_unused();
     let again = politeness.turn_with("a.example", own);
     assert!(
         timeout(SOON * 10, again).await.is_ok(),
@@ -405,7 +405,7 @@ async fn an_unused_permit_does_not_undo_a_later_request() {
     tokio::time::sleep(SOON).await;
     let later = under_crawl_delay("other", Duration::from_nanos(1));
     let used = politeness.permit_with("a.example", later).await;
-    unused.unused();
+    unused.release_unused();
     let next = politeness.permit_with("a.example", under_crawl_delay("next", minute));
     assert!(timeout(SOON, next).await.is_err());
     drop(used);

@@ -74,7 +74,7 @@ impl OwnStack {
                 cookies: client.jar,
                 memory: client.memory,
             },
-            page_budget: client.purse,
+            page_budget: client.page_budget,
             owner: Owner::of(client.owner),
             clock,
             condition: None,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trawl_model::lru::Lru;
 
-use super::{Clues, Verdict, judge};
+use super::{PageSignals, Verdict, judge};
 
 /// Bytes of all: about 16,000 pages.
 const BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -21,12 +21,12 @@ impl Default for KnownVerdicts {
 
 impl KnownVerdicts {
     /// [`judge`], for a page whose body has this hash.
-    pub(crate) fn judge(&self, clues: &Clues<'_>, body: &blake3::Hash) -> Verdict {
-        let name = name(clues, body);
+    pub(crate) fn judge(&self, signals: &PageSignals<'_>, body: &blake3::Hash) -> Verdict {
+        let name = name(signals, body);
         if let Some(known) = self.0.get(&name) {
             return *known;
         }
-        let verdict = judge(clues);
+        let verdict = judge(signals);
         self.0
             .insert(name, Arc::new(verdict), size_of::<Verdict>() as u64);
         verdict
@@ -34,13 +34,13 @@ impl KnownVerdicts {
 }
 
 /// Everything that a verdict depends on, each part behind its length.
-fn name(clues: &Clues<'_>, body: &blake3::Hash) -> blake3::Hash {
-    let Clues {
+fn name(signals: &PageSignals<'_>, body: &blake3::Hash) -> blake3::Hash {
+    let PageSignals {
         status,
         headers,
         content_type,
         body: _,
-    } = clues;
+    } = signals;
     let mut named = Vec::with_capacity(1024);
     let mut part = |bytes: &[u8]| {
         named.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
@@ -64,14 +64,14 @@ mod tests {
     fn a_verdict_is_remembered_for_the_same_page_only() {
         let known = KnownVerdicts::default();
         let judge = |status: u16, headers: &[(String, String)], content_type: &str, body: &[u8]| {
-            let clues = Clues {
+            let signals = PageSignals {
                 status,
                 headers,
                 content_type,
                 body,
             };
-            let verdict = known.judge(&clues, &blake3::hash(body));
-            assert_eq!(verdict, super::judge(&clues));
+            let verdict = known.judge(&signals, &blake3::hash(body));
+            assert_eq!(verdict, super::judge(&signals));
             verdict
         };
         let shell = b"<!DOCTYPE html><html><body><div id=\"root\"></div><script src=\"/a.js\"></script></body></html>";

@@ -44,7 +44,7 @@ const UTF_16_BYTES_MAX: usize = 256 * 1024;
 
 /// What the verdict is based on: one answer of plain HTTP.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clues<'a> {
+pub(crate) struct PageSignals<'a> {
     /// HTTP status of the final answer.
     pub(crate) status: u16,
     /// Headers of the final answer, names in lower case.
@@ -122,29 +122,29 @@ impl Rule {
 
 /// Whether a page needs a browser. Takes time linear in the body at most: for most pages some
 /// searches in it, and a look at its beginning up to the end of enough text.
-pub(crate) fn judge(clues: &Clues<'_>) -> Verdict {
-    of_html(clues, judge_html).unwrap_or(Verdict::Enough)
+pub(crate) fn judge(signals: &PageSignals<'_>) -> Verdict {
+    of_html(signals, judge_html).unwrap_or(Verdict::Enough)
 }
 
-fn judge_html(clues: &Clues<'_>) -> Verdict {
-    if walls::announced(clues).is_some() {
+fn judge_html(signals: &PageSignals<'_>) -> Verdict {
+    if walls::announced(signals).is_some() {
         return Verdict::NeedsBrowser(Rule::BotWall);
     }
-    if clues.status == UNAUTHORIZED {
+    if signals.status == UNAUTHORIZED {
         return Verdict::Enough;
     }
-    let plenty = if walls::is_refusal(clues.status) {
+    let plenty = if walls::is_refusal(signals.status) {
         REFUSAL_TEXT_PLENTY
     } else {
         TEXT_PLENTY
     };
-    let is_short = text::visible_chars(clues.body, plenty) < plenty;
-    let shape = is_short.then(|| PageShape::of(clues.body));
+    let is_short = text::visible_chars(signals.body, plenty) < plenty;
+    let shape = is_short.then(|| PageShape::of(signals.body));
     let leads_on = shape.as_ref().is_some_and(|shape| shape.has_refresh);
-    let rule = shape.and_then(|shape| rules::first(clues, &shape));
+    let rule = shape.and_then(|shape| rules::first(signals, &shape));
     match rule {
         Some(rule) => Verdict::NeedsBrowser(rule),
-        None if !leads_on && mount::is_awaited(clues.body) => {
+        None if !leads_on && mount::is_awaited(signals.body) => {
             Verdict::NeedsBrowser(Rule::EmptyShell)
         }
         None => Verdict::Enough,
@@ -153,33 +153,33 @@ fn judge_html(clues: &Clues<'_>) -> Verdict {
 
 /// Where a page leads that is nothing but a redirect by its markup or its `Refresh` header. `page`
 /// is its URL.
-pub(crate) fn redirect(clues: &Clues<'_>, page: &Url) -> Option<Url> {
-    of_html(clues, |clues| redirect::target(clues, page)).flatten()
+pub(crate) fn redirect(signals: &PageSignals<'_>, page: &Url) -> Option<Url> {
+    of_html(signals, |signals| redirect::target(signals, page)).flatten()
 }
 
 /// Whose bot wall answered instead of the page, whatever the status; `None` for any other page.
-pub(crate) fn wall(clues: &Clues<'_>) -> Option<&'static str> {
-    of_html(clues, wall_of_html).flatten()
+pub(crate) fn wall(signals: &PageSignals<'_>) -> Option<&'static str> {
+    of_html(signals, wall_of_html).flatten()
 }
 
-fn wall_of_html(clues: &Clues<'_>) -> Option<&'static str> {
-    if let Some(rule) = walls::announced(clues) {
+fn wall_of_html(signals: &PageSignals<'_>) -> Option<&'static str> {
+    if let Some(rule) = walls::announced(signals) {
         return Some(rule);
     }
-    if walls::is_too_large(clues.body) {
+    if walls::is_too_large(signals.body) {
         return None;
     }
-    let plenty = if walls::is_refusal(clues.status) {
+    let plenty = if walls::is_refusal(signals.status) {
         REFUSAL_TEXT_PLENTY
     } else {
         walls::TEXT_PLENTY
     };
-    if text::visible_chars(clues.body, plenty) >= plenty {
+    if text::visible_chars(signals.body, plenty) >= plenty {
         return None;
     }
-    let shape = PageShape::of(clues.body);
+    let shape = PageShape::of(signals.body);
     let is_small = shape.n_things <= shape::THINGS_MAX;
-    walls::challenge(clues, &shape).filter(|_| is_small)
+    walls::challenge(signals, &shape).filter(|_| is_small)
 }
 
 /// Endings of paths under which sites serve documents that are not HTML.
@@ -203,21 +203,21 @@ pub(crate) fn names_document(url: &Url) -> bool {
 
 /// By the stated type; without one, a body is HTML if it begins with a tag, a comment or a document
 /// type.
-pub(crate) fn is_html(clues: &Clues<'_>) -> bool {
-    match trawl_document::media_type(clues.content_type).as_str() {
-        "" => begins_like_html(clues.body),
+pub(crate) fn is_html(signals: &PageSignals<'_>) -> bool {
+    match trawl_document::media_type(signals.content_type).as_str() {
+        "" => begins_like_html(signals.body),
         stated => MediaKind::of(stated) == MediaKind::Html,
     }
 }
 
 /// What is found in an answer as the rules read it; `None` if it is not HTML.
-fn of_html<T>(clues: &Clues<'_>, find: impl FnOnce(&Clues<'_>) -> T) -> Option<T> {
-    let body = without_utf_16(clues.body);
-    let clues = &Clues {
+fn of_html<T>(signals: &PageSignals<'_>, find: impl FnOnce(&PageSignals<'_>) -> T) -> Option<T> {
+    let body = without_utf_16(signals.body);
+    let signals = &PageSignals {
         body: &body,
-        ..*clues
+        ..*signals
     };
-    is_html(clues).then(|| find(clues))
+    is_html(signals).then(|| find(signals))
 }
 
 /// A body as the rules read it: one in UTF-16, by its byte order mark, as UTF-8 and no further than

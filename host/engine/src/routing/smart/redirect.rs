@@ -8,7 +8,7 @@ use trawl_plan::address::without_fragment;
 use super::prose::has_any;
 use super::shape::Shape;
 use super::tokens::{HiddenElement, Tag, Token, Tokens};
-use super::{Clues, refresh, walls};
+use super::{PageSignals, refresh, walls};
 
 /// Longest body of one, with its styles and scripts.
 const BODY_BYTES_MAX: usize = 64 * 1024;
@@ -28,24 +28,24 @@ struct Refreshes {
 
 /// Where a page leads that is nothing but a refresh, by its header or its markup; `None` for any
 /// other page, and for one that only reloads itself. `page` is its URL.
-pub(super) fn target(clues: &Clues<'_>, page: &Url) -> Option<Url> {
-    let mut headers = clues.headers.iter();
+pub(super) fn target(signals: &PageSignals<'_>, page: &Url) -> Option<Url> {
+    let mut headers = signals.headers.iter();
     let header = headers.find(|(name, _)| name == "refresh");
-    let is_small = clues.body.len() <= BODY_BYTES_MAX;
-    if !is_small || !(200..300).contains(&clues.status) || walls::announced(clues).is_some() {
+    let is_small = signals.body.len() <= BODY_BYTES_MAX;
+    if !is_small || !(200..300).contains(&signals.status) || walls::announced(signals).is_some() {
         return None;
     }
-    if header.is_none() && !has_any(clues.body, &["refresh", "Refresh", "REFRESH"]) {
+    if header.is_none() && !has_any(signals.body, &["refresh", "Refresh", "REFRESH"]) {
         return None;
     }
-    let shape = PageShape::of(clues.body);
+    let shape = PageShape::of(signals.body);
     let is_bare = shape.prose.bytes().len() <= WORDS_BYTES_MAX
         && shape.n_fields == 0
         && shape.n_things <= THINGS_MAX;
-    if !is_bare || walls::is_challenge(clues, &shape) {
+    if !is_bare || walls::is_challenge(signals, &shape) {
         return None;
     }
-    let written = Refreshes::of(clues.body);
+    let written = Refreshes::of(signals.body);
     let by_header = header.and_then(|(_, value)| refresh::of_value(value));
     // A browser that runs the scripts does not see what is meant for those without.
     let without_scripts = written.without_scripts.filter(|_| shape.scripts.is_empty());

@@ -2,7 +2,7 @@
 
 use super::prose::is_waiting;
 use super::shape::{PageShape, THINGS_MAX};
-use super::{Clues, Rule, walls};
+use super::{PageSignals, Rule, walls};
 
 /// Text allowed around an empty element for the content of a page: a header and a footer.
 const SHELL_BYTES_MAX: usize = 200;
@@ -19,7 +19,7 @@ const SUBMITTED_FIELDS_MAX: usize = 1;
 const STUB_BYTES_MAX: usize = 8 * 1024;
 
 /// Whether a rule applies to a page.
-type Holds = fn(&Clues<'_>, &PageShape) -> bool;
+type Holds = fn(&PageSignals<'_>, &PageShape) -> bool;
 
 /// From the most specific (challenges and redirects) to the bare absence of content.
 const RULES: [(Rule, Holds); 8] = [
@@ -34,17 +34,17 @@ const RULES: [(Rule, Holds); 8] = [
 ];
 
 /// The first rule that applies to a page with little text.
-pub(super) fn first(clues: &Clues<'_>, shape: &PageShape) -> Option<Rule> {
+pub(super) fn first(signals: &PageSignals<'_>, shape: &PageShape) -> Option<Rule> {
     if shape.n_things > THINGS_MAX {
         return None;
     }
-    let held = RULES.iter().find(|(_, holds)| holds(clues, shape));
+    let held = RULES.iter().find(|(_, holds)| holds(signals, shape));
     let rule = held.map(|(rule, _)| *rule);
     // A page that redirects by its markup is followed at a lower price.
     rule.filter(|&rule| rule == Rule::BotWall || !shape.has_refresh)
 }
 
-fn is_script_redirect(_: &Clues<'_>, shape: &PageShape) -> bool {
+fn is_script_redirect(_: &PageSignals<'_>, shape: &PageShape) -> bool {
     let scripts = &shape.scripts;
     scripts.goes_elsewhere
         && scripts.n_external == 0
@@ -54,22 +54,22 @@ fn is_script_redirect(_: &Clues<'_>, shape: &PageShape) -> bool {
         && is_waiting(shape.prose.bytes())
 }
 
-fn is_empty_shell(_: &Clues<'_>, shape: &PageShape) -> bool {
+fn is_empty_shell(_: &PageSignals<'_>, shape: &PageShape) -> bool {
     shape.has_empty_mount && !shape.scripts.is_empty()
 }
 
-fn has_empty_content(_: &Clues<'_>, shape: &PageShape) -> bool {
+fn has_empty_content(_: &PageSignals<'_>, shape: &PageShape) -> bool {
     shape.has_empty_content
         && shape.scripts.is_application()
         && shape.n_fields == 0
         && is_at_most(shape, SHELL_BYTES_MAX)
 }
 
-fn is_hydration_without_text(_: &Clues<'_>, shape: &PageShape) -> bool {
+fn is_hydration_without_text(_: &PageSignals<'_>, shape: &PageShape) -> bool {
     shape.has_hydration && !shape.scripts.is_empty() && is_bare(shape, HYDRATION_THINGS_MAX)
 }
 
-fn is_noscript_appeal(_: &Clues<'_>, shape: &PageShape) -> bool {
+fn is_noscript_appeal(_: &PageSignals<'_>, shape: &PageShape) -> bool {
     let words = shape.prose.bytes();
     (shape.has_noscript_appeal || super::prose::is_appeal(words))
         && !shape.scripts.is_empty()
@@ -77,11 +77,11 @@ fn is_noscript_appeal(_: &Clues<'_>, shape: &PageShape) -> bool {
         && is_at_most(shape, APPEAL_BYTES_MAX)
 }
 
-fn is_script_only(_: &Clues<'_>, shape: &PageShape) -> bool {
+fn is_script_only(_: &PageSignals<'_>, shape: &PageShape) -> bool {
     !shape.scripts.is_empty() && is_bare(shape, BARE_THINGS_MAX)
 }
 
-fn has_frames_alone(_: &Clues<'_>, shape: &PageShape) -> bool {
+fn has_frames_alone(_: &PageSignals<'_>, shape: &PageShape) -> bool {
     shape.n_frames > 0 && is_bare(shape, shape.n_frames + BARE_THINGS_MAX)
 }
 

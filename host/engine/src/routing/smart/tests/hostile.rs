@@ -15,8 +15,8 @@ const MEDIUM_BYTES: usize = 1024 * 1024;
 /// Far above what is measured, far below what quadratic time takes.
 const TIME_MAX: Duration = Duration::from_secs(20);
 
-fn clues(body: &[u8]) -> Clues<'_> {
-    Clues {
+fn signals(body: &[u8]) -> PageSignals<'_> {
+    PageSignals {
         status: 200,
         headers: &[],
         content_type: "text/html",
@@ -70,11 +70,11 @@ fn time_is_linear_whatever_the_source_repeats() {
     for (pattern, bytes) in large.into_iter().chain(medium) {
         let body = pattern.repeat(bytes / pattern.len());
         let begun = Instant::now();
-        judge(&clues(body.as_bytes()));
+        judge(&signals(body.as_bytes()));
         // The close look as well, for sources that the count has done with.
         PageShape::of(body.as_bytes());
         let page = Url::parse("https://a.example/").expect("a URL");
-        redirect(&clues(body.as_bytes()), &page);
+        redirect(&signals(body.as_bytes()), &page);
         assert!(begun.elapsed() < TIME_MAX, "{pattern}");
     }
 }
@@ -101,7 +101,7 @@ fn bounded(source: &[u8]) {
             true => Verdict::NeedsBrowser(Rule::EmptyShell),
             false => Verdict::Enough,
         };
-        assert_eq!(judge(&clues(&long)), expected, "{source:?}");
+        assert_eq!(judge(&signals(&long)), expected, "{source:?}");
     }
     PageShape::of(source);
 }
@@ -204,9 +204,9 @@ fn a_body_in_utf_16_is_read_by_its_mark() {
     let page = "<body><div id=root><p>Größe: 4 m</div><script src=a.js></script></body>";
     for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
         let needed = Verdict::NeedsBrowser(Rule::EmptyShell);
-        assert_eq!(judge(&clues(&encoded(shell, bytes))), needed);
-        assert_eq!(judge(&clues(&encoded(page, bytes))), Verdict::Enough);
+        assert_eq!(judge(&signals(&encoded(shell, bytes))), needed);
+        assert_eq!(judge(&signals(&encoded(page, bytes))), Verdict::Enough);
     }
-    assert_eq!(judge(&clues(&[0xFF, 0xFE, b'<'])), Verdict::Enough);
-    assert_eq!(judge(&clues(&[0xFF, 0xFE])), Verdict::Enough);
+    assert_eq!(judge(&signals(&[0xFF, 0xFE, b'<'])), Verdict::Enough);
+    assert_eq!(judge(&signals(&[0xFF, 0xFE])), Verdict::Enough);
 }

@@ -5,7 +5,7 @@ use super::*;
 pub(super) fn verdict(status: u16, headers: &[(&str, &str)], body: &str) -> Verdict {
     let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     let headers: Vec<_> = headers.iter().map(owned).collect();
-    judge(&Clues {
+    judge(&PageSignals {
         status,
         headers: &headers,
         content_type: "text/html; charset=utf-8",
@@ -424,14 +424,14 @@ fn a_page_that_sends_its_reader_on_by_its_markup_is_enough() {
 fn leads(status: u16, headers: &[(&str, &str)], body: &str) -> Option<String> {
     let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
     let headers: Vec<_> = headers.iter().map(owned).collect();
-    let clues = Clues {
+    let signals = PageSignals {
         status,
         headers: &headers,
         content_type: "text/html",
         body: body.as_bytes(),
     };
     let page = Url::parse("https://a.example/x/page?q").expect("a URL");
-    redirect(&clues, &page).map(String::from)
+    redirect(&signals, &page).map(String::from)
 }
 
 #[test]
@@ -565,13 +565,13 @@ fn other_media_types_are_enough() {
         "application/pdf",
         "image/svg+xml",
     ] {
-        let clues = Clues {
+        let signals = PageSignals {
             status: 403,
             headers: &[("cf-mitigated".to_owned(), "challenge".to_owned())],
             content_type,
             body: shell,
         };
-        assert_eq!(judge(&clues), Verdict::Enough, "{content_type}");
+        assert_eq!(judge(&signals), Verdict::Enough, "{content_type}");
     }
     for (content_type, body, expected) in [
         ("Text/HTML;charset=x", shell.as_slice(), true),
@@ -579,14 +579,14 @@ fn other_media_types_are_enough() {
         ("", shell.as_slice(), true),
         ("", b"{\"a\": \"<script src=a.js></script>\"}", false),
     ] {
-        let clues = Clues {
+        let signals = PageSignals {
             status: 200,
             headers: &[],
             content_type,
             body,
         };
         assert_eq!(
-            judge(&clues) != Verdict::Enough,
+            judge(&signals) != Verdict::Enough,
             expected,
             "{content_type} {body:?}"
         );

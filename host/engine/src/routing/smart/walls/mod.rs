@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::Clues;
+use super::PageSignals;
 use super::prose::{has_any, is_waiting};
 use super::shape::Shape;
 
@@ -96,8 +96,8 @@ const VENDOR_MARKS: [&str; 7] = [
 ];
 
 /// Whose challenge the headers announce, so that the body need not be examined.
-pub(super) fn announced(clues: &Clues<'_>) -> Option<&'static str> {
-    clues
+pub(super) fn announced(signals: &PageSignals<'_>) -> Option<&'static str> {
+    signals
         .headers
         .iter()
         .find_map(|(name, value)| match name.as_str() {
@@ -108,7 +108,7 @@ pub(super) fn announced(clues: &Clues<'_>) -> Option<&'static str> {
             // does.
             "set-cookie" => {
                 let is_own = value.starts_with("techaro.lol-anubis");
-                (is_own && has_any(head(clues.body), &[ANUBIS_MARK])).then_some("anubis")
+                (is_own && has_any(head(signals.body), &[ANUBIS_MARK])).then_some("anubis")
             }
             _ => None,
         })
@@ -127,14 +127,14 @@ pub(super) fn is_refusal(status: u16) -> bool {
 }
 
 /// Whether a page with little text is a challenge.
-pub(super) fn is_challenge(clues: &Clues<'_>, shape: &PageShape) -> bool {
-    challenge(clues, shape).is_some()
+pub(super) fn is_challenge(signals: &PageSignals<'_>, shape: &PageShape) -> bool {
+    challenge(signals, shape).is_some()
 }
 
 /// Whose challenge a page with little text is; `None` if it is none.
-pub(super) fn challenge(clues: &Clues<'_>, shape: &PageShape) -> Option<&'static str> {
+pub(super) fn challenge(signals: &PageSignals<'_>, shape: &PageShape) -> Option<&'static str> {
     let words = shape.prose.bytes();
-    let head = head(clues.body);
+    let head = head(signals.body);
     let marked = CHALLENGE_MARKS
         .iter()
         .find(|(mark, _)| has_any(head, &[mark]) && !is_spoken(words, mark));
@@ -145,7 +145,7 @@ pub(super) fn challenge(clues: &Clues<'_>, shape: &PageShape) -> Option<&'static
     if is_bare && has_any(head, &VENDOR_MARKS) {
         return Some("script_of_a_vendor");
     }
-    if is_vendors_refusal(clues, shape) {
+    if is_vendors_refusal(signals, shape) {
         return Some("refusal_of_a_vendor");
     }
     is_lone_widget(head, shape).then_some("human_check")
@@ -171,7 +171,7 @@ fn is_spoken(words: &[u8], mark: &str) -> bool {
 
 /// A refusal with next to no text, a script, and a header or cookie of a vendor whose script
 /// inspects the client.
-fn is_vendors_refusal(clues: &Clues<'_>, shape: &PageShape) -> bool {
+fn is_vendors_refusal(signals: &PageSignals<'_>, shape: &PageShape) -> bool {
     let is_small = shape.prose.bytes().len() <= REFUSAL_BYTES_MAX
         && shape.n_things <= REFUSAL_THINGS_MAX
         && !shape.scripts.is_empty();
@@ -182,9 +182,9 @@ fn is_vendors_refusal(clues: &Clues<'_>, shape: &PageShape) -> bool {
             .any(|cookie| value.starts_with(cookie)),
         _ => false,
     };
-    is_refusal(clues.status)
+    is_refusal(signals.status)
         && is_small
-        && clues
+        && signals
             .headers
             .iter()
             .any(|(name, value)| is_vendors(name, value))

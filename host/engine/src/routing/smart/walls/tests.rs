@@ -1,5 +1,5 @@
 use super::super::tests::{enough, prose, verdict};
-use super::super::{Clues, Rule, Verdict, wall as wall_of};
+use super::super::{PageSignals, Rule, Verdict, wall as wall_of};
 
 #[track_caller]
 fn wall(status: u16, headers: &[(&str, &str)], body: &str) {
@@ -135,7 +135,7 @@ fn rule(status: u16, headers: &[(&str, &str)], body: &str) -> Option<&'static st
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
-    wall_of(&Clues {
+    wall_of(&PageSignals {
         status,
         headers: &headers,
         content_type: "text/html; charset=utf-8",
