@@ -7,6 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha1::{Digest, Sha1};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -18,6 +21,12 @@ pub const PAGE: &str = "<!DOCTYPE html><html lang=\"en\"><head><title>A page</ti
 <body><h1>A page</h1><p>Some <b>text</b> and <a href=\"/other\">a link</a>.</p></body></html>";
 /// Time between two bytes of `/drip`.
 const DRIP: Duration = Duration::from_millis(20);
+/// What the key of a WebSocket's handshake is hashed with. RFC 6455 section 1.3.
+const SOCKET_GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+/// The first byte of a frame that is a whole message of text, and the longest text whose length the
+/// second one gives. RFC 6455 section 5.2.
+const WHOLE_TEXT: u8 = 0x81;
+const TEXT_BYTES_MAX: usize = 125;
 
 /// The site. Its paths are the arms of `Visit::answer`.
 pub struct FakeSite {
@@ -230,6 +239,7 @@ impl Visit {
             "bomb" => self.bomb(rest).await,
             "stalled" => self.stalled().await,
             "typed" => self.typed(rest).await,
+            "feed" => self.feed(rest, query, head).await,
             _ => self.odd(first).await,
         }
     }
@@ -353,6 +363,22 @@ impl Visit {
         self.whole("200 OK", &header, body).await
     }
 
+    /// A WebSocket that sends this text after so many milliseconds and stays open.
+    async fn feed(&mut self, delay_ms: &str, text: &str, head: &str) -> Next {
+        let head = format!(
+            "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+             Sec-WebSocket-Accept: {}\r\n\r\n",
+            socket_accept(head)?
+        );
+        self.write(head.as_bytes()).await?;
+        tokio::time::sleep(Duration::from_millis(delay_ms.parse().ok()?)).await;
+        let length = u8::try_from(text.len().min(TEXT_BYTES_MAX)).ok()?;
+        let text = &text.as_bytes()[..usize::from(length)];
+        self.write(&[&[WHOLE_TEXT, length], text].concat()).await?;
+        while self.stream.read_u8().await.is_ok() {}
+        None
+    }
+
     async fn html(&mut self, body: &str) -> Next {
         let header = "Content-Type: text/html; charset=utf-8\r\n";
         self.whole("200 OK", header, body.as_bytes()).await
@@ -374,5 +400,28 @@ impl Visit {
 
     async fn write(&mut self, bytes: &[u8]) -> Next {
         self.stream.write_all(bytes).await.ok()
+    }
+}
+
+/// The value of `Sec-WebSocket-Accept` that belongs to the key in a request's head; `None` if that
+/// has none. RFC 6455 section 4.2.2.
+fn socket_accept(head: &str) -> Option<String> {
+    let mut lines = head.lines().filter_map(|line| line.split_once(':'));
+    let (_, key) = lines.find(|(name, _)| name.eq_ignore_ascii_case("Sec-WebSocket-Key"))?;
+    let hash = Sha1::digest(format!("{}{SOCKET_GUID}", key.trim()));
+    Some(STANDARD.encode(hash))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_of_a_socket_is_answered() {
+        // The example of RFC 6455 section 1.3.
+        let head = "GET / HTTP/1.1\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+        let accept = socket_accept(head);
+        assert_eq!(accept.as_deref(), Some("s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));
+        assert_eq!(socket_accept("GET / HTTP/1.1\r\n\r\n"), None);
     }
 }

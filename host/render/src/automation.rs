@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use url::Url;
@@ -14,6 +13,7 @@ use trawl_plan::{RenderPlan, Step};
 
 use super::RenderError;
 use super::page_state::PageState;
+use super::screenshot::Screenshot;
 use super::script::Ran;
 use super::tab::Tab;
 use super::wait::SCROLL_STEP;
@@ -108,16 +108,14 @@ impl Tab<'_> {
                 )),
             };
             let has_failed = result.is_err();
-            let said: Option<(&str, Value)> = match result {
-                Ok(Done::Nothing) => None,
-                Ok(Done::Value(value)) => Some(("result", value)),
-                Ok(Done::Screenshot(png)) => Some(("result", STANDARD.encode(png).into())),
-                Ok(Done::TooLong(reason)) => Some(("error", reason.into())),
-                Err(reason) => Some(("error", cut(&reason).into())),
+            let mut said = match result {
+                Ok(done) => done.said(),
+                Err(reason) => vec![("error", cut(&reason).into())],
             };
             let windows = self.windows().await;
-            let windows = (!windows.is_empty()).then(|| ("windows", windows.into()));
-            let said: Vec<_> = said.into_iter().chain(windows).collect();
+            if !windows.is_empty() {
+                said.push(("windows", windows.into()));
+            }
             if !said.is_empty() {
                 let mut entry = json!({"step": number, "type": step.name()});
                 for (key, value) in said {
@@ -152,8 +150,8 @@ impl Tab<'_> {
             }
             Step::Screenshot(plan) => {
                 let taken = self.screenshot(*plan).await;
-                let png = taken.map(|screenshot| Done::Screenshot(screenshot.png));
-                return Ok(png.map_err(|error| error.to_string()));
+                let taken = taken.map(Done::Screenshot);
+                return Ok(taken.map_err(|error| error.to_string()));
             }
             Step::Click(selector) => self.click(selector).await?,
             Step::WaitForAndClick { selector, timeout } => {
@@ -306,8 +304,7 @@ enum Point {
 enum Done {
     Nothing,
     Value(Value),
-    /// A PNG.
-    Screenshot(Bytes),
+    Screenshot(Screenshot),
     /// A result beyond a bound: says which, and how large it is.
     TooLong(String),
 }
@@ -317,6 +314,20 @@ impl Done {
         match value {
             Value::Null => Self::Nothing,
             value => Self::Value(value),
+        }
+    }
+
+    /// What the report has of it, by name.
+    fn said(self) -> Vec<(&'static str, Value)> {
+        match self {
+            Self::Nothing => Vec::new(),
+            Self::Value(value) => vec![("result", value)],
+            Self::Screenshot(Screenshot { png, cut }) => {
+                let png = ("result", Value::from(STANDARD.encode(png)));
+                let cut = cut.map(|cut| ("screenshot", Value::from(cut)));
+                std::iter::once(png).chain(cut).collect()
+            }
+            Self::TooLong(reason) => vec![("error", reason.into())],
         }
     }
 }
@@ -341,16 +352,16 @@ impl Room {
     /// The step's result, or why it is not returned.
     fn take(&mut self, done: Done) -> Done {
         match done {
-            Done::Screenshot(png) => {
+            Done::Screenshot(screenshot) => {
+                let bytes = screenshot.png.len();
                 self.n_screenshots += 1;
-                self.screenshot_bytes += png.len();
+                self.screenshot_bytes += bytes;
                 if self.screenshot_bytes <= SCREENSHOT_BYTES_MAX {
-                    return Done::Screenshot(png);
+                    return Done::Screenshot(screenshot);
                 }
-                self.screenshot_bytes -= png.len();
+                self.screenshot_bytes -= bytes;
                 Done::TooLong(format!(
-                    "the screenshot has {} bytes; those of one page may have {SCREENSHOT_BYTES_MAX} together",
-                    png.len()
+                    "the screenshot has {bytes} bytes; those of one page may have {SCREENSHOT_BYTES_MAX} together"
                 ))
             }
             Done::Value(value) => {
@@ -391,20 +402,41 @@ fn not_run(parameter: &str, at: &Url) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use trawl_plan::Picture;
 
     use super::*;
 
+    fn screenshot(bytes: usize) -> Done {
+        Done::Screenshot(Screenshot {
+            png: Bytes::from(vec![0; bytes]),
+            cut: None,
+        })
+    }
+
+    #[test]
+    fn a_screenshot_that_is_cut_says_so() {
+        assert_eq!(screenshot(3).said(), [("result", json!("AAAA"))]);
+        let cut = Done::Screenshot(Screenshot {
+            png: Bytes::new(),
+            cut: Some("it shows less".to_owned()),
+        });
+        let expected = [
+            ("result", json!("")),
+            ("screenshot", json!("it shows less")),
+        ];
+        assert_eq!(cut.said(), expected);
+    }
+
     #[test]
     fn screenshots_and_results_of_a_chain_are_bounded_together() {
         let mut room = Room::default();
-        let third = Bytes::from(vec![0; SCREENSHOT_BYTES_MAX / 3]);
         for expected in [true, true, true, false] {
-            let done = room.take(Done::Screenshot(third.clone()));
+            let done = room.take(screenshot(SCREENSHOT_BYTES_MAX / 3));
             assert_eq!(matches!(done, Done::Screenshot(_)), expected);
         }
         // A smaller one still fits.
-        let done = room.take(Done::Screenshot(Bytes::new()));
+        let done = room.take(screenshot(0));
         assert!(matches!(done, Done::Screenshot(_)));
         let result = Value::from("x".repeat(RESULTS_CHARS_MAX / 2));
         for expected in [true, false] {

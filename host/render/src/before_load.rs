@@ -25,8 +25,10 @@ use super::tab::Tab;
 const UNCAUGHT: &str = "Uncaught ";
 /// Characters returned of an error.
 const ERROR_CHARS_MAX: usize = 1_000;
-/// Reads the error in the isolated world.
-const READ: &str = "globalThis.thrown ?? null";
+/// Reads the document's origin and the error in the isolated world.
+const READ: &str = "[origin, globalThis.thrown ?? null]";
+/// The origin of a document that is sandboxed without `allow-same-origin`, as browsers write it.
+const OPAQUE: &str = "null";
 
 impl Tab<'_> {
     /// Has the script run in every document of these origins before those of the page.
@@ -50,7 +52,8 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Why the script failed in the main document: that is another site's, or what it threw.
+    /// Why the script failed in the main document: that is another site's or sandboxed, or what it
+    /// threw.
     pub(super) async fn failed_before_load(
         &self,
         requested: &Url,
@@ -68,11 +71,22 @@ impl Tab<'_> {
         };
         let mut params = by_value(READ.to_owned());
         params.context_id = Some(world);
-        let thrown = self.evaluate(params).await?.ok();
-        let thrown = thrown.as_ref().and_then(Value::as_str);
-        let text = thrown.map(|text| text.strip_prefix(UNCAUGHT).unwrap_or(text));
-        Ok(text.map(str::to_owned))
+        let read = self.evaluate(params).await?;
+        Ok(read.ok().and_then(reason))
     }
+}
+
+/// Why the script failed, by what was read.
+fn reason(read: Value) -> Option<String> {
+    let (origin, thrown) = serde_json::from_value::<(String, Option<String>)>(read).ok()?;
+    if origin == OPAQUE {
+        let text = "not run: the page's `Content-Security-Policy` has a `sandbox` without \
+                    `allow-same-origin`, so that its document is of no site";
+        return Some(text.to_owned());
+    }
+    let text = thrown?;
+    let text = text.strip_prefix(UNCAUGHT).unwrap_or(&text);
+    Some(text.to_owned())
 }
 
 /// Runs in the isolated world, whose functions no page can replace: remembers the first error.
@@ -113,7 +127,24 @@ fn stopping(name: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn what_was_read_tells_why_the_script_failed() {
+        let site = "https://a.example";
+        for (read, expected) in [
+            (json!([site, null]), None),
+            (json!([site, "Uncaught Error: x"]), Some("Error: x")),
+            (json!([site, "null"]), Some("null")),
+            (json!("other"), None),
+        ] {
+            assert_eq!(reason(read.clone()).as_deref(), expected, "{read}");
+        }
+        let sandboxed = reason(json!([OPAQUE, null])).unwrap_or_default();
+        assert!(sandboxed.contains("allow-same-origin"), "{sandboxed}");
+    }
 
     #[test]
     fn the_name_is_quoted_in_every_script() {

@@ -1,12 +1,19 @@
 //! The caller's cookies. They are in the browser's own jar, where the site can renew and delete
-//! them, but only the page's own origin gets them: a jar knows no ports, and it sends them again
-//! when the page returns from elsewhere. Decision D382.
+//! them, but only the page's own origin gets them: they are bound to its port, and taken out before
+//! the page leaves, since a jar sends them again when it returns. Decision D382.
+//!
+//! A jar that binds cookies to ports is a feature of Chromium that a flag turns on. Of a browser
+//! without it, requests to other ports lose them where they are seen: those of the page and its
+//! frames, not those of shared workers and service workers, of prefetches by speculation rules and
+//! early hints, nor WebSockets over a connection that is open already.
 
 use std::sync::OnceLock;
 
 use chromiumoxide::cdp::browser_protocol::network::{
-    Cookie, CookieParam, CookieSameSite, DeleteCookiesParams, GetCookiesParams,
+    Cookie, CookieParam, CookieSameSite, DeleteCookiesParams, GetCookiesParams, SetCookiesParams,
+    TimeSinceEpoch,
 };
+use serde_json::{Map, Value};
 use url::Url;
 
 use trawl_net::egress::KeptCookies;
@@ -80,6 +87,7 @@ impl CallerCookies {
             cookie.same_site = Some(CookieSameSite::Strict);
             // Nor for scripts of others in this one: session cookies are not, at their site.
             cookie.http_only = Some(true);
+            cookie.source_port = port(url);
             cookie
         });
         cookies.collect()
@@ -120,6 +128,39 @@ impl CallerCookies {
         (!own.is_empty()).then(|| kept.join("; "))
     }
 
+    /// Has the upgrade of a page to `https` get the cookies that the jar has for the page and its
+    /// port; of the caller's it alone has them from now on. Returns all of them as they stand in a
+    /// header.
+    ///
+    /// # Errors
+    /// [`CallError`]: some may be missing.
+    pub(super) async fn upgrade(
+        &self,
+        connection: &Connection,
+        session: &str,
+        home: &Url,
+        upgrade: &Url,
+    ) -> Result<Vec<String>, CallError> {
+        let mut pairs = Vec::new();
+        for cookie in cookies_of(connection, session, home).await? {
+            // Those of a domain are for all of its ports.
+            if cookie.domain.starts_with('.') {
+                continue;
+            }
+            if self.has(&cookie.name, &cookie.value) {
+                delete(connection, session, &cookie).await?;
+            }
+            let pair = pair(&cookie.name, &cookie.value);
+            let copy = SetCookiesParams::new(vec![copy(cookie, upgrade)]);
+            match connection.call(Some(session), copy).await {
+                Ok(_) => pairs.push(pair),
+                Err(CallError::Refused(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(pairs)
+    }
+
     /// Takes them out of the browser's jar, but for those that the site has renewed or replaced.
     ///
     /// # Errors
@@ -130,21 +171,71 @@ impl CallerCookies {
         session: &str,
         home: &Url,
     ) -> Result<(), CallError> {
-        let of_home = GetCookiesParams {
-            urls: Some(vec![home.to_string()]),
-        };
-        let cookies = connection.call(Some(session), of_home).await?.cookies;
-        let is_own = |cookie: &Cookie| self.has(&cookie.name, &cookie.value);
-        for cookie in cookies.into_iter().filter(is_own) {
-            let mut delete = DeleteCookiesParams::new(cookie.name);
-            delete.domain = Some(cookie.domain);
-            delete.path = Some(cookie.path);
-            connection.call(Some(session), delete).await?;
+        for cookie in cookies_of(connection, session, home).await? {
+            if self.has(&cookie.name, &cookie.value) {
+                delete(connection, session, &cookie).await?;
+            }
         }
         // From now on what it has is the site's.
         self.kept.release();
         Ok(())
     }
+}
+
+/// Adds cookies to the `Cookie` header among those of a request, unless they are in it.
+pub(super) fn add_cookies(headers: &mut Option<Map<String, Value>>, cookies: &[String]) {
+    if cookies.is_empty() {
+        return;
+    }
+    let headers = headers.get_or_insert_default();
+    let mut names = headers.keys();
+    let name = names.find(|name| name.eq_ignore_ascii_case(COOKIE));
+    let name = name.cloned().unwrap_or_else(|| COOKIE.to_owned());
+    let present = headers.get(&name).and_then(Value::as_str);
+    let present: Vec<&str> = pairs_of(present.unwrap_or_default()).collect();
+    let more = cookies.iter().map(String::as_str);
+    let more = more.filter(|pair| !present.contains(pair));
+    let all: Vec<&str> = present.iter().copied().chain(more).collect();
+    let line = Value::from(all.join("; "));
+    headers.insert(name, line);
+}
+
+/// The cookies that the browser's jar has for a URL.
+async fn cookies_of(
+    connection: &Connection,
+    session: &str,
+    url: &Url,
+) -> Result<Vec<Cookie>, CallError> {
+    let params = GetCookiesParams {
+        urls: Some(vec![url.to_string()]),
+    };
+    Ok(connection.call(Some(session), params).await?.cookies)
+}
+
+/// Takes a cookie out of the browser's jar, for all ports.
+async fn delete(connection: &Connection, session: &str, cookie: &Cookie) -> Result<(), CallError> {
+    let mut params = DeleteCookiesParams::new(cookie.name.as_str());
+    params.domain = Some(cookie.domain.clone());
+    params.path = Some(cookie.path.clone());
+    connection.call(Some(session), params).await?;
+    Ok(())
+}
+
+/// A cookie as that of another port and scheme of its host.
+fn copy(cookie: Cookie, url: &Url) -> CookieParam {
+    let mut copy = CookieParam::new(cookie.name, cookie.value);
+    copy.url = Some(url.to_string());
+    copy.path = Some(cookie.path);
+    copy.http_only = Some(cookie.http_only);
+    copy.same_site = cookie.same_site;
+    copy.expires = (!cookie.session).then(|| TimeSinceEpoch::new(cookie.expires));
+    copy.source_port = port(url);
+    copy
+}
+
+/// The port that a cookie of this URL is bound to.
+fn port(url: &Url) -> Option<i64> {
+    url.port_or_known_default().map(i64::from)
 }
 
 /// The pairs of a `Cookie` header.
@@ -169,6 +260,9 @@ fn pair(name: &str, value: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use serde_json::json;
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
     use super::*;
 
@@ -211,9 +305,13 @@ mod tests {
             assert_eq!(cookie.secure, Some(true));
             assert_eq!(cookie.path.as_deref(), Some("/"));
             assert_eq!(cookie.same_site, Some(CookieSameSite::Strict));
+            assert_eq!(cookie.source_port, Some(443));
         }
-        let plain = own.for_jar(&url("http://a.example/"));
-        assert!(plain.iter().all(|cookie| cookie.secure == Some(false)));
+        let plain = own.for_jar(&url("http://a.example:8080/"));
+        for cookie in &plain {
+            assert_eq!(cookie.secure, Some(false));
+            assert_eq!(cookie.source_port, Some(8_080));
+        }
     }
 
     #[test]
@@ -251,5 +349,89 @@ mod tests {
         let own = cookies(&[("sid", "secret")], None);
         assert!(own.has("sid", "secret"));
         assert!(!own.has("sid", "renewed") && !own.has("other", "secret"));
+    }
+    /// A cookie of `a.example` as the browser lists it.
+    fn listed(name: &str, value: &str, domain: &str) -> Value {
+        json!({"name": name, "value": value, "domain": domain, "path": "/", "expires": -1,
+            "size": 1, "httpOnly": true, "secure": false, "session": true, "sameSite": "Strict",
+            "priority": "Medium", "sourceScheme": "NonSecure", "sourcePort": 80})
+    }
+
+    /// Answers the commands of a connection, with these cookies where they are asked for, and
+    /// returns them when it is closed.
+    async fn answering(browser: DuplexStream, cookies: Value) -> Vec<Value> {
+        let (output, mut input) = tokio::io::split(browser);
+        let mut output = BufReader::new(output);
+        let mut commands = Vec::new();
+        loop {
+            let mut command = Vec::new();
+            let _closed = output.read_until(0, &mut command).await;
+            let Some(text) = command.strip_suffix(b"\0") else {
+                return commands;
+            };
+            let command: Value = serde_json::from_slice(text).expect("JSON");
+            let result = match command["method"].as_str() {
+                Some("Network.getCookies") => json!({ "cookies": cookies }),
+                _ => json!({}),
+            };
+            let answer = json!({"id": command["id"], "result": result});
+            let answer = [answer.to_string().as_bytes(), &[0]].concat();
+            input.write_all(&answer).await.expect("a reader");
+            commands.push(command);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_upgrade_takes_the_cookies_of_its_port_along() {
+        let own = cookies(&[("sid", "secret")], None);
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let (output, input) = tokio::io::split(ours);
+        let connection = Connection::open(input, output);
+        let jar = json!([
+            listed("sid", "secret", "a.example"),
+            listed("s", "1", "a.example"),
+            listed("all", "2", ".a.example"),
+        ]);
+        let browser = tokio::spawn(answering(theirs, jar));
+        let (home, upgrade) = (url("http://a.example/"), url("https://a.example/x"));
+        let moved = own.upgrade(&connection, "s", &home, &upgrade).await;
+        assert_eq!(moved.expect("answers"), ["sid=secret", "s=1"]);
+        drop(connection);
+        let commands = browser.await.expect("no panic");
+        let sent: Vec<_> = commands
+            .iter()
+            .map(|command| {
+                let params = &command["params"];
+                let cookie = params["cookies"].get(0).unwrap_or(params);
+                let port = cookie["sourcePort"].as_i64();
+                (command["method"].as_str(), cookie["name"].as_str(), port)
+            })
+            .collect();
+        let expected = [
+            (Some("Network.getCookies"), None, None),
+            (Some("Network.deleteCookies"), Some("sid"), None),
+            (Some("Network.setCookies"), Some("sid"), Some(443)),
+            (Some("Network.setCookies"), Some("s"), Some(443)),
+        ];
+        assert_eq!(sent, expected);
+    }
+
+    #[test]
+    fn cookies_are_added_to_a_header_once() {
+        let moved = ["a=1".to_owned(), "b=2".to_owned()];
+        for (present, all) in [
+            (json!({}), json!({"cookie": "a=1; b=2"})),
+            (
+                json!({"Cookie": "c=3; a=1"}),
+                json!({"Cookie": "c=3; a=1; b=2"}),
+            ),
+        ] {
+            let mut headers = present.as_object().cloned();
+            add_cookies(&mut headers, &moved);
+            assert_eq!(headers, all.as_object().cloned());
+        }
+        let mut headers = None;
+        add_cookies(&mut headers, &[]);
+        assert_eq!(headers, None);
     }
 }

@@ -128,6 +128,16 @@ impl CallerHeaders {
         (!reach.has_left && !is_home).then(|| reach.url.clone())
     }
 
+    /// The page's origin and this URL, if a navigation to it goes to the origin's upgrade to
+    /// `https`.
+    pub(super) fn upgraded_by(&self, url: &str) -> Option<(Url, Url)> {
+        let to = Url::parse(url).ok()?;
+        let reach = self.reach.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_upgrade =
+            reach.url.scheme() != to.scheme() && is_same_origin_or_upgrade(&reach.url, &to);
+        (!reach.has_left && is_upgrade).then(|| (reach.url.clone(), to))
+    }
+
     /// The `Cookie` header of this request, if it is not what the browser sends.
     fn cookie(
         &self,
@@ -375,6 +385,24 @@ mod tests {
         // What the browser sends then is the site's own.
         let back = [(at("http://a.example/", DOCUMENT), "sid=secret")];
         assert_eq!(cookies_sent(&headers, &back), [None]);
+    }
+
+    #[test]
+    fn an_upgrade_is_known_before_it_is_made() {
+        let headers = of_plan(|_| ());
+        for url in [
+            "http://a.example/next",
+            "https://a.example:8443/",
+            "https://b.example/",
+        ] {
+            assert_eq!(headers.upgraded_by(url), None, "{url}");
+        }
+        let to = "https://a.example/next";
+        let home = Url::parse("http://a.example/").expect("a URL");
+        let expected = (home, Url::parse(to).expect("a URL"));
+        assert_eq!(headers.upgraded_by(to), Some(expected));
+        headers.way(at(to, DOCUMENT));
+        assert_eq!(headers.upgraded_by("https://a.example/last"), None);
     }
 
     #[test]

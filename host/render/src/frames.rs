@@ -3,11 +3,14 @@
 
 use std::collections::HashSet;
 
-use chromiumoxide::cdp::browser_protocol::dom::{GetFrameOwnerParams, ResolveNodeParams};
+use chromiumoxide::cdp::browser_protocol::dom::{
+    BackendNodeId, GetFrameOwnerParams, ResolveNodeParams,
+};
 use chromiumoxide::cdp::browser_protocol::page::{FrameId, FrameTree, GetFrameTreeParams};
 use chromiumoxide::cdp::js_protocol::runtime::{
     CallArgument, CallFunctionOnParams, ExecutionContextId,
 };
+use futures_util::future::try_join_all;
 use serde_json::Value;
 
 use super::cdp::CallError;
@@ -35,39 +38,58 @@ struct Child {
 }
 
 impl Tab<'_> {
-    /// Names the frames that their page cannot look into, for `serialise`. A frame that goes away
-    /// meanwhile has no name.
+    /// Names the frames that their page cannot look into, for `serialise`, and returns how many they
+    /// are. A frame that goes away meanwhile has no name. All frames are asked at once, since each
+    /// question waits for the browser.
     pub(super) async fn name_foreign_frames(&self) -> Result<usize, RenderError> {
-        let tree = self.call(GetFrameTreeParams::default()).await?.frame_tree;
+        let (tree, page) = tokio::try_join!(
+            self.call(GetFrameTreeParams::default()),
+            self.isolated_world(WORLD)
+        )?;
+        let Ok(page) = page else {
+            return Ok(0);
+        };
         let mut children = Vec::new();
-        collect(&tree, &mut children);
-        let mut n_named = 0;
-        for Child { frame, parent } in children {
-            // The element is where a reader of the main document finds it, or one of the frame
-            // that it is in, which is read on its own, too.
-            for reader in [self.watch.frame(), parent.inner()] {
-                if let Some(is_named) = self.name_frame(&frame, reader).await? {
-                    n_named += usize::from(is_named);
-                    break;
-                }
-            }
-        }
-        Ok(n_named)
+        collect(&tree.frame_tree, &mut children);
+        let naming = children.iter().map(|child| self.name_child(child, page));
+        let named = try_join_all(naming.collect::<Vec<_>>()).await?;
+        Ok(named.into_iter().filter(|is_named| *is_named).count())
     }
 
-    /// Names a frame for this reader if that cannot look into it; `None` if the reader does not
-    /// find its element.
-    async fn name_frame(&self, frame: &FrameId, reader: &str) -> Result<Option<bool>, RenderError> {
-        let world = self.world_of(reader, WORLD).await?;
-        let owner = self
-            .attempt(GetFrameOwnerParams::new(frame.clone()))
-            .await?;
-        let (Ok(world), Some(owner)) = (world, owner) else {
-            return Ok(None);
+    /// Names a frame if the page, or the frame that it is in, cannot look into it.
+    async fn name_child(
+        &self,
+        child: &Child,
+        page: ExecutionContextId,
+    ) -> Result<bool, RenderError> {
+        let owner = GetFrameOwnerParams::new(child.frame.clone());
+        let Some(owner) = self.attempt(owner).await? else {
+            return Ok(false);
         };
+        let element = owner.backend_node_id;
+        // The element is where a reader of the main document finds it, or one of the frame that it
+        // is in, which is read on its own, too.
+        if let Some(is_named) = self.name_frame(&child.frame, element, page).await? {
+            return Ok(is_named);
+        }
+        let Ok(parent) = self.world_of(child.parent.inner(), WORLD).await? else {
+            return Ok(false);
+        };
+        let named = self.name_frame(&child.frame, element, parent).await?;
+        Ok(named.unwrap_or(false))
+    }
+
+    /// Names a frame for the reader in this world if that cannot look into it; `None` if the reader
+    /// does not find its element.
+    async fn name_frame(
+        &self,
+        frame: &FrameId,
+        element: BackendNodeId,
+        world: ExecutionContextId,
+    ) -> Result<Option<bool>, RenderError> {
         let resolve = ResolveNodeParams {
-            backend_node_id: Some(owner.backend_node_id),
-            execution_context_id: Some(ExecutionContextId::new(*world.inner())),
+            backend_node_id: Some(element),
+            execution_context_id: Some(world),
             ..ResolveNodeParams::default()
         };
         let object = self.attempt(resolve).await?;

@@ -82,6 +82,9 @@ const FLAGS: &[&str] = &[
     "--disable-field-trial-config",
     "--metrics-recording-only",
     "--no-pings",
+    // Cookies of a host are for its port alone, the caller's among them: some requests are not seen
+    // before they are sent. Decision D382.
+    "--enable-features=EnablePortBoundCookies",
     // One renderer process per page, whatever frames it has: its CPU time is the page's own, and a
     // page belongs to one caller.
     "--disable-site-isolation-trials",

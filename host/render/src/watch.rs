@@ -19,11 +19,11 @@ use trawl_model::{Cause, urls};
 use trawl_plan::RedirectGate;
 
 use super::RenderError;
-use super::caller_cookies::CallerCookies;
+use super::caller_cookies::{CallerCookies, add_cookies};
 use super::caller_headers::{CallerHeaders, PageRequest};
 use super::cdp::{CallError, Connection};
 use super::events::{Event, Events, SessionEnd};
-use super::fields::Fields;
+use super::fields::{Fields, Request};
 use super::navigation::Document;
 use super::page_state::{PageState, lines};
 use super::workers;
@@ -404,7 +404,7 @@ impl Watch {
         session: &str,
         fields: Fields,
     ) -> Result<(), RenderError> {
-        let (Some(id), Some(request)) = (fields.request_id, fields.request) else {
+        let (Some(id), Some(mut request)) = (fields.request_id, fields.request) else {
             return Ok(());
         };
         let kind = fields.resource_type.unwrap_or_default();
@@ -426,9 +426,7 @@ impl Watch {
         let callers = &self.policy.headers;
         if is_page {
             limit_storage(connection, session, &request.url);
-            if let Some(home) = callers.left_by(&request.url) {
-                callers.cookies.leave(connection, session, &home).await?;
-            }
+            self.move_cookies(connection, session, &mut request).await?;
         }
         let mut proceed = ContinueRequestParams::new(id);
         let sent = PageRequest {
@@ -455,6 +453,24 @@ impl Watch {
             Ok(_) | Err(CallError::Refused(_) | CallError::Gone) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Prepares the browser's cookies for a navigation that leaves the page's origin or upgrades it.
+    async fn move_cookies(
+        &self,
+        connection: &Connection,
+        session: &str,
+        request: &mut Request,
+    ) -> Result<(), RenderError> {
+        let callers = &self.policy.headers;
+        if let Some(home) = callers.left_by(&request.url) {
+            callers.cookies.leave(connection, session, &home).await?;
+        }
+        if let Some((home, to)) = callers.upgraded_by(&request.url) {
+            let moved = callers.cookies.upgrade(connection, session, &home, &to);
+            add_cookies(&mut request.headers, &moved.await?);
+        }
+        Ok(())
     }
 
     /// Whether the page may navigate to this URL. A refused URL is recorded for the caller.

@@ -1,5 +1,7 @@
 //! The workers of a page: each is attached to before its script begins, so that what it requests
-//! counts as what the page requests does, and it says of the browser what the page says.
+//! counts as what the page requests does, and it says of the browser what the page says. Requests of
+//! shared workers and service workers get no headers of the caller, and cookies by their port alone
+//! (`caller_cookies`).
 
 use chromiumoxide::cdp::browser_protocol::emulation::SetUserAgentOverrideParams;
 use chromiumoxide::cdp::browser_protocol::fetch::{

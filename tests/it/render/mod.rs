@@ -12,6 +12,7 @@ mod parameters;
 mod reading;
 mod ready;
 mod sharing;
+mod sockets;
 mod steps;
 mod xpath;
 

@@ -160,6 +160,62 @@ async fn another_port_of_the_host_is_another_origin() {
     stage.close().await;
 }
 
+/// Starts a shared worker and a service worker of the document's own origin.
+const STARTS: &str = "<script>new SharedWorker('/shared.js'); \
+    navigator.serviceWorker.register('/service.js')</script>";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn workers_and_prefetches_take_no_cookies_to_another_port() {
+    let stage = Stage::new().await;
+    let neighbour = FakeSite::start().await;
+    for (site, name) in [(&stage.site, "page"), (&neighbour, "frame")] {
+        for kind in ["shared", "service"] {
+            let to = neighbour.url(&format!("/by-{kind}-of-{name}"));
+            let script = format!(
+                "importScripts('/{kind}-import.js'); const ask = () => fetch('{to}', \
+                 {{mode: 'no-cors', credentials: 'include'}}); \
+                 if ('oninstall' in self) oninstall = (event) => event.waitUntil(ask()); else ask()"
+            );
+            site.put(&format!("/{kind}.js"), "text/javascript", script);
+            site.put(&format!("/{kind}-import.js"), "text/javascript", "0");
+        }
+    }
+    let frame = neighbour.put("/frame", "text/html", format!("<p>frame</p>{STARTS}"));
+    let rules = json!({"prefetch": [{"source": "list", "urls": [neighbour.url("/prefetched")],
+        "eagerness": "immediate"}]});
+    let url = stage.page(
+        "/",
+        &format!(
+            "<p>home</p><iframe src='{frame}'></iframe>{STARTS}\
+             <script type=speculationrules>{rules}</script>"
+        ),
+    );
+    let mut more = secrets();
+    more["wait_for"] = json!(5_000);
+    let entry = stage.rendered(&url, more).await;
+    assert!(content(&entry).contains("home"), "{entry}");
+    for path in [
+        "/frame",
+        "/shared.js",
+        "/shared-import.js",
+        "/service.js",
+        "/service-import.js",
+        "/by-shared-of-frame",
+        "/by-service-of-frame",
+        "/by-shared-of-page",
+        "/by-service-of-page",
+        "/prefetched",
+    ] {
+        assert_eq!(carried(&neighbour, path), NEITHER, "{path}");
+    }
+    // Those of the page's own port have them.
+    for path in ["/shared-import.js", "/service.js"] {
+        assert_eq!(carried(&stage.site, path), [false, true], "{path}");
+    }
+    stage.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn cookies_of_all_kinds_are_sent_together() {

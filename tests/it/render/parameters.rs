@@ -106,6 +106,30 @@ async fn what_the_first_script_throws_is_reported_and_what_the_page_throws_is_no
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_sandboxed_page_says_that_it_did_not_get_the_first_script() {
+    let stage = Stage::new().await;
+    let html =
+        "<p id=a>early</p><script>document.getElementById('a').textContent = typeof given</script>";
+    for (policy, shown, is_reported) in [
+        ("sandbox", "early", true),
+        ("sandbox allow-scripts", "undefined", true),
+        ("sandbox allow-scripts allow-same-origin", "number", false),
+        ("script-src 'unsafe-inline'", "number", false),
+    ] {
+        let headers = format!("text/html\r\nContent-Security-Policy: {policy}");
+        let url = stage.site.put("/", &headers, html);
+        let more = json!({"evaluate_on_new_document": "var given = 1", "request_timeout": 15});
+        let entry = stage.rendered(&url, more).await;
+        assert!(content(&entry).contains(shown), "{policy}: {entry}");
+        let reported = &entry["metadata"]["automation_data"][0]["evaluate_on_new_document"];
+        let reason = reported.as_str().unwrap_or_default();
+        assert_eq!(reason.contains("sandbox"), is_reported, "{policy}: {entry}");
+    }
+    stage.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
 async fn waits_combine_and_unmet_ones_are_reported() {
     let stage = Stage::new().await;
     let url = stage.page("/", "<p id=p>waiting</p><script>setTimeout(() => { document.getElementById('p').className = 'ready'; \

@@ -207,3 +207,21 @@ async fn a_step_tells_of_the_window_that_it_opened() {
     assert_eq!(reported, expected);
     stage.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_screenshot_of_a_step_that_is_cut_says_so() {
+    let stage = Stage::new().await;
+    let url = stage.page("/", "<p style='height:40000px'>x");
+    let steps = json!([{"Screenshot": {"full_page": true}}, {"Screenshot": {"full_page": false}}]);
+    let more = json!({"viewport": {"width": 200, "height": 200}, "request_timeout": 60,
+        "automation_scripts": {"*": steps}});
+    let entry = stage.rendered(&url, more).await;
+    let reported = &entry["metadata"]["automation_data"];
+    let cut = reported[0]["screenshot"].as_str().unwrap_or_default();
+    assert!(cut.contains("200 × 32767 of 200 × "), "{cut}");
+    assert!(reported[0]["result"].is_string(), "{cut}");
+    assert!(reported[1]["result"].is_string(), "{cut}");
+    assert_eq!(reported[1].get("screenshot"), None);
+    stage.close().await;
+}
