@@ -334,6 +334,11 @@ impl Failure {
         }
     }
 
+    /// A failure of class [`Class::Unsupported`] with this message: nothing is sent.
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(Class::Unsupported, message)
+    }
+
     /// A failure that quotes the reply's body, with its status and `Retry-After`.
     pub fn of_reply(class: Class, reply: &Reply<'_>) -> Self {
         Self::quoting(class, reply, &reply.text())

@@ -17,6 +17,7 @@
 //! ```
 
 mod analysis;
+mod cases;
 mod chunker;
 mod conversation;
 mod document;
@@ -31,6 +32,7 @@ use serde_json::Value;
 
 use crate::{Document, Extractor, Failure, Filter, Format, Mask, Output, Source, options};
 pub use analysis::{Analysis, MODEL, finding, join, join_with};
+pub use cases::check_cases;
 pub use chunker::{check_any_text, check_size, chunk, pieces};
 pub use conversation::{Conversation, converse, pair, reply};
 pub use document::{Document as SampleDocument, document};
