@@ -17,11 +17,12 @@
 //! ```
 
 mod analysis;
-mod cases;
+
 mod chunker;
 mod conversation;
 mod document;
 mod layout;
+mod recordings;
 mod tree;
 mod variants;
 
@@ -32,11 +33,11 @@ use serde_json::Value;
 
 use crate::{Document, Extractor, Failure, Filter, Format, Mask, Output, Source, options};
 pub use analysis::{Analysis, MODEL, finding, join, join_with};
-pub use cases::check_cases;
 pub use chunker::{check_any_text, check_size, chunk, pieces};
 pub use conversation::{Conversation, converse, pair, reply};
 pub use document::{Document as SampleDocument, document};
 use layout::Layout;
+pub use recordings::check_cases;
 pub use variants::SourceVariant;
 
 /// A page to run plugins on.
