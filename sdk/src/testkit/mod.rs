@@ -17,7 +17,6 @@
 //! ```
 
 mod analysis;
-
 mod chunker;
 mod conversation;
 mod document;
