@@ -6,11 +6,10 @@ use super::{Failure, Task, base64, country_name, header_object};
 
 impl Task {
     /// Timeout of the service itself, in milliseconds: the remaining time of the conversation
-    /// without `grace_ms`, in which its reply arrives, but at least `least_ms` and at most
-    /// `most_ms`.
-    pub fn timeout_ms(&self, grace_ms: u32, least_ms: u32, most_ms: u32) -> u32 {
+    /// without `grace_ms`, in which its reply arrives, but not below or above the limits.
+    pub fn timeout_ms(&self, grace_ms: u32, (least, most): (u32, u32)) -> u32 {
         let timeout_ms = self.time_ms.saturating_sub(grace_ms);
-        timeout_ms.min(most_ms).max(least_ms)
+        timeout_ms.min(most).max(least)
     }
 
     /// The CSS selector of the element to wait for.
@@ -105,7 +104,8 @@ mod tests {
     fn the_timeout_of_the_service_is_within_its_limits() {
         let check = |time_ms: u32, expected: u32| {
             let task = Task { time_ms, ..task() };
-            assert_eq!(task.timeout_ms(5_000, 1_000, 30_000), expected, "{time_ms}");
+            let timeout_ms = task.timeout_ms(5_000, (1_000, 30_000));
+            assert_eq!(timeout_ms, expected, "{time_ms}");
         };
         check(12_000, 7_000);
         check(4_000, 1_000);
