@@ -37,19 +37,6 @@ const REQUEST_BYTES_MAX: usize = 5 * 1024 * 1024;
 /// Maximum timeout of `waitForSelector` in milliseconds.
 const SELECTOR_MS_MAX: u32 = 15_000;
 
-/// JSON Schema of [`Settings`].
-const SETTINGS: &str = r#"{
-    "type": "object",
-    "properties": {
-        "tiers": {
-            "type": "object",
-            "description": "Price tier by lower-case domain; an entry also covers subdomains",
-            "additionalProperties": {"type": "integer", "minimum": 1, "maximum": 5}
-        }
-    },
-    "additionalProperties": false
-}"#;
-
 trawl_sdk::export!(provider: Zyte);
 
 impl Provider for Zyte {
@@ -94,7 +81,7 @@ impl Provider for Zyte {
             SCREENSHOT,
         ])
         .seconds(210)
-        .settings_schema(SETTINGS)
+        .settings_schema(include_str!("settings.json"))
     }
 
     fn start(task: &Task, _: Settings) -> Result<Step, Failure> {

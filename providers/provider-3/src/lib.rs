@@ -24,19 +24,6 @@ const CREDIT: &str = "credit";
 /// Headers with this prefix are vendor options, which can raise the price.
 const OPTION_PREFIX: &str = "x-sapi-";
 
-/// JSON Schema of [`Settings`].
-const SETTINGS: &str = r#"{
-    "type": "object",
-    "properties": {
-        "key_in_query": {
-            "type": "boolean",
-            "default": false,
-            "description": "Sends the key as a query parameter instead of a header"
-        }
-    },
-    "additionalProperties": false
-}"#;
-
 trawl_sdk::export!(provider: ScraperApi);
 
 impl Provider for ScraperApi {
@@ -63,7 +50,7 @@ impl Provider for ScraperApi {
         ])
         .units(&[CREDIT])
         .seconds(80)
-        .settings_schema(SETTINGS)
+        .settings_schema(include_str!("settings.json"))
     }
 
     fn start(task: &Task, settings: Settings) -> Result<Step, Failure> {

@@ -30,14 +30,6 @@ pub struct Settings {
     pub zone: Option<String>,
 }
 
-const SETTINGS_SCHEMA: &str = r#"{
-    "type": "object",
-    "additionalProperties": false,
-    "properties": {
-        "zone": { "type": "string", "description": "Name of the Web Unlocker zone; looked up for each page if unset" }
-    }
-}"#;
-
 trawl_sdk::export!(provider: BrightData);
 
 impl Provider for BrightData {
@@ -58,7 +50,7 @@ impl Provider for BrightData {
             "Bright Data (Web Unlocker API)",
             "https://api.brightdata.com",
         )
-        .settings_schema(SETTINGS_SCHEMA)
+        .settings_schema(include_str!("settings.json"))
         .credentials(&[TOKEN])
         .hosts(&["api.brightdata.com"])
         .plain(always | Abilities::BINARY)

@@ -56,18 +56,6 @@ impl Default for Settings {
     }
 }
 
-const SETTINGS_SCHEMA: &str = r#"{
-    "type": "object",
-    "additionalProperties": false,
-    "properties": {
-        "cheerio_actor": { "type": "string", "description": "Actor for pages without JavaScript", "default": "apify~cheerio-scraper" },
-        "playwright_actor": { "type": "string", "description": "Actor for JavaScript-rendered pages", "default": "apify~playwright-scraper" },
-        "memory_mb": { "type": "integer", "minimum": 128, "description": "Memory of a run in MiB, a power of two; the actor's default if unset" },
-        "run_seconds": { "type": "integer", "minimum": 1, "description": "Timeout of a run in seconds", "default": 120 },
-        "max_charge_usd": { "type": "number", "exclusiveMinimum": 0, "description": "Most dollars that a run may cost, for actors with a price per event; not above the price table's `most`", "default": 0.02 }
-    }
-}"#;
-
 trawl_sdk::export!(provider: Apify);
 
 impl Provider for Apify {
@@ -90,7 +78,7 @@ impl Provider for Apify {
             "Apify (actor run)",
             "https://api.apify.com",
         )
-        .settings_schema(SETTINGS_SCHEMA)
+        .settings_schema(include_str!("settings.json"))
         .credentials(&[TOKEN])
         .hosts(&["api.apify.com"])
         .plain(always | Abilities::BINARY)
