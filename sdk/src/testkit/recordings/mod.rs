@@ -197,7 +197,10 @@ mod tests {
 
         fn start(task: &Task, (): ()) -> Result<Step, Failure> {
             let request = Request::new(&task.method, task.at("/v1")).bearer("ACME_KEY");
-            Ok(request.query("url", &task.url).body(&*task.body).send())
+            Ok(request
+                .query("url", &task.url)
+                .body(task.body.clone())
+                .send())
         }
 
         fn resume(task: &Task, (): (), _memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
