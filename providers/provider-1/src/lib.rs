@@ -8,9 +8,10 @@ use std::net::IpAddr;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use trawl_sdk::provider::Mode::{Both, Plain, Rendered};
 use trawl_sdk::provider::{
-    Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Screenshot, Step,
-    Task, base64,
+    Abilities, Class, Cost, Description, Failure, Named, Page, Provider, Reply, Request,
+    Screenshot, Step, Task,
 };
 
 /// Adapter for Zyte API.
@@ -36,37 +37,12 @@ const REQUEST_BYTES_MAX: usize = 5 * 1024 * 1024;
 /// Maximum timeout of `waitForSelector` in milliseconds.
 const SELECTOR_MS_MAX: u32 = 15_000;
 
-/// JSON Schema of [`Settings`].
-const SETTINGS: &str = r#"{
-    "type": "object",
-    "properties": {
-        "tiers": {
-            "type": "object",
-            "description": "Price tier by lower-case domain; an entry also covers subdomains",
-            "additionalProperties": {"type": "integer", "minimum": 1, "maximum": 5}
-        }
-    },
-    "additionalProperties": false
-}"#;
-
 trawl_sdk::export!(provider: Zyte);
 
 impl Provider for Zyte {
     type Settings = Settings;
 
     fn describe() -> Description {
-        let always = Abilities::SERVES
-            | Abilities::COOKIES
-            | Abilities::COUNTRY
-            | Abilities::RESIDENTIAL
-            | Abilities::TARGET_HEADERS
-            | Abilities::TARGET_COOKIES
-            | Abilities::FINAL_URL;
-        let without_browser = Abilities::HEADERS | Abilities::BODY | Abilities::BINARY;
-        let in_browser = Abilities::FIXED_WAIT
-            | Abilities::WAIT_SELECTOR
-            | Abilities::SCRIPT
-            | Abilities::SCREENSHOT;
         Description::new(
             "provider_1",
             env!("CARGO_PKG_VERSION"),
@@ -75,8 +51,22 @@ impl Provider for Zyte {
         )
         .credentials(&[KEY])
         .hosts(&["api.zyte.com"])
-        .plain(always | without_browser)
-        .rendered(always | in_browser)
+        .abilities(&[
+            (Abilities::SERVES, Both),
+            (Abilities::COOKIES, Both),
+            (Abilities::COUNTRY, Both),
+            (Abilities::RESIDENTIAL, Both),
+            (Abilities::TARGET_HEADERS, Both),
+            (Abilities::TARGET_COOKIES, Both),
+            (Abilities::FINAL_URL, Both),
+            (Abilities::HEADERS, Plain),
+            (Abilities::BODY, Plain),
+            (Abilities::BINARY, Plain),
+            (Abilities::FIXED_WAIT, Rendered),
+            (Abilities::WAIT_SELECTOR, Rendered),
+            (Abilities::SCRIPT, Rendered),
+            (Abilities::SCREENSHOT, Rendered),
+        ])
         .units(&[
             "http_1",
             "http_2",
@@ -91,11 +81,11 @@ impl Provider for Zyte {
             SCREENSHOT,
         ])
         .seconds(210)
-        .settings_schema(SETTINGS)
+        .settings_schema(include_str!("settings.json"))
     }
 
     fn start(task: &Task, _: Settings) -> Result<Step, Failure> {
-        let unsupported = |why| Err(Failure::new(Class::Unsupported, why));
+        let unsupported = |why| Err(Failure::unsupported(why));
         if task.url.chars().count() > URL_CHARS_MAX {
             return unsupported("the vendor accepts no URL longer than 8192 characters");
         }
@@ -105,7 +95,7 @@ impl Provider for Zyte {
         }
         let request = Request::post(task.at("/v1/extract"))
             .basic(Some(KEY), None)
-            .json(&request_body(task, &host));
+            .json_some(parameters(task, &host));
         if request.body.len() > REQUEST_BYTES_MAX {
             return unsupported("the vendor accepts no request larger than 5 MiB");
         }
@@ -136,63 +126,40 @@ impl Provider for Zyte {
             .screenshot_base64(extracted.screenshot.as_deref())?
             .status(extracted.status_code)
             .url(Some(&extracted.url))
-            .cookies(pairs(extracted.response_cookies))
-            .headers(pairs(extracted.http_response_headers))
+            .cookies(Named::pairs(extracted.response_cookies))
+            .headers(Named::pairs(extracted.http_response_headers))
             .request_id(reply.header("request-id"))
             .cost(cost(task, &settings))
             .done())
     }
 }
 
-/// The body of the request.
-fn request_body(task: &Task, host: &str) -> Value {
-    let mut body = json!({
-        "url": task.url, "httpResponseHeaders": true, "responseCookies": true,
-    });
-    let kind = if task.javascript {
-        "browserHtml"
-    } else {
-        "httpResponseBody"
-    };
-    body[kind] = json!(true);
-    if !task.headers.is_empty() {
-        let headers = task.headers.iter();
-        body["customHttpRequestHeaders"] = headers
-            .map(|(name, value)| json!({"name": name, "value": value}))
-            .collect();
-    }
-    if !task.cookies.is_empty() {
-        let cookies = task.cookies.iter();
-        body["requestCookies"] = cookies
-            .map(|(name, value)| json!({"name": name, "value": value, "domain": host}))
-            .collect();
-    }
-    if let Some(country) = &task.country {
-        body["geolocation"] = json!(country);
-    }
-    if task.is_residential() {
-        body["ipType"] = json!("residential");
-    }
-    if task.method != "GET" {
-        body["httpRequestMethod"] = json!(task.method);
-    }
-    if !task.body.is_empty() {
-        body["httpRequestBody"] = json!(base64(&task.body));
-    }
-    let actions = actions(task);
-    if !actions.is_empty() {
-        body["actions"] = json!(actions);
-    }
-    if let Some(screenshot) = task.screenshot {
-        let full_page = screenshot == Screenshot::FullPage;
-        body[SCREENSHOT] = json!(true);
-        body["screenshotOptions"] = json!({"format": "png", "fullPage": full_page});
-    }
-    body
+/// The parameters of the request; those that are null are left out.
+fn parameters(task: &Task, host: &str) -> Value {
+    let header = |name: &str, value: &str| json!({"name": name, "value": value});
+    let cookie = |name: &str, value: &str| json!({"name": name, "value": value, "domain": host});
+    let screenshot =
+        |part: Screenshot| json!({"format": "png", "fullPage": part == Screenshot::FullPage});
+    json!({
+        "url": task.url,
+        "httpResponseBody": (!task.javascript).then_some(true),
+        "browserHtml": task.javascript.then_some(true),
+        "httpResponseHeaders": true,
+        "responseCookies": true,
+        "customHttpRequestHeaders": task.header_list(header),
+        "requestCookies": task.cookie_list(cookie),
+        "geolocation": task.country,
+        "ipType": task.is_residential().then_some("residential"),
+        "httpRequestMethod": (task.method != "GET").then_some(&task.method),
+        "httpRequestBody": task.body_base64(),
+        "actions": actions(task),
+        "screenshot": task.screenshot.map(|_| true),
+        "screenshotOptions": task.screenshot.map(screenshot),
+    })
 }
 
 /// Browser actions after load, in this order. Times are in seconds.
-fn actions(task: &Task) -> Vec<Value> {
+fn actions(task: &Task) -> Option<Value> {
     let seconds = |ms: u32| f64::from(ms) / 1000.0;
     let selector = task.wait_for.as_ref().map(|wait| {
         json!({
@@ -201,14 +168,12 @@ fn actions(task: &Task) -> Vec<Value> {
             "timeout": seconds(wait.time_ms.min(SELECTOR_MS_MAX)),
         })
     });
-    let pause = task
-        .wait_ms
-        .map(|ms| json!({"action": "waitForTimeout", "timeout": seconds(ms)}));
-    let script = task
-        .script
-        .as_ref()
-        .map(|script| json!({"action": "evaluate", "source": script}));
-    [selector, pause, script].into_iter().flatten().collect()
+    let pause = |ms| json!({"action": "waitForTimeout", "timeout": seconds(ms)});
+    let script = |script: &String| json!({"action": "evaluate", "source": script});
+    let pause = task.wait_ms.map(pause);
+    let script = task.script.as_ref().map(script);
+    let actions: Vec<_> = [selector, pause, script].into_iter().flatten().collect();
+    (!actions.is_empty()).then(|| actions.into())
 }
 
 /// Cost of a page according to the price table.
@@ -241,17 +206,6 @@ struct Extracted {
     #[serde(default)]
     response_cookies: Vec<Named>,
     screenshot: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Named {
-    name: String,
-    value: String,
-}
-
-fn pairs(named: Vec<Named>) -> Vec<(String, String)> {
-    let named = named.into_iter();
-    named.map(|one| (one.name, one.value)).collect()
 }
 
 /// Classifies a response without a page. The vendor charges nothing for it.
@@ -291,215 +245,26 @@ fn is_domain_limit(kind: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use trawl_sdk::provider::{Charged, Content, Credential, Pool, WaitFor};
-    use trawl_sdk::testkit::{converse, pair, reply};
+    use trawl_sdk::testkit::{check_cases, converse};
 
     use super::*;
 
-    fn task() -> Task {
-        Task::new(
-            "https://www.shop.example/a?b=1&c=2#d",
-            "https://api.zyte.com",
-        )
+    #[test]
+    fn all_cases_hold() {
+        check_cases::<Zyte>(concat!(env!("CARGO_MANIFEST_DIR"), "/cases"));
     }
 
     #[test]
-    fn a_plain_request_has_every_option() {
-        let task = Task {
-            method: "POST".to_owned(),
-            body: b"x=1".to_vec(),
-            headers: vec![pair("Accept", "a/b"), pair("X-One", "1")],
-            cookies: vec![pair("n", "v")],
-            country: Some("US".to_owned()),
-            pool: Pool::Residential,
-            ..task()
-        };
-        let talk = converse::<Zyte>(&task, &[]);
-        let request = talk.first();
-        assert_eq!(request.method, "POST");
-        assert_eq!(request.url, "https://api.zyte.com/v1/extract");
-        assert_eq!(
-            request.credentials,
-            [Credential::Basic(Some(KEY.to_owned()), None)]
-        );
-        let expected = json!({
-            "url": task.url, "httpResponseBody": true,
-            "httpResponseHeaders": true, "responseCookies": true,
-            "httpRequestMethod": "POST", "httpRequestBody": "eD0x",
-            "customHttpRequestHeaders": [
-                {"name": "Accept", "value": "a/b"}, {"name": "X-One", "value": "1"},
-            ],
-            "requestCookies": [{"name": "n", "value": "v", "domain": "www.shop.example"}],
-            "geolocation": "US", "ipType": "residential",
-        });
-        assert_eq!(request.body_json(), expected);
-    }
-
-    #[test]
-    fn a_browser_request_has_every_option() {
-        let task = Task {
-            javascript: true,
-            wait_ms: Some(1_500),
-            wait_for: Some(WaitFor {
-                selector: "#x".to_owned(),
-                time_ms: 20_000,
-            }),
-            script: Some("go()".to_owned()),
-            screenshot: Some(Screenshot::FullPage),
-            ..task()
-        };
-        let expected = json!({
-            "url": task.url, "browserHtml": true,
-            "httpResponseHeaders": true, "responseCookies": true,
-            "actions": [
-                {
-                    "action": "waitForSelector", "timeout": 15.0,
-                    "selector": {"type": "css", "value": "#x", "state": "visible"},
-                },
-                {"action": "waitForTimeout", "timeout": 1.5},
-                {"action": "evaluate", "source": "go()"},
-            ],
-            "screenshot": true, "screenshotOptions": {"format": "png", "fullPage": true},
-        });
-        let talk = converse::<Zyte>(&task, &[]);
-        assert_eq!(talk.first().body_json(), expected);
-    }
-
-    #[test]
-    fn unsupported_tasks_are_not_sent() {
+    fn what_is_too_long_is_not_sent() {
         let refused = |task: &Task| {
             let talk = converse::<Zyte>(task, &[]);
-            assert_eq!(talk.class(), Class::Unsupported, "{}", task.url);
+            assert_eq!(talk.class(), Class::Unsupported);
             assert!(talk.requests().is_empty());
         };
         let at = |url: &str| Task::new(url, "https://api.zyte.com");
-        refused(&at("http://192.0.2.1/"));
-        refused(&at("http://[2001:db8::1]:8080/"));
         refused(&at(&format!("https://shop.example/{}", "a".repeat(8_192))));
         let body = vec![0; 4 * 1024 * 1024];
-        refused(&Task { body, ..task() });
-    }
-
-    #[test]
-    fn a_page_has_its_metadata() {
-        let body = json!({
-            "url": "https://www.shop.example/gone", "statusCode": 404, "httpResponseBody": "AP9nb25l",
-            "httpResponseHeaders": [
-                {"name": "Vary", "value": "a"}, {"name": "Vary", "value": "b"},
-            ],
-            "responseCookies": [{"name": "n", "value": "v", "domain": "shop.example"}],
-        });
-        let answered = reply(200, &[("request-id", "r1")], body.to_string().into_bytes());
-        let talk = converse::<Zyte>(&task(), &[answered]);
-        let page = talk.page();
-        assert_eq!(page.status, Some(404));
-        assert_eq!(page.content, Content::Bytes(b"\0\xffgone".to_vec()));
-        assert_eq!(page.url.as_deref(), Some("https://www.shop.example/gone"));
-        let headers = [pair("Vary", "a"), pair("Vary", "b")];
-        assert_eq!(page.headers.as_deref(), Some(headers.as_slice()));
-        assert_eq!(page.cookies, [pair("n", "v")]);
-        assert_eq!(page.request_id.as_deref(), Some("r1"));
-        assert_eq!(page.cost, Cost::listed("http_1"));
-    }
-
-    #[test]
-    fn a_failed_action_leaves_the_page() {
-        let body = json!({
-            "url": "https://www.shop.example/", "statusCode": 200, "browserHtml": "<p>",
-            "actions": [{"action": "evaluate", "status": "returned", "error": "no"}],
-            "screenshot": "AQI=",
-        });
-        let answered = reply(200, &[], body.to_string().into_bytes());
-        let task = Task {
-            javascript: true,
-            screenshot: Some(Screenshot::Window),
-            settings: r#"{"tiers":{"shop.example":3,"example":2}}"#.to_owned(),
-            ..task()
-        };
-        let talk = converse::<Zyte>(&task, &[answered]);
-        let page = talk.page();
-        assert_eq!(page.content, Content::Text("<p>".to_owned()));
-        assert_eq!(page.screenshot.as_deref(), Some([1, 2].as_slice()));
-        assert_eq!(
-            page.cost,
-            Cost::listed("browser_3").and_units(SCREENSHOT, 1)
-        );
-    }
-
-    #[test]
-    fn every_unit_that_is_charged_is_declared() {
-        let units = Zyte::describe().units;
-        for (javascript, tier) in (0..=9).flat_map(|tier| [(false, tier), (true, tier)]) {
-            let tiers = [("shop.example".to_owned(), tier)].into();
-            let task = Task {
-                javascript,
-                ..task()
-            };
-            let cost = cost(&task, &Settings { tiers });
-            assert!(units.contains(&cost.quantities[0].unit), "{cost:?}");
-        }
-    }
-
-    #[test]
-    fn failures_have_their_classes() {
-        let check = |status: u16, kind: &str, expected: Class| {
-            let body = json!({"type": kind, "title": "Title", "detail": "Words"});
-            let headers = [("retry-after", "3"), ("request-id", "r1")];
-            let answered = reply(status, &headers, body.to_string().into_bytes());
-            let talk = converse::<Zyte>(&task(), &[answered]);
-            let failure = talk.failure();
-            assert_eq!(failure.class, expected, "{status} {kind}");
-            assert_eq!(
-                failure.message,
-                format!("responded with status {status}: Words")
-            );
-            assert_eq!(failure.code.as_deref(), Some(kind));
-            assert_eq!(failure.retry_after, Some(3));
-            assert_eq!(failure.request_id.as_deref(), Some("r1"));
-            assert_eq!(failure.cost.charged, Charged::No);
-            let retryable = match (status, expected) {
-                (451, _) => Some(false),
-                (429, Class::TargetBlocked) => Some(true),
-                _ => None,
-            };
-            assert_eq!(failure.retryable, retryable);
-        };
-        check(400, "/request/invalid", Class::BadRequest);
-        check(422, "/request/unprocessable", Class::BadRequest);
-        check(401, "/auth/key-not-found", Class::BadKey);
-        check(401, "/auth/not-valid", Class::BadKey);
-        check(403, "/auth/account-suspended", Class::NoCredit);
-        check(403, "/auth/other", Class::BadKey);
-        check(421, "/website/domain-unreachable", Class::TargetUnreachable);
-        check(429, "/limits/over-user-limit", Class::RateLimited);
-        check(429, "/limits/over-domain-limit", Class::TargetBlocked);
-        check(429, "/limits/over-org-domain-limit", Class::TargetBlocked);
-        check(402, "/auth/other", Class::NoCredit);
-        check(503, "/limits/over-global-limit", Class::RateLimited);
-        check(503, "/other", Class::ProviderError);
-        check(451, "/download/domain-forbidden", Class::TargetBlocked);
-        check(500, "/server/timed-out", Class::ProviderTimeout);
-        check(500, "/server/internal", Class::ProviderError);
-        check(520, "/download/temporary-error", Class::TargetBlocked);
-        check(521, "/download/internal-error", Class::ProviderError);
-        check(404, "/other", Class::BadRequest);
-        check(408, "/other", Class::ProviderTimeout);
-        check(504, "/other", Class::ProviderTimeout);
-        check(202, "/other", Class::Drift);
-    }
-
-    #[test]
-    fn a_reply_of_another_shape_is_drift() {
-        for body in [
-            "",
-            "<html>",
-            "{}",
-            r#"{"url":"https://a.example/","statusCode":200}"#,
-        ] {
-            let talk = converse::<Zyte>(&task(), &[reply(200, &[], body.as_bytes())]);
-            assert_eq!(talk.class(), Class::Drift, "{body}");
-        }
-        let talk = converse::<Zyte>(&task(), &[reply(502, &[], b"<html>".as_slice())]);
-        assert_eq!(talk.class(), Class::ProviderError);
+        let task = at("https://shop.example/");
+        refused(&Task { body, ..task });
     }
 }

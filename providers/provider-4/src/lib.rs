@@ -1,13 +1,12 @@
 //! `provider_4`: Scrapfly Web Scraping API. The response is JSON with the page inside. For a large
 //! page it carries only a URL, which is fetched in a second exchange.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use trawl_sdk::provider::Mode::{Both, Rendered};
 use trawl_sdk::provider::{
     Abilities, Class, Cost, Description, Failure, MEMO_BYTES_MAX, Page, Provider, Reply, Request,
-    Step, Task, base64_url, header_pairs,
+    Step, Task, base64_url, header_pairs, json_text,
 };
 
 /// Adapter for the Scrapfly Web Scraping API.
@@ -32,16 +31,6 @@ impl Default for Settings {
     }
 }
 
-/// JSON Schema of [`Settings`].
-const SETTINGS: &str = r#"{
-    "type": "object",
-    "additionalProperties": false,
-    "properties": {
-        "asp": { "type": "boolean", "default": true, "description": "Bypasses protection against bots; costs more only where a site blocks" },
-        "cost_budget": { "type": "integer", "minimum": 1, "default": 100, "description": "Most credits of a page with `asp`; not above the price table's `most`" }
-    }
-}"#;
-
 const KEY: &str = "PROVIDER4_KEY";
 const CREDIT: &str = "credit";
 /// Range of the `timeout` parameter in milliseconds.
@@ -59,17 +48,6 @@ impl Provider for Scrapfly {
     type Settings = Settings;
 
     fn describe() -> Description {
-        let always = Abilities::SERVES
-            | Abilities::HEADERS
-            | Abilities::COOKIES
-            | Abilities::COUNTRY
-            | Abilities::RESIDENTIAL
-            | Abilities::BODY
-            | Abilities::BINARY
-            | Abilities::TARGET_HEADERS
-            | Abilities::TARGET_COOKIES
-            | Abilities::FINAL_URL;
-        let in_browser = Abilities::FIXED_WAIT | Abilities::WAIT_SELECTOR | Abilities::SCRIPT;
         Description::new(
             "provider_4",
             env!("CARGO_PKG_VERSION"),
@@ -78,54 +56,59 @@ impl Provider for Scrapfly {
         )
         .credentials(&[KEY])
         .hosts(&["api.scrapfly.io"])
-        .plain(always)
-        .rendered(always | in_browser)
+        .abilities(&[
+            (Abilities::SERVES, Both),
+            (Abilities::HEADERS, Both),
+            (Abilities::COOKIES, Both),
+            (Abilities::COUNTRY, Both),
+            (Abilities::RESIDENTIAL, Both),
+            (Abilities::BODY, Both),
+            (Abilities::BINARY, Both),
+            (Abilities::TARGET_HEADERS, Both),
+            (Abilities::TARGET_COOKIES, Both),
+            (Abilities::FINAL_URL, Both),
+            (Abilities::FIXED_WAIT, Rendered),
+            (Abilities::WAIT_SELECTOR, Rendered),
+            (Abilities::SCRIPT, Rendered),
+        ])
         .units(&[CREDIT])
         .seconds(160)
-        .settings_schema(SETTINGS)
+        .settings_schema(include_str!("settings.json"))
     }
 
     fn start(task: &Task, settings: Settings) -> Result<Step, Failure> {
-        let timeout = task.time_ms.saturating_sub(GRACE_MS);
-        let timeout_min = if settings.asp {
-            ASP_TIMEOUT_MS_MIN
+        let limits = if settings.asp {
+            (ASP_TIMEOUT_MS_MIN, TIMEOUT_MS.1)
         } else {
-            TIMEOUT_MS.0
+            TIMEOUT_MS
         };
-        let budget = settings.asp.then(|| settings.cost_budget.to_string());
         let pool = if task.is_residential() {
             "public_residential_pool"
         } else {
             "public_datacenter_pool"
         };
-        let mut request = Request::new(&task.method, task.at("/scrape"))
+        let request = Request::new(&task.method, task.at("/scrape"))
             .secret_query("key", KEY)
             .query("url", &task.url)
-            .query("render_js", if task.javascript { "true" } else { "false" })
+            .query("render_js", task.javascript)
             .query_if(task.javascript, "rendering_stage", "complete")
-            .query("cache", "false")
-            .query("retry", "false")
-            .query(
-                "timeout",
-                &timeout.clamp(timeout_min, TIMEOUT_MS.1).to_string(),
-            )
-            .query_if(settings.asp, "asp", "true")
-            .query_some("cost_budget", budget)
+            .query("cache", false)
+            .query("retry", false)
+            .query("timeout", task.timeout_ms(GRACE_MS, limits))
+            .query_if(settings.asp, "asp", true)
+            .query_if(settings.asp, "cost_budget", settings.cost_budget)
             .query("proxy_pool", pool)
             .query_some("country", task.country_lower())
-            .query_some("rendering_wait", task.wait_ms.map(|ms| ms.to_string()))
-            .query_some(
-                "wait_for_selector",
-                task.wait_for.as_ref().map(|wait| &wait.selector),
-            )
+            .query_some("rendering_wait", task.wait_ms)
+            .query_some("wait_for_selector", task.selector())
             .query_some("js", task.script.as_ref().map(base64_url))
             .query_some("headers[cookie]", task.cookie_line())
             .body(task.body.clone());
-        for (name, value) in &task.headers {
-            if !name.eq_ignore_ascii_case("cookie") {
-                request = request.query(&format!("headers[{name}]"), value);
-            }
-        }
+        let headers = task.headers.iter();
+        let headers = headers.filter(|(name, _)| !name.eq_ignore_ascii_case("cookie"));
+        let request = headers.fold(request, |request, (name, value)| {
+            request.query(&format!("headers[{name}]"), value)
+        });
         Ok(request.send())
     }
 
@@ -133,39 +116,54 @@ impl Provider for Scrapfly {
         if !memo.is_empty() {
             return large_page(task, memo, reply);
         }
-        let response: Response = reply.json().unwrap_or_default();
-        let code = response.code(reply);
-        let Some(result) = &response.result else {
-            return Err(failure(&response, reply));
-        };
-        if result.success != Some(true) && code.as_deref() != Some(BAD_UPSTREAM_RESPONSE) {
+        let mut response: Value = reply.json().unwrap_or_default();
+        let is_page = response["result"]["success"] == true
+            || code(&response, reply) == Some(BAD_UPSTREAM_RESPONSE);
+        if !is_page || !response["result"].is_object() {
             return Err(failure(&response, reply));
         }
-        let (Some(status), Some(format)) = (result.status_code, &result.format) else {
-            return Err(Failure::new(
-                Class::Drift,
-                "the result has no `status_code` or `format`",
-            ));
-        };
+        let scraped = serde_json::from_value::<Scraped>(response["result"].take());
+        let scraped = scraped.map_err(|error| {
+            let message = format!("the result does not have the documented shape: {error}");
+            Failure::new(Class::Drift, message)
+        })?;
+        let headers = scraped.response_headers.as_ref().map(header_pairs);
+        let cookies = scraped.cookies.iter().flatten();
         let metadata = Metadata {
-            status,
-            url: result.url.clone(),
-            headers: result.headers(),
-            cookies: result.cookies(),
-            credits: response.credits(reply),
-            id: response.uuid.clone(),
+            status: scraped.status_code,
+            url: scraped.url,
+            headers: headers.unwrap_or_default(),
+            cookies: cookies.filter_map(pair).collect(),
+            credits: credits(&response, reply),
+            id: response["uuid"].as_str().map(str::to_owned),
         };
-        let content = result.content.as_deref().unwrap_or_default();
-        match format.as_str() {
+        let content = scraped.content.unwrap_or_default();
+        match scraped.format.as_str() {
             "text" => Ok(metadata.complete(Page::of_text(task, content))),
-            "binary" => Ok(metadata.complete(Page::of_base64(task, content)?)),
-            "clob" | "blob" => metadata.fetch_body(content),
+            "binary" => Ok(metadata.complete(Page::of_base64(task, &content)?)),
+            "clob" | "blob" => metadata.fetch_body(&content),
             other => {
                 let message = format!("the result has the unknown format `{other}`");
                 Err(Failure::new(Class::Drift, message).cost(metadata.cost()))
             }
         }
     }
+}
+
+/// Result of a scrape with a page; only the fields in use.
+#[derive(Deserialize)]
+struct Scraped {
+    status_code: u16,
+    url: Option<String>,
+    format: String,
+    content: Option<String>,
+    response_headers: Option<Map<String, Value>>,
+    cookies: Option<Vec<Map<String, Value>>>,
+}
+
+fn pair(cookie: &Map<String, Value>) -> Option<(String, String)> {
+    let text = |name: &str| cookie.get(name).map(json_text);
+    Some((text("name")?, text("value")?))
 }
 
 /// Metadata of a page whose body is still missing; the memo of the second exchange.
@@ -201,26 +199,18 @@ impl Metadata {
         if !url.starts_with("https://") && !url.starts_with("http://") {
             return failed(Class::Drift, "the URL of the large page is not an HTTP URL");
         }
-        match serde_json::to_vec(self) {
-            Ok(memo) if memo.len() <= MEMO_BYTES_MAX => {
-                Ok(Request::get(url).secret_query("key", KEY).send_with(memo))
-            }
-            _ => failed(
-                Class::ProviderError,
-                "the page's headers do not fit in the memo",
-            ),
+        let memo = serde_json::to_vec(self).unwrap_or_default();
+        if memo.is_empty() || memo.len() > MEMO_BYTES_MAX {
+            return failed(Class::ProviderError, "its headers do not fit in the memo");
         }
+        Ok(Request::get(url).secret_query("key", KEY).send_with(memo))
     }
 }
 
 /// The page whose body was fetched from its URL.
 fn large_page(task: &Task, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
-    let metadata: Metadata = serde_json::from_slice(memo).map_err(|error| {
-        Failure::new(
-            Class::ProviderError,
-            format!("the memo is invalid: {error}"),
-        )
-    })?;
+    let broken = |_| Failure::new(Class::ProviderError, "the memo is invalid");
+    let metadata: Metadata = serde_json::from_slice(memo).map_err(broken)?;
     let class = match reply.status {
         200..=299 => return Ok(metadata.complete(Page::of_reply(task))),
         status @ (401 | 403 | 408 | 429 | 504 | 524) => Class::of_status(status),
@@ -233,109 +223,45 @@ fn large_page(task: &Task, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failu
         .cost(metadata.cost()))
 }
 
-/// Response with a page, or either form of an error; only the fields in use.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Response {
-    uuid: Option<String>,
-    error_id: Option<String>,
-    code: Value,
-    message: Value,
-    context: Value,
-    result: Option<Scraped>,
+/// The error code, in any of the three places where the vendor has it.
+fn code<'a>(response: &'a Value, reply: &'a Reply<'_>) -> Option<&'a str> {
+    let code = response["result"]["error"]["code"].as_str();
+    let code = code.or_else(|| response["code"].as_str());
+    code.or_else(|| reply.header("x-scrapfly-reject-code"))
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Scraped {
-    status_code: Option<u16>,
-    url: Option<String>,
-    format: Option<String>,
-    content: Option<String>,
-    response_headers: Option<Map<String, Value>>,
-    cookies: Option<Vec<BTreeMap<String, Value>>>,
-    success: Option<bool>,
-    error: Option<Problem>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Problem {
-    code: Option<String>,
-    message: Option<String>,
-    retryable: Option<bool>,
-}
-
-impl Response {
-    fn problem(&self) -> Option<&Problem> {
-        self.result.as_ref()?.error.as_ref()
-    }
-
-    fn code(&self, reply: &Reply<'_>) -> Option<String> {
-        let result_code = self.problem().and_then(|problem| problem.code.as_deref());
-        let code = result_code.or(self.code.as_str());
-        code.or(reply.header("x-scrapfly-reject-code"))
-            .map(str::to_owned)
-    }
-
-    /// Credits charged, as reported by the vendor.
-    fn credits(&self, reply: &Reply<'_>) -> Option<String> {
-        match &self.context["cost"]["total"] {
-            Value::Number(total) => Some(total.to_string()),
-            _ => reply.header("x-scrapfly-api-cost").map(str::to_owned),
-        }
-    }
-}
-
-impl Scraped {
-    /// Headers sorted by name; a repeated header has a list of values.
-    fn headers(&self) -> Vec<(String, String)> {
-        let headers = self.response_headers.as_ref();
-        headers.map(header_pairs).unwrap_or_default()
-    }
-
-    fn cookies(&self) -> Vec<(String, String)> {
-        let cookies = self.cookies.iter().flatten();
-        cookies
-            .filter_map(|cookie| Some((text(cookie.get("name")?), text(cookie.get("value")?))))
-            .collect()
-    }
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
+/// Credits charged, as reported by the vendor.
+fn credits(response: &Value, reply: &Reply<'_>) -> Option<String> {
+    match &response["context"]["cost"]["total"] {
+        Value::Number(total) => Some(total.to_string()),
+        _ => reply.header("x-scrapfly-api-cost").map(str::to_owned),
     }
 }
 
 /// Classifies a response without a page.
-fn failure(response: &Response, reply: &Reply<'_>) -> Failure {
-    let problem = response.problem();
-    let code = response.code(reply);
-    let words = problem.and_then(|problem| problem.message.as_deref());
-    let words = words.or(response.message.as_str());
+fn failure(response: &Value, reply: &Reply<'_>) -> Failure {
+    let result = &response["result"];
+    let error = &result["error"];
+    let code = code(response, reply);
+    let words = error["message"].as_str().or(response["message"].as_str());
     let class = class(
         reply.status,
-        code.as_deref().unwrap_or_default(),
+        code.unwrap_or_default(),
         words.unwrap_or_default(),
     );
-    let retryable = problem.and_then(|problem| problem.retryable).or_else(|| {
+    let retryable = error["retryable"].as_bool().or_else(|| {
         let retryable = reply.header("x-scrapfly-reject-retryable")?;
         retryable.to_lowercase().parse().ok()
     });
-    let status = response
-        .result
-        .as_ref()
-        .and_then(|result| result.status_code);
-    let credits = response.credits(reply);
-    let cost = credits.and_then(|credits| Cost::reported(CREDIT, &credits));
+    // 0 means that there is no status.
+    let status = result["status_code"].as_u64().filter(|status| *status > 0);
+    let cost = credits(response, reply).and_then(|credits| Cost::reported(CREDIT, &credits));
+    let id = response["uuid"].as_str().or(response["error_id"].as_str());
     Failure::quoting_some(class, reply, words)
-        .code_some(code.as_deref())
-        // 0 means that there is no status.
-        .target_status(status.filter(|status| *status > 0))
+        .code_some(code)
+        .target_status(status.and_then(|status| u16::try_from(status).ok()))
         .retryable(retryable)
-        .request_id(response.uuid.as_deref().or(response.error_id.as_deref()))
+        .request_id(id)
         .cost(cost.unwrap_or_else(Cost::free))
 }
 
@@ -344,7 +270,6 @@ fn class(status: u16, code: &str, words: &str) -> Class {
         // A host name that does not resolve is reported like an invalid parameter.
         _ if status == 400 && words.contains("Invalid hostname") => Class::TargetUnreachable,
         "ERR::SCRAPE::CONFIG_ERROR" => Class::BadRequest,
-        "ERR::SCRAPE::NETWORK_ERROR" => Class::TargetUnreachable,
         "ERR::SCRAPE::OPERATION_TIMEOUT" => Class::ProviderTimeout,
         "ERR::THROTTLE::MAX_API_CREDIT_BUDGET_EXCEEDED" => Class::NoCredit,
         BAD_UPSTREAM_RESPONSE => Class::TargetFailed,
@@ -354,6 +279,7 @@ fn class(status: u16, code: &str, words: &str) -> Class {
         // The page would cost more than `cost_budget`.
         _ if code.ends_with("COST_BUDGET_LIMIT") => Class::TargetBlocked,
         _ if code.starts_with("ERR::SCRAPE::DNS") => Class::TargetUnreachable,
+        "ERR::SCRAPE::NETWORK_ERROR" => Class::TargetUnreachable,
         _ if code.starts_with("ERR::THROTTLE::") => Class::RateLimited,
         _ if code.starts_with("ERR::ASP::") => Class::TargetBlocked,
         _ if code.starts_with("ERR::PROXY::") => Class::ProviderError,
@@ -363,4 +289,12 @@ fn class(status: u16, code: &str, words: &str) -> Class {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::Scrapfly;
+
+    #[test]
+    fn all_cases_hold() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/cases");
+        trawl_sdk::testkit::check_cases::<Scrapfly>(folder);
+    }
+}

@@ -4,13 +4,14 @@
 //! The adapter starts the run, polls until it finishes, reads the run again because its cost may
 //! still grow shortly after the end, and reads the page last, so that no memo has to carry it.
 
-mod input;
+mod actor;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Number, Value, json};
+use serde_json::{Number, Value, json};
+use trawl_sdk::provider::Mode::{Both, Plain, Rendered};
 use trawl_sdk::provider::{
-    Abilities, Class, Cost, Description, Failure, Page, Provider, Reply, Request, Step, Task, USD,
-    names_unreachable,
+    Abilities, Class, Cost, Description, Failure, Provider, Reply, Request, Step, Task, USD,
+    mentions,
 };
 
 /// Adapter for Apify actor runs.
@@ -56,125 +57,114 @@ impl Default for Settings {
     }
 }
 
-const SETTINGS_SCHEMA: &str = r#"{
-    "type": "object",
-    "additionalProperties": false,
-    "properties": {
-        "cheerio_actor": { "type": "string", "description": "Actor for pages without JavaScript", "default": "apify~cheerio-scraper" },
-        "playwright_actor": { "type": "string", "description": "Actor for JavaScript-rendered pages", "default": "apify~playwright-scraper" },
-        "memory_mb": { "type": "integer", "minimum": 128, "description": "Memory of a run in MiB, a power of two; the actor's default if unset" },
-        "run_seconds": { "type": "integer", "minimum": 1, "description": "Timeout of a run in seconds", "default": 120 },
-        "max_charge_usd": { "type": "number", "exclusiveMinimum": 0, "description": "Most dollars that a run may cost, for actors with a price per event; not above the price table's `most`", "default": 0.02 }
-    }
-}"#;
-
 trawl_sdk::export!(provider: Apify);
 
 impl Provider for Apify {
     type Settings = Settings;
 
     fn describe() -> Description {
-        let always = Abilities::SERVES
-            | Abilities::HEADERS
-            | Abilities::COOKIES
-            | Abilities::COUNTRY
-            | Abilities::RESIDENTIAL
-            | Abilities::BODY
-            | Abilities::TARGET_HEADERS
-            | Abilities::TARGET_COOKIES
-            | Abilities::FINAL_URL;
-        let in_browser = Abilities::FIXED_WAIT | Abilities::WAIT_SELECTOR | Abilities::SCRIPT;
         Description::new(
             "provider_8",
             env!("CARGO_PKG_VERSION"),
             "Apify (actor run)",
             "https://api.apify.com",
         )
-        .settings_schema(SETTINGS_SCHEMA)
         .credentials(&[TOKEN])
         .hosts(&["api.apify.com"])
-        .plain(always | Abilities::BINARY)
-        .rendered(always | in_browser)
+        .abilities(&[
+            (Abilities::SERVES, Both),
+            (Abilities::HEADERS, Both),
+            (Abilities::COOKIES, Both),
+            (Abilities::COUNTRY, Both),
+            (Abilities::RESIDENTIAL, Both),
+            (Abilities::BODY, Both),
+            (Abilities::TARGET_HEADERS, Both),
+            (Abilities::TARGET_COOKIES, Both),
+            (Abilities::FINAL_URL, Both),
+            (Abilities::BINARY, Plain),
+            (Abilities::FIXED_WAIT, Rendered),
+            (Abilities::WAIT_SELECTOR, Rendered),
+            (Abilities::SCRIPT, Rendered),
+        ])
         .seconds(150)
+        .settings_schema(include_str!("settings.json"))
     }
 
     fn start(task: &Task, settings: Settings) -> Result<Step, Failure> {
         let actor = if task.javascript {
-            &settings.playwright_actor
+            settings.playwright_actor
         } else {
-            &settings.cheerio_actor
+            settings.cheerio_actor
         };
         // The run must not outlive the conversation.
-        let seconds = (task.time_ms.saturating_sub(GRACE_MS) / 1000).max(1);
+        let seconds = task.timeout_ms(GRACE_MS, (1_000, u32::MAX)) / 1000;
         let seconds = seconds.min(settings.run_seconds);
         let path = format!("/v2/actors/{}/runs", actor.replace('/', "~"));
         let request = Request::post(task.at(&path))
             .bearer(TOKEN)
-            .query("timeout", &seconds.to_string())
-            .query_some("memory", settings.memory_mb.map(|mb| mb.to_string()))
-            .query_some(
-                "maxTotalChargeUsd",
-                settings.max_charge_usd.map(|usd| usd.to_string()),
-            )
-            .query("waitForFinish", &wait_seconds(task, 0).to_string());
-        Ok(request.json(&input::input(task, seconds)?).send())
+            .query("timeout", seconds)
+            .query_some("memory", settings.memory_mb)
+            .query_some("maxTotalChargeUsd", settings.max_charge_usd)
+            .query("waitForFinish", wait_seconds(task, 0));
+        Ok(request.json_some(actor::input(task, seconds)?).send())
     }
 
     fn resume(task: &Task, _: Settings, memo: &[u8], reply: &Reply<'_>) -> Result<Step, Failure> {
         if memo.is_empty() {
-            return after_poll(task, &Polls::default(), reply);
+            return after_poll(task, &Memo::default(), reply);
         }
         let broken = |_| Failure::new(Class::ProviderError, "the memo is invalid");
         let memo: Memo = serde_json::from_slice(memo).map_err(broken)?;
-        if is_passing(reply) && memo.polls.n_misses < MISSES_MAX {
+        // The vendor failed in a way that passes: the run is not concerned.
+        let is_passing = matches!(reply.status, 408 | 429 | 500..=599);
+        if is_passing && memo.n_misses < MISSES_MAX {
             return Ok(again(task, memo, reply));
         }
-        let unknown_cost = |failure: Failure| with_unknown_cost(failure, &memo.run);
-        match &memo.phase {
-            Phase::Running => after_poll(task, &memo.polls, reply).map_err(unknown_cost),
-            Phase::Priced => {
-                let run = read_run(reply).map_err(unknown_cost)?;
-                let phase = Phase::Ended {
-                    dataset: run.default_dataset_id,
-                    usd: run.usage_total_usd.as_ref().map(Number::to_string),
-                };
-                Ok(next(task, &Memo { phase, ..memo }))
-            }
+        let step = match &memo.phase {
+            Phase::Running => after_poll(task, &memo, reply),
+            Phase::Priced => after_end(task, &memo, reply),
             Phase::Ended { usd, .. } => {
-                let usd = usd.as_ref().and_then(|usd| Cost::reported(USD, usd));
-                let cost = usd.unwrap_or_else(Cost::unknown);
-                match page(task, reply) {
+                let cost = Cost::reported_or_unknown(USD, usd.as_deref());
+                let page = match reply.status {
+                    200 => actor::page(task, reply),
+                    _ => Err(vendor_failure(reply)),
+                };
+                match page {
                     Ok(page) => Ok(page.request_id(Some(&memo.run)).cost(cost).done()),
-                    Err(failure) => Err(failure.request_id(Some(&memo.run)).cost(cost)),
+                    Err(failure) => Err(failure.cost(cost)),
                 }
             }
-        }
+        };
+        step.map_err(|failure| {
+            let failure = failure.request_id(Some(&memo.run));
+            if failure.cost == Cost::free() {
+                // The run costs money all the same.
+                failure.cost(Cost::unknown())
+            } else {
+                failure
+            }
+        })
     }
 }
 
 /// State of the conversation between two exchanges.
-#[derive(Deserialize, Serialize)]
+#[derive(Default, Deserialize, Serialize)]
 struct Memo {
     /// The run.
     run: String,
-    polls: Polls,
     phase: Phase,
-}
-
-/// Earlier exchanges about a run.
-#[derive(Clone, Default, Deserialize, Serialize)]
-struct Polls {
-    /// Time that they took.
+    /// Time that the exchanges about the run took.
     spent_ms: u32,
     /// Those that the vendor failed to answer.
     n_misses: u32,
 }
 
 /// What the last request was for.
-#[derive(Deserialize, Serialize)]
+#[derive(Default, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Phase {
     /// Polling the run.
+    #[default]
     Running,
     /// Reading the cost of the finished run.
     Priced,
@@ -194,42 +184,31 @@ fn wait_seconds(task: &Task, spent_ms: u32) -> u32 {
 /// The request of this phase. If the conversation is cancelled, the run is aborted; otherwise it
 /// would keep costing money.
 fn next(task: &Task, memo: &Memo) -> Step {
-    let path = format!("/v2/actor-runs/{}", memo.run);
+    let run = task.at(&format!("/v2/actor-runs/{}", memo.run));
+    let abort = Request::post(format!("{run}/abort")).bearer(TOKEN);
     let request = match &memo.phase {
         Phase::Running => {
-            let wait = wait_seconds(task, memo.polls.spent_ms).to_string();
-            Request::get(task.at(&path)).query("waitForFinish", &wait)
+            Request::get(run).query("waitForFinish", wait_seconds(task, memo.spent_ms))
         }
-        Phase::Priced => Request::get(task.at(&path)),
+        Phase::Priced => Request::get(run),
         Phase::Ended { dataset, .. } => {
             Request::get(task.at(&format!("/v2/datasets/{dataset}/items")))
         }
     };
-    let abort = Request::post(task.at(&format!("{path}/abort"))).bearer(TOKEN);
     let request = request.bearer(TOKEN);
     request.send_with(json!(memo).to_string()).on_cancel(abort)
 }
 
-/// Whether the vendor failed in a way that passes: the run is not concerned.
-fn is_passing(reply: &Reply<'_>) -> bool {
-    matches!(reply.status, 408 | 429 | 500..=599)
-}
-
 /// The same request again: a failure here would make the host start a second run.
 fn again(task: &Task, mut memo: Memo, reply: &Reply<'_>) -> Step {
-    let doubled = AGAIN_MS.0 << memo.polls.n_misses.min(MISSES_MAX);
-    let asked = reply
-        .retry_after()
-        .map(|seconds| seconds.saturating_mul(1000));
+    let doubled = AGAIN_MS.0 << memo.n_misses.min(MISSES_MAX);
+    let asked = reply.retry_after();
+    let asked = asked.map(|seconds| seconds.saturating_mul(1000));
     let delay_ms = asked.unwrap_or(doubled).min(AGAIN_MS.1);
-    memo.polls.n_misses += 1;
-    memo.polls.spent_ms = spent(&memo.polls, reply).saturating_add(delay_ms);
+    let took_ms = reply.elapsed_ms.saturating_add(delay_ms);
+    memo.n_misses += 1;
+    memo.spent_ms = memo.spent_ms.saturating_add(took_ms);
     next(task, &memo).after_ms(delay_ms)
-}
-
-/// Time that the exchanges took with this one.
-fn spent(polls: &Polls, reply: &Reply<'_>) -> u32 {
-    polls.spent_ms.saturating_add(reply.elapsed_ms)
 }
 
 /// An actor run.
@@ -240,14 +219,6 @@ struct Run {
     status: String,
     default_dataset_id: String,
     usage_total_usd: Option<Number>,
-}
-
-impl Run {
-    fn cost(&self) -> Cost {
-        let usd = self.usage_total_usd.as_ref().map(Number::to_string);
-        let cost = usd.and_then(|usd| Cost::reported(USD, &usd));
-        cost.unwrap_or_else(Cost::unknown)
-    }
 }
 
 fn read_run(reply: &Reply<'_>) -> Result<Run, Failure> {
@@ -262,143 +233,57 @@ fn read_run(reply: &Reply<'_>) -> Result<Run, Failure> {
 }
 
 /// The step after a response with the state of the run.
-fn after_poll(task: &Task, polls: &Polls, reply: &Reply<'_>) -> Result<Step, Failure> {
+fn after_poll(task: &Task, memo: &Memo, reply: &Reply<'_>) -> Result<Step, Failure> {
     let run = read_run(reply)?;
-    let polls = Polls {
-        spent_ms: spent(polls, reply),
-        ..polls.clone()
+    let failed = |class| {
+        let message = format!("the run finished with the status `{}`", run.status);
+        let usd = run.usage_total_usd.as_ref().map(Number::to_string);
+        let failure = Failure::new(class, message).code(&run.status);
+        let failure = failure.request_id(Some(&run.id));
+        Err(failure.cost(Cost::reported_or_unknown(USD, usd.as_deref())))
     };
-    let step = |phase| {
-        let run = run.id.clone();
-        Ok(next(task, &Memo { run, polls, phase }))
+    let phase = match run.status.as_str() {
+        "TIMED-OUT" => return failed(Class::ProviderTimeout),
+        "FAILED" | "ABORTED" => return failed(Class::ProviderError),
+        "SUCCEEDED" => Phase::Priced,
+        _ => Phase::Running,
     };
-    let class = match run.status.as_str() {
-        "SUCCEEDED" => return step(Phase::Priced),
-        "TIMED-OUT" => Class::ProviderTimeout,
-        "FAILED" | "ABORTED" => Class::ProviderError,
-        _ => return step(Phase::Running),
+    let memo = Memo {
+        run: run.id,
+        phase,
+        spent_ms: memo.spent_ms.saturating_add(reply.elapsed_ms),
+        n_misses: memo.n_misses,
     };
-    let failure = Failure::new(
-        class,
-        format!("the run finished with the status `{}`", run.status),
-    );
-    Err(failure
-        .code(&run.status)
-        .request_id(Some(&run.id))
-        .cost(run.cost()))
+    Ok(next(task, &memo))
 }
 
-/// A failure after the start of a run. Unless the cost was reported, it is unknown.
-fn with_unknown_cost(failure: Failure, run: &str) -> Failure {
-    let failure = failure.request_id(Some(run));
-    if failure.cost == Cost::free() {
-        failure.cost(Cost::unknown())
-    } else {
-        failure
-    }
-}
-
-/// Item of the run's dataset: the return value of the page function, or the actor's error.
-#[derive(Deserialize)]
-struct Item {
-    url: Option<String>,
-    status: Option<u16>,
-    headers: Option<Map<String, Value>>,
-    body: Option<String>,
-    encoding: Option<String>,
-    #[serde(rename = "#error", default)]
-    is_error: bool,
-    #[serde(rename = "#debug", default)]
-    debug: Debug,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Debug {
-    status_code: Option<u16>,
-    error_messages: Option<Vec<String>>,
-}
-
-/// The page in the run's dataset.
-fn page(task: &Task, reply: &Reply<'_>) -> Result<Page, Failure> {
-    if reply.status != 200 {
-        return Err(vendor_failure(reply));
-    }
-    let items: Vec<Item> = reply.json()?;
-    let drift = || Failure::new(Class::Drift, "the run's dataset has no page");
-    let item = items.into_iter().next().ok_or_else(drift)?;
-    if item.is_error {
-        return Err(actor_failure(&item.debug));
-    }
-    let body = item.body.ok_or_else(drift)?;
-    let page = match item.encoding.as_deref() {
-        Some("base64") => Page::of_base64(task, &body)?,
-        _ => Page::of_text(task, body),
+/// The step after a response with the cost of the finished run.
+fn after_end(task: &Task, memo: &Memo, reply: &Reply<'_>) -> Result<Step, Failure> {
+    let run = read_run(reply)?;
+    let memo = Memo {
+        run: memo.run.clone(),
+        phase: Phase::Ended {
+            dataset: run.default_dataset_id,
+            usd: run.usage_total_usd.as_ref().map(Number::to_string),
+        },
+        ..*memo
     };
-    let page = page.status(item.status).url(item.url.as_deref());
-    Ok(page.header_object(item.headers.as_ref()))
-}
-
-/// Classifies an error of the actor.
-fn actor_failure(debug: &Debug) -> Failure {
-    let words = debug
-        .error_messages
-        .as_deref()
-        .unwrap_or_default()
-        .join(" ");
-    let lower = words.to_lowercase();
-    let mentions = |word: &str| lower.contains(word);
-    let is_unreachable = names_unreachable(&words) || mentions("timed out");
-    let is_media_type = mentions("content-type") || mentions("content type");
-    let reported = debug.status_code.filter(|status| *status >= 400);
-    let status = reported.or_else(|| status_in(&words).filter(|_| !is_unreachable));
-    let class = match status {
-        _ if is_unreachable => Class::TargetUnreachable,
-        _ if is_media_type => Class::BadRequest,
-        Some(401 | 403 | 429) => Class::TargetBlocked,
-        _ if mentions("request blocked") => Class::TargetBlocked,
-        Some(500..=599) => Class::TargetFailed,
-        _ => Class::ProviderError,
-    };
-    let words = words.lines().next().unwrap_or_default();
-    Failure::new(class, format!("the actor failed: {words}")).target_status(status)
-}
-
-/// The first number in a text that is an HTTP error status.
-fn status_in(text: &str) -> Option<u16> {
-    let mut numbers = text.split(|one: char| !one.is_ascii_digit());
-    numbers.find_map(|digits| digits.parse().ok().filter(|n| (400..600).contains(n)))
+    Ok(next(task, &memo))
 }
 
 /// Classifies an error of the vendor's API.
 fn vendor_failure(reply: &Reply<'_>) -> Failure {
-    #[derive(Deserialize)]
-    struct Envelope {
-        error: Error,
-    }
-    #[derive(Deserialize)]
-    struct Error {
-        #[serde(rename = "type")]
-        kind: String,
-        message: String,
-    }
-    let class = Class::of_status(reply.status);
-    match reply.json::<Envelope>() {
-        Ok(Envelope { error }) => {
-            let class = if is_limit(&error.kind, &error.message) {
-                Class::NoCredit
-            } else {
-                class
-            };
-            Failure::quoting(class, reply, &error.message).code(&error.kind)
-        }
-        Err(_) => Failure::of_reply(class, reply),
-    }
-}
-
-/// Whether the account is at its spending limit, which the vendor reports with several statuses.
-fn is_limit(kind: &str, message: &str) -> bool {
-    kind == "platform-feature-disabled" || message.to_lowercase().contains("usage hard limit")
+    let problem: Value = reply.json().unwrap_or_default();
+    let kind = problem["error"]["type"].as_str();
+    let words = problem["error"]["message"].as_str();
+    // The vendor reports an account at its spending limit with several statuses.
+    let is_limit = words.is_some_and(|words| mentions(words, &["usage hard limit"]));
+    let class = match kind {
+        Some("platform-feature-disabled") => Class::NoCredit,
+        _ if is_limit => Class::NoCredit,
+        _ => Class::of_status(reply.status),
+    };
+    Failure::quoting_some(class, reply, words).code_some(kind)
 }
 
 #[cfg(test)]

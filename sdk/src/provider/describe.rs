@@ -70,6 +70,20 @@ impl Description {
         Self { hosts, ..self }
     }
 
+    /// Sets what it supports, as a table: an ability and the mode that has it.
+    #[must_use]
+    pub fn abilities(mut self, table: &[(Abilities, Mode)]) -> Self {
+        for &(ability, mode) in table {
+            if mode != Mode::Rendered {
+                self.plain = self.plain | ability;
+            }
+            if mode != Mode::Plain {
+                self.rendered = self.rendered | ability;
+            }
+        }
+        self
+    }
+
     /// Sets what it supports without JavaScript.
     #[must_use]
     pub fn plain(self, plain: Abilities) -> Self {
@@ -109,6 +123,17 @@ impl Description {
 
 fn owned(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|&text| text.to_owned()).collect()
+}
+
+/// Where a service has an ability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Without and with JavaScript.
+    Both,
+    /// Without JavaScript only.
+    Plain,
+    /// With JavaScript only.
+    Rendered,
 }
 
 /// What a service can do with a page. Combine with `|`.
@@ -193,5 +218,24 @@ impl BitOr for Abilities {
 
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_has_the_abilities_of_both_modes() {
+        let described = Description::new("acme", "1.0.0", "Acme", "https://api.acme.example");
+        let described = described.abilities(&[
+            (Abilities::SERVES, Mode::Both),
+            (Abilities::BODY, Mode::Plain),
+            (Abilities::BINARY, Mode::Plain),
+            (Abilities::SCRIPT, Mode::Rendered),
+        ]);
+        let plain = Abilities::SERVES | Abilities::BODY | Abilities::BINARY;
+        assert_eq!(described.plain, plain);
+        assert_eq!(described.rendered, Abilities::SERVES | Abilities::SCRIPT);
     }
 }

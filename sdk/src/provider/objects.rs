@@ -1,6 +1,26 @@
-//! Headers as JSON objects, the form that many services use.
+//! Headers and cookies in JSON, in the forms that many services use.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
+
+/// A header or cookie as a JSON object of its name (or `key`) and its value; other members are
+/// ignored.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Named {
+    /// The name.
+    #[serde(alias = "key")]
+    pub name: String,
+    /// The value.
+    pub value: String,
+}
+
+impl Named {
+    /// Name and value of each.
+    pub fn pairs(list: Vec<Self>) -> Vec<(String, String)> {
+        let list = list.into_iter();
+        list.map(|one| (one.name, one.value)).collect()
+    }
+}
 
 /// Converts headers to a JSON object; values of a repeated name are joined with `, `.
 pub fn header_object(headers: &[(String, String)]) -> Value {
@@ -25,10 +45,10 @@ pub fn header_pairs(object: &Map<String, Value>) -> Vec<(String, String)> {
     for (name, value) in object {
         match value {
             Value::Array(values) => {
-                pairs.extend(values.iter().map(|one| (name.clone(), text(one))))
+                pairs.extend(values.iter().map(|one| (name.clone(), json_text(one))))
             }
             one => {
-                let lines = text(one);
+                let lines = json_text(one);
                 pairs.extend(lines.lines().map(|line| (name.clone(), line.to_owned())));
             }
         }
@@ -36,7 +56,8 @@ pub fn header_pairs(object: &Map<String, Value>) -> Vec<(String, String)> {
     pairs
 }
 
-fn text(value: &Value) -> String {
+/// A string without its quotes; any other value as JSON.
+pub fn json_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

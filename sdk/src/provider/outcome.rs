@@ -85,6 +85,15 @@ impl Page {
         Self::new(task, Content::Text(text.into()))
     }
 
+    /// A page with the text of a JSON string, or with any other value as JSON: services parse the
+    /// JSON of a target.
+    pub fn of_json(task: &Task, value: Value) -> Self {
+        match value {
+            Value::String(text) => Self::of_text(task, text),
+            parsed => Self::of_text(task, parsed.to_string()),
+        }
+    }
+
     /// A page with these bytes.
     pub fn of_bytes(task: &Task, bytes: impl Into<Vec<u8>>) -> Self {
         Self::new(task, Content::Bytes(bytes.into()))
@@ -332,6 +341,11 @@ impl Failure {
             request_id: None,
             cost: Cost::free(),
         }
+    }
+
+    /// A failure of class [`Class::Unsupported`] with this message: nothing is sent.
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(Class::Unsupported, message)
     }
 
     /// A failure that quotes the reply's body, with its status and `Retry-After`.

@@ -1,5 +1,7 @@
 //! Requests to the service: built by the adapter, sent by the host.
 
+use std::fmt::Display;
+
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use url::form_urlencoded::byte_serialize;
@@ -73,29 +75,30 @@ impl Request {
         Self::new("POST", url)
     }
 
-    /// Appends a query parameter, percent-encoding it.
+    /// Appends a query parameter, percent-encoding it: a text, a number, `true` or `false`.
     #[must_use]
-    pub fn query(mut self, name: &str, value: &str) -> Self {
+    pub fn query(mut self, name: &str, value: impl Display) -> Self {
         self.url
             .push(if self.url.contains('?') { '&' } else { '?' });
         self.url.extend(byte_serialize(name.as_bytes()));
         self.url.push('=');
+        let value = value.to_string();
         self.url.extend(byte_serialize(value.as_bytes()));
         self
     }
 
     /// Appends a query parameter if there is a value.
     #[must_use]
-    pub fn query_some(self, name: &str, value: Option<impl AsRef<str>>) -> Self {
+    pub fn query_some(self, name: &str, value: Option<impl Display>) -> Self {
         match value {
-            Some(value) => self.query(name, value.as_ref()),
+            Some(value) => self.query(name, value),
             None => self,
         }
     }
 
     /// Appends a query parameter if the condition holds.
     #[must_use]
-    pub fn query_if(self, condition: bool, name: &str, value: &str) -> Self {
+    pub fn query_if(self, condition: bool, name: &str, value: impl Display) -> Self {
         if condition {
             self.query(name, value)
         } else {
@@ -140,6 +143,15 @@ impl Request {
     pub fn json(self, value: &serde_json::Value) -> Self {
         self.header("content-type", "application/json")
             .body(value.to_string())
+    }
+
+    /// Sets a JSON object as body, without its members that are null: parameters without a value.
+    #[must_use]
+    pub fn json_some(self, mut object: serde_json::Value) -> Self {
+        if let Some(members) = object.as_object_mut() {
+            members.retain(|_, value| !value.is_null());
+        }
+        self.json(&object)
     }
 
     /// Adds a query parameter whose value is a credential.
@@ -208,4 +220,35 @@ pub fn base64(bytes: impl AsRef<[u8]>) -> String {
 /// Base64 with padding, URL-safe alphabet (RFC 4648 section 5).
 pub fn base64_url(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE.encode(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn values_of_any_type_are_parameters() {
+        let request = Request::get("https://api.acme.example/v1")
+            .query("url", "https://shop.example/a?b=1&c=2")
+            .query("render", true)
+            .query_some("wait", Some(1_500))
+            .query_some("country", None::<String>)
+            .query_if(false, "premium", true);
+        let expected = "https://api.acme.example/v1?url=https%3A%2F%2Fshop.example%2Fa%3Fb%3D1%26c%3D2\
+                        &render=true&wait=1500";
+        assert_eq!(request.url, expected);
+    }
+
+    #[test]
+    fn parameters_without_a_value_are_left_out() {
+        let country: Option<&str> = None;
+        let object =
+            json!({"url": "a", "country": country, "page": {"wait": null}, "render": false});
+        let request = Request::post("https://api.acme.example/v1").json_some(object);
+        let expected = json!({"url": "a", "page": {"wait": null}, "render": false});
+        let body: serde_json::Value = serde_json::from_slice(&request.body).expect("JSON");
+        assert_eq!(body, expected);
+    }
 }

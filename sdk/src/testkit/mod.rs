@@ -21,6 +21,7 @@ mod chunker;
 mod conversation;
 mod document;
 mod layout;
+mod recordings;
 mod tree;
 mod variants;
 
@@ -35,6 +36,7 @@ pub use chunker::{check_any_text, check_size, chunk, pieces};
 pub use conversation::{Conversation, converse, pair, reply};
 pub use document::{Document as SampleDocument, document};
 use layout::Layout;
+pub use recordings::check_cases;
 pub use variants::SourceVariant;
 
 /// A page to run plugins on.

@@ -1,7 +1,7 @@
-//! How services that run Chromium and Node.js name a target that they could not reach.
+//! What services write in the messages of their failures.
 
 /// Names of errors, in lower case.
-const ERRORS: [&str; 17] = [
+const UNREACHABLE: [&str; 17] = [
     // Node.js, by the names of the operating system.
     "eai_again",
     "econnrefused",
@@ -24,16 +24,42 @@ const ERRORS: [&str; 17] = [
     "timeout awaiting",
 ];
 
-/// Whether an error text of a service says that the target has no DNS record, no connection, or
-/// took too long: [`Class::TargetUnreachable`](super::Class::TargetUnreachable).
-pub fn names_unreachable(text: &str) -> bool {
+/// Whether a text contains one of these words, which are in lower case.
+pub fn mentions(text: &str, words: &[&str]) -> bool {
     let text = text.to_lowercase();
-    ERRORS.iter().any(|error| text.contains(error))
+    words.iter().any(|word| text.contains(word))
+}
+
+/// Whether an error text of a service says that the target has no DNS record, no connection, or
+/// took too long: [`Class::TargetUnreachable`](super::Class::TargetUnreachable). It knows the names
+/// of services that run Chromium and Node.js.
+pub fn names_unreachable(text: &str) -> bool {
+    mentions(text, &UNREACHABLE)
+}
+
+/// The first number in a text that is an HTTP error status.
+pub fn error_status_in(text: &str) -> Option<u16> {
+    let mut numbers = text.split(|one: char| !one.is_ascii_digit());
+    numbers.find_map(|digits| digits.parse().ok().filter(|n| (400..600).contains(n)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_found_in_any_case() {
+        assert!(mentions("No CREDIT left", &["quota", "credit"]));
+        assert!(!mentions("No credit left", &["quota"]));
+    }
+
+    #[test]
+    fn the_first_error_status_is_found() {
+        let check = |text: &str, expected| assert_eq!(error_status_in(text), expected, "{text}");
+        check("200 of 5030, then 503 and 404", Some(503));
+        check("received 99999999 at 399", None);
+        check("", None);
+    }
 
     #[test]
     fn errors_of_browsers_and_of_node_are_known() {
