@@ -452,6 +452,28 @@ fn a_main_body_is_its_own_main_body() {
     let text = once.document().text();
     assert!(text.contains(PROSE[3]) && !text.contains("World"), "{text}");
     assert_eq!(keep(once).document().text(), text);
+    for (body, last) in [
+        (
+            "<main><table><tr><th>Game<th>Result</tr><tr><td><a href=/g/1>North and South</a><td>3 to 1</tr></table><h2>Best of the best</h2><p>Our fan favorites</p></main>",
+            "North and South",
+        ),
+        (
+            "<div class=row><div class=questions><h2>Questions</h2><p>Be the first to ask a question about this item</p></div><h2>Best of the best</h2><p>Our fan favorites</p></div>",
+            "Our fan favorites",
+        ),
+        (
+            "<div class=content><div class=reviews><p>Very nice lamp.</p><p>Came late, but works.</p></div><div class=product-info><p>Expected availability: 2 to 4 weeks</p></div></div>",
+            "2 to 4 weeks",
+        ),
+    ] {
+        let once = keep(testkit::page(&around(
+            "Flood",
+            &format!("<script>start()</script>{body}"),
+        )));
+        let text = once.document().text();
+        assert!(text.contains(last) && !text.contains("World"), "{text}");
+        assert_eq!(keep(once).document().text(), text);
+    }
 }
 
 #[test]
