@@ -32,6 +32,8 @@ pub(crate) struct Region {
     pub(crate) n_media: u32,
     pub(crate) n_controls: u32,
     pub(crate) n_headings: u32,
+    /// Elements that a reader never sees: scripts, styles, what is hidden.
+    pub(crate) n_unseen: u32,
 }
 
 /// A run of text between two region boundaries.
@@ -108,6 +110,7 @@ impl<'a> Page<'a> {
             parent.n_media += region.n_media;
             parent.n_controls += region.n_controls;
             parent.n_headings += region.n_headings;
+            parent.n_unseen += region.n_unseen;
             if region.blocks.1 > 0 {
                 let (first, end) = region.blocks;
                 let is_first = parent.blocks.1 == 0;
@@ -166,6 +169,7 @@ impl Region {
             n_media: 0,
             n_controls: 0,
             n_headings: 0,
+            n_unseen: 0,
         }
     }
 }

@@ -51,6 +51,30 @@ pub(crate) fn choose(page: &Page<'_>, probabilities: &[f32]) -> Choice {
     }
 }
 
+/// Smallest share of a page's text that is expected in its main content if all else is gone.
+const BARE_SHARE_MIN: f32 = 0.2;
+/// Probability from which on a block of such a page is kept.
+const BARE_TRUST: f32 = 0.13;
+
+/// Adds what is likely enough on a page without anything that a reader never sees: no scripts, no
+/// styles, nothing hidden. It was written so or has been filtered before, and what is left of it
+/// was left on purpose.
+pub(crate) fn complete(
+    page: &Page<'_>,
+    probabilities: &[f32],
+    mut is_chosen: Vec<bool>,
+) -> Vec<bool> {
+    let root = &page.regions[0];
+    let blocks = page.blocks.iter().zip(probabilities);
+    let expected: f32 = blocks.map(|(block, p)| block.stats.units * p).sum();
+    if root.n_unseen == 0 && expected >= root.stats.units * BARE_SHARE_MIN {
+        for (is_chosen, &probability) in is_chosen.iter_mut().zip(probabilities) {
+            *is_chosen |= probability >= BARE_TRUST;
+        }
+    }
+    is_chosen
+}
+
 /// Factor on the expected size of the main content. It is above 1 because the blocks of a page are
 /// correlated.
 const CAUTION: f32 = 1.2;

@@ -3,7 +3,7 @@
 
 use trawl_sdk::Tag;
 
-use crate::blocks::{FAR, Page, Region};
+use crate::blocks::{FAR, Page};
 use crate::lexicon::Hint;
 use crate::stats::share;
 
@@ -16,31 +16,6 @@ pub(crate) fn lift(page: &Page<'_>, probabilities: &mut [f32]) {
     lift_among(page, probabilities);
     lift_tables(page, probabilities);
     lift_cells(page, probabilities);
-    lift_title(page, probabilities);
-}
-
-/// The first `h1` of the one `main` of a page is as likely as the likeliest text behind it there:
-/// it is the title of that text, however short it is and whatever surrounds it.
-fn lift_title(page: &Page<'_>, probabilities: &mut [f32]) {
-    let has_text = |region: &&Region| region.blocks.1 > region.blocks.0;
-    let mut mains = page.regions.iter().filter(|region| region.tag == Tag::Main);
-    let (Some(main), None) = (mains.next().filter(has_text), mains.next()) else {
-        return;
-    };
-    let (start, end) = main.blocks;
-    let mut titles = page.regions.iter().filter(|region| {
-        region.tag == Tag::H1
-            && has_text(region)
-            && start <= region.blocks.0
-            && region.blocks.1 <= end
-    });
-    let Some(title) = titles.next() else { return };
-    let (first, behind) = title.blocks;
-    let text = &probabilities[behind as usize..end as usize];
-    let most = text.iter().copied().fold(0.0, f32::max);
-    for probability in &mut probabilities[first as usize..behind as usize] {
-        *probability = probability.max(most);
-    }
 }
 
 /// Code and captions are as likely as the text of the innermost element that contains both. This

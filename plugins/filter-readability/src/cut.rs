@@ -197,6 +197,7 @@ impl<'a> Cutter<'a> {
         }
         if is_region {
             self.end_block();
+            self.page.regions[around as usize].n_unseen += u32::from(is_cover);
             self.region = self.begin_region(element, tag, is_cover);
             self.mark(match (is_cover, tag) {
                 (true, _) => Mark::Cover(around),
@@ -230,9 +231,10 @@ impl<'a> Cutter<'a> {
             (false, true) => Mark::Media(around),
             (false, false) => Mark::Unseen,
         });
-        if tag == Tag::Select {
-            self.page.regions[around as usize].n_controls += 1;
-        }
+        let is_unseen = self.page.marks.last() == Some(&Mark::Unseen);
+        let region = &mut self.page.regions[around as usize];
+        region.n_controls += u32::from(tag == Tag::Select);
+        region.n_unseen += u32::from(is_unseen);
         let what = match self.unseen {
             _ if tag.is_never_shown() || is_drawing || matches!(tag, Tag::Select | Tag::Dialog) => {
                 What::Unseen

@@ -6,7 +6,7 @@
 //! 3. [`model`], trained on pages with manually labelled main content, predicts the probability
 //!    that a block belongs to it.
 //! 4. [`companions`] lets code, captions and cells follow the text around them, [`sections`] lists
-//!    of links and headings.
+//!    of links and headings, and [`mains`] tells what is inside of `main` from the rest.
 //! 5. [`choose`] selects the blocks with the best expected F1.
 //! 6. [`mask`] keeps their nodes, and the images and tables among them.
 
@@ -20,6 +20,7 @@ mod fallback;
 mod features;
 mod forest;
 mod lexicon;
+mod mains;
 mod margins;
 mod mask;
 mod model;
@@ -61,16 +62,21 @@ impl Filter for Readability {
         }
         let mut probabilities = probabilities(&page);
         companions::lift(&page, &mut probabilities);
+        mains::adjust(&page, &mut probabilities);
         sections::lift(&page, &mut probabilities);
         choose::discount_consent(&page, &mut probabilities);
         let choice = choose::choose(&page, &probabilities);
         if choice.is_weak() {
+            if let Some(is_chosen) = mains::choice(&page) {
+                return Ok(mask::of(&page, &is_chosen));
+            }
             let mask = fallback::of(document);
             if fallback::shows_text(document, &mask) {
                 return Ok(mask);
             }
         }
-        Ok(mask::of(&page, &choice.is_chosen))
+        let is_chosen = choose::complete(&page, &probabilities, choice.is_chosen);
+        Ok(mask::of(&page, &is_chosen))
     }
 }
 

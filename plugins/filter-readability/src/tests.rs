@@ -452,4 +452,104 @@ fn a_main_body_is_its_own_main_body() {
     let text = once.document().text();
     assert!(text.contains(PROSE[3]) && !text.contains("World"), "{text}");
     assert_eq!(keep(once).document().text(), text);
+    for (body, last) in [
+        (
+            "<main><table><tr><th>Game<th>Result</tr><tr><td><a href=/g/1>North and South</a><td>3 to 1</tr></table><h2>Best of the best</h2><p>Our fan favorites</p></main>",
+            "North and South",
+        ),
+        (
+            "<div class=row><div class=questions><h2>Questions</h2><p>Be the first to ask a question about this item</p></div><h2>Best of the best</h2><p>Our fan favorites</p></div>",
+            "Our fan favorites",
+        ),
+        (
+            "<div class=content><div class=reviews><p>Very nice lamp.</p><p>Came late, but works.</p></div><div class=product-info><p>Expected availability: 2 to 4 weeks</p></div></div>",
+            "2 to 4 weeks",
+        ),
+    ] {
+        let once = keep(testkit::page(&around(
+            "Flood",
+            &format!("<script>start()</script>{body}"),
+        )));
+        let text = once.document().text();
+        assert!(text.contains(last) && !text.contains("World"), "{text}");
+        assert_eq!(keep(once).document().text(), text);
+    }
+}
+
+#[test]
+fn sections_that_open_and_close_are_kept_to_the_last() {
+    let method = |number: usize, name: &str| {
+        format!(
+            r##"<details class="toggle method-toggle" open><summary><section class="method">
+            <span class="rightside"><span class="since">1.0.0</span> · <a class="src" href="../src/{number}.html">Source</a></span>
+            <h4 class="code-header">fn <a href="#{name}" class="fn">{name}</a>(&amp;self, other: &amp;<a href="r.html">Rhs</a>) -&gt; <a href="bool.html">bool</a></h4>
+            </section></summary><div class="docblock">Tests {name} and is used by an operator. <a href="read.html">Read more</a></div></details>"##
+        )
+    };
+    let section = |number: usize| {
+        let methods = ["lt", "le", "gt", "ge"].map(|name| method(number, name));
+        format!(
+            r##"<details class="toggle implementors-toggle"><summary><section class="impl"><h3 class="code-header">impl
+            <a href="p.html">PartialOrd</a>&lt;Other{number}&gt; for <a href="s.html">Dam</a></h3></section></summary>
+            <div class="impl-items">{}</div></details>"##,
+            methods.concat()
+        )
+    };
+    let sections: String = (0..60).map(section).collect();
+    let html = format!(
+        r#"<html><head><title>Dam in std::water - Rust</title></head><body class="rustdoc struct"><script>main()</script>
+        <main><div class="width-limiter"><section id="main-content" class="content"><h1>Struct Dam</h1>
+        <details class="toggle top-doc" open><summary class="hideme"><span>Expand description</span></summary>
+        <div class="docblock">{}</div></details><h2 id="traits">Trait Implementations</h2>
+        <div id="trait-implementations-list">{sections}</div></section></div></main></body></html>"#,
+        paragraphs()
+    );
+    let text = body_of(&html);
+    for number in 0..60 {
+        let heading = format!("PartialOrd<Other{number}> for Dam");
+        assert!(text.contains(&heading), "{heading:?} is missing");
+    }
+    assert_eq!(text.matches("Tests ge and is used").count(), 60);
+}
+
+#[test]
+fn filters_of_a_listing_that_open_and_close_are_no_sections() {
+    let filters: String = ["Color", "Size", "Brand", "Price"]
+        .map(|name| {
+            format!("<details><summary><h3>{name}</h3></summary><ul><li><label><input type=checkbox>{name} one</label><li><label><input type=checkbox>{name} two</label></ul></details>")
+        })
+        .concat();
+    let body = format!(
+        "<main><form class=filters>{filters}</form><article><h1>The night of the flood</h1>{}</article></main>",
+        paragraphs()
+    );
+    check(&around("The flood", &body), &PROSE, &["Brand two"]);
+}
+
+#[test]
+fn a_short_main_comes_before_a_longer_notice_outside_of_it() {
+    let page = |main: &str| {
+        format!(
+            r##"<html><head><title>Appendices - The Book</title></head><body><div id="help-container"><div id="help-popup">
+            <h2 class="help-title">Keyboard shortcuts</h2><div><p>Press <kbd>←</kbd> or <kbd>→</kbd> to navigate between chapters</p>
+            <p>Press <kbd>S</kbd> or <kbd>/</kbd> to search in the book</p><p>Press <kbd>?</kbd> to show this help</p>
+            <p>Press <kbd>Esc</kbd> to hide this help</p></div></div><div id="body-container"><script>theme()</script>
+            <nav id="sidebar" class="sidebar"></nav><div class="page-wrapper"><div class="page"><div class="menu-bar"><h1 class="menu-title">The Book</h1></div>
+            <div class="content"><main>{main}</main></div></div></div></div></body></html>"##
+        )
+    };
+    let notice = "navigate between chapters";
+    for main in [
+        "<h1 id=a><a class=header href=#a>Appendices</a></h1>",
+        "<h1 id=a><a class=header href=#a>Appendices</a></h1><p>What did not fit elsewhere.</p>",
+        "<h2>Appendices</h2><p>The tracking issue for this is: <a href=/27721>#27721</a></p><hr>",
+    ] {
+        check(&page(main), &["Appendices"], &[notice]);
+    }
+    // A `main` without a heading and with little text says nothing.
+    let html = format!(
+        "<html><title>The flood</title><body><main>Loading</main><article><h1>The night of the flood</h1>{}</article></body></html>",
+        paragraphs()
+    );
+    check(&html, &PROSE, &[]);
 }
