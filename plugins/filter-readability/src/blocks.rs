@@ -32,7 +32,7 @@ pub(crate) struct Region {
     pub(crate) n_media: u32,
     pub(crate) n_controls: u32,
     pub(crate) n_headings: u32,
-    /// Elements that a reader never sees: scripts, styles, what is hidden.
+    /// Number of elements that are never kept: scripts, styles, menus of forms, what is hidden.
     pub(crate) n_unseen: u32,
 }
 

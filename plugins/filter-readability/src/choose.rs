@@ -51,14 +51,15 @@ pub(crate) fn choose(page: &Page<'_>, probabilities: &[f32]) -> Choice {
     }
 }
 
-/// Smallest share of a page's text that is expected in its main content if all else is gone.
+/// Smallest share of the text of a bare page that is expected in its main content.
 const BARE_SHARE_MIN: f32 = 0.2;
 /// Probability from which on a block of such a page is kept.
 const BARE_TRUST: f32 = 0.13;
 
-/// Adds what is likely enough on a page without anything that a reader never sees: no scripts, no
-/// styles, nothing hidden. It was written so or has been filtered before, and what is left of it
-/// was left on purpose.
+/// Adds what is likely enough on a page without scripts, styles and hidden elements: it was written
+/// so, or has been filtered before, and most of what is there is there on purpose. The features
+/// are relative to the page: once the boilerplate is gone, the least likely of the rest would look
+/// like it.
 pub(crate) fn complete(
     page: &Page<'_>,
     probabilities: &[f32],
@@ -66,7 +67,9 @@ pub(crate) fn complete(
 ) -> Vec<bool> {
     let root = &page.regions[0];
     let blocks = page.blocks.iter().zip(probabilities);
-    let expected: f32 = blocks.map(|(block, p)| block.stats.units * p).sum();
+    let expected: f32 = blocks
+        .map(|(block, probability)| block.stats.units * probability)
+        .sum();
     if root.n_unseen == 0 && expected >= root.stats.units * BARE_SHARE_MIN {
         for (is_chosen, &probability) in is_chosen.iter_mut().zip(probabilities) {
             *is_chosen |= probability >= BARE_TRUST;

@@ -120,8 +120,7 @@ fn sections(page: &Page<'_>) -> Vec<bool> {
             is_section[page.regions[summary as usize].parent as usize] = true;
         }
     }
-    for at in 0..page.regions.len() {
-        let region = &page.regions[at];
+    for (at, region) in page.regions.iter().enumerate() {
         let is_beside = [Hint::Nav, Hint::Aside, Hint::Footer, Hint::Form]
             .iter()
             .any(|&hint| region.near[hint as usize] < FAR);
