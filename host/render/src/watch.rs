@@ -470,7 +470,8 @@ impl Watch {
         }
     }
 
-    /// Prepares the browser's cookies for a navigation that leaves the page's origin or upgrades it.
+    /// Prepares the browser's cookies for a navigation that leaves the page's origin or upgrades
+    /// it.
     async fn move_cookies(
         &self,
         connection: &Connection,
