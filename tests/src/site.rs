@@ -374,7 +374,8 @@ impl Visit {
         tokio::time::sleep(Duration::from_millis(delay_ms.parse().ok()?)).await;
         let length = u8::try_from(text.len().min(TEXT_BYTES_MAX)).ok()?;
         let text = &text.as_bytes()[..usize::from(length)];
-        self.write(&[&[WHOLE_TEXT, length], text].concat()).await?;
+        self.write(&[&[WHOLE_TEXT, length][..], text].concat())
+            .await?;
         while self.stream.read_u8().await.is_ok() {}
         None
     }

@@ -3,9 +3,9 @@
 //! the page leaves, since a jar sends them again when it returns. Decision D382.
 //!
 //! A jar that binds cookies to ports is a feature of Chromium that a flag turns on. Of a browser
-//! without it, requests to other ports lose them where they are seen: those of the page and its
-//! frames, not those of shared workers and service workers, of prefetches by speculation rules and
-//! early hints, nor WebSockets over a connection that is open already.
+//! without it, requests to other ports lose them where they are seen: those of the page, its frames
+//! and its workers, not prefetches by speculation rules and early hints, nor WebSockets over a
+//! connection that is open already.
 
 use std::sync::OnceLock;
 

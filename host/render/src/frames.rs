@@ -38,9 +38,9 @@ struct Child {
 }
 
 impl Tab<'_> {
-    /// Names the frames that their page cannot look into, for `serialise`, and returns how many they
-    /// are. A frame that goes away meanwhile has no name. All frames are asked at once, since each
-    /// question waits for the browser.
+    /// Names the frames that their page cannot look into, for `serialise`, and returns their
+    /// number. A frame that goes away meanwhile has no name. The browser is asked about all frames
+    /// at once.
     pub(super) async fn name_foreign_frames(&self) -> Result<usize, RenderError> {
         let (tree, page) = tokio::try_join!(
             self.call(GetFrameTreeParams::default()),

@@ -68,6 +68,21 @@ impl Document {
                 .iter()
                 .any(|(name, _)| name.ends_with("-mitigated") || name == "x-amzn-waf-action")
     }
+
+    /// Whether its `Content-Security-Policy` has a `sandbox` without `allow-scripts`: not even
+    /// timers run in it.
+    pub(super) fn runs_no_scripts(&self) -> bool {
+        let policies = self.headers.iter();
+        let policies = policies.filter(|(name, _)| name == "content-security-policy");
+        let mut directives = policies.flat_map(|(_, value)| value.split([';', ',']));
+        directives.any(|directive| {
+            let mut words = directive.split_ascii_whitespace();
+            let is_sandbox = words
+                .next()
+                .is_some_and(|name| name.eq_ignore_ascii_case("sandbox"));
+            is_sandbox && !words.any(|flag| flag.eq_ignore_ascii_case("allow-scripts"))
+        })
+    }
 }
 
 /// One navigation.

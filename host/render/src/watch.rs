@@ -281,11 +281,15 @@ impl Watch {
                     ..
                 },
             ) => {
-                if worker.r#type != workers::SHARED {
+                let has_cookies = !self.cookies().is_empty();
+                let is_shared = worker.r#type == workers::SHARED;
+                if !is_shared || has_cookies {
                     connection.listen_too(session, &own);
+                }
+                if !is_shared {
                     state.exchanges.worker_seen(worker.target_id.clone());
                 }
-                workers::start(connection, &own, &worker, &self.policy.agent);
+                workers::start(connection, &own, &worker, &self.policy.agent, has_cookies);
             }
             (
                 "Target.detachedFromTarget",
@@ -383,7 +387,7 @@ impl Watch {
             && fields.kind.as_deref() == Some("Document")
     }
 
-    /// A request waits: one of the page, or the one for the script of a service worker.
+    /// A request waits: one of the page, or one that a worker makes in its own name.
     async fn paused(
         &self,
         connection: &Connection,
@@ -391,10 +395,21 @@ impl Watch {
         event: &Event,
         fields: Fields,
     ) -> Result<(), RenderError> {
-        match event.of_another(session) {
-            Some(worker) => workers::send(connection, &worker, fields, &self.policy.agent),
-            None => self.handle_request(connection, session, fields).await?,
-        }
+        let Some(worker) = event.of_another(session) else {
+            return self.handle_request(connection, session, fields).await;
+        };
+        let headers = fields.request.as_ref().and_then(|request| {
+            let sent = PageRequest {
+                url: &request.url,
+                is_main_frame: false,
+                is_document: false,
+                network_id: fields.network_id.as_deref(),
+                is_redirected: fields.redirected_request_id.is_some(),
+            };
+            let callers = &self.policy.headers;
+            callers.applied(sent, request.headers.as_ref())
+        });
+        workers::send(connection, &worker, fields, headers, &self.policy.agent);
         Ok(())
     }
 
@@ -455,7 +470,8 @@ impl Watch {
         }
     }
 
-    /// Prepares the browser's cookies for a navigation that leaves the page's origin or upgrades it.
+    /// Prepares the browser's cookies for a navigation that leaves the page's origin or upgrades
+    /// it.
     async fn move_cookies(
         &self,
         connection: &Connection,

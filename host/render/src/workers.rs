@@ -1,7 +1,8 @@
 //! The workers of a page: each is attached to before its script begins, so that what it requests
-//! counts as what the page requests does, and it says of the browser what the page says. Requests of
-//! shared workers and service workers get no headers of the caller, and cookies by their port alone
-//! (`caller_cookies`).
+//! counts as what the page requests does, and it says of the browser what the page says.
+//!
+//! Requests of dedicated workers are intercepted with those of their page. Those of shared workers
+//! and service workers are where the caller has cookies, which go to the page's origin alone.
 
 use chromiumoxide::cdp::browser_protocol::emulation::SetUserAgentOverrideParams;
 use chromiumoxide::cdp::browser_protocol::fetch::{
@@ -19,7 +20,7 @@ use super::fields::{Fields, TargetInfo};
 use super::page_setup::network_events;
 
 /// The kind of target that no page is attached to but the browser itself: other pages of its origin
-/// may use it as well. Its requests are not seen.
+/// may use it as well. What its requests bring is not seen.
 pub(super) const SHARED: &str = "shared_worker";
 const DEDICATED: &str = "worker";
 /// The kind whose script the browser requests in its own name.
@@ -66,6 +67,7 @@ pub(super) fn start(
     session: &str,
     worker: &TargetInfo,
     agent: &SetUserAgentOverrideParams,
+    has_cookies: bool,
 ) {
     if worker.r#type != SHARED {
         let events = network::EnableParams {
@@ -82,35 +84,52 @@ pub(super) fn start(
     if worker.r#type == SERVICE {
         let headers = Headers::new(json!({ USER_AGENT: agent.user_agent }));
         connection.post(session, &SetExtraHttpHeadersParams::new(headers));
-        connection.post(session, &intercepted(&worker.url));
+    }
+    if let Some(pattern) = pattern(worker, has_cookies) {
+        connection.post(session, &intercepted(pattern));
     }
     connection.post(session, &RunIfWaitingForDebuggerParams::default());
 }
 
-/// Sends the request for the script of a service worker in the name of the page.
+/// Sends a request of a worker in the name of the page, with these headers if they are not those
+/// that the browser sends.
 pub(super) fn send(
     connection: &Connection,
     session: &str,
     fields: Fields,
+    headers: Option<Vec<HeaderEntry>>,
     agent: &SetUserAgentOverrideParams,
 ) {
     let Some(id) = fields.request_id else { return };
     let present = fields.request.and_then(|request| request.headers);
-    let present = present.unwrap_or_default();
-    let others = present
-        .iter()
-        .filter(|(name, _)| !name.eq_ignore_ascii_case(USER_AGENT))
-        .filter_map(|(name, value)| Some(HeaderEntry::new(name.as_str(), value.as_str()?)));
+    let headers = headers.unwrap_or_else(|| {
+        let present = present.iter().flatten();
+        let entries =
+            present.filter_map(|(name, value)| Some(HeaderEntry::new(name, value.as_str()?)));
+        entries.collect()
+    });
+    let is_other = |entry: &HeaderEntry| !entry.name.eq_ignore_ascii_case(USER_AGENT);
+    let others = headers.into_iter().filter(is_other);
     let own = HeaderEntry::new(USER_AGENT, agent.user_agent.as_str());
     let mut proceed = ContinueRequestParams::new(id);
     proceed.headers = Some(others.chain([own]).collect());
     connection.post(session, &proceed);
 }
 
-/// The request for a script is intercepted.
-fn intercepted(script: &str) -> fetch::EnableParams {
+/// Which requests of a worker are intercepted in its own session: all that may carry cookies of the
+/// caller, which its page does not see, and the one for the script of a service worker.
+fn pattern(worker: &TargetInfo, has_cookies: bool) -> Option<String> {
+    match worker.r#type.as_str() {
+        SERVICE | SHARED if has_cookies => Some("*".to_owned()),
+        SERVICE => Some(literal(&worker.url)),
+        _ => None,
+    }
+}
+
+/// Requests that match are intercepted.
+fn intercepted(pattern: String) -> fetch::EnableParams {
     let pattern = RequestPattern {
-        url_pattern: Some(literal(script)),
+        url_pattern: Some(pattern),
         resource_type: None,
         request_stage: None,
     };
@@ -165,17 +184,39 @@ mod tests {
         assert!(!overriding(&agent).expression.contains("Win32"));
     }
 
+    fn worker(kind: &str, url: &str) -> TargetInfo {
+        TargetInfo {
+            target_id: "w".to_owned(),
+            r#type: kind.to_owned(),
+            url: url.to_owned(),
+        }
+    }
+
     #[test]
     fn the_script_of_a_service_worker_is_intercepted_whatever_its_url() {
-        for (script, pattern) in [
+        for (script, expected) in [
             ("https://a.example/sw.js", "https://a.example/sw.js"),
             (
                 r"https://a.example/sw.js?v=\1*",
                 r"https://a.example/sw.js\?v=\\1\*",
             ),
         ] {
-            let patterns = intercepted(script).patterns.unwrap_or_default();
-            assert_eq!(patterns[0].url_pattern.as_deref(), Some(pattern));
+            let found = pattern(&worker(SERVICE, script), false);
+            assert_eq!(found.as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn requests_that_may_carry_cookies_are_intercepted() {
+        for (kind, has_cookies, expected) in [
+            (SERVICE, true, Some("*")),
+            (SHARED, true, Some("*")),
+            (SHARED, false, None),
+            // With those of its page.
+            (DEDICATED, true, None),
+        ] {
+            let found = pattern(&worker(kind, "https://a.example/w.js"), has_cookies);
+            assert_eq!(found.as_deref(), expected, "{kind}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Decision D166: the caller's headers and cookies stay with the page's own origin.
 
 use serde_json::{Value, json};
-use trawl_tests::FakeSite;
+use trawl_tests::{FakeSite, World};
 
 use super::{Stage, content};
 
@@ -164,12 +164,22 @@ async fn another_port_of_the_host_is_another_origin() {
 const STARTS: &str = "<script>new SharedWorker('/shared.js'); \
     navigator.serviceWorker.register('/service.js')</script>";
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
-async fn workers_and_prefetches_take_no_cookies_to_another_port() {
-    let stage = Stage::new().await;
-    let neighbour = FakeSite::start().await;
-    for (site, name) in [(&stage.site, "page"), (&neighbour, "frame")] {
+/// Requests of the workers of a page and of a frame, which is at another port, to that port.
+const BY_WORKERS: [&str; 9] = [
+    "/frame",
+    "/shared.js",
+    "/shared-import.js",
+    "/service.js",
+    "/service-import.js",
+    "/by-shared-of-frame",
+    "/by-service-of-frame",
+    "/by-shared-of-page",
+    "/by-service-of-page",
+];
+
+/// Adds such a page with its scripts, and returns its URL.
+fn page_with_workers(stage: &Stage, neighbour: &FakeSite) -> String {
+    for (site, name) in [(&stage.site, "page"), (neighbour, "frame")] {
         for kind in ["shared", "service"] {
             let to = neighbour.url(&format!("/by-{kind}-of-{name}"));
             let script = format!(
@@ -184,36 +194,51 @@ async fn workers_and_prefetches_take_no_cookies_to_another_port() {
     let frame = neighbour.put("/frame", "text/html", format!("<p>frame</p>{STARTS}"));
     let rules = json!({"prefetch": [{"source": "list", "urls": [neighbour.url("/prefetched")],
         "eagerness": "immediate"}]});
-    let url = stage.page(
-        "/",
-        &format!(
-            "<p>home</p><iframe src='{frame}'></iframe>{STARTS}\
-             <script type=speculationrules>{rules}</script>"
-        ),
+    let html = format!(
+        "<p>home</p><iframe src='{frame}'></iframe>{STARTS}\
+         <script type=speculationrules>{rules}</script>"
     );
-    let mut more = secrets();
-    more["wait_for"] = json!(5_000);
-    let entry = stage.rendered(&url, more).await;
-    assert!(content(&entry).contains("home"), "{entry}");
-    for path in [
-        "/frame",
-        "/shared.js",
-        "/shared-import.js",
-        "/service.js",
-        "/service-import.js",
-        "/by-shared-of-frame",
-        "/by-service-of-frame",
-        "/by-shared-of-page",
-        "/by-service-of-page",
-        "/prefetched",
-    ] {
-        assert_eq!(carried(&neighbour, path), NEITHER, "{path}");
+    stage.page("/", &html)
+}
+
+/// Has the browser of this world not bind cookies to ports, as other versions may not.
+fn without_bound_cookies(world: &mut World) {
+    let script = world.browser.program.as_ref().expect("a browser");
+    let text = std::fs::read_to_string(script).expect("its script");
+    // The last one counts.
+    let text = text.replace("\"$@\"", "\"$@\" --enable-features=");
+    std::fs::write(script, text).expect("a script");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn workers_and_prefetches_take_no_cookies_to_another_port() {
+    for binds in [true, false] {
+        let stage = Stage::with(|world| {
+            if !binds {
+                without_bound_cookies(world);
+            }
+        });
+        let stage = stage.await;
+        let neighbour = FakeSite::start().await;
+        let url = page_with_workers(&stage, &neighbour);
+        let mut more = secrets();
+        more["wait_for"] = json!(5_000);
+        let entry = stage.rendered(&url, more).await;
+        assert!(content(&entry).contains("home"), "{entry}");
+        for path in BY_WORKERS {
+            assert_eq!(carried(&neighbour, path), NEITHER, "{path} {binds}");
+        }
+        if binds {
+            // It is not seen before it is sent.
+            assert_eq!(carried(&neighbour, "/prefetched"), NEITHER);
+        }
+        // Requests to the page's own port have them.
+        for path in ["/shared-import.js", "/service.js"] {
+            assert_eq!(carried(&stage.site, path), [false, true], "{path} {binds}");
+        }
+        stage.close().await;
     }
-    // Those of the page's own port have them.
-    for path in ["/shared-import.js", "/service.js"] {
-        assert_eq!(carried(&stage.site, path), [false, true], "{path}");
-    }
-    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

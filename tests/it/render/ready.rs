@@ -337,3 +337,18 @@ async fn work_in_one_long_task_after_the_other_is_waited_for() {
     assert_eq!(pending, &json!(["the page's scripts"]), "{entry}");
     stage.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[cfg_attr(no_browser, ignore = "no Chromium: install chromium-headless-shell")]
+async fn a_page_that_may_run_no_scripts_is_ready_at_once() {
+    let stage = Stage::new().await;
+    let media_type =
+        "text/html\r\nContent-Security-Policy: default-src 'self'; sandbox allow-forms";
+    let url = stage.site.put("/", media_type, WHOLE);
+    let begun = Instant::now();
+    let entry = stage.rendered(&url, json!({})).await;
+    assert!(content(&entry).contains("at noon"), "{entry}");
+    assert_eq!(entry["metadata"].get("incomplete"), None, "{entry}");
+    assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
+    stage.close().await;
+}

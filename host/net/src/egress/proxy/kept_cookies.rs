@@ -2,9 +2,9 @@
 //! ports. Where the browser lets its requests be changed they are taken out before; the handshakes
 //! of its WebSockets are changed here, at the beginning of their tunnels.
 //!
-//! A WebSocket over a connection of HTTP/2 that is open already (RFC 8441) has no tunnel of its own,
-//! and what it sends is not seen here. Only the jar can keep cookies from it, by binding them to
-//! their port: `trawl_render` turns that on.
+//! A WebSocket over a connection of HTTP/2 that is open already (RFC 8441) has no tunnel of its
+//! own, and what it sends is not seen here. Only the jar can keep cookies from it, by binding them
+//! to their port: `trawl_render` turns that on.
 
 use std::fmt;
 use std::io;
