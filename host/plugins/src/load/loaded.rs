@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::manifest::Entry;
+use super::manifest::ManifestEntry;
 use super::sample;
 use crate::call::plugin::{Core, Measured};
 use crate::info::PluginInfo;

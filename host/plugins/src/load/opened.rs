@@ -5,7 +5,7 @@ use std::sync::Arc;
 use trawl_sdk::provider::Description;
 
 use super::loaded::Loaded;
-use super::manifest::Entry;
+use super::manifest::ManifestEntry;
 use crate::call::plugin::Core;
 use crate::info::Described;
 use crate::kinds::analyst::{Analyse, AnalystPlugin};
