@@ -228,7 +228,7 @@ async fn serve(
         owner: &run.owner,
         jar: &run.jar,
         memory,
-        page_budget: page_budget,
+        page_budget,
         registry: &run.registry,
         may_pool: may_pool(&run.tariff),
     };

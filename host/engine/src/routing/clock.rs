@@ -56,6 +56,7 @@ impl PageClock {
     pub(super) fn handing_over(self) -> Self {
         Self {
             deadline: before(self.deadline, HAND_OVER_TIME),
+            end: before(self.end, HAND_OVER_TIME),
             ..self
         }
     }
@@ -75,10 +76,10 @@ impl PageClock {
         }
     }
 
-    /// Adds a wait for a host's rate limit.
+    /// Adds a wait for a host's rate limit. It moves the deadline up to the end of the page.
     pub(super) fn add_wait(&mut self, wait: Duration) {
         let wait = wait.min(self.patience);
-        self.deadline += wait;
+        self.deadline = (self.deadline + wait).min(self.end);
         self.waited += wait;
         self.patience -= wait;
     }
@@ -188,5 +189,15 @@ mod tests {
         let last = clock.restarted(900 * SECOND);
         assert_eq!(last.deadline(), last.latest(), "the page ends with it");
         assert!(last.left() <= 300 * SECOND);
+    }
+
+    #[test]
+    fn no_wait_moves_the_deadline_beyond_the_end() {
+        let clock = clock(10 * SECOND).restarted(900 * SECOND);
+        let mut handing_over = clock.handing_over();
+        assert!(handing_over.latest() < clock.latest());
+        handing_over.add_wait(4 * SECOND);
+        assert_eq!(handing_over.deadline(), handing_over.latest());
+        assert!(handing_over.deadline() < clock.deadline());
     }
 }

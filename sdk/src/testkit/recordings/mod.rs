@@ -14,8 +14,9 @@ use recorded::{Case, read};
 
 /// Runs an adapter on the cases of a folder: what it sends, and what it makes of the replies.
 ///
-/// Each `.json` file is an object of `cases`, a list, and of `shared`: members of all its cases.
-/// Objects in both are combined; where both have a value, the case's counts. A case has:
+/// The folder has `.json` files only. Each is an object of `cases`, a list, and of `shared`: members
+/// of all its cases. Objects in both are combined; where both have a value, the case's counts. A
+/// case has:
 ///
 /// - `about`: a few words
 /// - `task`: `url`, `method`, `headers`, `cookies`, `body`, `javascript`, `wait_ms`, `wait_for`,
@@ -52,15 +53,17 @@ pub fn check_cases<P: Provider>(folder: impl AsRef<Path>) {
     assert!(wrong.is_empty(), "{n_wrong} wrong:\n{}", wrong.join("\n"));
 }
 
-/// The case files of a folder, in order.
+/// The case files of a folder, in order. Another file may be one whose name is misspelled.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder)
         .unwrap_or_else(|error| panic!("cannot list `{}`: {error}", folder.display()));
     let paths = entries.map(|entry| entry.expect("a file of the folder").path());
-    let mut files: Vec<_> = paths
-        .filter(|path| path.extension().is_some_and(|end| end == "json"))
-        .collect();
+    let mut files: Vec<_> = paths.collect();
     files.sort();
+    for file in &files {
+        let is_json = file.extension().is_some_and(|end| end == "json");
+        assert!(is_json, "`{}` is no file of cases", file.display());
+    }
     assert!(!files.is_empty(), "`{}` has no cases", folder.display());
     files
 }
@@ -115,13 +118,15 @@ fn unmet(place: &str, expected: &Map<String, Value>, actual: &Value) -> Vec<Stri
 /// the members that are expected count.
 fn is_met(name: &str, expected: &Value, actual: Option<&Value>) -> bool {
     match (name, expected, actual) {
-        ("query", Value::Object(expected), Some(actual)) => expected.iter().all(|(name, value)| {
+        ("query", Value::Object(expected), Some(Value::Object(actual))) => {
+            let mut expected = expected.iter();
             // A parameter that is not sent is null.
-            actual.get(name).unwrap_or(&Value::Null) == value
-        }),
-        ("body" | "cost" | "on_cancel", Value::Object(expected), Some(actual)) => expected
-            .iter()
-            .all(|(name, value)| is_met(name, value, actual.get(name))),
+            expected.all(|(name, value)| actual.get(name).unwrap_or(&Value::Null) == value)
+        }
+        ("body" | "cost" | "on_cancel", Value::Object(expected), Some(Value::Object(actual))) => {
+            let mut expected = expected.iter();
+            expected.all(|(name, value)| is_met(name, value, actual.get(name)))
+        }
         _ => actual == Some(expected),
     }
 }
@@ -249,6 +254,7 @@ mod tests {
         check_not(case(json!({"query": {"render": "true"}})), "`query` is");
         check_not(case(json!({"body": {"json": {"a": 2}}})), "`body` is");
         check_not(case(json!({"heders": null})), "`heders` is missing");
+        check_not(case(json!({"on_cancel": {}})), "`on_cancel` is null");
         check_not(json!({"requests": []}), "1 requests, not 0");
         check_not(json!({}), "expects nothing");
     }
@@ -264,7 +270,9 @@ mod tests {
             json!({"body": "reply", "variant": "plain", "cost": cost}),
         ));
         check_not(case(json!({"body": {"text": "hello"}})), "`body` is");
+        check_not(case(json!({"body": {}})), "`body` is");
         check_not(case(json!({"cost": {"units": {"credit": "1"}}})), "1.5");
+        check_not(case(json!({"cost": {"unit": null}})), "`cost` is");
         check_not(json!({"reply": {}, "failure": {}}), "it ends with Some(Ok(");
         check_not(
             json!({"reply": {"times": 2}, "page": {}}),
@@ -285,6 +293,12 @@ mod tests {
             "`class` is \"no_credit\"",
         );
         check_not(case(json!({"cost": {"charged": "yes"}})), "`cost` is");
+    }
+
+    #[test]
+    #[should_panic(expected = "is no file of cases")]
+    fn a_file_with_another_name_is_refused() {
+        files(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
     }
 
     #[test]

@@ -18,7 +18,7 @@ const URL: &str = "https://shop.example/a?b=1&c=2#d";
 struct File {
     /// Members of all its cases.
     #[serde(default)]
-    shared: Value,
+    shared: Map<String, Value>,
     cases: Vec<Value>,
 }
 
@@ -98,6 +98,7 @@ pub(super) fn read(path: &Path) -> Vec<(String, Case)> {
     let file = serde_json::from_str::<File>(&text);
     let File { shared, cases } = file.unwrap_or_else(|error| panic!("{name}: {error}"));
     assert!(!cases.is_empty(), "{name} has no cases");
+    let shared = Value::Object(shared);
     let cases = cases.into_iter().enumerate().map(|(index, own)| {
         let place = format!("{name}, case {}", index + 1);
         let case = serde_json::from_value::<Case>(combined(shared.clone(), own));

@@ -26,7 +26,7 @@ use std::borrow::Cow;
 use trawl_model::MediaKind;
 use url::Url;
 
-use shape::Shape;
+use shape::PageShape;
 
 pub(crate) use known::KnownVerdicts;
 pub(crate) use memory::HostMemory;

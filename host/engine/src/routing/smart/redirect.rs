@@ -6,7 +6,7 @@ use trawl_model::urls;
 use trawl_plan::address::without_fragment;
 
 use super::prose::has_any;
-use super::shape::Shape;
+use super::shape::PageShape;
 use super::tokens::{HiddenElement, Tag, Token, Tokens};
 use super::{PageSignals, refresh, walls};
 

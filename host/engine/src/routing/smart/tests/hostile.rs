@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::super::mount;
-use super::super::shape::Shape;
+use super::super::shape::PageShape;
 use super::super::text::visible_chars;
 use super::super::tokens::{HiddenElement, Token, Tokens};
 use super::*;

@@ -9,7 +9,7 @@ mod tests;
 
 use super::PageSignals;
 use super::prose::{has_any, is_waiting};
-use super::shape::Shape;
+use super::shape::PageShape;
 
 /// How much of a body is searched for marks. Challenges are small; larger bodies are pages.
 const WALL_BYTES_MAX: usize = 64 * 1024;
