@@ -71,7 +71,8 @@ pub(super) mod tests {
         let budget = billing.run_budget(&account, "run", Nanodollars::MAX, Nanodollars::ZERO);
         let budget = budget.expect("a budget");
         let (likely, deadline) = (Nanodollars(10), Instant::now() + Duration::from_secs(20));
-        let reserved = budget.reserve(likely, page.as_str(), &page_id(page), deadline);
+        let id = page_id(page);
+        let reserved = budget.reserve(likely, page.as_str(), &id, deadline);
         let charge = Charge {
             bytes_transferred: Nanodollars(3),
             ..Charge::default()
