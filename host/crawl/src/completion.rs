@@ -141,8 +141,8 @@ fn is_folded(
         || content.is_some_and(|content| !frontier.is_new_content(n, content))
 }
 
-/// The canonical URL that a page states, if pages are compared by it. That of a page which is paid
-/// already does not count, because it is delivered itself.
+/// The canonical URL that a page states, if pages are compared by it. The URL of a page that is
+/// paid already does not count, because that page is delivered itself.
 async fn canonical(run: &Run, found: &Discovered) -> Option<Url> {
     let stated = found.canonical.as_deref();
     let stated = stated.filter(|_| run.plan.fold.canonical)?;

@@ -17,7 +17,7 @@ use super::webhooks::Event;
 const ERROR_BYTES_MAX: usize = 512;
 
 /// A page that is completed and not delivered yet. Dropping it fetches the pages that were folded
-/// into it, even when the task is aborted.
+/// into it, even when the task is aborted, and no other page folds into it then.
 pub(super) struct Undelivered {
     run: Arc<Run>,
     n: u32,
@@ -43,7 +43,7 @@ impl Undelivered {
 impl Drop for Undelivered {
     fn drop(&mut self) {
         if self.is_open {
-            lock(&self.run.frontier).release_folded(self.n);
+            lock(&self.run.frontier).has_failed(self.n);
             self.run.frontier_changed.notify_one();
         }
     }

@@ -62,7 +62,8 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         page_id: &page_id,
     };
     run.gate.enter(leased.n, &leased.url, false);
-    let may_retry = || !run.gate.has_refused(&leased.url);
+    // A stop refuses pages that wait for money: they are not requested again then.
+    let may_retry = || !run.stopped.is_cancelled() && !run.gate.has_refused(&leased.url);
     let producing = page::produce_paid(&run.context, paid_by, &plan, may_retry);
     let (page_budget, mut produced) = tokio::select! {
         biased;

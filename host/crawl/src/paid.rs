@@ -33,8 +33,8 @@ impl PaidPages {
         charge.ok().flatten()
     }
 
-    /// Whether this URL is that of a page which was charged and is not fetched yet. It is to be
-    /// delivered, so it must not become another URL of a page.
+    /// Whether this is the URL of a page that was charged and is not fetched yet. That page is to be
+    /// delivered, so the URL must not become another URL of a page.
     pub(super) async fn is_due(&self, frontier: &Mutex<Frontier>, url: &Url) -> bool {
         let unfetched = lock(frontier).unfetched(url);
         match unfetched {
@@ -71,7 +71,8 @@ pub(super) mod tests {
         let budget = billing.run_budget(&account, "run", Nanodollars::MAX, Nanodollars::ZERO);
         let budget = budget.expect("a budget");
         let (likely, deadline) = (Nanodollars(10), Instant::now() + Duration::from_secs(20));
-        let reserved = budget.reserve(likely, page.as_str(), &page_id(page), deadline);
+        let id = page_id(page);
+        let reserved = budget.reserve(likely, page.as_str(), &id, deadline);
         let charge = Charge {
             bytes_transferred: Nanodollars(3),
             ..Charge::default()

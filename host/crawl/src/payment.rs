@@ -59,8 +59,7 @@ pub(super) async fn settled(
     Some(unpaid.failed())
 }
 
-/// What this returns; `None` if the server stops before, for a crawl that goes on at its next
-/// start.
+/// The result of `work`; `None` if the server stops before, for a crawl that `parks` then.
 async fn unless_parked<T>(
     work: impl Future<Output = T>,
     parks: bool,
@@ -128,6 +127,6 @@ mod tests {
         let parked = unless_parked(std::future::pending::<u8>(), true, &stops).await;
         assert_eq!(parked, None);
         let streamed = unless_parked(std::future::ready(1), false, &stops).await;
-        assert_eq!(streamed, Some(1), "its crawl does not go on later");
+        assert_eq!(streamed, Some(1), "its crawl does not continue later");
     }
 }

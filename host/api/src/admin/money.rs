@@ -276,7 +276,7 @@ struct Audit {
     entries: u64,
     /// Accounts whose balance differs from their entries.
     disagreements: Vec<Disagreement>,
-    /// Keys whose `month_spent` differs from their entries.
+    /// Keys whose spending in the month of their last charge differs from their entries.
     key_disagreements: Vec<KeyDisagreement>,
 }
 
@@ -336,7 +336,7 @@ impl From<DisagreementView> for Disagreement {
     get,
     path = "/admin/verify",
     summary = "Audit the ledger",
-    description = "Sums up all ledger entries and compares the sums with the balances, and with what keys have spent this month.",
+    description = "Sums up all ledger entries and compares the sums with the balances, and with what each key has spent in the month of its last charge.",
     responses(
         (status = 200, description = "The result", body = Audit),
     ),

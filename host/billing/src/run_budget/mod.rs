@@ -138,9 +138,10 @@ impl RunBudget {
         let allotment = &*self.allotment;
         let wallet = &allotment.wallet;
         let reserve = || self.reserve_now(likely, page_url, page_id);
+        let reserving = waiting::when_available(wallet, Some(allotment), deadline, reserve);
         let reserved = tokio::select! {
             biased;
-            reserved = waiting::when_available(wallet, Some(allotment), deadline, reserve) => reserved,
+            reserved = reserving => reserved,
             () = self.waits_end.cancelled() => Err(FundsError::AllHeld),
         };
         reserved.map_err(|error| error.or_short(|| self.shortfall(likely)))

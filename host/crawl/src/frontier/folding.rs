@@ -98,8 +98,8 @@ impl Frontier {
         }
     }
 
-    /// Notes that a page has failed, perhaps only because it could not be paid: no other page folds
-    /// into it, and those that have are fetched again.
+    /// Notes that a page has failed, perhaps only because it could not be paid, or that it is not
+    /// delivered: no other page folds into it, and those that have are fetched again.
     pub(crate) fn has_failed(&mut self, n: u32) {
         self.table.set_failed(n);
         for (by, target) in &self.claims {
@@ -112,7 +112,7 @@ impl Frontier {
 
     /// Pages that were left out for this one, and its canonical URL, wait to be fetched: it is not
     /// delivered.
-    pub(crate) fn release_folded(&mut self, n: u32) {
+    pub(super) fn release_folded(&mut self, n: u32) {
         for other in self.folds.fail(n) {
             self.wait_again(other);
         }

@@ -5,6 +5,7 @@ use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::TryStreamExt;
 use sqlx::AssertSqlSafe;
 use sqlx::sqlite::{SqliteConnection, SqlitePool, SqliteRow};
 
@@ -213,39 +214,65 @@ pub(super) async fn audit(readers: &SqlitePool) -> Result<Audit, StoreError> {
     })
 }
 
+/// What a key has spent in a month, by its own row and by its entries.
+struct KeySums {
+    account: AccountId,
+    /// Beginning of the month in Unix milliseconds.
+    month: i64,
+    month_spent: Nanodollars,
+    entries_spent: Nanodollars,
+    /// Whether its first charge of the month was read.
+    has_begun: bool,
+}
+
 /// Compares what each key has spent in the month of its last charge with its entries since the
 /// first one of that month. A later entry counts in that month whatever its time, as in the trigger
-/// `entries_count_for_keys`.
+/// `entries_count_for_keys`. Entries have no index by key: SQLite would hold all of them in memory
+/// to group them, so they are added up here as they are read.
 async fn key_disagreements(readers: &SqlitePool) -> Result<Vec<KeyDisagreement>, StoreError> {
-    // One statement, so that entries and keys are consistent. Entries come first in each join: they
-    // have no index by key.
-    let rows: Vec<(String, String, i64, i64)> = sqlx::query_as(
-        "WITH months AS MATERIALIZED (
-             SELECT keys.prefix AS prefix, MIN(entries.seq) AS begin_seq
-             FROM entries CROSS JOIN keys ON keys.prefix = entries.key
-             WHERE entries.kind = 'post' AND entries.amount <> 0 AND entries.at >= keys.month
-             GROUP BY keys.prefix),
-         sums AS MATERIALIZED (
-             SELECT months.prefix AS prefix, -SUM(entries.amount) AS spent
-             FROM entries CROSS JOIN months ON months.prefix = entries.key
-             WHERE entries.kind = 'post' AND entries.seq >= months.begin_seq
-             GROUP BY months.prefix)
-         SELECT keys.account, keys.prefix, keys.month_spent, COALESCE(sums.spent, 0)
-         FROM keys LEFT JOIN sums ON sums.prefix = keys.prefix
-         WHERE keys.month_spent <> COALESCE(sums.spent, 0)
-         ORDER BY keys.account, keys.prefix",
+    let failed = failed_to("add up the charges of keys");
+    // One transaction, so that entries and keys are consistent.
+    let mut transaction = readers.begin().await.map_err(&failed)?;
+    let rows: Vec<(String, String, i64, i64)> =
+        sqlx::query_as("SELECT prefix, account, month, month_spent FROM keys")
+            .fetch_all(&mut *transaction)
+            .await
+            .map_err(&failed)?;
+    let keys = rows.into_iter().map(|(prefix, account, month, spent)| {
+        let sums = KeySums {
+            account: AccountId::new(account),
+            month,
+            month_spent: Nanodollars(spent),
+            entries_spent: Nanodollars::ZERO,
+            has_begun: false,
+        };
+        (KeyPrefix::new(&prefix), sums)
+    });
+    let mut keys: BTreeMap<KeyPrefix, KeySums> = keys.collect();
+    let mut posts = sqlx::query(
+        "SELECT key, amount, at FROM entries WHERE kind = 'post' AND amount <> 0 ORDER BY seq",
     )
-    .fetch_all(readers)
-    .await
-    .map_err(failed_to("add up the charges of keys"))?;
-    let disagreements =
-        rows.into_iter()
-            .map(|(account, key, month_spent, spent)| KeyDisagreement {
-                account: AccountId::new(account),
-                key: KeyPrefix::new(&key),
-                month_spent: Nanodollars(month_spent),
-                entries_spent: Nanodollars(spent),
-            });
+    .fetch(&mut *transaction);
+    while let Some(post) = posts.try_next().await.map_err(&failed)? {
+        let prefix: &str = column(&post, "key")?;
+        let Some(sums) = keys.get_mut(&KeyPrefix::new(prefix)) else {
+            continue;
+        };
+        let (amount, at): (i64, i64) = (column(&post, "amount")?, column(&post, "at")?);
+        sums.has_begun |= at >= sums.month;
+        if sums.has_begun {
+            sums.entries_spent += Nanodollars(-amount);
+        }
+    }
+    let wrong = keys
+        .into_iter()
+        .filter(|(_, sums)| sums.month_spent != sums.entries_spent);
+    let disagreements = wrong.map(|(key, sums)| KeyDisagreement {
+        account: sums.account,
+        key,
+        month_spent: sums.month_spent,
+        entries_spent: sums.entries_spent,
+    });
     Ok(disagreements.collect())
 }
 
