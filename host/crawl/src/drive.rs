@@ -113,7 +113,9 @@ pub(super) async fn drive(
                 // These pages have no receiver; their reservations are released.
                 pages.abort_all();
             }
-            () = timed_out(deadline), if !ending.is_stopped => ending.stop(run, StopReason::Timeout),
+            () = timed_out(deadline), if !ending.is_stopped => {
+                ending.stop(run, StopReason::Timeout);
+            }
             () = server_stops.cancelled(), if ending.is_open() => {
                 let pause = (!is_streaming).then_some(Ended::Paused);
                 ending.pause_or_stop(run, pause, StopReason::ServerStopped);
