@@ -73,8 +73,7 @@ impl Allotment {
         wallets: Wallets,
         queue: Arc<Queue>,
         clock: Clock,
-        run: &str,
-        unique: &str,
+        (run, unique): (&str, &str),
         (ceiling, spent): (Nanodollars, Nanodollars),
     ) -> Self {
         Self {

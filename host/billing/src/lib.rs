@@ -68,6 +68,7 @@ use accounts::Accounts;
 use idempotency::KeysInFlight;
 use key_wallet::Wallets;
 use queue::Queue;
+use reservation::PageOfRun;
 use seats::Seats;
 
 /// How long a page without money waits at most before it looks again, in case that money was
@@ -158,7 +159,8 @@ impl Billing {
         if wallets.account.funds().available() < ceiling {
             wallets.account.reclaim(None);
         }
-        Reservation::of_account(wallets, &self.queue, &self.clock, ceiling, page_url, run)
+        let page = PageOfRun { url: page_url, run };
+        Reservation::of_account(wallets, &self.queue, &self.clock, ceiling, page)
     }
 
     /// Reserves what a page is likely to cost; less only if that is all there is and nothing of it
@@ -190,7 +192,8 @@ impl Billing {
                 }
             }
         }
-        Reservation::of_account(wallets, &self.queue, &self.clock, likely, page_url, run)
+        let page = PageOfRun { url: page_url, run };
+        Reservation::of_account(wallets, &self.queue, &self.clock, likely, page)
     }
 
     /// The wallets of a spender whose account must exist.

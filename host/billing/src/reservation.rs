@@ -50,6 +50,15 @@ struct Portion {
     post_id: String,
 }
 
+/// A page as its ledger entries name it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageOfRun<'a> {
+    /// Its URL.
+    pub(crate) url: &'a str,
+    /// The id of its run.
+    pub(crate) run: &'a str,
+}
+
 impl Reservation {
     /// Reserves money in an account, within the budget of a key.
     pub(crate) fn of_account(
@@ -57,8 +66,7 @@ impl Reservation {
         queue: &Arc<Queue>,
         clock: &Clock,
         ceiling: Nanodollars,
-        url: &str,
-        run: &str,
+        page: PageOfRun<'_>,
     ) -> Result<Self, FundsError> {
         let id = queue.acquire().ok_or(FundsError::Busy)?;
         let Wallets {
@@ -72,8 +80,8 @@ impl Reservation {
             key: Arc::clone(&key),
             queue: Arc::clone(queue),
             clock: clock.clone(),
-            run: Arc::from(run),
-            url: Arc::from(truncated(url, URL_BYTES_MAX)),
+            run: Arc::from(page.run),
+            url: Arc::from(truncated(page.url, URL_BYTES_MAX)),
             source: None,
             consumed: Consumed::default(),
             n_reserves: 0,

@@ -79,6 +79,16 @@ fn note_end(undelivered: &Undelivered, outcome: &mut PageOutcome) {
     }
 }
 
+/// The headers of a page for its events. Those that only the webhook requires are not part of the
+/// entry.
+fn event_headers(run: &Run, outcome: &mut PageOutcome) -> Option<Vec<(String, String)>> {
+    if run.plan.seed.output.headers {
+        outcome.headers.clone()
+    } else {
+        outcome.headers.take()
+    }
+}
+
 /// Passes a page on to the recorder and to the caller of a streaming crawl, with its decoded bytes
 /// and the content that later pages are compared with.
 pub(super) async fn deliver(
@@ -87,12 +97,7 @@ pub(super) async fn deliver(
     mut outcome: PageOutcome,
 ) {
     let (run, n) = (Arc::clone(&undelivered.run), undelivered.n);
-    // Headers that only the webhook requires are not part of the entry.
-    let headers = if run.plan.seed.output.headers {
-        outcome.headers.clone()
-    } else {
-        outcome.headers.take()
-    };
+    let headers = event_headers(&run, &mut outcome);
     let is_failed = outcome.error.is_some();
     note_end(&undelivered, &mut outcome);
     let mut entry = Vec::new();

@@ -43,6 +43,35 @@ pub(super) enum Ended {
     Parked(StopReason),
 }
 
+/// What ends a crawl before its frontier is empty.
+#[derive(Default)]
+struct Ending {
+    /// Nothing more is leased: the pages in flight finish.
+    is_stopped: bool,
+    /// How it ends once the pages in flight have: what is left stays in the frontier.
+    pause: Option<Ended>,
+}
+
+impl Ending {
+    /// Whether nothing ends the crawl yet.
+    fn is_open(&self) -> bool {
+        !self.is_stopped && self.pause.is_none()
+    }
+
+    fn stop(&mut self, run: &Run, reason: StopReason) {
+        self.is_stopped = true;
+        run.stop(reason);
+    }
+
+    /// Pauses a crawl that can continue later, and stops any other.
+    fn pause_or_stop(&mut self, run: &Run, pause: Option<Ended>, reason: StopReason) {
+        match pause {
+            Some(_) => self.pause = pause,
+            None => self.stop(run, reason),
+        }
+    }
+}
+
 /// Crawls to the end.
 pub(super) async fn drive(
     run: &Arc<Run>,
@@ -54,35 +83,18 @@ pub(super) async fn drive(
     lock(&run.frontier).set_sitemaps_pending(reading.is_some());
     let deadline = run.plan.timeout.map(|time| Instant::now() + time);
     let is_streaming = run.listener.is_some();
-    let mut is_stopped = false;
-    // How it ends once the pages in flight have: what is left stays in the frontier.
-    let mut pause = None;
+    let mut ending = Ending::default();
     loop {
-        if !is_stopped && run.job.cancel.is_cancelled() {
+        if !ending.is_stopped && run.job.cancel.is_cancelled() {
             // Also while the server stops: a cancelled crawl does not continue after a restart.
-            is_stopped = true;
-            run.stop(StopReason::Cancelled);
+            ending.stop(run, StopReason::Cancelled);
         }
-        if is_stopped {
+        if ending.is_stopped {
             reading = None;
             lock(&run.frontier).set_sitemaps_pending(false);
         }
-        let stop = if let Some(paused) = pause.filter(|_| !is_stopped) {
-            if pages.is_empty() {
-                return paused;
-            }
-            None
-        } else if !is_stopped && waits_for_space(run) {
-            None
-        } else {
-            fill(run, &mut pages)
-        };
-        run.job
-            .update(|progress| progress.urls = lock(&run.frontier).counts());
-        if let Some(stop) = stop
-            && pages.is_empty()
-        {
-            return Ended::Stopped(stop);
+        if let Some(ended) = go_on(run, &mut pages, &ending) {
+            return ended;
         }
         tokio::select! {
             Some(page) = pages.join_next() => {
@@ -95,38 +107,45 @@ pub(super) async fn drive(
                 reading = None;
                 lock(&run.frontier).end_sitemaps();
             }
-            () = run.job.cancel.cancelled(), if !is_stopped => {}
-            () = hung_up(run), if is_streaming && !is_stopped => {
-                is_stopped = true;
-                run.stop(StopReason::HungUp);
+            () = run.job.cancel.cancelled(), if !ending.is_stopped => {}
+            () = hung_up(run), if is_streaming && !ending.is_stopped => {
+                ending.stop(run, StopReason::HungUp);
                 // These pages have no receiver; their reservations are released.
                 pages.abort_all();
             }
-            () = timed_out(deadline), if !is_stopped => {
-                is_stopped = true;
-                run.stop(StopReason::Timeout);
+            () = timed_out(deadline), if !ending.is_stopped => {
+                ending.stop(run, StopReason::Timeout);
             }
-            () = server_stops.cancelled(), if !is_stopped && pause.is_none() => {
-                if is_streaming {
-                    is_stopped = true;
-                    run.stop(StopReason::ServerStopped);
-                } else {
-                    pause = Some(Ended::Paused);
-                }
+            () = server_stops.cancelled(), if ending.is_open() => {
+                let pause = (!is_streaming).then_some(Ended::Paused);
+                ending.pause_or_stop(run, pause, StopReason::ServerStopped);
             }
             // Pages in flight have their own timeouts. Decision D304.
-            () = turn::plan_ended(&run.payer.billing, &run.job), if !is_stopped && pause.is_none() => {
+            () = turn::plan_ended(&run.payer.billing, &run.job), if ending.is_open() => {
                 let reason = StopReason::PlanEnded;
-                if run.job.in_background {
-                    pause = Some(Ended::Parked(reason));
-                } else {
-                    is_stopped = true;
-                    run.stop(reason);
-                }
+                let pause = run.job.in_background.then_some(Ended::Parked(reason));
+                ending.pause_or_stop(run, pause, reason);
             }
             () = tokio::time::sleep(POLL_INTERVAL) => {}
         }
     }
+}
+
+/// Spawns the pages that may be fetched now. Returns how the crawl has ended once it has.
+fn go_on(run: &Arc<Run>, pages: &mut JoinSet<()>, ending: &Ending) -> Option<Ended> {
+    let stop = if let Some(paused) = ending.pause.filter(|_| !ending.is_stopped) {
+        if pages.is_empty() {
+            return Some(paused);
+        }
+        None
+    } else if !ending.is_stopped && waits_for_space(run) {
+        None
+    } else {
+        fill(run, pages)
+    };
+    run.job
+        .update(|progress| progress.urls = lock(&run.frontier).counts());
+    stop.filter(|_| pages.is_empty()).map(Ended::Stopped)
 }
 
 /// Whether the crawl has pages to fetch and no space to store them. It continues when the disk has

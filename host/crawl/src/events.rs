@@ -12,7 +12,7 @@ use trawl_model::{Nanodollars, StopReason, Terms};
 use trawl_plan::crawl::WebhookPlan;
 
 use super::job::Job;
-use super::webhooks::{Event, EventKind, FoundPage, Webhooks};
+use super::webhooks::{EndedCrawl, Event, EventKind, FoundPage, Webhooks};
 
 /// Builds the events of one crawl.
 pub(super) struct Events {
@@ -85,14 +85,15 @@ impl Events {
         let mut events: Vec<Event> = self.credits().collect();
         if self.plan.on_website_status {
             let millis = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-            events.push(Event::website_status(
-                &self.job.account,
-                &self.plan.destination,
-                &self.job.id,
+            let (account, hook) = (&self.job.account, &self.plan.destination);
+            let crawl = EndedCrawl {
+                id: &self.job.id,
                 seed,
                 stop,
-                (self.job.progress().n_pages, millis),
-            ));
+                n_pages: self.job.progress().n_pages,
+                duration_ms: millis,
+            };
+            events.push(Event::website_status(account, hook, crawl));
         }
         if let Err(error) = self.webhooks.push(events).await {
             tracing::error!(crawl = self.job.id, error = %error, "could not store the events of a crawl's end");

@@ -32,23 +32,9 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         let failure = no_sitemap(&run);
         return refused(lease, &leased, SkipReason::Scope, failure).await;
     }
-    let mut plan = PagePlan {
-        requested: leased.url.to_string(),
-        url: leased.url.clone(),
-        fetch: run.fetch_plan(&leased.url),
-        render: run.render_plan(&leased.url),
-        ..run.page.clone()
-    };
-    if let Some(robots) = &run.robots {
-        let verdict = robots.verdict(&leased.url, plan.fetch.exit()).await;
-        let is_paced = verdict.crawl_delay.is_some_and(|delay| !delay.is_zero());
-        if lock(&run.frontier).pace_host(leased.n, is_paced) {
-            run.frontier_changed.notify_one();
-        }
-        if let Some(failure) = verdict.refusal(&leased.url) {
-            return not_allowed(lease, &leased, failure).await;
-        }
-        slow_down(&mut plan, verdict.crawl_delay);
+    let mut plan = plan_of(&run, &leased);
+    if let Some(failure) = ask_robots(&run, &leased, &mut plan).await {
+        return not_allowed(lease, &leased, failure).await;
     }
     let page_id = page_id(&leased.url);
     if let Some(paid) = &run.paid
@@ -98,6 +84,33 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     if let Some(outcome) = settled(&run, paid_by, &plan, (page_budget, produced)).await {
         deliver(undelivered, (n_bytes, content), outcome).await;
     }
+}
+
+/// The plan of a page, with the headers and scripts that its site may get.
+fn plan_of(run: &Run, leased: &Leased) -> PagePlan {
+    PagePlan {
+        requested: leased.url.to_string(),
+        url: leased.url.clone(),
+        fetch: run.fetch_plan(&leased.url),
+        render: run.render_plan(&leased.url),
+        ..run.page.clone()
+    }
+}
+
+/// Asks robots.txt, if it is obeyed. Returns why the page must not be fetched; otherwise its crawl
+/// delay is part of the plan.
+async fn ask_robots(run: &Run, leased: &Leased, plan: &mut PagePlan) -> Option<PageFailure> {
+    let robots = run.robots.as_ref()?;
+    let verdict = robots.verdict(&leased.url, plan.fetch.exit()).await;
+    let is_paced = verdict.crawl_delay.is_some_and(|delay| !delay.is_zero());
+    if lock(&run.frontier).pace_host(leased.n, is_paced) {
+        run.frontier_changed.notify_one();
+    }
+    let refusal = verdict.refusal(&leased.url);
+    if refusal.is_none() {
+        slow_down(plan, verdict.crawl_delay);
+    }
+    refusal
 }
 
 /// The failure of a page that was redirected to a URL which the crawl skips for this reason.

@@ -7,14 +7,14 @@ use bytes::Bytes;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use trawl_billing::{Payment, Slot, Tariff};
+use trawl_billing::{Payment, RunBudget, Slot, Tariff};
 use trawl_engine::page::{Payer, RunContext};
 use trawl_model::{StopReason, Terms};
 use trawl_plan::crawl::CrawlPlan;
 use trawl_store::{CrawlState, StoreError};
 use trawl_wire::FinalEntry;
 
-use super::batch::Sinks;
+use super::batch::{Recorded, Sinks};
 use super::drive::{self, Ended};
 use super::events::Events;
 use super::frontier::Frontier;
@@ -111,13 +111,54 @@ async fn crawl(
     payment: Option<&Payment>,
     ready: &mut Ready,
 ) -> Result<Ended, StoreError> {
-    let (job, plan) = (Arc::clone(job), Arc::clone(&ready.plan));
     let goes_on = parts.store.set_crawl_state(&job.id, CrawlState::Running);
     if !goes_on.await? {
         // Its end was stored before this process knew it.
         return Ok(Ended::Stopped(StopReason::Cancelled));
     }
     job.update(|progress| progress.state = CrawlState::Running);
+    let Some(restored) = restored(parts, job, payment, ready).await? else {
+        return Ok(Ended::Stopped(StopReason::Balance));
+    };
+    let events = events(parts, job, &ready.plan);
+    let recorder = recorder(parts, job, &restored).await?;
+    let receivers = Receivers {
+        recorder: recorder.sender(),
+        listener,
+        events: events.clone(),
+    };
+    let run = Arc::new(assembled(parts, job, ready, restored, receivers));
+    let ended = drive(parts, run, recorder).await;
+    if let (Some(events), Ended::Stopped(stop)) = (events, ended) {
+        events.ended(&ready.plan.seed.requested, stop).await;
+    }
+    Ok(ended)
+}
+
+/// What a crawl continues with: its frontier, and what its pages may still cost.
+struct Restored {
+    frontier: Arc<Mutex<Frontier>>,
+    frontier_changed: Arc<Notify>,
+    budget: RunBudget,
+    /// What an earlier process charged, if it started the crawl.
+    paid: Option<Arc<PaidPages>>,
+}
+
+/// Who gets the pages of a crawl.
+struct Receivers {
+    recorder: mpsc::Sender<Recorded>,
+    listener: Option<mpsc::Sender<Bytes>>,
+    events: Option<Arc<Events>>,
+}
+
+/// Restores a crawl, or begins a new one; `None` if there is no money for it.
+async fn restored(
+    parts: &CrawlsParts,
+    job: &Arc<Job>,
+    payment: Option<&Payment>,
+    ready: &mut Ready,
+) -> Result<Option<Restored>, StoreError> {
+    let plan = Arc::clone(&ready.plan);
     // From the ledger: it includes pages that were charged and not stored, so a restart cannot
     // exceed the ceiling.
     let paid_as = payment.map_or_else(|| Arc::from(&*job.id), |payment| Arc::clone(&payment.name));
@@ -128,74 +169,93 @@ async fn crawl(
         .billing
         .payment_budget(job.spender(), &job.id, &paid_as, money);
     let Ok(budget) = budget else {
-        return Ok(Ended::Stopped(StopReason::Balance));
+        return Ok(None);
     };
     // Of a crawl that was interrupted before it stored anything, too.
     let has_charged = parts.billing.has_charged(&paid_as).await?;
     let rows = ready.rows.take();
-    let (frontier, is_stored) = restore::frontier(parts, &job, &plan, rows).await?;
-    let frontier = Arc::new(Mutex::new(frontier));
-    let events = events(parts, &job, &plan);
-    let frontier_changed = Arc::new(Notify::new());
-    let recorder = recorder(parts, &job, &frontier, &frontier_changed).await?;
+    let (frontier, is_stored) = restore::frontier(parts, job, &plan, rows).await?;
+    let is_resumed = has_charged || is_stored || is_repeated;
+    let paid = is_resumed.then(|| Arc::new(PaidPages::new(parts.billing.clone(), paid_as)));
+    Ok(Some(Restored {
+        frontier: Arc::new(Mutex::new(frontier)),
+        frontier_changed: Arc::new(Notify::new()),
+        budget,
+        paid,
+    }))
+}
+
+/// The run of a crawl.
+fn assembled(
+    parts: &CrawlsParts,
+    job: &Arc<Job>,
+    ready: &Ready,
+    restored: Restored,
+    receivers: Receivers,
+) -> Run {
+    let plan = Arc::clone(&ready.plan);
+    let frontier = restored.frontier;
     let robots = plan.seed.fetch.respect_robots;
     let robots = robots.then(|| Arc::clone(&parts.robots));
     let screen = Arc::new(Screen::new(Arc::clone(&frontier), Arc::clone(&plan)));
-    let is_resumed = has_charged || is_stored || is_repeated;
-    let paid = is_resumed.then(|| Arc::new(PaidPages::new(parts.billing.clone(), paid_as)));
     let gate = Gate::new(
         Arc::clone(&frontier),
         Arc::clone(&screen),
         robots.clone(),
         plan.seed.fetch.exit(),
-        paid.clone(),
+        restored.paid.clone(),
     );
     let gate = Arc::new(gate);
     let page = run::page_plan(&plan, &gate);
-    let tariff = match job.terms {
-        Terms::PayAsYouGo => parts.tariff,
-        Terms::Unlimited => Tariff::FlatRate,
-    };
-    let run = Arc::new(Run {
+    Run {
         cross_origin: Arc::new(run::cross_origin(&page.fetch)),
         seed_origins: run::seed_origins(&plan, &page),
         other_site: run::other_site(&page.render),
         page,
-        context: RunContext::new(
-            Arc::clone(&parts.engine),
-            Arc::clone(&ready.registry),
-            job.account.to_string(),
-            tariff,
-        ),
-        payer: Payer {
-            billing: parts.billing.clone(),
-            account: job.account.clone(),
-            key: job.key,
-            run_id: job.id.clone(),
-        },
-        budget,
-        paid,
+        context: context(parts, job, ready),
+        payer: payer(parts, job),
+        budget: restored.budget,
+        paid: restored.paid,
         frontier,
         robots,
         gate,
         screen,
-        recorder: recorder.sender(),
-        listener,
-        events: events.clone(),
+        recorder: receivers.recorder,
+        listener: receivers.listener,
+        events: receivers.events,
         clock: parts.clock.clone(),
         refused_in_a_row: AtomicU32::new(0),
-        frontier_changed,
+        frontier_changed: restored.frontier_changed,
         stopped: CancellationToken::new(),
         server_stops: parts.stop.clone(),
         disk: Arc::clone(parts.storage.disk()),
-        job,
-        plan: Arc::clone(&plan),
-    });
-    let ended = drive(parts, run, recorder).await;
-    if let (Some(events), Ended::Stopped(stop)) = (events, ended) {
-        events.ended(&plan.seed.requested, stop).await;
+        job: Arc::clone(job),
+        plan,
     }
-    Ok(ended)
+}
+
+/// What the pages of a crawl are produced with.
+fn context(parts: &CrawlsParts, job: &Job, ready: &Ready) -> RunContext {
+    let tariff = match job.terms {
+        Terms::PayAsYouGo => parts.tariff,
+        Terms::Unlimited => Tariff::FlatRate,
+    };
+    RunContext::new(
+        Arc::clone(&parts.engine),
+        Arc::clone(&ready.registry),
+        job.account.to_string(),
+        tariff,
+    )
+}
+
+/// Who pays the pages of a crawl.
+fn payer(parts: &CrawlsParts, job: &Job) -> Payer {
+    Payer {
+        billing: parts.billing.clone(),
+        account: job.account.clone(),
+        key: job.key,
+        run_id: job.id.clone(),
+    }
 }
 
 /// Crawls, and returns once every page is stored.
@@ -239,8 +299,7 @@ fn events(parts: &CrawlsParts, job: &Arc<Job>, plan: &CrawlPlan) -> Option<Arc<E
 async fn recorder(
     parts: &CrawlsParts,
     job: &Arc<Job>,
-    frontier: &Arc<Mutex<Frontier>>,
-    frontier_changed: &Arc<Notify>,
+    restored: &Restored,
 ) -> Result<Recorder, StoreError> {
     let log = restore::page_log(parts, job).await?;
     let target = Target {
@@ -249,13 +308,13 @@ async fn recorder(
             log: Arc::new(Mutex::new(log)),
             webhooks: Arc::clone(&parts.webhooks),
         },
-        frontier_changed: Arc::clone(frontier_changed),
+        frontier_changed: Arc::clone(&restored.frontier_changed),
         storage: parts.storage.clone(),
         stop: parts.stop.clone(),
     };
     Ok(Recorder::start(
         Arc::clone(job),
-        Arc::clone(frontier),
+        Arc::clone(&restored.frontier),
         target,
         job.progress().counts(),
     ))

@@ -160,15 +160,7 @@ impl Tab<'_> {
                     Err(reason) => Err(reason),
                 }
             }
-            Step::ClickAll(selector) => {
-                let clicked = self
-                    .call_function::<u32>("clickAll", (selector, CLICKS_MAX))
-                    .await?;
-                clicked.and_then(|count| match count {
-                    0 => Err(format!("no element matches `{selector}`")),
-                    _ => Ok(Value::Null),
-                })
-            }
+            Step::ClickAll(selector) => self.click_all(selector).await?,
             Step::ClickPoint { x, y } => {
                 self.click_at(*x, *y).await?;
                 done
@@ -198,6 +190,16 @@ impl Tab<'_> {
             Step::InfiniteScroll(times) => self.scroll_to_ends(*times).await?,
         };
         Ok(result.map(Done::of))
+    }
+
+    async fn click_all(&self, selector: &str) -> Result<Result<Value, String>, RenderError> {
+        let clicked = self
+            .call_function::<u32>("clickAll", (selector, CLICKS_MAX))
+            .await?;
+        Ok(clicked.and_then(|count| match count {
+            0 => Err(format!("no element matches `{selector}`")),
+            _ => Ok(Value::Null),
+        }))
     }
 
     async fn click(&self, selector: &str) -> Result<Result<Value, String>, RenderError> {

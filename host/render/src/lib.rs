@@ -243,6 +243,15 @@ pub struct RenderJob<'a> {
     pub is_challenge: IsChallenge,
 }
 
+/// One page to render: its URL, its plans, and for whom.
+#[derive(Clone, Copy)]
+struct Visit<'a> {
+    url: &'a Url,
+    fetch: &'a FetchPlan,
+    plan: &'a RenderPlan,
+    job: RenderJob<'a>,
+}
+
 /// Whether a page failed together with its whole browser.
 struct IsBrowserLost(bool);
 
@@ -292,12 +301,18 @@ impl Renderer {
         plan: &RenderPlan,
         job: RenderJob<'_>,
     ) -> Result<Rendered, RenderError> {
+        let visit = Visit {
+            url,
+            fetch,
+            plan,
+            job,
+        };
         let deadline = job.deadline;
         let time = deadline.saturating_duration_since(Instant::now());
         let page = async {
             let slot = self.pool.acquire(job.owner, deadline).await?;
             let has_acted = AtomicBool::new(false);
-            let first = self.attempt(slot, url, fetch, plan, job, &has_acted).await;
+            let first = self.attempt(slot, visit, &has_acted).await;
             let left = deadline.saturating_duration_since(Instant::now());
             match first {
                 Err((error, IsBrowserLost(true)))
@@ -305,7 +320,7 @@ impl Renderer {
                 {
                     tracing::info!(%error, "a page lost its browser and is rendered again");
                     let slot = self.pool.acquire_alone(job.owner).await?;
-                    self.attempt(slot, url, fetch, plan, job, &has_acted).await
+                    self.attempt(slot, visit, &has_acted).await
                 }
                 first => first,
             }
@@ -320,12 +335,10 @@ impl Renderer {
     async fn attempt(
         &self,
         slot: TabSlot,
-        url: &Url,
-        fetch: &FetchPlan,
-        plan: &RenderPlan,
-        job: RenderJob<'_>,
+        visit: Visit<'_>,
         has_acted: &AtomicBool,
     ) -> Result<Rendered, (RenderError, IsBrowserLost)> {
+        let fetch = visit.fetch;
         let route = self
             .egress
             .route(fetch.pool.name(), fetch.country_code.as_deref());
@@ -336,7 +349,7 @@ impl Renderer {
         })?;
         // The page's context holds it too, until the browser has disposed of that.
         let slot = Arc::new(slot);
-        let rendered = tab::render(&slot, &channel, url, fetch, plan, job, has_acted).await;
+        let rendered = tab::render(&slot, &channel, visit, has_acted).await;
         let is_lost = IsBrowserLost(slot.browser.connection().gone().is_cancelled());
         slot.note_crash(rendered.is_ok());
         rendered.map_err(|error| (error, is_lost))

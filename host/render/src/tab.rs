@@ -32,7 +32,7 @@ use super::page_setup::{ADS, blocked, intercepted, metrics, network_events, noti
 use super::pool::TabSlot;
 use super::watch::{PagePolicy, Watch};
 use super::workers;
-use super::{LOADED_BYTES_MAX, RenderError, RenderJob, Rendered};
+use super::{LOADED_BYTES_MAX, RenderError, Rendered, Visit};
 use trawl_net::egress::ProxyChannel;
 
 /// The fraction of a page's time that is reserved for extracting its document, and its bounds.
@@ -65,12 +65,15 @@ pub(super) struct Tab<'a> {
 pub(super) async fn render(
     slot: &Arc<TabSlot>,
     channel: &ProxyChannel,
-    url: &Url,
-    fetch: &FetchPlan,
-    plan: &RenderPlan,
-    job: RenderJob<'_>,
+    visit: Visit<'_>,
     has_acted: &AtomicBool,
 ) -> Result<Rendered, RenderError> {
+    let Visit {
+        url,
+        fetch,
+        plan,
+        job,
+    } = visit;
     let browser = &slot.browser;
     let cpu_before = browser.shared_cpu().await?;
     let context = OpenContext::open(slot, channel.address()).await?;
@@ -105,7 +108,7 @@ pub(super) async fn render(
         .watch
         .read(browser.connection(), &context.session, events);
     let rendered = tokio::select! {
-        rendered = tab.run(channel, url, fetch, plan, job) => rendered,
+        rendered = tab.run(channel, visit) => rendered,
         error = reading => Err(error),
     };
     match rendered {
@@ -131,14 +134,13 @@ impl Tab<'_> {
         self.has_acted.store(true, Ordering::Relaxed);
     }
 
-    async fn run(
-        &self,
-        channel: &ProxyChannel,
-        url: &Url,
-        fetch: &FetchPlan,
-        plan: &RenderPlan,
-        job: RenderJob<'_>,
-    ) -> Result<Rendered, RenderError> {
+    async fn run(&self, channel: &ProxyChannel, visit: Visit<'_>) -> Result<Rendered, RenderError> {
+        let Visit {
+            url,
+            fetch,
+            plan,
+            job,
+        } = visit;
         let mut report = Vec::new();
         self.set_up(url, fetch, plan).await?;
         if let Some(script) = &plan.before_load

@@ -22,7 +22,7 @@ use super::checked_catalog::CheckedCatalog;
 use super::defaults::PlanContext;
 use super::error::RequestError;
 use super::fields::{Parsed, read};
-use super::pages::{Purpose, non_empty, page_plans};
+use super::pages::{Planning, Purpose, non_empty, page_plans};
 use super::pipeline::Extra;
 use super::request::ScrapeRequest;
 use super::secrets::{
@@ -117,35 +117,29 @@ impl CrawlRequest {
         if extra.as_ref().is_some_and(Extra::is_empty) {
             return Ok(());
         }
-        let mut stored = without_secrets(object);
-        if let Some(extra) = &extra {
-            extra.shorten(&mut stored);
-        }
         let parameters = CrawlParameters::take(&mut parsed.value, allowance)?;
         if parameters.webhook.as_ref().is_some_and(names_no_event) {
             parsed.fields.without_effect.push("webhooks");
-        }
-        if !parameters.in_background {
-            // It is not continued after a restart, so nothing needs the receiver's secrets.
-            hide_webhooks(&mut stored);
         }
         let n_seeds = self.crawls.iter().map(|crawl| crawl.plan.seeds().count());
         let purpose = Purpose::Seeds {
             room: SEEDS_MAX - n_seeds.sum::<usize>().min(SEEDS_MAX),
         };
-        let pages = page_plans(parsed, verb, context, purpose, allowance, &mut self.ignored)?;
+        let mut planning = Planning {
+            verb,
+            context,
+            allowance,
+            ignored: &mut self.ignored,
+        };
+        let pages = page_plans(parsed, purpose, &mut planning)?;
         let from_text = matches!(verb, Verb::Pipeline(Pipeline::CrawlText));
         let seeds = valid_seeds(pages, from_text)?;
         if parameters.in_background {
             check_passwords(&seeds)?;
         }
         let named = extra.as_ref().and_then(Extra::found);
-        let mut written = Vec::with_capacity(seeds.len());
-        for seed in &seeds {
-            redact_password(&mut stored, seed);
-            written.push(seed.requested.as_str());
-        }
-        stored.insert("url".to_owned(), written.join(",").into());
+        let mut stored = stored_object(object, extra.as_ref(), parameters.in_background);
+        store_seeds(&mut stored, &seeds);
         let needs_secrets = !missing(&stored).is_empty();
         let waits = parameters.in_background && needs_secrets;
         let secrets = waits.then(|| secrets_of(object.get(), &seeds));
@@ -160,7 +154,7 @@ impl CrawlRequest {
         self.crawls.push(PlannedCrawl {
             plan: CrawlPlan {
                 named,
-                ..parameters.plan(first, seeds.collect(), allowance)?
+                ..parameters.plan(first, seeds.collect(), planning.allowance)?
             },
             request: Value::Object(stored).to_string(),
             needs_secrets,
@@ -168,6 +162,33 @@ impl CrawlRequest {
         });
         Ok(())
     }
+}
+
+/// The request object as it is stored: without secrets, and without a whole text.
+fn stored_object(
+    object: &RawValue,
+    extra: Option<&Extra>,
+    in_background: bool,
+) -> Map<String, Value> {
+    let mut stored = without_secrets(object);
+    if let Some(extra) = extra {
+        extra.shorten(&mut stored);
+    }
+    if !in_background {
+        // It is not continued after a restart, so nothing needs the receiver's secrets.
+        hide_webhooks(&mut stored);
+    }
+    stored
+}
+
+/// Stores the seeds as the URLs of the request object, without their passwords.
+fn store_seeds(stored: &mut Map<String, Value>, seeds: &[PagePlan]) {
+    let mut written = Vec::with_capacity(seeds.len());
+    for seed in seeds {
+        redact_password(stored, seed);
+        written.push(seed.requested.as_str());
+    }
+    stored.insert("url".to_owned(), written.join(",").into());
 }
 
 /// The seeds of a request object. URLs that a text mentions need not all be ones that can be

@@ -46,8 +46,6 @@ mod verb;
 #[cfg(test)]
 mod described;
 #[cfg(test)]
-mod effects;
-#[cfg(test)]
 mod fuzz;
 #[cfg(test)]
 mod linear;

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use trawl_model::Terms;
+use trawl_model::{Nanodollars, PageFailure, Terms};
 use trawl_plan::address::Target;
-use trawl_plan::parameters::{all, nearest};
+use trawl_plan::parameters::{RequestFacts, Route, all, nearest};
 use trawl_plan::{
-    Allowance, Engine, Ignored, PAGES_MAX, PagePlan, PlanError, RefusedPage, ScrapePlan,
-    WithPassword, address, fetching, router,
+    Allowance, Engine, FetchPlan, Ignored, OutputPlan, PAGES_MAX, PagePlan, PlanError, RefusedPage,
+    RenderPlan, RouteDependent, RouterPlan, ScrapePlan, WithPassword, address, fetching, router,
 };
 
 use super::body::objects;
 use super::check::{SentFields, Unknown};
 use super::checked_catalog::CheckedCatalog;
-use super::defaults::PlanContext;
+use super::defaults::{PlanContext, RequestDefaults};
 use super::error::RequestError;
 use super::fetch::fetch_plan;
 use super::fields::{Parsed, read};
@@ -52,6 +52,12 @@ pub(crate) fn scrape_plan_within(
         catalog: &checked_catalog,
         ..context
     };
+    let mut planning = Planning {
+        verb,
+        context,
+        allowance,
+        ignored: &mut plan.ignored,
+    };
     for (number, object) in non_empty(objects(body, PAGES_MAX)?)?
         .into_iter()
         .enumerate()
@@ -59,11 +65,7 @@ pub(crate) fn scrape_plan_within(
         let room = PAGES_MAX - plan.pages.len();
         let purpose = Purpose::Pages { room };
         let mut pages = || -> Result<_, RequestError> {
-            let parsed = read(object)?;
-            let ignored = &mut plan.ignored;
-            Ok(page_plans(
-                parsed, verb, context, purpose, allowance, ignored,
-            )?)
+            Ok(page_plans(read(object)?, purpose, &mut planning)?)
         };
         let pages = pages().map_err(|error| error.in_object(body, number))?;
         plan.pages.extend(pages);
@@ -89,14 +91,23 @@ pub(crate) enum Purpose {
     Seeds { room: usize },
 }
 
+/// What the objects of one request have in common.
+pub(crate) struct Planning<'a> {
+    /// The endpoint.
+    pub verb: Verb,
+    /// What plans are made with.
+    pub context: PlanContext<'a>,
+    /// The bounds of the request.
+    pub allowance: &'a mut Allowance,
+    /// Gets the parameters without effect.
+    pub ignored: &'a mut Ignored,
+}
+
 /// One plan for each URL of a request object, or why that URL is refused.
 pub(crate) fn page_plans(
     parsed: Parsed<ScrapeRequest>,
-    verb: Verb,
-    context: PlanContext<'_>,
     purpose: Purpose,
-    allowance: &mut Allowance,
-    into: &mut Ignored,
+    planning: &mut Planning<'_>,
 ) -> Result<Vec<Result<PagePlan, RefusedPage>>, PlanError> {
     let Parsed {
         value: mut request,
@@ -105,13 +116,123 @@ pub(crate) fn page_plans(
     let urls = request.url.take().unwrap_or_default();
     let urls = split_urls(&urls, purpose, &fields)?;
     let targets = urls.into_iter().map(|url| (url, address::parse(url)));
-    let targets: Vec<_> = targets.collect();
-    allowance.count_steps(targets.len());
-    let engine = match (fetching::engine(request.request.as_deref())?, verb) {
-        (_, Verb::Screenshot | Verb::Unblocker) => Engine::Browser,
-        (engine, Verb::Scrape | Verb::Links | Verb::Pipeline(_)) => engine,
-    };
-    let screenshot = rendering::screenshot(&request, verb)?;
+    let targets: Vec<SentUrl<'_>> = targets.collect();
+    planning.allowance.count_steps(targets.len());
+    let is_crawl = matches!(purpose, Purpose::Seeds { .. });
+    let common = Common::of(request, is_crawl, planning, &mut fields)?;
+    let paths = targets
+        .iter()
+        .filter_map(|(_, target)| target.as_ref().ok());
+    let paths: Vec<&str> = paths.map(|target| target.url.path()).collect();
+    let pages = (!is_crawl).then_some(paths.as_slice());
+    let unused = rendering::unused_scripts(&common.render, pages);
+    fields.unknown.extend(unused);
+    let route = ignored::route(planning.verb, is_crawl);
+    let facts = common.facts(route, is_crawl, planning.context.defaults);
+    let route_dependent = ignored::collect(fields, route, facts, planning.ignored);
+    common.pages(targets, &route_dependent, planning.allowance)
+}
+
+/// A URL as it was sent, and what it is or why it can never be fetched.
+type SentUrl<'a> = (&'a str, Result<Target, PageFailure>);
+
+/// What the pages of one request object have in common.
+struct Common {
+    engine: Engine,
+    ceiling: Nanodollars,
+    router: Arc<RouterPlan>,
+    render: Arc<RenderPlan>,
+    fetch: Arc<FetchPlan>,
+    output: Arc<OutputPlan>,
+}
+
+impl Common {
+    /// Resolves and checks all of a request object but its URLs. `fields` gets its parameters
+    /// without effect.
+    fn of(
+        mut request: ScrapeRequest,
+        is_crawl: bool,
+        planning: &mut Planning<'_>,
+        fields: &mut SentFields,
+    ) -> Result<Self, PlanError> {
+        let (verb, context) = (planning.verb, planning.context);
+        let engine = match (fetching::engine(request.request.as_deref())?, verb) {
+            (_, Verb::Screenshot | Verb::Unblocker) => Engine::Browser,
+            (engine, Verb::Scrape | Verb::Links | Verb::Pipeline(_)) => engine,
+        };
+        let screenshot = rendering::screenshot(&request, verb)?;
+        let router = Arc::new(router_plan(&mut request, context, fields)?);
+        let ceiling = credits(request.max_credits_per_page);
+        // Decision D43.
+        request.respect_robots.get_or_insert(is_crawl);
+        let render = Arc::new(rendering::plan(&mut request, screenshot)?);
+        let idle = &mut fields.without_effect;
+        let fetch = fetch_plan(&mut request, verb, context.defaults, idle)?;
+        let output = output_plan(request, verb, context.catalog, planning.allowance, idle)?;
+        Ok(Self {
+            engine,
+            ceiling,
+            router,
+            render,
+            fetch: Arc::new(fetch),
+            output: Arc::new(output),
+        })
+    }
+
+    /// What is known of the pages before they are served.
+    fn facts(&self, route: Route, is_crawl: bool, defaults: RequestDefaults<'_>) -> RequestFacts {
+        let service = Service {
+            engine: self.engine,
+            terms: defaults.terms,
+            has_model: defaults.model.is_some(),
+            fetch: &self.fetch,
+            render: &self.render,
+            router: &self.router,
+        };
+        service.facts(ignored::outputs(&self.output, route, is_crawl), route)
+    }
+
+    /// The plan of each URL.
+    fn pages(
+        &self,
+        targets: Vec<SentUrl<'_>>,
+        route_dependent: &RouteDependent,
+        allowance: &mut Allowance,
+    ) -> Result<Vec<Result<PagePlan, RefusedPage>>, PlanError> {
+        let mut with_password = WithPassword::new(&self.fetch);
+        let page = |(requested, target): SentUrl<'_>| match target {
+            Ok(Target { url, authorization }) => Ok::<_, PlanError>(Ok(PagePlan {
+                requested: match authorization {
+                    None => requested.to_owned(),
+                    Some(_) => url.to_string(),
+                },
+                url,
+                engine: self.engine,
+                fetch: match authorization {
+                    None => Arc::clone(&self.fetch),
+                    Some(value) => with_password.of(value, allowance)?,
+                },
+                output: Arc::clone(&self.output),
+                ceiling: self.ceiling,
+                router: Arc::clone(&self.router),
+                render: Arc::clone(&self.render),
+                route_dependent: route_dependent.clone(),
+            })),
+            Err(failure) => Ok(Err(RefusedPage {
+                requested: address::shown(requested).into_owned(),
+                failure,
+            })),
+        };
+        targets.into_iter().map(page).collect()
+    }
+}
+
+/// The router plan of a request object. Takes its `router`. `fields` gets the keys without effect.
+fn router_plan(
+    request: &mut ScrapeRequest,
+    context: PlanContext<'_>,
+    fields: &mut SentFields,
+) -> Result<RouterPlan, PlanError> {
     let query = request.router.take().map(RouterForm::into_query);
     // Decision D102: pages of the Unlimited plan are not paid by the operator's keys.
     let is_own_only = context.defaults.terms == Terms::Unlimited;
@@ -125,74 +246,12 @@ pub(crate) fn page_plans(
         }));
     }
     let defaults = context.defaults.router;
-    let router = router::plan(query, defaults.mode, context.catalog)?;
+    let plan = router::plan(query, defaults.mode, context.catalog)?;
     // Decision D370: a time that the caller sets is for the whole page.
-    let router = Arc::new(match request.request_timeout {
-        Some(_) => router,
-        None => router.with_time(defaults.time),
-    });
-    let ceiling = credits(request.max_credits_per_page);
-    // Decision D43.
-    let is_crawl = matches!(purpose, Purpose::Seeds { .. });
-    request.respect_robots.get_or_insert(is_crawl);
-    let render = Arc::new(rendering::plan(&mut request, screenshot)?);
-    let fetch = Arc::new(fetch_plan(
-        &mut request,
-        verb,
-        context.defaults,
-        &mut fields.without_effect,
-    )?);
-    let output = Arc::new(output_plan(
-        request,
-        verb,
-        context.catalog,
-        allowance,
-        &mut fields.without_effect,
-    )?);
-    let service = Service {
-        engine,
-        terms: context.defaults.terms,
-        has_model: context.defaults.model.is_some(),
-        fetch: &fetch,
-        render: &render,
-        router: &router,
-    };
-    let route = ignored::route(verb, is_crawl);
-    let facts = service.facts(ignored::outputs(&output, route, is_crawl), route);
-    let paths = targets
-        .iter()
-        .filter_map(|(_, target)| target.as_ref().ok());
-    let paths: Vec<&str> = paths.map(|target| target.url.path()).collect();
-    let pages = (!is_crawl).then_some(paths.as_slice());
-    fields
-        .unknown
-        .extend(rendering::unused_scripts(&render, pages));
-    let route_dependent = ignored::collect(fields, route, facts, into);
-    let mut with_password = WithPassword::new(&fetch);
-    let page = |(requested, target): (&str, _)| match target {
-        Ok(Target { url, authorization }) => Ok::<_, PlanError>(Ok(PagePlan {
-            requested: match authorization {
-                None => requested.to_owned(),
-                Some(_) => url.to_string(),
-            },
-            url,
-            engine,
-            fetch: match authorization {
-                None => Arc::clone(&fetch),
-                Some(value) => with_password.of(value, allowance)?,
-            },
-            output: Arc::clone(&output),
-            ceiling,
-            router: Arc::clone(&router),
-            render: Arc::clone(&render),
-            route_dependent: route_dependent.clone(),
-        })),
-        Err(failure) => Ok(Err(RefusedPage {
-            requested: address::shown(requested).into_owned(),
-            failure,
-        })),
-    };
-    targets.into_iter().map(page).collect()
+    Ok(match request.request_timeout {
+        Some(_) => plan,
+        None => plan.with_time(defaults.time),
+    })
 }
 
 fn split_urls<'a>(

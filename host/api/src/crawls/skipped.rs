@@ -73,8 +73,7 @@ pub(crate) struct Skipped {
 )]
 pub(crate) async fn skipped(
     State(api): State<Api>,
-    Extension(account): Extension<Arc<Account>>,
-    Extension(memory): Extension<MemoryShare>,
+    (Extension(account), Extension(memory)): (Extension<Arc<Account>>, Extension<MemoryShare>),
     Path(id): Path<String>,
     Query(query): Query<SkippedQuery>,
     headers: HeaderMap,

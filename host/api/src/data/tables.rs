@@ -52,8 +52,7 @@ const TABLES: [&str; 6] = [
 )]
 pub(crate) async fn table(
     State(api): State<Api>,
-    Extension(account): Extension<Arc<Account>>,
-    Extension(memory): Extension<MemoryShare>,
+    (Extension(account), Extension(memory)): (Extension<Arc<Account>>, Extension<MemoryShare>),
     Path(table): Path<String>,
     Query(paging): Query<LongPaging>,
     headers: HeaderMap,

@@ -219,6 +219,36 @@ fn narrow_queries(described: &mut Value) {
 /// Says of schemas what their types do not: amounts are decimal text or whole numbers, a request
 /// with a misspelt field is refused, content has many forms.
 fn narrow_schemas(schemas: &mut Value) {
+    narrow_amounts(schemas);
+    for name in [
+        "TopUpRequest",
+        "AccountRequest",
+        "NoticesRequest",
+        "KeyRequest",
+        "KeyBudgetRequest",
+        "SeatsRequest",
+    ] {
+        schemas[name]["additionalProperties"] = json!(false);
+    }
+    // Neither blank at an end nor with control characters.
+    let end = r"[^\s\x00-\x1F\x7F-\x9F]";
+    let printable = format!(r"{end}([^\x00-\x1F\x7F-\x9F]*{end})?");
+    let name = &mut schemas["AccountRequest"]["properties"]["name"];
+    name["pattern"] = format!("^(?!acc_){printable}$").into();
+    name["maxLength"] = 100.into();
+    let name = &mut schemas["KeyRequest"]["properties"]["name"];
+    name["pattern"] = format!("^({printable})?$").into();
+    name["maxLength"] = 100.into();
+    let id = &mut schemas["TopUpRequest"]["properties"]["id"];
+    (id["minLength"], id["maxLength"]) = (1.into(), 100.into());
+    let seats = &mut schemas["SeatsRequest"]["properties"]["seats"];
+    seats["maximum"] = 10_000.into();
+    // A string, a list or an object, as in page entries.
+    schemas["TransformAnswer"]["properties"]["content"]["items"] = json!({});
+}
+
+/// Says which texts and numbers are amounts.
+fn narrow_amounts(schemas: &mut Value) {
     // Fractions are sent as text: no schema says how many decimals a number has.
     let amount = |text: &str, least: i64, most: i64| {
         json!({"oneOf": [
@@ -258,31 +288,6 @@ fn narrow_schemas(schemas: &mut Value) {
         schema["description"] = description;
         *field = schema;
     }
-    for name in [
-        "TopUpRequest",
-        "AccountRequest",
-        "NoticesRequest",
-        "KeyRequest",
-        "KeyBudgetRequest",
-        "SeatsRequest",
-    ] {
-        schemas[name]["additionalProperties"] = json!(false);
-    }
-    // Neither blank at an end nor with control characters.
-    let end = r"[^\s\x00-\x1F\x7F-\x9F]";
-    let printable = format!(r"{end}([^\x00-\x1F\x7F-\x9F]*{end})?");
-    let name = &mut schemas["AccountRequest"]["properties"]["name"];
-    name["pattern"] = format!("^(?!acc_){printable}$").into();
-    name["maxLength"] = 100.into();
-    let name = &mut schemas["KeyRequest"]["properties"]["name"];
-    name["pattern"] = format!("^({printable})?$").into();
-    name["maxLength"] = 100.into();
-    let id = &mut schemas["TopUpRequest"]["properties"]["id"];
-    (id["minLength"], id["maxLength"]) = (1.into(), 100.into());
-    let seats = &mut schemas["SeatsRequest"]["properties"]["seats"];
-    seats["maximum"] = 10_000.into();
-    // A string, a list or an object, as in page entries.
-    schemas["TransformAnswer"]["properties"]["content"]["items"] = json!({});
 }
 
 /// Allows an array of request objects.

@@ -69,8 +69,7 @@ impl Billing {
             wallets,
             Arc::clone(&self.queue),
             self.clock.clone(),
-            run,
-            &unique,
+            (run, unique.as_str()),
             (ceiling, spent),
         ));
         let reclaimable: Weak<Allotment> = Arc::downgrade(&allotment);

@@ -57,6 +57,21 @@ pub struct FoundPage<'a> {
     pub cause: Option<Cause>,
 }
 
+/// A crawl that ended, in events.
+#[derive(Clone, Copy, Debug)]
+pub struct EndedCrawl<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// The URL of its seed.
+    pub seed: &'a str,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// Number of its pages.
+    pub n_pages: u64,
+    /// Its duration in milliseconds.
+    pub duration_ms: u64,
+}
+
 impl EventKind {
     /// Its name, which is also the parameter that turns it on.
     pub const fn name(self) -> &'static str {
@@ -115,28 +130,25 @@ impl Event {
         page.event(EventKind::FindMetadata, account, destination, body)
     }
 
-    /// A crawl ended: its seed, why it ended, its number of pages and its duration in milliseconds.
+    /// A crawl ended.
     pub fn website_status(
         account: &AccountId,
         destination: &Receiver,
-        crawl_id: &str,
-        seed: &str,
-        stop: StopReason,
-        (n_pages, duration_ms): (u64, u64),
+        crawl: EndedCrawl<'_>,
     ) -> Self {
-        let (domain, _) = domain_and_path(seed);
+        let (domain, _) = domain_and_path(crawl.seed);
         let body = json!({
-            "crawl_id": crawl_id,
-            "url": seed,
+            "crawl_id": crawl.id,
+            "url": crawl.seed,
             "mode": "complete",
-            "stop_reason": stop.name(),
+            "stop_reason": crawl.stop.name(),
             "domain": domain,
-            "links": n_pages,
-            "crawl_duration": duration_ms,
+            "links": crawl.n_pages,
+            "crawl_duration": crawl.duration_ms,
         });
         let kind = EventKind::WebsiteStatus;
         Self {
-            id: format!("{crawl_id}:{}", kind.name()),
+            id: format!("{}:{}", crawl.id, kind.name()),
             account: account.clone(),
             destination: destination.clone(),
             kind,
@@ -345,9 +357,14 @@ mod tests {
     #[test]
     fn events_of_crawls_and_balances_have_stable_ids() {
         let (account, hook) = account_and_hook();
-        let seed = "http://a.example/x";
-        let stop = StopReason::Balance;
-        let event = Event::website_status(&account, &hook, "c1", seed, stop, (12, 3_400));
+        let crawl = EndedCrawl {
+            id: "c1",
+            seed: "http://a.example/x",
+            stop: StopReason::Balance,
+            n_pages: 12,
+            duration_ms: 3_400,
+        };
+        let event = Event::website_status(&account, &hook, crawl);
         let (id, body) = row(event);
         assert_eq!(id, "c1:on_website_status");
         assert_eq!(

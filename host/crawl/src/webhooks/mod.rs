@@ -14,6 +14,6 @@ mod sign;
 mod tests;
 
 pub use deliver::ANSWER_TIME_MAX;
-pub use event::{CONTENT_BYTES_MAX, Event, EventKind, FoundPage};
+pub use event::{CONTENT_BYTES_MAX, EndedCrawl, Event, EventKind, FoundPage};
 pub use outbox::{AGE_MAX, WAITING_FLOOR, WAITING_MAX, WebhookLimits, Webhooks, WebhooksFull};
 pub use sign::signature;

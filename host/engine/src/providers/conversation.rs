@@ -218,26 +218,14 @@ impl Conversation<'_> {
             Content::Bytes(bytes) => bytes.into(),
             Content::Text(text) => text.into(),
         };
-        let (cost, cost_source) = match page.cost.charged {
-            // A served page was hardly free.
-            Charged::Unknown => (self.grant().prices.least, CostSource::Assumed),
-            Charged::Yes if !page.cost.reported => (self.dollars(&page.cost), CostSource::Listed),
-            Charged::Yes | Charged::No => (self.dollars(&page.cost), CostSource::Reported),
+        let (cost, cost_source) = self.cost(&page.cost);
+        let drift = |message: String| VendorFailure {
+            cost,
+            ..VendorFailure::of(Class::Drift, message)
         };
-        let final_url = match page.url.map(|url| scrubber.text(url)) {
-            None => without_userinfo(url.clone()),
-            Some(url) => urls::parse(&url)
-                .ok()
-                .filter(|url| matches!(url.scheme(), "http" | "https"))
-                .map(without_userinfo)
-                .ok_or_else(|| VendorFailure {
-                    cost,
-                    ..VendorFailure::of(
-                        Class::Drift,
-                        "it reports a final URL that is not a web URL",
-                    )
-                })?,
-        };
+        let reported = page.url.map(|url| scrubber.text(url));
+        let final_url = final_url(reported, url)
+            .ok_or_else(|| drift("it reports a final URL that is not a web URL".to_owned()))?;
         let headers = scrubber.pairs(page.headers.unwrap_or_default());
         let lower = |(name, value): (String, String)| (name.to_ascii_lowercase(), value);
         let headers: Vec<_> = headers.into_iter().map(lower).collect();
@@ -249,11 +237,7 @@ impl Conversation<'_> {
         }
         let status = page.status.unwrap_or(200);
         if !(100..1000).contains(&status) {
-            let message = format!("it reports the invalid status {status}");
-            return Err(VendorFailure {
-                cost,
-                ..VendorFailure::of(Class::Drift, message)
-            });
+            return Err(drift(format!("it reports the invalid status {status}")));
         }
         Ok(VendorPage {
             page: FetchedPage {
@@ -300,6 +284,16 @@ impl Conversation<'_> {
         }
     }
 
+    /// The cost of a page in dollars, and where it comes from.
+    fn cost(&self, cost: &Cost) -> (Nanodollars, CostSource) {
+        match cost.charged {
+            // A served page was hardly free.
+            Charged::Unknown => (self.grant().prices.least, CostSource::Assumed),
+            Charged::Yes if !cost.reported => (self.dollars(cost), CostSource::Listed),
+            Charged::Yes | Charged::No => (self.dollars(cost), CostSource::Reported),
+        }
+    }
+
     /// The cost in dollars. A unit without a price in the manifest costs nothing, and is logged.
     fn dollars(&self, cost: &Cost) -> Nanodollars {
         let prices = &self.grant().prices;
@@ -313,6 +307,16 @@ impl Conversation<'_> {
     fn grant(&self) -> &Grant {
         self.plugin.grant()
     }
+}
+
+/// The final URL that an adapter reports, by default the requested one; `None` if it is not a web
+/// URL.
+fn final_url(reported: Option<String>, requested: &Url) -> Option<Url> {
+    let Some(reported) = reported else {
+        return Some(without_userinfo(requested.clone()));
+    };
+    let url = urls::parse(&reported).ok()?;
+    matches!(url.scheme(), "http" | "https").then(|| without_userinfo(url))
 }
 
 /// Scrubs the body of a finished page again: an adapter may have decoded it.

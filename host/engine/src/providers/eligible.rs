@@ -11,7 +11,7 @@ use super::Keys;
 use super::breaker::{BreakerKey, Breakers, Pause};
 use super::pooled::PooledKeys;
 use super::task::{beyond, needs};
-use super::unfit::{LeftOut, Needs, unfit};
+use super::unfit::{LeftOut, unfit};
 
 /// Whose credentials pay a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,7 +116,10 @@ pub(super) fn candidates<'a>(
         let ours = ours.map(|keys| (keys, Payment::Pooled));
         let keys = own.or(ours);
         place += u32::from(keys.is_some() || is_named(plugin));
-        let found = candidate(plugin, keys, query, needs, breakers, pause);
+        let found = match unfit(plugin.description(), needs) {
+            Some(reason) => Err(LeftOut::Unfit(reason)),
+            None => candidate(plugin, keys, query, breakers, pause),
+        };
         match found {
             Ok(candidate) => choice.candidates.push(Candidate { place, ..candidate }),
             Err(reason) if is_named(plugin) => choice.left_out = Some(reason),
@@ -126,18 +129,14 @@ pub(super) fn candidates<'a>(
     choice
 }
 
-/// The route of one provider with these keys.
+/// The route of one provider that can serve the page, with these keys.
 fn candidate(
     plugin: &Arc<ProviderPlugin>,
     keys: Option<(Keys, Payment)>,
     query: &ProviderQuery<'_>,
-    needs: Needs,
     breakers: &Breakers,
     pause: &dyn Fn(&BreakerKey) -> Option<Pause>,
 ) -> Result<Candidate, LeftOut> {
-    if let Some(reason) = unfit(plugin.description(), needs) {
-        return Err(LeftOut::Unfit(reason));
-    }
     let Some((keys, payment)) = keys else {
         return Err(LeftOut::NoKey(plugin.grant().credentials.clone()));
     };

@@ -355,16 +355,20 @@ impl Providers {
                 .note(&candidate.breaker, &outcome, begun, Instant::now());
         }
         if let Err(failure) = &outcome {
-            tracing::warn!(
-                provider = candidate.name(),
-                class = failure.name(),
-                own_key = candidate.payment == Payment::Own,
-                elapsed_ms = elapsed.as_millis() as u64,
-                "a provider served no page"
-            );
+            log_failure(candidate, failure, elapsed);
         }
         outcome
     }
+}
+
+fn log_failure(candidate: &Candidate, failure: &VendorFailure, elapsed: Duration) {
+    tracing::warn!(
+        provider = candidate.name(),
+        class = failure.name(),
+        own_key = candidate.payment == Payment::Own,
+        elapsed_ms = elapsed.as_millis() as u64,
+        "a provider served no page"
+    );
 }
 
 /// Converts a failure of an adapter.

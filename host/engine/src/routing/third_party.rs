@@ -276,13 +276,7 @@ impl ThirdParty {
         };
         match page {
             Ok(page) => round.answered(candidate, page, is_shared),
-            Err(failure) => {
-                round.attempts.note_failure(candidate, &failure);
-                if !failure.is_unsent() {
-                    round.attempts.last = Some((candidate.name().to_owned(), failure));
-                }
-                ControlFlow::Continue(())
-            }
+            Err(failure) => round.failed(candidate, failure),
         }
     }
 
@@ -376,6 +370,19 @@ impl Round<'_> {
         self.attempts.add_metadata(&mut served);
         served.waited = self.clock.waited();
         ControlFlow::Break(Some(Box::new(served)))
+    }
+
+    /// Notes why a provider has no page. Others may have it.
+    fn failed(
+        &mut self,
+        candidate: &Candidate,
+        failure: VendorFailure,
+    ) -> ControlFlow<Option<Box<Served>>> {
+        self.attempts.note_failure(candidate, &failure);
+        if !failure.is_unsent() {
+            self.attempts.last = Some((candidate.name().to_owned(), failure));
+        }
+        ControlFlow::Continue(())
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -100,18 +101,9 @@ async fn serve(
     paths: Arc<HashMap<String, Vec<Answer>>>,
     log: Arc<Mutex<Vec<String>>>,
 ) {
-    let mut request = vec![0; 8192];
-    // Only the first line is read, so that closing the socket with the rest unread resets the
-    // connection.
-    let mut len = 0;
-    while !request[..len].contains(&b'\n') && len < 16 * 1024 {
-        match socket.read(&mut request[len..len + 64]).await {
-            Ok(read) if read > 0 => len += read,
-            _ => return,
-        }
-    }
-    let line = String::from_utf8_lossy(&request[..len]).into_owned();
-    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
+    let Some(path) = requested_path(&mut socket).await else {
+        return;
+    };
     let n_before = {
         let mut log = log.lock().expect("no panic");
         log.push(path.clone());
@@ -122,8 +114,41 @@ async fn serve(
     let answer = answers.map_or(&not_found, |answers| {
         &answers[n_before.min(answers.len() - 1)]
     });
+    if send(&mut socket, answer).await.is_break() {
+        return;
+    }
+    // The rest of the request is drained, or closing would reset the connection before the client
+    // reads the response.
+    let _ = socket.shutdown().await;
+    drain(&mut socket, Duration::from_secs(5)).await;
+}
+
+/// The path of a request. Only the first line is read, so that closing the socket with the rest
+/// unread resets the connection.
+async fn requested_path(socket: &mut TcpStream) -> Option<String> {
+    let mut request = vec![0; 8192];
+    let mut len = 0;
+    while !request[..len].contains(&b'\n') && len < 16 * 1024 {
+        match socket.read(&mut request[len..len + 64]).await {
+            Ok(read) if read > 0 => len += read,
+            _ => return None,
+        }
+    }
+    let line = String::from_utf8_lossy(&request[..len]).into_owned();
+    Some(line.split(' ').nth(1).unwrap_or_default().to_owned())
+}
+
+/// Reads until the client closes the connection, for at most this long.
+async fn drain(socket: &mut TcpStream, time_max: Duration) {
+    let mut bytes = vec![0; 8192];
+    let rest = async { while matches!(socket.read(&mut bytes).await, Ok(read) if read > 0) {} };
+    let _ = tokio::time::timeout(time_max, rest).await;
+}
+
+/// Sends a response. Breaks where the connection is to be closed as it is.
+async fn send(socket: &mut TcpStream, answer: &Answer) -> ControlFlow<()> {
     match answer {
-        Answer::Reset => return,
+        Answer::Reset => return ControlFlow::Break(()),
         Answer::Silence(time) => tokio::time::sleep(*time).await,
         Answer::Raw(text) => {
             let _ = socket.write_all(text.as_bytes()).await;
@@ -143,7 +168,7 @@ async fn serve(
             for _ in 0..10_000 {
                 tokio::time::sleep(*pause).await;
                 if socket.write_all(b"x").await.is_err() {
-                    return;
+                    return ControlFlow::Break(());
                 }
             }
         }
@@ -152,10 +177,8 @@ async fn serve(
             let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n{headers}\r\n");
             let _ = socket.write_all(head.as_bytes()).await;
             let _ = socket.write_all(body).await;
-            let gone =
-                async { while matches!(socket.read(&mut request).await, Ok(read) if read > 0) {} };
-            let _ = tokio::time::timeout(Duration::from_secs(60), gone).await;
-            return;
+            drain(socket, Duration::from_secs(60)).await;
+            return ControlFlow::Break(());
         }
         Answer::Whole(status, headers, body) => {
             let head = format!(
@@ -166,9 +189,5 @@ async fn serve(
             let _ = socket.write_all(body).await;
         }
     }
-    // The rest of the request is drained, or closing would reset the connection before the client
-    // reads the response.
-    let _ = socket.shutdown().await;
-    let rest = async { while matches!(socket.read(&mut request).await, Ok(read) if read > 0) {} };
-    let _ = tokio::time::timeout(Duration::from_secs(5), rest).await;
+    ControlFlow::Continue(())
 }

@@ -116,13 +116,7 @@ impl Sitemaps {
         for url in starts {
             enqueue(&mut queue, &mut seen, url, 0, &mut summary);
         }
-        let limits = GetLimits {
-            bytes_max: FILE_BYTES_MAX as usize,
-            time_max: FILE_TIME_MAX,
-            pause_max: FILE_TIME_MAX,
-            exit: self.exit,
-            pace: Some(pace),
-        };
+        let limits = self.limits(pace);
         while let Some(Queued { url, depth }) = queue.pop_front() {
             let body = match self.fetch(account, &url, limits).await {
                 Ok(body) => body,
@@ -161,6 +155,17 @@ impl Sitemaps {
             }
         }
         summary
+    }
+
+    /// The bounds of fetching one file.
+    fn limits(&self, pace: RequestPace) -> GetLimits {
+        GetLimits {
+            bytes_max: FILE_BYTES_MAX as usize,
+            time_max: FILE_TIME_MAX,
+            pause_max: FILE_TIME_MAX,
+            exit: self.exit,
+            pace: Some(pace),
+        }
     }
 
     /// The body of one file, or why there is none.

@@ -125,26 +125,10 @@ fn named_step(name: &str, body: &Value) -> Result<Step, String> {
             timeout: timeout(body)?,
         },
         "waitfordom" => Step::WaitForDom {
-            selector: match body {
-                Value::String(selector) => Some(selector.clone()),
-                Value::Object(_) => match body.get("selector") {
-                    None | Some(Value::Null) => None,
-                    Some(_) => Some(field_text(body, "selector")?),
-                },
-                // The name alone.
-                Value::Bool(true) | Value::Null => None,
-                _ => return Err("is neither a selector nor an object with `timeout`".to_owned()),
-            },
+            selector: dom_selector(body)?,
             timeout: timeout(body)?,
         },
-        "waitfornavigation" => match body {
-            // It waits for nothing, and counts in the numbers that errors of later steps have.
-            Value::Bool(false) => Step::Wait(Duration::ZERO),
-            Value::Bool(true) | Value::Null | Value::Object(_) => {
-                Step::WaitForNavigation(timeout(body)?)
-            }
-            _ => return Err("is neither a boolean nor an object with `timeout`".to_owned()),
-        },
+        "waitfornavigation" => wait_for_navigation(body)?,
         "scrollx" => Step::Scroll {
             x: amount(body)?,
             y: 0.0,
@@ -154,17 +138,46 @@ fn named_step(name: &str, body: &Value) -> Result<Step, String> {
             y: amount(body)?,
         },
         "infinitescroll" => Step::InfiniteScroll(count(body)?),
-        "screenshot" if !matches!(body, Value::Bool(true) | Value::Null | Value::Object(_)) => {
-            return Err("is neither `true` nor an object with `full_page`".to_owned());
-        }
-        "screenshot" => Step::Screenshot(Picture {
-            full_page: flag(body, "full_page")?,
-            omit_background: flag(body, "omit_background")?,
-            clip: None,
-        }),
+        "screenshot" => Step::Screenshot(screenshot(body)?),
         _ => return Err(unknown_step(name)),
     };
     Ok(step)
+}
+
+/// The part of the page that a step waits for; `None` for all of it.
+fn dom_selector(body: &Value) -> Result<Option<String>, String> {
+    match body {
+        Value::String(selector) => Ok(Some(selector.clone())),
+        Value::Object(_) => match body.get("selector") {
+            None | Some(Value::Null) => Ok(None),
+            Some(_) => field_text(body, "selector").map(Some),
+        },
+        // The name alone.
+        Value::Bool(true) | Value::Null => Ok(None),
+        _ => Err("is neither a selector nor an object with `timeout`".to_owned()),
+    }
+}
+
+fn wait_for_navigation(body: &Value) -> Result<Step, String> {
+    match body {
+        // It waits for nothing, and counts in the numbers that errors of later steps have.
+        Value::Bool(false) => Ok(Step::Wait(Duration::ZERO)),
+        Value::Bool(true) | Value::Null | Value::Object(_) => {
+            timeout(body).map(Step::WaitForNavigation)
+        }
+        _ => Err("is neither a boolean nor an object with `timeout`".to_owned()),
+    }
+}
+
+fn screenshot(body: &Value) -> Result<Picture, String> {
+    if !matches!(body, Value::Bool(true) | Value::Null | Value::Object(_)) {
+        return Err("is neither `true` nor an object with `full_page`".to_owned());
+    }
+    Ok(Picture {
+        full_page: flag(body, "full_page")?,
+        omit_background: flag(body, "omit_background")?,
+        clip: None,
+    })
 }
 
 fn unknown_step(name: &str) -> String {

@@ -188,34 +188,9 @@ fn entry(
         return Err("the name is built in, choose another".to_owned());
     }
     entry.limits.check()?;
-    let code = match (entry.component, entry.native, base) {
-        (None, Some(_), _)
-            if matches!(
-                kind,
-                PluginKind::Analyst | PluginKind::Decoder | PluginKind::Provider
-            ) =>
-        {
-            return Err(
-                "plugins of this kind are never native code, give a `component`".to_owned(),
-            );
-        }
-        (Some(component), None, Base::Folder(folder)) => Code::Component(folder.join(component)),
-        (Some(component), None, Base::Bundle) => {
-            Code::Bundled(component.to_string_lossy().into_owned())
-        }
-        (None, Some(native), Base::Folder(folder)) if allow_native => {
-            Code::Native(folder.join(native))
-        }
-        (None, Some(_), Base::Bundle) => {
-            return Err("native code cannot be bundled, give a `component`".to_owned());
-        }
-        (None, Some(_), Base::Folder(_)) => {
-            return Err(
-                "native code is off, set `allow_native = true` at the top of the manifest \
-                        if you trust it"
-                    .to_owned(),
-            );
-        }
+    let code = match (entry.component, entry.native) {
+        (Some(component), None) => component_code(component, base),
+        (None, Some(native)) => native_code(kind, native, base, allow_native)?,
         _ => return Err("give either `component` or `native`".to_owned()),
     };
     let pin = entry
@@ -234,6 +209,35 @@ fn entry(
         grant,
         media,
     })
+}
+
+/// Where a component is.
+fn component_code(component: PathBuf, base: Base<'_>) -> Code {
+    match base {
+        Base::Folder(folder) => Code::Component(folder.join(component)),
+        Base::Bundle => Code::Bundled(component.to_string_lossy().into_owned()),
+    }
+}
+
+/// Where native code is, if this plugin may be native code.
+fn native_code(
+    kind: PluginKind,
+    native: PathBuf,
+    base: Base<'_>,
+    allow_native: bool,
+) -> Result<Code, String> {
+    let reason = match (kind, base) {
+        (PluginKind::Analyst | PluginKind::Decoder | PluginKind::Provider, _) => {
+            "plugins of this kind are never native code, give a `component`"
+        }
+        (_, Base::Bundle) => "native code cannot be bundled, give a `component`",
+        (_, Base::Folder(folder)) if allow_native => return Ok(Code::Native(folder.join(native))),
+        (_, Base::Folder(_)) => {
+            "native code is off, set `allow_native = true` at the top of the manifest if you \
+             trust it"
+        }
+    };
+    Err(reason.to_owned())
 }
 
 /// Names that requests use for built-in features: no plugin can have them.

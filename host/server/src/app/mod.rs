@@ -107,6 +107,7 @@ impl App {
 
     async fn on(foundation: Foundation, paths: &Paths) -> anyhow::Result<Arc<Self>> {
         let engine = foundation.build_engine(&paths.plugins).await?;
+        let parts = crawls_parts(&foundation, &engine)?;
         let Foundation {
             config,
             listener_limits,
@@ -118,61 +119,27 @@ impl App {
             billing,
             tasks,
             stop,
-            data,
             ..
         } = foundation;
-        let webhooks = Webhooks::new(
-            store.clone(),
-            Clock::wall(),
-            settings::webhook_limits(&config),
-        );
-        let drain_deadline = CancellationToken::new();
-        let pools = settings::pools(&config)?;
-        let router = settings::router_defaults(&config)?;
-        let pipelines = Pipelines::new(Arc::clone(&engine.pages), store.clone(), Clock::wall());
-        let plugins = Arc::clone(&engine.plugins);
-        let crawls = Crawls::new(CrawlsParts {
-            engine: Arc::clone(&engine.pages),
-            robots: engine.robots,
-            sitemaps: engine.sitemaps,
-            store: store.clone(),
-            storage: storage.clone(),
-            limits: settings::crawl_limits(&config),
-            webhooks: Arc::clone(&webhooks),
-            billing: billing.clone(),
-            tariff: Tariff::PayAsYouGo(prices),
-            clock: Clock::wall(),
-            data,
-            snapshot: Arc::new(move || plugins.snapshot()),
-            defaults: ConfiguredDefaults {
-                pools: pools.clone(),
-                router,
-                model: known_model(&engine.pages).map(Into::into),
-            },
-            pipelines: pipelines.clone(),
-            tasks: tasks.clone(),
-            stop: stop.clone(),
-            drain_deadline: drain_deadline.clone(),
-        });
         Ok(Arc::new(Self {
-            pools,
-            router,
+            pools: parts.defaults.pools.clone(),
+            router: parts.defaults.router,
+            pipelines: parts.pipelines.clone(),
+            webhooks: Arc::clone(&parts.webhooks),
+            drain_deadline: parts.drain_deadline.clone(),
+            crawls: Crawls::new(parts),
             config,
             listener_limits,
-            crawls,
             prices,
             plugins: engine.plugins,
             page_engine: engine.pages,
             egress: engine.egress,
             renderer: engine.renderer,
             billing,
-            pipelines,
-            webhooks,
             store,
             storage,
             tasks,
             stop,
-            drain_deadline,
             in_flight: TaskTracker::new(),
             settled: CancellationToken::new(),
             page_cache,
@@ -197,6 +164,42 @@ impl App {
     pub fn stop(&self) {
         self.stop.cancel();
     }
+}
+
+/// What crawls on this engine are built from.
+fn crawls_parts(foundation: &Foundation, engine: &Engine) -> anyhow::Result<CrawlsParts> {
+    let config = &foundation.config;
+    let store = &foundation.store;
+    let webhooks = Webhooks::new(
+        store.clone(),
+        Clock::wall(),
+        settings::webhook_limits(config),
+    );
+    let pipelines = Pipelines::new(Arc::clone(&engine.pages), store.clone(), Clock::wall());
+    let plugins = Arc::clone(&engine.plugins);
+    Ok(CrawlsParts {
+        engine: Arc::clone(&engine.pages),
+        robots: Arc::clone(&engine.robots),
+        sitemaps: Arc::clone(&engine.sitemaps),
+        store: store.clone(),
+        storage: foundation.storage.clone(),
+        limits: settings::crawl_limits(config),
+        webhooks,
+        billing: foundation.billing.clone(),
+        tariff: Tariff::PayAsYouGo(foundation.prices),
+        clock: Clock::wall(),
+        data: foundation.data.clone(),
+        snapshot: Arc::new(move || plugins.snapshot()),
+        defaults: ConfiguredDefaults {
+            pools: settings::pools(config)?,
+            router: settings::router_defaults(config)?,
+            model: known_model(&engine.pages).map(Into::into),
+        },
+        pipelines,
+        tasks: foundation.tasks.clone(),
+        stop: foundation.stop.clone(),
+        drain_deadline: CancellationToken::new(),
+    })
 }
 
 fn known_model(engine: &PageEngine) -> Option<KnownModel<'_>> {

@@ -44,20 +44,8 @@ pub(super) async fn save(
     let Some((crawl, account, last_url, last_page)) = stored else {
         return Err(failed(sqlx::Error::RowNotFound));
     };
-    let counts = &progress.counts;
-    sqlx::query(
-        "UPDATE crawls SET n_pages = ?, n_failed = ?, n_bytes = ?, spent = ?, stored_bytes = stored_bytes + ?
-         WHERE number = ?",
-    )
-    .bind(signed(counts.n_pages))
-    .bind(signed(counts.n_failed))
-    .bind(signed(counts.n_bytes))
-    .bind(counts.spent.0)
-    .bind(signed(new_bytes(progress, last_url, last_page)))
-    .bind(crawl)
-    .execute(&mut *transaction)
-    .await
-    .map_err(&failed)?;
+    let n_bytes = new_bytes(progress, last_url, last_page);
+    update_totals(&mut transaction, crawl, progress, n_bytes).await?;
     insert(&mut transaction, &URLS, &progress.urls, |query, row| {
         query
             .bind(crawl)
@@ -89,6 +77,30 @@ pub(super) async fn save(
     let totals = totals::of_account(&mut transaction, &account).await?;
     transaction.commit().await.map_err(&failed)?;
     Ok(totals.stored_bytes())
+}
+
+/// Writes the totals of a crawl that has so many bytes more.
+async fn update_totals(
+    connection: &mut SqliteConnection,
+    crawl: i64,
+    progress: &Progress,
+    n_bytes: u64,
+) -> Result<(), StoreError> {
+    let counts = &progress.counts;
+    sqlx::query(
+        "UPDATE crawls SET n_pages = ?, n_failed = ?, n_bytes = ?, spent = ?, stored_bytes = stored_bytes + ?
+         WHERE number = ?",
+    )
+    .bind(signed(counts.n_pages))
+    .bind(signed(counts.n_failed))
+    .bind(signed(counts.n_bytes))
+    .bind(counts.spent.0)
+    .bind(signed(n_bytes))
+    .bind(crawl)
+    .execute(connection)
+    .await
+    .map_err(failed_to(WRITING))?;
+    Ok(())
 }
 
 /// The bytes of rows that are not stored yet: both kinds are numbered without gaps.

@@ -78,7 +78,8 @@ impl OutboxStore for SqliteStore {
     ) -> StoreFuture<'a, u64> {
         Box::pin(async move {
             let mut writer = self.writer().await?;
-            postpone(writer.connection(), channel, tried, failure, until, expired).await
+            let times = (until, expired);
+            postpone(writer.connection(), channel, tried, failure, times).await
         })
     }
 
@@ -294,8 +295,7 @@ async fn postpone(
     channel: &Channel,
     tried: &[String],
     failure: &DeliveryFailure,
-    until: Timestamp,
-    expired: Timestamp,
+    (until, expired): (Timestamp, Timestamp),
 ) -> Result<u64, StoreError> {
     let failed = failed_to(WRITING);
     let mut transaction = begin(connection, WRITING).await?;

@@ -1,6 +1,7 @@
 //! Request bodies and the plans they become.
 
 mod crawls;
+mod effects;
 mod refusals;
 
 use std::time::Duration;

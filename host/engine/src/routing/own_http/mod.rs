@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 
 use trawl_model::{Nanodollars, PageFailure, Usage};
 use trawl_net::fetch::{BodyMeter, Caller, Condition, FetchError, Fetched, Fetcher, PageRequest};
-use trawl_net::politeness::{Owner, Politeness, RequestPace};
+use trawl_net::politeness::{Owner, Permit, Politeness, RequestPace};
 use trawl_plan::FetchPlan;
 
 use super::admission::Admission;
@@ -144,7 +144,6 @@ impl OwnHttp {
         if pause >= clock.left_for_waiting() {
             return Err(FetchError::Paused(pause));
         }
-        let since = Instant::now();
         let pool_price = self.fetcher.pool_price(plan);
         let turn = PageTurn {
             host,
@@ -153,12 +152,7 @@ impl OwnHttp {
             loader: Loader::Http,
             pool_price,
         };
-        let permit = paid_permit(&self.politeness, turn, clock.latest()).await;
-        clock.add_wait_since(since);
-        let permit = permit.map_err(|error| match error {
-            NoPermit::Unpaid(failure) => FetchError::Refused(failure),
-            NoPermit::TimedOut => FetchError::TimedOut(clock.time()),
-        })?;
+        let permit = self.permit(turn, clock).await?;
         plan.tell_sent(url);
         let left = if has_answer {
             clock.left_to_improve()
@@ -187,6 +181,21 @@ impl OwnHttp {
             }),
             fetched => fetched,
         }
+    }
+
+    /// Waits for the page's turn at its host, and for its money.
+    async fn permit(
+        &self,
+        turn: PageTurn<'_>,
+        clock: &mut PageClock,
+    ) -> Result<Permit, FetchError> {
+        let since = Instant::now();
+        let permit = paid_permit(&self.politeness, turn, clock.latest()).await;
+        clock.add_wait_since(since);
+        permit.map_err(|error| match error {
+            NoPermit::Unpaid(failure) => FetchError::Refused(failure),
+            NoPermit::TimedOut => FetchError::TimedOut(clock.time()),
+        })
     }
 }
 

@@ -72,12 +72,7 @@ impl Answer {
     pub(super) fn text(&self) -> String {
         match self {
             Self::Statement(statement) => statement.text(),
-            Self::Reply(Reply::Created { account, api_key }) => format!(
-                "account  {}  {}\nbalance  {}\napi key  {api_key}\nThe key is shown only once.\n",
-                account.account,
-                account.name,
-                money(account.balance)
-            ),
+            Self::Reply(Reply::Created { account, api_key }) => created_text(account, api_key),
             Self::Reply(Reply::Accounts(accounts)) => lines(accounts, account_line),
             Self::Reply(Reply::Account { account, keys }) => format!(
                 "{}\nreserved {}\n{}\n{}",
@@ -175,6 +170,15 @@ impl Statement {
 
 fn lines<T>(items: &[T], line: impl Fn(&T) -> String) -> String {
     items.iter().map(|item| line(item) + "\n").collect()
+}
+
+fn created_text(account: &AccountView, api_key: &str) -> String {
+    format!(
+        "account  {}  {}\nbalance  {}\napi key  {api_key}\nThe key is shown only once.\n",
+        account.account,
+        account.name,
+        money(account.balance)
+    )
 }
 
 fn account_line(account: &AccountView) -> String {

@@ -9,9 +9,10 @@ use serde_json::json;
 
 use trawl_billing::Tariff;
 use trawl_engine::page::{self, PageBudget, Produced, RunContext};
-use trawl_model::outcome::VendorPart;
+use trawl_model::outcome::{PageOutcome, VendorPart};
 use trawl_plan::router::TargetRequest;
 use trawl_plan::{RouterMode, RouterPlan};
+use trawl_plugins::ProviderPlugin;
 use trawl_sdk::provider::{Abilities, Description};
 
 use super::PageArgs;
@@ -56,22 +57,7 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
     let mut plans = trawl_wire::plan(&body, &*registry)?;
     let plan = plans.pop().context("give one URL")?;
     let mut plan = plan.map_err(|refused| anyhow!("{}", refused.failure))?;
-    let target = args.page.request();
-    plan.router = Arc::new(RouterPlan {
-        request: (target != TargetRequest::default()).then_some(target),
-        mode: RouterMode::First,
-        provider: Some(plugin.info().name.clone()),
-        credentials: given
-            .into_iter()
-            .map(|(name, value)| (name, value.into()))
-            .collect(),
-        is_pinned: true,
-        time: match args.timeout {
-            Some(_) => Duration::ZERO,
-            None => plugin.grant().time_max + TIME_SPARE,
-        },
-        ..RouterPlan::default()
-    });
+    plan.router = Arc::new(router(&args, &plugin, given));
     let tariff = Tariff::PayAsYouGo(app::prices(&config)?);
     let context = RunContext::new(Arc::clone(&engine.pages), registry, String::new(), tariff);
     let page_budget = PageBudget::unbilled(plan.ceiling);
@@ -80,16 +66,7 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
         mut outcome, usage, ..
     } = produced;
     engine.close().await;
-    let metadata = outcome.fields.metadata.as_ref();
-    let attempts = metadata.and_then(|known| known.get("provider_attempts")?.as_array());
-    let was_asked = attempts.into_iter().flatten().any(|attempt| {
-        let outcome = attempt["outcome"].as_str();
-        !matches!(
-            outcome,
-            Some("left_out" | "unsupported" | "not_covered" | "paused")
-        )
-    });
-    if outcome.vendor.is_none() && !was_asked {
+    if outcome.vendor.is_none() && !was_asked(&outcome) {
         bail!(
             "`{}` was not called: {}",
             args.page.name,
@@ -116,6 +93,43 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
         Some(error) => bail!("{error}"),
         None => Ok(()),
     }
+}
+
+/// The router plan that asks this provider and no other.
+fn router(
+    args: &TryArgs,
+    plugin: &ProviderPlugin,
+    credentials: Vec<(String, String)>,
+) -> RouterPlan {
+    let target = args.page.request();
+    RouterPlan {
+        request: (target != TargetRequest::default()).then_some(target),
+        mode: RouterMode::First,
+        provider: Some(plugin.info().name.clone()),
+        credentials: credentials
+            .into_iter()
+            .map(|(name, value)| (name, value.into()))
+            .collect(),
+        is_pinned: true,
+        time: match args.timeout {
+            Some(_) => Duration::ZERO,
+            None => plugin.grant().time_max + TIME_SPARE,
+        },
+        ..RouterPlan::default()
+    }
+}
+
+/// Whether the provider got a request, by the attempts in the metadata of the page.
+fn was_asked(outcome: &PageOutcome) -> bool {
+    let metadata = outcome.fields.metadata.as_ref();
+    let attempts = metadata.and_then(|known| known.get("provider_attempts")?.as_array());
+    attempts.into_iter().flatten().any(|attempt| {
+        let outcome = attempt["outcome"].as_str();
+        !matches!(
+            outcome,
+            Some("left_out" | "unsupported" | "not_covered" | "paused")
+        )
+    })
 }
 
 /// The reason, with what to do about a missing credential.

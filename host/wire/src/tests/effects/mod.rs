@@ -9,7 +9,9 @@ use trawl_plan::parameters::{self, Object, Parameter, Route, Shape};
 use trawl_plan::testing::FakeCatalog;
 use trawl_plan::{Catalog, ConfiguredPool, Ignored, PagePlan, Pipeline, PluginKind, Pool};
 
-use super::*;
+use crate::{
+    KnownModel, PlanContext, RequestDefaults, Verb, crawl_request, scrape_plan, transform_plan,
+};
 
 /// A catalogue with everything that a parameter may name.
 struct Everything;
