@@ -41,7 +41,7 @@ pub(crate) struct Notices {
     summary = "Set the balance alerts",
     description = "Sets the webhook URL for the events `on_low_balance` and `on_empty_balance` (`{\"account\": …, \"credits\": …}`, signed \
         like the events of crawls). `on_low_balance` is sent once when the balance falls below `low_balance_dollars`, `on_empty_balance` \
-        once when nothing is left to spend; a top-up above the threshold re-arms them. With `"destination": null`, no event is sent. \
+        once when nothing is left to spend; a top-up above the threshold re-arms them. With `\"destination\": null`, no event is sent. \
         A key with a budget does not set them.",
     request_body(content = Notices),
     responses(
