@@ -33,8 +33,8 @@ impl PaidPages {
         charge.ok().flatten()
     }
 
-    /// Whether this is the URL of a page that was charged and is not fetched yet. That page is to be
-    /// delivered, so the URL must not become another URL of a page.
+    /// Whether this is the URL of a page that was charged and is not fetched yet. That page is to
+    /// be delivered, so the URL must not become another URL of a page.
     pub(super) async fn is_due(&self, frontier: &Mutex<Frontier>, url: &Url) -> bool {
         let unfetched = lock(frontier).unfetched(url);
         match unfetched {

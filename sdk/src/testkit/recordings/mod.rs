@@ -14,9 +14,9 @@ use recorded::{Case, read};
 
 /// Runs an adapter on the cases of a folder: what it sends, and what it makes of the replies.
 ///
-/// The folder has `.json` files only. Each is an object of `cases`, a list, and of `shared`: members
-/// of all its cases. Objects in both are combined; where both have a value, the case's counts. A
-/// case has:
+/// The folder has `.json` files only. Each is an object of `cases`, a list, and of `shared`:
+/// members of all its cases. Objects in both are combined; where both have a value, the case's
+/// counts. A case has:
 ///
 /// - `about`: a few words
 /// - `task`: `url`, `method`, `headers`, `cookies`, `body`, `javascript`, `wait_ms`, `wait_for`,
