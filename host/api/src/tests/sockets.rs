@@ -82,7 +82,8 @@ async fn a_client_that_sends_too_much_can_read_the_error() {
     let mut socket = post(&server, "Content-Type: application/json\r\n", &body).await;
     let response = read_all(&mut socket).await;
     assert!(
-        response.starts_with("HTTP/1.1 413") && response.ends_with("limit is 10000000 bytes\"}"),
+        response.starts_with("HTTP/1.1 413")
+            && response.ends_with("limit is 10000000 bytes: split it\"}"),
         "{response}"
     );
 }
