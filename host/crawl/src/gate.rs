@@ -1,16 +1,15 @@
 //! Decides on the redirects of a crawl: they must stay in scope and not lead to a page that is
 //! crawled already.
 
-use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use url::Url;
 
+use trawl_engine::page::PageRules;
 use trawl_model::SkipReason;
-use trawl_net::robots::Robots;
-use trawl_plan::{Exit, RedirectGate};
 
 use super::frontier::Frontier;
 use super::lock;
@@ -21,123 +20,75 @@ use super::screen::Screen;
 pub(super) struct Gate {
     frontier: Arc<Mutex<Frontier>>,
     screen: Arc<Screen>,
-    /// `None` when robots.txt is not obeyed.
-    robots: Option<Arc<Robots>>,
-    /// Where the requests of the crawl's pages leave.
-    exit: Exit,
     /// What an earlier process charged, if it started the crawl.
     paid: Option<Arc<PaidPages>>,
-    /// Pages in flight, by requested URL.
-    pages: Mutex<HashMap<Url, PageInFlight>>,
 }
 
-struct PageInFlight {
+/// The gate for one page in flight.
+pub(super) struct PageGate {
+    crawl: Arc<Gate>,
     n: u32,
+    /// A page that is paid already may be redirected to another page of the crawl.
     is_paid: bool,
-    refused: Option<SkipReason>,
-    is_sent: bool,
+    is_sent: AtomicBool,
 }
 
 impl Gate {
     pub(super) fn new(
         frontier: Arc<Mutex<Frontier>>,
         screen: Arc<Screen>,
-        robots: Option<Arc<Robots>>,
-        exit: Exit,
         paid: Option<Arc<PaidPages>>,
     ) -> Self {
         Self {
             frontier,
             screen,
-            robots,
-            exit,
             paid,
-            pages: Mutex::default(),
-        }
-    }
-
-    /// Registers a page before it is fetched. One that is paid already may be redirected to another
-    /// page of the crawl.
-    pub(super) fn enter(&self, n: u32, page: &Url, is_paid: bool) {
-        let in_flight = PageInFlight {
-            n,
-            is_paid,
-            refused: None,
-            is_sent: false,
-        };
-        lock(&self.pages).insert(page.clone(), in_flight);
-    }
-
-    /// Whether a page that is being fetched was requested already.
-    pub(super) fn is_sent(&self, page: &Url) -> bool {
-        let pages = lock(&self.pages);
-        pages.get(page).is_some_and(|in_flight| in_flight.is_sent)
-    }
-
-    /// Whether a redirect of a page that is being fetched was refused.
-    pub(super) fn has_refused(&self, page: &Url) -> bool {
-        let pages = lock(&self.pages);
-        pages
-            .get(page)
-            .is_some_and(|in_flight| in_flight.refused.is_some())
-    }
-
-    /// Removes a page that was fetched, and returns why one of its redirects was refused.
-    pub(super) fn leave(&self, page: &Url) -> Option<SkipReason> {
-        lock(&self.pages).remove(page)?.refused
-    }
-
-    async fn decide(&self, n: u32, is_paid: bool, to: &Url) -> Result<(), SkipReason> {
-        let screened = self.screen.redirect(n, to).await;
-        let is_target_paid = match &self.paid {
-            Some(paid) => paid.is_due(&self.frontier, to).await,
-            None => false,
-        };
-        {
-            let mut frontier = lock(&self.frontier);
-            frontier.set_screened(screened);
-            match (is_paid, is_target_paid) {
-                (false, false) => frontier.redirect(n, to)?,
-                (true, false) => frontier.redirect_paid(n, to)?,
-                (false, true) => frontier.redirect_to_paid(n, to)?,
-                // Both are delivered.
-                (true, true) => {}
-            }
-        }
-        match &self.robots {
-            Some(robots) => {
-                let verdict = robots.verdict(to, self.exit).await;
-                verdict.is_allowed.then_some(()).ok_or(SkipReason::Robots)
-            }
-            None => Ok(()),
         }
     }
 }
 
-impl RedirectGate for Gate {
-    fn may_follow<'a>(&'a self, page: &'a Url, to: &'a Url) -> BoxFuture<'a, bool> {
-        async move {
-            let in_flight = lock(&self.pages)
-                .get(page)
-                .map(|in_flight| (in_flight.n, in_flight.is_paid));
-            let Some((n, is_paid)) = in_flight else {
-                return true;
-            };
-            let decided = self.decide(n, is_paid, to).await;
-            if let Err(skip) = decided
-                && let Some(in_flight) = lock(&self.pages).get_mut(page)
-            {
-                in_flight.refused = Some(skip);
-            }
-            decided.is_ok()
+impl PageGate {
+    /// The gate for a page that is not fetched yet.
+    pub(super) fn new(crawl: &Arc<Gate>, n: u32, is_paid: bool) -> Self {
+        Self {
+            crawl: Arc::clone(crawl),
+            n,
+            is_paid,
+            is_sent: AtomicBool::new(false),
         }
-        .boxed()
     }
 
-    fn sends(&self, page: &Url) {
-        if let Some(in_flight) = lock(&self.pages).get_mut(page) {
-            in_flight.is_sent = true;
+    /// Whether the page was requested already.
+    pub(super) fn is_sent(&self) -> bool {
+        self.is_sent.load(Ordering::Relaxed)
+    }
+
+    async fn decide(&self, to: &Url) -> Result<(), SkipReason> {
+        let (crawl, n) = (&self.crawl, self.n);
+        let screened = crawl.screen.redirect(n, to).await;
+        let is_target_paid = match &crawl.paid {
+            Some(paid) => paid.is_due(&crawl.frontier, to).await,
+            None => false,
+        };
+        let mut frontier = lock(&crawl.frontier);
+        frontier.set_screened(screened);
+        match (self.is_paid, is_target_paid) {
+            (false, false) => frontier.redirect(n, to),
+            (true, false) => frontier.redirect_paid(n, to),
+            (false, true) => frontier.redirect_to_paid(n, to),
+            // Both are delivered.
+            (true, true) => Ok(()),
         }
+    }
+}
+
+impl PageRules for PageGate {
+    fn redirect<'a>(&'a self, to: &'a Url) -> BoxFuture<'a, Result<(), SkipReason>> {
+        self.decide(to).boxed()
+    }
+
+    fn sends(&self) {
+        self.is_sent.store(true, Ordering::Relaxed);
     }
 }
 
@@ -149,7 +100,7 @@ mod tests {
     use crate::paid::tests::paid_for;
 
     /// The gate of a crawl with two pages, `/from` and `/to`, of which the first is leased.
-    fn gate(paid: Option<PaidPages>) -> (Gate, Leased) {
+    fn gate(paid: Option<PaidPages>) -> (Arc<Gate>, Leased) {
         let plan = Arc::new(plan("http://a.example/"));
         let mut frontier = Frontier::new(Arc::clone(&plan));
         frontier.add_seeds();
@@ -164,10 +115,7 @@ mod tests {
         let frontier = Arc::new(Mutex::new(frontier));
         let screen = Arc::new(Screen::new(Arc::clone(&frontier), plan));
         let paid = paid.map(Arc::new);
-        (
-            Gate::new(frontier, screen, None, Exit::default(), paid),
-            from,
-        )
+        (Arc::new(Gate::new(frontier, screen, paid)), from)
     }
 
     fn leased(gate: &Gate) -> Leased {
@@ -182,10 +130,12 @@ mod tests {
         let (gate, from) = gate(None);
         let to = leased(&gate);
         for is_paid in [false, true] {
-            gate.enter(from.n, &from.url, is_paid);
-            assert_eq!(gate.may_follow(&from.url, &to.url).await, is_paid);
-            let refused = (!is_paid).then_some(SkipReason::Duplicate);
-            assert_eq!(gate.leave(&from.url), refused);
+            let page = PageGate::new(&gate, from.n, is_paid);
+            let expected = match is_paid {
+                true => Ok(()),
+                false => Err(SkipReason::Duplicate),
+            };
+            assert_eq!(page.redirect(&to.url).await, expected);
         }
     }
 
@@ -195,8 +145,8 @@ mod tests {
         for is_paid in [false, true] {
             let (paid, _directory) = paid_for(&to).await;
             let (gate, from) = gate(Some(paid));
-            gate.enter(from.n, &from.url, is_paid);
-            assert_eq!(gate.may_follow(&from.url, &to).await, is_paid);
+            let page = PageGate::new(&gate, from.n, is_paid);
+            assert_eq!(page.redirect(&to).await.is_ok(), is_paid);
             assert_eq!(leased(&gate).url, to, "it is delivered as well");
         }
     }

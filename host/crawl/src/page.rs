@@ -1,18 +1,18 @@
 //! One page of a crawl: robots.txt, reservation, fetch, links, charge, delivery.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use trawl_billing::FundsError;
-use trawl_engine::page::{self, PageBudget, PaidBy};
+use trawl_engine::page::{self, Admission, PageBudget, PageRules, PaidBy};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, Charge, ContentHash, PageFailure, SkipReason};
 use trawl_net::egress::on_behalf_of;
-use trawl_plan::{FetchPlan, Pace, PagePlan};
+use trawl_plan::PagePlan;
 
 use super::completion::{FrontierLease, PageEnd};
 use super::delivery::deliver;
 use super::frontier::Leased;
+use super::gate::PageGate;
 use super::lock;
 use super::paid::page_id;
 use super::payment::{note_refusal, out_of_funds, settled};
@@ -32,34 +32,34 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         let failure = no_sitemap(&run);
         return refused(lease, &leased, SkipReason::Scope, failure).await;
     }
-    let mut plan = plan_of(&run, &leased);
-    if let Some(failure) = ask_robots(&run, &leased, &mut plan).await {
+    let plan = plan_of(&run, &leased);
+    let admission = run.context.admission(&plan);
+    if let Some(failure) = ask_robots(&run, &leased, &admission).await {
         return not_allowed(lease, &leased, failure).await;
     }
     let page_id = page_id(&leased.url);
     if let Some(paid) = &run.paid
         && let Some(charge) = paid.charge(&leased.url).await
     {
-        return refetch_paid(lease, &plan, leased.n, charge).await;
+        let gate = Arc::new(PageGate::new(&run.gate, leased.n, true));
+        return refetch_paid(lease, &plan, admission.under(gate), charge).await;
     }
     let paid_by = PaidBy::Run {
         budget: &run.budget,
         payer: &run.payer,
         page_id: &page_id,
     };
-    run.gate.enter(leased.n, &leased.url, false);
+    let gate = Arc::new(PageGate::new(&run.gate, leased.n, false));
+    let rules = Arc::clone(&gate) as Arc<dyn PageRules>;
+    let admission = Arc::new(admission.under(rules));
     // A stop refuses pages that wait for money: they are not requested again then.
-    let may_retry = || !run.stopped.is_cancelled() && !run.gate.has_refused(&leased.url);
-    let producing = page::produce_paid(&run.context, paid_by, &plan, may_retry);
+    let may_retry = || !run.stopped.is_cancelled();
+    let producing = page::produce_paid(&run.context, paid_by, &plan, &admission, may_retry);
     let (page_budget, mut produced) = tokio::select! {
         biased;
-        () = run.gives_back(&leased.url) => {
-            run.gate.leave(&leased.url);
-            return lease.skip(SkipReason::Stopped);
-        }
+        () = run.gives_back(&gate) => return lease.skip(SkipReason::Stopped),
         produced = producing => produced,
     };
-    let refused_redirect = run.gate.leave(&leased.url);
     let has_failed = produced.outcome.error.is_some();
     let refusal = page_budget.refusal().await.filter(|_| has_failed);
     if let Some(error @ (FundsError::Empty | FundsError::KeySpent(_) | FundsError::CeilingReached)) =
@@ -69,7 +69,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         lease.skip(SkipReason::Spend);
         return out_of_funds(&run, &error);
     }
-    if let Some(reason) = refused_redirect {
+    if let Some(reason) = admission.refused() {
         page_budget.void(reason.name());
         return refused(lease, &leased, reason, redirect_failure(reason)).await;
     }
@@ -97,20 +97,15 @@ fn plan_of(run: &Run, leased: &Leased) -> PagePlan {
     }
 }
 
-/// Asks robots.txt, if it is obeyed. Returns why the page must not be fetched; otherwise its crawl
-/// delay is part of the plan.
-async fn ask_robots(run: &Run, leased: &Leased, plan: &mut PagePlan) -> Option<PageFailure> {
-    let robots = run.robots.as_ref()?;
-    let verdict = robots.verdict(&leased.url, plan.fetch.exit()).await;
+/// Asks robots.txt, if it is obeyed, before money is reserved. Returns why the page must not be
+/// fetched.
+async fn ask_robots(run: &Run, leased: &Leased, admission: &Admission) -> Option<PageFailure> {
+    let verdict = admission.verdict(&leased.url).await?;
     let is_paced = verdict.crawl_delay.is_some_and(|delay| !delay.is_zero());
     if lock(&run.frontier).pace_host(leased.n, is_paced) {
         run.frontier_changed.notify_one();
     }
-    let refusal = verdict.refusal(&leased.url);
-    if refusal.is_none() {
-        slow_down(plan, verdict.crawl_delay);
-    }
-    refusal
+    verdict.refusal(&leased.url)
 }
 
 /// The failure of a page that was redirected to a URL which the crawl skips for this reason.
@@ -183,12 +178,11 @@ async fn failed(lease: FrontierLease, leased: &Leased, failure: PageFailure) {
 /// Fetches a page again, free of charge, that an earlier process charged and did not deliver. Its
 /// entry has the original charge. It is delivered although the crawl may have it under another URL
 /// by now, so that nothing is charged and not delivered. Decision D394.
-async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, n: u32, charge: Charge) {
+async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, admission: Admission, charge: Charge) {
     let run = lease.run();
-    run.gate.enter(n, &plan.url, true);
     let page_budget = PageBudget::unbilled(plan.ceiling);
-    let produced = page::produce(&run.context, plan, &page_budget).await;
-    run.gate.leave(&plan.url);
+    let admission = Arc::new(admission);
+    let produced = page::produce(&run.context, plan, &admission, &page_budget).await;
     let n_bytes = produced.usage.content_bytes;
     let mut outcome = PageOutcome {
         charge,
@@ -203,19 +197,4 @@ async fn refetch_paid(lease: FrontierLease, plan: &PagePlan, n: u32, charge: Cha
     if let Some(undelivered) = lease.complete(found, end).await {
         deliver(undelivered, (n_bytes, content), outcome).await;
     }
-}
-
-/// Applies the crawl delay of robots.txt. A longer one of the crawl's own wins.
-fn slow_down(plan: &mut PagePlan, crawl_delay: Option<Duration>) {
-    let Some(host_delay) = crawl_delay.filter(|delay| !delay.is_zero()) else {
-        return;
-    };
-    let pace = Pace {
-        host_delay,
-        ..plan.fetch.pace
-    };
-    plan.fetch = Arc::new(FetchPlan {
-        pace,
-        ..(*plan.fetch).clone()
-    });
 }

@@ -22,7 +22,7 @@ use trawl_store::Disk;
 use super::batch::Recorded;
 use super::events::Events;
 use super::frontier::Frontier;
-use super::gate::Gate;
+use super::gate::{Gate, PageGate};
 use super::job::Job;
 use super::lock;
 use super::paid::PaidPages;
@@ -106,9 +106,9 @@ impl Run {
     }
 
     /// Waits until the crawl is stopped while this page waits for its turn.
-    pub(super) async fn gives_back(&self, page: &Url) {
+    pub(super) async fn gives_back(&self, page: &PageGate) {
         self.stopped.cancelled().await;
-        if self.gate.is_sent(page) {
+        if page.is_sent() {
             std::future::pending::<()>().await;
         }
     }
@@ -167,15 +167,11 @@ pub(super) fn seed_origins(plan: &CrawlPlan, page: &PagePlan) -> Vec<(Url, Arc<F
         .collect()
 }
 
-/// The plan of every page: the seed's, with the crawl's redirect gate and the discovery of links.
-pub(super) fn page_plan(plan: &CrawlPlan, gate: &Arc<Gate>) -> PagePlan {
+/// The plan of every page: the seed's, with the crawl's pace and the discovery of links.
+pub(super) fn page_plan(plan: &CrawlPlan) -> PagePlan {
     let fetch = FetchPlan {
-        // The crawl checks robots.txt itself, before it reserves money.
-        respect_robots: false,
-        gate: Some(Arc::clone(gate) as _),
         pace: Pace {
             delay: plan.delay,
-            host_delay: Duration::ZERO,
             patience: PATIENCE,
         },
         ..(*plan.seed.fetch).clone()

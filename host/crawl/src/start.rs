@@ -201,12 +201,10 @@ fn assembled(
     let gate = Gate::new(
         Arc::clone(&frontier),
         Arc::clone(&screen),
-        robots.clone(),
-        plan.seed.fetch.exit(),
         restored.paid.clone(),
     );
     let gate = Arc::new(gate);
-    let page = run::page_plan(&plan, &gate);
+    let page = run::page_plan(&plan);
     Run {
         cross_origin: Arc::new(run::cross_origin(&page.fetch)),
         seed_origins: run::seed_origins(&plan, &page),

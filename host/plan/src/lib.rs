@@ -33,7 +33,6 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde_json::Value;
 use url::Url;
@@ -153,18 +152,9 @@ pub struct FetchPlan {
     pub pace: Pace,
     /// `cache`: whether a stored page may serve, and how old it may be.
     pub cache: CachePlan,
-    /// Asked before a redirect is followed; `None` allows every redirect that egress allows.
-    pub gate: Option<Arc<dyn RedirectGate>>,
 }
 
 impl FetchPlan {
-    /// Reports to the run that this page is requested now.
-    pub fn tell_sent(&self, page: &Url) {
-        if let Some(gate) = &self.gate {
-            gate.sends(page);
-        }
-    }
-
     /// A fetch with nothing of a caller: no headers, no cookies, no cache, the server's own
     /// network.
     pub fn bare(timeout: Duration) -> Self {
@@ -184,7 +174,6 @@ impl FetchPlan {
                 allow_stale: false,
                 skip_browser: false,
             },
-            gate: None,
         }
     }
 
@@ -206,22 +195,9 @@ pub struct Pace {
     /// Least time between two requests of one account to one host; more than zero makes them
     /// serial. Zero for no delay.
     pub delay: Duration,
-    /// The crawl delay of the host's robots.txt: least time between two requests of all accounts
-    /// that obey it. Zero for no delay.
-    pub host_delay: Duration,
     /// How long the page may wait for its host's rate limit outside its own timeout. Zero, as for a
     /// page that a client waits for: waiting is part of `timeout`.
     pub patience: Duration,
-}
-
-/// Decides about redirects: a crawl fetches nothing twice and nothing outside its scope.
-pub trait RedirectGate: Send + Sync {
-    /// Whether the page requested by the URL `page` may be fetched from `to` instead. The answer
-    /// for the same pair is always the same.
-    fn may_follow<'a>(&'a self, page: &'a Url, to: &'a Url) -> BoxFuture<'a, bool>;
-
-    /// The page is requested now: it has waited for its turn, and will not be given up any more.
-    fn sends(&self, _page: &Url) {}
 }
 
 impl fmt::Debug for FetchPlan {

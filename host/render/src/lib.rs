@@ -47,6 +47,7 @@ pub use exchanges::Unstorable;
 use pool::{Pool, TabSlot};
 use trawl_model::{Cause, FetchedPage, PageFailure};
 use trawl_net::egress::{Egress, ProxyLimits};
+use trawl_net::fetch::RedirectPolicy;
 use trawl_net::politeness::Permit;
 use trawl_plan::{FetchPlan, RenderPlan};
 
@@ -231,7 +232,7 @@ pub struct Rendered {
 pub type IsChallenge = fn(u16, &[(String, String)], &[u8]) -> bool;
 
 /// On whose behalf a page is rendered, and its limits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct RenderJob<'a> {
     /// The account that pays: tabs are shared fairly among owners.
     pub owner: &'a str,
@@ -241,6 +242,8 @@ pub struct RenderJob<'a> {
     pub deadline: Instant,
     /// Tells a challenge, whose scripts get time to pass it.
     pub is_challenge: IsChallenge,
+    /// Asked before the page navigates to another URL; `None` allows all that egress allows.
+    pub redirects: Option<&'a Arc<dyn RedirectPolicy>>,
 }
 
 /// One page to render: its URL, its plans, and for whom.

@@ -84,7 +84,7 @@ pub(super) async fn render(
     let rules = PagePolicy {
         credentials: (user.to_owned(), password.to_owned()),
         headers,
-        gate: fetch.gate.clone(),
+        redirects: job.redirects.cloned(),
         url: without_fragment(url),
         blocked: blocked(plan),
         bytes_max: job.bytes_max.min(LOADED_BYTES_MAX),

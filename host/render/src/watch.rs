@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use url::Url;
 
 use trawl_model::{Cause, urls};
-use trawl_plan::RedirectGate;
+use trawl_net::fetch::RedirectPolicy;
 
 use super::RenderError;
 use super::caller_cookies::{CallerCookies, add_cookies};
@@ -40,7 +40,7 @@ pub(super) struct PagePolicy {
     pub(super) headers: CallerHeaders,
     /// The page's URL, and the check before it navigates to another one.
     pub(super) url: Url,
-    pub(super) gate: Option<Arc<dyn RedirectGate>>,
+    pub(super) redirects: Option<Arc<dyn RedirectPolicy>>,
     /// Resource types that are blocked.
     pub(super) blocked: Vec<&'static str>,
     /// Decoded bytes that it may load.
@@ -491,10 +491,10 @@ impl Watch {
 
     /// Whether the page may navigate to this URL. A refused URL is recorded for the caller.
     async fn may_navigate_to(&self, url: &str) -> bool {
-        let (Some(gate), Ok(to)) = (&self.policy.gate, urls::parse(url)) else {
+        let (Some(redirects), Ok(to)) = (&self.policy.redirects, urls::parse(url)) else {
             return true;
         };
-        if to == self.policy.url || gate.may_follow(&self.policy.url, &to).await {
+        if to == self.policy.url || redirects.may_follow(&to).await {
             return true;
         }
         self.state().refused_redirect = Some(to);

@@ -56,7 +56,6 @@ pub(crate) fn fetch_plan(
         respect_robots: request.respect_robots.unwrap_or(false),
         cache: cache(request.cache.take())?,
         pace: Pace::default(),
-        gate: None,
     })
 }
 

@@ -88,6 +88,7 @@ async fn a_name_that_changes_its_address_is_checked_for_each_request() {
         bytes_max: 1_000_000,
         deadline: Instant::now() + Duration::from_secs(30),
         is_challenge: |_, _, _| false,
+        redirects: None,
     };
     let rendered = renderer
         .render(&permit, &url, &plan(), &RenderPlan::default(), job)
@@ -148,6 +149,7 @@ async fn a_page_that_is_dropped_at_any_moment_leaves_nothing_in_the_browser() {
             bytes_max: 1_000_000,
             deadline: Instant::now() + Duration::from_secs(60),
             is_challenge: |_, _, _| false,
+            redirects: None,
         };
         renderer.render(&permit, &url, &fetch, &render, job)
     };

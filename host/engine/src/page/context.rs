@@ -5,13 +5,14 @@ use std::sync::Arc;
 use trawl_billing::Tariff;
 use trawl_model::memory::{MemoryBudget, MemoryShare};
 use trawl_net::fetch::CookieJar;
+use trawl_plan::PagePlan;
 use trawl_plugins::Registry;
 
 use crate::ai::Ai;
 use crate::extract::Workers;
 use crate::in_flight::PagesInFlight;
 use crate::page_budget::{CostMemory, Expectations};
-use crate::routing::Routing;
+use crate::routing::{Admission, Routing};
 
 /// What serves and transforms pages: built once, shared by every run.
 pub struct PageEngine {
@@ -68,5 +69,10 @@ impl RunContext {
             owner,
             tariff,
         }
+    }
+
+    /// Whether and how fast a page of the run may be fetched.
+    pub fn admission(&self, plan: &PagePlan) -> Admission {
+        self.engine.routing.admission(&plan.fetch)
     }
 }

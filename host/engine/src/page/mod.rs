@@ -15,3 +15,4 @@ pub use run::{plan_ended, produce, produce_paid, refused, run, transform};
 pub use settle::{Produced, Unpaid, settle, settle_again, try_settle};
 
 pub use crate::page_budget::{PageBudget, PaidBy, Payer};
+pub use crate::routing::{Admission, PageRules};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use trawl_billing::Tariff;
-use trawl_model::memory::{MemoryKind, MemoryLease, PageMemory};
+use trawl_model::memory::{MemoryKind, MemoryLease};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, Nanodollars, PageFailure, Usage};
 use trawl_net::egress::on_behalf_of;
@@ -18,7 +18,7 @@ use super::extraction::extract;
 use super::settle::{OnPaid, Produced, count, settle};
 use crate::extract::{CpuTime, Extraction, Input, Outputs};
 use crate::page_budget::{Loader, PageBudget, PaidBy};
-use crate::routing::{Client, NotServed, Served};
+use crate::routing::{Admission, Client, NotServed, Served};
 
 /// Reserved before a page that the caller handed in is transformed: more than nearly all need.
 const TRANSFORM_CPU: Duration = Duration::from_secs(1);
@@ -30,17 +30,20 @@ fn may_pool(tariff: &Tariff) -> bool {
 
 /// Runs one page from plan to outcome. Every failure is part of the outcome, at no charge.
 pub async fn run(run: &RunContext, paid_by: PaidBy<'_>, plan: &PagePlan) -> PageOutcome {
-    let (page_budget, produced) = produce_paid(run, paid_by, plan, || true).await;
+    let admission = Arc::new(run.admission(plan));
+    let produced = produce_paid(run, paid_by, plan, &admission, || true);
+    let (page_budget, produced) = produced.await;
     settle(page_budget, &run.tariff, produced).await
 }
 
 /// [`produce`] with a budget of its own. A page that could not be paid because of other pages in
 /// flight is tried once more, with all that it needs reserved from the start, unless that would
-/// take too long or `may_retry` does not allow it.
+/// take too long, one of its redirects was refused, or `may_retry` does not allow it.
 pub async fn produce_paid<'a>(
     run: &RunContext,
     paid_by: PaidBy<'a>,
     plan: &'a PagePlan,
+    admission: &Arc<Admission>,
     may_retry: impl Fn() -> bool,
 ) -> (PageBudget<'a>, Produced) {
     let new_budget = || PageBudget::new(paid_by, &run.expectations, run.tariff, plan);
@@ -56,8 +59,8 @@ pub async fn produce_paid<'a>(
     let mut least = Nanodollars::ZERO;
     loop {
         let page_budget = new_budget().expecting(least).admitted(in_flight.clone());
-        let produced = produce(run, plan, &page_budget).await;
-        let is_first = least == Nanodollars::ZERO;
+        let produced = produce(run, plan, admission, &page_budget).await;
+        let is_first = least == Nanodollars::ZERO && admission.refused().is_none();
         let needed = page_budget.retry_minimum().await;
         match (needed, &produced.outcome.error) {
             (Some(needed), Some(error))
@@ -90,8 +93,14 @@ pub fn plan_ended(plan: &PagePlan) -> PageOutcome {
 /// Serves and extracts one page without charging it: what [`run`] does before settling. The budget
 /// reserves what the page costs; what it does not cover is not begun, and a page that it does not
 /// cover in the end has failed.
-pub async fn produce(run: &RunContext, plan: &PagePlan, page_budget: &PageBudget<'_>) -> Produced {
-    on_behalf_of(&run.owner, produce_for_owner(run, plan, page_budget)).await
+pub async fn produce(
+    run: &RunContext,
+    plan: &PagePlan,
+    admission: &Arc<Admission>,
+    page_budget: &PageBudget<'_>,
+) -> Produced {
+    let producing = produce_for_owner(run, plan, admission, page_budget);
+    on_behalf_of(&run.owner, producing).await
 }
 
 /// The result of a page that no route served, after this time.
@@ -111,10 +120,20 @@ fn not_served(plan: &PagePlan, elapsed: Duration, reason: NotServed) -> Produced
 async fn produce_for_owner(
     run: &RunContext,
     plan: &PagePlan,
+    admission: &Arc<Admission>,
     page_budget: &PageBudget<'_>,
 ) -> Produced {
     let (started, memory) = (Instant::now(), run.memory.page());
-    let mut served = match serve(run, plan, started, page_budget, &memory).await {
+    let client = Client {
+        owner: &run.owner,
+        jar: &run.jar,
+        memory: &memory,
+        page_budget,
+        registry: &run.registry,
+        may_pool: may_pool(&run.tariff),
+    };
+    let served = run.engine.routing.serve(plan, admission, client);
+    let mut served = match served.await {
         Ok(served) => served,
         Err(reason) => return not_served(plan, started.elapsed(), reason),
     };
@@ -212,41 +231,6 @@ fn unpaid(outcome: PageOutcome, failure: PageFailure) -> PageOutcome {
         error: Some(failure),
         discovered: outcome.discovered,
         ..PageOutcome::default()
-    }
-}
-
-async fn serve(
-    run: &RunContext,
-    plan: &PagePlan,
-    started: Instant,
-    page_budget: &PageBudget<'_>,
-    memory: &PageMemory,
-) -> Result<Served, NotServed> {
-    let routing = &run.engine.routing;
-    let deadline = started + plan.time_max() + plan.fetch.pace.patience;
-    let client = Client {
-        owner: &run.owner,
-        jar: &run.jar,
-        memory,
-        page_budget,
-        registry: &run.registry,
-        may_pool: may_pool(&run.tariff),
-    };
-    let served = routing.serve(plan, client);
-    match tokio::time::timeout_at(deadline.into(), served).await {
-        Ok(served) => served,
-        Err(_elapsed) => {
-            let seconds = plan.time_max().as_secs();
-            let timed_out = || {
-                let message = format!("timed out after {seconds} s");
-                PageFailure::new(Cause::Timeout, message)
-            };
-            Err(page_budget
-                .funds_timeout()
-                .await
-                .unwrap_or_else(timed_out)
-                .into())
-        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use trawl_model::VendorUse;
 use trawl_plan::{Funding, PagePlan};
 use trawl_plugins::ProviderPlugin;
+use trawl_sdk::provider::Abilities;
 
 use super::Keys;
 use super::breaker::{BreakerKey, Breakers, Pause};
@@ -29,6 +30,8 @@ pub struct ProviderQuery<'a> {
     pub plan: &'a PagePlan,
     /// Whether its scripts must run.
     pub javascript: bool,
+    /// Whether a redirect of the page may be refused: then its final URL must be known.
+    pub is_bound: bool,
     /// Whether the operator's credentials may pay. Decision D102.
     pub may_pool: bool,
     /// Whether the page's reservation covers a provider with this charge.
@@ -93,7 +96,7 @@ pub(super) fn candidates<'a>(
             left_out: is_named.then_some(LeftOut::Beyond(beyond)),
         };
     }
-    let needs = needs(query.plan, query.javascript);
+    let needs = needs(query.plan, query.javascript).and(query.is_bound, Abilities::FINAL_URL);
     let is_named =
         |plugin: &ProviderPlugin| Some(plugin.info().name.as_str()) == router.provider.as_deref();
     let mut choices: Vec<_> = plugins.collect();

@@ -67,14 +67,10 @@ fn of_plan(plan: &PagePlan, javascript: bool) -> Task {
 
 /// What a page needs of a provider.
 pub(super) fn needs(plan: &PagePlan, javascript: bool) -> Needs {
-    let fetch = &plan.fetch;
-    // The final URL must be known if redirects are restricted.
-    let is_bound = fetch.gate.is_some() || fetch.respect_robots;
     Needs::of_task(&of_plan(plan, javascript))
         .and(needs_bytes(plan) && !javascript, Abilities::BINARY)
         .and(plan.output.headers, Abilities::TARGET_HEADERS)
         .and(plan.output.cookies, Abilities::TARGET_COOKIES)
-        .and(is_bound, Abilities::FINAL_URL)
 }
 
 /// The parameters that ask for something that the contract cannot express: browser steps, scripts

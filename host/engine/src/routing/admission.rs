@@ -1,130 +1,132 @@
-//! Whether and how fast a page may be fetched: robots.txt, its crawl delay and its rules on
-//! redirects.
+//! Whether and how fast one page may be fetched: robots.txt, its crawl delay, and the rules of its
+//! run on redirects.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use url::Url;
 
-use trawl_model::PageFailure;
-use trawl_net::fetch::FetchError;
-use trawl_net::robots::Robots;
-use trawl_plan::{Exit, FetchPlan, Pace, RedirectGate};
+use trawl_model::{PageFailure, SkipReason};
+use trawl_net::fetch::{FetchError, RedirectPolicy};
+use trawl_net::robots::{Robots, Verdict};
+use trawl_plan::{Exit, FetchPlan};
 
-/// Applies robots.txt to plans that obey it; every route goes through it.
-#[derive(Clone)]
-pub(super) struct Admission {
-    robots: Arc<Robots>,
+/// What a run decides about one of its pages: a crawl fetches nothing twice and nothing outside its
+/// scope.
+pub trait PageRules: Send + Sync {
+    /// Whether the page may be fetched from `to` instead, or why it may not. The answer for the
+    /// same URL is always the same.
+    fn redirect<'a>(&'a self, to: &'a Url) -> BoxFuture<'a, Result<(), SkipReason>>;
+
+    /// The page is requested now: it has waited for its turn, and will not be given up any more.
+    fn sends(&self) {}
+}
+
+/// Whether and how fast one page may be fetched. Made once a page; all its routes ask it.
+pub struct Admission {
+    /// `None` if robots.txt is not obeyed.
+    robots: Option<Arc<Robots>>,
+    /// Where the requests of the page leave.
+    exit: Exit,
+    /// `None` allows all redirects that robots.txt allows.
+    rules: Option<Arc<dyn PageRules>>,
+    /// Why a redirect of the page was refused, in a run with rules.
+    refused: OnceLock<SkipReason>,
 }
 
 impl Admission {
-    pub(super) fn new(robots: Arc<Robots>) -> Self {
-        Self { robots }
+    /// The admission of a page that is fetched like this, without rules of its run.
+    pub(super) fn new(robots: &Arc<Robots>, plan: &FetchPlan) -> Self {
+        Self {
+            robots: plan.respect_robots.then(|| Arc::clone(robots)),
+            exit: plan.exit(),
+            rules: None,
+            refused: OnceLock::new(),
+        }
     }
 
-    /// The plan under which this URL may be fetched: robots.txt adds its crawl delay and a gate in
-    /// front of redirects.
+    /// The same under the rules of a run.
+    #[must_use]
+    pub fn under(self, rules: Arc<dyn PageRules>) -> Self {
+        Self {
+            rules: Some(rules),
+            ..self
+        }
+    }
+
+    /// The verdict of robots.txt on this URL; `None` if it is not obeyed.
+    pub async fn verdict(&self, url: &Url) -> Option<Verdict> {
+        match &self.robots {
+            Some(robots) => Some(robots.verdict(url, self.exit).await),
+            None => None,
+        }
+    }
+
+    /// Why a redirect of the page was refused; `None` if none was, or its run has no rules.
+    pub fn refused(&self) -> Option<SkipReason> {
+        self.refused.get().copied()
+    }
+
+    /// The crawl delay for this URL; zero if there is none, or robots.txt is not obeyed.
     ///
     /// # Errors
     /// robots.txt forbids the page.
-    pub(super) async fn admit(
-        &self,
-        plan: &Arc<FetchPlan>,
-        url: &Url,
-    ) -> Result<Arc<FetchPlan>, PageFailure> {
-        if !plan.respect_robots {
-            return Ok(Arc::clone(plan));
-        }
-        let crawl_delay = self.check(plan, url).await?.unwrap_or_default();
-        Ok(Arc::new(FetchPlan {
-            pace: Pace {
-                host_delay: plan.pace.host_delay.max(crawl_delay),
-                ..plan.pace
-            },
-            gate: Some(self.gate(plan)),
-            ..(**plan).clone()
-        }))
-    }
-
-    /// The crawl delay for this URL, if the plan obeys robots.txt and there is one.
-    ///
-    /// # Errors
-    /// robots.txt forbids the page.
-    pub(super) async fn check(
-        &self,
-        plan: &FetchPlan,
-        url: &Url,
-    ) -> Result<Option<Duration>, PageFailure> {
-        if !plan.respect_robots {
-            return Ok(None);
-        }
-        let verdict = self.robots.verdict(url, plan.exit()).await;
+    pub(super) async fn check(&self, url: &Url) -> Result<Duration, PageFailure> {
+        let Some(verdict) = self.verdict(url).await else {
+            return Ok(Duration::ZERO);
+        };
         match verdict.refusal(url) {
             Some(refusal) => Err(refusal),
-            None => Ok(verdict.crawl_delay),
+            None => Ok(verdict.crawl_delay.unwrap_or_default()),
         }
     }
 
-    /// Whether a cached page may serve: robots.txt and the run's own gate decide about its URL and
-    /// its redirects as they would if it were fetched.
+    /// Checks that the page may be fetched from `to` instead.
     ///
     /// # Errors
-    /// Why it may not.
-    pub(super) async fn may_serve_cached(
-        &self,
-        plan: &FetchPlan,
-        url: &Url,
-        redirects: &[Url],
-    ) -> Result<(), FetchError> {
-        let checked = self.check(plan, url).await;
-        checked.map_err(FetchError::Refused)?;
-        let gate = if plan.respect_robots {
-            Some(self.gate(plan))
-        } else {
-            plan.gate.clone()
-        };
-        let Some(gate) = gate else { return Ok(()) };
-        for to in redirects {
-            if !gate.may_follow(url, to).await {
-                return Err(FetchError::RedirectRefused(to.clone()));
-            }
+    /// Its run or robots.txt refuses that.
+    pub(super) async fn follow(&self, to: &Url) -> Result<(), FetchError> {
+        match self.may_follow(to).await {
+            true => Ok(()),
+            false => Err(FetchError::RedirectRefused(to.clone())),
         }
-        Ok(())
     }
 
-    fn gate(&self, plan: &FetchPlan) -> Arc<dyn RedirectGate> {
-        Arc::new(RobotsGate {
-            robots: Arc::clone(&self.robots),
-            exit: plan.exit(),
-            gate: plan.gate.clone(),
-        })
+    /// Whether some redirect may be refused.
+    pub(super) fn is_bound(&self) -> bool {
+        self.robots.is_some() || self.rules.is_some()
+    }
+
+    /// Reports to the run that the page is requested now.
+    pub(super) fn sends(&self) {
+        if let Some(rules) = &self.rules {
+            rules.sends();
+        }
+    }
+
+    async fn decide(&self, to: &Url) -> Result<(), SkipReason> {
+        if let Some(rules) = &self.rules {
+            rules.redirect(to).await?;
+        }
+        match self.verdict(to).await {
+            Some(verdict) if !verdict.is_allowed => Err(SkipReason::Robots),
+            _ => Ok(()),
+        }
     }
 }
 
-/// Allows a redirect if both robots.txt and the plan's own gate do.
-struct RobotsGate {
-    robots: Arc<Robots>,
-    exit: Exit,
-    gate: Option<Arc<dyn RedirectGate>>,
-}
-
-impl RedirectGate for RobotsGate {
-    fn may_follow<'a>(&'a self, page: &'a Url, to: &'a Url) -> BoxFuture<'a, bool> {
+impl RedirectPolicy for Admission {
+    fn may_follow<'a>(&'a self, to: &'a Url) -> BoxFuture<'a, bool> {
         Box::pin(async move {
-            if let Some(gate) = &self.gate
-                && !gate.may_follow(page, to).await
+            let decided = self.decide(to).await;
+            if let Err(reason) = decided
+                && self.rules.is_some()
             {
-                return false;
+                // The first one stays the reason.
+                let _known = self.refused.set(reason);
             }
-            let verdict = self.robots.verdict(to, self.exit).await;
-            verdict.is_allowed
+            decided.is_ok()
         })
-    }
-
-    fn sends(&self, page: &Url) {
-        if let Some(gate) = &self.gate {
-            gate.sends(page);
-        }
     }
 }

@@ -22,22 +22,25 @@ mod tests;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::time::timeout_at;
+
 use trawl_model::memory::PageMemory;
+use trawl_model::{Cause, PageFailure};
 use trawl_net::fetch::{CookieJar, Fetcher};
 use trawl_net::politeness::Politeness;
 use trawl_net::robots::Robots;
-use trawl_plan::{PagePlan, RouterMode};
+use trawl_plan::{FetchPlan, PagePlan, RouterMode};
 use trawl_plugins::Registry;
 use trawl_render::Renderer;
 
 use crate::cache::PageCache;
 use crate::page_budget::PageBudget;
 use crate::providers::Providers;
-use admission::Admission;
 use clock::PageClock;
 use own_stack::OwnStack;
 use third_party::{Block, ThirdParty};
 
+pub use admission::{Admission, PageRules};
 pub use cached::CacheWrite;
 pub use own_http::RETRIES_MAX;
 pub use served::{CacheOutcome, NotServed, Served};
@@ -66,6 +69,7 @@ struct Visit<'a> {
     plan: &'a PagePlan,
     client: Client<'a>,
     clock: PageClock,
+    admission: &'a Arc<Admission>,
 }
 
 impl Visit<'_> {
@@ -112,15 +116,16 @@ impl PageTimes {
 pub struct Routing {
     own: OwnStack,
     third_party: ThirdParty,
+    robots: Arc<Robots>,
 }
 
 impl Routing {
     /// Routing over this fetcher, at this pace, where robots.txt allows it if the plan obeys it.
     pub fn new(fetcher: Fetcher, politeness: Arc<Politeness>, robots: Arc<Robots>) -> Self {
-        let admission = Admission::new(robots);
         Self {
-            own: OwnStack::new(fetcher.clone(), Arc::clone(&politeness), admission.clone()),
-            third_party: ThirdParty::new(fetcher, politeness, admission),
+            own: OwnStack::new(fetcher.clone(), Arc::clone(&politeness)),
+            third_party: ThirdParty::new(fetcher, politeness),
+            robots,
         }
     }
 
@@ -151,30 +156,51 @@ impl Routing {
         self.third_party.providers()
     }
 
+    /// Whether and how fast a page may be fetched that is fetched like this.
+    pub fn admission(&self, plan: &FetchPlan) -> Admission {
+        Admission::new(&self.robots, plan)
+    }
+
     /// Gets a page from our own stack, from providers after it failed, or from providers first.
     /// Spec S17.
     ///
     /// # Errors
     /// The failure of the last route tried. A site's own 4xx or 5xx is a served page, not an error.
-    pub async fn serve(&self, plan: &PagePlan, client: Client<'_>) -> Result<Served, NotServed> {
+    pub async fn serve(
+        &self,
+        plan: &PagePlan,
+        admission: &Arc<Admission>,
+        client: Client<'_>,
+    ) -> Result<Served, NotServed> {
         let patience = plan.fetch.pace.patience;
         let end = Instant::now() + plan.time_max() + patience;
         let visit = Visit {
             plan,
             client,
             clock: PageClock::start(plan.fetch.timeout, patience, end),
+            admission,
         };
-        let mut served = match plan.router.mode {
-            RouterMode::Off => {
-                let served = self.own.serve(visit).await;
-                served.map_err(|error| error.failure)?
+        let mut served = match timeout_at(end.into(), self.by_mode(visit)).await {
+            Ok(served) => served?,
+            Err(_elapsed) => {
+                let unpaid = client.page_budget.funds_timeout().await;
+                return Err(unpaid.unwrap_or_else(|| timed_out(plan)).into());
             }
-            // Boxed, as are the other slow routes: a cached page is served by a small future.
-            RouterMode::First => Box::pin(self.providers_first(visit)).await?,
-            RouterMode::Fallback => Box::pin(self.own_stack_first(visit)).await?,
         };
         served.fail_if_wall();
         Ok(served)
+    }
+
+    async fn by_mode(&self, visit: Visit<'_>) -> Result<Served, NotServed> {
+        match visit.plan.router.mode {
+            RouterMode::Off => {
+                let served = self.own.serve(visit).await;
+                served.map_err(|error| error.failure.into())
+            }
+            // Boxed, as are the other slow routes: a cached page is served by a small future.
+            RouterMode::First => Box::pin(self.providers_first(visit)).await,
+            RouterMode::Fallback => Box::pin(self.own_stack_first(visit)).await,
+        }
     }
 
     /// `first`: providers, then our own stack.
@@ -185,7 +211,7 @@ impl Routing {
             true => visit.within(times.provider),
             false => visit,
         };
-        let target = self.third_party.check_target(&plan.fetch, &plan.url);
+        let target = self.third_party.check_target(visit, &plan.url);
         let crawl_delay = target.await?;
         let javascript = plan.needs_javascript();
         let served = self.third_party.serve(by_provider, javascript, crawl_delay);
@@ -234,7 +260,7 @@ impl Routing {
             Err(error) if !error.may_fall_back => return Err(error.failure.into()),
             Err(error) => (Err(error.failure), false),
         };
-        let target = self.third_party.check_target(&plan.fetch, &plan.url);
+        let target = self.third_party.check_target(visit, &plan.url);
         let Ok(crawl_delay) = target.await else {
             return Ok(own?);
         };
@@ -246,4 +272,10 @@ impl Routing {
             Err(attempts) => attempts.give_up(own),
         }
     }
+}
+
+/// The failure of a page whose time by all routes has ended.
+fn timed_out(plan: &PagePlan) -> PageFailure {
+    let seconds = plan.time_max().as_secs();
+    PageFailure::new(Cause::Timeout, format!("timed out after {seconds} s"))
 }

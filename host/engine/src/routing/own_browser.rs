@@ -5,12 +5,11 @@ use std::time::{Duration, Instant};
 
 use trawl_model::memory::{MemoryLease, PageMemory};
 use trawl_model::{Cause, Nanodollars, PageFailure};
-use trawl_net::fetch::FetchError;
+use trawl_net::fetch::{FetchError, RedirectPolicy};
 use trawl_net::politeness::{Owner, Permit, Politeness, RequestPace};
 use trawl_render::{LOADED_BYTES_MAX, RenderError, RenderJob, Rendered, Renderer};
 
 use super::Visit;
-use super::admission::Admission;
 use super::clock::PageClock;
 use super::paid_permit::{NoPermit, PageTurn, paid_permit};
 use super::smart::{self, PageSignals};
@@ -25,7 +24,6 @@ const RENDERED_BYTES_LIKELY: usize = 1024 * 1024;
 pub(super) struct OwnBrowser {
     renderer: Arc<Renderer>,
     politeness: Arc<Politeness>,
-    admission: Admission,
 }
 
 /// A rendered page and how long it waited for its host's rate limit.
@@ -35,15 +33,10 @@ pub(super) struct BrowserFetch {
 }
 
 impl OwnBrowser {
-    pub(super) fn new(
-        renderer: Arc<Renderer>,
-        politeness: Arc<Politeness>,
-        admission: Admission,
-    ) -> Self {
+    pub(super) fn new(renderer: Arc<Renderer>, politeness: Arc<Politeness>) -> Self {
         Self {
             renderer,
             politeness,
-            admission,
         }
     }
 
@@ -64,7 +57,7 @@ impl OwnBrowser {
         let (plan, client) = (visit.plan, visit.client);
         let (page_budget, memory) = (client.page_budget, client.memory);
         let (mut clock, begun, url) = (visit.clock, Instant::now(), &plan.url);
-        let fetch = self.admission.admit(&plan.fetch, url).await?;
+        let crawl_delay = visit.admission.check(url).await?;
         let host = url.host_str().unwrap_or_default();
         let timed_out = FetchError::TimedOut(clock.time());
         let owner = Owner::of(client.owner);
@@ -74,20 +67,22 @@ impl OwnBrowser {
         }
         let turn = PageTurn {
             host,
-            pace: RequestPace::of(&fetch.pace, owner),
+            pace: RequestPace::of(&plan.fetch.pace, owner, crawl_delay),
             page_budget,
             loader: Loader::Browser,
             pool_price,
         };
         let permit = self.permit(turn, clock).await?;
-        fetch.tell_sent(url);
+        visit.admission.sends();
         clock.add_wait_since(begun);
         let affordable = page_budget.bytes_for(page_budget.spendable(), pool_price);
+        let redirects = Arc::clone(visit.admission) as Arc<dyn RedirectPolicy>;
         let job = RenderJob {
             owner: client.owner,
             bytes_max: LOADED_BYTES_MAX.min(affordable),
             deadline: clock.deadline(),
             is_challenge,
+            redirects: Some(&redirects),
         };
         // Only now, so that a page that waits for its host or for money takes none from others.
         let mut lease = memory.lease();
@@ -98,7 +93,7 @@ impl OwnBrowser {
         }
         let rendered = self
             .renderer
-            .render(&permit, url, &fetch, &plan.render, job)
+            .render(&permit, url, &plan.fetch, &plan.render, job)
             .await;
         let mut rendered = match rendered {
             Ok(rendered) => rendered,

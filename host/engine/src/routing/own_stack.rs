@@ -14,7 +14,6 @@ use trawl_plan::address::is_same_site;
 use trawl_plan::{Engine, PagePlan};
 use trawl_render::Renderer;
 
-use super::admission::Admission;
 use super::own_browser::OwnBrowser;
 use super::own_http::OwnHttp;
 use super::smart::{self, HostMemory, KnownVerdicts, Verdict};
@@ -29,7 +28,6 @@ const BROKEN: &str = "broken";
 /// The routes that need no third party.
 pub(super) struct OwnStack {
     pub(super) fetcher: Fetcher,
-    pub(super) admission: Admission,
     pub(super) http: OwnHttp,
     pub(super) cache: Option<Arc<PageCache>>,
     politeness: Arc<Politeness>,
@@ -84,11 +82,10 @@ impl RouteOrder {
 }
 
 impl OwnStack {
-    pub(super) fn new(fetcher: Fetcher, politeness: Arc<Politeness>, admission: Admission) -> Self {
-        let http = OwnHttp::new(fetcher.clone(), Arc::clone(&politeness), admission.clone());
+    pub(super) fn new(fetcher: Fetcher, politeness: Arc<Politeness>) -> Self {
+        let http = OwnHttp::new(fetcher.clone(), Arc::clone(&politeness));
         Self {
             fetcher,
-            admission,
             http,
             cache: None,
             politeness,
@@ -103,9 +100,9 @@ impl OwnStack {
     }
 
     pub(super) fn with_browser(self, renderer: Arc<Renderer>) -> Self {
-        let (politeness, admission) = (Arc::clone(&self.politeness), self.admission.clone());
+        let politeness = Arc::clone(&self.politeness);
         Self {
-            browser: Some(OwnBrowser::new(renderer, politeness, admission)),
+            browser: Some(OwnBrowser::new(renderer, politeness)),
             ..self
         }
     }

@@ -98,8 +98,13 @@ async fn a_page_through_a_pool_carries_its_price_to_the_bill() {
     let url = Url::parse("http://site.example/").expect("a URL");
 
     let plan_through = plan(Pool::Residential, &url);
+    let admission = Arc::new(routing.admission(&plan_through.fetch));
     let served = routing
-        .serve(&plan_through, unlimited_client(&CookieJar::new()))
+        .serve(
+            &plan_through,
+            &admission,
+            unlimited_client(&CookieJar::new()),
+        )
         .await
         .expect("served");
     assert_eq!(served.page.body, BODY.as_bytes());

@@ -11,10 +11,9 @@ use trawl_model::{Cause, Nanodollars, PageFailure, Usage, VendorUse};
 use trawl_net::fetch::Fetcher;
 use trawl_net::politeness::{Owner, Politeness, RequestPace, Turn};
 use trawl_plan::address::without_fragment;
-use trawl_plan::{Engine, FetchPlan, PagePlan, RouterMode, RouterPlan};
+use trawl_plan::{Engine, RouterMode, RouterPlan};
 use trawl_sdk::provider::Class;
 
-use super::admission::Admission;
 use super::attempts::{Attempts, COST_SOURCE};
 use super::cached::RenderedLookup;
 use super::clock::PageClock;
@@ -59,7 +58,6 @@ pub(super) struct ThirdParty {
     cache: Option<Arc<PageCache>>,
     fetcher: Fetcher,
     politeness: Arc<Politeness>,
-    admission: Admission,
 }
 
 /// A page on its way through the providers.
@@ -99,13 +97,12 @@ impl Block {
 }
 
 impl ThirdParty {
-    pub(super) fn new(fetcher: Fetcher, politeness: Arc<Politeness>, admission: Admission) -> Self {
+    pub(super) fn new(fetcher: Fetcher, politeness: Arc<Politeness>) -> Self {
         Self {
             providers: None,
             cache: None,
             fetcher,
             politeness,
-            admission,
         }
     }
 
@@ -134,14 +131,13 @@ impl ThirdParty {
     /// provider may fetch either. Returns the crawl delay of robots.txt, zero if there is none.
     pub(super) async fn check_target(
         &self,
-        plan: &FetchPlan,
+        visit: Visit<'_>,
         url: &Url,
     ) -> Result<Duration, PageFailure> {
         if let Some(refusal) = self.fetcher.refusal(url).await {
             return Err(refusal);
         }
-        let crawl_delay = self.admission.check(plan, url).await?;
-        Ok(crawl_delay.unwrap_or_default())
+        visit.admission.check(url).await
     }
 
     fn candidates(&self, visit: Visit<'_>, javascript: bool) -> Choice {
@@ -151,6 +147,7 @@ impl ThirdParty {
         let query = ProviderQuery {
             plan: visit.plan,
             javascript,
+            is_bound: visit.admission.is_bound(),
             may_pool: visit.client.may_pool,
             affords: &|used| affords(visit.client.page_budget, used),
         };
@@ -203,16 +200,12 @@ impl ThirdParty {
             true => "provider js",
             false => "provider",
         };
-        let pace = RequestPace::of(&plan.fetch.pace, Owner::of(client.owner));
         Round {
             providers,
             visit,
             javascript,
             clock: visit.clock.handing_over(),
-            pace: RequestPace {
-                host_delay: pace.host_delay.max(crawl_delay),
-                ..pace
-            },
+            pace: RequestPace::of(&plan.fetch.pace, Owner::of(client.owner), crawl_delay),
             lookup: RenderedLookup::new(cache, &self.fetcher, plan, client, route),
             is_looked_up: false,
             attempts: Attempts::default(),
@@ -242,7 +235,7 @@ impl ThirdParty {
             round.attempts.note(candidate, "delayed", reason);
             return ControlFlow::Break(None);
         };
-        plan.fetch.tell_sent(&plan.url);
+        round.visit.admission.sends();
         // A provider that hangs leaves a third of the time to those after it.
         let end = match is_last {
             true => round.clock.deadline(),
@@ -271,7 +264,7 @@ impl ThirdParty {
             drop(turn);
         }
         let page = match attempt {
-            Ok(page) => self.in_scope(plan, page).await,
+            Ok(page) => self.in_scope(round.visit, page).await,
             Err(failure) => Err(failure),
         };
         match page {
@@ -286,7 +279,7 @@ impl ThirdParty {
         if std::mem::replace(&mut round.is_looked_up, true) {
             return None;
         }
-        let mut stored = lookup.find(&self.admission).await.ok()??;
+        let mut stored = lookup.find(round.visit.admission).await.ok()??;
         round.attempts.add_metadata(&mut stored);
         // What its provider said is not known of a page that an earlier version stored.
         stored.provided.get_or_insert_default();
@@ -321,19 +314,15 @@ impl ThirdParty {
     /// Checks that a page the provider was redirected to is one that the run may fetch.
     async fn in_scope(
         &self,
-        plan: &PagePlan,
+        visit: Visit<'_>,
         page: VendorPage,
     ) -> Result<VendorPage, VendorFailure> {
         let to = &page.page.final_url;
-        let url = without_fragment(&plan.url);
-        if *to == url {
+        if *to == without_fragment(&visit.plan.url) {
             return Ok(page);
         }
-        let may_follow = match &plan.fetch.gate {
-            Some(gate) => gate.may_follow(&url, to).await,
-            None => true,
-        };
-        if !may_follow || self.check_target(&plan.fetch, to).await.is_err() {
+        let admitted = visit.admission.follow(to).await;
+        if admitted.is_err() || self.check_target(visit, to).await.is_err() {
             return Err(VendorFailure {
                 class: Some(Class::TargetFailed),
                 message: format!("the page redirects to `{to}`, which this run may not fetch"),

@@ -148,6 +148,13 @@ pub trait BodyMeter: Send + Sync {
     fn cover(&self, n_bytes: u64) -> BoxFuture<'_, Result<u64, PageFailure>>;
 }
 
+/// Decides about the redirects of one page, and where its scripts may take it in a browser.
+pub trait RedirectPolicy: Send + Sync {
+    /// Whether the page may be fetched from `to` instead. The answer for the same URL is always the
+    /// same.
+    fn may_follow<'a>(&'a self, to: &'a Url) -> BoxFuture<'a, bool>;
+}
+
 /// What makes a request conditional. RFC 9110 section 13.
 #[derive(Clone, Copy, Debug)]
 pub struct Condition<'a> {
@@ -171,6 +178,8 @@ pub struct PageRequest<'a> {
     pub condition: Option<Condition<'a>>,
     /// Covers the cost of the body.
     pub meter: Option<&'a dyn BodyMeter>,
+    /// Asked before a redirect is followed; `None` allows every redirect that egress allows.
+    pub redirects: Option<&'a dyn RedirectPolicy>,
 }
 
 impl<'a> PageRequest<'a> {
@@ -249,6 +258,7 @@ impl Fetcher {
             caller,
             condition: None,
             meter: None,
+            redirects: None,
         };
         self.fetch_if(permit, request).await
     }
@@ -300,7 +310,7 @@ impl Fetcher {
             // Its connection is not held while the page waits: for robots.txt, which may need one,
             // and for its next turn.
             drop(reply);
-            check_redirect(plan, page.url, &to).await?;
+            check_redirect(page.redirects, &to).await?;
             let redirect = Redirect {
                 to,
                 status,
@@ -392,9 +402,9 @@ impl Fetcher {
 }
 
 /// Refuses a redirect that the run does not allow.
-async fn check_redirect(plan: &FetchPlan, from: &Url, to: &Url) -> Result<(), FetchError> {
-    match &plan.gate {
-        Some(gate) if !gate.may_follow(from, to).await => {
+async fn check_redirect(policy: Option<&dyn RedirectPolicy>, to: &Url) -> Result<(), FetchError> {
+    match policy {
+        Some(policy) if !policy.may_follow(to).await => {
             Err(FetchError::RedirectRefused(to.clone()))
         }
         _ => Ok(()),

@@ -146,12 +146,12 @@ impl RequestPace {
         host_delay: Duration::ZERO,
     };
 
-    /// The pace of a page.
-    pub fn of(pace: &Pace, owner: Owner) -> Self {
+    /// The pace of a page whose host has this crawl delay; zero for none.
+    pub fn of(pace: &Pace, owner: Owner, host_delay: Duration) -> Self {
         Self {
             owner,
             delay: pace.delay,
-            host_delay: pace.host_delay,
+            host_delay,
         }
     }
 

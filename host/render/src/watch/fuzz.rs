@@ -138,7 +138,7 @@ fn policy() -> PagePolicy {
         credentials: ("user".to_owned(), PROXY_PASSWORD.to_owned()),
         headers: CallerHeaders::new(&fetch, url()),
         url: url(),
-        gate: None,
+        redirects: None,
         blocked: vec!["Image"],
         bytes_max: BYTES_MAX,
         wants_pictures: true,

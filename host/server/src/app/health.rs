@@ -119,7 +119,9 @@ impl App {
     async fn fetch_sample(&self, context: &RunContext, engine: Engine) -> Value {
         let started = Instant::now();
         let page_budget = PageBudget::unbilled(Nanodollars::MAX);
-        let produced = page::produce(context, &sample_plan(engine), &page_budget).await;
+        let plan = sample_plan(engine);
+        let admission = Arc::new(context.admission(&plan));
+        let produced = page::produce(context, &plan, &admission, &page_budget).await;
         let outcome = produced.outcome;
         let error = outcome.error.map(|failure| failure.message);
         let error = error.or_else(|| match outcome.content {

@@ -68,7 +68,9 @@ pub(super) async fn run(args: ScrapeArgs) -> anyhow::Result<()> {
     let outcome = match plan {
         Ok(plan) => {
             let page_budget = PageBudget::unbilled(plan.ceiling);
-            page::produce(&context, &plan, &page_budget).await.outcome
+            let admission = Arc::new(context.admission(&plan));
+            let produced = page::produce(&context, &plan, &admission, &page_budget);
+            produced.await.outcome
         }
         Err(refused) => page::refused(refused),
     };

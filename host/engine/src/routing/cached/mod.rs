@@ -20,7 +20,7 @@ use trawl_plan::{FetchPlan, PagePlan};
 
 use super::own_http::HttpRequest;
 use super::own_stack::OwnStack;
-use super::{CacheOutcome, Client, Visit};
+use super::{Admission, CacheOutcome, Client, Visit};
 use crate::cache::{self, Key, PageCache, StoredPage};
 
 /// Name of the route in a page's key: a rendered page would be another page.
@@ -50,8 +50,9 @@ pub struct CacheWrite {
 /// One page and its key in the cache.
 struct CacheLookup<'a> {
     cache: &'a Arc<PageCache>,
-    plan: &'a Arc<FetchPlan>,
+    plan: &'a FetchPlan,
     url: &'a Url,
+    admission: &'a Admission,
     /// Headers of the request, which are the same for every caller.
     request: HeaderMap,
     key: Key,
@@ -66,10 +67,12 @@ impl OwnStack {
             plan,
             client,
             clock,
+            admission,
         } = visit;
         let request = HttpRequest {
             plan: &plan.fetch,
             url: &plan.url,
+            admission,
             caller: Caller {
                 cookies: client.jar,
                 memory: client.memory,
@@ -183,11 +186,14 @@ impl OwnStack {
         status: &'static str,
         reason: Option<String>,
     ) -> Result<CachedFetch, FetchError> {
-        let (plan, url) = (lookup.plan, lookup.url);
-        if plan.respect_robots || plan.gate.is_some() {
-            let redirects = stored.redirects(url);
-            let checked = self.admission.may_serve_cached(plan, url, &redirects);
-            Box::pin(checked).await?;
+        let CacheLookup { admission, url, .. } = *lookup;
+        if admission.is_bound() {
+            Box::pin(admission.check(url))
+                .await
+                .map_err(FetchError::Refused)?;
+            for to in &stored.redirects(url) {
+                admission.follow(to).await?;
+            }
         }
         Ok(lookup.served(stored, status, reason))
     }
@@ -206,7 +212,12 @@ impl OwnStack {
 
     /// `None` if this request may neither be answered from the cache nor written to it.
     fn lookup<'a>(&'a self, request: HttpRequest<'a>) -> Option<CacheLookup<'a>> {
-        let (plan, url) = (request.plan, request.url);
+        let HttpRequest {
+            plan,
+            url,
+            admission,
+            ..
+        } = request;
         let cache = self.cache.as_ref().filter(|_| plan.cache.enabled)?;
         let Some(headers) = self.fetcher.impersonal(url, plan, request.caller.cookies) else {
             count("bypass");
@@ -217,6 +228,7 @@ impl OwnStack {
             cache,
             plan,
             url,
+            admission,
             request: headers,
             key,
         })

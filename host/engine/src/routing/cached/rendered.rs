@@ -18,10 +18,9 @@ use trawl_plan::address::without_fragment;
 use super::{CacheWrite, count, metadata};
 use crate::cache::{self, Key, PageCache, Provided, StoredPage};
 use crate::page_budget::Loader;
-use crate::routing::admission::Admission;
 use crate::routing::own_browser;
 use crate::routing::own_stack::OwnStack;
-use crate::routing::{CacheOutcome, Client, Served, Visit};
+use crate::routing::{Admission, CacheOutcome, Client, Served, Visit};
 
 /// A page that may be answered from the cache, or written to it once it was made.
 pub(in crate::routing) struct RenderedLookup<'a> {
@@ -98,8 +97,8 @@ impl<'a> RenderedLookup<'a> {
             count("miss");
             return Ok(None);
         };
-        let checked = admission.may_serve_cached(&plan.fetch, &plan.url, &[]);
-        checked.await?;
+        let checked = admission.check(&plan.url).await;
+        checked.map_err(FetchError::Refused)?;
         count("hit");
         let mut page = stored.page(&plan.url);
         page.body = lease.attach(std::mem::take(&mut page.body));
@@ -148,7 +147,7 @@ impl OwnStack {
         let (cache, client) = (self.cache.as_ref(), &visit.client);
         let lookup = RenderedLookup::new(cache, &self.fetcher, visit.plan, client, "browser");
         if let Some(lookup) = &lookup {
-            let stored = lookup.find(&self.admission).await;
+            let stored = lookup.find(visit.admission).await;
             if let Some(served) = stored.map_err(|error| error.failure())? {
                 return Ok(served);
             }

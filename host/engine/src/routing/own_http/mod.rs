@@ -33,14 +33,15 @@ const RECONNECT_PAUSE: Duration = Duration::from_millis(250);
 pub(super) struct OwnHttp {
     fetcher: Fetcher,
     politeness: Arc<Politeness>,
-    admission: Admission,
 }
 
 /// One page to fetch.
 #[derive(Clone, Copy)]
 pub(super) struct HttpRequest<'a> {
-    pub(super) plan: &'a Arc<FetchPlan>,
+    pub(super) plan: &'a FetchPlan,
     pub(super) url: &'a Url,
+    /// Whether it may be fetched, and which redirects may be followed.
+    pub(super) admission: &'a Admission,
     pub(super) caller: Caller<'a>,
     pub(super) page_budget: &'a PageBudget<'a>,
     /// For whom it is fetched.
@@ -52,11 +53,10 @@ pub(super) struct HttpRequest<'a> {
 }
 
 impl OwnHttp {
-    pub(super) fn new(fetcher: Fetcher, politeness: Arc<Politeness>, admission: Admission) -> Self {
+    pub(super) fn new(fetcher: Fetcher, politeness: Arc<Politeness>) -> Self {
         Self {
             fetcher,
             politeness,
-            admission,
         }
     }
 
@@ -66,26 +66,25 @@ impl OwnHttp {
     /// Why there is no page. Error answers of the site are pages, the last 429 or 503 too.
     pub(super) async fn fetch(&self, request: HttpRequest<'_>) -> Result<Fetched, FetchError> {
         let (mut clock, begun) = (request.clock, Instant::now());
-        let admitted = self.admission.admit(request.plan, request.url).await;
-        if request.plan.respect_robots {
-            clock.add_wait_since(begun);
-        }
-        let plan = &admitted.map_err(FetchError::Refused)?;
-        self.attempt(HttpRequest { plan, ..request }, &mut clock)
-            .await
+        let crawl_delay = request.admission.check(request.url).await;
+        let crawl_delay = crawl_delay.map_err(FetchError::Refused)?;
+        clock.add_wait_since(begun);
+        let pace = RequestPace::of(&request.plan.pace, request.owner, crawl_delay);
+        self.attempt(request, pace, &mut clock).await
     }
 
     /// Retries until there is a final answer, or no time for another try.
     async fn attempt(
         &self,
         request: HttpRequest<'_>,
+        pace: RequestPace,
         clock: &mut PageClock,
     ) -> Result<Fetched, FetchError> {
         let (host, owner) = (request.url.host_str().unwrap_or_default(), request.owner);
         let (mut retries, mut reconnects) = (0, 0);
         let mut last: Option<Fetched> = None;
         loop {
-            let tried = self.once(request, clock, last.is_some()).await;
+            let tried = self.once(request, pace, clock, last.is_some()).await;
             match (tried, last.take()) {
                 (Ok(fetched), _) if is_rate_limit(&fetched) => {
                     let final_url = &fetched.page.final_url;
@@ -127,16 +126,15 @@ impl OwnHttp {
     async fn once(
         &self,
         request: HttpRequest<'_>,
+        pace: RequestPace,
         clock: &mut PageClock,
         has_answer: bool,
     ) -> Result<Fetched, FetchError> {
         let HttpRequest {
             plan,
             url,
-            caller,
             page_budget,
             owner,
-            condition,
             ..
         } = request;
         let host = url.host_str().unwrap_or_default();
@@ -147,13 +145,13 @@ impl OwnHttp {
         let pool_price = self.fetcher.pool_price(plan);
         let turn = PageTurn {
             host,
-            pace: RequestPace::of(&plan.pace, owner),
+            pace,
             page_budget,
             loader: Loader::Http,
             pool_price,
         };
         let permit = self.permit(turn, clock).await?;
-        plan.tell_sent(url);
+        request.admission.sends();
         let left = if has_answer {
             clock.left_to_improve()
         } else {
@@ -166,9 +164,10 @@ impl OwnHttp {
         let page = PageRequest {
             url,
             plan,
-            caller,
-            condition,
+            caller: request.caller,
+            condition: request.condition,
             meter: Some(&meter),
+            redirects: Some(request.admission),
         };
         let fetched = self.fetcher.fetch_if(&permit, page);
         let fetched = permit.in_time(left, clock.patience(), fetched).await;

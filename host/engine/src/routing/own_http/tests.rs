@@ -15,14 +15,19 @@ use super::*;
 use crate::page::Payer;
 use crate::page_budget::tests::{other_page, page_budget, payer};
 
-fn route() -> OwnHttp {
+/// The route, and the robots.txt files that its pages obey.
+struct World {
+    route: OwnHttp,
+    robots: Arc<Robots>,
+}
+
+fn world() -> World {
     let politeness = Politeness::new(&PolitenessConfig::default());
     let get = PoliteGet::new(fetcher(), Arc::clone(&politeness));
-    OwnHttp::new(
-        fetcher(),
-        politeness,
-        Admission::new(Arc::new(Robots::new(Arc::new(get), "Trawl"))),
-    )
+    World {
+        route: OwnHttp::new(fetcher(), politeness),
+        robots: Arc::new(Robots::new(Arc::new(get), "Trawl")),
+    }
 }
 
 fn plan(timeout: Duration) -> FetchPlan {
@@ -34,25 +39,26 @@ fn plan(timeout: Duration) -> FetchPlan {
 }
 
 async fn fetch(
-    route: &OwnHttp,
+    world: &World,
     plan: &FetchPlan,
     url: &Url,
 ) -> Result<(Fetched, Duration), PageFailure> {
     let page_budget = PageBudget::unbilled(Nanodollars::MAX);
-    fetch_paid(route, plan, url, &page_budget, "nobody").await
+    fetch_paid(world, plan, url, &page_budget, "nobody").await
 }
 
 /// Fetches a page for this owner with this money.
 async fn fetch_paid(
-    route: &OwnHttp,
+    world: &World,
     plan: &FetchPlan,
     url: &Url,
     page_budget: &PageBudget<'_>,
     owner: &str,
 ) -> Result<(Fetched, Duration), PageFailure> {
     let request = HttpRequest {
-        plan: &Arc::new(plan.clone()),
+        plan,
         url,
+        admission: &Admission::new(&world.robots, plan),
         caller: Caller {
             cookies: &CookieJar::new(),
             memory: &MemoryBudget::unlimited().share("test").page(),
@@ -66,7 +72,7 @@ async fn fetch_paid(
         ),
         condition: None,
     };
-    let fetched = route.fetch(request).await;
+    let fetched = world.route.fetch(request).await;
     let fetched = fetched.map_err(|error| error.failure())?;
     let waited = fetched.waited;
     Ok((fetched, waited))
@@ -85,7 +91,7 @@ async fn a_page_is_retried_after_the_pause_that_its_host_requests() {
         let refusal = page(429, &format!("retry-after: {retry_after}\r\n"), "too many");
         let site = LoopbackSite::start(&[("/", vec![refusal, page(200, "", "good")])]).await;
         let begun = Instant::now();
-        let (fetched, waited) = fetch(&route(), &plan(TEN), &site.url("/"))
+        let (fetched, waited) = fetch(&world(), &plan(TEN), &site.url("/"))
             .await
             .expect("a page");
         assert_eq!(
@@ -108,7 +114,7 @@ async fn the_last_refusal_is_the_page() {
         .map(|number| page(503, "retry-after: 0\r\n", &number.to_string()))
         .collect();
     let site = LoopbackSite::start(&[("/", refusals)]).await;
-    let (fetched, _) = fetch(&route(), &plan(TEN), &site.url("/"))
+    let (fetched, _) = fetch(&world(), &plan(TEN), &site.url("/"))
         .await
         .expect("a page");
     assert_eq!(
@@ -121,12 +127,12 @@ async fn the_last_refusal_is_the_page() {
 #[tokio::test]
 async fn a_pause_longer_than_the_page_may_take_is_not_waited_for() {
     let site = LoopbackSite::start(&[("/", vec![page(429, "retry-after: 3600\r\n", "")])]).await;
-    let (route, begun) = (route(), Instant::now());
-    let (fetched, _) = fetch(&route, &plan(TEN), &site.url("/"))
+    let (world, begun) = (world(), Instant::now());
+    let (fetched, _) = fetch(&world, &plan(TEN), &site.url("/"))
         .await
         .expect("a page");
     assert_eq!(fetched.page.status, 429);
-    let failure = fetch(&route, &plan(TEN), &site.url("/other"))
+    let failure = fetch(&world, &plan(TEN), &site.url("/other"))
         .await
         .expect_err("a pause");
     assert_eq!(failure.status(), status::TIMED_OUT);
@@ -145,7 +151,7 @@ async fn a_failed_retry_leaves_the_answer_before_it() {
     let second = Answer::Silence(TEN);
     let site =
         LoopbackSite::start(&[("/", vec![page(503, "retry-after: 0\r\n", "first"), second])]).await;
-    let (fetched, _) = fetch(&route(), &plan(Duration::from_secs(3)), &site.url("/"))
+    let (fetched, _) = fetch(&world(), &plan(Duration::from_secs(3)), &site.url("/"))
         .await
         .expect("a page");
     assert_eq!(&fetched.page.body[..], b"first");
@@ -162,7 +168,7 @@ async fn waiting_within_the_patience_uses_no_timeout() {
         },
         ..plan(Duration::from_secs(3))
     };
-    let (fetched, waited) = fetch(&route(), &plan, &site.url("/"))
+    let (fetched, waited) = fetch(&world(), &plan, &site.url("/"))
         .await
         .expect("a page");
     assert_eq!(fetched.page.status, 200);
@@ -173,13 +179,13 @@ async fn waiting_within_the_patience_uses_no_timeout() {
 async fn a_rate_limit_delays_its_host_only() {
     let refusing = LoopbackSite::start(&[("/", vec![page(503, "retry-after: 60\r\n", "")])]).await;
     let other = LoopbackSite::start(&[("/", vec![page(200, "", "good")])]).await;
-    let route = route();
-    fetch(&route, &plan(TEN), &refusing.url("/"))
+    let world = world();
+    fetch(&world, &plan(TEN), &refusing.url("/"))
         .await
         .expect("a refusal");
     let url = Url::parse(&format!("http://127.0.0.2:{}/", other.address.port())).expect("a URL");
     // The second IP address has no listener, but it was contacted.
-    let failure = fetch(&route, &plan(TEN), &url)
+    let failure = fetch(&world, &plan(TEN), &url)
         .await
         .expect_err("no server listens");
     assert_eq!(failure.cause, Cause::ConnectionRefused);
@@ -202,17 +208,17 @@ async fn a_connection_without_an_answer_is_tried_once_more() {
         ),
     ])
     .await;
-    let route = route();
+    let world = world();
     for path in ["/once", "/empty"] {
-        let fetched = fetch(&route, &plan(TEN), &site.url(path)).await;
+        let fetched = fetch(&world, &plan(TEN), &site.url(path)).await;
         let (fetched, _) = fetched.expect("a page");
         assert_eq!(&fetched.page.body[..], b"good", "{path}");
     }
-    fetch(&route, &plan(TEN), &site.url("/always"))
+    fetch(&world, &plan(TEN), &site.url("/always"))
         .await
         .expect_err("a reset");
     // What breaks off after its beginning may have been acted on.
-    let half = fetch(&route, &plan(TEN), &site.url("/half")).await;
+    let half = fetch(&world, &plan(TEN), &site.url("/half")).await;
     assert_eq!(half.expect_err("half a page").cause, Cause::Incomplete);
     let asked = site.asked();
     let n_asked = |path: &str| asked.iter().filter(|asked| **asked == path).count();
@@ -230,12 +236,12 @@ async fn robots_txt_is_obeyed_by_plans_that_respect_it() {
         ("/away", vec![page(302, "location: /secret\r\n", "")]),
     ])
     .await;
-    let route = route();
+    let world = world();
     let polite = FetchPlan {
         respect_robots: true,
         ..plan(TEN)
     };
-    let failure = fetch(&route, &polite, &site.url("/secret"))
+    let failure = fetch(&world, &polite, &site.url("/secret"))
         .await
         .expect_err("forbidden");
     assert_eq!(failure.status(), status::UNREACHABLE_OR_REFUSED);
@@ -243,14 +249,14 @@ async fn robots_txt_is_obeyed_by_plans_that_respect_it() {
         failure.message,
         "the robots.txt of `127.0.0.1` disallows this page"
     );
-    fetch(&route, &polite, &site.url("/away"))
+    fetch(&world, &polite, &site.url("/away"))
         .await
         .expect_err("forbidden");
     assert_eq!(site.asked(), ["/robots.txt", "/away"]);
-    fetch(&route, &polite, &site.url("/open"))
+    fetch(&world, &polite, &site.url("/open"))
         .await
         .expect("a page");
-    let (fetched, _) = fetch(&route, &plan(TEN), &site.url("/secret"))
+    let (fetched, _) = fetch(&world, &plan(TEN), &site.url("/secret"))
         .await
         .expect("a page");
     assert_eq!(&fetched.page.body[..], b"secret");
@@ -264,16 +270,16 @@ async fn a_crawl_delay_is_observed_between_pages() {
         ("/", vec![page(200, "", "")]),
     ])
     .await;
-    let (route, begun) = (route(), Instant::now());
+    let (world, begun) = (world(), Instant::now());
     let polite = FetchPlan {
         respect_robots: true,
         ..plan(TEN)
     };
     let url = site.url("/");
     let (a, b, c) = tokio::join!(
-        fetch(&route, &polite, &url),
-        fetch(&route, &polite, &url),
-        fetch(&route, &polite, &url)
+        fetch(&world, &polite, &url),
+        fetch(&world, &polite, &url),
+        fetch(&world, &polite, &url)
     );
     assert!(a.is_ok() && b.is_ok() && c.is_ok());
     assert!(
@@ -305,7 +311,7 @@ async fn a_page_that_waits_for_its_host_again_holds_no_money() {
     let refusal = page(429, "retry-after: 2\r\n", "too many");
     let site = LoopbackSite::start(&[("/", vec![refusal, page(200, "", "good")])]).await;
     let (payer, _directory) = payer(1_000_000).await;
-    let (route, url, fetch_plan) = (route(), site.url("/"), plan(TEN));
+    let (world, url, fetch_plan) = (world(), site.url("/"), plan(TEN));
     let page_plan = page_of(&url, &fetch_plan);
     let page_budget = page_budget(&payer, &page_plan);
     let watched = async {
@@ -313,7 +319,7 @@ async fn a_page_that_waits_for_its_host_again_holds_no_money() {
         // During the pause: afterwards it is held until the page is charged.
         until_held(&payer, |held| held == 0).await;
     };
-    let fetched = fetch_paid(&route, &fetch_plan, &url, &page_budget, "one");
+    let fetched = fetch_paid(&world, &fetch_plan, &url, &page_budget, "one");
     let (fetched, ()) = tokio::join!(fetched, watched);
     let (fetched, _) = fetched.expect("a page");
     assert_eq!(fetched.page.status, 200);
@@ -323,36 +329,40 @@ async fn a_page_that_waits_for_its_host_again_holds_no_money() {
 
 #[tokio::test]
 async fn a_page_that_waits_for_money_uses_no_turn_of_its_host() {
-    let site = LoopbackSite::start(&[("/", vec![page(200, "", "good")])]).await;
+    let robots = "User-agent: *\nCrawl-delay: 30\n";
+    let site = LoopbackSite::start(&[
+        ("/robots.txt", vec![page(200, "", robots)]),
+        ("/", vec![page(200, "", "good")]),
+    ])
+    .await;
     let ((poor, _of_poor), (rich, _of_rich)) = (payer(1_000).await, payer(1_000_000).await);
     let _all = other_page(&poor, 1_000);
-    let minutes = Duration::from_secs(600);
     let fetch_plan = FetchPlan {
+        respect_robots: true,
         pace: Pace {
-            host_delay: minutes,
-            patience: minutes,
+            patience: Duration::from_secs(600),
             ..Pace::default()
         },
         ..plan(TEN)
     };
-    let (route, url) = (route(), site.url("/"));
+    let (world, url) = (world(), site.url("/"));
     let page_plan = page_of(&url, &fetch_plan);
     let (poor, rich) = (
         page_budget(&poor, &page_plan),
         page_budget(&rich, &page_plan),
     );
-    let first = fetch_paid(&route, &fetch_plan, &url, &poor, "poor");
-    let second = fetch_paid(&route, &fetch_plan, &url, &rich, "rich");
+    let first = fetch_paid(&world, &fetch_plan, &url, &poor, "poor");
+    let second = fetch_paid(&world, &fetch_plan, &url, &rich, "rich");
     tokio::select! {
         biased;
         _failed = first => panic!("it has no money to be fetched"),
         // Far above what it takes, far below the delay.
-        second = tokio::time::timeout(minutes / 10, second) => {
+        second = tokio::time::timeout(TEN, second) => {
             let (fetched, _) = second.expect("no delay").expect("a page");
             assert_eq!(fetched.page.status, 200);
         }
     }
-    assert_eq!(site.asked(), ["/"]);
+    assert_eq!(site.asked(), ["/robots.txt", "/"]);
 }
 
 #[tokio::test]
@@ -369,10 +379,10 @@ async fn a_body_whose_wait_for_money_takes_too_long_fails_for_the_money() {
         },
         ..plan(Duration::from_secs(3))
     };
-    let (route, url) = (route(), site.url("/"));
+    let (world, url) = (world(), site.url("/"));
     let page_plan = page_of(&url, &fetch_plan);
     let page_budget = page_budget(&payer, &page_plan);
-    let failure = fetch_paid(&route, &fetch_plan, &url, &page_budget, "one").await;
+    let failure = fetch_paid(&world, &fetch_plan, &url, &page_budget, "one").await;
     let failure = failure.expect_err("the other page has the money");
     assert!(failure.message.contains("the balance is 4"), "{failure}");
 }
@@ -391,7 +401,6 @@ async fn a_delay_holds_between_hops_and_after_robots_txt_and_uses_up_no_timeout(
             pace: Pace {
                 delay: DELAY,
                 patience: TEN,
-                ..Pace::default()
             },
             respect_robots,
             // Less than one wait.
@@ -399,8 +408,8 @@ async fn a_delay_holds_between_hops_and_after_robots_txt_and_uses_up_no_timeout(
         };
         let begun = Instant::now();
         let page_budget = PageBudget::unbilled(Nanodollars::MAX);
-        let (route, url) = (route(), site.url("/r"));
-        let page = fetch_paid(&route, &plan, &url, &page_budget, "one");
+        let (world, url) = (world(), site.url("/r"));
+        let page = fetch_paid(&world, &plan, &url, &page_budget, "one");
         let page = trawl_net::egress::on_behalf_of("one", page).await;
         let (fetched, waited) = page.expect("a page");
         assert_eq!(&fetched.page.body[..], b"there");
@@ -418,12 +427,12 @@ async fn a_pause_asked_of_one_account_holds_no_other() {
         ("/other", vec![page(200, "", "fine")]),
     ])
     .await;
-    let route = route();
+    let world = world();
     let page_budget = PageBudget::unbilled(Nanodollars::MAX);
-    let refused = fetch_paid(&route, &plan(TEN), &site.url("/"), &page_budget, "one").await;
+    let refused = fetch_paid(&world, &plan(TEN), &site.url("/"), &page_budget, "one").await;
     assert_eq!(refused.expect("a page").0.page.status, 429);
     let other = fetch_paid(
-        &route,
+        &world,
         &plan(TEN),
         &site.url("/other"),
         &page_budget,
@@ -431,7 +440,7 @@ async fn a_pause_asked_of_one_account_holds_no_other() {
     )
     .await;
     assert_eq!(other.expect("a page").0.page.status, 200);
-    let own = fetch_paid(&route, &plan(TEN), &site.url("/other"), &page_budget, "one").await;
+    let own = fetch_paid(&world, &plan(TEN), &site.url("/other"), &page_budget, "one").await;
     assert_eq!(own.expect_err("a pause").cause, Cause::RateLimited);
 }
 
@@ -444,7 +453,7 @@ async fn a_robots_txt_whose_site_asks_for_a_long_pause_is_not_waited_for() {
         ..plan(TEN)
     };
     let begun = Instant::now();
-    let failure = fetch(&route(), &plan, &site.url("/")).await;
+    let failure = fetch(&world(), &plan, &site.url("/")).await;
     assert_eq!(
         failure.expect_err("refused").cause,
         Cause::RobotsUnavailable

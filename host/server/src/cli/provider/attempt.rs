@@ -61,7 +61,8 @@ pub(super) async fn run(args: TryArgs) -> anyhow::Result<()> {
     let tariff = Tariff::PayAsYouGo(app::prices(&config)?);
     let context = RunContext::new(Arc::clone(&engine.pages), registry, String::new(), tariff);
     let page_budget = PageBudget::unbilled(plan.ceiling);
-    let produced = page::produce(&context, &plan, &page_budget).await;
+    let admission = Arc::new(context.admission(&plan));
+    let produced = page::produce(&context, &plan, &admission, &page_budget).await;
     let Produced {
         mut outcome, usage, ..
     } = produced;

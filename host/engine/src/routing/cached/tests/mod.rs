@@ -14,16 +14,16 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-use trawl_model::PageFailure;
 use trawl_model::clock::Clock;
 use trawl_model::failure::status;
+use trawl_model::{PageFailure, SkipReason};
 use trawl_net::egress::{AllowList, Egress, EgressConfig};
 use trawl_net::fetch::{CookieJar, FetchConfig, Fetcher, PoliteGet};
 use trawl_net::politeness::{Politeness, PolitenessConfig};
 use trawl_net::robots::Robots;
-use trawl_plan::{CachePlan, Pool, RedirectGate};
+use trawl_plan::{CachePlan, Pool};
 
-use super::super::{Routing, Served};
+use super::super::{PageRules, Routing, Served};
 use super::*;
 use crate::cache::CacheConfig;
 
@@ -116,11 +116,30 @@ impl World {
 
     /// Serves a page that is paid for.
     async fn serve(&self, plan: &PagePlan, jar: &CookieJar) -> Result<Served, PageFailure> {
-        let served = self
-            .routing
-            .serve(plan, crate::routing::tests::unlimited_client(jar))
+        let admission = self.routing.admission(&plan.fetch);
+        self.serve_admitted(plan, admission, jar).await
+    }
+
+    /// Serves a page that is paid for, under these rules of its run.
+    async fn serve_under(
+        &self,
+        plan: &PagePlan,
+        rules: Arc<dyn PageRules>,
+    ) -> Result<Served, PageFailure> {
+        let admission = self.routing.admission(&plan.fetch).under(rules);
+        self.serve_admitted(plan, admission, &CookieJar::new())
             .await
-            .map_err(|error| error.failure)?;
+    }
+
+    async fn serve_admitted(
+        &self,
+        plan: &PagePlan,
+        admission: Admission,
+        jar: &CookieJar,
+    ) -> Result<Served, PageFailure> {
+        let client = crate::routing::tests::unlimited_client(jar);
+        let served = self.routing.serve(plan, &Arc::new(admission), client).await;
+        let served = served.map_err(|error| error.failure)?;
         if let CacheOutcome::Fresh(write) = &served.cache {
             write.clone().commit();
         }

@@ -73,18 +73,22 @@ async fn a_changed_redirect_is_not_taken_for_the_cached_page() {
     );
 }
 
-/// Records what it is seen and refuses URLs that contain `refused`.
-struct Gate(Mutex<Vec<Url>>);
+/// Records what it is asked for and refuses URLs that contain `refused`.
+struct Rules(Mutex<Vec<Url>>);
 
-impl RedirectGate for Gate {
-    fn may_follow<'a>(&'a self, _page: &'a Url, to: &'a Url) -> BoxFuture<'a, bool> {
+impl PageRules for Rules {
+    fn redirect<'a>(&'a self, to: &'a Url) -> BoxFuture<'a, Result<(), SkipReason>> {
         self.0.lock().expect("addresses").push(to.clone());
-        std::future::ready(!to.as_str().contains("refused")).boxed()
+        let decided = match to.as_str().contains("refused") {
+            true => Err(SkipReason::Scope),
+            false => Ok(()),
+        };
+        std::future::ready(decided).boxed()
     }
 }
 
 #[tokio::test]
-async fn the_gate_decides_about_the_redirects_of_a_cached_page() {
+async fn the_run_decides_about_the_redirects_of_a_cached_page() {
     let world = World::start(|head| match head.split(' ').nth(1) {
         Some("/a") => answer("301 Moved Permanently", "Location: /b\r\n"),
         Some("/b") => answer("301 Moved Permanently", "Location: /refused\r\n"),
@@ -92,9 +96,9 @@ async fn the_gate_decides_about_the_redirects_of_a_cached_page() {
     })
     .await;
     world.get("/a").await.expect("fetched");
-    let gate = Arc::new(Gate(Mutex::default()));
-    let seen = Arc::clone(&gate);
-    let refused = world.get_with("/a", |plan| plan.gate = Some(gate)).await;
+    let rules = Arc::new(Rules(Mutex::default()));
+    let seen = Arc::clone(&rules);
+    let refused = world.serve_under(&world.plan("/a", |_| {}), rules).await;
     let failure = refused.expect_err("not followed");
     assert_eq!(failure.status(), status::UNREACHABLE_OR_REFUSED);
     let seen = seen.0.lock().expect("addresses").clone();

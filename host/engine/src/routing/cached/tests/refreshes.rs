@@ -1,5 +1,7 @@
 //! Pages that only lead to another one by a refresh, in mode `smart`.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use trawl_plan::Engine;
 
 use super::*;
@@ -87,19 +89,30 @@ async fn a_refresh_to_another_origin_takes_nothing_of_the_caller_there() {
     assert!(seen.iter().all(has_both), "{seen:?}");
 }
 
-/// Refuses `/refused`, and records for which page it is asked.
-struct Gate(Mutex<Vec<(Url, Url)>>);
+/// Refuses `/refused`, and records what it is asked for and how often a page is requested.
+#[derive(Default)]
+struct Rules {
+    asked: Mutex<Vec<Url>>,
+    n_sent: AtomicUsize,
+}
 
-impl RedirectGate for Gate {
-    fn may_follow<'a>(&'a self, page: &'a Url, to: &'a Url) -> BoxFuture<'a, bool> {
-        let asked = (page.clone(), to.clone());
-        self.0.lock().expect("pairs").push(asked);
-        std::future::ready(to.path() != "/refused").boxed()
+impl PageRules for Rules {
+    fn redirect<'a>(&'a self, to: &'a Url) -> BoxFuture<'a, Result<(), SkipReason>> {
+        self.asked.lock().expect("URLs").push(to.clone());
+        let decided = match to.path() {
+            "/refused" => Err(SkipReason::Duplicate),
+            _ => Ok(()),
+        };
+        std::future::ready(decided).boxed()
+    }
+
+    fn sends(&self) {
+        self.n_sent.fetch_add(1, Ordering::Relaxed);
     }
 }
 
 #[tokio::test]
-async fn the_gate_decides_about_refreshes_and_what_is_behind_them() {
+async fn the_run_decides_about_refreshes_and_what_is_behind_them() {
     let world = World::start(|head| match head.split(' ').nth(1) {
         Some("/a") => refresh("/b"),
         Some("/b") => answer("302 Found", "Location: /refused\r\n"),
@@ -111,18 +124,17 @@ async fn the_gate_decides_about_refreshes_and_what_is_behind_them() {
         ("/a", 2, ["/b", "/refused"].as_slice()),
         ("/c", 1, ["/refused"].as_slice()),
     ] {
-        let gate = Arc::new(Gate(Mutex::default()));
-        let asked = Arc::clone(&gate);
-        let plan = world.smart(path, |plan| plan.gate = Some(gate));
-        let refused = world.serve(&plan, &CookieJar::new()).await;
+        let rules = Arc::new(Rules::default());
+        let plan = world.smart(path, |_| {});
+        let refused = world.serve_under(&plan, Arc::clone(&rules) as _).await;
         let failure = refused.expect_err("not followed");
         assert_eq!(failure.status(), status::UNREACHABLE_OR_REFUSED);
-        let asked = asked.0.lock().expect("pairs").clone();
-        let expected: Vec<_> = targets
-            .iter()
-            .map(|target| (world.url(path), world.url(target)))
-            .collect();
+        let asked = rules.asked.lock().expect("URLs").clone();
+        let expected: Vec<_> = targets.iter().map(|target| world.url(target)).collect();
         assert_eq!(asked, expected);
         assert_eq!(world.seen().len(), n_requests, "{path}");
+        let is_behind = usize::from(path == "/a");
+        let n_sent = rules.n_sent.load(Ordering::Relaxed);
+        assert_eq!(n_sent, 1 + is_behind, "the page behind it is sent as well");
     }
 }
