@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use trawl_billing::FundsError;
-use trawl_engine::page::{self, Admission, PageBudget, PageRules, PaidBy};
+use trawl_engine::page::{self, Admission, FailedBy, PageBudget, PageRules, PaidBy};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, Charge, ContentHash, PageFailure, SkipReason};
 use trawl_net::egress::on_behalf_of;
@@ -15,7 +14,7 @@ use super::frontier::Leased;
 use super::gate::PageGate;
 use super::lock;
 use super::paid::page_id;
-use super::payment::{note_refusal, out_of_funds, settled};
+use super::payment::{is_spent, note_unfunded, out_of_funds, settled};
 use super::run::Run;
 
 /// Takes one page from its URL to the caller. The lease ends as soon as the page's links are known;
@@ -29,8 +28,8 @@ pub(super) fn crawl(run: Arc<Run>, leased: Leased) -> impl Future<Output = ()> +
 
 async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     if leased.has_no_sitemap {
-        let failure = no_sitemap(&run);
-        return refused(lease, &leased, SkipReason::Scope, failure).await;
+        let outcome = not_requested(&leased, no_sitemap(&run));
+        return refused(lease, &leased, SkipReason::Scope, outcome).await;
     }
     let plan = plan_of(&run, &leased);
     let admission = run.context.admission(&plan);
@@ -60,18 +59,16 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         () = run.gives_back(&gate) => return lease.skip(SkipReason::Stopped),
         produced = producing => produced,
     };
-    let has_failed = produced.outcome.error.is_some();
-    let refusal = page_budget.refusal().await.filter(|_| has_failed);
-    if let Some(error @ (FundsError::Empty | FundsError::KeySpent(_) | FundsError::CeilingReached)) =
-        refusal
-        && !page_budget.is_open().await
-    {
-        lease.skip(SkipReason::Spend);
-        return out_of_funds(&run, &error);
-    }
-    if let Some(reason) = admission.refused() {
-        page_budget.void(reason.name());
-        return refused(lease, &leased, reason, redirect_failure(reason)).await;
+    match produced.failed_by {
+        Some(FailedBy::Rule(reason)) => {
+            page_budget.void(reason.name());
+            return refused(lease, &leased, reason, produced.outcome).await;
+        }
+        Some(FailedBy::Funds(unfunded)) if is_spent(&unfunded) => {
+            lease.skip(SkipReason::Spend);
+            return out_of_funds(&run, &unfunded.error);
+        }
+        _ => {}
     }
     let found = produced.outcome.discovered.take().unwrap_or_default();
     let content = compared_content(&run, &produced.outcome);
@@ -79,7 +76,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     let Some(undelivered) = lease.complete(found, end).await else {
         return page_budget.void(SkipReason::Duplicate.name());
     };
-    note_refusal(&run, &page_budget, refusal).await;
+    note_unfunded(&run, produced.failed_by);
     let n_bytes = produced.usage.content_bytes;
     if let Some(outcome) = settled(&run, paid_by, &plan, (page_budget, produced)).await {
         deliver(undelivered, (n_bytes, content), outcome).await;
@@ -108,19 +105,6 @@ async fn ask_robots(run: &Run, leased: &Leased, admission: &Admission) -> Option
     verdict.refusal(&leased.url)
 }
 
-/// The failure of a page that was redirected to a URL which the crawl skips for this reason.
-fn redirect_failure(reason: SkipReason) -> PageFailure {
-    let cause = match reason {
-        SkipReason::Robots => Cause::Robots,
-        _ => Cause::RedirectRefused,
-    };
-    let name = reason.name();
-    PageFailure::new(
-        cause,
-        format!("the page redirects to a URL that this crawl skips: {name}"),
-    )
-}
-
 /// Why a crawl of sitemaps only has no pages.
 fn no_sitemap(run: &Run) -> PageFailure {
     let has_urls = lock(&run.frontier).counts().known > 1;
@@ -144,34 +128,40 @@ fn compared_content(run: &Run, outcome: &PageOutcome) -> Option<ContentHash> {
 /// Ends a page that robots.txt does not allow. Where it could not be asked, nothing forbids the
 /// page: it has failed as it would have by itself. Decision D44.
 async fn not_allowed(lease: FrontierLease, leased: &Leased, failure: PageFailure) {
-    match failure.cause {
+    let cause = failure.cause;
+    let outcome = not_requested(leased, failure);
+    match cause {
         Cause::Robots | Cause::RobotsUnavailable => {
-            refused(lease, leased, SkipReason::Robots, failure).await;
+            refused(lease, leased, SkipReason::Robots, outcome).await;
         }
-        _ => failed(lease, leased, failure).await,
+        _ => failed(lease, outcome).await,
     }
 }
 
 /// Skips a page that must not be fetched. Only a seed gets an entry, with the reason. Decision D44.
-async fn refused(lease: FrontierLease, leased: &Leased, reason: SkipReason, failure: PageFailure) {
+async fn refused(lease: FrontierLease, leased: &Leased, reason: SkipReason, outcome: PageOutcome) {
     if leased.is_seed {
-        failed(lease, leased, failure).await;
+        failed(lease, outcome).await;
     } else {
         lease.skip(reason);
     }
 }
 
-/// Delivers a page that failed before it was requested.
-async fn failed(lease: FrontierLease, leased: &Leased, failure: PageFailure) {
-    let outcome = PageOutcome {
+/// Delivers a page that failed without a charge.
+async fn failed(lease: FrontierLease, outcome: PageOutcome) {
+    let end = PageEnd::of(&outcome, None);
+    if let Some(undelivered) = lease.complete(Box::default(), end).await {
+        deliver(undelivered, (0, None), outcome).await;
+    }
+}
+
+/// The outcome of a page that failed before it was requested.
+fn not_requested(leased: &Leased, failure: PageFailure) -> PageOutcome {
+    PageOutcome {
         url: leased.url.to_string(),
         status: failure.status(),
         error: Some(failure),
         ..PageOutcome::default()
-    };
-    let end = PageEnd::of(&outcome, None);
-    if let Some(undelivered) = lease.complete(Box::default(), end).await {
-        deliver(undelivered, (0, None), outcome).await;
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use trawl_billing::{Cap, FundsError};
-use trawl_engine::page::{self, PageBudget, PaidBy, Produced};
+use trawl_engine::page::{self, FailedBy, PageBudget, PaidBy, Produced, Unfunded};
 use trawl_model::StopReason;
 use trawl_model::outcome::PageOutcome;
 use trawl_plan::PagePlan;
@@ -72,24 +72,32 @@ async fn unless_parked<T>(
     }
 }
 
-/// Ends the crawl if its pages cannot be paid any more; `refusal` is why this one was not.
-pub(super) async fn note_refusal(
-    run: &Run,
-    page_budget: &PageBudget<'_>,
-    refusal: Option<FundsError>,
-) {
-    match refusal {
+/// Whether no page can be paid any more, and this one reserved nothing: it is as if it was not
+/// leased.
+pub(super) fn is_spent(unfunded: &Unfunded) -> bool {
+    let is_spent = matches!(
+        unfunded.error,
+        FundsError::Empty | FundsError::KeySpent(_) | FundsError::CeilingReached
+    );
+    is_spent && !unfunded.is_reserved
+}
+
+/// Ends the crawl if its pages cannot be paid any more, by what made this one fail.
+pub(super) fn note_unfunded(run: &Run, failed_by: Option<FailedBy>) {
+    let Some(FailedBy::Funds(unfunded)) = failed_by else {
+        run.refused_in_a_row.store(0, Ordering::Relaxed);
+        return;
+    };
+    match unfunded.error {
         // Its own ceiling says nothing about other pages.
-        Some(FundsError::Short(short)) if short.cap == Cap::Page => {}
-        Some(error) => {
+        FundsError::Short(short) if short.cap == Cap::Page => {}
+        error => {
             let in_a_row = run.refused_in_a_row.fetch_add(1, Ordering::Relaxed) + 1;
-            let is_page_special =
-                in_a_row < REFUSED_IN_A_ROW_MAX && !page_budget.was_underfunded().await;
+            let is_page_special = in_a_row < REFUSED_IN_A_ROW_MAX && !unfunded.was_underfunded;
             if !is_page_special {
                 out_of_funds(run, &error);
             }
         }
-        None => run.refused_in_a_row.store(0, Ordering::Relaxed),
     }
 }
 
@@ -117,6 +125,23 @@ pub(super) fn out_of_funds(run: &Run, error: &FundsError) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_that_reserved_something_is_not_skipped_for_the_money() {
+        for (error, is_reserved, expected) in [
+            (FundsError::Empty, false, true),
+            (FundsError::CeilingReached, false, true),
+            (FundsError::Empty, true, false),
+            (FundsError::AllHeld, false, false),
+        ] {
+            let unfunded = Unfunded {
+                error,
+                is_reserved,
+                was_underfunded: false,
+            };
+            assert_eq!(is_spent(&unfunded), expected, "{unfunded:?}");
+        }
+    }
 
     #[tokio::test]
     async fn a_page_that_waits_for_money_is_given_up_when_its_crawl_is_parked() {

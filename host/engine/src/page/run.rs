@@ -18,7 +18,7 @@ use super::extraction::extract;
 use super::settle::{OnPaid, Produced, count, settle};
 use crate::extract::{CpuTime, Extraction, Input, Outputs};
 use crate::page_budget::{Loader, PageBudget, PaidBy};
-use crate::routing::{Admission, Client, NotServed, Served};
+use crate::routing::{Admission, Client, FailedBy, NotServed, Served};
 
 /// Reserved before a page that the caller handed in is transformed: more than nearly all need.
 const TRANSFORM_CPU: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ pub async fn run(run: &RunContext, paid_by: PaidBy<'_>, plan: &PagePlan) -> Page
 
 /// [`produce`] with a budget of its own. A page that could not be paid because of other pages in
 /// flight is tried once more, with all that it needs reserved from the start, unless that would
-/// take too long, one of its redirects was refused, or `may_retry` does not allow it.
+/// take too long, or `may_retry` does not allow it.
 pub async fn produce_paid<'a>(
     run: &RunContext,
     paid_by: PaidBy<'a>,
@@ -60,8 +60,11 @@ pub async fn produce_paid<'a>(
     loop {
         let page_budget = new_budget().expecting(least).admitted(in_flight.clone());
         let produced = produce(run, plan, admission, &page_budget).await;
-        let is_first = least == Nanodollars::ZERO && admission.refused().is_none();
-        let needed = page_budget.retry_minimum().await;
+        let is_first = least == Nanodollars::ZERO;
+        let needed = match &produced.failed_by {
+            Some(FailedBy::Funds(unfunded)) => page_budget.retry_minimum(unfunded),
+            _ => None,
+        };
         match (needed, &produced.outcome.error) {
             (Some(needed), Some(error))
                 if is_first && started.elapsed() < plan.fetch.timeout / 2 && may_retry() =>
@@ -114,7 +117,7 @@ fn not_served(plan: &PagePlan, elapsed: Duration, reason: NotServed) -> Produced
         let attempts = reason.provider_attempts.into();
         metadata.insert("provider_attempts".to_owned(), attempts);
     }
-    Produced::new(outcome, Usage::default(), OnPaid::default())
+    Produced::failed(outcome, reason.by)
 }
 
 async fn produce_for_owner(
@@ -167,11 +170,15 @@ async fn produce_for_owner(
         outputs: made.write,
         provider: None,
     };
-    match cover(page_budget, &outcome, &usage, fetched_by).await {
+    let mut produced = match cover(page_budget, &outcome, &usage, fetched_by).await {
         Ok(()) => Produced::new(outcome, usage, on_paid).with_vendor(served.vendor),
         // A page that could not be paid was not served.
         Err(failure) => Produced::new(unpaid(outcome, failure), usage, on_paid),
+    };
+    if produced.outcome.error.is_some() {
+        produced.failed_by = Some(FailedBy::of(page_budget).await);
     }
+    produced
 }
 
 /// Whether the page is a failed one whatever is made of it.

@@ -7,7 +7,7 @@ use trawl_model::{Cause, Charge, Nanodollars, PageFailure, Usage};
 use crate::extract::OutputCacheWrite;
 use crate::page_budget::PageBudget;
 use crate::providers::RouteCounters;
-use crate::routing::{CacheWrite, Vendor};
+use crate::routing::{CacheWrite, FailedBy, Vendor};
 
 /// A page that was served and extracted, but not paid for yet.
 #[derive(Debug)]
@@ -16,6 +16,8 @@ pub struct Produced {
     pub outcome: PageOutcome,
     /// What it consumed.
     pub usage: Usage,
+    /// What made it fail; `None` of a good page.
+    pub failed_by: Option<FailedBy>,
     on_paid: OnPaid,
 }
 
@@ -35,7 +37,16 @@ impl Produced {
         Self {
             outcome,
             usage,
+            failed_by: None,
             on_paid,
+        }
+    }
+
+    /// A page that this made fail. Nothing of it is billed or cached.
+    pub(super) fn failed(outcome: PageOutcome, by: FailedBy) -> Self {
+        Self {
+            failed_by: Some(by),
+            ..Self::new(outcome, Usage::default(), OnPaid::default())
         }
     }
 

@@ -109,6 +109,17 @@ struct BudgetState {
     awaited: Option<(Nanodollars, FundsError)>,
 }
 
+/// A page that a cap did not cover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfunded {
+    /// The cap.
+    pub error: FundsError,
+    /// Whether something is reserved for the page: it may have been requested.
+    pub is_reserved: bool,
+    /// Whether less money was left at the start than a page like this one is expected to cost.
+    pub was_underfunded: bool,
+}
+
 /// Why no money is reserved for a page now.
 #[derive(Debug)]
 pub(crate) enum ReserveError {
@@ -417,23 +428,28 @@ impl<'a> PageBudget<'a> {
     }
 
     /// Why the page could not be paid, if a cap ended it.
-    pub async fn refusal(&self) -> Option<FundsError> {
+    pub(crate) async fn refusal(&self) -> Option<FundsError> {
         self.state.lock().await.refusal
     }
 
-    /// Whether less money was left at the start than a page like this one is expected to cost.
-    pub async fn was_underfunded(&self) -> bool {
-        self.state.lock().await.was_underfunded
+    /// The same with what it says about other pages.
+    pub(crate) async fn unfunded(&self) -> Option<Unfunded> {
+        let state = self.state.lock().await;
+        Some(Unfunded {
+            error: state.refusal?,
+            is_reserved: state.reservation.is_some(),
+            was_underfunded: state.was_underfunded,
+        })
     }
 
     /// The amount that a retry of the page must reserve first, if it could be paid once the pages
     /// in flight have ended. `None` after a provider was asked: it would be asked, and paid, twice.
-    pub async fn retry_minimum(&self) -> Option<Nanodollars> {
+    pub(crate) fn retry_minimum(&self, unfunded: &Unfunded) -> Option<Nanodollars> {
         if self.is_provider_asked.load(Ordering::Relaxed) {
             return None;
         }
-        match self.refusal().await {
-            Some(FundsError::Short(short)) if short.cap != Cap::Page && short.may_pass() => {
+        match unfunded.error {
+            FundsError::Short(short) if short.cap != Cap::Page && short.may_pass() => {
                 Some(short.wanted)
             }
             _ => None,
@@ -441,7 +457,8 @@ impl<'a> PageBudget<'a> {
     }
 
     /// Whether something is reserved for the page.
-    pub async fn is_open(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) async fn is_open(&self) -> bool {
         self.state.lock().await.reservation.is_some()
     }
 

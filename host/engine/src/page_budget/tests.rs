@@ -95,7 +95,12 @@ async fn a_ledger_that_accepts_nothing_is_not_a_lack_of_money() {
     assert!(matches!(opened, Err(ReserveError::Wait)), "{opened:?}");
     let failure = page_budget.funds_timeout().await.expect("a wait");
     assert_eq!(failure.message, FundsError::Busy.to_string());
-    assert_eq!(page_budget.refusal().await, Some(FundsError::Busy));
+    let expected = Unfunded {
+        error: FundsError::Busy,
+        is_reserved: false,
+        was_underfunded: false,
+    };
+    assert_eq!(page_budget.unfunded().await, Some(expected));
 }
 
 #[tokio::test]
@@ -132,9 +137,10 @@ async fn a_page_for_which_a_provider_was_asked_is_not_tried_again() {
     let page_budget = page_budget(&payer, &plan);
     assert!(page_budget.reserve_for(&usage(500_000)).await.is_err());
     let needed = Some(Nanodollars(500_000));
-    assert_eq!(page_budget.retry_minimum().await, needed);
+    let unfunded = page_budget.unfunded().await.expect("too little money");
+    assert_eq!(page_budget.retry_minimum(&unfunded), needed);
     page_budget.note_provider();
-    assert_eq!(page_budget.retry_minimum().await, None);
+    assert_eq!(page_budget.retry_minimum(&unfunded), None);
 }
 
 #[tokio::test]

@@ -64,7 +64,7 @@ impl Admission {
     }
 
     /// Why a redirect of the page was refused; `None` if none was, or its run has no rules.
-    pub fn refused(&self) -> Option<SkipReason> {
+    pub(super) fn refused(&self) -> Option<SkipReason> {
         self.refused.get().copied()
     }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use trawl_model::{Cause, Nanodollars, PageFailure};
 
-use super::{NotServed, Served};
+use super::{FailedBy, NotServed, Served};
 use crate::providers::{Candidate, LeftOut, Payment, VendorFailure};
 
 /// The error of a page that every route was blocked from, whatever its status is: such pages cost
@@ -118,6 +118,7 @@ impl Attempts {
                         ..own
                     },
                 },
+                by: FailedBy::Other,
                 provider_attempts: self.listed(),
             }),
         }

@@ -43,7 +43,7 @@ use third_party::{Block, ThirdParty};
 pub use admission::{Admission, PageRules};
 pub use cached::CacheWrite;
 pub use own_http::RETRIES_MAX;
-pub use served::{CacheOutcome, NotServed, Served};
+pub use served::{CacheOutcome, FailedBy, NotServed, Served};
 pub use third_party::Vendor;
 
 /// For whom a page is served.
@@ -165,7 +165,8 @@ impl Routing {
     /// Spec S17.
     ///
     /// # Errors
-    /// The failure of the last route tried. A site's own 4xx or 5xx is a served page, not an error.
+    /// The failure of the last route tried, or that a redirect is against the rules of the run,
+    /// whatever other routes have. A site's own 4xx or 5xx is a served page, not an error.
     pub async fn serve(
         &self,
         plan: &PagePlan,
@@ -180,15 +181,26 @@ impl Routing {
             clock: PageClock::start(plan.fetch.timeout, patience, end),
             admission,
         };
-        let mut served = match timeout_at(end.into(), self.by_mode(visit)).await {
-            Ok(served) => served?,
+        let served = match timeout_at(end.into(), self.by_mode(visit)).await {
+            Ok(served) => served,
             Err(_elapsed) => {
                 let unpaid = client.page_budget.funds_timeout().await;
-                return Err(unpaid.unwrap_or_else(|| timed_out(plan)).into());
+                Err(unpaid.unwrap_or_else(|| timed_out(plan)).into())
             }
         };
-        served.fail_if_wall();
-        Ok(served)
+        if let Some(reason) = admission.refused() {
+            return Err(NotServed::skipped(reason));
+        }
+        match served {
+            Ok(mut served) => {
+                served.fail_if_wall();
+                Ok(served)
+            }
+            Err(not_served) => Err(NotServed {
+                by: FailedBy::of(client.page_budget).await,
+                ..not_served
+            }),
+        }
     }
 
     async fn by_mode(&self, visit: Visit<'_>) -> Result<Served, NotServed> {

@@ -6,14 +6,14 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use trawl_model::redact::without_userinfo;
-use trawl_model::{Cause, FetchedPage, PageFailure, Usage, VendorUse};
+use trawl_model::{Cause, FetchedPage, PageFailure, SkipReason, Usage, VendorUse};
 
 use super::attempts::attempt;
 use super::cached::CacheWrite;
 use super::smart::{self, PageSignals};
 use super::third_party::Vendor;
 use crate::cache::Provided;
-use crate::page_budget::Loader;
+use crate::page_budget::{Loader, PageBudget, Unfunded};
 use crate::providers::Payment;
 
 /// A page, how it was served and what that consumed.
@@ -60,11 +60,24 @@ pub enum CacheOutcome {
     },
 }
 
+/// What made a page fail, as far as it says something about other pages of its run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailedBy {
+    /// The rules of its run: they skip the URL that the page redirects to, for this reason.
+    Rule(SkipReason),
+    /// A cap that does not cover its cost.
+    Funds(Unfunded),
+    /// Its site, the network, a provider or this server.
+    Other,
+}
+
 /// Why no page was served, and the providers that were asked without success.
 #[derive(Clone, Debug)]
 pub struct NotServed {
     /// What the page becomes.
     pub failure: PageFailure,
+    /// What made it fail.
+    pub by: FailedBy,
     /// For `metadata.provider_attempts`.
     pub provider_attempts: Vec<Value>,
 }
@@ -177,10 +190,35 @@ impl CacheOutcome {
     }
 }
 
+impl FailedBy {
+    /// What made a page fail that has this budget and no rule against it.
+    pub(crate) async fn of(page_budget: &PageBudget<'_>) -> Self {
+        let unfunded = page_budget.unfunded().await;
+        unfunded.map_or(Self::Other, Self::Funds)
+    }
+}
+
+impl NotServed {
+    /// A page that redirects to a URL which its run skips.
+    pub(super) fn skipped(reason: SkipReason) -> Self {
+        let cause = match reason {
+            SkipReason::Robots => Cause::Robots,
+            _ => Cause::RedirectRefused,
+        };
+        let name = reason.name();
+        let message = format!("the page redirects to a URL that this crawl skips: {name}");
+        Self {
+            by: FailedBy::Rule(reason),
+            ..Self::from(PageFailure::new(cause, message))
+        }
+    }
+}
+
 impl From<PageFailure> for NotServed {
     fn from(failure: PageFailure) -> Self {
         Self {
             failure,
+            by: FailedBy::Other,
             provider_attempts: Vec::new(),
         }
     }

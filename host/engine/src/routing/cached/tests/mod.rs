@@ -23,7 +23,7 @@ use trawl_net::politeness::{Politeness, PolitenessConfig};
 use trawl_net::robots::Robots;
 use trawl_plan::{CachePlan, Pool};
 
-use super::super::{PageRules, Routing, Served};
+use super::super::{FailedBy, NotServed, PageRules, Routing, Served};
 use super::*;
 use crate::cache::CacheConfig;
 
@@ -117,7 +117,8 @@ impl World {
     /// Serves a page that is paid for.
     async fn serve(&self, plan: &PagePlan, jar: &CookieJar) -> Result<Served, PageFailure> {
         let admission = self.routing.admission(&plan.fetch);
-        self.serve_admitted(plan, admission, jar).await
+        let served = self.serve_admitted(plan, admission, jar).await;
+        served.map_err(|error| error.failure)
     }
 
     /// Serves a page that is paid for, under these rules of its run.
@@ -125,7 +126,7 @@ impl World {
         &self,
         plan: &PagePlan,
         rules: Arc<dyn PageRules>,
-    ) -> Result<Served, PageFailure> {
+    ) -> Result<Served, NotServed> {
         let admission = self.routing.admission(&plan.fetch).under(rules);
         self.serve_admitted(plan, admission, &CookieJar::new())
             .await
@@ -136,10 +137,12 @@ impl World {
         plan: &PagePlan,
         admission: Admission,
         jar: &CookieJar,
-    ) -> Result<Served, PageFailure> {
+    ) -> Result<Served, NotServed> {
         let client = crate::routing::tests::unlimited_client(jar);
-        let served = self.routing.serve(plan, &Arc::new(admission), client).await;
-        let served = served.map_err(|error| error.failure)?;
+        let served = self
+            .routing
+            .serve(plan, &Arc::new(admission), client)
+            .await?;
         if let CacheOutcome::Fresh(write) = &served.cache {
             write.clone().commit();
         }

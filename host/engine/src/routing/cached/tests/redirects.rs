@@ -99,8 +99,9 @@ async fn the_run_decides_about_the_redirects_of_a_cached_page() {
     let rules = Arc::new(Rules(Mutex::default()));
     let seen = Arc::clone(&rules);
     let refused = world.serve_under(&world.plan("/a", |_| {}), rules).await;
-    let failure = refused.expect_err("not followed");
-    assert_eq!(failure.status(), status::UNREACHABLE_OR_REFUSED);
+    let refused = refused.expect_err("not followed");
+    assert_eq!(refused.failure.status(), status::UNREACHABLE_OR_REFUSED);
+    assert_eq!(refused.by, FailedBy::Rule(SkipReason::Scope));
     let seen = seen.0.lock().expect("addresses").clone();
     assert_eq!(seen, [world.url("/b"), world.url("/refused")]);
     assert_eq!(world.seen().len(), 3);

@@ -127,8 +127,9 @@ async fn the_run_decides_about_refreshes_and_what_is_behind_them() {
         let rules = Arc::new(Rules::default());
         let plan = world.smart(path, |_| {});
         let refused = world.serve_under(&plan, Arc::clone(&rules) as _).await;
-        let failure = refused.expect_err("not followed");
-        assert_eq!(failure.status(), status::UNREACHABLE_OR_REFUSED);
+        let refused = refused.expect_err("not followed");
+        assert_eq!(refused.failure.status(), status::UNREACHABLE_OR_REFUSED);
+        assert_eq!(refused.by, FailedBy::Rule(SkipReason::Duplicate));
         let asked = rules.asked.lock().expect("URLs").clone();
         let expected: Vec<_> = targets.iter().map(|target| world.url(target)).collect();
         assert_eq!(asked, expected);
