@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 pub use crate::http::observe::{Served, loggable_path};
 pub use router::router;
-pub use service::{Health, Order, Outcomes, Run, Service};
+pub use service::{Health, NewRun, Order, Outcomes, Service, Snapshot};
 
 /// State that every handler receives.
 #[derive(Clone)]

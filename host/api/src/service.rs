@@ -58,15 +58,29 @@ pub trait Service: Send + Sync + 'static {
     /// Counts the requests in flight, each until the last byte of its response is sent.
     fn in_flight(&self) -> &TaskTracker;
 
-    /// Starts a run on a snapshot of the plugins. The ledger identifies it by `request_id`; under a
-    /// payment each of its pages is charged once, however often the request is tried.
-    fn begin_run(
+    /// The plugins in effect now.
+    fn snapshot(&self) -> Snapshot;
+
+    /// Runs pages, a limited number at a time. Dropping the stream cancels the pages in flight.
+    ///
+    /// # Errors
+    /// [`FundsError`] if nothing can be reserved at the start.
+    fn scrape(
         &self,
-        account: &Arc<Account>,
-        request_id: &str,
-        terms: Terms,
-        payment: Option<&Payment>,
-    ) -> Arc<dyn Run>;
+        run: NewRun,
+        pages: Vec<Result<PagePlan, RefusedPage>>,
+        order: Order,
+    ) -> Result<Outcomes, FundsError>;
+
+    /// Transforms the given sources; returns one outcome per source, in the same order.
+    ///
+    /// # Errors
+    /// [`FundsError`] if nothing can be reserved at the start.
+    fn transform(
+        &self,
+        run: NewRun,
+        plan: TransformPlan,
+    ) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>>;
 
     /// Checks that events may be sent to a URL; the error is for its owner.
     fn check_receiver<'a>(&'a self, receiver: &'a Receiver) -> BoxFuture<'a, Result<(), String>>;
@@ -102,32 +116,27 @@ pub trait Service: Send + Sync + 'static {
     fn health(&self) -> BoxFuture<'_, Health>;
 }
 
-/// One run, billed to one account and using one snapshot of the plugins.
-pub trait Run: Send + Sync + 'static {
-    /// What planning needs to know of the plugins of the snapshot.
-    fn catalog(&self) -> &dyn Catalog;
+/// The plugins in effect at one moment: a run has the same from its plan to its last page.
+#[derive(Clone)]
+pub struct Snapshot {
+    /// What planning needs to know of them.
+    pub catalog: Arc<dyn Catalog + Send + Sync>,
+    /// The plugins.
+    pub registry: Arc<Registry>,
+}
 
-    /// The plugins of the snapshot.
-    fn registry(&self) -> Arc<Registry>;
-
-    /// Runs pages, a limited number at a time. Dropping the stream cancels the pages in flight.
-    ///
-    /// # Errors
-    /// [`FundsError`] if nothing can be reserved at the start.
-    fn scrape(
-        self: Arc<Self>,
-        pages: Vec<Result<PagePlan, RefusedPage>>,
-        order: Order,
-    ) -> Result<Outcomes, FundsError>;
-
-    /// Transforms the given sources; returns one outcome per source, in the same order.
-    ///
-    /// # Errors
-    /// [`FundsError`] if nothing can be reserved at the start.
-    fn transform(
-        self: Arc<Self>,
-        plan: TransformPlan,
-    ) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>>;
+/// A run to begin, once its request is planned.
+pub struct NewRun {
+    /// The account that pays.
+    pub account: Arc<Account>,
+    /// The id of its request, by which the ledger identifies it.
+    pub request_id: String,
+    /// The terms it is billed on.
+    pub terms: Terms,
+    /// Under a payment each of its pages is charged once, however often the request is tried.
+    pub payment: Option<Payment>,
+    /// The plugins that its plan was made with.
+    pub registry: Arc<Registry>,
 }
 
 /// Result of `GET /health`.

@@ -149,7 +149,7 @@ impl Planned {
         match (self, slot) {
             (Self::Pages(pages), slot) => {
                 let _held = slot?;
-                pages.run().await
+                pages.run(request).await
             }
             (Self::Crawls(crawls), Ok(slot)) => crawls.run(request, Some(slot)).await,
             (Self::Crawls(crawls), Err(refused)) => match crawls.have_begun(&request).await? {

@@ -17,12 +17,12 @@ use trawl_plan::crawl::CrawlPlan;
 use trawl_plugins::Registry;
 use trawl_wire::{CrawlRequest, PlanContext, Verb, crawl_request};
 
+use crate::Service;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::headers;
 use crate::http::request::ApiRequest;
 use crate::http::stream as responses;
-use crate::{Run, Service};
 
 /// Starts the crawls of a request and answers with their pages, or with their ids.
 pub(crate) async fn pages(request: ApiRequest, verb: Verb) -> Result<Response, ApiError> {
@@ -32,19 +32,23 @@ pub(crate) async fn pages(request: ApiRequest, verb: Verb) -> Result<Response, A
 
 /// Plans the crawls of a request.
 pub(crate) fn plan(request: &ApiRequest, verb: Verb) -> Result<PlannedCrawls, ApiError> {
-    let run = request.begin_run();
-    let catalog = request.asking(&*run);
+    let snapshot = request.service.snapshot();
+    let catalog = request.asking(&snapshot);
     let context = PlanContext {
         catalog: &catalog,
         defaults: request.defaults(),
     };
     let crawls = crawl_request(&request.body, verb, context)?;
-    Ok(PlannedCrawls { run, crawls, verb })
+    Ok(PlannedCrawls {
+        registry: snapshot.registry,
+        crawls,
+        verb,
+    })
 }
 
 /// Crawls that are planned and not started yet.
 pub(crate) struct PlannedCrawls {
-    run: Arc<dyn Run>,
+    registry: Arc<Registry>,
     crawls: CrawlRequest,
     verb: Verb,
 }
@@ -92,7 +96,7 @@ impl PlannedCrawls {
     /// The plan of the first crawl, and the plugins that all crawls use.
     pub(crate) fn first(&self) -> Option<(&CrawlPlan, Arc<Registry>)> {
         let first = self.crawls.crawls.first()?;
-        Some((&first.plan, self.run.registry()))
+        Some((&first.plan, Arc::clone(&self.registry)))
     }
 
     /// Starts the crawls and leaves the response to the caller.
@@ -116,7 +120,7 @@ impl PlannedCrawls {
             verb: self.verb.name(),
             terms: request.terms,
             slot: slot.clone(),
-            registry: self.run.registry(),
+            registry: Arc::clone(&self.registry),
             payment: payment.map(|payment| payment.part(n)),
         });
         let crawls = service.crawls().begin(crawls.collect()).await?;

@@ -10,6 +10,7 @@ use axum::response::Response;
 use trawl_billing::{Account, Payment};
 use trawl_model::Terms;
 use trawl_model::memory::Held;
+use trawl_plugins::Registry;
 use trawl_wire::RequestDefaults;
 
 use super::error::ApiError;
@@ -17,7 +18,7 @@ use super::format::ResponseFormat;
 use super::observe::RequestId;
 use super::planning::{Planning, Wanted, WhileWanted};
 use super::{body, idempotency};
-use crate::{Api, Run, Service};
+use crate::{Api, NewRun, Service, Snapshot};
 
 /// A request whose body has arrived.
 pub(crate) struct ApiRequest {
@@ -54,16 +55,20 @@ impl ApiRequest {
         planning.plan(&account.id, n_bytes, plan).await
     }
 
-    /// Starts the run of this request.
-    pub(crate) fn begin_run(&self) -> Arc<dyn Run> {
-        let (terms, payment) = (self.terms, self.payment.as_ref());
-        self.service
-            .begin_run(&self.account, &self.request_id.0, terms, payment)
+    /// The run of this request, whose plan was made with these plugins.
+    pub(crate) fn run_with(&self, registry: Arc<Registry>) -> NewRun {
+        NewRun {
+            account: Arc::clone(&self.account),
+            request_id: (*self.request_id.0).to_owned(),
+            terms: self.terms,
+            payment: self.payment.clone(),
+            registry,
+        }
     }
 
-    /// The plugins of the run, as long as the plan of this request is awaited.
-    pub(crate) fn asking<'a>(&'a self, run: &'a dyn Run) -> WhileWanted<'a> {
-        self.wanted.limit(run.catalog())
+    /// These plugins, as long as the plan of this request is awaited.
+    pub(crate) fn asking<'a>(&'a self, snapshot: &'a Snapshot) -> WhileWanted<'a> {
+        self.wanted.limit(&*snapshot.catalog)
     }
 
     /// What applies where the request sets nothing: proxy pools, providers, the model.

@@ -8,14 +8,14 @@ use axum::response::Response;
 
 use trawl_billing::Account;
 use trawl_plan::{Ignored, ScrapePlan};
+use trawl_plugins::Registry;
 use trawl_wire::{Entry, PlanContext, Verb, scrape_plan};
 
+use crate::Api;
 use crate::http::body::BODY_BYTES_MAX;
 use crate::http::error::ApiError;
-use crate::http::format::ResponseFormat;
 use crate::http::request::{ApiRequest, serve};
 use crate::http::stream;
-use crate::{Api, Run};
 
 #[utoipa::path(
     post,
@@ -42,45 +42,48 @@ pub(crate) async fn scrape(
 
 /// Plans and runs the pages of a request.
 pub(crate) async fn pages(request: ApiRequest, verb: Verb) -> Result<Response, ApiError> {
-    let (planned, _) = request.planned(move |request| plan(request, verb)).await?;
-    planned.run().await
+    let (planned, request) = request.planned(move |request| plan(request, verb)).await?;
+    planned.run(request).await
 }
 
 /// Plans and runs the page of a request. `ignored` is added to the parameters that its plan
 /// ignores.
 pub(crate) async fn page(request: ApiRequest, ignored: Ignored) -> Result<Response, ApiError> {
     let plan = |request: &ApiRequest| plan(request, Verb::Scrape);
-    let (mut planned, _) = request.planned(plan).await?;
+    let (mut planned, request) = request.planned(plan).await?;
     planned.plan.ignored.extend(&ignored);
-    planned.run().await
+    planned.run(request).await
 }
 
 /// Pages that are planned and not started yet.
 pub(crate) struct PlannedPages {
-    run: Arc<dyn Run>,
+    registry: Arc<Registry>,
     plan: ScrapePlan,
-    format: ResponseFormat,
 }
 
 /// Plans the pages of a request.
 pub(crate) fn plan(request: &ApiRequest, verb: Verb) -> Result<PlannedPages, ApiError> {
-    let run = request.begin_run();
-    let catalog = request.asking(&*run);
+    let snapshot = request.service.snapshot();
+    let catalog = request.asking(&snapshot);
     let context = PlanContext {
         catalog: &catalog,
         defaults: request.defaults(),
     };
     let plan = scrape_plan(&request.body, verb, context)?;
-    let format = request.format;
-    Ok(PlannedPages { run, plan, format })
+    Ok(PlannedPages {
+        registry: snapshot.registry,
+        plan,
+    })
 }
 
 impl PlannedPages {
-    /// Runs the pages.
-    pub(crate) async fn run(self) -> Result<Response, ApiError> {
-        let Self { run, plan, format } = self;
-        let n_pages = plan.pages.len();
-        let outcomes = run.scrape(plan.pages, format.order())?;
+    /// Runs the pages. The request's body gives its memory back to them.
+    pub(crate) async fn run(self, request: ApiRequest) -> Result<Response, ApiError> {
+        let Self { registry, plan } = self;
+        let (format, n_pages) = (request.format, plan.pages.len());
+        let run = request.run_with(registry);
+        let outcomes = request.service.scrape(run, plan.pages, format.order())?;
+        drop(request);
         Ok(stream::pages(format, n_pages, outcomes, plan.ignored).await)
     }
 }

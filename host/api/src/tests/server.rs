@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::ServiceExt;
 
-use trawl_billing::{Account, AccountId, Billing, FundsError, Payment, Tariff};
+use trawl_billing::{AccountId, Billing, FundsError, Tariff};
 use trawl_crawl::pipeline::Pipelines;
 use trawl_crawl::webhooks::{WebhookLimits, Webhooks};
 use trawl_crawl::{CrawlLimits, Crawls, CrawlsParts};
@@ -29,7 +29,7 @@ use trawl_engine::routing::Routing;
 use trawl_model::clock::Clock;
 use trawl_model::memory::MemoryBudget;
 use trawl_model::outcome::PageOutcome;
-use trawl_model::{Charge, Nanodollars, Terms};
+use trawl_model::{Charge, Nanodollars};
 use trawl_model::{Content, Fields, Piece};
 use trawl_net::egress::{Egress, EgressConfig};
 use trawl_net::fetch::{FetchConfig, Fetcher, Get, PoliteGet};
@@ -39,13 +39,13 @@ use trawl_net::sitemap::Sitemaps;
 use trawl_plan::address::Receiver;
 use trawl_plan::router::RouterDefaults;
 use trawl_plan::testing::FakeCatalog;
-use trawl_plan::{Catalog, ConfiguredPool, OutputPlan, PagePlan, RefusedPage, TransformPlan};
+use trawl_plan::{ConfiguredPool, OutputPlan, PagePlan, RefusedPage, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Disk, DiskThreshold, Storage, Store};
 use trawl_wire::{ConfiguredDefaults, KnownModel};
 
-use crate::{Health, Order, Outcomes, Run, Service, router};
+use crate::{Health, NewRun, Order, Outcomes, Service, Snapshot, router};
 
 /// The interface, a key of its account, and its data directory.
 pub(super) struct TestServer {
@@ -67,20 +67,13 @@ pub(super) struct FakeService {
     storage: Storage,
     pub(super) is_draining: AtomicBool,
     pub(super) metrics_without_key: AtomicBool,
-    pub(super) n_runs: Arc<AtomicUsize>,
+    /// Runs that were begun.
+    pub(super) n_runs: AtomicUsize,
     /// Generation of the plugins, and how often they were described.
     pub(super) generation: AtomicU64,
     pub(super) n_described: AtomicUsize,
     /// Lets one page of the host `slow.test` finish.
     pub(super) release: Arc<Notify>,
-}
-
-struct FakeRun {
-    billing: Billing,
-    account: AccountId,
-    terms: Terms,
-    n_runs: Arc<AtomicUsize>,
-    release: Arc<Notify>,
 }
 
 /// A response with its complete body.
@@ -172,7 +165,7 @@ impl TestServer {
             storage,
             is_draining: AtomicBool::new(false),
             metrics_without_key: AtomicBool::new(false),
-            n_runs: Arc::default(),
+            n_runs: AtomicUsize::new(0),
             generation: AtomicU64::new(1),
             n_described: AtomicUsize::new(0),
             release: Arc::default(),
@@ -376,21 +369,62 @@ impl Service for FakeService {
         &self.in_flight
     }
 
-    fn begin_run(
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            catalog: Arc::new(FakeCatalog),
+            registry: Registry::empty(),
+        }
+    }
+
+    /// Pages whose content is their URL. The host `panic.test` simulates a bug in the run,
+    /// `slow.test` a page that waits.
+    fn scrape(
         &self,
-        account: &Arc<Account>,
-        request_id: &str,
-        terms: Terms,
-        _payment: Option<&Payment>,
-    ) -> Arc<dyn Run> {
-        assert!(!request_id.is_empty(), "every request has an id");
-        Arc::new(FakeRun {
-            billing: self.billing.clone(),
-            account: account.id.clone(),
-            terms,
-            n_runs: Arc::clone(&self.n_runs),
-            release: Arc::clone(&self.release),
-        })
+        run: NewRun,
+        pages: Vec<Result<PagePlan, RefusedPage>>,
+        order: Order,
+    ) -> Result<Outcomes, FundsError> {
+        self.begin(&run)?;
+        let is_bug = |page: &Result<PagePlan, _>| {
+            page.as_ref().is_ok_and(|page| page.requested == "bug.test")
+        };
+        assert!(!is_bug(&pages[0]), "canary of a panic");
+        let mut outcomes: Vec<PageOutcome> = pages.iter().map(outcome).collect();
+        if order == Order::Finish {
+            outcomes.reverse();
+        }
+        let release = Arc::clone(&self.release);
+        let finished = move |outcome: PageOutcome| {
+            let release = Arc::clone(&release);
+            async move {
+                assert!(!outcome.url.contains("panic.test"), "canary of a panic");
+                if outcome.url.contains("slow.test") {
+                    release.notified().await;
+                }
+                outcome
+            }
+        };
+        Ok(stream::iter(outcomes).then(finished).boxed())
+    }
+
+    fn transform(
+        &self,
+        run: NewRun,
+        plan: TransformPlan,
+    ) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>> {
+        let text =
+            |html: &[u8]| Content::One(Piece::Text(String::from_utf8_lossy(html).into_owned()));
+        let outcome = |html: &[u8]| PageOutcome {
+            content: text(html),
+            charge: charge(),
+            ..PageOutcome::default()
+        };
+        let outcomes = plan
+            .sources
+            .iter()
+            .map(|source| outcome(&source.html))
+            .collect();
+        std::future::ready(self.begin(&run).map(|()| outcomes)).boxed()
     }
 
     fn crawls(&self) -> &Crawls {
@@ -439,68 +473,11 @@ impl Service for FakeService {
     }
 }
 
-impl Run for FakeRun {
-    fn catalog(&self) -> &dyn Catalog {
-        &FakeCatalog
-    }
-
-    fn registry(&self) -> Arc<Registry> {
-        Registry::empty()
-    }
-
-    /// Pages whose content is their URL. The host `panic.test` simulates a bug in the run,
-    /// `slow.test` a page that waits.
-    fn scrape(
-        self: Arc<Self>,
-        pages: Vec<Result<PagePlan, RefusedPage>>,
-        order: Order,
-    ) -> Result<Outcomes, FundsError> {
-        self.admit()?;
-        let is_bug = |page: &Result<PagePlan, _>| {
-            page.as_ref().is_ok_and(|page| page.requested == "bug.test")
-        };
-        assert!(!is_bug(&pages[0]), "canary of a panic");
-        let mut outcomes: Vec<PageOutcome> = pages.iter().map(outcome).collect();
-        if order == Order::Finish {
-            outcomes.reverse();
-        }
-        let finished = move |outcome: PageOutcome| {
-            let release = Arc::clone(&self.release);
-            async move {
-                assert!(!outcome.url.contains("panic.test"), "canary of a panic");
-                if outcome.url.contains("slow.test") {
-                    release.notified().await;
-                }
-                outcome
-            }
-        };
-        Ok(stream::iter(outcomes).then(finished).boxed())
-    }
-
-    fn transform(
-        self: Arc<Self>,
-        plan: TransformPlan,
-    ) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>> {
-        let text =
-            |html: &[u8]| Content::One(Piece::Text(String::from_utf8_lossy(html).into_owned()));
-        let outcome = |html: &[u8]| PageOutcome {
-            content: text(html),
-            charge: charge(),
-            ..PageOutcome::default()
-        };
-        let outcomes = plan
-            .sources
-            .iter()
-            .map(|source| outcome(&source.html))
-            .collect();
-        std::future::ready(self.admit().map(|()| outcomes)).boxed()
-    }
-}
-
-impl FakeRun {
-    fn admit(&self) -> Result<(), FundsError> {
+impl FakeService {
+    fn begin(&self, run: &NewRun) -> Result<(), FundsError> {
+        assert!(!run.request_id.is_empty(), "every request has an id");
         self.n_runs.fetch_add(1, Ordering::SeqCst);
-        self.billing.admit(&self.account, self.terms)
+        self.billing.admit(&run.account.id, run.terms)
     }
 }
 

@@ -6,7 +6,6 @@ mod engine;
 mod foundation;
 mod health;
 mod memory;
-mod run;
 mod serve;
 mod service;
 mod settings;

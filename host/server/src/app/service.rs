@@ -7,22 +7,44 @@ use serde_json::{Value, json};
 use tokio_util::task::TaskTracker;
 use url::Url;
 
-use trawl_api::{Health, Run, Service};
-use trawl_billing::{Account, AccountId, Billing, Payment, Tariff};
+use trawl_api::{Health, NewRun, Order, Outcomes, Service, Snapshot};
+use trawl_billing::{AccountId, Billing, FundsError, Tariff};
 use trawl_crawl::Crawls;
 use trawl_crawl::pipeline::Pipelines;
 use trawl_engine::page::{Payer, RunContext};
 use trawl_engine::scrape;
 use trawl_model::Terms;
 use trawl_model::memory::MemoryBudget;
-use trawl_plan::ConfiguredPool;
+use trawl_model::outcome::PageOutcome;
 use trawl_plan::address::Receiver;
 use trawl_plan::router::RouterDefaults;
+use trawl_plan::{ConfiguredPool, PagePlan, RefusedPage, TransformPlan};
 use trawl_store::{Storage, Store};
 use trawl_wire::KnownModel;
 
-use super::run::AppRun;
 use super::{App, known_model, plugins_status, settings};
+
+impl App {
+    fn begin(&self, new: NewRun) -> Arc<scrape::Run> {
+        let tariff = match new.terms {
+            Terms::PayAsYouGo => Tariff::PayAsYouGo(self.prices),
+            Terms::Unlimited => Tariff::FlatRate,
+        };
+        let payer = Payer {
+            billing: self.billing.clone(),
+            account: new.account.id.clone(),
+            key: new.account.key,
+            run_id: new.request_id,
+        };
+        let (engine, owner) = (Arc::clone(&self.page_engine), new.account.id.to_string());
+        Arc::new(scrape::Run {
+            context: RunContext::new(engine, new.registry, owner, tariff),
+            payer,
+            payment: new.payment,
+            in_flight: self.config.limits.pages_in_flight.max(1),
+        })
+    }
+}
 
 impl Service for App {
     fn billing(&self) -> &Billing {
@@ -76,32 +98,29 @@ impl Service for App {
         &self.in_flight
     }
 
-    fn begin_run(
+    fn snapshot(&self) -> Snapshot {
+        let registry = self.plugins.snapshot();
+        Snapshot {
+            catalog: Arc::clone(&registry) as _,
+            registry,
+        }
+    }
+
+    fn scrape(
         &self,
-        account: &Arc<Account>,
-        request_id: &str,
-        terms: Terms,
-        payment: Option<&Payment>,
-    ) -> Arc<dyn Run> {
-        let tariff = match terms {
-            Terms::PayAsYouGo => Tariff::PayAsYouGo(self.prices),
-            Terms::Unlimited => Tariff::FlatRate,
-        };
-        let in_flight = self.config.limits.pages_in_flight.max(1);
-        let payer = Payer {
-            billing: self.billing.clone(),
-            account: account.id.clone(),
-            key: account.key,
-            run_id: request_id.to_owned(),
-        };
-        let (engine, registry) = (Arc::clone(&self.page_engine), self.plugins.snapshot());
-        let context = RunContext::new(engine, registry, account.id.to_string(), tariff);
-        Arc::new(AppRun(Arc::new(scrape::Run {
-            context,
-            payer,
-            payment: payment.cloned(),
-            in_flight,
-        })))
+        run: NewRun,
+        pages: Vec<Result<PagePlan, RefusedPage>>,
+        order: Order,
+    ) -> Result<Outcomes, FundsError> {
+        self.begin(run).scrape(pages, order)
+    }
+
+    fn transform(
+        &self,
+        run: NewRun,
+        plan: TransformPlan,
+    ) -> BoxFuture<'static, Result<Vec<PageOutcome>, FundsError>> {
+        self.begin(run).transform(plan)
     }
 
     fn check_receiver<'a>(&'a self, receiver: &'a Receiver) -> BoxFuture<'a, Result<(), String>> {

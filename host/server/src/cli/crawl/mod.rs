@@ -183,7 +183,7 @@ async fn start_and_follow(
 async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::Result<String> {
     let (account, _key) = app.billing().create_account(ACCOUNT, BALANCE).await?;
     let terms = Terms::PayAsYouGo;
-    let registry = app.begin_run(&account, ACCOUNT, terms, None).registry();
+    let registry = app.snapshot().registry;
     let context = PlanContext {
         catalog: &*registry,
         defaults: RequestDefaults {
