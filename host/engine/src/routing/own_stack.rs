@@ -15,7 +15,7 @@ use trawl_plan::{Engine, PagePlan};
 use trawl_render::Renderer;
 
 use super::own_browser::OwnBrowser;
-use super::own_http::OwnHttp;
+use super::own_http::{OwnHttp, Target};
 use super::smart::{self, HostMemory, KnownVerdicts, Verdict};
 use super::{Client, Served, Visit};
 use crate::cache::PageCache;
@@ -265,8 +265,9 @@ impl OwnStack {
     pub(super) async fn by_http(
         &self,
         visit: Visit<'_>,
+        target: Target<'_>,
     ) -> Result<(Served, Vec<Redirect>), OwnFailure> {
-        let cached = self.cached_or_http(visit).await?;
+        let cached = self.cached_or_http(visit, target).await?;
         let fetched = cached.fetched;
         let mut served = Served::new(fetched.page);
         served.usage.compute = fetched.decode_time;

@@ -1,15 +1,14 @@
 //! Pages that are nothing but a refresh, which `smart` follows as it follows a redirect.
 
-use std::sync::Arc;
-
 use url::Url;
 
 use trawl_model::redact::without_userinfo;
 use trawl_model::{FetchedPage, Hop, Usage};
 use trawl_net::fetch::{FetchError, Redirect};
+use trawl_plan::Engine;
 use trawl_plan::address::is_same_origin_or_upgrade;
-use trawl_plan::{Engine, FetchPlan};
 
+use super::own_http::Target;
 use super::own_stack::{OwnFailure, OwnStack};
 use super::{Served, Visit, smart};
 
@@ -22,11 +21,11 @@ impl OwnStack {
     /// and cookies on their own origin alone, and without charge.
     pub(super) async fn http_page(&self, visit: Visit<'_>) -> Result<Served, OwnFailure> {
         let plan = visit.plan;
-        let (mut served, mut redirects) = self.by_http(visit).await?;
+        let (mut served, mut redirects) = self.by_http(visit, Target::own(&plan.url)).await?;
         if plan.engine != Engine::Smart {
             return Ok(served);
         }
-        let mut asked = plan.clone();
+        let (mut url, mut is_callers_origin) = (plan.url.clone(), true);
         let mut known = Vec::new();
         while known.len() < REFRESHES_MAX
             && let Some(to) = smart::redirect(&served.signals(), &served.page.final_url)
@@ -34,26 +33,20 @@ impl OwnStack {
         {
             Box::pin(visit.admission.follow(&to)).await?;
             known.push(to.clone());
-            let keeps_origin = stays(&asked.url, &redirects)
-                && is_same_origin_or_upgrade(&served.page.final_url, &to);
-            if !keeps_origin {
-                let mut fetch = FetchPlan::clone(&asked.fetch);
-                fetch.headers.clear();
-                fetch.cookies.clear();
-                asked.fetch = Arc::new(fetch);
-            }
+            // Once lost it stays lost, as for redirects.
+            is_callers_origin &=
+                stays(&url, &redirects) && is_same_origin_or_upgrade(&served.page.final_url, &to);
             let clock = visit.clock.having_waited(served.waited);
             if clock.left().is_zero() {
                 return Err(FetchError::TimedOut(clock.time()).into());
             }
-            asked.url = without_userinfo(to);
-            let refreshed = Visit {
-                plan: &asked,
-                clock,
-                ..visit
+            url = without_userinfo(to);
+            let target = Target {
+                url: &url,
+                is_callers_origin,
             };
-            let (page, way) = self.by_http(refreshed).await?;
-            (served, redirects) = (behind(served, page, &asked.url), way);
+            let (page, way) = self.by_http(Visit { clock, ..visit }, target).await?;
+            (served, redirects) = (behind(served, page, &url), way);
         }
         Ok(served)
     }

@@ -172,6 +172,8 @@ pub struct PageRequest<'a> {
     pub url: &'a Url,
     /// How it is fetched; `timeout` bounds all of it.
     pub plan: &'a FetchPlan,
+    /// Whether the URL is on the origin that the caller's headers and cookies are for.
+    pub is_callers_origin: bool,
     /// For whom.
     pub caller: Caller<'a>,
     /// Makes the request conditional.
@@ -200,9 +202,9 @@ struct Way {
 }
 
 impl Way {
-    fn first(url: &Url) -> Self {
+    fn first(url: &Url, is_callers_origin: bool) -> Self {
         Self {
-            hop: Hop::first(url),
+            hop: first_hop(url, is_callers_origin),
             cookies: Vec::new(),
             redirects: Vec::new(),
             is_shared: true,
@@ -255,6 +257,7 @@ impl Fetcher {
         let request = PageRequest {
             url,
             plan,
+            is_callers_origin: true,
             caller,
             condition: None,
             meter: None,
@@ -286,10 +289,18 @@ impl Fetcher {
     }
 
     /// Headers of the first request for a page, if the request carries nothing of this caller;
-    /// otherwise `None`.
-    pub fn impersonal(&self, url: &Url, plan: &FetchPlan, jar: &CookieJar) -> Option<HeaderMap> {
-        let headers = Hop::first(url).headers(plan, &self.config.user_agent, &jar.matching(url));
-        headers.ok().filter(|headers| is_shareable(headers, plan))
+    /// otherwise `None`. `is_callers_origin` is that of [`PageRequest`].
+    pub fn impersonal(
+        &self,
+        url: &Url,
+        plan: &FetchPlan,
+        is_callers_origin: bool,
+        jar: &CookieJar,
+    ) -> Option<HeaderMap> {
+        let hop = first_hop(url, is_callers_origin);
+        let headers = hop.headers(plan, &self.config.user_agent, &jar.matching(url));
+        let headers = headers.ok();
+        headers.filter(|headers| is_shareable(headers, &hop, plan))
     }
 
     /// Requests the page, and whatever it redirects to until something answers.
@@ -297,7 +308,7 @@ impl Fetcher {
         let plan = page.plan;
         let country = plan.country_code.as_deref();
         let route = self.egress.route(plan.pool.name(), country);
-        let mut way = Way::first(page.url);
+        let mut way = Way::first(page.url, page.is_callers_origin);
         loop {
             let (sent, reply) = self.send(&mut way, page, &route).await?;
             let Some(to) = hop::redirect(reply.status(), reply.headers(), &way.hop.url)? else {
@@ -333,7 +344,7 @@ impl Fetcher {
         let (plan, jar) = (page.plan, page.caller.cookies);
         let cookies = jar.matching(&way.hop.url);
         let headers = way.hop.headers(plan, &self.config.user_agent, &cookies)?;
-        way.is_shared &= is_shareable(&headers, plan);
+        way.is_shared &= is_shareable(&headers, &way.hop, plan);
         let mut request = reqwest::Request::new(Method::GET, way.hop.url.clone());
         *request.headers_mut() = headers.clone();
         if let Some(condition) = page.condition_at(&way.hop) {
@@ -411,9 +422,18 @@ async fn check_redirect(policy: Option<&dyn RedirectPolicy>, to: &Url) -> Result
     }
 }
 
+/// The first request for a page.
+fn first_hop(url: &Url, is_callers_origin: bool) -> Hop {
+    match is_callers_origin {
+        true => Hop::first(url),
+        false => Hop::elsewhere(url),
+    }
+}
+
 /// Whether a request carries nothing of its caller, so that its response may be shared.
-fn is_shareable(headers: &HeaderMap, plan: &FetchPlan) -> bool {
-    plan.headers.is_empty() && !headers.contains_key(COOKIE) && !headers.contains_key(AUTHORIZATION)
+fn is_shareable(headers: &HeaderMap, hop: &Hop, plan: &FetchPlan) -> bool {
+    let has_callers = hop.is_original_origin && !plan.headers.is_empty();
+    !has_callers && !headers.contains_key(COOKIE) && !headers.contains_key(AUTHORIZATION)
 }
 
 fn listed(headers: &HeaderMap) -> Vec<(String, String)> {

@@ -18,7 +18,7 @@ use trawl_net::fetch::{Caller, Condition, FetchError, Fetched, Redirect};
 use trawl_net::politeness::Owner;
 use trawl_plan::{FetchPlan, PagePlan};
 
-use super::own_http::HttpRequest;
+use super::own_http::{HttpRequest, Target};
 use super::own_stack::OwnStack;
 use super::{Admission, CacheOutcome, Client, Visit};
 use crate::cache::{self, Key, PageCache, StoredPage};
@@ -62,7 +62,11 @@ impl OwnStack {
     /// Gets a page from the cache if it is young enough or its site confirms it, otherwise by plain
     /// HTTP. A request with headers, cookies or a password of its own, or with `cache: false`,
     /// bypasses the cache.
-    pub(super) async fn cached_or_http(&self, visit: Visit<'_>) -> Result<CachedFetch, FetchError> {
+    pub(super) async fn cached_or_http(
+        &self,
+        visit: Visit<'_>,
+        target: Target<'_>,
+    ) -> Result<CachedFetch, FetchError> {
         let Visit {
             plan,
             client,
@@ -71,7 +75,7 @@ impl OwnStack {
         } = visit;
         let request = HttpRequest {
             plan: &plan.fetch,
-            url: &plan.url,
+            target,
             admission,
             caller: Caller {
                 cookies: client.jar,
@@ -202,7 +206,7 @@ impl OwnStack {
     pub(super) fn is_cached(&self, plan: &PagePlan, client: &Client<'_>) -> bool {
         let (url, plan) = (&plan.url, &plan.fetch);
         let cache = self.cache.as_ref().filter(|_| plan.cache.enabled);
-        let headers = self.fetcher.impersonal(url, plan, client.jar);
+        let headers = self.fetcher.impersonal(url, plan, true, client.jar);
         let found = cache.zip(headers);
         found.is_some_and(|(cache, headers)| {
             let key = key(url, &headers, plan);
@@ -214,12 +218,20 @@ impl OwnStack {
     fn lookup<'a>(&'a self, request: HttpRequest<'a>) -> Option<CacheLookup<'a>> {
         let HttpRequest {
             plan,
-            url,
+            target,
             admission,
+            caller,
             ..
         } = request;
         let cache = self.cache.as_ref().filter(|_| plan.cache.enabled)?;
-        let Some(headers) = self.fetcher.impersonal(url, plan, request.caller.cookies) else {
+        let Target {
+            url,
+            is_callers_origin,
+        } = target;
+        let headers = self
+            .fetcher
+            .impersonal(url, plan, is_callers_origin, caller.cookies);
+        let Some(headers) = headers else {
             count("bypass");
             return None;
         };

@@ -50,7 +50,7 @@ impl<'a> RenderedLookup<'a> {
             return None;
         }
         let (url, fetch) = (&plan.url, &plan.fetch);
-        let Some(request) = fetcher.impersonal(url, fetch, client.jar) else {
+        let Some(request) = fetcher.impersonal(url, fetch, true, client.jar) else {
             count("bypass");
             return None;
         };

@@ -35,11 +35,19 @@ pub(super) struct OwnHttp {
     politeness: Arc<Politeness>,
 }
 
+/// What a page is fetched from: its own URL, or one that a refresh leads to.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub(super) url: &'a Url,
+    /// Whether it is on the origin that the caller's headers and cookies are for.
+    pub(super) is_callers_origin: bool,
+}
+
 /// One page to fetch.
 #[derive(Clone, Copy)]
 pub(super) struct HttpRequest<'a> {
     pub(super) plan: &'a FetchPlan,
-    pub(super) url: &'a Url,
+    pub(super) target: Target<'a>,
     /// Whether it may be fetched, and which redirects may be followed.
     pub(super) admission: &'a Admission,
     pub(super) caller: Caller<'a>,
@@ -50,6 +58,20 @@ pub(super) struct HttpRequest<'a> {
     pub(super) clock: PageClock,
     /// Makes the request conditional.
     pub(super) condition: Option<Condition<'a>>,
+}
+
+impl<'a> Target<'a> {
+    /// The URL that the caller asked for.
+    pub(super) fn own(url: &'a Url) -> Self {
+        Self {
+            url,
+            is_callers_origin: true,
+        }
+    }
+
+    fn host(self) -> &'a str {
+        self.url.host_str().unwrap_or_default()
+    }
 }
 
 impl OwnHttp {
@@ -66,7 +88,7 @@ impl OwnHttp {
     /// Why there is no page. Error answers of the site are pages, the last 429 or 503 too.
     pub(super) async fn fetch(&self, request: HttpRequest<'_>) -> Result<Fetched, FetchError> {
         let (mut clock, begun) = (request.clock, Instant::now());
-        let crawl_delay = request.admission.check(request.url).await;
+        let crawl_delay = request.admission.check(request.target.url).await;
         let crawl_delay = crawl_delay.map_err(FetchError::Refused)?;
         clock.add_wait_since(begun);
         let pace = RequestPace::of(&request.plan.pace, request.owner, crawl_delay);
@@ -80,7 +102,7 @@ impl OwnHttp {
         pace: RequestPace,
         clock: &mut PageClock,
     ) -> Result<Fetched, FetchError> {
-        let (host, owner) = (request.url.host_str().unwrap_or_default(), request.owner);
+        let (host, owner) = (request.target.host(), request.owner);
         let (mut retries, mut reconnects) = (0, 0);
         let mut last: Option<Fetched> = None;
         loop {
@@ -132,12 +154,12 @@ impl OwnHttp {
     ) -> Result<Fetched, FetchError> {
         let HttpRequest {
             plan,
-            url,
+            target,
             page_budget,
             owner,
             ..
         } = request;
-        let host = url.host_str().unwrap_or_default();
+        let host = target.host();
         let pause = self.politeness.pause(host, owner);
         if pause >= clock.left_for_waiting() {
             return Err(FetchError::Paused(pause));
@@ -162,8 +184,9 @@ impl OwnHttp {
             pool_price,
         };
         let page = PageRequest {
-            url,
+            url: target.url,
             plan,
+            is_callers_origin: target.is_callers_origin,
             caller: request.caller,
             condition: request.condition,
             meter: Some(&meter),

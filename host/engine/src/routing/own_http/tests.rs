@@ -57,7 +57,7 @@ async fn fetch_paid(
 ) -> Result<(Fetched, Duration), PageFailure> {
     let request = HttpRequest {
         plan,
-        url,
+        target: Target::own(url),
         admission: &Admission::new(&world.robots, plan),
         caller: Caller {
             cookies: &CookieJar::new(),

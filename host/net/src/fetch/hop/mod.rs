@@ -33,7 +33,7 @@ pub(super) struct Hop {
     /// Whether every hop so far was on the origin of the requested URL: only then the caller's
     /// headers, cookies and password are sent. Once lost it stays lost, or another origin could
     /// redirect them to a URL of its choice.
-    is_original_origin: bool,
+    pub(super) is_original_origin: bool,
     /// `Authorization` from the user information of the requested URL.
     password: Option<HeaderValue>,
     /// Cookies that the site has set or deleted on the way.
@@ -49,6 +49,15 @@ impl Hop {
             is_original_origin: true,
             password: basic_authorization(url),
             changes: Vec::new(),
+        }
+    }
+
+    /// The first request for a URL to which none of the caller's headers, cookies and passwords are
+    /// sent.
+    pub(super) fn elsewhere(url: &Url) -> Self {
+        Self {
+            is_original_origin: false,
+            ..Self::first(url)
         }
     }
 

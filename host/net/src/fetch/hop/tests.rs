@@ -44,6 +44,19 @@ fn location(from: &str, to: &str) -> Option<String> {
 }
 
 #[test]
+fn a_request_elsewhere_has_nothing_of_the_caller() {
+    let to = url("http://us:pass@b.example/");
+    let headers = sent(&Hop::elsewhere(&to));
+    for name in ["authorization", "x-token", "cookie"] {
+        assert!(!headers.contains_key(name), "{name}");
+    }
+    assert_eq!(headers["accept-language"], "de-DE");
+    // Nor after a redirect within that origin.
+    let next = Hop::elsewhere(&to).follow(url("http://b.example/next"));
+    assert!(!sent(&next).contains_key("x-token"));
+}
+
+#[test]
 fn the_callers_headers_stay_on_the_requested_origin() {
     let first = Hop::first(&url("http://a.example/"));
     assert_eq!(sent(&first)["authorization"], "Bearer x");
