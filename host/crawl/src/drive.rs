@@ -19,7 +19,8 @@ use trawl_net::sitemap::Sitemaps;
 use super::frontier::{Frontier, Lease, Screened, normal};
 use super::lock;
 use super::page;
-use super::run::{self, Run};
+use super::page_plans::first_seeds;
+use super::run::Run;
 use super::turn;
 
 /// Pages that may be between fetched and delivered. They wait for the ledger's flush and for a slow
@@ -178,7 +179,7 @@ fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> JoinSet<()> {
     let plan = Arc::clone(&run.plan);
     let account = run.context.memory.clone();
     let owner = run.context.owner.clone();
-    let sitemaps = sitemaps.through(run.page.fetch.exit());
+    let sitemaps = sitemaps.through(plan.seed.fetch.exit());
     let pace = RequestPace {
         owner: Owner::of(&run.context.owner),
         delay: plan.delay,
@@ -187,7 +188,7 @@ fn read_sitemaps(run: &Run, sitemaps: Arc<Sitemaps>) -> JoinSet<()> {
     let reading = async move {
         let mut starts = named;
         if starts.is_empty() {
-            for (_, seed) in run::first_seeds(&plan) {
+            for (_, seed) in first_seeds(&plan) {
                 starts.extend(sitemaps.starts(&seed.url).await);
             }
         }

@@ -24,6 +24,7 @@ mod job;
 mod jobs;
 mod limits;
 mod page;
+mod page_plans;
 mod paid;
 mod parts;
 mod payment;

@@ -31,7 +31,7 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         let outcome = not_requested(&leased, no_sitemap(&run));
         return refused(lease, &leased, SkipReason::Scope, outcome).await;
     }
-    let plan = plan_of(&run, &leased);
+    let plan = run.pages.of(&leased.url);
     let admission = run.context.admission(&plan);
     if let Some(failure) = ask_robots(&run, &leased, &admission).await {
         return not_allowed(lease, &leased, failure).await;
@@ -80,17 +80,6 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     let n_bytes = produced.usage.content_bytes;
     if let Some(outcome) = settled(&run, paid_by, &plan, (page_budget, produced)).await {
         deliver(undelivered, (n_bytes, content), outcome).await;
-    }
-}
-
-/// The plan of a page, with the headers and scripts that its site may get.
-fn plan_of(run: &Run, leased: &Leased) -> PagePlan {
-    PagePlan {
-        requested: leased.url.to_string(),
-        url: leased.url.clone(),
-        fetch: run.fetch_plan(&leased.url),
-        render: run.render_plan(&leased.url),
-        ..run.page.clone()
     }
 }
 

@@ -21,12 +21,13 @@ use super::frontier::Frontier;
 use super::gate::Gate;
 use super::job::Job;
 use super::limits::Turns;
+use super::page_plans::PagePlans;
 use super::paid::PaidPages;
 use super::parts::CrawlsParts;
 use super::planning::{PlanSource, Planner, Ready};
 use super::recorder::{Recorder, Target};
 use super::restore;
-use super::run::{self, Run};
+use super::run::Run;
 use super::screen::Screen;
 use super::turn::{self, Turn};
 
@@ -204,12 +205,8 @@ fn assembled(
         restored.paid.clone(),
     );
     let gate = Arc::new(gate);
-    let page = run::page_plan(&plan);
     Run {
-        cross_origin: Arc::new(run::cross_origin(&page.fetch)),
-        seed_origins: run::seed_origins(&plan, &page),
-        other_site: run::other_site(&page.render),
-        page,
+        pages: PagePlans::new(&plan),
         context: context(parts, job, ready),
         payer: payer(parts, job),
         budget: restored.budget,
