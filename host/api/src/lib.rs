@@ -1,7 +1,8 @@
 //! The HTTP interface. The only crate that uses axum, and the only one that knows status codes and
 //! response headers.
 //!
-//! [`router`] builds the interface; [`Service`] is what it needs from the server behind it.
+//! [`router`] builds the interface; [`Rooms`], [`Settings`] and [`Service`] are what it needs from the
+//! server behind it.
 //! `router.rs` lists every route. `http/` handles what all requests share; each other folder holds
 //! the endpoints of one kind.
 
@@ -26,12 +27,14 @@ use std::sync::Arc;
 
 pub use crate::http::observe::{Served, loggable_path};
 pub use router::router;
-pub use service::{Health, NewRun, Order, Outcomes, Service, Snapshot};
+pub use service::{Health, NewRun, Order, Outcomes, Rooms, Service, Settings, Snapshot};
 
 /// State that every handler receives.
 #[derive(Clone)]
 struct Api {
     service: Arc<dyn Service>,
+    rooms: Arc<Rooms>,
+    settings: Arc<Settings>,
     rate_limits: Arc<http::rate::RateLimits>,
     planning: Arc<http::planning::Planning>,
     queries: Arc<http::queries::Queries>,

@@ -27,18 +27,20 @@ use crate::http::{auth, cors, drain, error, observe};
 use crate::pages::{fetch, scrape, screenshot, transform, unblocker};
 use crate::pipelines::endpoints as pipelines;
 use crate::status::{health, metrics, plugins, providers, start};
-use crate::{Api, Service, admin, openapi, unimplemented, unlimited};
+use crate::{Api, Rooms, Service, Settings, admin, openapi, unimplemented, unlimited};
 
 /// The path of the page for people.
 const START: &str = "/";
 
-/// Builds the interface of a service. Serve it with the peer as `ConnectInfo<SocketAddr>`.
-pub fn router(service: Arc<dyn Service>) -> Router {
-    let rate_limits = RateLimits::new(service.requests_per_minute(), Instant::now());
-    let queries = Queries::new(service.queries_per_account());
+/// Builds the interface of a server. Serve it with the peer as `ConnectInfo<SocketAddr>`.
+pub fn router(service: Arc<dyn Service>, rooms: Rooms, settings: Settings) -> Router {
+    let rate_limits = RateLimits::new(settings.requests_per_minute, Instant::now());
+    let queries = Queries::new(settings.queries_per_account);
     let api = Api {
         queries: Arc::new(queries),
         service,
+        rooms: Arc::new(rooms),
+        settings: Arc::new(settings),
         rate_limits: Arc::new(rate_limits),
         planning: Arc::default(),
         document: Arc::default(),

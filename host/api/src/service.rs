@@ -1,5 +1,5 @@
-//! What the HTTP interface needs from the server. `App` implements it; the tests of this crate have
-//! an implementation of their own.
+//! What the HTTP interface needs from the server: its rooms, what its operator configured, and what
+//! it does. The tests of this crate have a [`Service`] of their own.
 
 use std::sync::Arc;
 
@@ -14,49 +14,52 @@ use trawl_model::Terms;
 use trawl_model::memory::MemoryBudget;
 use trawl_model::outcome::PageOutcome;
 use trawl_plan::address::Receiver;
-use trawl_plan::router::RouterDefaults;
-use trawl_plan::{Catalog, ConfiguredPool, PagePlan, RefusedPage, TransformPlan};
+use trawl_plan::{Catalog, PagePlan, RefusedPage, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::{Storage, Store};
-use trawl_wire::KnownModel;
+use trawl_wire::ConfiguredDefaults;
 
-/// The server as its HTTP interface sees it.
-pub trait Service: Send + Sync + 'static {
+/// The rooms of the server that endpoints use.
+#[derive(Clone)]
+pub struct Rooms {
     /// Accounts, keys, balances, stored responses of idempotent requests.
-    fn billing(&self) -> &Billing;
-
+    pub billing: Billing,
     /// Persistent storage.
-    fn store(&self) -> &dyn Store;
-
-    /// Owns tasks that continue when a client disconnects.
-    fn tasks(&self) -> &TaskTracker;
-
-    /// The configured proxy pools.
-    fn pools(&self) -> &[ConfiguredPool];
-
-    /// Rate limit of each account, in requests per minute. Spec S28.
-    fn requests_per_minute(&self) -> u32;
-
-    /// Whether `/metrics` needs no key on connections from the server's own machine.
-    fn metrics_without_key(&self) -> bool;
-
+    pub store: Arc<dyn Store>,
+    /// Whether accounts may store more.
+    pub storage: Storage,
+    /// The crawls of all accounts.
+    pub crawls: Crawls,
+    /// What pipelines do in addition to crawling.
+    pub pipelines: Pipelines,
     /// The memory that pages and answers in flight may hold.
-    fn memory(&self) -> Arc<MemoryBudget>;
+    pub memory: Arc<MemoryBudget>,
+    /// Owns tasks that continue when a client disconnects.
+    pub tasks: TaskTracker,
+    /// Counts the requests in flight, each until the last byte of its response is sent.
+    pub in_flight: TaskTracker,
+}
 
+/// What the operator configured.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// What applies where a request sets nothing: proxy pools, providers, the model.
+    pub defaults: ConfiguredDefaults,
+    /// Rate limit of each account, in requests per minute. Spec S28.
+    pub requests_per_minute: u32,
     /// Lists and statements that an account may read at once.
-    fn queries_per_account(&self) -> usize;
+    pub queries_per_account: usize,
+    /// Whether `/metrics` needs no key on connections from the server's own machine.
+    pub metrics_without_key: bool,
+}
 
+/// What the server does for its HTTP interface.
+pub trait Service: Send + Sync + 'static {
     /// Browser tabs that an account may have at once, and how many it has.
     fn tabs(&self, account: &AccountId) -> (usize, usize);
 
-    /// Whether accounts may store more.
-    fn storage(&self) -> &Storage;
-
     /// Whether the server is shutting down and accepts no new work.
     fn is_draining(&self) -> bool;
-
-    /// Counts the requests in flight, each until the last byte of its response is sent.
-    fn in_flight(&self) -> &TaskTracker;
 
     /// The plugins in effect now.
     fn snapshot(&self) -> Snapshot;
@@ -85,15 +88,6 @@ pub trait Service: Send + Sync + 'static {
     /// Checks that events may be sent to a URL; the error is for its owner.
     fn check_receiver<'a>(&'a self, receiver: &'a Receiver) -> BoxFuture<'a, Result<(), String>>;
 
-    /// The crawls of all accounts.
-    fn crawls(&self) -> &Crawls;
-
-    /// What pipelines do in addition to crawling.
-    fn pipelines(&self) -> &Pipelines;
-
-    /// The language model that pipelines may use.
-    fn model(&self) -> Option<KnownModel<'_>>;
-
     /// Which plugins are in effect: their options change when this number does.
     fn plugins_generation(&self) -> u64;
 
@@ -108,9 +102,6 @@ pub trait Service: Send + Sync + 'static {
 
     /// Response of `GET /providers` to an account's key.
     fn offered_providers(&self) -> serde_json::Value;
-
-    /// Router mode of a request without a `router` object, and the time of providers.
-    fn router_defaults(&self) -> RouterDefaults;
 
     /// Checks that a page can be served now.
     fn health(&self) -> BoxFuture<'_, Health>;

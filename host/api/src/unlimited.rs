@@ -171,7 +171,7 @@ async fn try_serve(
     request: Request,
     endpoint: Endpoint,
 ) -> Result<Response, ApiError> {
-    let billing = api.service.billing();
+    let billing = &api.rooms.billing;
     // A request without a key repeats no other: its body is only read if the account has a plan.
     let may_be_repeated = idempotency::key(request.headers())?.is_some();
     if !may_be_repeated {
@@ -213,7 +213,7 @@ async fn try_serve(
 
 /// Takes a slot without waiting.
 async fn take_slot(api: &Api, account: &Account) -> Result<Slot, ApiError> {
-    let billing = api.service.billing();
+    let billing = &api.rooms.billing;
     match billing.take_slot(&account.id) {
         Ok(slot) => Ok(slot),
         Err(count) => {

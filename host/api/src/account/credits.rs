@@ -47,7 +47,7 @@ pub(crate) async fn credits(
     Extension(account): Extension<Arc<Account>>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let balance = api.service.billing().balance(&account.id);
+    let balance = api.rooms.billing.balance(&account.id);
     let data = CreditsText {
         credits: balance.credits_text(),
     };

@@ -34,7 +34,7 @@ pub(crate) async fn account(
     let request = Request::Account {
         account: owner.id.to_string(),
     };
-    match trawl_control::perform(api.service.billing(), request).await? {
+    match trawl_control::perform(&api.rooms.billing, request).await? {
         Reply::Account { account, keys } => {
             let limits = limits::limits(&api, &owner.id).await?;
             let view = AccountView::from(account)

@@ -382,7 +382,7 @@ pub(crate) async fn renew_webhook_secret(
 /// more by another key, or lock out those who have the others. The budget counts even if the key
 /// was revoked since the request began.
 pub(super) fn may_manage(api: &Api, owner: &Account) -> Result<(), ApiError> {
-    match api.service.billing().key_budget(owner) {
+    match api.rooms.billing.key_budget(owner) {
         None => Ok(()),
         Some(_) => Err(ApiError::KeyHasBudget),
     }

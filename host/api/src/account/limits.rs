@@ -28,14 +28,13 @@ pub(crate) async fn limits(
     api: &Api,
     account: &AccountId,
 ) -> Result<BTreeMap<&'static str, LimitView>, ApiError> {
-    let service = &api.service;
-    let totals = service.store().totals(account).await?;
-    let crawls = service.crawls();
+    let totals = api.rooms.store.totals(account).await?;
+    let crawls = &api.rooms.crawls;
     let (crawl_limits, in_use) = (crawls.limits(), crawls.in_use(account));
     let (n_queued_bytes, queued_bytes_max) = crawls.queued_bytes(account);
     let webhooks = crawls.webhook_limits();
     let (requests, n_requests) = api.rate_limits.used(account, Instant::now());
-    let (tabs, n_tabs) = service.tabs(account);
+    let (tabs, n_tabs) = api.service.tabs(account);
     let limit = |limit: Option<u64>, used: u64| LimitView { limit, used };
     let number = |limit: usize, used: usize| LimitView {
         limit: Some(limit as u64),
@@ -65,7 +64,7 @@ pub(crate) async fn limits(
         ),
         (
             "stored_bytes",
-            limit(service.storage().bytes_max(), totals.stored_bytes()),
+            limit(api.rooms.storage.bytes_max(), totals.stored_bytes()),
         ),
         (
             "webhook_events",

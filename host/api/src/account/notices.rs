@@ -90,7 +90,7 @@ pub(crate) async fn change(
         destination,
         below: fields.dollars("low_balance_dollars")?.unwrap_or_default().0,
     };
-    match trawl_control::perform(api.service.billing(), request).await? {
+    match trawl_control::perform(&api.rooms.billing, request).await? {
         Reply::Notices(account) => format.object(&AccountView::from(account)),
         _ => Err(ApiError::Internal),
     }

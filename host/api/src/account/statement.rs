@@ -86,13 +86,13 @@ pub(crate) async fn respond(
     let from = parse_time("from", query.from.as_deref())?.unwrap_or(Timestamp::MIN);
     let to = parse_time("to", query.to.as_deref())?.unwrap_or(Timestamp::MAX);
     let format = format(query.format.as_deref(), headers)?;
-    let billing = api.service.billing().clone();
+    let billing = api.rooms.billing.clone();
     // What the operator reads takes from the server's own share.
     let owner = queries.as_ref().map_or("", |_| account.as_str());
     let source = StatementSource {
         billing,
         queries,
-        memory: api.service.memory().share(owner),
+        memory: api.rooms.memory.share(owner),
     };
     let start = place(query.cursor.as_deref())?;
     let limit = query.limit.map(|limit| checked_limit(limit, ENTRIES_MAX));

@@ -163,7 +163,7 @@ pub(crate) async fn usage(
     let to = parse_time("to", query.to.as_deref())?.unwrap_or(Timestamp::MAX);
     let by_key = by_key(query.by.as_deref(), "day")?;
     let _permit = api.queries.take(&account.id).await?;
-    let billing = api.service.billing();
+    let billing = &api.rooms.billing;
     let days = billing.usage_by_day(&account.id, from, to).await?;
     let days = days.iter().map(|(day, used)| DayUsage::new(*day, used));
     let days = days.collect();

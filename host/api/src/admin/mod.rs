@@ -91,7 +91,7 @@ pub(crate) fn routes() -> Vec<Endpoint> {
 
 /// Performs a request of the control protocol.
 pub(crate) async fn ask(api: &Api, request: Request) -> Result<Reply, ApiError> {
-    Ok(trawl_control::perform(api.service.billing(), request).await?)
+    Ok(trawl_control::perform(&api.rooms.billing, request).await?)
 }
 
 /// The error for a reply of the wrong kind.

@@ -124,7 +124,7 @@ pub(super) async fn statement(
     Query(query): Query<StatementQuery>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let account = api.service.billing().known(&account)?;
+    let account = api.rooms.billing.known(&account)?;
     statement::respond(&api, &account.id, &query, &headers, None).await
 }
 
@@ -243,7 +243,7 @@ pub(super) async fn usage(
         Reply::Usage { accounts, total } => (accounts, total),
         other => return Err(unexpected(&other)),
     };
-    let billing = api.service.billing();
+    let billing = &api.rooms.billing;
     let mut accounts = Vec::with_capacity(views.len());
     for view in views {
         let account = AccountId::new(view.account.as_str());

@@ -66,7 +66,7 @@ pub(crate) async fn show(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let view = api.service.crawls().show(&account.id, &id).await?;
+    let view = api.rooms.crawls.show(&account.id, &id).await?;
     shown(&api, ResponseFormat::of(&headers), view).await
 }
 
@@ -87,7 +87,7 @@ pub(crate) async fn stop(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
-    let view = api.service.crawls().cancel(&account.id, &id).await?;
+    let view = api.rooms.crawls.cancel(&account.id, &id).await?;
     shown(&api, ResponseFormat::of(&headers), view).await
 }
 
@@ -117,7 +117,7 @@ pub(crate) async fn resume(
 ) -> Result<Response, ApiError> {
     let shared = api.clone();
     let work = |request: ApiRequest| async move {
-        let crawls = shared.service.crawls();
+        let crawls = &shared.rooms.crawls;
         let view = crawls.show(&request.account.id, &id).await?;
         let stored = crawls.request(&view).await?;
         let complete = move |request: &ApiRequest| with_secrets(&view, stored, &request.body);
@@ -131,7 +131,7 @@ pub(crate) async fn resume(
 /// The response with the state of a crawl. A long request of it is made ready where that delays no
 /// other request.
 async fn shown(api: &Api, format: ResponseFormat, view: CrawlView) -> Result<Response, ApiError> {
-    let stored = api.service.crawls().request(&view).await?;
+    let stored = api.rooms.crawls.request(&view).await?;
     let (account, n_bytes) = (view.record.account.clone(), stored.len());
     let show = move || {
         let (stored, lease) = stored.into_parts();

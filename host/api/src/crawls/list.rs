@@ -114,7 +114,7 @@ pub(crate) async fn list(
     let range = paging.range()?;
     let _permit = api.queries.take(&account.id).await?;
     let mut lease = memory_for(&memory, range.limit, ROW_BYTES_LIKELY).await?;
-    let found = api.service.store().crawl_rows(&account.id, range).await?;
+    let found = api.rooms.store.crawl_rows(&account.id, range).await?;
     let page = Page::of(found, &mut lease, ListedCrawl::from);
     ResponseFormat::of(&headers).held_object(&page, lease)
 }

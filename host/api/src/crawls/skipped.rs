@@ -84,8 +84,8 @@ pub(crate) async fn skipped(
     let _permit = api.queries.take(&account.id).await?;
     let mut lease = memory_for(&memory, count_max, URL_BYTES_LIKELY).await?;
     let rows = api
-        .service
-        .crawls()
+        .rooms
+        .crawls
         .skipped(&account.id, &id, cursor, count_max)
         .await?;
     cover(&mut lease, rows.iter().map(UrlRow::bytes).sum());

@@ -32,7 +32,7 @@ pub(crate) async fn pages(request: ApiRequest, verb: Verb) -> Result<Response, A
 
 /// Plans the crawls of a request.
 pub(crate) fn plan(request: &ApiRequest, verb: Verb) -> Result<PlannedCrawls, ApiError> {
-    let snapshot = request.service.snapshot();
+    let snapshot = request.api.service.snapshot();
     let catalog = request.asking(&snapshot);
     let context = PlanContext {
         catalog: &catalog,
@@ -89,7 +89,7 @@ impl PlannedCrawls {
         let parts: Vec<Payment> = (0..self.crawls.crawls.len())
             .map(|n| payment.part(n))
             .collect();
-        let crawls = request.service.crawls();
+        let crawls = &request.api.rooms.crawls;
         Ok(crawls.have_begun(&request.account.id, &parts).await?)
     }
 
@@ -107,8 +107,7 @@ impl PlannedCrawls {
     ) -> Result<StartedCrawls, ApiError> {
         let CrawlRequest { crawls, ignored } = self.crawls;
         let plans: Vec<&CrawlPlan> = crawls.iter().map(|crawl| &crawl.plan).collect();
-        let service = &request.service;
-        check_receivers(&**service, &plans).await?;
+        check_receivers(&*request.api.service, &plans).await?;
         let payment = request.payment.as_ref();
         let crawls = crawls.into_iter().enumerate().map(|(n, crawl)| NewCrawl {
             account: request.account.id.clone(),
@@ -123,7 +122,7 @@ impl PlannedCrawls {
             registry: Arc::clone(&self.registry),
             payment: payment.map(|payment| payment.part(n)),
         });
-        let crawls = service.crawls().begin(crawls.collect()).await?;
+        let crawls = request.api.rooms.crawls.begin(crawls.collect()).await?;
         Ok(StartedCrawls { crawls, ignored })
     }
 }

@@ -20,12 +20,12 @@ use trawl_crawl::{CrawlError, StoredPages};
 use trawl_store::{CrawlState, StoreError};
 use trawl_wire::Entry;
 
+use crate::Api;
 use crate::http::error::ApiError;
 use crate::http::format::ResponseFormat;
 use crate::http::headers::set_next_cursor;
 use crate::http::params::{Path, Query, Unsigned, checked_limit};
 use crate::http::stream as responses;
-use crate::{Api, Service};
 
 /// Entries per response when the request sets no limit.
 const PAGES_DEFAULT: u32 = 1_000;
@@ -80,8 +80,8 @@ pub(crate) async fn stored_pages(
     let permit = api.queries.take(&account.id).await?;
     // Looked up before the response starts, so that an unknown crawl is a 404.
     let pages = api
-        .service
-        .crawls()
+        .rooms
+        .crawls
         .pages(&account.id, &id, query.cursor.0)
         .await?;
     let follows = query.follow.unwrap_or(format == ResponseFormat::JsonLines);
@@ -98,7 +98,7 @@ pub(crate) async fn stored_pages(
     };
     drop(permit);
     let reader = Reader {
-        service: Arc::clone(&api.service),
+        api: api.clone(),
         follows,
         pages: pages.in_turns(api.queries.turns()),
         account,
@@ -115,7 +115,7 @@ pub(crate) async fn stored_pages(
 /// Reads entries of a crawl, each when the one before was taken: a slow client holds the memory of
 /// one. Each is read in a turn of the account's queries.
 struct Reader {
-    service: Arc<dyn Service>,
+    api: Api,
     /// Whether to wait for what comes.
     follows: bool,
     pages: StoredPages,
@@ -163,14 +163,14 @@ impl Reader {
 
     /// Waits for entries after this one; `false` once the crawl has ended, or waits for secrets.
     async fn may_come(&self, after: u64) -> Result<bool, ReadError> {
-        let crawls = self.service.crawls();
+        let crawls = &self.api.rooms.crawls;
         let (account, id) = (&self.account.id, &self.id);
         if crawls.wait_for_pages(account, id, after).await {
             return Ok(true);
         }
         match crawls.show(account, id).await?.record.state {
             CrawlState::Ended | CrawlState::Parked => Ok(false),
-            CrawlState::Queued | CrawlState::Running if self.service.is_draining() => {
+            CrawlState::Queued | CrawlState::Running if self.api.service.is_draining() => {
                 Err(ReadError::Stopping)
             }
             CrawlState::Queued | CrawlState::Running => {

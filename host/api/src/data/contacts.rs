@@ -104,7 +104,7 @@ pub(crate) async fn contacts(
             .ok_or_else(|| ApiError::Invalid("domain: must be a domain or a URL".to_owned()))
     });
     let domain = domain.transpose()?;
-    let pipelines = api.service.pipelines();
+    let pipelines = &api.rooms.pipelines;
     let _permit = api.queries.take(&account.id).await?;
     let mut lease = memory_for(&memory, range.limit, CONTACT_BYTES_LIKELY).await?;
     let found = pipelines

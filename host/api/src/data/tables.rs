@@ -74,7 +74,7 @@ async fn read(
     (table, range): (&str, PageRange),
     lease: &mut MemoryLease,
 ) -> Result<Page<Row>, ApiError> {
-    let records = api.service.store();
+    let records = &api.rooms.store;
     Ok(match table {
         "crawl_logs" => {
             let found = records.page_rows(account, false, range).await?;
@@ -107,7 +107,7 @@ async fn keys(api: &Api, account: &AccountId, slice: Slice) -> Result<Page<Row>,
         account: account.to_string(),
         all: false,
     };
-    let Reply::Keys(keys) = trawl_control::perform(api.service.billing(), request).await? else {
+    let Reply::Keys(keys) = trawl_control::perform(&api.rooms.billing, request).await? else {
         return Err(ApiError::Internal);
     };
     let count = keys.len() as u64;

@@ -36,7 +36,7 @@ pub(crate) async fn require_key(
         account: Some(id.into()),
     };
     let mut response = if limit.is_granted {
-        let share = api.service.memory().share(id);
+        let share = api.rooms.memory.share(id);
         request.extensions_mut().insert(share);
         request.extensions_mut().insert(account);
         next.run(request).await
@@ -51,7 +51,7 @@ pub(crate) async fn require_key(
 
 fn authenticate(api: &Api, headers: &HeaderMap) -> Option<(Arc<Account>, RateLimit)> {
     let key = key(headers)?;
-    let account = api.service.billing().authenticate(key)?;
+    let account = api.rooms.billing.authenticate(key)?;
     let limit = api.rate_limits.take(&account.id, std::time::Instant::now());
     Some((account, limit))
 }
@@ -89,7 +89,7 @@ pub(crate) async fn require_admin(
     if cors::is_preflight(&request) {
         next.run(request).await
     } else if is_admin(&api, request.headers()) {
-        let share = api.service.memory().share("");
+        let share = api.rooms.memory.share("");
         request.extensions_mut().insert(share);
         next.run(request).await
     } else {
@@ -120,10 +120,9 @@ pub(crate) fn refused(api: &Api, headers: &HeaderMap, access: KeyAccess) -> ApiE
     if has_other_scheme(headers) {
         return ApiError::Key(KeyRefusal::Scheme);
     }
-    let service = &api.service;
     ApiError::Key(match access {
-        KeyAccess::Accounts if service.is_admin(key) => KeyRefusal::OfAdmin,
-        KeyAccess::Operator if service.billing().authenticate(key).is_some() => {
+        KeyAccess::Accounts if api.service.is_admin(key) => KeyRefusal::OfAdmin,
+        KeyAccess::Operator if api.rooms.billing.authenticate(key).is_some() => {
             KeyRefusal::OfAccount
         }
         KeyAccess::Accounts | KeyAccess::Operator => KeyRefusal::Unknown,

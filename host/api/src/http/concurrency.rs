@@ -24,7 +24,7 @@ pub(crate) fn refused(api: &Api, account: &Account, error: ApiError) -> Response
     let (seats, active) = match error {
         ApiError::NoSeat(seats, active) => (seats, active),
         _ => {
-            let count = api.service.billing().slots(&account.id);
+            let count = api.rooms.billing.slots(&account.id);
             (count.seats, count.active)
         }
     };

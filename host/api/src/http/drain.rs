@@ -26,7 +26,7 @@ pub(crate) async fn refuse_when_draining(
         return next.run(request).await;
     }
     // Counted before the check: the server waits for the requests that are counted.
-    let counted = api.service.in_flight().token();
+    let counted = api.rooms.in_flight.token();
     if api.service.is_draining() {
         return ApiError::Busy(SHUTTING_DOWN).into_response();
     }

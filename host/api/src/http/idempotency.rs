@@ -17,7 +17,7 @@ use trawl_model::memory::{MemoryKind, MemoryLease, MemoryShare};
 use super::error::ApiError;
 use super::format::ResponseFormat;
 use super::media_type::essence;
-use crate::Service;
+use crate::Rooms;
 
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
@@ -50,13 +50,13 @@ pub(crate) fn fingerprint(path: &str, format: ResponseFormat, body: &[u8]) -> [u
 /// The response that is stored for a request with this key, or why it has none any more; `None` for
 /// a request that has to be served.
 pub(crate) async fn replayed(
-    service: &dyn Service,
+    rooms: &Rooms,
     account: &Account,
     key: &str,
     fingerprint: [u8; 32],
 ) -> Result<Option<Response>, ApiError> {
-    let memory = service.memory().share(account.id.as_str());
-    let billing = service.billing();
+    let memory = rooms.memory.share(account.id.as_str());
+    let billing = &rooms.billing;
     let ended = billing
         .repeated(&account.id, key, fingerprint, &memory)
         .await?;
@@ -67,7 +67,7 @@ pub(crate) async fn replayed(
 /// client disconnects, so that a retry finds the response instead of paying again. One that was
 /// interrupted runs again, and its pages that were charged are not charged again. Decision D305.
 pub(crate) async fn once<W, F>(
-    service: &dyn Service,
+    rooms: &Rooms,
     account: &Account,
     key: &str,
     fingerprint: [u8; 32],
@@ -77,18 +77,18 @@ where
     W: FnOnce(Payment) -> F + Send + 'static,
     F: Future<Output = Result<Response, ApiError>> + Send + 'static,
 {
-    let memory = service.memory().share(account.id.as_str());
-    let billing = service.billing();
+    let memory = rooms.memory.share(account.id.as_str());
+    let billing = &rooms.billing;
     match billing
         .begin(&account.id, key, fingerprint, &memory)
         .await?
     {
         IdempotencyStart::New(first) => {
             // Before anything is fetched and charged, whose answer could not be repeated.
-            service.storage().admit(&account.id).await?;
-            let tasks = service.tasks().clone();
+            rooms.storage.admit(&account.id).await?;
+            let tasks = rooms.tasks.clone();
             let served = serve(first, work, memory, tasks);
-            let task = service.tasks().spawn(served.in_current_span());
+            let task = rooms.tasks.spawn(served.in_current_span());
             task.await.unwrap_or(Err(ApiError::Internal))
         }
         IdempotencyStart::InFlight => Err(ApiError::Conflict(

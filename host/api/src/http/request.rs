@@ -16,14 +16,14 @@ use trawl_wire::RequestDefaults;
 use super::error::ApiError;
 use super::format::ResponseFormat;
 use super::observe::RequestId;
-use super::planning::{Planning, Wanted, WhileWanted};
+use super::planning::{Wanted, WhileWanted};
 use super::{body, idempotency};
-use crate::{Api, NewRun, Service, Snapshot};
+use crate::{Api, NewRun, Snapshot};
 
 /// A request whose body has arrived.
 pub(crate) struct ApiRequest {
     /// The server.
-    pub(crate) service: Arc<dyn Service>,
+    pub(crate) api: Api,
     /// The account of the key.
     pub(crate) account: Arc<Account>,
     /// The complete body, with its memory until the request is served.
@@ -35,7 +35,6 @@ pub(crate) struct ApiRequest {
     /// Under which name its pages are charged, if it has an `Idempotency-Key`.
     pub(crate) payment: Option<Payment>,
     request_id: RequestId,
-    planning: Arc<Planning>,
     /// Whether its plan is still waited for.
     wanted: Wanted,
 }
@@ -46,7 +45,7 @@ impl ApiRequest {
         mut self,
         plan: impl FnOnce(&Self) -> Result<T, ApiError> + Send + 'static,
     ) -> Result<(T, Self), ApiError> {
-        let (planning, n_bytes) = (Arc::clone(&self.planning), self.body.len());
+        let (planning, n_bytes) = (Arc::clone(&self.api.planning), self.body.len());
         let account = Arc::clone(&self.account);
         let plan = move |wanted: &Wanted| {
             self.wanted = wanted.clone();
@@ -73,12 +72,7 @@ impl ApiRequest {
 
     /// What applies where the request sets nothing: proxy pools, providers, the model.
     pub(crate) fn defaults(&self) -> RequestDefaults<'_> {
-        RequestDefaults {
-            pools: self.service.pools(),
-            router: self.service.router_defaults(),
-            terms: self.terms,
-            model: self.service.model(),
-        }
+        self.api.settings.defaults.with_terms(self.terms)
     }
 }
 
@@ -136,14 +130,13 @@ pub(crate) async fn receive(
         .unwrap_or_default();
     let body = body::read(request, body_bytes_max).await?;
     let request = ApiRequest {
-        service: Arc::clone(&api.service),
+        api: api.clone(),
         account,
         body,
         format,
         terms,
         payment: None,
         request_id,
-        planning: Arc::clone(&api.planning),
         wanted: Wanted::default(),
     };
     Received::new(request, path, idempotency_key).await
@@ -155,7 +148,7 @@ async fn fingerprint(
     request: ApiRequest,
     path: String,
 ) -> Result<([u8; 32], ApiRequest), ApiError> {
-    let (planning, n_bytes) = (Arc::clone(&request.planning), request.body.len());
+    let (planning, n_bytes) = (Arc::clone(&request.api.planning), request.body.len());
     let account = Arc::clone(&request.account);
     let hash = move || {
         let hash = idempotency::fingerprint(&path, request.format, &request.body);
@@ -196,8 +189,8 @@ impl Received {
         let Some((key, fingerprint)) = &self.keyed else {
             return Ok(None);
         };
-        let (service, account) = (&self.request.service, &self.request.account);
-        idempotency::replayed(service.as_ref(), account, key, *fingerprint).await
+        let (rooms, account) = (&self.request.api.rooms, &self.request.account);
+        idempotency::replayed(rooms, account, key, *fingerprint).await
     }
 
     /// Runs `work` unless a stored response answers the request.
@@ -210,13 +203,14 @@ impl Received {
         let Some((key, fingerprint)) = keyed else {
             return work(request).await;
         };
-        let (service, account) = (Arc::clone(&request.service), Arc::clone(&request.account));
+        let rooms = Arc::clone(&request.api.rooms);
+        let account = Arc::clone(&request.account);
         let work = move |payment| {
             work(ApiRequest {
                 payment: Some(payment),
                 ..request
             })
         };
-        idempotency::once(service.as_ref(), &account, &key, fingerprint, work).await
+        idempotency::once(&rooms, &account, &key, fingerprint, work).await
     }
 }

@@ -97,8 +97,8 @@ async fn run(
     let Some(form) = form else {
         return scrape::page(request, ignored).await;
     };
-    let memory = request.service.memory();
-    let memory = memory.share(request.account.id.as_str());
+    let owner = request.account.id.as_str();
+    let memory = request.api.rooms.memory.share(owner);
     request.format = ResponseFormat::Json;
     let entries = scrape::page(request, ignored).await?;
     form.response(entries, &memory).await

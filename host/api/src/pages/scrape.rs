@@ -63,7 +63,7 @@ pub(crate) struct PlannedPages {
 
 /// Plans the pages of a request.
 pub(crate) fn plan(request: &ApiRequest, verb: Verb) -> Result<PlannedPages, ApiError> {
-    let snapshot = request.service.snapshot();
+    let snapshot = request.api.service.snapshot();
     let catalog = request.asking(&snapshot);
     let context = PlanContext {
         catalog: &catalog,
@@ -82,7 +82,10 @@ impl PlannedPages {
         let Self { registry, plan } = self;
         let (format, n_pages) = (request.format, plan.pages.len());
         let run = request.run_with(registry);
-        let outcomes = request.service.scrape(run, plan.pages, format.order())?;
+        let outcomes = request
+            .api
+            .service
+            .scrape(run, plan.pages, format.order())?;
         drop(request);
         Ok(stream::pages(format, n_pages, outcomes, plan.ignored).await)
     }

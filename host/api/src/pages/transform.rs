@@ -88,14 +88,14 @@ pub(crate) async fn transform(
 
 async fn transform_pages(request: ApiRequest) -> Result<Response, ApiError> {
     let plan = |request: &ApiRequest| {
-        let snapshot = request.service.snapshot();
+        let snapshot = request.api.service.snapshot();
         let plan = transform_plan(&request.body, &request.asking(&snapshot))?;
         Ok::<_, ApiError>((snapshot.registry, plan))
     };
     let ((registry, mut plan), request) = request.planned(plan).await?;
     let ignored = std::mem::take(&mut plan.ignored);
     let run = request.run_with(registry);
-    let outcomes = request.service.transform(run, plan).await?;
+    let outcomes = request.api.service.transform(run, plan).await?;
     let costs = Costs::new(&total_charge(&outcomes), None);
     let failure = outcomes.iter().find_map(|outcome| outcome.error.as_ref());
     let answer = Transformed {

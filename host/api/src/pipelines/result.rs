@@ -7,13 +7,12 @@ use serde_json::{Map, Value};
 
 use trawl_billing::AccountId;
 use trawl_crawl::CrawlHandle;
-use trawl_crawl::pipeline::{FirstFailure, Gathered, ModelUse};
+use trawl_crawl::pipeline::{FirstFailure, Gathered, ModelUse, Pipelines};
 use trawl_model::{Cause, Charge, StopReason};
 use trawl_plan::{AnalystChoice, Ignored, Pipeline};
 use trawl_plugins::Registry;
 use trawl_wire::Verb;
 
-use crate::Service;
 use crate::crawls::start::{self, StartedCrawls};
 use crate::http::error::ApiError;
 use crate::http::headers;
@@ -42,7 +41,7 @@ pub(super) struct PipelineResult {
 impl PipelineResult {
     /// Runs the crawl of a request and joins its findings.
     pub(super) async fn of(request: ApiRequest, pipeline: Pipeline) -> Result<Self, ApiError> {
-        let service = Arc::clone(&request.service);
+        let rooms = Arc::clone(&request.api.rooms);
         let account = request.account.id.clone();
         let plan = move |request: &ApiRequest| start::plan(request, Verb::Pipeline(pipeline));
         let (planned, request) = request.planned(plan).await?;
@@ -69,26 +68,26 @@ impl PipelineResult {
         let has_no_entry = gathered.n_pages == 0 && result.failure.is_none();
         if let Some(id) = result.crawl_ids.first().filter(|_| has_no_entry) {
             // The stream of entries ends only after the end of the crawl is stored.
-            let stop = service.crawls().show(&account, id).await?.progress.stop;
+            let stop = rooms.crawls.show(&account, id).await?.progress.stop;
             let reason = no_pages_reason(stop.unwrap_or(StopReason::Failed));
             result.failure = Some(failed(Cause::NoPages, reason));
         }
         for name in &paid_as {
-            let charge = service.billing().run_charge(name).await;
+            let charge = rooms.billing.run_charge(name).await;
             result.charge = charge.map_err(|error| {
                 tracing::error!(payment = name, error = %error, "cannot sum up the charge of a pipeline");
                 ApiError::Internal
             })?;
         }
         result
-            .join(service.as_ref(), &account, &analyst, registry, gathered)
+            .join(&rooms.pipelines, &account, &analyst, registry, gathered)
             .await;
         Ok(result)
     }
 
     async fn join(
         &mut self,
-        service: &dyn Service,
+        pipelines: &Pipelines,
         account: &AccountId,
         analyst: &AnalystChoice,
         registry: Arc<Registry>,
@@ -97,8 +96,7 @@ impl PipelineResult {
         if gathered.is_empty() {
             return;
         }
-        match service
-            .pipelines()
+        match pipelines
             .join(account, registry, analyst, &mut gathered)
             .await
         {

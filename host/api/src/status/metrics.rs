@@ -30,7 +30,7 @@ pub(crate) async fn metrics(
     State(api): State<Api>,
     request: Request,
 ) -> Result<Response, ApiError> {
-    let is_open = api.service.metrics_without_key() && is_local(&request);
+    let is_open = api.settings.metrics_without_key && is_local(&request);
     if !is_open && !auth::is_admin(&api, request.headers()) {
         return Err(auth::refused(
             &api,
@@ -38,7 +38,7 @@ pub(crate) async fn metrics(
             auth::KeyAccess::Operator,
         ));
     }
-    record_memory(&api.service.memory());
+    record_memory(&api.rooms.memory);
     let absent = || {
         ApiError::NotImplemented("this server does not offer metrics: ask its operator".to_owned())
     };

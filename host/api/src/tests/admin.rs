@@ -5,7 +5,6 @@ use axum::http::Request;
 use serde_json::{Value, json};
 
 use super::server::{TestResponse, TestServer};
-use crate::Service;
 
 pub(super) async fn admin_request(
     server: &TestServer,

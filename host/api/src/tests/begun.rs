@@ -17,7 +17,6 @@ use trawl_wire::{PlanContext, RequestDefaults, Verb, crawl_request};
 
 use super::data::{running_crawl, test_account};
 use super::server::TestServer;
-use crate::Service;
 
 const REQUEST: &str =
     r#"{"url":"http://a.test/","return_format":"empty","run_in_background":true}"#;

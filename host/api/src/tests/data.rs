@@ -8,7 +8,6 @@ use trawl_model::clock::Timestamp;
 use trawl_store::{Channel, CrawlRecord, CrawlState, DeliveryFailure, OutboxRow, testing};
 
 use super::server::TestServer;
-use crate::Service;
 
 async fn table(server: &TestServer, path: &str) -> Value {
     let response = server.get(path).await;

@@ -7,7 +7,6 @@ use axum::http::{Request, StatusCode};
 use serde_json::json;
 
 use super::server::{TestResponse, TestServer};
-use crate::Service;
 
 const POSTS: [&str; 3] = ["/scrape", "/links", "/v1/transform"];
 const UNLIMITED: [&str; 3] = [
@@ -533,36 +532,36 @@ async fn a_closed_ledger_refuses_before_anything_is_fetched() {
     }
 }
 
+/// Whether a request for the metrics without the admin key is refused.
+async fn are_metrics_refused(server: &TestServer, peer: &str, headers: &[(&str, &str)]) -> bool {
+    let response = server.get_from("/metrics", peer, headers).await;
+    let is_refused = response.status == 401;
+    if is_refused {
+        check(&response, 401, "invalid api key");
+    }
+    is_refused
+}
+
 #[tokio::test]
 async fn metrics_are_open_to_local_connections_only_if_a_setting_says_so() {
-    let server = TestServer::new().await;
+    let closed = TestServer::new().await;
+    let open = TestServer::new().await.with_open_metrics();
     let remote = [
         ("192.0.2.1:1", &[][..]),
         ("[2001:db8::1]:1", &[]),
         ("127.0.0.1:1", &[("x-forwarded-for", "192.0.2.1")]),
     ];
-    let local = ["127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"];
-    let refused = async |peer, headers| {
-        let response = server.get_from("/metrics", peer, headers).await;
-        check(&response, 401, "invalid api key");
-    };
-    let open = async |peer, headers| {
-        assert_ne!(server.get_from("/metrics", peer, headers).await.status, 401);
-    };
-    let with_key = &[("authorization", "Bearer tra_admin")][..];
-    for peer in local {
-        refused(peer, &[]).await;
-        open(peer, with_key).await;
-    }
-    let setting = &server.service.metrics_without_key;
-    setting.store(true, std::sync::atomic::Ordering::SeqCst);
-    for peer in local {
-        open(peer, &[]).await;
+    let with_key = [("authorization", "Bearer tra_admin")];
+    for peer in ["127.0.0.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"] {
+        assert!(are_metrics_refused(&closed, peer, &[]).await, "{peer}");
+        let is_refused = are_metrics_refused(&closed, peer, &with_key).await;
+        assert!(!is_refused, "{peer}");
+        assert!(!are_metrics_refused(&open, peer, &[]).await, "{peer}");
     }
     for (peer, headers) in remote {
-        refused(peer, headers).await;
+        assert!(are_metrics_refused(&open, peer, headers).await, "{peer}");
     }
-    open("192.0.2.1:1", with_key).await;
+    assert!(!are_metrics_refused(&open, "192.0.2.1:1", &with_key).await);
 }
 
 #[tokio::test]

@@ -19,7 +19,6 @@ use trawl_store::{CrawlRecord, CrawlState};
 
 use super::data::running_crawl;
 use super::server::TestServer;
-use crate::Service;
 
 /// Polls of one request at most; each waits for a few writes and tasks.
 const POLLS_MAX: usize = 200;

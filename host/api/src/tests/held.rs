@@ -19,7 +19,6 @@ use trawl_store::{CrawlCounts, CrawlState, PageLog, PageRow, Progress};
 
 use super::data::{running_crawl, test_account};
 use super::server::TestServer;
-use crate::Service;
 
 const MIB: usize = 1 << 20;
 const ID: &str = "0a1b";

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 use trawl_store::DiskThreshold;
 
 use super::server::{TestResponse, TestServer};
-use crate::Service;
 
 /// Pages of this host fail at once: egress refuses it.
 const URL: &str = "http://127.0.0.1:1/";

@@ -37,15 +37,14 @@ use trawl_net::politeness::{Politeness, PolitenessConfig};
 use trawl_net::robots::Robots;
 use trawl_net::sitemap::Sitemaps;
 use trawl_plan::address::Receiver;
-use trawl_plan::router::RouterDefaults;
 use trawl_plan::testing::FakeCatalog;
-use trawl_plan::{ConfiguredPool, OutputPlan, PagePlan, RefusedPage, TransformPlan};
+use trawl_plan::{OutputPlan, PagePlan, RefusedPage, TransformPlan};
 use trawl_plugins::Registry;
 use trawl_store::sqlite::SqliteStore;
 use trawl_store::{DataDir, Disk, DiskThreshold, Storage, Store};
-use trawl_wire::{ConfiguredDefaults, KnownModel};
+use trawl_wire::ConfiguredDefaults;
 
-use crate::{Health, NewRun, Order, Outcomes, Service, Snapshot, router};
+use crate::{Health, NewRun, Order, Outcomes, Rooms, Service, Settings, Snapshot, router};
 
 /// The interface, a key of its account, and its data directory.
 pub(super) struct TestServer {
@@ -56,17 +55,9 @@ pub(super) struct TestServer {
 }
 
 pub(super) struct FakeService {
-    billing: Billing,
-    store: Arc<dyn Store>,
-    crawls: Crawls,
-    pipelines: Pipelines,
-    tasks: TaskTracker,
-    in_flight: TaskTracker,
+    rooms: Rooms,
     per_minute: u32,
-    memory: Arc<MemoryBudget>,
-    storage: Storage,
     pub(super) is_draining: AtomicBool,
-    pub(super) metrics_without_key: AtomicBool,
     /// Runs that were begun.
     pub(super) n_runs: AtomicUsize,
     /// Generation of the plugins, and how often they were described.
@@ -153,28 +144,38 @@ impl TestServer {
             directory.path(),
             storage.clone(),
         );
-        let service = Arc::new(FakeService {
+        let rooms = Rooms {
             billing,
             store,
+            storage,
             crawls,
             pipelines,
+            memory,
             tasks,
             in_flight: TaskTracker::new(),
+        };
+        let service = Arc::new(FakeService {
+            rooms,
             per_minute,
-            memory,
-            storage,
             is_draining: AtomicBool::new(false),
-            metrics_without_key: AtomicBool::new(false),
             n_runs: AtomicUsize::new(0),
             generation: AtomicU64::new(1),
             n_described: AtomicUsize::new(0),
             release: Arc::default(),
         });
         Self {
-            router: router(Arc::clone(&service) as Arc<dyn Service>),
+            router: service.router(false),
             key: key.expose().to_owned(),
             service,
             directory,
+        }
+    }
+
+    /// The same with metrics that need no key on local connections.
+    pub(super) fn with_open_metrics(self) -> Self {
+        Self {
+            router: self.service.router(true),
+            ..self
         }
     }
 
@@ -311,18 +312,6 @@ fn crawls(
 }
 
 impl Service for FakeService {
-    fn billing(&self) -> &Billing {
-        &self.billing
-    }
-
-    fn store(&self) -> &dyn Store {
-        &*self.store
-    }
-
-    fn tasks(&self) -> &TaskTracker {
-        &self.tasks
-    }
-
     fn check_receiver<'a>(&'a self, receiver: &'a Receiver) -> BoxFuture<'a, Result<(), String>> {
         let is_private = receiver.expose().contains("private.test");
         let checked = if is_private {
@@ -333,40 +322,12 @@ impl Service for FakeService {
         Box::pin(std::future::ready(checked))
     }
 
-    fn pools(&self) -> &[ConfiguredPool] {
-        &[]
-    }
-
-    fn requests_per_minute(&self) -> u32 {
-        self.per_minute
-    }
-
-    fn metrics_without_key(&self) -> bool {
-        self.metrics_without_key.load(Ordering::SeqCst)
-    }
-
-    fn memory(&self) -> Arc<MemoryBudget> {
-        Arc::clone(&self.memory)
-    }
-
-    fn queries_per_account(&self) -> usize {
-        1
-    }
-
     fn tabs(&self, _account: &AccountId) -> (usize, usize) {
         (7, 0)
     }
 
-    fn storage(&self) -> &Storage {
-        &self.storage
-    }
-
     fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::SeqCst)
-    }
-
-    fn in_flight(&self) -> &TaskTracker {
-        &self.in_flight
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -427,18 +388,6 @@ impl Service for FakeService {
         std::future::ready(self.begin(&run).map(|()| outcomes)).boxed()
     }
 
-    fn crawls(&self) -> &Crawls {
-        &self.crawls
-    }
-
-    fn pipelines(&self) -> &Pipelines {
-        &self.pipelines
-    }
-
-    fn model(&self) -> Option<KnownModel<'_>> {
-        None
-    }
-
     fn plugins_generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
     }
@@ -460,10 +409,6 @@ impl Service for FakeService {
         json!({"providers": [{"name": "provider_1"}]})
     }
 
-    fn router_defaults(&self) -> RouterDefaults {
-        RouterDefaults::default()
-    }
-
     fn health(&self) -> BoxFuture<'_, Health> {
         let health = Health {
             is_healthy: true,
@@ -474,10 +419,38 @@ impl Service for FakeService {
 }
 
 impl FakeService {
+    /// The interface of this server.
+    fn router(self: &Arc<Self>, metrics_without_key: bool) -> Router {
+        let settings = Settings {
+            defaults: ConfiguredDefaults::default(),
+            requests_per_minute: self.per_minute,
+            queries_per_account: 1,
+            metrics_without_key,
+        };
+        let service = Arc::clone(self) as Arc<dyn Service>;
+        router(service, self.rooms.clone(), settings)
+    }
+
+    pub(super) fn billing(&self) -> &Billing {
+        &self.rooms.billing
+    }
+
+    pub(super) fn store(&self) -> &dyn Store {
+        &*self.rooms.store
+    }
+
+    pub(super) fn crawls(&self) -> &Crawls {
+        &self.rooms.crawls
+    }
+
+    pub(super) fn memory(&self) -> &Arc<MemoryBudget> {
+        &self.rooms.memory
+    }
+
     fn begin(&self, run: &NewRun) -> Result<(), FundsError> {
         assert!(!run.request_id.is_empty(), "every request has an id");
         self.n_runs.fetch_add(1, Ordering::SeqCst);
-        self.billing.admit(&run.account.id, run.terms)
+        self.rooms.billing.admit(&run.account.id, run.terms)
     }
 }
 

@@ -11,7 +11,6 @@ use trawl_store::CrawlRecord;
 
 use super::data::running_crawl;
 use super::server::{TestResponse, TestServer};
-use crate::Service;
 use crate::http::format::ResponseFormat;
 use crate::http::idempotency::fingerprint;
 

@@ -29,8 +29,6 @@ use trawl_engine::page::PageEngine;
 use trawl_model::clock::Clock;
 use trawl_model::secret::Secret;
 use trawl_net::egress::Egress;
-use trawl_plan::ConfiguredPool;
-use trawl_plan::router::RouterDefaults;
 use trawl_plugins::Plugins;
 use trawl_render::Renderer;
 use trawl_store::{Storage, Store};
@@ -57,8 +55,8 @@ pub struct Paths {
 pub struct App {
     config: Config,
     listener_limits: ListenerLimits,
-    pools: Vec<ConfiguredPool>,
-    router: RouterDefaults,
+    /// What applies where a request sets nothing.
+    defaults: ConfiguredDefaults,
     prices: Prices,
     plugins: Arc<Plugins>,
     page_engine: Arc<PageEngine>,
@@ -121,8 +119,7 @@ impl App {
             ..
         } = foundation;
         Ok(Arc::new(Self {
-            pools: parts.defaults.pools.clone(),
-            router: parts.defaults.router,
+            defaults: parts.defaults.clone(),
             pipelines: parts.pipelines.clone(),
             webhooks: Arc::clone(&parts.webhooks),
             drain_deadline: parts.drain_deadline.clone(),
@@ -152,6 +149,16 @@ impl App {
     /// Accounts and balances.
     pub fn billing(&self) -> &Billing {
         &self.billing
+    }
+
+    /// The crawls of all accounts.
+    pub fn crawls(&self) -> &Crawls {
+        &self.crawls
+    }
+
+    /// What applies where a request sets nothing: proxy pools, providers, the model.
+    pub fn defaults(&self) -> &ConfiguredDefaults {
+        &self.defaults
     }
 
     /// The admin key, if it had not been used when the process started.

@@ -65,7 +65,7 @@ impl App {
 
     async fn serve_http(self: &Arc<Self>, listener: TcpListener) {
         let service = Arc::clone(self) as Arc<dyn Service>;
-        let router = trawl_api::router(service);
+        let router = trawl_api::router(service, self.rooms(), self.api_settings());
         let drained = CancellationToken::new();
         let limits = self.listener_limits.clone();
         let log = settings::access_log(&self.config);

@@ -4,27 +4,45 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use tokio_util::task::TaskTracker;
 use url::Url;
 
-use trawl_api::{Health, NewRun, Order, Outcomes, Service, Snapshot};
-use trawl_billing::{AccountId, Billing, FundsError, Tariff};
-use trawl_crawl::Crawls;
-use trawl_crawl::pipeline::Pipelines;
+use trawl_api::{Health, NewRun, Order, Outcomes, Rooms, Service, Settings, Snapshot};
+use trawl_billing::{AccountId, FundsError, Tariff};
 use trawl_engine::page::{Payer, RunContext};
 use trawl_engine::scrape;
 use trawl_model::Terms;
-use trawl_model::memory::MemoryBudget;
 use trawl_model::outcome::PageOutcome;
 use trawl_plan::address::Receiver;
-use trawl_plan::router::RouterDefaults;
-use trawl_plan::{ConfiguredPool, PagePlan, RefusedPage, TransformPlan};
-use trawl_store::{Storage, Store};
-use trawl_wire::KnownModel;
+use trawl_plan::{PagePlan, RefusedPage, TransformPlan};
 
-use super::{App, known_model, plugins_status, settings};
+use super::{App, plugins_status, settings};
 
 impl App {
+    /// What the HTTP interface uses.
+    pub(super) fn rooms(&self) -> Rooms {
+        Rooms {
+            billing: self.billing.clone(),
+            store: Arc::clone(&self.store),
+            storage: self.storage.clone(),
+            crawls: self.crawls.clone(),
+            pipelines: self.pipelines.clone(),
+            memory: Arc::clone(&self.page_engine.memory),
+            tasks: self.tasks.clone(),
+            in_flight: self.in_flight.clone(),
+        }
+    }
+
+    /// What is configured for the HTTP interface.
+    pub(super) fn api_settings(&self) -> Settings {
+        let limits = &self.config.limits;
+        Settings {
+            defaults: self.defaults.clone(),
+            requests_per_minute: limits.requests_per_minute,
+            queries_per_account: limits.queries_per_account,
+            metrics_without_key: self.config.http.metrics_without_key,
+        }
+    }
+
     fn begin(&self, new: NewRun) -> Arc<scrape::Run> {
         let tariff = match new.terms {
             Terms::PayAsYouGo => Tariff::PayAsYouGo(self.prices),
@@ -47,38 +65,6 @@ impl App {
 }
 
 impl Service for App {
-    fn billing(&self) -> &Billing {
-        &self.billing
-    }
-
-    fn store(&self) -> &dyn Store {
-        &*self.store
-    }
-
-    fn tasks(&self) -> &TaskTracker {
-        &self.tasks
-    }
-
-    fn pools(&self) -> &[ConfiguredPool] {
-        &self.pools
-    }
-
-    fn requests_per_minute(&self) -> u32 {
-        self.config.limits.requests_per_minute
-    }
-
-    fn metrics_without_key(&self) -> bool {
-        self.config.http.metrics_without_key
-    }
-
-    fn memory(&self) -> Arc<MemoryBudget> {
-        Arc::clone(&self.page_engine.memory)
-    }
-
-    fn queries_per_account(&self) -> usize {
-        self.config.limits.queries_per_account
-    }
-
     fn tabs(&self, account: &AccountId) -> (usize, usize) {
         let renderer = self.renderer.as_ref();
         let used = renderer.map_or(0, |renderer| renderer.tabs_of(account.as_str()));
@@ -86,16 +72,8 @@ impl Service for App {
         (limit, used)
     }
 
-    fn storage(&self) -> &Storage {
-        &self.storage
-    }
-
     fn is_draining(&self) -> bool {
         self.stop.is_cancelled()
-    }
-
-    fn in_flight(&self) -> &TaskTracker {
-        &self.in_flight
     }
 
     fn snapshot(&self) -> Snapshot {
@@ -131,18 +109,6 @@ impl Service for App {
         })
     }
 
-    fn crawls(&self) -> &Crawls {
-        &self.crawls
-    }
-
-    fn pipelines(&self) -> &Pipelines {
-        &self.pipelines
-    }
-
-    fn model(&self) -> Option<KnownModel<'_>> {
-        known_model(&self.page_engine)
-    }
-
     fn plugins_generation(&self) -> u64 {
         self.plugins.snapshot().generation()
     }
@@ -165,10 +131,6 @@ impl Service for App {
         let providers = self.page_engine.routing.providers();
         let offered = providers.map(|providers| providers.offered(&self.plugins.snapshot()));
         json!({ "providers": offered.unwrap_or_default() })
-    }
-
-    fn router_defaults(&self) -> RouterDefaults {
-        self.router
     }
 
     fn health(&self) -> BoxFuture<'_, Health> {

@@ -4,7 +4,6 @@
 use anyhow::{Context, bail};
 use serde_json::{Map, Value};
 
-use trawl_api::Service;
 use trawl_model::StopReason;
 use trawl_store::CrawlState;
 

@@ -27,7 +27,7 @@ use trawl_model::{Nanodollars, Terms};
 use trawl_plan::address;
 use trawl_plan::parameters::Route;
 use trawl_store::CrawlState;
-use trawl_wire::{PlanContext, RequestDefaults, Verb, crawl_request, with_secrets};
+use trawl_wire::{PlanContext, Verb, crawl_request, with_secrets};
 
 use super::parameters::{self, PageNotices, Request};
 use crate::app::{App, Paths};
@@ -186,12 +186,7 @@ async fn start(app: &Arc<App>, args: &CrawlArgs, request: &Request) -> anyhow::R
     let registry = app.snapshot().registry;
     let context = PlanContext {
         catalog: &*registry,
-        defaults: RequestDefaults {
-            pools: app.pools(),
-            router: app.router_defaults(),
-            terms,
-            model: app.model(),
-        },
+        defaults: app.defaults().with_terms(terms),
     };
     let mut planned = crawl_request(&body(args, request), Verb::Scrape, context)?;
     parameters::print(request.idle.iter().cloned());
