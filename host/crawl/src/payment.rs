@@ -30,8 +30,7 @@ pub(super) async fn settled(
     plan: &PagePlan,
     (page_budget, produced): (PageBudget<'_>, Produced),
 ) -> Option<PageOutcome> {
-    let tariff = run.context.tariff;
-    let mut unpaid = match page::try_settle(page_budget, &tariff, produced).await {
+    let mut unpaid = match page::try_settle(page_budget, produced).await {
         Ok(outcome) => return Some(outcome),
         Err(unpaid) => unpaid,
     };
@@ -48,8 +47,8 @@ pub(super) async fn settled(
             continue;
         }
         n_retries += 1;
-        let page_budget = PageBudget::new(paid_by, &run.context.expectations, tariff, plan);
-        let settling = page::settle_again(page_budget, &tariff, unpaid);
+        let page_budget = run.context.page_budget(paid_by, plan);
+        let settling = page::settle_again(page_budget, unpaid);
         let parks = run.job.in_background;
         unpaid = match unless_parked(settling, parks, &run.server_stops).await? {
             Ok(outcome) => return Some(outcome),

@@ -11,7 +11,7 @@ use trawl_plugins::Registry;
 use crate::ai::Ai;
 use crate::extract::Workers;
 use crate::in_flight::PagesInFlight;
-use crate::page_budget::{CostMemory, Expectations};
+use crate::page_budget::{CostMemory, Expectations, PageBudget, PaidBy};
 use crate::routing::{Admission, Routing};
 
 /// What serves and transforms pages: built once, shared by every run.
@@ -69,6 +69,11 @@ impl RunContext {
             owner,
             tariff,
         }
+    }
+
+    /// The budget of a page of the run, which has reserved nothing yet.
+    pub fn page_budget<'a>(&self, paid_by: PaidBy<'a>, plan: &'a PagePlan) -> PageBudget<'a> {
+        PageBudget::new(paid_by, &self.expectations, self.tariff, plan)
     }
 
     /// Whether and how fast a page of the run may be fetched.

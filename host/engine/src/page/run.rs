@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use trawl_billing::Tariff;
-use trawl_model::memory::{MemoryKind, MemoryLease};
+use trawl_model::memory::{MemoryKind, MemoryLease, PageMemory};
 use trawl_model::outcome::PageOutcome;
 use trawl_model::{Cause, Nanodollars, PageFailure, Usage};
 use trawl_net::egress::on_behalf_of;
@@ -33,7 +33,7 @@ pub async fn run(run: &RunContext, paid_by: PaidBy<'_>, plan: &PagePlan) -> Page
     let admission = Arc::new(run.admission(plan));
     let produced = produce_paid(run, paid_by, plan, &admission, || true);
     let (page_budget, produced) = produced.await;
-    settle(page_budget, &run.tariff, produced).await
+    settle(page_budget, produced).await
 }
 
 /// [`produce`] with a budget of its own. A page that could not be paid because of other pages in
@@ -46,7 +46,7 @@ pub async fn produce_paid<'a>(
     admission: &Arc<Admission>,
     may_retry: impl Fn() -> bool,
 ) -> (PageBudget<'a>, Produced) {
-    let new_budget = || PageBudget::new(paid_by, &run.expectations, run.tariff, plan);
+    let new_budget = || run.page_budget(paid_by, plan);
     let wait_max = plan.fetch.timeout + plan.fetch.pace.patience;
     let in_flight = match run.engine.in_flight.admit(&run.owner, wait_max).await {
         Ok(in_flight) => in_flight,
@@ -102,8 +102,15 @@ pub async fn produce(
     admission: &Arc<Admission>,
     page_budget: &PageBudget<'_>,
 ) -> Produced {
-    let producing = produce_for_owner(run, plan, admission, page_budget);
-    on_behalf_of(&run.owner, producing).await
+    let visit = PageVisit {
+        run,
+        plan,
+        admission,
+        page_budget,
+        memory: run.memory.page(),
+        started: Instant::now(),
+    };
+    on_behalf_of(&run.owner, visit.produce()).await
 }
 
 /// The result of a page that no route served, after this time.
@@ -120,112 +127,123 @@ fn not_served(plan: &PagePlan, elapsed: Duration, reason: NotServed) -> Produced
     Produced::failed(outcome, reason.by)
 }
 
-async fn produce_for_owner(
-    run: &RunContext,
-    plan: &PagePlan,
-    admission: &Arc<Admission>,
-    page_budget: &PageBudget<'_>,
-) -> Produced {
-    let (started, memory) = (Instant::now(), run.memory.page());
-    let client = Client {
-        owner: &run.owner,
-        jar: &run.jar,
-        memory: &memory,
-        page_budget,
-        registry: &run.registry,
-        may_pool: may_pool(&run.tariff),
-    };
-    let served = run.engine.routing.serve(plan, admission, client);
-    let mut served = match served.await {
-        Ok(served) => served,
-        Err(reason) => return not_served(plan, started.elapsed(), reason),
-    };
-    if !has_failed(&served) {
-        name_ignored(plan, &mut served);
+/// One page on its way from its plan to its outcome.
+struct PageVisit<'a> {
+    run: &'a RunContext,
+    plan: &'a PagePlan,
+    admission: &'a Arc<Admission>,
+    page_budget: &'a PageBudget<'a>,
+    memory: PageMemory,
+    started: Instant,
+}
+
+impl PageVisit<'_> {
+    /// Serves and extracts the page.
+    async fn produce(self) -> Produced {
+        let mut served = match self.serve().await {
+            Ok(served) => served,
+            Err(reason) => return not_served(self.plan, self.started.elapsed(), reason),
+        };
+        if !has_failed(&served) {
+            name_ignored(self.plan, &mut served);
+        }
+        let mut lease = self.memory.lease_for(MemoryKind::Outputs);
+        let mut made = self.outputs(&mut served, &mut lease).await;
+        let mut usage = served.usage;
+        usage.compute += made.cpu.parse;
+        usage.transform += made.cpu.transform;
+        let page = AnalysedPage {
+            run: self.run,
+            plan: self.plan,
+            served: &served,
+            page_budget: self.page_budget,
+        };
+        page.add_finding(&mut made.outputs, &mut usage).await;
+        let fetched_by = served.fetched_by();
+        let on_paid = OnPaid {
+            page: served.cache.into_write(),
+            outputs: made.write,
+            provider: None,
+        };
+        let outcome = compose(
+            &self.plan.output,
+            served.page,
+            made.outputs,
+            served.metadata,
+        );
+        let outcome = PageOutcome {
+            elapsed: Some(self.started.elapsed()),
+            error: served.error.or(outcome.error),
+            memory: Some(Arc::new(lease)),
+            ..outcome
+        };
+        let mut produced = match self.cover(&outcome, &usage, fetched_by).await {
+            Ok(()) => Produced::new(outcome, usage, on_paid).with_vendor(served.vendor),
+            // A page that could not be paid was not served.
+            Err(failure) => Produced::new(unpaid(outcome, failure), usage, on_paid),
+        };
+        if produced.outcome.error.is_some() {
+            produced.failed_by = Some(FailedBy::of(self.page_budget).await);
+        }
+        produced
     }
-    let mut lease = memory.lease_for(MemoryKind::Outputs);
-    let deadline = started + served.waited + plan.time_max();
-    let mut made = outputs(run, plan, &mut served, &mut lease, deadline).await;
-    let mut usage = served.usage;
-    usage.compute += made.cpu.parse;
-    usage.transform += made.cpu.transform;
-    let page = AnalysedPage {
-        run,
-        plan,
-        served: &served,
-        page_budget,
-    };
-    page.add_finding(&mut made.outputs, &mut usage).await;
-    let is_fetched = served.vendor.is_none() && !served.cache.is_hit();
-    let fetched_by = is_fetched.then_some(served.loader);
-    let outcome = compose(&plan.output, served.page, made.outputs, served.metadata);
-    let outcome = PageOutcome {
-        elapsed: Some(started.elapsed()),
-        error: served.error.or(outcome.error),
-        memory: Some(Arc::new(lease)),
-        ..outcome
-    };
-    let on_paid = OnPaid {
-        page: served.cache.into_write(),
-        outputs: made.write,
-        provider: None,
-    };
-    let mut produced = match cover(page_budget, &outcome, &usage, fetched_by).await {
-        Ok(()) => Produced::new(outcome, usage, on_paid).with_vendor(served.vendor),
-        // A page that could not be paid was not served.
-        Err(failure) => Produced::new(unpaid(outcome, failure), usage, on_paid),
-    };
-    if produced.outcome.error.is_some() {
-        produced.failed_by = Some(FailedBy::of(page_budget).await);
+
+    /// Gets the page from the first route that has it.
+    async fn serve(&self) -> Result<Served, NotServed> {
+        let run = self.run;
+        let client = Client {
+            owner: &run.owner,
+            jar: &run.jar,
+            memory: &self.memory,
+            page_budget: self.page_budget,
+            registry: &run.registry,
+            may_pool: may_pool(&run.tariff),
+        };
+        let routing = &run.engine.routing;
+        routing.serve(self.plan, self.admission, client).await
     }
-    produced
+
+    /// Makes the outputs of the served page; they hold the lease.
+    async fn outputs(&self, served: &mut Served, lease: &mut MemoryLease) -> Extraction {
+        let output = match has_failed(served) {
+            // A failed page costs nothing, so no analyst may spend money on it.
+            true => analysis::without_analyst(&self.plan.output),
+            false => Arc::clone(&self.plan.output),
+        };
+        let screenshot = served.screenshot.take();
+        let deadline = self.started + served.waited + self.plan.time_max();
+        let made = match lease.grow_to(served.page.body.len()).await {
+            Ok(()) => extract(self.run, &output, served, screenshot, deadline).await,
+            Err(error) => Extraction::failed(error.failure()),
+        };
+        lease.record(usize::try_from(made.outputs.bytes()).unwrap_or(usize::MAX));
+        made
+    }
+
+    /// Reserves what a good page costs, and notes it for the expected cost of later pages if it was
+    /// fetched.
+    ///
+    /// # Errors
+    /// A cap does not cover it.
+    async fn cover(
+        &self,
+        outcome: &PageOutcome,
+        usage: &Usage,
+        fetched_by: Option<Loader>,
+    ) -> Result<(), PageFailure> {
+        if outcome.error.is_some() {
+            return Ok(());
+        }
+        if let Some(loader) = fetched_by {
+            self.page_budget.note(loader, usage);
+        }
+        self.page_budget.reserve_for(usage).await.map(drop)
+    }
 }
 
 /// Whether the page is a failed one whatever is made of it.
 fn has_failed(served: &Served) -> bool {
     served.error.is_some() || site_error(served.page.status).is_some()
-}
-
-/// Makes the outputs of a served page; they hold the lease.
-async fn outputs(
-    run: &RunContext,
-    plan: &PagePlan,
-    served: &mut Served,
-    lease: &mut MemoryLease,
-    deadline: Instant,
-) -> Extraction {
-    let output = match has_failed(served) {
-        // A failed page costs nothing, so no analyst may spend money on it.
-        true => analysis::without_analyst(&plan.output),
-        false => Arc::clone(&plan.output),
-    };
-    let screenshot = served.screenshot.take();
-    let made = match lease.grow_to(served.page.body.len()).await {
-        Ok(()) => extract(run, &output, served, screenshot, deadline).await,
-        Err(error) => Extraction::failed(error.failure()),
-    };
-    lease.record(usize::try_from(made.outputs.bytes()).unwrap_or(usize::MAX));
-    made
-}
-
-/// Reserves what a good page costs, and notes it for the expected cost of later pages if it was
-/// fetched.
-///
-/// # Errors
-/// A cap does not cover it.
-async fn cover(
-    page_budget: &PageBudget<'_>,
-    outcome: &PageOutcome,
-    usage: &Usage,
-    fetched_by: Option<Loader>,
-) -> Result<(), PageFailure> {
-    if outcome.error.is_some() {
-        return Ok(());
-    }
-    if let Some(loader) = fetched_by {
-        page_budget.note(loader, usage);
-    }
-    page_budget.reserve_for(usage).await.map(drop)
 }
 
 /// A page that could not be paid, without its content.
@@ -292,7 +310,7 @@ pub async fn transform(
         outcome = failed(outcome.url, failure);
     }
     let produced = Produced::new(outcome, usage, OnPaid::default());
-    settle(page_budget, &run.tariff, produced).await
+    settle(page_budget, produced).await
 }
 
 fn failed(url: String, failure: PageFailure) -> PageOutcome {

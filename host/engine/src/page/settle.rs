@@ -1,6 +1,6 @@
 //! Settling a page: its charge is posted or voided, and only a page that was paid for is cached.
 
-use trawl_billing::{BillingError, Consumed, FundsError, Tariff};
+use trawl_billing::{BillingError, Consumed, FundsError};
 use trawl_model::outcome::{PageOutcome, VendorPart};
 use trawl_model::{Cause, Charge, Nanodollars, PageFailure, Usage};
 
@@ -84,12 +84,8 @@ impl OnPaid {
 
 /// Posts the charge of a good page, voids the charge of a failed one. Content leaves here only once
 /// its charge is durable: to the caller, to the page cache and to the output cache.
-pub async fn settle(
-    page_budget: PageBudget<'_>,
-    tariff: &Tariff,
-    produced: Produced,
-) -> PageOutcome {
-    match try_settle(page_budget, tariff, produced).await {
+pub async fn settle(page_budget: PageBudget<'_>, produced: Produced) -> PageOutcome {
+    match try_settle(page_budget, produced).await {
         Ok(outcome) => outcome,
         Err(unpaid) => unpaid.failed(),
     }
@@ -101,12 +97,11 @@ pub async fn settle(
 /// [`Unpaid`] if the ledger did not accept the charge.
 pub async fn try_settle(
     page_budget: PageBudget<'_>,
-    tariff: &Tariff,
     produced: Produced,
 ) -> Result<PageOutcome, Box<Unpaid>> {
     // Kept until the charge is durable: until then the page has a reservation.
     let _in_flight = page_budget.in_flight();
-    let usage = produced.usage;
+    let (usage, tariff) = (produced.usage, *page_budget.tariff());
     if let Some(charge) = page_budget.charged_before() {
         count(
             if produced.outcome.error.is_none() {
@@ -131,7 +126,7 @@ pub async fn try_settle(
         count("failed", &usage);
         return Ok(produced.outcome);
     }
-    let charge = trawl_billing::price(&usage, tariff);
+    let charge = trawl_billing::price(&usage, &tariff);
     let posted = match reservation {
         Some(reservation) => reservation.post(&charge).await,
         None => Err(BillingError::Unavailable),
@@ -162,12 +157,11 @@ pub async fn try_settle(
 /// The ledger still does not accept the charge, or a reservation.
 pub async fn settle_again(
     page_budget: PageBudget<'_>,
-    tariff: &Tariff,
     unpaid: Box<Unpaid>,
 ) -> Result<PageOutcome, Box<Unpaid>> {
     let reserved = page_budget.reserve_for(&unpaid.produced.usage).await;
     let Err(failure) = reserved else {
-        return try_settle(page_budget, tariff, unpaid.produced).await;
+        return try_settle(page_budget, unpaid.produced).await;
     };
     match page_budget.refusal().await {
         Some(FundsError::Busy | FundsError::AllHeld) => Err(unpaid),
@@ -228,6 +222,7 @@ pub(super) fn count(outcome: &'static str, usage: &Usage) {
 mod tests {
     use std::time::Instant;
 
+    use trawl_billing::Tariff;
     use trawl_plan::testing::page_plan;
 
     use super::*;
@@ -238,7 +233,7 @@ mod tests {
     async fn a_page_is_paid_once_the_ledger_accepts_its_charge() {
         let (closed, _directory) = payer(1_000).await;
         closed.billing.close().await;
-        let (plan, tariff) = (page_plan("http://site.example/"), Tariff::default());
+        let plan = page_plan("http://site.example/");
         let outcome = PageOutcome {
             status: 200,
             ..PageOutcome::default()
@@ -248,10 +243,10 @@ mod tests {
             ..Usage::default()
         };
         let produced = Produced::new(outcome, usage, OnPaid::default());
-        let unpaid = try_settle(page_budget(&closed, &plan), &tariff, produced).await;
+        let unpaid = try_settle(page_budget(&closed, &plan), produced).await;
         let unpaid = unpaid.expect_err("the ledger is closed");
         let (open, _other_directory) = payer(1_000).await;
-        let paid = settle_again(page_budget(&open, &plan), &tariff, unpaid).await;
+        let paid = settle_again(page_budget(&open, &plan), unpaid).await;
         let paid = paid.expect("this one is open");
         assert_eq!((paid.status, paid.error.is_none()), (200, true));
         assert_eq!(paid.charge.total(), Nanodollars(300));
@@ -266,13 +261,13 @@ mod tests {
     async fn an_unpaid_page_has_failed_for_free_if_it_cannot_wait() {
         let (closed, _directory) = payer(1_000).await;
         closed.billing.close().await;
-        let (plan, tariff) = (page_plan("http://site.example/"), Tariff::default());
+        let plan = page_plan("http://site.example/");
         let usage = Usage {
             content_bytes: 300,
             ..Usage::default()
         };
         let produced = Produced::new(PageOutcome::default(), usage, OnPaid::default());
-        let failed = settle(page_budget(&closed, &plan), &tariff, produced).await;
+        let failed = settle(page_budget(&closed, &plan), produced).await;
         assert_eq!(failed.error.map(|error| error.cause), Some(Cause::Internal));
         assert_eq!(failed.charge.total(), Nanodollars::ZERO);
     }
@@ -299,7 +294,7 @@ mod tests {
         let page_budget =
             PageBudget::without_page(PaidBy::Before(charge), tariff, "", Instant::now());
         let produced = Produced::new(outcome, Usage::default(), OnPaid::default());
-        let settled = settle(page_budget, &tariff, produced).await;
+        let settled = settle(page_budget, produced).await;
         assert_eq!(settled.charge, charge);
         let expected = VendorPart {
             billed_cost: charge.vendor_billed,

@@ -34,7 +34,7 @@ pub struct Served {
     /// our own stack.
     pub provided: Option<Provided>,
     /// What loaded it, for the expectation of what the next pages cost.
-    pub(crate) loader: Loader,
+    pub(super) loader: Loader,
     /// A PNG screenshot, if the plan has one taken.
     pub screenshot: Option<Bytes>,
     /// How long the page waited for its host's rate limit outside its own timeout; at most the
@@ -143,6 +143,12 @@ impl Served {
             }
             self.error = Some(PageFailure::new(Cause::Blocked, reason));
         }
+    }
+
+    /// What loaded the page; `None` if it is from the cache, or of a provider.
+    pub(crate) fn fetched_by(&self) -> Option<Loader> {
+        let is_fetched = self.vendor.is_none() && !self.cache.is_hit();
+        is_fetched.then_some(self.loader)
     }
 
     /// The page as smart mode judges it.
