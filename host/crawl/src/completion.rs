@@ -147,7 +147,7 @@ async fn canonical(run: &Run, found: &Discovered) -> Option<Url> {
     let stated = found.canonical.as_deref();
     let stated = stated.filter(|_| run.plan.fold.canonical)?;
     let canonical = Url::parse(stated).ok()?;
-    if let Some(paid) = &run.paid
+    if let Some(paid) = &run.money.paid
         && paid.is_due(&run.frontier, &canonical).await
     {
         return None;

@@ -102,7 +102,7 @@ pub(super) async fn deliver(
     note_end(&undelivered, &mut outcome);
     let mut entry = Vec::new();
     trawl_wire::write_entry(&outcome, &mut entry);
-    let events = run.events.as_ref().map(|events| {
+    let events = run.receivers.events.as_ref().map(|events| {
         let headers = headers.as_deref().unwrap_or_default();
         events.page(n, &outcome, headers, &entry)
     });
@@ -140,10 +140,10 @@ pub(super) async fn deliver(
     drop(outcome);
     // The recorder is gone only after the store failed repeatedly; the caller still gets the pages
     // that were charged.
-    let _gone = run.recorder.send(recorded).await;
+    let _gone = run.receivers.recorder.send(recorded).await;
     // Not before: its other URLs are stored as skipped once its entry is.
     undelivered.delivered();
-    if let Some(listener) = &run.listener {
+    if let Some(listener) = &run.receivers.listener {
         // The loop notices when the caller hangs up.
         let _gone = listener.send(entry).await;
     }

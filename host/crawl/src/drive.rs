@@ -83,7 +83,7 @@ pub(super) async fn drive(
     let mut reading = sitemaps.map(|sitemaps| read_sitemaps(run, sitemaps));
     lock(&run.frontier).set_sitemaps_pending(reading.is_some());
     let deadline = run.plan.timeout.map(|time| Instant::now() + time);
-    let is_streaming = run.listener.is_some();
+    let is_streaming = run.receivers.listener.is_some();
     let mut ending = Ending::default();
     loop {
         if !ending.is_stopped && run.job.cancel.is_cancelled() {
@@ -122,7 +122,7 @@ pub(super) async fn drive(
                 ending.pause_or_stop(run, pause, StopReason::ServerStopped);
             }
             // Pages in flight have their own timeouts. Decision D304.
-            () = turn::plan_ended(&run.payer.billing, &run.job), if ending.is_open() => {
+            () = turn::plan_ended(&run.money.payer.billing, &run.job), if ending.is_open() => {
                 let reason = StopReason::PlanEnded;
                 let pause = run.job.in_background.then_some(Ended::Parked(reason));
                 ending.pause_or_stop(run, pause, reason);
@@ -236,7 +236,7 @@ async fn all_read(reading: &mut Option<JoinSet<()>>) {
 }
 
 async fn hung_up(run: &Run) {
-    match &run.listener {
+    match &run.receivers.listener {
         Some(listener) => listener.closed().await,
         None => std::future::pending().await,
     }

@@ -37,15 +37,15 @@ async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
         return not_allowed(lease, &leased, failure).await;
     }
     let page_id = page_id(&leased.url);
-    if let Some(paid) = &run.paid
+    if let Some(paid) = &run.money.paid
         && let Some(charge) = paid.charge(&leased.url).await
     {
         let gate = Arc::new(PageGate::new(&run.gate, leased.n, true));
         return refetch_paid(lease, &plan, admission.under(gate), charge).await;
     }
     let paid_by = PaidBy::Run {
-        budget: &run.budget,
-        payer: &run.payer,
+        budget: &run.money.budget,
+        payer: &run.money.payer,
         page_id: &page_id,
     };
     let gate = Arc::new(PageGate::new(&run.gate, leased.n, false));

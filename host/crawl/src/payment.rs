@@ -43,7 +43,7 @@ pub(super) async fn settled(
             () = tokio::time::sleep(UNPAID_RETRY_DELAY) => {}
         }
         // Then it knows, too, what became of the charges that it did not accept.
-        if run.payer.billing.flush().await.is_err() {
+        if run.money.payer.billing.flush().await.is_err() {
             continue;
         }
         n_retries += 1;
@@ -84,14 +84,14 @@ pub(super) fn is_spent(unfunded: &Unfunded) -> bool {
 /// Ends the crawl if its pages cannot be paid any more, by what made this one fail.
 pub(super) fn note_unfunded(run: &Run, failed_by: Option<FailedBy>) {
     let Some(FailedBy::Funds(unfunded)) = failed_by else {
-        run.refused_in_a_row.store(0, Ordering::Relaxed);
+        run.money.refused_in_a_row.store(0, Ordering::Relaxed);
         return;
     };
     match unfunded.error {
         // Its own ceiling says nothing about other pages.
         FundsError::Short(short) if short.cap == Cap::Page => {}
         error => {
-            let in_a_row = run.refused_in_a_row.fetch_add(1, Ordering::Relaxed) + 1;
+            let in_a_row = run.money.refused_in_a_row.fetch_add(1, Ordering::Relaxed) + 1;
             let is_page_special = in_a_row < REFUSED_IN_A_ROW_MAX && !unfunded.was_underfunded;
             if !is_page_special {
                 out_of_funds(run, &error);

@@ -32,24 +32,14 @@ pub(super) struct Run {
     /// The plans of its pages.
     pub(super) pages: PagePlans,
     pub(super) context: RunContext,
-    pub(super) payer: Payer,
-    pub(super) budget: RunBudget,
-    /// What an earlier process charged, if it started the crawl: a page may have been charged and
-    /// not delivered.
-    pub(super) paid: Option<Arc<PaidPages>>,
+    pub(super) money: Money,
     pub(super) frontier: Arc<Mutex<Frontier>>,
     /// `None` when robots.txt is not obeyed.
     pub(super) robots: Option<Arc<Robots>>,
     pub(super) gate: Arc<Gate>,
     pub(super) screen: Arc<Screen>,
-    pub(super) recorder: mpsc::Sender<Recorded>,
-    /// Receives the entries of a streaming crawl.
-    pub(super) listener: Option<mpsc::Sender<Bytes>>,
-    /// Builds the events for the caller's webhook.
-    pub(super) events: Option<Arc<Events>>,
+    pub(super) receivers: Receivers,
     pub(super) clock: Clock,
-    /// Pages in a row that could not be paid.
-    pub(super) refused_in_a_row: AtomicU32,
     /// Notified when the frontier changes.
     pub(super) frontier_changed: Arc<Notify>,
     /// Cancelled when the crawl is stopped by its time, its caller or the server.
@@ -58,6 +48,26 @@ pub(super) struct Run {
     pub(super) server_stops: CancellationToken,
     /// Nothing is leased while it has too little space.
     pub(super) disk: Arc<Disk>,
+}
+
+/// What pays for the pages of a crawl.
+pub(super) struct Money {
+    pub(super) payer: Payer,
+    pub(super) budget: RunBudget,
+    /// What an earlier process charged, if it started the crawl: a page may have been charged and
+    /// not delivered.
+    pub(super) paid: Option<Arc<PaidPages>>,
+    /// Pages in a row that could not be paid.
+    pub(super) refused_in_a_row: AtomicU32,
+}
+
+/// What gets the pages of a crawl.
+pub(super) struct Receivers {
+    pub(super) recorder: mpsc::Sender<Recorded>,
+    /// Receives the entries of a streaming crawl.
+    pub(super) listener: Option<mpsc::Sender<Bytes>>,
+    /// Builds the events for the caller's webhook.
+    pub(super) events: Option<Arc<Events>>,
 }
 
 impl Run {
@@ -71,7 +81,7 @@ impl Run {
             StopReason::Timeout | StopReason::Cancelled | StopReason::ServerStopped
         ) {
             self.stopped.cancel();
-            self.budget.end_waits();
+            self.money.budget.end_waits();
         }
         self.frontier_changed.notify_one();
     }

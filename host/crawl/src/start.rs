@@ -14,7 +14,7 @@ use trawl_plan::crawl::CrawlPlan;
 use trawl_store::{CrawlState, StoreError};
 use trawl_wire::FinalEntry;
 
-use super::batch::{Recorded, Sinks};
+use super::batch::Sinks;
 use super::drive::{self, Ended};
 use super::events::Events;
 use super::frontier::Frontier;
@@ -27,7 +27,7 @@ use super::parts::CrawlsParts;
 use super::planning::{PlanSource, Planner, Ready};
 use super::recorder::{Recorder, Target};
 use super::restore;
-use super::run::Run;
+use super::run::{Money, Receivers, Run};
 use super::screen::Screen;
 use super::turn::{self, Turn};
 
@@ -145,13 +145,6 @@ struct Restored {
     paid: Option<Arc<PaidPages>>,
 }
 
-/// Who gets the pages of a crawl.
-struct Receivers {
-    recorder: mpsc::Sender<Recorded>,
-    listener: Option<mpsc::Sender<Bytes>>,
-    events: Option<Arc<Events>>,
-}
-
 /// Restores a crawl, or begins a new one; `None` if there is no money for it.
 async fn restored(
     parts: &CrawlsParts,
@@ -208,18 +201,18 @@ fn assembled(
     Run {
         pages: PagePlans::new(&plan),
         context: context(parts, job, ready),
-        payer: payer(parts, job),
-        budget: restored.budget,
-        paid: restored.paid,
+        money: Money {
+            payer: payer(parts, job),
+            budget: restored.budget,
+            paid: restored.paid,
+            refused_in_a_row: AtomicU32::new(0),
+        },
         frontier,
         robots,
         gate,
         screen,
-        recorder: receivers.recorder,
-        listener: receivers.listener,
-        events: receivers.events,
+        receivers,
         clock: parts.clock.clone(),
-        refused_in_a_row: AtomicU32::new(0),
         frontier_changed: restored.frontier_changed,
         stopped: CancellationToken::new(),
         server_stops: parts.stop.clone(),
@@ -258,13 +251,13 @@ async fn drive(parts: &CrawlsParts, run: Arc<Run>, recorder: Recorder) -> Ended 
     let is_background = run.job.in_background;
     let sitemaps = run.plan.sitemap.is_used;
     let sitemaps = sitemaps.then(|| Arc::clone(&parts.sitemaps));
-    let server_stops = if run.listener.is_some() {
+    let server_stops = if run.receivers.listener.is_some() {
         &parts.drain_deadline
     } else {
         &parts.stop
     };
     let ended = drive::drive(&run, sitemaps, server_stops).await;
-    run.budget.close();
+    run.money.budget.close();
     // The recorder finishes once the run's sender is gone.
     drop(run);
     if recorder.finish().await {
