@@ -1,10 +1,9 @@
 //! The HTTP interface. The only crate that uses axum, and the only one that knows status codes and
 //! response headers.
 //!
-//! [`router`] builds the interface; [`Rooms`], [`Settings`] and [`Service`] are what it needs from the
-//! server behind it.
-//! `router.rs` lists every route. `http/` handles what all requests share; each other folder holds
-//! the endpoints of one kind.
+//! [`router`] builds the interface; [`Rooms`], [`Settings`] and [`Service`] are what it needs from
+//! the server behind it. `router.rs` lists every route. `http/` handles what all requests share;
+//! each other folder holds the endpoints of one kind.
 
 mod account;
 mod admin;
