@@ -8,6 +8,9 @@ mod extraction;
 mod run;
 mod settle;
 
+#[cfg(test)]
+mod tests;
+
 pub use compose::handed_in;
 pub use context::{PageEngine, RunContext};
 pub use run::{plan_ended, produce, produce_paid, refused, run, transform};

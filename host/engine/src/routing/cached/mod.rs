@@ -181,7 +181,7 @@ impl OwnStack {
         Ok(lookup.fresh(fetched))
     }
 
-    /// The stored page without contacting its site. robots.txt and the run's gate decide as they
+    /// The stored page without contacting its site. robots.txt and the run's rules decide as they
     /// would if it were fetched.
     async fn serve_cached(
         &self,

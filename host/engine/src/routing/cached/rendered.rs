@@ -68,8 +68,7 @@ impl<'a> RenderedLookup<'a> {
         })
     }
 
-    /// The stored page if it is young enough. robots.txt and the run's gate decide as they would if
-    /// it were made again.
+    /// The stored page if it is young enough. robots.txt decides as it would if it were made again.
     ///
     /// # Errors
     /// They refuse it, or there is no memory for it.

@@ -1,0 +1,113 @@
+//! Pages of a loopback site: what a page that failed says about the others of its run.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use url::Url;
+
+use trawl_billing::{FundsError, Tariff};
+use trawl_model::memory::MemoryBudget;
+use trawl_model::{Cause, Nanodollars, SkipReason};
+use trawl_net::fetch::PoliteGet;
+use trawl_net::fetch::loopback::{self, LoopbackSite, fetcher};
+use trawl_net::politeness::{Politeness, PolitenessConfig};
+use trawl_net::robots::Robots;
+use trawl_plan::testing::page_plan;
+use trawl_plugins::Registry;
+
+use super::*;
+use crate::extract::Workers;
+use crate::in_flight::PagesInFlight;
+use crate::page_budget::tests::payer;
+use crate::routing::Routing;
+
+fn run_context() -> RunContext {
+    let politeness = Politeness::new(&PolitenessConfig::default());
+    let get = PoliteGet::new(fetcher(), Arc::clone(&politeness));
+    let robots = Arc::new(Robots::new(Arc::new(get), "Trawl"));
+    let engine = PageEngine {
+        routing: Routing::new(fetcher(), politeness, robots),
+        workers: Workers::new(),
+        ai: None,
+        memory: MemoryBudget::unlimited(),
+        costs: Arc::default(),
+        in_flight: PagesInFlight::default(),
+    };
+    let owner = "one".to_owned();
+    RunContext::new(
+        Arc::new(engine),
+        Registry::empty(),
+        owner,
+        Tariff::default(),
+    )
+}
+
+/// Refuses all redirects, and counts how often the page is requested.
+#[derive(Default)]
+struct Staying {
+    n_sent: AtomicUsize,
+}
+
+impl PageRules for Staying {
+    fn redirect<'a>(&'a self, _to: &'a Url) -> BoxFuture<'a, Result<(), SkipReason>> {
+        std::future::ready(Err(SkipReason::Scope)).boxed()
+    }
+
+    fn sends(&self) {
+        self.n_sent.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test]
+async fn a_page_whose_redirect_its_run_skips_has_failed_by_that_rule() {
+    let away = loopback::page(302, "location: /next\r\n", "");
+    let site = LoopbackSite::start(&[
+        ("/", vec![away]),
+        ("/next", vec![loopback::page(200, "", "next")]),
+    ])
+    .await;
+    let run = run_context();
+    let page_budget = PageBudget::unbilled(Nanodollars::MAX);
+    for (path, failed_by) in [
+        ("/", Some(FailedBy::Rule(SkipReason::Scope))),
+        ("/next", None),
+        ("/unknown", Some(FailedBy::Other)),
+    ] {
+        let plan = page_plan(site.url(path).as_str());
+        let rules = Arc::new(Staying::default());
+        let admission = run.admission(&plan).under(Arc::clone(&rules) as _);
+        let produced = produce(&run, &plan, &Arc::new(admission), &page_budget).await;
+        assert_eq!(produced.failed_by, failed_by, "{path}");
+        assert_eq!(rules.n_sent.load(Ordering::Relaxed), 1, "{path}");
+        if let Some(FailedBy::Rule(_)) = failed_by {
+            let failure = produced.outcome.error.expect("it has failed");
+            assert_eq!(failure.cause, Cause::RedirectRefused);
+            assert!(failure.message.ends_with("skips: scope"), "{failure}");
+        }
+    }
+    assert_eq!(site.asked(), ["/", "/next", "/unknown"]);
+}
+
+#[tokio::test]
+async fn a_page_that_costs_more_than_there_is_has_failed_by_its_funds() {
+    let body = "x".repeat(200_000);
+    let site = LoopbackSite::start(&[("/", vec![loopback::page(200, "", &body)])]).await;
+    let (run, plan) = (run_context(), page_plan(site.url("/").as_str()));
+    let (payer, _directory) = payer(10_000).await;
+    let admission = Arc::new(run.admission(&plan));
+    let paid_by = PaidBy::Account(&payer);
+    let (page_budget, produced) = produce_paid(&run, paid_by, &plan, &admission, || true).await;
+    let Some(FailedBy::Funds(unfunded)) = produced.failed_by else {
+        panic!("not by its funds but {:?}", produced.failed_by)
+    };
+    assert!(
+        matches!(unfunded.error, FundsError::Short(_)),
+        "{unfunded:?}"
+    );
+    // It was requested with all that there was.
+    assert!(unfunded.is_reserved && unfunded.was_underfunded);
+    assert_eq!(site.asked(), ["/"]);
+    page_budget.void("done");
+}
