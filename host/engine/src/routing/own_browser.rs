@@ -26,12 +26,6 @@ pub(super) struct OwnBrowser {
     politeness: Arc<Politeness>,
 }
 
-/// A rendered page and how long it waited for its host's rate limit.
-pub(super) struct BrowserFetch {
-    pub(super) rendered: Rendered,
-    pub(super) waited: Duration,
-}
-
 impl OwnBrowser {
     pub(super) fn new(renderer: Arc<Renderer>, politeness: Arc<Politeness>) -> Self {
         Self {
@@ -45,19 +39,19 @@ impl OwnBrowser {
         self.renderer.is_installed()
     }
 
-    /// Renders a page.
+    /// Renders a page in the time of its clock, to which its waits are added.
     ///
     /// # Errors
     /// Why there is no page. Error answers of the site are pages.
     pub(super) async fn fetch(
         &self,
-        visit: Visit<'_>,
+        visit: &mut Visit<'_>,
         pool_price: Nanodollars,
-    ) -> Result<BrowserFetch, PageFailure> {
-        let (plan, client) = (visit.plan, visit.client);
+    ) -> Result<Rendered, PageFailure> {
+        let (plan, client, admission) = (visit.plan, visit.client, visit.admission);
         let (page_budget, memory) = (client.page_budget, client.memory);
-        let (mut clock, begun, url) = (visit.clock, Instant::now(), &plan.url);
-        let crawl_delay = visit.admission.check(url).await?;
+        let (clock, begun, url) = (&mut visit.clock, Instant::now(), &plan.url);
+        let crawl_delay = admission.check(url).await?;
         let host = url.host_str().unwrap_or_default();
         let timed_out = FetchError::TimedOut(clock.time());
         let owner = Owner::of(client.owner);
@@ -72,11 +66,11 @@ impl OwnBrowser {
             loader: Loader::Browser,
             pool_price,
         };
-        let permit = self.permit(turn, clock).await?;
-        visit.admission.sends();
+        let permit = self.permit(turn, *clock).await?;
+        admission.sends();
         clock.add_wait_since(begun);
         let affordable = page_budget.bytes_for(page_budget.spendable(), pool_price);
-        let redirects = Arc::clone(visit.admission) as Arc<dyn RedirectPolicy>;
+        let redirects = Arc::clone(admission) as Arc<dyn RedirectPolicy>;
         let job = RenderJob {
             owner: client.owner,
             bytes_max: LOADED_BYTES_MAX.min(affordable),
@@ -104,10 +98,7 @@ impl OwnBrowser {
         };
         hold(&mut rendered, memory, lease);
         self.report_pace(host, owner, &rendered);
-        Ok(BrowserFetch {
-            rendered,
-            waited: clock.waited(),
-        })
+        Ok(rendered)
     }
 
     /// Waits for the page's turn at its host, and for its money.

@@ -1,7 +1,7 @@
 //! Our own stack: the page cache, plain HTTP and the browser, and smart mode's choice between them.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::Value;
 use tokio::time::timeout_at;
@@ -114,8 +114,16 @@ impl OwnStack {
 
     /// Gets a page by the first route that serves it. If plain HTTP served a page that needs the
     /// browser and the browser fails, the plain page is returned.
-    pub(super) async fn serve(&self, visit: Visit<'_>) -> Result<Served, OwnFailure> {
-        let order = self.route_order(visit);
+    pub(super) async fn serve(&self, mut visit: Visit<'_>) -> Result<Served, OwnFailure> {
+        let served = self.by_routes(&mut visit).await?;
+        Ok(Served {
+            waited: visit.clock.waited(),
+            ..served
+        })
+    }
+
+    async fn by_routes(&self, visit: &mut Visit<'_>) -> Result<Served, OwnFailure> {
+        let order = self.route_order(*visit);
         let mut reason = order.reason;
         let mut spare: Option<Served> = None;
         let mut broken: Option<OwnFailure> = None;
@@ -127,10 +135,8 @@ impl OwnStack {
             let served = match route {
                 Route::Http => Box::pin(self.http_page(visit)).await,
                 Route::Browser => {
-                    let waited = spare.as_ref().map_or(Duration::ZERO, |page| page.waited);
-                    let clock = visit.clock.having_waited(waited);
-                    let rendered = self.cached_or_rendered(Visit { clock, ..visit });
-                    Box::pin(rendered).await.map_err(OwnFailure::of)
+                    let rendered = Box::pin(self.cached_or_rendered(visit)).await;
+                    rendered.map_err(OwnFailure::of)
                 }
             };
             match served {
@@ -264,7 +270,7 @@ impl OwnStack {
     /// Gets a page from the cache or by plain HTTP, and the redirects that led to it.
     pub(super) async fn by_http(
         &self,
-        visit: Visit<'_>,
+        visit: &mut Visit<'_>,
         target: Target<'_>,
     ) -> Result<(Served, Vec<Redirect>), OwnFailure> {
         let cached = self.cached_or_http(visit, target).await?;
@@ -284,7 +290,6 @@ impl OwnStack {
         let served = Served {
             metadata: cache.into_iter().chain(fault).collect(),
             cache: cached.cache,
-            waited: fetched.waited,
             ..served
         };
         Ok((served, fetched.redirects))

@@ -19,7 +19,7 @@ impl OwnStack {
     /// Gets a page by plain HTTP. In mode `smart` a refresh is followed as a redirect is: where
     /// robots.txt and the run's rules allow it, within the page's time, with the caller's headers
     /// and cookies on their own origin alone, and without charge.
-    pub(super) async fn http_page(&self, visit: Visit<'_>) -> Result<Served, OwnFailure> {
+    pub(super) async fn http_page(&self, visit: &mut Visit<'_>) -> Result<Served, OwnFailure> {
         let plan = visit.plan;
         let (mut served, mut redirects) = self.by_http(visit, Target::own(&plan.url)).await?;
         if plan.engine != Engine::Smart {
@@ -36,16 +36,15 @@ impl OwnStack {
             // Once lost it stays lost, as for redirects.
             is_callers_origin &=
                 stays(&url, &redirects) && is_same_origin_or_upgrade(&served.page.final_url, &to);
-            let clock = visit.clock.having_waited(served.waited);
-            if clock.left().is_zero() {
-                return Err(FetchError::TimedOut(clock.time()).into());
+            if visit.clock.left().is_zero() {
+                return Err(FetchError::TimedOut(visit.clock.time()).into());
             }
             url = without_userinfo(to);
             let target = Target {
                 url: &url,
                 is_callers_origin,
             };
-            let (page, way) = self.by_http(Visit { clock, ..visit }, target).await?;
+            let (page, way) = self.by_http(visit, target).await?;
             (served, redirects) = (behind(served, page, &url), way);
         }
         Ok(served)
@@ -85,7 +84,6 @@ fn behind(before: Served, page: Served, to: &Url) -> Served {
             compute: before.usage.compute + page.usage.compute,
             ..page.usage
         },
-        waited: before.waited.max(page.waited),
         ..page
     }
 }

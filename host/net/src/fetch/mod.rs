@@ -112,8 +112,6 @@ pub struct Fetched {
     /// the page carried something of this caller: a header, a cookie, a password. Then, and when
     /// its body has a fault, the page must not be shared through the cache.
     pub request: Option<HeaderMap>,
-    /// Time that the page waited without using up its timeout; the caller fills it in.
-    pub waited: Duration,
     /// What is wrong with a body that is whole: its checksum. Then the page must not be shared.
     pub fault: Option<CodingError>,
 }
@@ -397,7 +395,6 @@ impl Fetcher {
             ignored: route.ignored,
             redirects: way.redirects,
             request: (way.is_shared && received.fault.is_none()).then_some(sent),
-            waited: Duration::ZERO,
             fault: received.fault,
         })
     }

@@ -18,6 +18,7 @@ use trawl_net::fetch::{Caller, Condition, FetchError, Fetched, Redirect};
 use trawl_net::politeness::Owner;
 use trawl_plan::{FetchPlan, PagePlan};
 
+use super::clock::PageClock;
 use super::own_http::{HttpRequest, Target};
 use super::own_stack::OwnStack;
 use super::{Admission, CacheOutcome, Client, Visit};
@@ -64,15 +65,11 @@ impl OwnStack {
     /// bypasses the cache.
     pub(super) async fn cached_or_http(
         &self,
-        visit: Visit<'_>,
+        visit: &mut Visit<'_>,
         target: Target<'_>,
     ) -> Result<CachedFetch, FetchError> {
-        let Visit {
-            plan,
-            client,
-            clock,
-            admission,
-        } = visit;
+        let (plan, client, admission) = (visit.plan, visit.client, visit.admission);
+        let clock = &mut visit.clock;
         let request = HttpRequest {
             plan: &plan.fetch,
             target,
@@ -83,11 +80,10 @@ impl OwnStack {
             },
             page_budget: client.page_budget,
             owner: Owner::of(client.owner),
-            clock,
             condition: None,
         };
         let Some(lookup) = self.lookup(request) else {
-            let fetched = Box::pin(self.http.fetch(request)).await?;
+            let fetched = Box::pin(self.http.fetch(request, clock)).await?;
             return Ok(CachedFetch::fresh(fetched, None));
         };
         // Memory for the body before it is read.
@@ -98,11 +94,11 @@ impl OwnStack {
         let stored = lookup.cache.find(&lookup.key).await;
         let Some(stored) = stored.filter(|stored| stored.matches(&lookup.request)) else {
             drop(lease);
-            let fetched = Box::pin(self.http.fetch(request)).await?;
+            let fetched = Box::pin(self.http.fetch(request, clock)).await?;
             count("miss");
             return Ok(lookup.fresh(fetched));
         };
-        let mut fetch = self.serve_stored(request, &lookup, &stored).await?;
+        let mut fetch = self.serve_stored(request, &lookup, &stored, clock).await?;
         if fetch.cache.is_hit() {
             let body = std::mem::take(&mut fetch.fetched.page.body);
             fetch.fetched.page.body = lease.attach(body);
@@ -116,12 +112,20 @@ impl OwnStack {
         request: HttpRequest<'_>,
         lookup: &CacheLookup<'_>,
         stored: &StoredPage,
+        clock: &mut PageClock,
     ) -> Result<CachedFetch, FetchError> {
         let policy = &request.plan.cache;
         if stored.age(lookup.cache.now()) < policy.max_age {
             return self.serve_cached(lookup, stored, "hit", None).await;
         }
-        match Box::pin(self.revalidate(request, lookup, stored)).await {
+        let mut to_ask = match policy.allow_stale {
+            // Leaves time for the stale page if the site does not answer.
+            true => clock.shortened(clock.time() / TIME_FOR_STALE),
+            false => *clock,
+        };
+        let answer = Box::pin(self.revalidate(request, lookup, stored, &mut to_ask)).await;
+        *clock = clock.having_waited(to_ask.waited());
+        match answer {
             Err(error) if policy.allow_stale && error.is_failure_of_site() => {
                 self.serve_cached(lookup, stored, "stale", Some(error.to_string()))
                     .await
@@ -146,6 +150,7 @@ impl OwnStack {
         request: HttpRequest<'_>,
         lookup: &CacheLookup<'_>,
         stored: &StoredPage,
+        clock: &mut PageClock,
     ) -> Result<CachedFetch, FetchError> {
         let conditional =
             stored.conditional_request(lookup.url, &lookup.request, lookup.cache.now());
@@ -153,30 +158,21 @@ impl OwnStack {
             at: &request.at,
             headers: &request.headers,
         });
-        let clock = match request.plan.cache.allow_stale {
-            // Leaves time for the stale page if the site does not answer.
-            true => request
-                .clock
-                .shortened(request.clock.time() / TIME_FOR_STALE),
-            false => request.clock,
-        };
         let request = HttpRequest {
-            clock,
             condition,
             ..request
         };
-        let mut fetched = self.http.fetch(request).await?;
+        let mut fetched = self.http.fetch(request, clock).await?;
         let conditional = conditional.as_ref();
         if conditional.is_some_and(|request| is_not_modified(&fetched, &request.at)) {
             if let Some(valid) = lookup.validated(stored, &fetched) {
                 return Ok(valid);
             }
             let request = HttpRequest {
-                clock: clock.having_waited(fetched.waited),
                 condition: None,
                 ..request
             };
-            fetched = self.http.fetch(request).await?;
+            fetched = self.http.fetch(request, clock).await?;
         }
         Ok(lookup.fresh(fetched))
     }
@@ -264,7 +260,6 @@ impl CacheLookup<'_> {
             ignored: Vec::new(),
             redirects: Vec::new(),
             request: Some(self.request.clone()),
-            waited: Duration::ZERO,
             fault: None,
         };
         CachedFetch {

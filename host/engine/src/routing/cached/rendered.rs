@@ -139,20 +139,20 @@ impl OwnStack {
     /// Gets a page from the cache, or renders it.
     pub(in crate::routing) async fn cached_or_rendered(
         &self,
-        visit: Visit<'_>,
+        visit: &mut Visit<'_>,
     ) -> Result<Served, PageFailure> {
         let browser = self.browser().ok_or_else(own_browser::not_installed)?;
-        let pool_price = self.pool_price(visit.plan);
-        let (cache, client) = (self.cache.as_ref(), &visit.client);
-        let lookup = RenderedLookup::new(cache, &self.fetcher, visit.plan, client, "browser");
+        let (plan, client) = (visit.plan, visit.client);
+        let pool_price = self.pool_price(plan);
+        let cache = self.cache.as_ref();
+        let lookup = RenderedLookup::new(cache, &self.fetcher, plan, &client, "browser");
         if let Some(lookup) = &lookup {
             let stored = lookup.find(visit.admission).await;
             if let Some(served) = stored.map_err(|error| error.failure())? {
                 return Ok(served);
             }
         }
-        let fetched = browser.fetch(visit, pool_price).await?;
-        let rendered = fetched.rendered;
+        let rendered = browser.fetch(visit, pool_price).await?;
         let cache = match &lookup {
             Some(lookup) if rendered.metadata.is_empty() && rendered.unstorable.is_none() => {
                 lookup.write(&rendered.page, None)
@@ -170,7 +170,6 @@ impl OwnStack {
             screenshot: rendered.screenshot,
             cache,
             loader: Loader::Browser,
-            waited: fetched.waited,
             ..Served::new(rendered.page)
         })
     }

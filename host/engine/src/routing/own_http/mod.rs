@@ -54,8 +54,6 @@ pub(super) struct HttpRequest<'a> {
     pub(super) page_budget: &'a PageBudget<'a>,
     /// For whom it is fetched.
     pub(super) owner: Owner,
-    /// The time that it has.
-    pub(super) clock: PageClock,
     /// Makes the request conditional.
     pub(super) condition: Option<Condition<'a>>,
 }
@@ -82,17 +80,21 @@ impl OwnHttp {
         }
     }
 
-    /// Fetches a page.
+    /// Fetches a page in the time of its clock, to which its waits are added.
     ///
     /// # Errors
     /// Why there is no page. Error answers of the site are pages, the last 429 or 503 too.
-    pub(super) async fn fetch(&self, request: HttpRequest<'_>) -> Result<Fetched, FetchError> {
-        let (mut clock, begun) = (request.clock, Instant::now());
+    pub(super) async fn fetch(
+        &self,
+        request: HttpRequest<'_>,
+        clock: &mut PageClock,
+    ) -> Result<Fetched, FetchError> {
+        let begun = Instant::now();
         let crawl_delay = request.admission.check(request.target.url).await;
         let crawl_delay = crawl_delay.map_err(FetchError::Refused)?;
         clock.add_wait_since(begun);
         let pace = RequestPace::of(&request.plan.pace, request.owner, crawl_delay);
-        self.attempt(request, pace, &mut clock).await
+        self.attempt(request, pace, clock).await
     }
 
     /// Retries until there is a final answer, or no time for another try.
@@ -114,7 +116,7 @@ impl OwnHttp {
                     let asked = retry_after(&fetched);
                     let pause = self.politeness.backoff(&answered, owner, asked);
                     if retries == RETRIES_MAX || pause >= clock.left_for_waiting() {
-                        return Ok(with_wait(fetched, clock));
+                        return Ok(fetched);
                     }
                     retries += 1;
                     last = Some(fetched);
@@ -131,10 +133,10 @@ impl OwnHttp {
                     if let Some(answered) = fetched.page.final_url.host_str() {
                         self.politeness.succeeded(answered, owner);
                     }
-                    return Ok(with_wait(fetched, clock));
+                    return Ok(fetched);
                 }
                 // A failed retry does not take away the answer before it.
-                (Err(_), Some(before)) => return Ok(with_wait(before, clock)),
+                (Err(_), Some(before)) => return Ok(before),
                 (Err(error), None) if reconnects < RECONNECTS_MAX && error.is_of_restart() => {
                     reconnects += 1;
                     sleep(RECONNECT_PAUSE).await;
@@ -238,14 +240,6 @@ impl BodyMeter for BudgetMeter<'_> {
             let reserved = self.page_budget.reserve_for(&usage).await?;
             Ok(self.page_budget.bytes_for(reserved, self.pool_price))
         })
-    }
-}
-
-/// The page with the time that it waited.
-fn with_wait(fetched: Fetched, clock: &PageClock) -> Fetched {
-    Fetched {
-        waited: clock.waited(),
-        ..fetched
     }
 }
 

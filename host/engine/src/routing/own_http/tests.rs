@@ -65,17 +65,13 @@ async fn fetch_paid(
         },
         page_budget,
         owner: Owner::of(owner),
-        clock: PageClock::start(
-            plan.timeout,
-            plan.pace.patience,
-            Instant::now() + plan.timeout + plan.pace.patience,
-        ),
         condition: None,
     };
-    let fetched = world.route.fetch(request).await;
+    let (time, patience) = (plan.timeout, plan.pace.patience);
+    let mut clock = PageClock::start(time, patience, Instant::now() + time + patience);
+    let fetched = world.route.fetch(request, &mut clock).await;
     let fetched = fetched.map_err(|error| error.failure())?;
-    let waited = fetched.waited;
-    Ok((fetched, waited))
+    Ok((fetched, clock.waited()))
 }
 
 const TEN: Duration = Duration::from_secs(10);
