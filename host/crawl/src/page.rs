@@ -28,7 +28,7 @@ pub(super) fn crawl(run: Arc<Run>, leased: Leased) -> impl Future<Output = ()> +
 
 async fn crawl_leased(run: Arc<Run>, leased: Leased, lease: FrontierLease) {
     if leased.has_no_sitemap {
-        let outcome = not_requested(&leased, no_sitemap(&run));
+        let outcome = PageOutcome::failed(leased.url.as_str(), no_sitemap(&run));
         return refused(lease, &leased, SkipReason::Scope, outcome).await;
     }
     let plan = run.pages.of(&leased.url);
@@ -118,7 +118,7 @@ fn compared_content(run: &Run, outcome: &PageOutcome) -> Option<ContentHash> {
 /// page: it has failed as it would have by itself. Decision D44.
 async fn not_allowed(lease: FrontierLease, leased: &Leased, failure: PageFailure) {
     let cause = failure.cause;
-    let outcome = not_requested(leased, failure);
+    let outcome = PageOutcome::failed(leased.url.as_str(), failure);
     match cause {
         Cause::Robots | Cause::RobotsUnavailable => {
             refused(lease, leased, SkipReason::Robots, outcome).await;
@@ -141,16 +141,6 @@ async fn failed(lease: FrontierLease, outcome: PageOutcome) {
     let end = PageEnd::of(&outcome, None);
     if let Some(undelivered) = lease.complete(Box::default(), end).await {
         deliver(undelivered, (0, None), outcome).await;
-    }
-}
-
-/// The outcome of a page that failed before it was requested.
-fn not_requested(leased: &Leased, failure: PageFailure) -> PageOutcome {
-    PageOutcome {
-        url: leased.url.to_string(),
-        status: failure.status(),
-        error: Some(failure),
-        ..PageOutcome::default()
     }
 }
 

@@ -40,6 +40,18 @@ pub struct PageOutcome {
     pub memory: Option<Arc<MemoryLease>>,
 }
 
+impl PageOutcome {
+    /// A page that failed before anything of it came, with the status of its failure.
+    pub fn failed(url: impl Into<String>, failure: PageFailure) -> Self {
+        Self {
+            url: url.into(),
+            status: failure.status(),
+            error: Some(failure),
+            ..Self::default()
+        }
+    }
+}
+
 /// Where a crawl found a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CrawlPlace {

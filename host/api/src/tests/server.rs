@@ -475,12 +475,7 @@ fn outcome(plan: &Result<PagePlan, RefusedPage>) -> PageOutcome {
             charge: charge(),
             ..PageOutcome::default()
         },
-        Err(refused) => PageOutcome {
-            url: refused.requested.clone(),
-            status: refused.failure.status(),
-            error: Some(refused.failure.clone()),
-            ..PageOutcome::default()
-        },
+        Err(refused) => PageOutcome::failed(&*refused.requested, refused.failure.clone()),
     }
 }
 

@@ -80,17 +80,14 @@ pub async fn produce_paid<'a>(
 /// The outcome of a page whose URL can never be fetched. It costs nothing, so nothing is reserved.
 pub fn refused(page: RefusedPage) -> PageOutcome {
     count("failed", &Usage::default());
-    failed(page.requested, page.failure)
+    PageOutcome::failed(page.requested, page.failure)
 }
 
 /// The outcome of a page that did not begin before the Unlimited plan ended.
 pub fn plan_ended(plan: &PagePlan) -> PageOutcome {
     count("failed", &Usage::default());
     let message = "the Unlimited plan ended before this page began";
-    failed(
-        plan.url.to_string(),
-        PageFailure::new(Cause::Funds, message),
-    )
+    PageOutcome::failed(plan.url.as_str(), PageFailure::new(Cause::Funds, message))
 }
 
 /// Serves and extracts one page without charging it: what [`run`] does before settling. The budget
@@ -117,7 +114,7 @@ pub async fn produce(
 fn not_served(plan: &PagePlan, elapsed: Duration, reason: NotServed) -> Produced {
     let mut outcome = PageOutcome {
         elapsed: Some(elapsed),
-        ..failed(plan.url.to_string(), reason.failure)
+        ..PageOutcome::failed(plan.url.as_str(), reason.failure)
     };
     if !reason.provider_attempts.is_empty() {
         let metadata = outcome.fields.metadata.get_or_insert_default();
@@ -273,7 +270,7 @@ pub async fn transform(
     let wait_max = deadline.saturating_duration_since(started);
     let in_flight = match run.engine.in_flight.admit(&run.owner, wait_max).await {
         Ok(in_flight) => in_flight,
-        Err(failure) => return failed(url, failure),
+        Err(failure) => return PageOutcome::failed(url, failure),
     };
     let page_budget =
         PageBudget::without_page(paid_by, run.tariff, &url, deadline).admitted(in_flight);
@@ -282,7 +279,7 @@ pub async fn transform(
         ..Usage::default()
     };
     if let Err(failure) = page_budget.reserve_for(&expected).await {
-        return failed(url.clone(), failure);
+        return PageOutcome::failed(url.clone(), failure);
     }
     let memory = run.memory.page();
     let mut lease = memory.lease_for(MemoryKind::Outputs);
@@ -307,17 +304,8 @@ pub async fn transform(
     if outcome.error.is_none()
         && let Err(failure) = page_budget.reserve_for(&usage).await
     {
-        outcome = failed(outcome.url, failure);
+        outcome = PageOutcome::failed(outcome.url, failure);
     }
     let produced = Produced::new(outcome, usage, OnPaid::default());
     settle(page_budget, produced).await
-}
-
-fn failed(url: String, failure: PageFailure) -> PageOutcome {
-    PageOutcome {
-        url,
-        status: failure.status(),
-        error: Some(failure),
-        ..PageOutcome::default()
-    }
 }
