@@ -76,7 +76,7 @@ impl RunContext {
         PageBudget::new(paid_by, &self.expectations, self.tariff, plan)
     }
 
-    /// Whether and how fast a page of the run may be fetched.
+    /// The admission of a page with this plan, without rules of the run.
     pub fn admission(&self, plan: &PagePlan) -> Admission {
         self.engine.routing.admission(&plan.fetch)
     }

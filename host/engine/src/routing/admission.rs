@@ -36,7 +36,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// The admission of a page that is fetched like this, without rules of its run.
+    /// The admission of a page with this plan, without rules of its run.
     pub(super) fn new(robots: &Arc<Robots>, plan: &FetchPlan) -> Self {
         Self {
             robots: plan.respect_robots.then(|| Arc::clone(robots)),

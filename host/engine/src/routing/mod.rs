@@ -156,7 +156,7 @@ impl Routing {
         self.third_party.providers()
     }
 
-    /// Whether and how fast a page may be fetched that is fetched like this.
+    /// The admission of a page with this plan, without rules of its run.
     pub fn admission(&self, plan: &FetchPlan) -> Admission {
         Admission::new(&self.robots, plan)
     }
