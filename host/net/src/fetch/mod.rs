@@ -168,7 +168,7 @@ pub struct Condition<'a> {
 pub struct PageRequest<'a> {
     /// Its URL.
     pub url: &'a Url,
-    /// How it is fetched; `timeout` bounds all of it.
+    /// How it is fetched; its `timeout` is for the caller to apply.
     pub plan: &'a FetchPlan,
     /// Whether the URL is on the origin that the caller's headers and cookies are for.
     pub is_callers_origin: bool,
@@ -261,23 +261,9 @@ impl Fetcher {
             meter: None,
             redirects: None,
         };
-        self.fetch_if(permit, request).await
-    }
-
-    /// [`Self::fetch`] with a condition and a meter for the body. A page that was not modified has
-    /// the status 304 and no body.
-    ///
-    /// # Errors
-    /// As [`Self::fetch`].
-    pub async fn fetch_if(
-        &self,
-        permit: &Permit,
-        request: PageRequest<'_>,
-    ) -> Result<Fetched, FetchError> {
-        let (timeout, patience) = (request.plan.timeout, request.plan.pace.patience);
-        let page = self.follow(permit, request);
-        let fetched = permit.in_time(timeout, patience, page).await;
-        fetched.unwrap_or(Err(FetchError::TimedOut(timeout)))
+        let page = self.fetch_if(permit, request);
+        let fetched = permit.in_time(plan.timeout, plan.pace.patience, page).await;
+        fetched.unwrap_or(Err(FetchError::TimedOut(plan.timeout)))
     }
 
     /// Price of a gigabyte (10^9 bytes) through the pool that would carry this page, on top of the
@@ -301,8 +287,17 @@ impl Fetcher {
         headers.filter(|headers| is_shareable(headers, &hop, plan))
     }
 
-    /// Requests the page, and whatever it redirects to until something answers.
-    async fn follow(&self, permit: &Permit, page: PageRequest<'_>) -> Result<Fetched, FetchError> {
+    /// Requests the page, and whatever it redirects to until something answers, for as long as the
+    /// caller waits: by [`Permit::in_time`]. A page that was not modified has the status 304 and no
+    /// body.
+    ///
+    /// # Errors
+    /// As [`Self::fetch`], but for its timeout.
+    pub async fn fetch_if(
+        &self,
+        permit: &Permit,
+        page: PageRequest<'_>,
+    ) -> Result<Fetched, FetchError> {
         let plan = page.plan;
         let country = plan.country_code.as_deref();
         let route = self.egress.route(plan.pool.name(), country);
