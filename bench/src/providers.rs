@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use trawl_plugins::{Plugins, PluginsConfig, ProviderPlugin};
 use trawl_sdk::provider::{Reply, Step, Task};
+use trawl_tests::conformance::{ORIGIN, asked};
 use trawl_tests::vendors::{Asked, GOOD_KEY, Vendor, all};
 use trawl_tests::{ServerProcess, VendorServer, World};
 
@@ -72,7 +73,7 @@ fn adapter(plugin: &Arc<ProviderPlugin>) -> anyhow::Result<Option<(f64, f64, usi
         } else {
             "{}".to_owned()
         },
-        ..Task::new("http://shop.example/page", "http://vendor.test")
+        ..Task::new("http://shop.example/page", ORIGIN)
     };
     let Step::Send(exchange) = plugin.start(&task)? else {
         anyhow::bail!("`{name}` sends no request")
@@ -82,7 +83,10 @@ fn adapter(plugin: &Arc<ProviderPlugin>) -> anyhow::Result<Option<(f64, f64, usi
         .iter()
         .find(|vendor| vendor.name() == name)
         .context("the adapter has no fake vendor")?;
-    let reply = reply(vendor.as_ref(), &exchange.request)?;
+    let reply = reply(
+        vendor,
+        &asked(plugin.description(), &exchange.request, GOOD_KEY),
+    );
     let resumed = plugin.resume(&task, &exchange.memo, &reply)?;
     if !matches!(resumed, Step::Done(_)) {
         return Ok(None);
@@ -93,48 +97,8 @@ fn adapter(plugin: &Arc<ProviderPlugin>) -> anyhow::Result<Option<(f64, f64, usi
 }
 
 /// The fake vendor's reply, with the body enlarged to [`BODY_BYTES`].
-fn reply(
-    vendor: &dyn Vendor,
-    request: &trawl_sdk::provider::Request,
-) -> anyhow::Result<Reply<'static>> {
-    let url = url::Url::parse(&request.url)?;
-    let mut asked = Asked {
-        method: request.method.clone(),
-        path: url.path().to_owned(),
-        query: url.query_pairs().into_owned().collect(),
-        headers: request
-            .headers
-            .iter()
-            .map(|(name, value)| (name.to_lowercase(), value.clone()))
-            .collect(),
-        body: request.body.clone(),
-        origin: "http://vendor.test".to_owned(),
-    };
-    for credential in &request.credentials {
-        use trawl_sdk::provider::Credential;
-        match credential {
-            Credential::Query(parameter, _) => {
-                asked.query.push((parameter.clone(), GOOD_KEY.to_owned()))
-            }
-            Credential::Header(header, _) => asked
-                .headers
-                .push((header.to_lowercase(), GOOD_KEY.to_owned())),
-            Credential::Bearer(_) => asked
-                .headers
-                .push(("authorization".to_owned(), format!("Bearer {GOOD_KEY}"))),
-            Credential::Basic(_, password) => {
-                let pair = match password {
-                    Some(_) => format!("user-{GOOD_KEY}:{GOOD_KEY}"),
-                    None => format!("{GOOD_KEY}:"),
-                };
-                let pair = trawl_tests::vendors::to_base64(pair.as_bytes());
-                asked
-                    .headers
-                    .push(("authorization".to_owned(), format!("Basic {pair}")));
-            }
-        }
-    }
-    let answered = vendor.answer(&asked);
+fn reply(vendor: &Vendor, asked: &Asked) -> Reply<'static> {
+    let answered = vendor.answer(asked);
     let text = String::from_utf8_lossy(&answered.body).into_owned();
     let filler = "<p>cod</p>".repeat(BODY_BYTES / 10);
     let body = if text.trim_start().starts_with('{') {
@@ -143,16 +107,15 @@ fn reply(
     } else {
         filler
     };
-    Ok(Reply {
+    let headers = answered.headers.into_iter();
+    Reply {
         status: answered.status,
-        headers: answered
-            .headers
-            .iter()
-            .map(|(name, value)| (name.to_lowercase(), value.clone()))
+        headers: headers
+            .map(|(name, value)| (name.to_lowercase(), value))
             .collect(),
         body: Cow::Owned(body.into_bytes()),
         elapsed_ms: 900,
-    })
+    }
 }
 
 /// Median time of a call in microseconds.

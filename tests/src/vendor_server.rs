@@ -25,7 +25,7 @@ pub struct VendorServer {
 
 struct State {
     address: SocketAddr,
-    vendors: Vec<Box<dyn Vendor>>,
+    vendors: Vec<Vendor>,
     /// All requests, with the vendor's name.
     asked: Mutex<Vec<(String, Asked)>>,
     /// Fixed responses by vendor.

@@ -7,7 +7,7 @@ use trawl_tests::World;
 use trawl_tests::conformance::{Native, check};
 use trawl_tests::vendors::{self, Vendor};
 
-fn native<P: Provider>(vendor: &dyn Vendor) -> Vec<String> {
+fn native<P: Provider>(vendor: &Vendor) -> Vec<String> {
     check(&Native::<P>::ADAPTER, vendor)
 }
 
@@ -22,7 +22,7 @@ fn assert_none(wrong: &[String]) {
 
 #[test]
 fn all_adapters_conform_natively() {
-    let run: [fn(&dyn Vendor) -> Vec<String>; 11] = [
+    let run: [fn(&Vendor) -> Vec<String>; 11] = [
         native::<provider_1::Zyte>,
         native::<provider_2::ScrapingBee>,
         native::<provider_3::ScraperApi>,
@@ -40,7 +40,7 @@ fn all_adapters_conform_natively() {
     let wrong = run
         .iter()
         .zip(&vendors)
-        .flat_map(|(run, vendor)| run(vendor.as_ref()));
+        .flat_map(|(run, vendor)| run(vendor));
     assert_none(&wrong.collect::<Vec<_>>());
 }
 
@@ -62,6 +62,6 @@ fn all_adapters_conform_as_components() {
     let wrong = adapters
         .iter()
         .zip(&vendors)
-        .flat_map(|(adapter, vendor)| check(&***adapter, vendor.as_ref()));
+        .flat_map(|(adapter, vendor)| check(&***adapter, vendor));
     assert_none(&wrong.collect::<Vec<_>>());
 }

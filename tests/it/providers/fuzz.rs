@@ -50,8 +50,8 @@ fn replies() {
         let number = recipe.below(ADAPTERS.len());
         let (adapter, vendor) = (ADAPTERS[number], vendors::all().swap_remove(number));
         let described = adapter.describe();
-        let case = recipe.one_of(CASES);
-        let task = task(case.url, &described, &mut recipe);
+        let case = recipe.one_of(CASES.as_slice());
+        let task = task(&case.url, &described, &mut recipe);
         let mut step = adapter.start(&task);
         for _ in 0..EXCHANGES_MAX {
             let exchange = match step {
@@ -59,8 +59,8 @@ fn replies() {
                 // Nothing was asked yet.
                 Step::Done(_) | Step::Failed(_) => return,
             };
-            check_exchange(&exchange, &described, case.key);
-            let answered = vendor.answer(&asked(&described, &exchange.request, case.key));
+            check_exchange(&exchange, &described, case.key());
+            let answered = vendor.answer(&asked(&described, &exchange.request, case.key()));
             let headers = answered.headers.into_iter();
             let mut reply = Reply {
                 status: answered.status,
