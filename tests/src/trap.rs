@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::net::TcpStream;
+
+use crate::http_server::Listening;
 
 /// Number of links on the page `/many`.
 pub const MANY_LINKS: usize = 10_000;
@@ -21,7 +22,7 @@ pub struct TrapSite {
     /// The address it listens on.
     pub address: SocketAddr,
     visits: Visits,
-    task: JoinHandle<()>,
+    _listening: Listening,
 }
 
 /// Number of requests by path.
@@ -47,19 +48,16 @@ impl TrapSite {
     /// # Panics
     /// When no port is free.
     pub async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("a bound listener");
         let visits = Visits::default();
         let known = Arc::clone(&visits);
-        let task = tokio::spawn(async move {
-            while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(BufReader::new(stream), address, Arc::clone(&known)));
-            }
+        let listening = Listening::start("127.0.0.1", move |stream| {
+            serve(BufReader::new(stream), Arc::clone(&known))
         });
+        let listening = listening.await;
         Self {
-            address,
+            address: listening.address,
             visits,
-            task,
+            _listening: listening,
         }
     }
 
@@ -76,14 +74,11 @@ impl TrapSite {
     }
 }
 
-impl Drop for TrapSite {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
 /// Serves one connection until it closes.
-async fn serve(mut stream: BufReader<TcpStream>, address: SocketAddr, visits: Visits) {
+async fn serve(mut stream: BufReader<TcpStream>, visits: Visits) {
+    let Ok(address) = stream.get_ref().local_addr() else {
+        return;
+    };
     while let Some(target) = target(&mut stream).await {
         let visit = {
             let mut visits = visits.lock().unwrap_or_else(PoisonError::into_inner);
