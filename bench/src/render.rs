@@ -165,22 +165,13 @@ fn playwright_run(
     url: &str,
     concurrency: usize,
 ) -> anyhow::Result<Load> {
-    let output = Command::new("node")
-        .arg(peer)
-        .arg(browser)
-        .args([
-            url,
-            &concurrency.to_string(),
-            &PAGES.to_string(),
-            r#"["--no-sandbox"]"#,
-            TEXT,
-        ])
-        .output()
-        .context("cannot run `node`: apt-get install nodejs npm")?;
-    let result: Value = serde_json::from_slice(&output.stdout).with_context(|| {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        format!("the playwright script failed: {stderr}")
-    })?;
+    let (concurrency, n_pages) = (concurrency.to_string(), PAGES.to_string());
+    let no_sandbox = r#"["--no-sandbox"]"#;
+    let result = node(
+        peer,
+        browser,
+        &[url, &concurrency, &n_pages, no_sandbox, TEXT],
+    )?;
     let number = |name: &str| {
         result[name]
             .as_f64()
@@ -191,6 +182,20 @@ fn playwright_run(
         p50_ms: number("p50_ms")?,
         p95_ms: number("p95_ms")?,
         n_incomplete: number("without_text")? as usize,
+    })
+}
+
+/// What a playwright-core script prints about this browser.
+pub(crate) fn node(script: &Path, browser: &Path, arguments: &[&str]) -> anyhow::Result<Value> {
+    let output = Command::new("node")
+        .arg(script)
+        .arg(browser)
+        .args(arguments)
+        .output()
+        .context("cannot run `node`: apt-get install nodejs npm; cargo xtask apps")?;
+    serde_json::from_slice(&output.stdout).with_context(|| {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        format!("the playwright script failed: {stderr}")
     })
 }
 

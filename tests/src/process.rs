@@ -153,12 +153,17 @@ impl ServerProcess {
 
     /// Peak resident memory of the process in KiB.
     pub fn peak_kib(&self) -> u64 {
-        self.kib("VmHWM:")
+        self.status("VmHWM:")
     }
 
     /// Resident memory of the process in KiB.
     pub fn resident_kib(&self) -> u64 {
-        self.kib("VmRSS:")
+        self.status("VmRSS:")
+    }
+
+    /// Threads of the process.
+    pub fn n_threads(&self) -> u64 {
+        self.status("Threads:")
     }
 
     /// Makes [`Self::peak_kib`] begin anew.
@@ -193,13 +198,13 @@ impl ServerProcess {
         (value(), value())
     }
 
-    /// An amount of memory in its status.
-    fn kib(&self, name: &str) -> u64 {
+    /// A number in its status.
+    fn status(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.expect("a live process");
         let line = status.lines().find(|line| line.starts_with(name));
         let number = line.and_then(|line| line.split_whitespace().nth(1));
-        number.expect("an amount").parse().expect("a number")
+        number.expect("a value").parse().expect("a number")
     }
 }
 

@@ -83,7 +83,15 @@ impl World {
     /// # Panics
     /// When the plugins are not built: `cargo xtask guests`.
     pub fn new() -> Self {
-        let folder = TempDir::new().expect("a temporary folder");
+        Self::new_in(&std::env::temp_dir())
+    }
+
+    /// The same in a folder below this one.
+    ///
+    /// # Panics
+    /// When the plugins are not built: `cargo xtask guests`.
+    pub fn new_in(parent: &Path) -> Self {
+        let folder = TempDir::new_in(parent).expect("a temporary folder");
         let world = Self {
             folder,
             dollars: "100",

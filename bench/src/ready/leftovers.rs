@@ -38,8 +38,8 @@ pub(super) fn run(trawl: &Trawl, site: &Site, n_pages: usize) -> anyhow::Result<
             trawl.browser_processes().len(),
             trawl.browser_profiles()?,
             trawl.open_tabs()?,
-            trawl.descriptors()?,
-            trawl.status()?.resident_kib / 1024,
+            trawl.descriptors(),
+            trawl.resident_kib() / 1024,
             trawl.browser_mib()?,
         );
     }
