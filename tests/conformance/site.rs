@@ -33,15 +33,9 @@ impl Site {
     /// Starts one on a free port of 127.0.0.1.
     pub(crate) async fn start() -> Self {
         let state = Arc::new(State::default());
-        let known = Arc::clone(&state);
-        let listening = Listening::start("127.0.0.1", move |stream| {
-            let state = Arc::clone(&known);
-            async move {
-                // A client may leave at any time.
-                let _ended = state.serve(stream).await;
-            }
-        });
-        let listening = listening.await;
+        // A client may leave at any time.
+        let serve = |stream, state: Arc<State>| async move { state.serve(stream).await };
+        let listening = Listening::sharing(&state, serve).await;
         Self {
             address: listening.address,
             state,

@@ -2,6 +2,7 @@
 //! that read whole requests.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -34,6 +35,28 @@ impl Listening {
             }
         });
         Self { address, task }
+    }
+
+    /// Serves each connection to 127.0.0.1 with what all of them share. `None` closes one.
+    ///
+    /// # Panics
+    /// When no port is free.
+    pub async fn sharing<S, F>(
+        state: &Arc<S>,
+        serve: impl Fn(TcpStream, Arc<S>) -> F + Send + 'static,
+    ) -> Self
+    where
+        S: Send + Sync + 'static,
+        F: Future<Output = Option<()>> + Send + 'static,
+    {
+        let state = Arc::clone(state);
+        let serve = move |stream: TcpStream| {
+            let serving = serve(stream, Arc::clone(&state));
+            async move {
+                let _closed = serving.await;
+            }
+        };
+        Self::start("127.0.0.1", serve).await
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
+use trawl::config::AiSettings;
 
 use crate::http_server::{self, Listening};
 
@@ -48,18 +49,27 @@ impl ModelServer {
             saying: Mutex::new(saying),
             asked: Mutex::default(),
         });
-        let shared = Arc::clone(&state);
-        let listening = Listening::start("127.0.0.1", move |stream| {
-            let state = Arc::clone(&shared);
-            async move {
-                let _ended = serve(stream, state).await;
-            }
-        });
-        let listening = listening.await;
+        let listening = Listening::sharing(&state, serve).await;
         Self {
             address: listening.address,
             state,
             _listening: listening,
+        }
+    }
+
+    /// Settings for a server that uses this model, which costs 1 and 2 dollars for a million
+    /// tokens of questions and answers, without a key.
+    pub fn settings(&self) -> AiSettings {
+        AiSettings {
+            base: format!("http://{}/v1", self.address),
+            model: "small".to_owned(),
+            key_env: None,
+            dollars_per_million_question_tokens: "1".to_owned(),
+            dollars_per_million_answer_tokens: "2".to_owned(),
+            context_tokens: 8_192,
+            answer_tokens: 500,
+            timeout: 2,
+            requests_in_flight: 4,
         }
     }
 

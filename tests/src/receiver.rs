@@ -33,14 +33,7 @@ impl Receiver {
     /// When no port is free.
     pub async fn start() -> Self {
         let log = Log::default();
-        let shared = Arc::clone(&log);
-        let listening = Listening::start("127.0.0.1", move |stream| {
-            let log = Arc::clone(&shared);
-            async move {
-                let _ended = receive(stream, log).await;
-            }
-        });
-        let listening = listening.await;
+        let listening = Listening::sharing(&log, receive).await;
         Self { log, listening }
     }
 

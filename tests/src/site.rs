@@ -92,6 +92,16 @@ impl FakeSite {
         self.url(path)
     }
 
+    /// Serves `/root`, which links to the pages `/p/0` to `/p/{n_pages - 1}`, and returns its URL.
+    pub fn put_linked(&self, n_pages: usize) -> String {
+        let mut links = String::new();
+        for n in 0..n_pages {
+            self.put(&format!("/p/{n}"), "text/html", format!("<p>Page {n}</p>"));
+            links += &format!("<a href=\"/p/{n}\">{n}</a> ");
+        }
+        self.put("/root", "text/html", format!("<p>Root {links}</p>"))
+    }
+
     /// Number of connections so far.
     pub fn connections(&self) -> usize {
         self.seen.connections.load(Ordering::SeqCst)

@@ -52,14 +52,7 @@ impl VendorServer {
             planned: Mutex::default(),
             delay: Mutex::default(),
         });
-        let shared = Arc::clone(&state);
-        let listening = Listening::start("127.0.0.1", move |stream| {
-            let state = Arc::clone(&shared);
-            async move {
-                let _ended = serve(stream, state).await;
-            }
-        });
-        let listening = listening.await;
+        let listening = Listening::sharing(&state, serve).await;
         Self {
             address: listening.address,
             state,
