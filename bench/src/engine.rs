@@ -134,13 +134,7 @@ fn render(format: &FormatPlugin, document: &Document) {
 
 /// Median time of one call while `threads` threads make calls concurrently.
 fn median(call: &(impl Fn() + Sync), threads: usize) -> Duration {
-    let measure = || table::timed(WARM_UP, CALLS, call);
-    let times: Vec<_> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(measure)).collect();
-        let join = |worker: std::thread::ScopedJoinHandle<'_, Vec<Duration>>| {
-            worker.join().expect("no panic")
-        };
-        workers.into_iter().flat_map(join).collect()
-    });
-    table::median(times)
+    let measure = || Ok(table::timed(WARM_UP, CALLS, call));
+    let times = table::on_threads(threads, measure).expect("calls do not fail");
+    table::median(times.concat())
 }

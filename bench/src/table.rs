@@ -86,6 +86,20 @@ pub(crate) fn timed(n_warm_up: usize, n_calls: usize, mut call: impl FnMut()) ->
     (0..n_calls).map(|_| timed()).collect()
 }
 
+/// What `work` returns on each of so many threads.
+pub(crate) fn on_threads<T: Send>(
+    n_threads: usize,
+    work: impl Fn() -> anyhow::Result<T> + Sync,
+) -> anyhow::Result<Vec<T>> {
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..n_threads).map(|_| scope.spawn(&work)).collect();
+        let results = workers.into_iter().map(|worker| worker.join());
+        results
+            .map(|result| result.expect("a worker does not panic"))
+            .collect()
+    })
+}
+
 /// CPU time of the calling thread, which other load on the machine barely affects.
 pub(crate) fn thread_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

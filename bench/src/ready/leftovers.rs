@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::site::Site;
 use super::trawl_page;
 use crate::servers::Trawl;
+use crate::table;
 
 /// Pages in flight.
 const CONCURRENCY: usize = 8;
@@ -59,11 +60,6 @@ fn render(trawl: &Trawl, site: &Site, n_pages: usize) -> anyhow::Result<()> {
             trawl_page(trawl, &site.url(case))?;
         }
     };
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..CONCURRENCY).map(|_| scope.spawn(work)).collect();
-        for worker in workers {
-            worker.join().expect("a worker does not panic")?;
-        }
-        Ok(())
-    })
+    table::on_threads(CONCURRENCY, work)?;
+    Ok(())
 }

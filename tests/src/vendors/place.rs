@@ -138,8 +138,8 @@ impl Place {
 impl Pairs {
     /// The names and values.
     pub(super) fn read(&self, input: Input<'_>) -> Vec<(String, String)> {
-        let is_on = |place: &Place| place.holds(input);
-        if !self.only_if.as_ref().is_none_or(is_on) {
+        let is_off = |place: &Place| !place.holds(input);
+        if self.only_if.as_ref().is_some_and(is_off) {
             return Vec::new();
         }
         let value = match (&self.query, &self.json) {
