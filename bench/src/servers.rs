@@ -99,6 +99,8 @@ impl Trawl {
     pub(crate) fn of(mut world: World, more: &str) -> anyhow::Result<Self> {
         world.dollars = "1000";
         world.log = "warn";
+        // Its access log is written, but costs nothing to read.
+        world.port = Some(free_port()?);
         // All connections come from one IP address: the share that one caller has of them would
         // bound the benchmark. The first line is a limit.
         world.config = format!(

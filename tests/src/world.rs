@@ -34,6 +34,9 @@ pub struct World {
     pub environment: Vec<(String, String)>,
     /// Additional configuration of a server that is a child process.
     pub config: String,
+    /// Port of a server that is a child process, whose output then goes nowhere; otherwise it has
+    /// any free one, and what it prints says which.
+    pub port: Option<u16>,
     /// Most files and sockets that a server that is a child process may open; inherited when it is
     /// `None`.
     pub descriptors_max: Option<u32>,
@@ -114,6 +117,7 @@ impl World {
             keeps_pages: true,
             environment: Vec::new(),
             config: String::new(),
+            port: None,
             descriptors_max: None,
             log: "",
             log_to: LogTo::File,
