@@ -8,8 +8,10 @@ use trawl_sdk::provider::{
     Abilities, Content, Description, Exchange, Failure, MEMO_BYTES_MAX, Page, Reply, Request,
     Screenshot, Step, Task, USD,
 };
-use trawl_tests::conformance::{Adapter, CASES, Native, ORIGIN, asked};
+use trawl_tests::conformance::{CASES, ORIGIN, asked};
 use trawl_tests::vendors;
+
+use super::ADAPTERS;
 
 /// Exchanges of one conversation, as the server allows.
 const EXCHANGES_MAX: usize = 12;
@@ -27,20 +29,6 @@ const VALUES: [&str; 8] = [
     "{}",
     "Thu, 01 Jan 1970 00:00:00 GMT",
     "é",
-];
-
-const ADAPTERS: [&dyn Adapter; 11] = [
-    &Native::<provider_1::Zyte>::ADAPTER,
-    &Native::<provider_2::ScrapingBee>::ADAPTER,
-    &Native::<provider_3::ScraperApi>::ADAPTER,
-    &Native::<provider_4::Scrapfly>::ADAPTER,
-    &Native::<provider_5::ScrapeDo>::ADAPTER,
-    &Native::<provider_6::ZenRows>::ADAPTER,
-    &Native::<provider_7::BrightData>::ADAPTER,
-    &Native::<provider_8::Apify>::ADAPTER,
-    &Native::<provider_9::Browserless>::ADAPTER,
-    &Native::<provider_10::Oxylabs>::ADAPTER,
-    &Native::<provider_11::Decodo>::ADAPTER,
 ];
 
 #[test]
