@@ -130,6 +130,7 @@ pub async fn write(
         head += &format!("{name}: {value}\r\n");
     }
     head += &format!("content-length: {}\r\n\r\n", body.len());
-    stream.write_all(head.as_bytes()).await.ok()?;
-    stream.write_all(body).await.ok()
+    // In one piece: a second one would wait for the acknowledgement of the first.
+    let whole = [head.as_bytes(), body].concat();
+    stream.write_all(&whole).await.ok()
 }
